@@ -1,0 +1,1 @@
+//! A corpus and a seed in, a tar file and what it holds out.

@@ -1,0 +1,119 @@
+//! Plans and cells.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bytes, Configuration, Disk, Machine, RealisedCorpus, Scale, Source, Task};
+
+/// Names of the steps that are measured like tasks but are no part of a suite.
+pub mod protocol_task {
+    /// Making the file system.
+    pub const MKFS: &str = "mkfs";
+    /// Mounting it.
+    pub const MOUNT: &str = "mount";
+    /// Unmounting it.
+    pub const UMOUNT: &str = "umount";
+    /// The read-only check at the end; no part of any score.
+    pub const FSCK: &str = "fsck";
+    /// Usable space, after mkfs and after everything was removed.
+    pub const CAPACITY: &str = "capacity";
+}
+
+/// Where cells run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Lab {
+    /// An emulated guest whose clock counts instructions.
+    Virtual,
+    /// The same guest with KVM, under wall time.
+    Kvm,
+    /// This machine's kernel, as root, under wall time.
+    Host,
+}
+
+impl Lab {
+    /// The name in `--lab`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Lab::Virtual => "virtual",
+            Lab::Kvm => "kvm",
+            Lab::Host => "host",
+        }
+    }
+}
+
+/// Everything that is going to be done, in order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Suite name.
+    pub suite: String,
+    /// What the suite's file says about it.
+    pub suite_about: String,
+    /// Where.
+    pub lab: Lab,
+    /// The lab's computer.
+    pub machine: Machine,
+    /// How much the suite is shrunk.
+    pub scale: Scale,
+    /// Cells of each configuration.
+    pub repeats: u32,
+    /// What everything random comes from.
+    pub seed: u64,
+    /// Configuration names in the order the user gave.
+    pub configurations: Vec<String>,
+    /// Kernel as the user asked for it.
+    pub kernel: String,
+    /// Tasks in order (id, title), for tables.
+    pub tasks: Vec<(String, String)>,
+    /// Decisions of the suite, for reports.
+    pub decisions: Vec<String>,
+    /// In the order they are started: blocks of all configurations, shuffled within each.
+    pub cells: Vec<Cell>,
+}
+
+/// One configuration x one suite x one repeat: everything that an agent must know, and nothing that it must look up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Position in the plan, from 0.
+    pub index: u32,
+    /// Block: cells of one repeat are compared with each other.
+    pub repeat: u32,
+    /// What is compared.
+    pub configuration: Configuration,
+    /// The seed of this repeat; equal for every configuration of a block.
+    pub seed: u64,
+    /// The disk under test.
+    pub disk: Disk,
+    /// Its size in bytes, as the file system sees it.
+    pub disk_size: Bytes,
+    /// The second disk, where the suite has a source.
+    pub second_disk: Option<SourceMedium>,
+    /// Memory of the machine, in bytes.
+    pub ram: Bytes,
+    /// Parameters at this scale, by environment variable name.
+    pub parameters: BTreeMap<String, u64>,
+    /// Rest before each task, in seconds of the lab's clock.
+    pub pause_seconds: f64,
+    /// The tasks in their order.
+    pub tasks: Vec<Task>,
+    /// Further programs that must be in the lab.
+    pub tools: Vec<String>,
+    /// Further packages that hold them.
+    pub packages: Vec<String>,
+}
+
+/// The second disk and what lies on it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SourceMedium {
+    /// Its model.
+    pub disk: Disk,
+    /// Its size in bytes.
+    pub size: Bytes,
+    /// How the corpus lies on it.
+    pub layout: Source,
+    /// What the corpus is.
+    pub corpus: RealisedCorpus,
+    /// The plain tar file on the machine that runs the lab.
+    pub tar: String,
+}

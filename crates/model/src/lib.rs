@@ -1,0 +1,30 @@
+//! The words that every stage shares: configuration, suite, task, machine, corpus, cell, event, sample, metric.
+//!
+//! Everything here is data: it derives serde, holds no handle and starts nothing. This crate does not know where
+//! catalogue files lie, what a guest is, or how results are stored.
+
+mod cell;
+mod configuration;
+mod corpus;
+mod environment;
+mod event;
+mod machine;
+mod metric;
+mod outcome;
+mod quantity;
+mod suite;
+
+pub use cell::{Cell, Lab, Plan, SourceMedium, protocol_task};
+pub use configuration::{Configuration, FileSystem, Fsck, Variant};
+pub use corpus::{Corpus, CorpusKind, Distribution, Extension, RealisedCorpus};
+pub use environment::Environment;
+pub use event::Event;
+pub use machine::Machine;
+pub use metric::{Better, Metric, Unit};
+pub use mountmark_disk::{Disk, DiskModel};
+pub use outcome::Outcome;
+pub use quantity::{Bytes, ParseQuantityError, Scale, format_bytes, format_count, format_seconds};
+pub use suite::{Parameter, Source, Suite, Task};
+
+/// The version of the protocol between this program and its agent in a guest: both must be equal.
+pub const PROTOCOL: u32 = 1;

@@ -1,0 +1,25 @@
+//! Machines: how fast a lab's computer is, and how much memory it has.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Bytes;
+
+/// One file of `catalog/machines/`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// The name in `--machine`, the file's own name without `.toml`.
+    pub name: String,
+    /// One line for lists.
+    pub about: String,
+    /// log2 of the nanoseconds that one instruction takes: 0 is 1000 million a second, 1 is 500 million.
+    pub shift: u8,
+    /// Main memory of the guest, exactly; the disks' media and the guest's own files are not part of it.
+    pub ram: Bytes,
+    /// The disk under test unless `--disk` names another.
+    pub disk: String,
+    /// The second disk, which holds the source of copies.
+    pub second_disk: String,
+    /// Where the figures come from.
+    pub sources: Vec<String>,
+}

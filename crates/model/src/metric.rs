@@ -1,0 +1,127 @@
+//! What is measured. A metric is one definition here; samples are rows (cell, task, metric, value).
+
+use crate::quantity::{format_bytes, format_count, format_seconds};
+
+/// What a value counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Seconds of the lab's clock.
+    Seconds,
+    /// Bytes.
+    Bytes,
+    /// Hundredths.
+    Percent,
+    /// A number of things.
+    Count,
+    /// A quotient.
+    Ratio,
+}
+
+/// Which values are the better ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// Less is better.
+    Lower,
+    /// More is better.
+    Higher,
+}
+
+/// A thing that is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// In files, options and exports.
+    pub id: &'static str,
+    /// In heads of tables.
+    pub title: &'static str,
+    /// What a value counts.
+    pub unit: Unit,
+    /// Which values are the better ones.
+    pub better: Better,
+    /// One sentence.
+    pub about: &'static str,
+}
+
+macro_rules! metrics {
+    ($($name:ident $id:literal $title:literal $unit:ident $better:ident $about:literal;)*) => {
+        impl Metric {
+            $(#[doc = $about] pub const $name: Metric = Metric {
+                id: $id, title: $title, unit: Unit::$unit, better: Better::$better, about: $about,
+            };)*
+            /// All metrics, in the order of reports.
+            pub const ALL: &'static [Metric] = &[$(Metric::$name),*];
+        }
+    };
+}
+
+metrics! {
+    ELAPSED "elapsed" "returned" Seconds Lower "Time until the command returned, as GNU time sees it: the figure of the old studies.";
+    DURABLE "durable" "durable" Seconds Lower "Time until the command had returned and syncfs after it too: its data is on the medium.";
+    SYNC "sync" "sync" Seconds Lower "Time of the syncfs after the command.";
+    USER "user" "user CPU" Seconds Lower "Processor time of the command and its children in user space.";
+    SYSTEM "system" "system CPU" Seconds Lower "Processor time of the command and its children in the kernel.";
+    CPU_PERCENT "cpu_percent" "CPU" Percent Lower "User and system time over elapsed time.";
+    BUSY "busy" "machine CPU" Seconds Lower "Processor time of everything that ran until durable, kernel threads included, the disk model's server not.";
+    SETTLE "settle" "settle" Seconds Lower "Time from durable until nothing was dirty, under write-back or in flight.";
+    SETTLE_BUSY "settle_busy" "settle CPU" Seconds Lower "Processor time of everything that ran while settling, the disk model's server not.";
+    MINOR_FAULTS "minor_faults" "minor faults" Count Lower "Page faults served without I/O.";
+    MAJOR_FAULTS "major_faults" "major faults" Count Lower "Page faults that needed I/O.";
+    VOLUNTARY_SWITCHES "voluntary_switches" "vol. switches" Count Lower "Times the command gave up the processor to wait.";
+    INVOLUNTARY_SWITCHES "involuntary_switches" "invol. switches" Count Lower "Times the command lost the processor to another.";
+    PEAK_MEMORY "peak_memory" "peak memory" Bytes Lower "Largest resident set of any one process of the command.";
+    READ_BYTES "read_bytes" "read" Bytes Lower "Bytes read from the device until durable.";
+    READ_REQUESTS "read_requests" "reads" Count Lower "Read requests at the device until durable.";
+    WRITTEN_BYTES "written_bytes" "written" Bytes Lower "Bytes written to the device until durable.";
+    WRITE_REQUESTS "write_requests" "writes" Count Lower "Write requests at the device until durable.";
+    SETTLE_WRITTEN_BYTES "settle_written_bytes" "settle written" Bytes Lower "Bytes written to the device while settling.";
+    DISCARDED_BYTES "discarded_bytes" "discarded" Bytes Lower "Bytes that the device was told to forget, until durable.";
+    FLUSHES "flushes" "flushes" Count Lower "Cache flushes at the device until durable.";
+    TASK_WRITTEN_BYTES "task_written_bytes" "task wrote" Bytes Lower "Bytes that the command passed to write(2) and its like.";
+    WRITE_AMPLIFICATION "write_amplification" "amplification" Ratio Lower "Bytes written to the device, settling included, over bytes that the command wrote.";
+    CAPACITY_BYTES "capacity_bytes" "usable" Bytes Higher "Bytes that an ordinary user can fill right after mkfs and mount.";
+    CAPACITY "capacity" "usable" Percent Higher "Available over total blocks right after mkfs and mount, as df sees them.";
+    CAPACITY_RESIDUAL "capacity_residual" "residual" Percent Higher "Available over total blocks after all files were removed.";
+    CAPACITY_DEVICE "capacity_device" "of device" Percent Higher "Bytes that an ordinary user can fill over the size of the device.";
+}
+
+impl Metric {
+    /// The metric with this id.
+    pub fn find(id: &str) -> Option<&'static Metric> {
+        Metric::ALL.iter().find(|metric| metric.id == id)
+    }
+
+    /// The unit for heads of tables: `s`, `%`, empty for counts.
+    pub fn unit_text(&self) -> &'static str {
+        match self.unit {
+            Unit::Seconds => "s",
+            Unit::Bytes => "bytes",
+            Unit::Percent => "%",
+            Unit::Count => "count",
+            Unit::Ratio => "ratio",
+        }
+    }
+
+    /// A value for people, without the unit where the head has it.
+    pub fn format(&self, value: f64) -> String {
+        match self.unit {
+            Unit::Seconds => format_seconds(value),
+            Unit::Bytes if value >= 0.0 && value.is_finite() => format_bytes(value as u64),
+            Unit::Bytes => format!("{value}"),
+            Unit::Percent => format!("{value:.2}"),
+            Unit::Count => format_count(value),
+            Unit::Ratio => format!("{value:.3}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_unique_and_found() {
+        for (index, metric) in Metric::ALL.iter().enumerate() {
+            assert_eq!(Metric::find(metric.id), Some(metric));
+            assert!(Metric::ALL[index + 1..].iter().all(|other| other.id != metric.id), "{}", metric.id);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Suites: ordered tasks with their parameters.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Bytes;
+
+/// One file of `catalog/suites/`, or a user's own.
+///
+/// Commands run under `sh -c` in the root of the file system under test. They see `$TEST` (that folder),
+/// `$SOURCE` (the second disk's folder, where the suite has one), `$SEED`, and each parameter by its name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Suite {
+    /// The name in `--suite`, the file's own name without `.toml`.
+    pub name: String,
+    /// One line for lists.
+    pub about: String,
+    /// The corpus used unless `--corpus` names another; none if no task needs one.
+    #[serde(default)]
+    pub corpus: Option<String>,
+    /// How the corpus lies on the second disk.
+    #[serde(default)]
+    pub source: Source,
+    /// How long the machine rests after it has settled, before each task, in seconds.
+    #[serde(default)]
+    pub pause_seconds: f64,
+    /// Numbers that tasks use; `--scale` shrinks them.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, Parameter>,
+    /// Debian packages with programs that tasks need beyond coreutils, findutils, tar, gzip, grep and sed.
+    #[serde(default)]
+    pub packages: Vec<String>,
+    /// The program of those packages.
+    #[serde(default)]
+    pub tools: Vec<String>,
+    /// The room that the tasks need on the file system under test at scale 1, without the corpus's own share.
+    pub room: Bytes,
+    /// How many copies of the corpus lie on the file system under test at once, at most.
+    #[serde(default)]
+    pub corpus_copies: u64,
+    /// The room on the second disk beyond one corpus, in corpora.
+    #[serde(default)]
+    pub source_copies: u64,
+    /// What the source leaves open, and how it was decided here.
+    #[serde(default)]
+    pub decisions: Vec<String>,
+    /// The tasks in their order.
+    #[serde(rename = "task")]
+    pub tasks: Vec<Task>,
+}
+
+/// How the corpus lies on the second disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// There is no second disk.
+    #[default]
+    None,
+    /// One tar file, `$SOURCE/corpus.tar`.
+    Tar,
+    /// Unpacked, in `$SOURCE/tree`.
+    Tree,
+}
+
+/// A number that tasks use.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameter {
+    /// The value at scale 1: a count or a size.
+    pub value: Bytes,
+    /// The least value, at any scale.
+    #[serde(default = "one")]
+    pub min: Bytes,
+    /// Whether `--scale` leaves it alone.
+    #[serde(default)]
+    pub fixed: bool,
+}
+
+fn one() -> Bytes {
+    Bytes(1)
+}
+
+/// One timed step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Task {
+    /// Short, unique in the suite: `001`, `treecopy`.
+    pub id: String,
+    /// What it does, for column heads and lists.
+    pub title: String,
+    /// The kind of work, for summaries: large files, trees, small files, listing and search.
+    #[serde(default)]
+    pub category: String,
+    /// Untimed, before the machine settles.
+    #[serde(default)]
+    pub prepare: Option<String>,
+    /// The timed command.
+    pub run: String,
+    /// Untimed, afterwards.
+    #[serde(default)]
+    pub cleanup: Option<String>,
+    /// How often the three are done in a cell; each time is a sample.
+    #[serde(default = "once")]
+    pub repeat: u32,
+    /// Whether both disks are unmounted and mounted again before the task, so that nothing is cached.
+    #[serde(default)]
+    pub cold: bool,
+    /// The longest time in seconds of the lab's clock before the task is ended and has failed.
+    #[serde(default = "limit")]
+    pub limit_seconds: f64,
+}
+
+fn once() -> u32 {
+    1
+}
+
+fn limit() -> f64 {
+    7200.0
+}

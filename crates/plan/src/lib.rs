@@ -1,0 +1,1 @@
+//! Catalogue and options in, ordered cells out; starts nothing.

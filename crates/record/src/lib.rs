@@ -1,0 +1,1 @@
+//! Samples in and out of SQLite.

@@ -1,0 +1,1 @@
+//! Records in, tables, JSON and CSV out.

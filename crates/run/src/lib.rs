@@ -1,0 +1,1 @@
+//! Cells in, samples out: tasks, probes, settling and the schedule.

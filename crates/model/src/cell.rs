@@ -70,6 +70,9 @@ pub struct Plan {
     pub decisions: Vec<String>,
     /// In the order they are started: blocks of all configurations, shuffled within each.
     pub cells: Vec<Cell>,
+    /// Configurations that are not tried, each with a sentence why.
+    #[serde(default)]
+    pub skipped: Vec<(String, String)>,
 }
 
 /// One configuration x one suite x one repeat: everything that an agent must know, and nothing that it must look up.
@@ -89,6 +92,9 @@ pub struct Cell {
     pub disk_size: Bytes,
     /// The second disk, where the suite has a source.
     pub second_disk: Option<SourceMedium>,
+    /// Run in the second disk's folder after the corpus was laid out there, untimed, before anything is measured.
+    #[serde(default)]
+    pub source_prepare: Option<String>,
     /// Memory of the machine, in bytes.
     pub ram: Bytes,
     /// Parameters at this scale, by environment variable name.

@@ -42,6 +42,10 @@ pub struct FileSystem {
     /// The largest device, where it has one worth knowing.
     #[serde(default)]
     pub max_size: Option<Bytes>,
+    /// Why the room of removed files is not given back while it is mounted here, where that is so: a plan then
+    /// counts everything that a suite writes.
+    #[serde(default)]
+    pub keeps_deleted: Option<String>,
     /// Whether file names may differ in case alone, files may have modes and links: what a suite may ask for.
     #[serde(default = "yes")]
     pub posix: bool,

@@ -24,7 +24,7 @@ pub use metric::{Better, Metric, Unit};
 pub use mountmark_disk::{Disk, DiskModel};
 pub use outcome::Outcome;
 pub use quantity::{Bytes, ParseQuantityError, Scale, format_bytes, format_count, format_seconds};
-pub use suite::{Parameter, Source, Suite, Task};
+pub use suite::{Parameter, Peak, Source, Suite, Task};
 
 /// The version of the protocol between this program and its agent in a guest: both must be equal.
 pub const PROTOCOL: u32 = 1;

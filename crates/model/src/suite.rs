@@ -40,15 +40,49 @@ pub struct Suite {
     /// How many copies of the corpus lie on the file system under test at once, at most.
     #[serde(default)]
     pub corpus_copies: u64,
+    /// Further peaks of the need for room, where they come at other times than the first: the largest one counts.
+    #[serde(default, rename = "peak")]
+    pub peaks: Vec<Peak>,
+    /// What all tasks write together at scale 1, without the corpus's own share: the room that they need on a file
+    /// system that gives nothing back. `room` where it is absent.
+    #[serde(default)]
+    pub written: Option<Bytes>,
+    /// How many copies of the corpus all tasks write together.
+    #[serde(default)]
+    pub corpus_written: u64,
     /// The room on the second disk beyond one corpus, in corpora.
     #[serde(default)]
     pub source_copies: u64,
+    /// The room on the second disk beyond corpora, at scale 1.
+    #[serde(default)]
+    pub source_room: Bytes,
+    /// Run once in `$SOURCE` after the corpus was laid out there, untimed, with the same shell and variables as tasks.
+    #[serde(default)]
+    pub source_prepare: Option<String>,
+    /// Whether tasks need names that differ in case alone, modes or links.
+    #[serde(default)]
+    pub posix: bool,
+    /// The parameter that says how many files or folders the fullest folder holds, where that is worth checking.
+    #[serde(default)]
+    pub directory_links: Option<String>,
     /// What the source leaves open, and how it was decided here.
     #[serde(default)]
     pub decisions: Vec<String>,
     /// The tasks in their order.
     #[serde(rename = "task")]
     pub tasks: Vec<Task>,
+}
+
+/// What lies on the file system under test at once, at some time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Peak {
+    /// The room at scale 1, without the corpus's own share.
+    #[serde(default)]
+    pub room: Bytes,
+    /// Copies of the corpus.
+    #[serde(default)]
+    pub corpus_copies: u64,
 }
 
 /// How the corpus lies on the second disk.

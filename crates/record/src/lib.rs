@@ -1,1 +1,22 @@
-//! Samples in and out of SQLite.
+//! Samples in and out of SQLite: what was planned, what was measured, how each cell ended.
+//!
+//! A cell is in the store whole or not at all, from the moment it ended. This crate does not know how a cell is
+//! run, what its figures mean, how they are shown, or where the store lies: the caller names the file.
+//!
+//! # Durability
+//!
+//! The store is in WAL mode with `synchronous = FULL`: when [`Store::record_cell`] returns, the cell survives a
+//! power failure. One fsync costs milliseconds and a cell costs seconds to hours, so there is nothing to save with
+//! `NORMAL`, which may lose the last cells (though never half of one).
+
+mod error;
+mod names;
+mod process;
+mod record;
+mod store;
+mod timestamp;
+
+pub use error::StoreError;
+pub use record::{CellRecord, RunId, RunRecord, RunStatus, RunSummary, Sample, TaskOutcome};
+pub use store::Store;
+pub use timestamp::Timestamp;

@@ -1,0 +1,111 @@
+//! Runs by name: whole, by a prefix that only one has, or `latest`.
+
+use crate::{RunId, StoreError};
+
+/// The run that `name` means, among `runs`, oldest first.
+pub(crate) fn resolve(name: &str, runs: &[RunId]) -> Result<RunId, StoreError> {
+    let latest = runs.last().ok_or(StoreError::NoRuns)?;
+    if matches!(name, "latest" | "last") {
+        return Ok(latest.clone());
+    }
+    if let Some(exact) = runs.iter().find(|run| run.as_str() == name) {
+        return Ok(exact.clone());
+    }
+    // The empty text begins every name and means none.
+    let matches: Vec<RunId> = runs
+        .iter()
+        .filter(|run| !name.is_empty() && run.as_str().starts_with(name))
+        .cloned()
+        .collect();
+    match matches.as_slice() {
+        [one] => Ok(one.clone()),
+        [] => Err(StoreError::UnknownRun {
+            name: name.to_owned(),
+            near: near(name, runs),
+        }),
+        _ => Err(StoreError::AmbiguousRun {
+            name: name.to_owned(),
+            matches,
+        }),
+    }
+}
+
+/// At most three names that hold `name` or look like it; where none does, the three latest.
+fn near(name: &str, runs: &[RunId]) -> Vec<RunId> {
+    let mut scored: Vec<(f64, &RunId)> = runs
+        .iter()
+        .rev()
+        .map(|run| {
+            let holds = !name.is_empty() && run.as_str().contains(name);
+            (
+                if holds {
+                    2.0
+                } else {
+                    strsim::normalized_damerau_levenshtein(name, run.as_str())
+                },
+                run,
+            )
+        })
+        .filter(|(score, _)| *score >= 0.6)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    if scored.is_empty() {
+        return runs.iter().rev().take(3).cloned().collect();
+    }
+    scored
+        .into_iter()
+        .take(3)
+        .map(|(_, run)| run.clone())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs() -> Vec<RunId> {
+        [
+            "20261120-0900-00ff",
+            "20261121-0345-a1b2",
+            "20261121-0346-c3d4",
+        ]
+        .map(RunId::new)
+        .to_vec()
+    }
+
+    #[test]
+    fn names_are_whole_or_a_unique_beginning_or_latest() {
+        let runs = runs();
+        assert_eq!(resolve("20261121-0345-a1b2", &runs).unwrap(), runs[1]);
+        assert_eq!(resolve("20261120", &runs).unwrap(), runs[0]);
+        assert_eq!(resolve("latest", &runs).unwrap(), runs[2]);
+        assert_eq!(resolve("last", &runs).unwrap(), runs[2]);
+    }
+
+    #[test]
+    fn a_name_that_begins_another_means_itself() {
+        let runs = ["a", "ab"].map(RunId::new);
+        assert_eq!(resolve("a", &runs).unwrap(), runs[0]);
+    }
+
+    #[test]
+    fn errors_help() {
+        let runs = runs();
+        let text = |name: &str| resolve(name, &runs).unwrap_err().to_string();
+        assert_eq!(
+            text("20261121"),
+            "\"20261121\" may be any of 2 runs: 20261121-0345-a1b2, 20261121-0346-c3d4"
+        );
+        assert_eq!(
+            text("a1b2"),
+            "there is no run \"a1b2\"; there are: 20261121-0345-a1b2"
+        );
+        assert!(
+            text("20261121-0345-a1bb").starts_with(
+                "there is no run \"20261121-0345-a1bb\"; there are: 20261121-0345-a1b2"
+            )
+        );
+        assert!(text("").contains("20261121-0346-c3d4"));
+        assert!(matches!(resolve("latest", &[]), Err(StoreError::NoRuns)));
+    }
+}

@@ -1,0 +1,113 @@
+//! A solid-state disk: channels with flash units behind them, a write buffer, a host interface.
+//!
+//! `drive.rs` has the drive. The picture is that of N. Agrawal, V. Prabhakaran, T. Wobber, J. Davis, M. Manasse and
+//! R. Panigrahy, "Design Tradeoffs for SSD Performance", USENIX ATC 2008: pages striped over channels and, within a
+//! channel, over units that work at the same time and share the channel's wires.
+//!
+//! What is modelled: parallel reads, which complete out of order because their units differ; the controller's and
+//! the interface's limits; the write buffer, its draining at the rate the units can program, and what a flush then
+//! costs with and without capacitors against power loss. What is not:
+//! * Garbage collection, wear and a faster region of single-bit cells: writes are sustained at one rate for ever.
+//! * Reads do not wait for programming (as though every unit could suspend it), nor for erasing.
+//! * Reads are not answered from the write buffer, and there is no read-ahead.
+//! * The mapping of addresses: reads find their pages striped by address, writes are spread by the drive as it likes.
+
+mod drive;
+#[cfg(test)]
+mod tests;
+
+pub use drive::Drive;
+
+use crate::BadParameter;
+use crate::units::SECOND;
+use serde::{Deserialize, Serialize};
+
+/// The parameters of a solid-state disk: bytes, nanoseconds, bytes a second.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flash {
+    /// Bytes that can be addressed.
+    pub capacity: u64,
+    /// Channels between the controller and the flash.
+    pub channels: u64,
+    /// Units on each channel that read and program at the same time: dies times planes.
+    pub units: u64,
+    /// Bytes of a flash page, the unit of striping and of programming.
+    pub page: u64,
+    /// From the command to a unit until the page is in its register, ns.
+    pub read_latency_ns: u64,
+    /// To program one page of a unit, ns. The sustained write rate follows from it.
+    pub program_latency_ns: u64,
+    /// Bytes a second on each channel.
+    pub channel_rate: u64,
+    /// Bytes a second between the host and the drive.
+    pub interface_rate: u64,
+    /// The controller's time for each request, ns. It takes one request after the other, so this bounds the requests
+    /// a second at any queue depth.
+    pub overhead_ns: u64,
+    /// What a write into the buffer takes longer than overhead and transfer, ns; writes overlap in it.
+    pub write_latency_ns: u64,
+    /// Requests the drive works on at once; a further one waits.
+    pub queue_depth: u64,
+    /// Bytes of writes that are acknowledged before they are programmed.
+    pub write_buffer: u64,
+    /// Whether what is in the buffer survives a power failure, so that a flush or a forced write need not wait.
+    pub power_loss_protection: bool,
+}
+
+impl Flash {
+    /// A drive at rest.
+    ///
+    /// # Panics
+    ///
+    /// If [`check`](Self::check) refuses the parameters.
+    pub fn start(&self) -> Drive {
+        if let Err(error) = self.check() {
+            panic!("not a disk: {error}");
+        }
+        Drive::new(self)
+    }
+
+    /// Whether a drive can be built from the parameters, and what is wrong if not.
+    pub fn check(&self) -> Result<(), BadParameter> {
+        // The upper limits keep every product of the model within 64 bits; no real drive comes near them.
+        let limits = [
+            ("capacity", self.capacity, 512, 1 << 50),
+            ("channels", self.channels, 1, 1_024),
+            ("units", self.units, 1, 1_024),
+            ("page", self.page, 512, 1 << 24),
+            ("read_latency_ns", self.read_latency_ns, 0, SECOND),
+            ("program_latency_ns", self.program_latency_ns, 1, SECOND),
+            ("channel_rate", self.channel_rate, 10_000, 1_000_000_000_000),
+            (
+                "interface_rate",
+                self.interface_rate,
+                10_000,
+                1_000_000_000_000,
+            ),
+            ("overhead_ns", self.overhead_ns, 0, SECOND),
+            ("write_latency_ns", self.write_latency_ns, 0, SECOND),
+            ("queue_depth", self.queue_depth, 1, 1 << 20),
+            ("write_buffer", self.write_buffer, 0, 1 << 40),
+        ];
+        for (name, value, least, most) in limits {
+            if value < least || value > most {
+                return Err(BadParameter(format!(
+                    "{name} = {value} is not between {least} and {most}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes a second that can be programmed for ever: all units at once, each a page in a program latency, within
+    /// what the channels and the interface carry.
+    pub fn sustained_write_rate(&self) -> u64 {
+        let programmed = u128::from(self.channels * self.units * self.page) * u128::from(SECOND)
+            / u128::from(self.program_latency_ns);
+        let programmed = u64::try_from(programmed).unwrap_or(u64::MAX).max(1);
+        programmed
+            .min(self.channels * self.channel_rate)
+            .min(self.interface_rate)
+    }
+}

@@ -1,0 +1,190 @@
+//! A rotating disk, after C. Ruemmler and J. Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3),
+//! March 1994, and for the cache after DiskSim (J. Bucy, J. Schindler, S. Schlosser, G. Ganger, "The DiskSim
+//! Simulation Environment Version 4.0 Reference Manual", CMU-PDL-08-101, 2008).
+//!
+//! `seek.rs` is the arm's curve, `geometry.rs` where bytes lie and when they pass under the head, `read_buffer.rs` and
+//! `write_cache.rs` what the drive's memory holds, `drive.rs` the drive that puts them together.
+//!
+//! What is modelled: arm, head switches, skew, the angle of the platters, zones, read-ahead, write-back, flush and
+//! forced unit access. What is not:
+//! * Requests are served one after the other, first come first served: no command queueing in the drive. The
+//!   kernel's elevator sorts above.
+//! * Tracks are laid out cylinder by cylinder, as in the paper; newer drives fill a band of one surface first.
+//! * Zones have as many cylinders each and their rates fall in equal steps; defects and spare sectors are left out.
+//! * A whole track is read from its first byte asked for, not from where the head happens to land.
+//! * Data that has been destaged is not read from the write cache again, and a write leaves the read buffer alone, as
+//!   though it were changed there too.
+
+mod drive;
+mod geometry;
+mod read_buffer;
+mod seek;
+#[cfg(test)]
+mod tests;
+mod write_cache;
+
+pub use drive::Drive;
+
+use crate::BadParameter;
+use crate::units::{SECOND, SECTOR};
+use geometry::Geometry;
+use seek::Seek;
+use serde::{Deserialize, Serialize};
+
+/// The parameters of a rotating disk: bytes, nanoseconds, bytes a second.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hdd {
+    /// Bytes that can be addressed. The number of cylinders follows from it, the heads and the rates.
+    pub capacity: u64,
+    /// Revolutions a minute.
+    pub rpm: u64,
+    /// Surfaces that hold data.
+    pub heads: u64,
+    /// Zones, each with as many cylinders; the rate falls from zone to zone in equal steps.
+    pub zones: u64,
+    /// Bytes a second that a long sequential read gets in the outermost zone, head and cylinder switches included:
+    /// what benchmarks print.
+    pub outer_rate: u64,
+    /// The same in the innermost zone.
+    pub inner_rate: u64,
+    /// Seek to the next cylinder, ns.
+    pub seek_single_ns: u64,
+    /// Mean over all pairs of cylinders, ns: how data sheets weigh it.
+    pub seek_average_ns: u64,
+    /// Seek from the first cylinder to the last, ns.
+    pub seek_full_ns: u64,
+    /// Switch to another head of the cylinder, ns; the tracks' skew hides it in sequential access.
+    pub head_switch_ns: u64,
+    /// What a seek of more than one cylinder takes longer before a write than before a read, ns.
+    pub write_settle_ns: u64,
+    /// The controller's time for each request, ns.
+    pub overhead_ns: u64,
+    /// Bytes a second between the host and the drive's memory.
+    pub interface_rate: u64,
+    /// Bytes of the drive's memory for read-ahead.
+    pub read_buffer: u64,
+    /// The sequential streams that memory is divided into.
+    pub segments: u64,
+    /// Whether a write completes when its bytes are in the drive's memory.
+    pub write_cache: bool,
+    /// Bytes of the drive's memory for writes that are not yet on the medium; unused if `write_cache` is false.
+    pub write_cache_size: u64,
+}
+
+/// The fewest cylinders for which the seek curve, fitted as for a continuum, means anything.
+const FEWEST_CYLINDERS: u64 = 16;
+
+impl Hdd {
+    /// A drive at rest, its arm at the outermost cylinder.
+    ///
+    /// # Panics
+    ///
+    /// If [`check`](Self::check) refuses the parameters.
+    pub fn start(&self) -> Drive {
+        match self.build() {
+            Ok((geometry, seek)) => Drive::new(self, geometry, seek),
+            Err(error) => panic!("not a disk: {error}"),
+        }
+    }
+
+    /// Whether a drive can be built from the parameters, and what is wrong if not.
+    pub fn check(&self) -> Result<(), BadParameter> {
+        self.build().map(drop)
+    }
+
+    /// The time of one revolution, ns.
+    pub fn revolution_ns(&self) -> u64 {
+        60 * SECOND / self.rpm
+    }
+
+    /// The time from the last byte of a cylinder to the first of the next, ns: the arm and the head move at once.
+    fn cylinder_switch(&self) -> u64 {
+        self.seek_single_ns.max(self.head_switch_ns)
+    }
+
+    fn build(&self) -> Result<(Geometry, Seek), BadParameter> {
+        let refuse = |text: String| Err(BadParameter(text));
+        // The upper limits keep every product of the model within 64 bits; no real drive comes near them.
+        let limits = [
+            ("capacity", self.capacity, SECTOR, 1 << 50),
+            ("rpm", self.rpm, 60, 60_000),
+            ("heads", self.heads, 1, 256),
+            ("zones", self.zones, 1, 1_000),
+            ("inner_rate", self.inner_rate, 10_000, 10_000_000_000),
+            (
+                "outer_rate",
+                self.outer_rate,
+                self.inner_rate,
+                10_000_000_000,
+            ),
+            ("seek_single_ns", self.seek_single_ns, 1, SECOND),
+            (
+                "seek_average_ns",
+                self.seek_average_ns,
+                self.seek_single_ns,
+                SECOND,
+            ),
+            (
+                "seek_full_ns",
+                self.seek_full_ns,
+                self.seek_average_ns,
+                SECOND,
+            ),
+            (
+                "head_switch_ns",
+                self.head_switch_ns,
+                0,
+                self.revolution_ns_or_zero(),
+            ),
+            ("write_settle_ns", self.write_settle_ns, 0, SECOND),
+            ("overhead_ns", self.overhead_ns, 0, SECOND),
+            (
+                "interface_rate",
+                self.interface_rate,
+                10_000,
+                1_000_000_000_000,
+            ),
+            ("read_buffer", self.read_buffer, 0, 1 << 40),
+            ("segments", self.segments, 1, 1_024),
+        ];
+        for (name, value, least, most) in limits {
+            if value < least || value > most {
+                return refuse(format!(
+                    "{name} = {value} is not between {least} and {most}"
+                ));
+            }
+        }
+        if self.write_cache && !(SECTOR..=1 << 40).contains(&self.write_cache_size) {
+            return refuse(format!(
+                "write_cache_size = {} is no size for a write cache",
+                self.write_cache_size
+            ));
+        }
+        let geometry = Geometry::new(self);
+        if geometry.cylinders() < FEWEST_CYLINDERS {
+            return refuse(format!(
+                "capacity = {} makes {} cylinders at these rates and heads; at least {FEWEST_CYLINDERS} are needed",
+                self.capacity,
+                geometry.cylinders()
+            ));
+        }
+        if geometry.cylinders() > u64::from(u32::MAX) >> 4 {
+            return refuse(format!(
+                "capacity = {} makes more cylinders than can be",
+                self.capacity
+            ));
+        }
+        let seek = Seek::fit(
+            geometry.cylinders() - 1,
+            self.seek_single_ns,
+            self.seek_average_ns,
+            self.seek_full_ns,
+        )?;
+        Ok((geometry, seek))
+    }
+
+    fn revolution_ns_or_zero(&self) -> u64 {
+        (60 * SECOND).checked_div(self.rpm).unwrap_or(0)
+    }
+}

@@ -74,6 +74,16 @@ impl DiskModel {
         }
     }
 
+    /// Whether an arm moves: what Linux calls rotational and sets its elevator and read-ahead by.
+    pub fn rotational(&self) -> bool {
+        matches!(self, DiskModel::Hdd(_))
+    }
+
+    /// Whether such a drive announces that it takes trims. Those that do not still answer one.
+    pub fn trims(&self) -> bool {
+        matches!(self, DiskModel::Flash(_))
+    }
+
     /// Whether a drive can be built from the parameters, and what is wrong if not.
     pub fn check(&self) -> Result<(), BadParameter> {
         match self {

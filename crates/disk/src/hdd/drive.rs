@@ -51,6 +51,8 @@ struct Stream {
     phase: i64,
     /// The first byte that came from the medium in this stream.
     from: u64,
+    /// The byte after the last one asked for.
+    asked: u64,
     /// The byte at which the segment is full.
     limit: u64,
 }
@@ -246,25 +248,31 @@ impl Drive {
 
     /// Reading ahead has the data, or will have it within a revolution, which is as soon as anything else could.
     fn read_from_stream(&mut self, begin: u64, from: u64, to: u64) -> Option<u64> {
-        let stream = self.stream.as_ref()?;
+        let stream = self.stream.clone()?;
         let segment = self.buffer.get(stream.segment);
         let oldest = self
-            .streamed(stream, begin)
-            .saturating_sub(self.buffer.size())
-            .max(segment.from);
-        let reached = stream.phase + self.geometry.start(from) as i64;
-        if from < oldest || reached > (begin + self.revolution) as i64 {
+            .streamed(&stream, begin)
+            .saturating_sub(self.buffer.size());
+        let passes = stream.phase + self.geometry.start(from) as i64;
+        let joins = from <= stream.from || passes <= (begin + self.revolution) as i64;
+        if from < oldest.max(segment.from) || !joins {
             return None;
         }
-        let end = (stream.phase + self.geometry.end(to) as i64) as u64;
-        let (segment, phase, first) = (stream.segment, stream.phase, stream.from);
-        let limit = stream.limit;
-        self.buffer.touch(segment);
-        self.free = self.free.max(end);
-        self.stream_on(segment, phase, first, to);
-        if let Some(stream) = &mut self.stream {
-            stream.limit = stream.limit.max(limit);
-        }
+        // A stream that goes on with an older segment finds the bytes before its own already there.
+        let end = if to <= stream.from {
+            begin
+        } else {
+            let end = (stream.phase + self.geometry.end(to) as i64) as u64;
+            self.free = self.free.max(end);
+            end
+        };
+        self.buffer.touch(stream.segment);
+        self.stream_on(
+            stream.segment,
+            stream.phase,
+            stream.from,
+            to.max(stream.asked),
+        );
         Some(end)
     }
 
@@ -303,6 +311,7 @@ impl Drive {
             segment,
             phase,
             from,
+            asked,
             limit,
         });
     }

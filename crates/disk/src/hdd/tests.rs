@@ -271,6 +271,20 @@ fn a_slow_reader_never_waits_for_the_medium() {
 }
 
 #[test]
+fn small_sequential_reads_cost_the_overhead() {
+    let hdd = drive();
+    let mut disk = hdd.start();
+    let mut now = disk.submit(0, read(0, 4096));
+    let begun = now;
+    for index in 1..20_000u64 {
+        now = disk.submit(now, read(index * 4096, 4096));
+    }
+    let each = (now - begun) as f64 / 19_999.0;
+    let expected = (hdd.overhead_ns + duration(4096, hdd.interface_rate)) as f64;
+    assert!((each / expected - 1.0).abs() < 0.01, "{each} {expected}");
+}
+
+#[test]
 fn a_burst_that_fits_the_cache_runs_at_the_bus_rate() {
     let hdd = drive();
     let mut disk = hdd.start();
@@ -418,17 +432,45 @@ fn a_trim_costs_the_overhead() {
 
 #[test]
 fn parameters_that_make_no_drive_are_refused() {
-    let cases: [(&str, fn(&mut Hdd)); 6] = [
-        ("rpm", |hdd| hdd.rpm = 0),
-        ("outer_rate", |hdd| hdd.outer_rate = hdd.inner_rate - 1),
-        ("seek_average_ns", |hdd| hdd.seek_average_ns = 2_000_000),
-        ("capacity", |hdd| hdd.capacity = 1_000_000),
-        ("segments", |hdd| hdd.segments = 0),
-        ("write_cache_size", |hdd| hdd.write_cache_size = 0),
+    let cases = [
+        ("rpm", Hdd { rpm: 0, ..drive() }),
+        (
+            "outer_rate",
+            Hdd {
+                outer_rate: drive().inner_rate - 1,
+                ..drive()
+            },
+        ),
+        (
+            "seek_average_ns",
+            Hdd {
+                seek_average_ns: 2_000_000,
+                ..drive()
+            },
+        ),
+        (
+            "capacity",
+            Hdd {
+                capacity: 1_000_000,
+                ..drive()
+            },
+        ),
+        (
+            "segments",
+            Hdd {
+                segments: 0,
+                ..drive()
+            },
+        ),
+        (
+            "write_cache_size",
+            Hdd {
+                write_cache_size: 0,
+                ..drive()
+            },
+        ),
     ];
-    for (name, spoil) in cases {
-        let mut hdd = drive();
-        spoil(&mut hdd);
+    for (name, hdd) in cases {
         let error = hdd.check().unwrap_err().to_string();
         assert!(error.starts_with(name), "{error}");
     }

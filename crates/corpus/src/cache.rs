@@ -1,0 +1,347 @@
+//! The folder of finished tars: what may be used again, and how a new one comes in whole or not at all.
+//!
+//! Beside each `NAME-KEY.tar` lies `NAME-KEY.json`: what the tar was made from, what is in it, and its *stamp* (size,
+//! inode, times) when its SHA-256 was known to be right. A tar is used again when its size is right and its stamp is
+//! unchanged; with another stamp (copied, touched, written to) it is hashed first, and made anew when the hash differs.
+//! So the common case costs nothing, and a changed tar is never taken for what it was.
+//!
+//! Not known here: what the tars are for, and when they are no longer wanted.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use mountmark_model::{RealisedCorpus, format_bytes};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::input::{copy, hex};
+
+/// Goes into every identity; raise it when tars of older programs must not be used.
+const LAYOUT: u32 = 1;
+
+/// Files whose name starts so are being written, or were when their writer died.
+const PARTIAL: &str = ".partial-";
+
+/// A partial file younger than this may have a writer that has not locked it yet.
+const GRACE: Duration = Duration::from_secs(60);
+
+/// Where one tar belongs.
+pub(crate) struct Place {
+    folder: PathBuf,
+    stem: String,
+    identity: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Sidecar {
+    identity: String,
+    corpus: RealisedCorpus,
+    stamp: Stamp,
+}
+
+#[derive(PartialEq, Serialize, Deserialize)]
+struct Stamp {
+    size: u64,
+    device: u64,
+    inode: u64,
+    modified: [i64; 2],
+    changed: [i64; 2],
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Stamp {
+        Stamp {
+            size: metadata.len(),
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            modified: [metadata.mtime(), metadata.mtime_nsec()],
+            changed: [metadata.ctime(), metadata.ctime_nsec()],
+        }
+    }
+}
+
+impl Place {
+    /// The place in `folder` of what `identity` describes; `name` only makes the file easy to recognise.
+    pub(crate) fn new(folder: &Path, name: &str, identity: &str) -> Place {
+        let identity = format!("layout {LAYOUT} {identity}");
+        let key = hex(&Sha256::digest(identity.as_bytes())[..8]);
+        let plain = |c: char| {
+            if c.is_ascii_alphanumeric() || "-_.".contains(c) {
+                c
+            } else {
+                '_'
+            }
+        };
+        let name: String = name.chars().take(40).map(plain).collect();
+        let stem = format!("{}-{key}", name.trim_start_matches('.'));
+        Place {
+            folder: folder.to_owned(),
+            stem,
+            identity,
+        }
+    }
+
+    /// The tar's path, whether it is there or not.
+    pub(crate) fn tar(&self) -> PathBuf {
+        self.folder.join(format!("{}.tar", self.stem))
+    }
+
+    fn sidecar(&self) -> PathBuf {
+        self.folder.join(format!("{}.json", self.stem))
+    }
+
+    /// What is in the tar, if it is there, whole and unchanged.
+    pub(crate) fn look_up(&self) -> Option<RealisedCorpus> {
+        let found: Sidecar = serde_json::from_slice(&fs::read(self.sidecar()).ok()?).ok()?;
+        let mut file = File::open(self.tar()).ok()?;
+        let metadata = file.metadata().ok()?;
+        if found.identity != self.identity
+            || !metadata.is_file()
+            || metadata.len() != found.corpus.tar_bytes
+        {
+            return None;
+        }
+        if Stamp::of(&metadata) != found.stamp {
+            let mut hash = Hasher(Sha256::new());
+            copy(&mut file, &mut hash).ok()?;
+            if hex(&hash.0.finalize()) != found.corpus.sha256 {
+                return None;
+            }
+            // A cache that cannot be written to still serves; it is hashed again the next time.
+            let _ = self.describe(&found.corpus);
+        }
+        Some(found.corpus)
+    }
+
+    /// Starts a new tar of `needed` bytes, where that is known.
+    ///
+    /// # Errors
+    /// When there is less space than that, or the folder cannot be made or written to.
+    pub(crate) fn start(&self, needed: Option<u64>) -> Result<Partial> {
+        let folder = self.folder.display();
+        fs::create_dir_all(&self.folder)
+            .with_context(|| format!("cannot make the corpus cache {folder}"))?;
+        sweep(&self.folder);
+        if let Some(needed) = needed {
+            let space = rustix::fs::statvfs(&self.folder)
+                .with_context(|| format!("cannot look at {folder}"))?;
+            let free = space.f_bavail.saturating_mul(space.f_frsize);
+            if free < needed {
+                return Err(no_space(&self.folder, Some(needed), Some(free)));
+            }
+        }
+        static COUNTER: AtomicU32 = AtomicU32::new(0);
+        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+        let path = self.folder.join(format!(
+            "{PARTIAL}{}-{}-{number}",
+            self.stem,
+            std::process::id()
+        ));
+        let file = File::create(&path)
+            .with_context(|| format!("cannot write to the corpus cache {folder}"))?;
+        // Tells other processes' sweeps that it has a writer. File systems without locks lose only that.
+        let _ = file.try_lock();
+        Ok(Partial {
+            file,
+            path,
+            needed,
+            written: 0,
+            folder: self.folder.clone(),
+        })
+    }
+
+    /// Makes `partial` the tar of this place.
+    pub(crate) fn finish(&self, partial: Partial, corpus: &RealisedCorpus) -> Result<()> {
+        // Before the rename: a name must not outlive a power cut that the bytes did not.
+        partial
+            .file
+            .sync_all()
+            .map_err(|error| partial.explain(error))?;
+        let tar = self.tar();
+        fs::rename(&partial.path, &tar)
+            .with_context(|| format!("cannot write {}", tar.display()))?;
+        self.describe(corpus)
+    }
+
+    fn describe(&self, corpus: &RealisedCorpus) -> Result<()> {
+        let tar = self.tar();
+        let metadata =
+            fs::metadata(&tar).with_context(|| format!("cannot read {}", tar.display()))?;
+        let sidecar = Sidecar {
+            identity: self.identity.clone(),
+            corpus: corpus.clone(),
+            stamp: Stamp::of(&metadata),
+        };
+        let mut partial = self.start(None)?;
+        let text = serde_json::to_vec_pretty(&sidecar)?;
+        partial
+            .write_all(&text)
+            .and_then(|()| partial.file.sync_all())
+            .map_err(|error| partial.explain(error))?;
+        let path = self.sidecar();
+        fs::rename(&partial.path, &path).with_context(|| format!("cannot write {}", path.display()))
+    }
+}
+
+/// A file that is being written; gone when dropped before it was renamed.
+pub(crate) struct Partial {
+    file: File,
+    path: PathBuf,
+    folder: PathBuf,
+    needed: Option<u64>,
+    pub(crate) written: u64,
+}
+
+impl Partial {
+    /// The sentence for an error in writing.
+    pub(crate) fn explain(&self, error: io::Error) -> anyhow::Error {
+        if matches!(
+            error.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+        ) {
+            return no_space(&self.folder, self.needed, None).context(format!(
+                "{} were written before it was full",
+                format_bytes(self.written)
+            ));
+        }
+        anyhow!(error).context(format!(
+            "cannot write to the corpus cache {}",
+            self.folder.display()
+        ))
+    }
+}
+
+impl Write for Partial {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let length = self.file.write(bytes)?;
+        self.written += length as u64;
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        // After the rename there is nothing of this name, which is as well.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+fn no_space(folder: &Path, needed: Option<u64>, free: Option<u64>) -> anyhow::Error {
+    let folder = folder.display();
+    let needed = needed.map_or_else(|| "more than there is".to_owned(), format_bytes);
+    let free = free.map_or_else(String::new, |free| {
+        format!(", {} are free", format_bytes(free))
+    });
+    anyhow!(
+        "no space for the corpus in {folder}: it needs {needed}{free}; \
+         free some there, keep the cache on a larger disk, or choose a smaller --scale"
+    )
+}
+
+/// Removes what killed writers left.
+fn sweep(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten().filter(|entry| {
+        entry
+            .file_name()
+            .as_encoded_bytes()
+            .starts_with(PARTIAL.as_bytes())
+    }) {
+        let old = entry
+            .metadata()
+            .and_then(|metadata| metadata.modified())
+            .is_ok_and(|time| time.elapsed().is_ok_and(|age| age > GRACE));
+        if old && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+struct Hasher(Sha256);
+
+impl Write for Hasher {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::SystemTime;
+
+    #[test]
+    fn a_full_disk_is_told_from_other_errors() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::new(folder.path(), "full", "test");
+        let mut partial = place.start(None).unwrap();
+        let path = partial.path.clone();
+        partial.write_all(b"a little").unwrap();
+        partial.file = File::options().write(true).open("/dev/full").unwrap();
+        let error = partial.write_all(b"and more").unwrap_err();
+        let sentence = format!("{:#}", partial.explain(error));
+        for part in [
+            "8 B were written",
+            "no space",
+            folder.path().to_str().unwrap(),
+            "larger disk",
+        ] {
+            assert!(sentence.contains(part), "{sentence}");
+        }
+        assert!(path.exists());
+        drop(partial);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_killed_writers_left_is_removed_and_what_has_a_writer_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let make = |name: &str, age: u64| {
+            let path = folder.path().join(name);
+            let file = File::create(&path).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(age))
+                .unwrap();
+            (path, file)
+        };
+        let (old, old_file) = make(".partial-old", 3600);
+        let (new, _new_file) = make(".partial-new", 1);
+        let (busy, busy_file) = make(".partial-busy", 3600);
+        let (other, _other_file) = make("other.tar", 3600);
+        drop(old_file);
+        busy_file.try_lock().unwrap();
+        sweep(folder.path());
+        assert_eq!(
+            [old, new, busy, other].map(|path| path.exists()),
+            [false, true, true, true]
+        );
+    }
+
+    #[test]
+    fn names_of_tars_are_plain_and_differ_by_identity() {
+        let folder = Path::new("/cache");
+        let one = Place::new(folder, "../.hidden name/\u{e9}", "one").tar();
+        let two = Place::new(folder, "../.hidden name/\u{e9}", "two").tar();
+        assert_ne!(one, two);
+        assert_eq!(one.parent(), Some(folder));
+        assert!(
+            one.to_str().unwrap().starts_with("/cache/_.hidden_name__-"),
+            "{one:?}"
+        );
+    }
+}

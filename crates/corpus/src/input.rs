@@ -1,0 +1,294 @@
+//! The user's own files: an archive that is unpacked as it is read, or a folder that is packed.
+
+use std::fs::{File, Metadata};
+use std::io::{self, BufReader, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use sha2::{Digest, Sha256};
+use walkdir::WalkDir;
+
+use crate::ustar::{self, Kind};
+
+/// How an archive is compressed, known by its first bytes: names lie more often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Packing {
+    Plain,
+    Gzip,
+    Xz,
+    Zstd,
+}
+
+/// First bytes of what people pass for a tar, and what to say about it.
+const FOREIGN: &[(&[u8], &str)] = &[
+    (b"BZh", "bzip2"),
+    (b"PK\x03\x04", "zip"),
+    (b"7z\xbc\xaf\x27\x1c", "7-Zip"),
+    (b"Rar!", "RAR"),
+    (b"\x04\x22\x4d\x18", "LZ4"),
+    (b"LZIP", "lzip"),
+    (b"!<arch>\n", "ar"),
+    (b"\xed\xab\xee\xdb", "RPM"),
+    (b"070701", "cpio"),
+];
+
+/// A user's archive that exists and looks like one that can be read.
+pub(crate) struct Archive {
+    path: PathBuf,
+    packing: Packing,
+    metadata: Metadata,
+}
+
+impl Archive {
+    /// Looks at the first bytes.
+    pub(crate) fn open(path: &Path) -> Result<Archive> {
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        ensure!(metadata.is_file(), "this is neither a file nor a folder");
+        let mut start = Vec::new();
+        (&file).take(16).read_to_end(&mut start)?;
+        ensure!(!start.is_empty(), "the file is empty");
+        let packing = if start.starts_with(&[0x1f, 0x8b]) {
+            Packing::Gzip
+        } else if start.starts_with(b"\xfd7zXZ\0") {
+            Packing::Xz
+        } else if start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+            Packing::Zstd
+        } else if let Some((_, kind)) = FOREIGN.iter().find(|(magic, _)| start.starts_with(magic)) {
+            bail!(
+                "this is {kind}, which is not read: unpack it and name the folder, or pack it as tar, tar.gz, tar.xz or tar.zst"
+            );
+        } else {
+            Packing::Plain
+        };
+        Ok(Archive {
+            path: path.to_owned(),
+            packing,
+            metadata,
+        })
+    }
+
+    /// Bytes of the plain tar, where they are known before it is unpacked.
+    pub(crate) fn tar_bytes(&self) -> Option<u64> {
+        (self.packing == Packing::Plain).then_some(self.metadata.len())
+    }
+
+    /// Changes when the file is replaced or written to.
+    pub(crate) fn fingerprint(&self) -> String {
+        let mut hash = Sha256::new();
+        add(&mut hash, self.path.as_os_str().as_bytes(), &self.metadata);
+        hex(&hash.finalize())
+    }
+
+    /// The plain tar.
+    pub(crate) fn unpacked(&self) -> Result<Box<dyn Read + Send>> {
+        let file = File::open(&self.path)?;
+        Ok(match self.packing {
+            Packing::Plain => Box::new(file),
+            // Files that were packed in parallel, or joined, have several members.
+            Packing::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(
+                BufReader::with_capacity(1 << 18, file),
+            )),
+            Packing::Xz => Box::new(liblzma::read::XzDecoder::new_multi_decoder(file)),
+            Packing::Zstd => {
+                let mut decoder = zstd::stream::read::Decoder::new(file)?;
+                // What `zstd --ultra --long=31` makes; the window takes up to 2 GiB, and only if the file says so.
+                decoder.window_log_max(31)?;
+                Box::new(decoder)
+            }
+        })
+    }
+}
+
+/// A user's folder, walked once.
+pub(crate) struct Folder {
+    items: Vec<Item>,
+    /// Sockets, pipes and devices, which are left out.
+    pub(crate) skipped: Vec<PathBuf>,
+}
+
+struct Item {
+    path: PathBuf,
+    /// In the tar.
+    name: Vec<u8>,
+    /// Of a symbolic link.
+    target: Option<Vec<u8>>,
+    metadata: Metadata,
+}
+
+impl Folder {
+    /// Walks `root` in the order of names as bytes, which no locale changes; links are not followed. What lies in
+    /// `except`, the cache, is left out: a corpus that holds itself would grow with every run.
+    pub(crate) fn walk(root: &Path, except: &Path) -> Result<Folder> {
+        let root = root.canonicalize()?;
+        let top = root.file_name().map_or(&b"corpus"[..], OsStrExt::as_bytes);
+        let mut folder = Folder {
+            items: Vec::new(),
+            skipped: Vec::new(),
+        };
+        let walk = WalkDir::new(&root).sort_by_file_name().into_iter();
+        for found in walk.filter_entry(|found| found.path() != except) {
+            let found = found.map_err(|error| {
+                let at = error.path().unwrap_or(&root).display().to_string();
+                let cause = error
+                    .io_error()
+                    .map_or_else(|| error.to_string(), ToString::to_string);
+                anyhow::anyhow!("cannot read {at}: {cause}")
+            })?;
+            let path = found.path().to_owned();
+            let metadata = found
+                .metadata()
+                .with_context(|| format!("cannot read {}", path.display()))?;
+            let mut name = top.to_vec();
+            let inside = path
+                .strip_prefix(&root)
+                .unwrap_or(&path)
+                .as_os_str()
+                .as_bytes();
+            if !inside.is_empty() {
+                name.push(b'/');
+                name.extend(inside);
+            }
+            let kind = metadata.file_type();
+            let target = if kind.is_symlink() {
+                let target = path
+                    .read_link()
+                    .with_context(|| format!("cannot read the link {}", path.display()))?;
+                Some(target.as_os_str().as_bytes().to_vec())
+            } else if kind.is_file() || kind.is_dir() {
+                None
+            } else {
+                folder.skipped.push(path);
+                continue;
+            };
+            folder.items.push(Item {
+                path,
+                name,
+                target,
+                metadata,
+            });
+        }
+        Ok(folder)
+    }
+
+    /// Bytes of the tar that [`Folder::pack`] writes.
+    pub(crate) fn tar_bytes(&self) -> u64 {
+        let items = self.items.iter().map(|item| {
+            let size = item.size();
+            item.header().len() as u64 + size + ustar::padding(size) as u64
+        });
+        items.sum::<u64>() + ustar::END.len() as u64
+    }
+
+    /// Changes when anything in the folder does, as far as names, sizes, times and inodes tell.
+    pub(crate) fn fingerprint(&self) -> String {
+        let mut hash = Sha256::new();
+        for item in &self.items {
+            add(&mut hash, item.path.as_os_str().as_bytes(), &item.metadata);
+            let target = item.target.as_deref().unwrap_or_default();
+            hash.update((target.len() as u64).to_le_bytes());
+            hash.update(target);
+        }
+        hex(&hash.finalize())
+    }
+
+    /// Writes the folder as a tar under its own name. Owners become 0, times are cut to seconds, hard links become
+    /// files of their own; modes are kept.
+    pub(crate) fn pack(&self, out: &mut impl Write) -> Result<()> {
+        for item in &self.items {
+            out.write_all(&item.header())?;
+            let size = item.size();
+            if size == 0 {
+                continue;
+            }
+            let failed = || format!("cannot read {}", item.path.display());
+            let mut file = File::open(&item.path).with_context(failed)?;
+            let copied = copy(&mut (&mut file).take(size), out).with_context(failed)?;
+            let now = file.metadata().with_context(failed)?;
+            let same = now.len() == size
+                && copied == size
+                && now.mtime_nsec() == item.metadata.mtime_nsec();
+            ensure!(
+                same && now.mtime() == item.metadata.mtime(),
+                "{} changed while it was read: leave the folder alone and start again",
+                item.path.display()
+            );
+            out.write_all(&ustar::END[..ustar::padding(size)])?;
+        }
+        out.write_all(&ustar::END)?;
+        Ok(())
+    }
+}
+
+impl Item {
+    fn size(&self) -> u64 {
+        if self.metadata.is_file() {
+            self.metadata.len()
+        } else {
+            0
+        }
+    }
+
+    fn header(&self) -> Vec<u8> {
+        let kind = match &self.target {
+            Some(target) => Kind::Link { target },
+            None if self.metadata.is_dir() => Kind::Directory,
+            None => Kind::File {
+                size: self.metadata.len(),
+            },
+        };
+        ustar::header(
+            &self.name,
+            kind,
+            self.metadata.mode(),
+            self.metadata.mtime(),
+        )
+    }
+}
+
+/// Like `io::copy`, in steps that make a fast pipe.
+pub(crate) fn copy(from: &mut impl Read, to: &mut impl Write) -> io::Result<u64> {
+    let mut buffer = vec![0; 1 << 18];
+    let mut copied = 0;
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => return Ok(copied),
+            Ok(length) => {
+                to.write_all(&buffer[..length])?;
+                copied += length as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// A name and what tells whether its file is the one it was. The change time is among it: a program can set a file's
+/// modification time back, but not that.
+fn add(hash: &mut Sha256, path: &[u8], metadata: &Metadata) {
+    hash.update((path.len() as u64).to_le_bytes());
+    hash.update(path);
+    for value in [
+        metadata.dev(),
+        metadata.ino(),
+        metadata.len(),
+        u64::from(metadata.mode()),
+    ] {
+        hash.update(value.to_le_bytes());
+    }
+    for value in [
+        metadata.mtime(),
+        metadata.mtime_nsec(),
+        metadata.ctime(),
+        metadata.ctime_nsec(),
+    ] {
+        hash.update(value.to_le_bytes());
+    }
+}
+
+/// Lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

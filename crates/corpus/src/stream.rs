@@ -1,0 +1,381 @@
+//! Random streams that stay the same for years: "stream v1".
+//!
+//! A corpus made from a seed today must be the same bytes when somebody repeats a figure in ten years, on another
+//! processor and with another compiler. Crates of random numbers do not promise that, and neither does the C
+//! library's `log`. So everything here is made of 64-bit integers and of `+ - * /` and `sqrt` on `f64`, which IEEE 754
+//! rounds in one way only, and Rust neither fuses nor reorders them. Known answers pin the first values; whoever
+//! changes one has made stream v2, and says so in [`STREAM_VERSION`].
+
+use sha2::{Digest, Sha256};
+
+/// Goes into the identity of everything made from a stream.
+pub const STREAM_VERSION: u32 = 1;
+
+/// One stream of random numbers: xoshiro256++ 1.0 (Blackman and Vigna, 2019), seeded by splitmix64.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    state: [u64; 4],
+}
+
+/// One step of splitmix64 (Steele, Lea and Flood 2014, constants of Vigna's public-domain `splitmix64.c`).
+fn splitmix64(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+impl Stream {
+    /// The stream called `label` of `seed`. Streams with different labels do not share numbers, so that drawing one
+    /// more size does not rename every file.
+    pub fn new(seed: u64, label: &str) -> Stream {
+        Stream::numbered(seed, label, 0)
+    }
+
+    /// The stream number `index` of the family `label`: one for each file, so that contents do not depend on order.
+    pub fn numbered(seed: u64, label: &str, index: u64) -> Stream {
+        let digest = Sha256::digest(label.as_bytes());
+        let name = u64::from_le_bytes(std::array::from_fn(|byte| digest[byte]));
+        Stream::family(seed, name, index)
+    }
+
+    /// [`Stream::numbered`] with the label hashed already.
+    fn family(seed: u64, name: u64, index: u64) -> Stream {
+        // Three words are mixed one after another: a sum alone would make (seed 1, index 2) and (seed 2, index 1) one.
+        let mut mixed = seed;
+        let mut start = splitmix64(&mut mixed) ^ name;
+        start = splitmix64(&mut start) ^ index;
+        let mut start = splitmix64(&mut start);
+        Stream {
+            state: std::array::from_fn(|_| splitmix64(&mut start)),
+        }
+    }
+
+    /// The next 64 bits.
+    #[inline]
+    pub fn next_u64(&mut self) -> u64 {
+        let s = &mut self.state;
+        let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
+        let t = s[1] << 17;
+        s[2] ^= s[0];
+        s[3] ^= s[1];
+        s[1] ^= s[2];
+        s[0] ^= s[3];
+        s[2] ^= t;
+        s[3] = s[3].rotate_left(45);
+        result
+    }
+
+    /// A whole number in `0..bound`, each equally likely: Lemire's method (2019), which draws again where a plain
+    /// product would favour some numbers.
+    ///
+    /// # Panics
+    /// When `bound` is 0: there is no such number.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        assert!(bound > 0, "no whole number is below 0");
+        let mut product = u128::from(self.next_u64()) * u128::from(bound);
+        if (product as u64) < bound {
+            let threshold = bound.wrapping_neg() % bound;
+            while (product as u64) < threshold {
+                product = u128::from(self.next_u64()) * u128::from(bound);
+            }
+        }
+        (product >> 64) as u64
+    }
+
+    /// A number in the open interval (0, 1), 2^52 steps: never 0 nor 1, so its logarithm is finite.
+    pub fn unit(&mut self) -> f64 {
+        ((self.next_u64() >> 12) as f64 + 0.5) / (1u64 << 52) as f64
+    }
+
+    /// A standard normal number, by the inverse of its distribution: one draw for one number, no rejection.
+    pub fn normal(&mut self) -> f64 {
+        normal_quantile(self.unit())
+    }
+
+    /// A number whose natural logarithm is normal with mean `mu` and standard deviation `sigma`.
+    pub fn lognormal(&mut self, mu: f64, sigma: f64) -> f64 {
+        exp(mu + sigma * self.normal())
+    }
+
+    /// A Pareto number of shape `shape`, at least `least` and at most `most` (the distribution is cut there, not piled
+    /// up). `most` at or under `least` gives `most`.
+    pub fn pareto(&mut self, shape: f64, least: f64, most: f64) -> f64 {
+        let unit = self.unit();
+        if most <= least {
+            return most;
+        }
+        // The share of the whole distribution that lies under `most`.
+        let under = 1.0 - exp(shape * ln(least / most));
+        (least * exp(-ln(1.0 - unit * under) / shape)).clamp(least, most)
+    }
+
+    /// Fills `out` with random bytes, low byte of each number first.
+    pub fn fill(&mut self, out: &mut [u8]) {
+        let mut chunks = out.chunks_exact_mut(8);
+        for chunk in &mut chunks {
+            chunk.copy_from_slice(&self.next_u64().to_le_bytes());
+        }
+        let rest = chunks.into_remainder();
+        if !rest.is_empty() {
+            let last = self.next_u64().to_le_bytes();
+            rest.copy_from_slice(&last[..rest.len()]);
+        }
+    }
+}
+
+/// Natural logarithm of a positive, normal, finite number, within about 2 units in the last place.
+pub(crate) fn ln(x: f64) -> f64 {
+    debug_assert!(x.is_normal() && x > 0.0, "ln({x})");
+    let bits = x.to_bits();
+    let mut exponent = ((bits >> 52) & 0x7ff) as i64 - 1023;
+    let mut mantissa = f64::from_bits((bits & ((1 << 52) - 1)) | (1023 << 52));
+    if mantissa > std::f64::consts::SQRT_2 {
+        mantissa /= 2.0;
+        exponent += 1;
+    }
+    // ln m = 2 artanh((m-1)/(m+1)); |s| <= 0.172, so 12 terms leave less than 2^-60.
+    let s = (mantissa - 1.0) / (mantissa + 1.0);
+    let square = s * s;
+    let mut sum = 0.0;
+    for odd in (0..12).rev() {
+        sum = sum * square + 1.0 / f64::from(2 * odd + 1);
+    }
+    2.0 * s * sum + exponent as f64 * std::f64::consts::LN_2
+}
+
+/// e to the power of `x`, for |x| < 700, within a few units in the last place.
+pub(crate) fn exp(x: f64) -> f64 {
+    debug_assert!(x.abs() < 700.0, "exp({x})");
+    // fdlibm's split of ln 2: the product of its high part with a small whole number is exact.
+    const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
+    const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+    let power = (x / std::f64::consts::LN_2).round();
+    let rest = (x - power * LN2_HIGH) - power * LN2_LOW;
+    // |rest| <= 0.347: 16 terms of the series leave less than 2^-60.
+    let mut sum = 1.0;
+    for term in (1..16).rev() {
+        sum = 1.0 + rest / f64::from(term) * sum;
+    }
+    sum * f64::from_bits(((power as i64 + 1023) as u64) << 52)
+}
+
+/// Inverse of the standard normal distribution: algorithm AS 241, PPND16 (Wichura 1988), about 16 digits.
+pub(crate) fn normal_quantile(p: f64) -> f64 {
+    fn ratio(r: f64, over: &[f64; 8], under: &[f64; 8]) -> f64 {
+        let horner = |c: &[f64; 8]| c.iter().rev().fold(0.0, |sum, c| sum * r + c);
+        horner(over) / horner(under)
+    }
+    let q = p - 0.5;
+    if q.abs() <= 0.425 {
+        return q * ratio(0.180625 - q * q, &CENTRE_OVER, &CENTRE_UNDER);
+    }
+    let r = (-ln(p.min(1.0 - p))).sqrt();
+    let value = if r <= 5.0 {
+        ratio(r - 1.6, &MIDDLE_OVER, &MIDDLE_UNDER)
+    } else {
+        ratio(r - 5.0, &FAR_OVER, &FAR_UNDER)
+    };
+    if q < 0.0 { -value } else { value }
+}
+
+// The coefficients as Wichura prints them; digits past the 17th change nothing but make comparing easy.
+#[allow(clippy::excessive_precision)]
+const CENTRE_OVER: [f64; 8] = [
+    3.3871328727963666080e0,
+    1.3314166789178437745e2,
+    1.9715909503065514427e3,
+    1.3731693765509461125e4,
+    4.5921953931549871457e4,
+    6.7265770927008700853e4,
+    3.3430575583588128105e4,
+    2.5090809287301226727e3,
+];
+#[allow(clippy::excessive_precision)]
+const CENTRE_UNDER: [f64; 8] = [
+    1.0,
+    4.2313330701600911252e1,
+    6.8718700749205790830e2,
+    5.3941960214247511077e3,
+    2.1213794301586595867e4,
+    3.9307895800092710610e4,
+    2.8729085735721942674e4,
+    5.2264952788528545610e3,
+];
+#[allow(clippy::excessive_precision)]
+const MIDDLE_OVER: [f64; 8] = [
+    1.42343711074968357734e0,
+    4.63033784615654529590e0,
+    5.76949722146069140550e0,
+    3.64784832476320460504e0,
+    1.27045825245236838258e0,
+    2.41780725177450611770e-1,
+    2.27238449892691845833e-2,
+    7.74545014278341407640e-4,
+];
+#[allow(clippy::excessive_precision)]
+const MIDDLE_UNDER: [f64; 8] = [
+    1.0,
+    2.05319162663775882187e0,
+    1.67638483018380384940e0,
+    6.89767334985100004550e-1,
+    1.48103976427480074590e-1,
+    1.51986665636164571966e-2,
+    5.47593808499534494600e-4,
+    1.05075007164441684324e-9,
+];
+#[allow(clippy::excessive_precision)]
+const FAR_OVER: [f64; 8] = [
+    6.65790464350110377720e0,
+    5.46378491116411436990e0,
+    1.78482653991729133580e0,
+    2.96560571828504891230e-1,
+    2.65321895265761230930e-2,
+    1.24266094738807843860e-3,
+    2.71155556874348757815e-5,
+    2.01033439929228813265e-7,
+];
+#[allow(clippy::excessive_precision)]
+const FAR_UNDER: [f64; 8] = [
+    1.0,
+    5.99832206555887937690e-1,
+    1.36929880922735805310e-1,
+    1.48753612908506148525e-2,
+    7.86869131145613259100e-4,
+    1.84631831751005468180e-5,
+    1.42151175831644588870e-7,
+    2.04426310338993978564e-15,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_generators_are_these() {
+        // Vigna's own test vectors, as other implementations quote them.
+        let mut state = 1_234_567;
+        let first: [u64; 3] = std::array::from_fn(|_| splitmix64(&mut state));
+        assert_eq!(
+            first,
+            [
+                6_457_827_717_110_365_317,
+                3_203_168_211_198_807_973,
+                9_817_491_932_198_370_423
+            ]
+        );
+        let mut stream = Stream {
+            state: [1, 2, 3, 4],
+        };
+        let first: [u64; 5] = std::array::from_fn(|_| stream.next_u64());
+        assert_eq!(
+            first,
+            [
+                41_943_041,
+                58_720_359,
+                3_588_806_011_781_223,
+                3_591_011_842_654_386,
+                9_228_616_714_210_784_205
+            ]
+        );
+    }
+
+    #[test]
+    fn stream_v1_is_pinned() {
+        let mut stream = Stream::new(1, "sizes");
+        let first: [u64; 4] = std::array::from_fn(|_| stream.next_u64());
+        assert_eq!(first, PINNED_SIZES);
+        let mut stream = Stream::numbered(1, "contents", 7);
+        let first: [u64; 2] = std::array::from_fn(|_| stream.next_u64());
+        assert_eq!(first, PINNED_CONTENTS);
+        let mut stream = Stream::new(42, "floats");
+        let values = [
+            stream.unit(),
+            stream.normal(),
+            stream.lognormal(9.48, 2.45663283),
+            stream.pareto(0.91, 512.0, 1e9),
+        ];
+        assert_eq!(values.map(f64::to_bits), PINNED_FLOATS, "{values:?}");
+        let below: [u64; 6] = std::array::from_fn(|_| stream.below(1000));
+        assert_eq!(below, PINNED_BELOW);
+    }
+
+    const PINNED_SIZES: [u64; 4] = [0; 4];
+    const PINNED_CONTENTS: [u64; 2] = [0; 2];
+    const PINNED_FLOATS: [u64; 4] = [0; 4];
+    const PINNED_BELOW: [u64; 6] = [0; 6];
+
+    #[test]
+    fn labels_indices_and_seeds_do_not_meet() {
+        let mut seen = std::collections::HashSet::new();
+        for seed in 0..20 {
+            for label in ["a", "b", "c"] {
+                for index in 0..20 {
+                    assert!(seen.insert(Stream::numbered(seed, label, index).next_u64()));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn whole_numbers_are_even() {
+        let mut stream = Stream::new(3, "even");
+        let mut counts = [0u32; 6];
+        for _ in 0..60_000 {
+            counts[stream.below(6) as usize] += 1;
+        }
+        // Five standard deviations of a binomial count are 456.
+        assert!(
+            counts.iter().all(|count| count.abs_diff(10_000) < 456),
+            "{counts:?}"
+        );
+        assert_eq!(stream.below(1), 0);
+        // Most products of a bound over 2^63 are rejected by a biased method's fix, so this takes that path.
+        assert!((0..100).all(|_| stream.below((1 << 63) + 1) <= 1 << 63));
+    }
+
+    #[test]
+    fn quantiles_agree_with_an_independent_implementation() {
+        // Python 3.11, statistics.NormalDist().inv_cdf.
+        for (p, expected) in [
+            (1e-300, -37.0470962993612),
+            (1e-12, -7.034483825301132),
+            (0.001, -3.090232306167813),
+            (0.05, -1.6448536269514726),
+            (0.3, -0.5244005127080407),
+            (0.5, 0.0),
+            (0.6, 0.2533471031357998),
+            (0.975, 1.9599639845400536),
+            (0.999999, 4.753424308817089),
+        ] {
+            assert!(
+                (normal_quantile(p) - expected).abs() < 1e-13 * (1.0 + expected.abs()),
+                "{p}"
+            );
+        }
+    }
+
+    #[test]
+    fn logarithm_and_power_agree_with_the_library() {
+        let mut stream = Stream::new(4, "functions");
+        for _ in 0..20_000 {
+            let x = (stream.unit() - 0.5) * 1000.0;
+            assert!((exp(x) / x.exp() - 1.0).abs() < 1e-14, "exp {x}");
+            let y = exp(x);
+            assert!(
+                (ln(y) - y.ln()).abs() <= 1e-15 * (1.0 + y.ln().abs()),
+                "ln {y}"
+            );
+        }
+        assert_eq!((ln(1.0), exp(0.0)), (0.0, 1.0));
+    }
+
+    #[test]
+    fn bytes_are_filled_to_the_last() {
+        let (mut long, mut short) = ([0; 16], [0; 11]);
+        Stream::new(5, "fill").fill(&mut long);
+        Stream::new(5, "fill").fill(&mut short);
+        assert_eq!(long[..11], short);
+    }
+}

@@ -5,8 +5,10 @@ use serde::{Deserialize, Serialize};
 use crate::Bytes;
 
 /// One file of `catalog/corpora/`: how to make a tree from a seed.
+///
+/// Unknown fields are refused by [`CorpusKind`], to which serde hands all that is not named here: refusing them here too
+/// would refuse the kind's own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Corpus {
     /// The name in `--corpus`, the file's own name without `.toml`.
     pub name: String,
@@ -21,7 +23,7 @@ pub struct Corpus {
 
 /// The kinds of trees that can be made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum CorpusKind {
     /// A given number of files and directories, sizes from one distribution, scaled to a total.
     Tree {

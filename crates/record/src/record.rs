@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mountmark_model::{Bytes, Cell, Environment, Lab, Outcome, Plan, RealisedCorpus, Scale};
+use mountmark_model::{Bytes, Cell, Environment, Outcome, Plan, RealisedCorpus};
 use serde::Serialize;
 
 use crate::Timestamp;
@@ -135,18 +135,6 @@ pub struct RunRecord {
     pub environment: Environment,
     /// The cells that ended, in the plan's order.
     pub cells: Vec<CellRecord>,
-}
-
-impl RunRecord {
-    /// The run's lab.
-    pub fn lab(&self) -> Lab {
-        self.plan.lab
-    }
-
-    /// The run's scale.
-    pub fn scale(&self) -> Scale {
-        self.plan.scale
-    }
 }
 
 /// A cell that ended.

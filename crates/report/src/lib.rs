@@ -1,1 +1,27 @@
-//! Records in, tables, JSON and CSV out.
+//! Records in; tables, Markdown, JSON and CSV out.
+//!
+//! Everything here is a function from a run to text. This crate does not know where runs lie, whether anybody
+//! reads on a terminal (the caller says so), or how a figure was measured; it starts nothing and writes nothing.
+//!
+//! A format is one file and its line in [`ALL`]; the table and Markdown share the matrix, so that a figure is the
+//! same in both.
+
+mod csv;
+mod format;
+mod header;
+mod json;
+mod markdown;
+mod matrix;
+mod runs;
+mod table;
+mod text;
+
+pub use csv::csv;
+pub use format::{ALL, Format, Options, UnknownName, find_format, find_metric};
+pub use json::json;
+pub use markdown::markdown;
+pub use runs::runs_table;
+pub use table::table;
+
+#[cfg(test)]
+mod tests;

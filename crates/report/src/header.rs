@@ -1,0 +1,166 @@
+//! What is said above every table: which run, where, with what.
+
+use std::collections::BTreeSet;
+
+use mountmark_model::{Bytes, Lab, RealisedCorpus, format_count};
+use mountmark_record::RunRecord;
+
+use crate::text::clean;
+
+/// Labels and texts, in order.
+pub(crate) fn header(run: &RunRecord) -> Vec<(&'static str, String)> {
+    let plan = &run.plan;
+    let mut out = vec![
+        (
+            "run",
+            format!("{} ({}), started {}", run.id, run.status, run.started),
+        ),
+        (
+            "suite",
+            format!(
+                "{} at scale {}: {}",
+                plan.suite, plan.scale, plan.suite_about
+            ),
+        ),
+        (
+            "lab",
+            format!(
+                "{}, machine {}, disk {}",
+                plan.lab.name(),
+                plan.machine.name,
+                disks(run)
+            ),
+        ),
+    ];
+    out.push(("clock", clock(run)));
+    let kernels: BTreeSet<&str> = run
+        .cells
+        .iter()
+        .map(|cell| cell.environment.kernel.as_str())
+        .chain([run.environment.kernel.as_str()])
+        .filter(|kernel| !kernel.is_empty())
+        .collect();
+    let kernels: Vec<&str> = if kernels.is_empty() {
+        vec![&plan.kernel]
+    } else {
+        kernels.into_iter().collect()
+    };
+    out.push(("kernel", kernels.join("; ")));
+    out.push((
+        "seed",
+        format!(
+            "{}, {}, mountmark {}",
+            plan.seed,
+            counted(u64::from(plan.repeats), "repeat", "repeats"),
+            run.program
+        ),
+    ));
+    for (index, corpus) in corpora(run).into_iter().enumerate() {
+        out.push((if index == 0 { "corpus" } else { "" }, corpus));
+    }
+    for (_, text) in &mut out {
+        *text = clean(text).trim_end_matches([':', ',']).to_owned();
+    }
+    out
+}
+
+/// What a second is: figures of different labs must not be taken for each other.
+pub(crate) fn clock(run: &RunRecord) -> String {
+    let machine = &run.plan.machine.name;
+    match run.plan.lab {
+        Lab::Virtual => format!(
+            "virtual seconds: seconds of the machine that profile {machine} describes, a model without cache misses \
+             and without parallel processors"
+        ),
+        Lab::Kvm => "seconds of wall time in a guest on this run's own machine".into(),
+        Lab::Host => "seconds of wall time of this run's own machine".into(),
+    }
+}
+
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!(
+        "{} {}",
+        format_count(count as f64),
+        if count == 1 { one } else { many }
+    )
+}
+
+fn disks(run: &RunRecord) -> String {
+    let planned = run
+        .plan
+        .cells
+        .iter()
+        .map(|cell| (cell.disk.name.as_str(), cell.disk_size));
+    let measured = run
+        .cells
+        .iter()
+        .map(|cell| (cell.disk.as_str(), cell.disk_size));
+    let disks: BTreeSet<(&str, Bytes)> = planned.chain(measured).collect();
+    if disks.is_empty() {
+        return run.plan.machine.disk.clone();
+    }
+    disks
+        .iter()
+        .map(|(name, size)| format!("{name} of {size}"))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// Each repeat has a seed and so a corpus of its own; a few are enough to see how they differ.
+const CORPORA: usize = 3;
+
+fn corpora(run: &RunRecord) -> Vec<String> {
+    let mut seen: Vec<&RealisedCorpus> = Vec::new();
+    let planned = run
+        .plan
+        .cells
+        .iter()
+        .filter_map(|cell| cell.second_disk.as_ref())
+        .map(|medium| &medium.corpus);
+    let measured = run.cells.iter().filter_map(|cell| cell.corpus.as_ref());
+    let all: Vec<&RealisedCorpus> = measured.collect();
+    let all = if all.is_empty() {
+        planned.collect()
+    } else {
+        all
+    };
+    for corpus in all {
+        if !seen.contains(&corpus) {
+            seen.push(corpus);
+        }
+    }
+    let mut out: Vec<String> = seen
+        .iter()
+        .take(CORPORA)
+        .map(|corpus| describe(corpus))
+        .collect();
+    if seen.len() > CORPORA {
+        out.push(format!("and {} more, of other seeds", seen.len() - CORPORA));
+    }
+    out
+}
+
+fn describe(corpus: &RealisedCorpus) -> String {
+    let mut text = format!(
+        "{}: {}, {}",
+        corpus.name,
+        counted(corpus.files, "file", "files"),
+        counted(corpus.directories, "directory", "directories"),
+    );
+    if corpus.others > 0 {
+        text += &format!(", {}", counted(corpus.others, "other", "others"));
+    }
+    text += &format!(
+        ", {}; sizes {} to {}, median {}, mean {}; depth {}",
+        Bytes(corpus.bytes),
+        Bytes(corpus.size_min),
+        Bytes(corpus.size_max),
+        Bytes(corpus.size_median),
+        Bytes(corpus.size_mean),
+        corpus.max_depth,
+    );
+    if let Some(seed) = corpus.seed {
+        text += &format!("; seed {seed}");
+    }
+    text
+}

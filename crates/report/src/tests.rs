@@ -1,0 +1,579 @@
+use mountmark_model::{Bytes, Cell, Environment, Metric, Outcome, Plan, RealisedCorpus};
+use mountmark_record::{
+    CellRecord, RunId, RunRecord, RunStatus, RunSummary, Sample, TaskOutcome, Timestamp,
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::*;
+
+/// 2026-11-21T03:45:12Z
+const STARTED: Timestamp = Timestamp(1_795_232_712_000);
+
+fn plan(names: &[&str], repeats: u32) -> Plan {
+    let disk = json!({"name": "ram", "about": "memory", "sources": [], "model": "ram"});
+    let cells: Vec<Cell> = (0..repeats)
+        .flat_map(|repeat| names.iter().map(move |name| (repeat, name)))
+        .enumerate()
+        .map(|(index, (repeat, name))| {
+            let filesystem = name.split(':').next().unwrap();
+            serde_json::from_value(json!({
+                "index": index, "repeat": repeat, "seed": 7 + repeat, "disk": disk, "disk_size": 1 << 30,
+                "configuration": {
+                    "name": name, "mkfs_options": [], "mount_options": ["noatime"],
+                    "filesystem": {"name": filesystem, "about": "", "mount_type": filesystem, "modules": [],
+                        "min_size": 1 << 20}
+                },
+                "second_disk": null, "ram": 768 << 20, "parameters": {}, "pause_seconds": 0.0,
+                "tasks": [], "tools": [], "packages": []
+            }))
+            .unwrap()
+        })
+        .collect();
+    let mut plan: Plan = serde_json::from_value(json!({
+        "suite": "tiny", "suite_about": "two tasks", "lab": "virtual",
+        "machine": {"name": "slow", "about": "", "shift": 1, "ram": 768 << 20, "disk": "ram", "second_disk": "ram",
+            "sources": []},
+        "scale": 0.02, "repeats": repeats, "seed": 7, "configurations": names, "kernel": "6.12",
+        "tasks": [["001", "touch 10,000 files"], ["002", "copy a tree"]], "decisions": [], "cells": []
+    }))
+    .unwrap();
+    plan.cells = cells;
+    plan
+}
+
+fn environment() -> Environment {
+    Environment {
+        mountmark: "0.1.0".into(),
+        kernel: "6.12.57".into(),
+        ..Environment::default()
+    }
+}
+
+/// Every configuration measured: each figure tells its task and its configuration.
+fn run(names: &[&str], repeats: u32) -> RunRecord {
+    let plan = plan(names, repeats);
+    let cells = plan
+        .cells
+        .iter()
+        .map(|cell| {
+            let mut record = CellRecord::new(cell, &environment());
+            (record.started, record.ended) = (STARTED, Timestamp(STARTED.0 + 1000));
+            let position = (cell.index as usize % names.len()) as f64;
+            for (task, base) in [
+                ("mkfs", 0.5),
+                ("mount", 0.01),
+                ("001", 10.0),
+                ("002", 200.0),
+                ("umount", 0.02),
+            ] {
+                let value = base * (1.0 + position) * (1.0 + f64::from(cell.repeat) / 100.0);
+                record.samples.push(sample(task, "elapsed", value));
+                record.outcomes.push(TaskOutcome {
+                    task: task.into(),
+                    outcome: Outcome::Ok,
+                });
+            }
+            record
+                .samples
+                .push(sample("001", "written_bytes", 3.0 * 1048576.0));
+            record
+                .samples
+                .push(sample("capacity", "capacity", 90.0 + position));
+            record.corpus = Some(RealisedCorpus {
+                name: "small".into(),
+                files: 1200,
+                directories: 1,
+                bytes: 3 << 20,
+                size_max: 70000,
+                size_median: 900,
+                size_mean: 2621,
+                max_depth: 4,
+                seed: Some(7),
+                ..RealisedCorpus::default()
+            });
+            record
+        })
+        .collect();
+    RunRecord {
+        id: RunId::new("20261121-0345-a1b2"),
+        started: STARTED,
+        ended: Some(Timestamp(STARTED.0 + 60_000)),
+        status: RunStatus::Done,
+        program: "0.1.0".into(),
+        command_line: "mountmark run".into(),
+        plan,
+        environment: environment(),
+        cells,
+    }
+}
+
+fn sample(task: &str, metric: &str, value: f64) -> Sample {
+    Sample {
+        task: task.into(),
+        iteration: 0,
+        metric: metric.into(),
+        value,
+    }
+}
+
+fn failed(reason: &str) -> Outcome {
+    Outcome::Failed {
+        reason: reason.into(),
+        detail: "detail".into(),
+    }
+}
+
+/// Many configurations, some with long names.
+const MANY: [&str; 18] = [
+    "ext2",
+    "ext3",
+    "ext3:data=journal",
+    "ext3:data=writeback",
+    "ext4",
+    "ext4:noatime,nobarrier,commit=60",
+    "jfs",
+    "xfs",
+    "reiserfs",
+    "btrfs",
+    "f2fs",
+    "nilfs2",
+    "bcachefs",
+    "ntfs3",
+    "gfs2",
+    "ocfs2",
+    "minix",
+    "exfat",
+];
+
+#[test]
+fn a_table_is_exactly_this() {
+    let mut run = run(&["ext4", "xfs", "jfs"], 2);
+    // jfs fails one task once, xfs skips one always, and a cell of ext4 was never run.
+    run.cells[2].outcomes[3].outcome = failed("cp ended with 1: No space left on device");
+    for index in [1, 4] {
+        run.cells[index].outcomes[2].outcome = Outcome::Skipped {
+            reason: "needs links".into(),
+        };
+        run.cells[index]
+            .samples
+            .retain(|sample| sample.task != "001");
+    }
+    run.cells.remove(3);
+    let text = table(
+        &run,
+        &Options {
+            width: 80,
+            ..Options::default()
+        },
+    );
+    println!("{text}");
+    assert_eq!(text, include_str!("tests/table.txt"));
+    let text = markdown(&run, &Options::default());
+    println!("{text}");
+    assert_eq!(text, include_str!("tests/table.md"));
+}
+
+#[test]
+fn seven_file_systems_stand_beside_each_other_in_100_columns() {
+    let names = ["ext2", "ext3", "ext4", "jfs", "reiserfs", "xfs", "btrfs"];
+    let text = table(&run(&names, 3), &Options::default());
+    println!("{text}");
+    assert_eq!(
+        text.lines().filter(|line| line.starts_with("mkfs")).count(),
+        1
+    );
+}
+
+#[test]
+fn lines_fit_however_many_file_systems_there_are() {
+    for names in [&MANY[..1], &MANY[..7], &MANY[..]] {
+        for repeats in [1, 3] {
+            for width in [60, 100, 200] {
+                for terminal in [true, false] {
+                    let text = table(
+                        &run(names, repeats),
+                        &Options {
+                            width,
+                            terminal,
+                            ..Options::default()
+                        },
+                    );
+                    for line in text.lines() {
+                        assert!(line.chars().count() <= width, "{width}: {line}\n{text}");
+                    }
+                    // Each configuration has its column exactly once, and every table all rows.
+                    let tables = text.lines().filter(|line| line.starts_with("mkfs")).count();
+                    assert_eq!(
+                        text.lines()
+                            .filter(|line| line.starts_with("total of 2 tasks"))
+                            .count(),
+                        tables
+                    );
+                    let figures: usize = text
+                        .lines()
+                        .filter(|line| line.starts_with("mkfs"))
+                        .map(|line| line.split_whitespace().count())
+                        .sum();
+                    let spreads = if repeats > 1 { 2 } else { 1 };
+                    assert_eq!(figures, names.len() + tables * spreads, "{text}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_best_of_a_row_is_the_best_of_all_parts_and_alone_nobody_is() {
+    let text = table(
+        &run(&MANY, 1),
+        &Options {
+            width: 60,
+            ..Options::default()
+        },
+    );
+    let stars: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("mkfs") && line.contains('*'))
+        .collect();
+    assert_eq!(stars.len(), 1, "{text}");
+    assert!(!table(&run(&["ext4"], 1), &Options::default()).contains('*'));
+}
+
+#[test]
+fn higher_is_better_where_it_is() {
+    let text = table(
+        &run(&["ext4", "xfs"], 1),
+        &Options {
+            metric: &Metric::CAPACITY,
+            ..Options::default()
+        },
+    );
+    assert!(text.lines().any(|line| line.starts_with("capacity")
+        && line.contains(" 90.00")
+        && line.contains("*91.00")));
+    assert!(!text.contains("001"), "{text}");
+    assert!(text.contains("higher is better"));
+}
+
+#[test]
+fn what_prints_as_the_best_figure_is_marked_too() {
+    let mut run = run(&["ext4", "xfs", "jfs"], 1);
+    for (cell, value) in run.cells.iter_mut().zip([1.2340, 1.2341, 1.3]) {
+        cell.samples[2].value = value;
+    }
+    let text = table(&run, &Options::default());
+    let line = text.lines().find(|line| line.starts_with("001")).unwrap();
+    assert_eq!(
+        line.split_whitespace().skip(4).collect::<Vec<_>>(),
+        ["*1.23", "*1.23", "1.30"]
+    );
+}
+
+#[test]
+fn colours_surround_the_marked_figures_and_move_nothing() {
+    let run = run(&["ext4", "xfs"], 1);
+    let plain = table(&run, &Options::default());
+    let colored = table(
+        &run,
+        &Options {
+            color: true,
+            ..Options::default()
+        },
+    );
+    assert!(colored.contains("\x1b[1;32m*0.500\x1b[0m"), "{colored}");
+    assert_eq!(
+        colored.replace("\x1b[1;32m", "").replace("\x1b[0m", ""),
+        plain
+    );
+    let bytes = table(
+        &run,
+        &Options {
+            color: true,
+            metric: &Metric::WRITTEN_BYTES,
+            ..Options::default()
+        },
+    );
+    assert!(bytes.contains("\x1b[1;32m*3.00 MiB\x1b[0m"), "{bytes}");
+}
+
+#[test]
+fn a_file_system_that_could_not_be_made_is_in_the_table() {
+    let mut run = run(&["ext4", "xfs"], 1);
+    run.cells[1].outcome = failed("mkfs.xfs ended with 1");
+    run.cells[1].samples.clear();
+    run.cells[1].outcomes = vec![TaskOutcome {
+        task: "mkfs".into(),
+        outcome: failed("mkfs.xfs ended with 1"),
+    }];
+    run.plan.skipped = vec![("ntfs".into(), "its driver cannot write".into())];
+    let text = table(&run, &Options::default());
+    assert!(
+        text.lines()
+            .next_back()
+            .unwrap()
+            .starts_with("[b] skipped: its driver cannot write"),
+        "{text}"
+    );
+    for row in ["mkfs", "mount", "001", "002", "umount"] {
+        let line = text.lines().find(|line| line.starts_with(row)).unwrap();
+        assert!(
+            line.split_whitespace()
+                .rev()
+                .take(2)
+                .eq(["-[b]", "failed[a]"]),
+            "{text}"
+        );
+    }
+    // The sum of what could be done is no sum.
+    let line = text.lines().find(|line| line.starts_with("total")).unwrap();
+    assert_eq!(
+        line.split_whitespace().skip(4).collect::<Vec<_>>(),
+        ["*210", "-", "-"],
+        "{text}"
+    );
+}
+
+#[test]
+fn the_time_of_a_failed_task_is_no_figure() {
+    let mut run = run(&["ext4", "xfs"], 1);
+    run.cells[0].outcomes[2].outcome = failed("touch ended with 1");
+    let text = table(&run, &Options::default());
+    let line = text.lines().find(|line| line.starts_with("001")).unwrap();
+    assert!(
+        line.contains("failed[a]") && line.contains("*20.0"),
+        "{text}"
+    );
+}
+
+#[test]
+fn runs_without_cells_have_a_header_and_say_so() {
+    let mut run = run(&["ext4", "xfs"], 1);
+    run.cells.clear();
+    run.status = RunStatus::Interrupted;
+    for format in ALL {
+        let text = format.render(&run, &Options::default()).unwrap();
+        assert!(text.ends_with('\n'), "{}", format.name());
+    }
+    let text = table(&run, &Options::default());
+    assert!(
+        text.contains("There is no figure of returned (s) in this run."),
+        "{text}"
+    );
+    assert!(
+        text.contains("not run: 1 of 1 planned cells of xfs"),
+        "{text}"
+    );
+    run.plan.cells.clear();
+    run.plan.configurations.clear();
+    for format in ALL {
+        format.render(&run, &Options::default()).unwrap();
+    }
+}
+
+#[test]
+fn a_metric_that_was_not_measured_says_so() {
+    let text = table(
+        &run(&["ext4"], 1),
+        &Options {
+            metric: &Metric::FLUSHES,
+            ..Options::default()
+        },
+    );
+    assert!(
+        text.contains("There is no figure of flushes (count) in this run."),
+        "{text}"
+    );
+}
+
+#[test]
+fn sequences_that_a_terminal_obeys_do_not_reach_it() {
+    let mut run = run(&["ext4", "xfs"], 1);
+    run.cells[0].outcomes[2].outcome = failed("dmesg: \x1b[2J\u{e000}oops\nnext");
+    run.plan.suite_about = "\x1b]0;title\x07".into();
+    for text in [
+        table(&run, &Options::default()),
+        markdown(&run, &Options::default()),
+    ] {
+        assert!(!text.contains(['\x1b', '\x07', '\u{e000}']), "{text}");
+    }
+}
+
+#[test]
+fn names_that_nothing_has_are_answered_with_near_ones() {
+    assert_eq!(find_metric("elapsed").unwrap(), &Metric::ELAPSED);
+    let error = find_metric("elapsd").unwrap_err();
+    assert_eq!(error.near.first(), Some(&"elapsed"));
+    assert!(
+        error
+            .to_string()
+            .starts_with("there is no metric \"elapsd\": did you mean elapsed"),
+        "{error}"
+    );
+    assert!(error.to_string().contains("write_amplification"));
+    assert_eq!(
+        find_format("jsn").err().unwrap().to_string(),
+        "there is no format \"jsn\": did you mean json?; there are: table, json, csv, markdown"
+    );
+    for format in ALL {
+        assert_eq!(
+            find_format(format.name()).ok().map(Format::about),
+            Some(format.about())
+        );
+    }
+}
+
+#[test]
+fn csv_is_quoted_and_complete() {
+    let mut run = run(&["ext3:data=journal,noatime"], 1);
+    run.plan.suite = "my \"own\"\nsuite".into();
+    run.cells[0].samples = vec![
+        sample("001", "elapsed", 0.1 + 0.2),
+        sample("002", "other", 1e300),
+    ];
+    run.cells[0].outcomes[3].outcome = failed("no");
+    assert_eq!(
+        csv(&run),
+        "run,suite,scale,lab,machine,disk,cell,configuration,repeat,seed,task,iteration,outcome,metric,unit,value\n\
+         20261121-0345-a1b2,\"my \"\"own\"\"\nsuite\",0.02,virtual,slow,ram,0,\"ext3:data=journal,noatime\",0,7,001,0,ok,\
+         elapsed,s,0.30000000000000004\n\
+         20261121-0345-a1b2,\"my \"\"own\"\"\nsuite\",0.02,virtual,slow,ram,0,\"ext3:data=journal,noatime\",0,7,002,0,\
+         failed,other,,1e300\n"
+    );
+}
+
+#[test]
+fn json_holds_everything() {
+    let mut run = run(&["ext4", "xfs"], 2);
+    run.cells[1].outcome = failed("the guest stopped");
+    run.cells[1].notes.push("a \"note\"".into());
+    run.cells[2].disk_size = Bytes(u64::MAX);
+    run.plan.skipped = vec![("ntfs".into(), "its driver cannot write".into())];
+    let value: Value = serde_json::from_str(&json(&run).unwrap()).unwrap();
+    assert_eq!(value["run"], "20261121-0345-a1b2");
+    assert_eq!(value["started"], "2026-11-21T03:45:12Z");
+    assert_eq!(value["scale"], 0.02);
+    assert_eq!(value["environment"]["kernel"], "6.12.57");
+    assert_eq!(
+        value["configurations"][2]["skipped"],
+        "its driver cannot write"
+    );
+    assert_eq!(
+        value["configurations"][0]["mount_options"],
+        json!(["noatime"])
+    );
+    assert_eq!(value["cells"].as_array().unwrap().len(), 4);
+    assert_eq!(value["cells"][1]["outcome"], "failed");
+    assert_eq!(value["cells"][1]["reason"], "the guest stopped");
+    assert_eq!(value["cells"][1]["notes"][0], "a \"note\"");
+    assert_eq!(
+        value["cells"][0]["tasks"][0],
+        json!({"task": "mkfs", "outcome": "ok"})
+    );
+    assert_eq!(value["cells"][2]["disk_size"], u64::MAX);
+    let samples: usize = run.cells.iter().map(|cell| cell.samples.len()).sum();
+    assert_eq!(value["samples"].as_array().unwrap().len(), samples);
+    assert_eq!(
+        value["samples"][0],
+        json!({"cell": 0, "configuration": "ext4", "repeat": 0, "task": "mkfs", "iteration": 0, "metric": "elapsed",
+            "unit": "s", "value": 0.5})
+    );
+}
+
+#[test]
+fn lists_of_runs_are_tables() {
+    let summary = RunSummary {
+        id: RunId::new("20261121-0345-a1b2"),
+        started: STARTED,
+        ended: None,
+        status: RunStatus::Interrupted,
+        program: "0.1.0".into(),
+        command_line: "mountmark run".into(),
+        suite: "tiny".into(),
+        lab: "virtual".into(),
+        machine: "slow".into(),
+        kernel: "6.12".into(),
+        scale: 0.02,
+        seed: 7,
+        repeats: 2,
+        configurations: MANY.iter().map(|name| (*name).to_owned()).collect(),
+        planned: 36,
+        recorded: 4,
+        failed: 1,
+    };
+    for width in [20, 100, 200] {
+        let text = runs_table(
+            &[summary.clone(), summary.clone()],
+            &Options {
+                width,
+                ..Options::default()
+            },
+        );
+        assert!(text.contains("4/36") && text.contains("exfat"), "{text}");
+        if width >= 100 {
+            assert!(
+                text.lines().all(|line| line.chars().count() <= width),
+                "{text}"
+            );
+        }
+    }
+    assert_eq!(
+        runs_table(&[], &Options::default()),
+        "There is no run yet.\n"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn values_survive_json_and_csv(values in prop::collection::vec(
+        prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL | prop::num::f64::ZERO, 1..20)
+    ) {
+        let mut run = run(&["ext4"], 1);
+        run.cells[0].samples = values.iter().map(|value| sample("001", "elapsed", *value)).collect();
+        let bits: Vec<u64> = values.iter().map(|value| value.to_bits()).collect();
+        let value: Value = serde_json::from_str(&json(&run).unwrap()).unwrap();
+        let back = value["samples"].as_array().unwrap().iter().map(|sample| sample["value"].as_f64().unwrap().to_bits());
+        prop_assert_eq!(back.collect::<Vec<_>>(), bits.clone());
+        let text = csv(&run);
+        let back = text.lines().skip(1).map(|line| line.rsplit(',').next().unwrap().parse::<f64>().unwrap().to_bits());
+        prop_assert_eq!(back.collect::<Vec<_>>(), bits);
+    }
+
+    #[test]
+    fn nothing_panics(
+        names in prop::collection::vec(".{0,30}", 0..5),
+        titles in prop::collection::vec((".{0,6}", ".{0,60}"), 0..4),
+        values in prop::collection::vec((0_usize..9, 0_usize..6, any::<f64>()), 0..30),
+        reasons in prop::collection::vec((0_usize..9, 0_usize..6, ".{0,40}"), 0..6),
+        width in 0_usize..120,
+        terminal in any::<bool>(),
+        color in any::<bool>(),
+    ) {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut run = run(&names, 2);
+        run.plan.tasks = titles;
+        let task = |run: &RunRecord, at: usize| {
+            run.plan.tasks.get(at).map_or("mkfs".to_owned(), |(id, _)| id.clone())
+        };
+        for (cell, at, value) in values {
+            let task = task(&run, at);
+            if let Some(cell) = run.cells.get_mut(cell) {
+                cell.samples.push(sample(&task, "elapsed", value));
+            }
+        }
+        for (cell, at, reason) in reasons {
+            let task = task(&run, at);
+            if let Some(cell) = run.cells.get_mut(cell) {
+                cell.outcomes.push(TaskOutcome { task, outcome: failed(&reason) });
+            }
+        }
+        for metric in Metric::ALL {
+            for format in ALL {
+                let options = Options { metric, width, terminal, color };
+                prop_assert!(format.render(&run, &options).unwrap().ends_with('\n'));
+            }
+        }
+    }
+}

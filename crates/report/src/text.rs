@@ -1,0 +1,77 @@
+//! Lines of text that fit.
+
+/// Stands for the mark of a best figure until colours are decided; a private character that no input keeps.
+pub(crate) const BEST: char = '\u{e000}';
+
+/// One line without control characters: names, sentences and kernel messages come from outside, and a terminal
+/// would obey what they hold.
+pub(crate) fn clean(text: &str) -> String {
+    let spaced: String = text
+        .chars()
+        .map(|c| if c.is_control() || c == BEST { ' ' } else { c })
+        .collect();
+    spaced.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Columns that text takes.
+pub(crate) fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// Words in lines of at most `limit` columns; a word that is longer is cut.
+pub(crate) fn wrap(text: &str, limit: usize) -> Vec<String> {
+    let limit = limit.max(1);
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.last_mut().expect("there is one from the start");
+        let room = limit.saturating_sub(width(last) + usize::from(!last.is_empty()));
+        if width(word) <= room {
+            if !last.is_empty() {
+                last.push(' ');
+            }
+            last.push_str(word);
+            continue;
+        }
+        if last.is_empty() {
+            lines.pop();
+        }
+        let letters: Vec<char> = word.chars().collect();
+        lines.extend(
+            letters
+                .chunks(limit)
+                .map(|part| part.iter().collect::<String>()),
+        );
+    }
+    lines
+}
+
+/// The name of a configuration in lines, broken after `:`, `,` and `=` where it is longer than `limit`.
+pub(crate) fn break_name(name: &str, limit: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for part in name.split_inclusive([':', ',', '=']) {
+        let last = lines.last_mut().expect("there is one from the start");
+        if !last.is_empty() && width(last) + width(part) > limit {
+            lines.push(part.to_owned());
+        } else {
+            last.push_str(part);
+        }
+    }
+    lines
+        .into_iter()
+        .flat_map(|line| wrap(&line, limit.max(16)))
+        .collect()
+}
+
+/// A label and a text beside it, the text's further lines under its first.
+pub(crate) fn hang(label: &str, column: usize, text: &str, limit: usize) -> String {
+    let mut out = String::new();
+    for (index, line) in wrap(text, limit.saturating_sub(column).max(20))
+        .iter()
+        .enumerate()
+    {
+        let label = if index == 0 { label } else { "" };
+        out.push_str(format!("{label:column$}{line}").trim_end());
+        out.push('\n');
+    }
+    out
+}

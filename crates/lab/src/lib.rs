@@ -1,1 +1,124 @@
-//! A cell in, a mounted file system out, in a guest or on this machine; measures nothing.
+//! A cell in, its disks out: in an emulated guest, in a guest under KVM, or on this machine.
+//!
+//! A lab decides where a cell runs, on which disk and under which clock. What is done with the disks is the agent's
+//! business (`mountmark-run`), which is the same code in every lab; this crate measures nothing and stores nothing.
+
+pub mod cache;
+pub mod emulator;
+pub mod guest;
+pub mod host;
+pub mod image;
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Result;
+use mountmark_model::{Cell, Configuration, Environment, Event, Outcome};
+use serde::{Deserialize, Serialize};
+
+/// Where the disks' media begin in a guest's physical memory: above everything that is RAM.
+pub const MEDIA_START: u64 = 4 << 30;
+
+/// A part of the media, relative to [`MEDIA_START`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Region {
+    /// First byte.
+    pub offset: u64,
+    /// Number of bytes.
+    pub size: u64,
+}
+
+/// What a guest is told: its cell and where the media lie.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// The cell.
+    pub cell: Cell,
+    /// Medium of the disk under test.
+    pub test: Region,
+    /// Medium of the second disk.
+    pub source: Option<Region>,
+    /// The corpus, a plain tar file.
+    pub corpus: Option<Region>,
+}
+
+/// A block device that a cell may use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// `/dev/nbd0`.
+    pub path: String,
+    /// The name in /sys/block: `nbd0`.
+    pub name: String,
+    /// Size in bytes.
+    pub size: u64,
+    /// The process that serves it, whose processor time is not the machine's work.
+    pub server: Option<u32>,
+}
+
+/// The disks of a cell, and its corpus.
+pub struct Devices {
+    /// The disk under test.
+    pub test: Device,
+    /// The second disk, where the suite has a source.
+    pub source: Option<Device>,
+    /// What is laid out on the second disk.
+    pub corpus: Option<CorpusData>,
+    /// Called with `true` before something is measured and `false` before inputs are laid out: modelled disks keep
+    /// time only while measuring.
+    pub measuring: Box<dyn Fn(bool)>,
+    /// Where the file system under test is mounted.
+    pub test_folder: PathBuf,
+    /// Where the second disk is mounted.
+    pub source_folder: PathBuf,
+    /// Whether nothing else uses this kernel, so that its dirty pages are all the cell's.
+    pub exclusive: bool,
+}
+
+/// Where the corpus's plain tar file is.
+pub enum CorpusData {
+    /// In memory outside the guest's RAM.
+    Mapped(guest::MappedCorpus),
+    /// A file of this machine.
+    File(PathBuf),
+}
+
+/// A place where cells run.
+pub trait Lab: Sync {
+    /// Why a configuration cannot run here, in a sentence; nothing if it can.
+    fn unavailable(&self, configuration: &Configuration) -> Result<Option<String>>;
+
+    /// Makes what a cell needs before it can start, so that the wait is not part of the run.
+    fn prepare(&self, cell: &Cell) -> Result<()>;
+
+    /// Runs one cell from its beginning to its end, or until `stop` is set. A guest that fails is an outcome; an error
+    /// is a lab that cannot work.
+    fn run(&self, cell: &Cell, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<Ended>;
+
+    /// With what a cell is measured.
+    fn environment(&self, cell: &Cell) -> Result<Environment>;
+}
+
+/// How a cell ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ended {
+    /// It came to an end.
+    Outcome {
+        /// Which.
+        outcome: Outcome,
+        /// The kernel's messages.
+        log: String,
+    },
+    /// It was stopped on the user's wish; nothing of it counts.
+    Interrupted,
+}
+
+/// What every lab's environment has in common: this program and this machine.
+pub fn host_environment() -> Environment {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpu.lines().find_map(|line| line.strip_prefix("model name")).and_then(|line| line.split_once(": "));
+    Environment {
+        mountmark: env!("CARGO_PKG_VERSION").to_owned(),
+        host_kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
+        host_cpu: model.map(|(_, name)| name.to_owned()).unwrap_or_default(),
+        ..Environment::default()
+    }
+}

@@ -1,1 +1,8 @@
-//! Cells in, samples out: tasks, probes, settling and the schedule.
+//! Cells in, samples out.
+//!
+//! `agent/` measures one cell on the disks that a lab gave it, and is the same in every lab. `schedule` runs a plan's
+//! cells side by side and passes on what the agents say. This crate does not know how a lab comes about, nor where
+//! samples are kept.
+
+pub mod agent;
+pub mod schedule;

@@ -1,0 +1,76 @@
+//! The cache folder: packages, kernels, images, snapshots, corpora. All of it can be made again.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use sha2::{Digest, Sha256};
+
+/// The cache folder of this user: `$MOUNTMARK_CACHE`, else `$XDG_CACHE_HOME/mountmark`, else `~/.cache/mountmark`.
+pub fn default_folder() -> PathBuf {
+    let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    from("MOUNTMARK_CACHE")
+        .or_else(|| from("XDG_CACHE_HOME").map(|path| path.join("mountmark")))
+        .or_else(|| from("HOME").map(|path| path.join(".cache/mountmark")))
+        .unwrap_or_else(|| std::env::temp_dir().join("mountmark-cache"))
+}
+
+/// A name for what is made from `parts`: 16 hexadecimal digits of SHA-256, each part with its length.
+pub fn key<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part.as_bytes());
+    }
+    hex(&hash.finalize())[..16].to_owned()
+}
+
+/// Lower-case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// SHA-256 of a file, in hexadecimal.
+pub fn sha256_file(path: &Path) -> Result<String> {
+    let mut file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut hash = Sha256::new();
+    std::io::copy(&mut file, &mut hash).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(hex(&hash.finalize()))
+}
+
+/// Makes a folder and those above it; the error says what to do.
+pub fn make_folder(path: &Path) -> Result<()> {
+    fs::create_dir_all(path).with_context(|| {
+        format!("cannot make the cache folder {}; set MOUNTMARK_CACHE to a folder that you may write", path.display())
+    })
+}
+
+/// Writes a file whole or not at all.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    let folder = path.parent().context("a file in the cache has a folder")?;
+    make_folder(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)
+        .with_context(|| format!("cannot write to the cache folder {}", folder.display()))?;
+    std::io::Write::write_all(&mut file, bytes).with_context(|| {
+        format!("cannot write {} bytes to {}; free some space there or set MOUNTMARK_CACHE", bytes.len(), folder.display())
+    })?;
+    file.persist(path).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(())
+}
+
+/// Held while a thing in the cache is made, so that two runs do not make it twice.
+pub struct Lock(#[allow(dead_code)] File);
+
+impl Lock {
+    /// Waits for the lock file beside `path`.
+    pub fn take(path: &Path) -> Result<Lock> {
+        if let Some(folder) = path.parent() {
+            make_folder(folder)?;
+        }
+        let path = path.with_extension("lock");
+        let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive)
+            .with_context(|| format!("cannot lock {}", path.display()))?;
+        Ok(Lock(file))
+    }
+}

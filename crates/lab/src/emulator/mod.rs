@@ -1,0 +1,329 @@
+//! The virtual lab and the KVM lab: a throw-away QEMU guest a cell.
+//!
+//! This folder boots guests, gives them their job and passes on what they say. It does not know what a cell measures.
+
+pub mod qemu;
+pub mod qmp;
+pub mod snapshot;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use mountmark_disk::DiskModel;
+use mountmark_model::{Cell, Configuration, Environment, Event, Machine, Outcome, PROTOCOL};
+
+use crate::image::kernel::Kernel;
+use crate::image::packages::Packages;
+use crate::image::{Builder, Image, Wanted};
+use crate::{Ended, Job, Lab, Region};
+use qemu::{Clock, Hardware, Qemu, Ram};
+
+/// The media begin on this boundary, as pmem wants it.
+const ALIGNMENT: u64 = 128 << 20;
+/// The media's room in guest-physical memory, unless more is needed. It costs nothing: only what a cell writes is there.
+const MEDIA_ROOM: u64 = 64 << 30;
+
+/// How guests are run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The cache folder.
+    pub cache: PathBuf,
+    /// What the user wrote after `--kernel`.
+    pub kernel: String,
+    /// The lab's computer.
+    pub machine: Machine,
+    /// Whether KVM runs the guest, under wall time.
+    pub kvm: bool,
+    /// How long a guest may say nothing, in wall time, before it counts as hung.
+    pub silence_limit: Duration,
+}
+
+/// A lab of QEMU guests.
+pub struct Emulator {
+    options: Options,
+    kernel: Kernel,
+    qemu: String,
+    images: Mutex<BTreeMap<String, Image>>,
+}
+
+impl Emulator {
+    /// Finds QEMU and the kernel.
+    pub fn open(options: Options) -> Result<Emulator> {
+        let qemu = qemu::version()?;
+        let packages = Packages::new(&options.cache);
+        let kernel = Kernel::find(&options.kernel, &packages, &options.cache)?;
+        Ok(Emulator { options, kernel, qemu, images: Mutex::new(BTreeMap::new()) })
+    }
+
+    /// The guest's kernel.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    fn clock(&self) -> Clock {
+        if self.options.kvm { Clock::Kvm } else { Clock::Instructions { shift: self.options.machine.shift } }
+    }
+
+    fn image(&self, cell: &Cell) -> Result<Image> {
+        let wanted = wanted(cell);
+        let key = format!("{wanted:?}");
+        let mut images = self.images.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(image) = images.get(&key) {
+            return Ok(image.clone());
+        }
+        let image = Builder::new(&self.options.cache, &self.kernel)?.build(&wanted)?;
+        images.insert(key, image.clone());
+        Ok(image)
+    }
+
+    fn hardware(&self, cell: &Cell, image: &Image, layout: &Layout) -> Hardware {
+        let pmem = layout.pmem(cell);
+        // The kernel keeps 64 bytes for each page of pmem; they and the image are not the machine's memory.
+        let overhead = image.unpacked_bytes + pmem.iter().map(|region| region.size / 64).sum::<u64>();
+        Hardware {
+            clock: self.clock(),
+            ram: cell.ram.0 + overhead.next_multiple_of(2 << 20),
+            media: layout.total,
+            memory_map: qemu::memory_map(layout.total, &pmem),
+            vmlinux: self.kernel.vmlinux.clone(),
+            image: image.path.clone(),
+        }
+    }
+
+    /// Starts the cell's guest, ready to go on; its first lines come with it.
+    fn start(&self, cell: &Cell, folder: &Path) -> Result<(Qemu, Vec<String>)> {
+        let image = self.image(cell)?;
+        let layout = Layout::of(cell)?;
+        let hardware = self.hardware(cell, &image, &layout);
+        let media = qemu::media(layout.total)?;
+        if let (Some(region), Some(source)) = (&layout.corpus, &cell.second_disk) {
+            qemu::fill(&media, region.offset, Path::new(&source.tar))?;
+        }
+        let job = folder.join("job.json");
+        let text = Job { cell: cell.clone(), test: layout.test, source: layout.source, corpus: layout.corpus };
+        fs::write(&job, serde_json::to_vec(&text)?).with_context(|| format!("cannot write {}", job.display()))?;
+        let serial = folder.join("kernel.log");
+        match self.clock() {
+            Clock::Instructions { .. } => {
+                let kernel = format!("{} {}", self.kernel.release, self.kernel.vmlinux.display());
+                let snapshot = snapshot::get(&self.options.cache, &hardware, &image.sha256, &kernel, &self.qemu)?;
+                let guest = snapshot::restore(&hardware, &snapshot, &media, &serial, &job)?;
+                Ok((guest, snapshot.lines))
+            }
+            Clock::Kvm => {
+                let mut guest = Qemu::start(&hardware, &Ram::Anonymous, &media, &serial, Some(&job), false)?;
+                guest.qmp.wait_for("GUEST_PANICKED", Duration::from_secs(60)).context("the guest did not boot under KVM")?;
+                Ok((guest, Vec::new()))
+            }
+        }
+    }
+}
+
+impl Lab for Emulator {
+    fn unavailable(&self, configuration: &Configuration) -> Result<Option<String>> {
+        let filesystem = &configuration.filesystem;
+        if let Some(reason) = &filesystem.unavailable {
+            return Ok(Some(reason.clone()));
+        }
+        let tree = crate::image::modules::ModuleTree::open(&self.kernel)?;
+        for module in filesystem.modules.iter().filter(|module| !module.starts_with('?')) {
+            if let Err(missing) = tree.check(module) {
+                return Ok(Some(format!("{missing}; choose another with --kernel")));
+            }
+        }
+        let packages = Packages::new(&self.options.cache);
+        for package in &filesystem.packages {
+            if !packages.exists(package)? {
+                return Ok(Some(format!("this Debian release has no package {package}, which holds its tools")));
+            }
+        }
+        Ok(None)
+    }
+
+    fn prepare(&self, cell: &Cell) -> Result<()> {
+        self.image(cell).map(drop)
+    }
+
+    fn run(&self, cell: &Cell, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<Ended> {
+        let folder = tempfile::Builder::new().prefix("mountmark-guest-").tempdir().context("cannot make a temporary folder")?;
+        let serial = folder.path().join("kernel.log");
+        let (mut guest, first) = self.start(cell, folder.path())?;
+        guest.qmp.run("cont", serde_json::json!({}))?;
+        let mut watch = Watch::default();
+        for line in first {
+            watch.take(&line, on_event);
+        }
+        let mut last = Instant::now();
+        let end = loop {
+            match guest.lines.recv_timeout(Duration::from_millis(100)) {
+                Ok(line) => {
+                    last = Instant::now();
+                    watch.take(&line, on_event);
+                }
+                Err(RecvTimeoutError::Disconnected) => break None,
+                Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => return Ok(Ended::Interrupted),
+                Err(RecvTimeoutError::Timeout) if last.elapsed() > self.options.silence_limit => {
+                    let seconds = self.options.silence_limit.as_secs();
+                    break Some(format!("the guest said nothing for {seconds} s and was ended{}", watch.stage_text()));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        };
+        let said = guest.end();
+        let log = read_log(&serial);
+        if watch.done && end.is_none() {
+            return Ok(Ended::Outcome { outcome: watch.outcome.unwrap_or(Outcome::Ok), log });
+        }
+        let reason = match (watch.outcome.as_ref().and_then(|outcome| outcome.reason().map(str::to_owned)), end) {
+            (Some(reason), _) => reason,
+            (None, Some(hung)) => hung,
+            (None, None) if log.contains("Kernel panic") => format!("the guest's kernel panicked{}", watch.stage_text()),
+            (None, None) => format!("the guest ended before it was done{}", watch.stage_text()),
+        };
+        let detail = format!("{}{}", said.trim(), last_lines(&log, 30));
+        Ok(Ended::Outcome { outcome: Outcome::Failed { reason, detail }, log })
+    }
+
+    fn environment(&self, cell: &Cell) -> Result<Environment> {
+        let image = self.image(cell)?;
+        let mut packages = image.packages;
+        if !self.kernel.version.is_empty() {
+            packages.insert(format!("linux-image-{}", self.kernel.release), self.kernel.version.clone());
+        }
+        Ok(Environment {
+            kernel: self.kernel.release.clone(),
+            emulator: self.qemu.clone(),
+            packages,
+            image: image.sha256,
+            clock: match self.clock() {
+                Clock::Instructions { shift } => format!(
+                    "seconds of the machine {}: every instruction takes {} ns, waiting takes the disk model's time (no processor caches, one processor)",
+                    self.options.machine.name,
+                    1u64 << shift
+                ),
+                Clock::Kvm => "wall time under KVM".into(),
+            },
+            ..crate::host_environment()
+        })
+    }
+}
+
+/// What was heard from a guest so far.
+#[derive(Default)]
+struct Watch {
+    stage: String,
+    outcome: Option<Outcome>,
+    done: bool,
+}
+
+impl Watch {
+    fn take(&mut self, line: &str, on_event: &mut dyn FnMut(Event)) {
+        let event = match serde_json::from_str(line) {
+            Ok(event) => event,
+            Err(error) => Event::Note { text: format!("the guest said {line:?}, which is no event: {error}") },
+        };
+        match &event {
+            Event::Hello { protocol, .. } if *protocol != PROTOCOL => {
+                self.outcome = Some(Outcome::Failed {
+                    reason: format!("the agent in the guest speaks protocol {protocol}, this program {PROTOCOL}"),
+                    detail: String::new(),
+                });
+            }
+            Event::Stage { name } => self.stage = name.clone(),
+            Event::Ended { task, outcome } if task.is_empty() => self.outcome = Some(outcome.clone()),
+            Event::Done => self.done = true,
+            _ => {}
+        }
+        on_event(event);
+    }
+
+    fn stage_text(&self) -> String {
+        if self.stage.is_empty() { String::new() } else { format!(" during {}", self.stage) }
+    }
+
+}
+
+/// Where the media of a cell lie.
+struct Layout {
+    test: Region,
+    source: Option<Region>,
+    corpus: Option<Region>,
+    total: u64,
+}
+
+impl Layout {
+    fn of(cell: &Cell) -> Result<Layout> {
+        let mut at = 0;
+        let mut take = |size: u64| {
+            let region = Region { offset: at, size };
+            at += size.next_multiple_of(ALIGNMENT);
+            region
+        };
+        let test = take(cell.disk_size.0);
+        let source = cell.second_disk.as_ref().map(|medium| take(medium.size.0));
+        let corpus = cell.second_disk.as_ref().map(|medium| take(medium.corpus.tar_bytes));
+        let total = at.max(MEDIA_ROOM);
+        // 40 bits of physical addresses, less what lies below the media.
+        if total > (1 << 40) - crate::MEDIA_START {
+            bail!("the disks of this plan need {total} bytes, more than the guest can address; choose a smaller --scale or --disk-size");
+        }
+        Ok(Layout { test, source, corpus, total })
+    }
+
+    fn pmem(&self, cell: &Cell) -> Vec<Region> {
+        let mut regions = Vec::new();
+        if matches!(cell.disk.model, DiskModel::Ram) {
+            regions.push(Region { offset: self.test.offset, size: self.test.size.next_multiple_of(ALIGNMENT) });
+        }
+        if let (Some(medium), Some(region)) = (&cell.second_disk, self.source)
+            && matches!(medium.disk.model, DiskModel::Ram)
+        {
+            regions.push(Region { offset: region.offset, size: region.size.next_multiple_of(ALIGNMENT) });
+        }
+        regions
+    }
+}
+
+/// What the image of a cell's guest must hold.
+fn wanted(cell: &Cell) -> Wanted {
+    let filesystem = &cell.configuration.filesystem;
+    let commands = [filesystem.mkfs.first(), filesystem.fsck.as_ref().and_then(|fsck| fsck.command.first())];
+    let mut wanted = Wanted {
+        packages: filesystem.packages.iter().chain(&cell.packages).cloned().collect(),
+        programs: commands.into_iter().flatten().chain(&filesystem.tools).chain(&cell.tools).cloned().collect(),
+        modules: filesystem.modules.clone(),
+    };
+    let disks = std::iter::once(&cell.disk).chain(cell.second_disk.as_ref().map(|medium| &medium.disk));
+    for disk in disks {
+        match disk.model {
+            DiskModel::Ram => wanted.modules.extend(["nd_e820".into(), "nd_pmem".into()]),
+            _ => wanted.modules.push("nbd nbds_max=2 max_part=0".into()),
+        }
+    }
+    if cell.second_disk.is_some() {
+        wanted.packages.push("e2fsprogs".into());
+        wanted.programs.push("mke2fs".into());
+        wanted.modules.push("ext4".into());
+    }
+    wanted.packages.sort();
+    wanted.packages.dedup();
+    wanted.modules.dedup();
+    wanted
+}
+
+/// The kernel's messages, whatever bytes they hold.
+fn read_log(path: &Path) -> String {
+    String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).replace('\r', "")
+}
+
+/// The last `count` lines.
+pub(crate) fn last_lines(text: &str, count: usize) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(count)..].join("\n")
+}

@@ -1,0 +1,80 @@
+//! QEMU's control socket (QMP): a handful of commands, JSON lines over an inherited socket pair.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+/// A connection to one QEMU.
+pub struct Qmp {
+    lines: BufReader<UnixStream>,
+    events: Vec<String>,
+}
+
+impl Qmp {
+    /// Greets QEMU on its end of the socket pair.
+    pub fn connect(socket: UnixStream) -> Result<Qmp> {
+        socket.set_read_timeout(Some(Duration::from_secs(60)))?;
+        let mut qmp = Qmp { lines: BufReader::new(socket), events: Vec::new() };
+        let greeting = qmp.read()?;
+        if greeting.get("QMP").is_none() {
+            bail!("QEMU greeted with {greeting}");
+        }
+        qmp.run("qmp_capabilities", json!({}))?;
+        Ok(qmp)
+    }
+
+    /// Runs a command and returns its answer.
+    pub fn run(&mut self, command: &str, arguments: Value) -> Result<Value> {
+        let line = json!({ "execute": command, "arguments": arguments }).to_string() + "\n";
+        self.lines.get_mut().write_all(line.as_bytes()).with_context(|| format!("cannot send {command} to QEMU"))?;
+        loop {
+            let answer = self.read()?;
+            if let Some(event) = answer.get("event").and_then(Value::as_str) {
+                self.events.push(event.to_owned());
+            } else if let Some(error) = answer.get("error") {
+                bail!("QEMU refused {command}: {}", error["desc"].as_str().unwrap_or("it does not say why"));
+            } else {
+                return Ok(answer["return"].clone());
+            }
+        }
+    }
+
+    /// Waits until QEMU says `event`.
+    pub fn wait_for(&mut self, event: &str, limit: Duration) -> Result<()> {
+        let end = Instant::now() + limit;
+        loop {
+            if let Some(at) = self.events.iter().position(|seen| seen == event) {
+                self.events.remove(at);
+                return Ok(());
+            }
+            let left = end.checked_duration_since(Instant::now()).with_context(|| format!("no {event} within {limit:?}"))?;
+            self.lines.get_ref().set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
+            if let Some(event) = self.read()?.get("event").and_then(Value::as_str) {
+                self.events.push(event.to_owned());
+            }
+        }
+    }
+
+    /// Asks `command` until `done` accepts the answer.
+    pub fn poll(&mut self, command: &str, mut done: impl FnMut(&Value) -> Result<bool>) -> Result<()> {
+        for _ in 0..6000 {
+            if done(&self.run(command, json!({}))?)? {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        bail!("QEMU did not finish within a minute ({command})")
+    }
+
+    fn read(&mut self) -> Result<Value> {
+        let mut line = String::new();
+        let read = self.lines.read_line(&mut line).context("QEMU does not answer")?;
+        if read == 0 {
+            bail!("QEMU ended");
+        }
+        serde_json::from_str(&line).with_context(|| format!("QEMU answered {line:?}"))
+    }
+}

@@ -1,0 +1,120 @@
+//! Booted guests, kept: each cell starts from the same moment, a few hundredths of a second after it is asked for.
+//!
+//! RAM is a file that the booting guest writes and every restored guest maps privately, so that restoring copies only
+//! what a cell changes (QEMU's `x-ignore-shared`); the rest of the machine's state is a few hundred kilobytes.
+//! All cells start from a snapshot, also the first, because a restored guest's clock and a running one's may differ by
+//! the few instructions of the pause.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::qemu::{self, Hardware, Qemu, Ram};
+use crate::cache;
+
+/// The longest boot. Under a loaded host it takes 10 s.
+const BOOT_LIMIT: Duration = Duration::from_secs(180);
+
+/// A booted guest in the cache.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// Guest RAM.
+    pub ram: PathBuf,
+    /// The rest of the machine.
+    pub state: PathBuf,
+    /// Lengths of both files: a damaged cache is noticed by them and made again.
+    lengths: [u64; 2],
+    /// SHA-256 of both files when they were written.
+    pub sha256: [String; 2],
+    /// Times of last change of both files, in nanoseconds since 1970.
+    modified: [u128; 2],
+    /// What the guest said until it was ready.
+    pub lines: Vec<String>,
+}
+
+/// The snapshot of `hardware` booted, made if it is not in the cache. `image` is the SHA-256 of the initramfs.
+pub fn get(cache: &Path, hardware: &Hardware, image: &str, kernel: &str, qemu: &str) -> Result<Snapshot> {
+    let identity = hardware.identity();
+    let parts = identity.iter().map(String::as_str).chain([image, kernel, qemu]);
+    let folder = cache.join("snapshots").join(cache::key(parts));
+    let _lock = cache::Lock::take(&folder)?;
+    if let Some(snapshot) = load(&folder) {
+        return Ok(snapshot);
+    }
+    make(&folder, hardware)
+}
+
+fn make(folder: &Path, hardware: &Hardware) -> Result<Snapshot> {
+    let _ = fs::remove_dir_all(folder);
+    cache::make_folder(folder)?;
+    let ram = folder.join("ram");
+    let state = folder.join("state");
+    let serial = tempfile::NamedTempFile::new_in(folder)?;
+    let media = qemu::media(hardware.media)?;
+    let mut guest = Qemu::start(hardware, &Ram::Written(&ram), &media, serial.path(), None, false)?;
+    if let Err(error) = guest.qmp.wait_for("GUEST_PANICKED", BOOT_LIMIT) {
+        let said = guest.end();
+        let log = super::last_lines(&super::read_log(serial.path()), 12);
+        let events = guest.lines.try_iter().collect::<Vec<_>>().join("\n");
+        let _ = fs::remove_dir_all(folder);
+        return Err(error).context(format!("the guest did not boot\n{}{log}\n{events}", said));
+    }
+    let lines: Vec<String> = guest.lines.try_iter().collect();
+    guest.qmp.run("migrate-set-capabilities", json!({ "capabilities": [{ "capability": "x-ignore-shared", "state": true }] }))?;
+    guest.qmp.run("migrate", json!({ "uri": format!("exec:cat > '{}'", state.display()) }))?;
+    guest.qmp.poll("query-migrate", |answer| match answer["status"].as_str() {
+        Some("completed") => Ok(true),
+        Some("failed" | "cancelled") => anyhow::bail!(
+            "QEMU could not write the snapshot to {}; free some space there or set MOUNTMARK_CACHE",
+            folder.display()
+        ),
+        _ => Ok(false),
+    })?;
+    guest.end();
+    let modified = [modified(&ram), modified(&state)].map(|time| time.unwrap_or(0));
+    let length = |path: &Path| fs::metadata(path).map(|data| data.len());
+    let snapshot = Snapshot {
+        lengths: [length(&ram)?, length(&state)?],
+        sha256: [cache::sha256_file(&ram)?, cache::sha256_file(&state)?],
+        modified,
+        lines,
+        ram,
+        state,
+    };
+    cache::write_whole(&folder.join("snapshot.json"), &serde_json::to_vec_pretty(&snapshot)?)?;
+    Ok(snapshot)
+}
+
+fn load(folder: &Path) -> Option<Snapshot> {
+    let snapshot: Snapshot = serde_json::from_slice(&fs::read(folder.join("snapshot.json")).ok()?).ok()?;
+    let files = [&snapshot.ram, &snapshot.state];
+    for ((file, length), (time, sha256)) in
+        files.iter().zip(snapshot.lengths).zip(snapshot.modified.iter().zip(&snapshot.sha256))
+    {
+        if fs::metadata(file).ok()?.len() != length {
+            return None;
+        }
+        if modified(file)? != *time && cache::sha256_file(file).ok()? != *sha256 {
+            return None;
+        }
+    }
+    Some(snapshot)
+}
+
+fn modified(path: &Path) -> Option<u128> {
+    let time = fs::metadata(path).ok()?.modified().ok()?;
+    Some(time.duration_since(std::time::UNIX_EPOCH).ok()?.as_nanos())
+}
+
+/// Starts a guest from a snapshot, still paused.
+pub fn restore(hardware: &Hardware, snapshot: &Snapshot, media: &std::os::fd::OwnedFd, serial: &Path, job: &Path) -> Result<Qemu> {
+    let mut guest = Qemu::start(hardware, &Ram::Restored(&snapshot.ram), media, serial, Some(job), true)?;
+    guest.qmp.run("migrate-set-capabilities", json!({ "capabilities": [{ "capability": "x-ignore-shared", "state": true }] }))?;
+    guest.qmp.run("migrate-incoming", json!({ "uri": format!("exec:cat '{}'", snapshot.state.display()) }))?;
+    guest.qmp.poll("query-status", |answer| Ok(answer["status"] != "inmigrate"))?;
+    Ok(guest)
+}

@@ -1,0 +1,58 @@
+//! The disks' media: guest-physical memory that the kernel was told not to use, mapped through /dev/mem.
+
+use std::fs::OpenOptions;
+use std::os::fd::AsRawFd;
+use std::ptr;
+
+use anyhow::{Context, Result, bail};
+
+/// A part of the reserved memory, mapped for reading and writing until the process ends.
+#[derive(Clone, Copy)]
+pub struct Medium {
+    start: *mut u8,
+    size: usize,
+}
+
+// SAFETY: the mapping stays for the process's life, and each medium is used by the one thread that serves it.
+unsafe impl Send for Medium {}
+
+impl Medium {
+    /// Maps `size` bytes of physical memory from `address`, both multiples of the page size.
+    pub fn map(address: u64, size: u64) -> Result<Medium> {
+        let file = OpenOptions::new().read(true).write(true).open("/dev/mem").context("cannot open /dev/mem")?;
+        // SAFETY: a new mapping at an address the kernel chooses; the physical range is reserved on the kernel
+        // command line, so nothing else in the guest uses it.
+        let start = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                size as usize,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                file.as_raw_fd(),
+                address as libc::off_t,
+            )
+        };
+        if start == libc::MAP_FAILED {
+            bail!("cannot map {size} bytes of physical memory at {address:#x}: {}", std::io::Error::last_os_error());
+        }
+        Ok(Medium { start: start.cast(), size: size as usize })
+    }
+
+    /// The bytes of a range, or nothing if it reaches beyond the end.
+    pub fn slice(&self, offset: u64, length: u64) -> Option<&[u8]> {
+        self.check(offset, length)?;
+        // SAFETY: the range lies in the mapping; only the one thread that serves the medium touches it.
+        Some(unsafe { std::slice::from_raw_parts(self.start.add(offset as usize), length as usize) })
+    }
+
+    /// The bytes of a range for writing, or nothing if it reaches beyond the end.
+    pub fn slice_mut(&mut self, offset: u64, length: u64) -> Option<&mut [u8]> {
+        self.check(offset, length)?;
+        // SAFETY: as in `slice`; `&mut self` keeps a second slice from existing beside it.
+        Some(unsafe { std::slice::from_raw_parts_mut(self.start.add(offset as usize), length as usize) })
+    }
+
+    fn check(&self, offset: u64, length: u64) -> Option<()> {
+        (offset.checked_add(length)? <= self.size as u64).then_some(())
+    }
+}

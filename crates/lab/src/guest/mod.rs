@@ -1,0 +1,212 @@
+//! Inside the guest: this program is process 1. It sets the kernel up, waits for its cell, and hands the cell's disks
+//! to the agent.
+//!
+//! This folder does not know what the agent does with the disks, nor what runs the guest.
+
+mod media;
+mod nbd;
+mod ports;
+mod setup;
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use mountmark_disk::DiskModel;
+use mountmark_model::{Cell, Event, Outcome, PROTOCOL};
+
+use crate::{CorpusData, Device, Devices, Job, MEDIA_START, Region};
+use media::Medium;
+use ports::Ports;
+
+pub use setup::MODULES_FILE;
+
+/// The argument that makes this program serve one disk.
+const DISK_SERVER: &str = "disk-server";
+/// Where the setup flag lies: a page that the agent and the disk servers share.
+const SETUP_FLAG: &str = "/run/setup";
+
+/// What is to be done with a cell and its disks; says events as it goes.
+pub type Agent = fn(&Cell, &Devices, &mut dyn FnMut(Event)) -> Result<()>;
+
+/// The guest's whole life as process 1. Never returns.
+pub fn main(agent: Agent) -> ! {
+    let arguments: Vec<String> = std::env::args().collect();
+    if arguments.get(1).is_some_and(|argument| argument == DISK_SERVER) {
+        if let Err(error) = serve_disk(&arguments[2..]) {
+            eprintln!("mountmark disk server: {error:#}");
+        }
+        std::process::exit(1);
+    }
+    let result = std::panic::catch_unwind(|| live(agent));
+    match result {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => report_failure(&format!("{error:#}")),
+        Err(_) => report_failure("the agent panicked; its message is in the guest's log"),
+    }
+    power_off()
+}
+
+/// Whether this process was started inside a guest: as process 1, or by it as a disk server.
+pub fn is_guest() -> bool {
+    std::process::id() == 1
+        || (std::env::args().nth(1).is_some_and(|argument| argument == DISK_SERVER) && Path::new(SETUP_FLAG).exists())
+}
+
+fn live(agent: Agent) -> Result<()> {
+    setup::mount_system()?;
+    let ports = Arc::new(Ports::open()?);
+    let loaded = setup::load_modules();
+    send(&ports, &Event::Hello { protocol: PROTOCOL, kernel: setup::kernel_version()?, memory: setup::memory()? });
+    for note in loaded? {
+        send(&ports, &Event::Note { text: note });
+    }
+    // Everything up to here is the same for every cell of a configuration: the host keeps this moment.
+    ports.pause();
+    let job: Job = serde_json::from_slice(&ports.read_file("opt/mountmark/job")?).context("the job is damaged")?;
+    setup::seed_random(job.cell.seed)?;
+    setup::set_clock();
+    let flag = SetupFlag::open()?;
+    flag.set(true);
+    let mut servers = Vec::new();
+    let test = start_disk(&job.cell.disk.model, 0, &job.test, &mut servers)?;
+    let source = match (&job.cell.second_disk, &job.source) {
+        (Some(medium), Some(region)) => Some(start_disk(&medium.disk.model, 1, region, &mut servers)?),
+        _ => None,
+    };
+    let corpus = match &job.corpus {
+        Some(region) => {
+            let mapped = round_up(region.size.max(1), 4096);
+            Some(CorpusData::Mapped(MappedCorpus { medium: Medium::map(MEDIA_START + region.offset, mapped)?, length: region.size }))
+        }
+        None => None,
+    };
+    let measuring: Box<dyn Fn(bool)> = Box::new(move |measuring| flag.set(!measuring));
+    let devices = Devices {
+        test,
+        source,
+        corpus,
+        measuring,
+        test_folder: "/test".into(),
+        source_folder: "/source".into(),
+        exclusive: true,
+    };
+    let sender = Arc::clone(&ports);
+    agent(&job.cell, &devices, &mut |event| send(&sender, &event))?;
+    send(&ports, &Event::Done);
+    Ok(())
+}
+
+fn send(ports: &Ports, event: &Event) {
+    ports.send(&serde_json::to_string(event).expect("events hold only numbers and text"));
+}
+
+fn report_failure(reason: &str) {
+    if let Ok(ports) = Ports::open() {
+        let outcome = Outcome::Failed { reason: reason.to_owned(), detail: String::new() };
+        send(&ports, &Event::Ended { task: String::new(), outcome });
+    }
+}
+
+fn power_off() -> ! {
+    rustix::fs::sync();
+    let _ = rustix::system::reboot(rustix::system::RebootCommand::PowerOff);
+    loop {
+        thread::sleep(Duration::from_secs(1));
+    }
+}
+
+/// The corpus as it lies in the guest's reserved memory.
+pub struct MappedCorpus {
+    medium: Medium,
+    length: u64,
+}
+
+impl MappedCorpus {
+    /// Its bytes: a plain tar file.
+    pub fn bytes(&self) -> &[u8] {
+        self.medium.slice(0, self.length).expect("mapped at this length")
+    }
+}
+
+/// Makes the disk `index` (0 under test, 1 the source) appear.
+fn start_disk(model: &DiskModel, index: usize, region: &Region, servers: &mut Vec<Child>) -> Result<Device> {
+    if matches!(model, DiskModel::Ram) {
+        let name = setup::pmem_at(MEDIA_START + region.offset)?;
+        return Ok(Device { path: format!("/dev/{name}"), name, size: region.size, server: None });
+    }
+    let name = format!("nbd{index}");
+    let path = format!("/dev/{name}");
+    let server = Command::new("/init")
+        .arg(DISK_SERVER)
+        .args([&path, &region.offset.to_string(), &region.size.to_string(), &serde_json::to_string(model)?])
+        .stdin(Stdio::null())
+        // A group of its own, so that a task that signals its group does not take the disk away.
+        .process_group(0)
+        .spawn()
+        .context("cannot start the disk server")?;
+    setup::favour(server.id())?;
+    setup::wait_for(&format!("{path} to appear"), || {
+        let size = fs::read_to_string(format!("/sys/block/{name}/size")).ok()?;
+        (size.trim().parse() == Ok(region.size / 512)).then_some(())
+    })?;
+    setup::tune_queue(&name, matches!(model, DiskModel::Hdd(_)))?;
+    let device = Device { path, name, size: region.size, server: Some(server.id()) };
+    servers.push(server);
+    Ok(device)
+}
+
+fn serve_disk(arguments: &[String]) -> Result<()> {
+    let [path, offset, size, model] = arguments else { bail!("expected: DEVICE OFFSET SIZE MODEL") };
+    let (offset, size): (u64, u64) = (offset.parse()?, size.parse()?);
+    let model: DiskModel = serde_json::from_str(model)?;
+    let medium = Medium::map(MEDIA_START + offset, size)?;
+    let flag = SetupFlag::open()?;
+    let socket = nbd::attach(path, size, matches!(model, DiskModel::Flash(_)))?;
+    nbd::serve(socket, medium, &model, &flag)
+}
+
+/// Tells the disk servers whether inputs are being laid out (answer at once) or something is measured (keep time).
+struct SetupFlag(&'static AtomicU32);
+
+impl SetupFlag {
+    fn open() -> Result<SetupFlag> {
+        use rustix::mm::{MapFlags, ProtFlags};
+        let file = fs::OpenOptions::new().read(true).write(true).create(true).truncate(false).open(SETUP_FLAG)?;
+        file.set_len(4096)?;
+        // SAFETY: a fresh shared mapping of one page of a file that is never shortened; it stays until the process
+        // ends, and an aligned u32 at its start is valid for atomic use by several processes.
+        let flag = unsafe {
+            let page = rustix::mm::mmap(
+                std::ptr::null_mut(),
+                4096,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+                &file,
+                0,
+            )?;
+            &*page.cast::<AtomicU32>()
+        };
+        Ok(SetupFlag(flag))
+    }
+
+    fn set(&self, setup: bool) {
+        self.0.store(setup.into(), Ordering::SeqCst);
+    }
+}
+
+impl nbd::Instant for SetupFlag {
+    fn instant(&self) -> bool {
+        self.0.load(Ordering::SeqCst) != 0
+    }
+}
+
+fn round_up(value: u64, to: u64) -> u64 {
+    value.div_ceil(to) * to
+}

@@ -1,0 +1,193 @@
+//! A modelled disk: the kernel's nbd driver on one end of a socket pair, our server on the other.
+//!
+//! The server keeps the medium, asks the model when each request completes, and answers at that time of the guest's
+//! clock. FLUSH, FUA and TRIM arrive as the file system sent them. Protocol: the kernel's include/uapi/linux/nbd.h.
+
+use std::collections::BinaryHeap;
+use std::cmp::Reverse;
+use std::fs::OpenOptions;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use mountmark_disk::{DiskModel, Model, Operation, Request};
+
+use super::media::Medium;
+
+const NBD_SET_SOCK: libc::c_ulong = 0xab00;
+const NBD_SET_BLKSIZE: libc::c_ulong = 0xab01;
+const NBD_DO_IT: libc::c_ulong = 0xab03;
+const NBD_SET_SIZE_BLOCKS: libc::c_ulong = 0xab07;
+const NBD_SET_FLAGS: libc::c_ulong = 0xab0a;
+
+const FLAG_HAS_FLAGS: libc::c_ulong = 1 << 0;
+const FLAG_SEND_FLUSH: libc::c_ulong = 1 << 2;
+const FLAG_SEND_FUA: libc::c_ulong = 1 << 3;
+const FLAG_SEND_TRIM: libc::c_ulong = 1 << 5;
+
+const REQUEST_MAGIC: u32 = 0x2560_9513;
+const REPLY_MAGIC: u32 = 0x6744_6698;
+const COMMAND_FUA: u32 = 1 << 16;
+
+/// Sectors are 512 bytes, as on the disks that are modelled.
+const SECTOR: u64 = 512;
+
+/// Hands one end of a socket pair to /dev/nbdN and returns the other; a thread stays in the driver for as long as
+/// the device exists.
+pub fn attach(device: &str, size: u64, trim: bool) -> Result<UnixStream> {
+    let (kernel_end, server_end) = UnixStream::pair().context("cannot make a socket pair")?;
+    for end in [&kernel_end, &server_end] {
+        let bytes: libc::c_int = 4 << 20;
+        // SAFETY: the pointer and length describe one integer that outlives the call.
+        unsafe {
+            for option in [libc::SO_SNDBUFFORCE, libc::SO_RCVBUFFORCE] {
+                libc::setsockopt(end.as_raw_fd(), libc::SOL_SOCKET, option, (&raw const bytes).cast(), 4);
+            }
+        }
+    }
+    let file = OpenOptions::new().read(true).write(true).open(device).with_context(|| format!("cannot open {device}"))?;
+    let control = |request: libc::c_ulong, argument: libc::c_ulong| -> Result<()> {
+        // SAFETY: these nbd ioctls take plain integers.
+        if unsafe { libc::ioctl(file.as_raw_fd(), request, argument) } < 0 {
+            bail!("nbd ioctl {request:#x} on {device} failed: {}", io::Error::last_os_error());
+        }
+        Ok(())
+    };
+    control(NBD_SET_BLKSIZE, SECTOR)?;
+    control(NBD_SET_SIZE_BLOCKS, size / SECTOR)?;
+    let trim = if trim { FLAG_SEND_TRIM } else { 0 };
+    control(NBD_SET_FLAGS, FLAG_HAS_FLAGS | FLAG_SEND_FLUSH | FLAG_SEND_FUA | trim)?;
+    control(NBD_SET_SOCK, kernel_end.as_raw_fd() as libc::c_ulong)?;
+    thread::spawn(move || {
+        // SAFETY: as above; the call returns when the device is taken down, which is when the guest ends.
+        unsafe { libc::ioctl(file.as_raw_fd(), NBD_DO_IT, 0) };
+        drop(kernel_end);
+    });
+    Ok(server_end)
+}
+
+/// Whether `setup` requests, which lay out inputs before anything is measured, are answered at once.
+pub trait Instant {
+    /// True while nothing is measured.
+    fn instant(&self) -> bool;
+}
+
+/// Serves one disk until the kernel closes the socket.
+pub fn serve(mut socket: UnixStream, mut medium: Medium, model: &DiskModel, instant: &dyn Instant) -> Result<()> {
+    let mut server = Server { model: model.start(), waiting: BinaryHeap::new(), number: 0 };
+    loop {
+        let wait = server.waiting.peek().map(|Reverse(next)| next.due.saturating_sub(now()));
+        if readable(&socket, wait)? {
+            match server.accept(&mut socket, &mut medium, instant.instant()) {
+                Ok(true) => {}
+                Ok(false) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        while server.waiting.peek().is_some_and(|Reverse(next)| next.due <= now()) {
+            let Reverse(done) = server.waiting.pop().expect("peeked");
+            reply(&mut socket, &medium, &done)?;
+        }
+    }
+}
+
+struct Server {
+    model: Option<Box<dyn Model>>,
+    waiting: BinaryHeap<Reverse<Waiting>>,
+    number: u64,
+}
+
+/// A request whose time has not come. The order is by time, then by arrival.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Waiting {
+    due: u64,
+    number: u64,
+    handle: [u8; 8],
+    read: Option<(u64, u64)>,
+    error: u32,
+}
+
+impl Server {
+    /// Takes one request from the socket; false when the kernel has closed it.
+    fn accept(&mut self, socket: &mut UnixStream, medium: &mut Medium, instant: bool) -> Result<bool> {
+        let mut header = [0; 28];
+        match socket.read_exact(&mut header) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(false),
+            Err(error) => return Err(error).context("cannot read from the nbd driver"),
+        }
+        let arrival = now();
+        let word = |at: usize| u32::from_be_bytes(header[at..at + 4].try_into().expect("four bytes"));
+        if word(0) != REQUEST_MAGIC {
+            bail!("the nbd driver sent {:#x} where a request should begin", word(0));
+        }
+        let command = word(4);
+        let offset = u64::from_be_bytes(header[16..24].try_into().expect("eight bytes"));
+        let length = u64::from(word(24));
+        let fua = command & COMMAND_FUA != 0;
+        let mut read = None;
+        let mut error = 0;
+        let operation = match command & 0xffff {
+            0 => {
+                read = Some((offset, length));
+                Operation::Read
+            }
+            1 => {
+                let target = medium.slice_mut(offset, length).context("a write beyond the end of the medium")?;
+                socket.read_exact(target).context("the nbd driver broke off in a write")?;
+                Operation::Write { fua }
+            }
+            2 => return Ok(false),
+            3 => Operation::Flush,
+            4 => Operation::Trim,
+            _ => {
+                error = libc::EINVAL as u32;
+                Operation::Flush
+            }
+        };
+        let due = match &mut self.model {
+            Some(model) if !instant => model.submit(arrival, Request { operation, offset, length }),
+            _ => arrival,
+        };
+        self.number += 1;
+        let handle = header[8..16].try_into().expect("eight bytes");
+        self.waiting.push(Reverse(Waiting { due, number: self.number, handle, read, error }));
+        Ok(true)
+    }
+}
+
+fn reply(socket: &mut UnixStream, medium: &Medium, done: &Waiting) -> Result<()> {
+    let mut header = [0; 16];
+    header[..4].copy_from_slice(&REPLY_MAGIC.to_be_bytes());
+    header[4..8].copy_from_slice(&done.error.to_be_bytes());
+    header[8..].copy_from_slice(&done.handle);
+    socket.write_all(&header)?;
+    if let Some((offset, length)) = done.read {
+        socket.write_all(medium.slice(offset, length).context("a read beyond the end of the medium")?)?;
+    }
+    Ok(())
+}
+
+/// Nanoseconds of the guest's clock since boot.
+fn now() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Waits until the socket has something or `nanoseconds` have passed.
+fn readable(socket: &UnixStream, nanoseconds: Option<u64>) -> Result<bool> {
+    use rustix::event::{PollFd, PollFlags, poll};
+    let timeout = nanoseconds.map(Duration::from_nanos).map(|d| rustix::time::Timespec {
+        tv_sec: d.as_secs() as i64,
+        tv_nsec: i64::from(d.subsec_nanos()),
+    });
+    let mut fds = [PollFd::new(socket, PollFlags::IN)];
+    match poll(&mut fds, timeout.as_ref()) {
+        Ok(ready) => Ok(ready > 0),
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(error) => Err(error).context("cannot wait for the nbd driver"),
+    }
+}

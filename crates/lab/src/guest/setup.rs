@@ -1,0 +1,147 @@
+//! What an init must do before anything else can: mounts, modules, clock, random numbers.
+
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use rustix::mount::MountFlags;
+
+/// In the image: one line a module, in the order of loading, `?` before those that may fail.
+pub const MODULES_FILE: &str = "/etc/modules";
+
+/// Mounts what programs expect to find.
+pub fn mount_system() -> Result<()> {
+    let mounts: [(&str, &str, &str); 5] = [
+        ("proc", "/proc", ""),
+        ("sysfs", "/sys", ""),
+        ("devtmpfs", "/dev", ""),
+        ("tmpfs", "/run", "mode=755"),
+        ("tmpfs", "/tmp", "mode=1777"),
+    ];
+    for (kind, target, options) in mounts {
+        fs::create_dir_all(target)?;
+        let options = CString::new(options)?;
+        rustix::mount::mount(kind, target, kind, MountFlags::empty(), Some(options.as_c_str()))
+            .with_context(|| format!("cannot mount {kind} on {target}"))?;
+    }
+    for (link, target) in [("/dev/fd", "/proc/self/fd"), ("/dev/stdin", "/proc/self/fd/0")] {
+        let _ = std::os::unix::fs::symlink(target, link);
+    }
+    // GFS2 and OCFS2 look for it; a kernel without it has neither.
+    let _ = rustix::mount::mount("configfs", "/sys/kernel/config", "configfs", MountFlags::empty(), None);
+    Ok(())
+}
+
+/// Loads the image's modules in their order; answers a sentence for each that may fail and did.
+pub fn load_modules() -> Result<Vec<String>> {
+    let mut notes = Vec::new();
+    for line in fs::read_to_string(MODULES_FILE).unwrap_or_default().lines() {
+        let (optional, entry) = match line.strip_prefix('?') {
+            Some(entry) => (true, entry),
+            None => (false, line),
+        };
+        let (path, parameters) = entry.split_once(' ').unwrap_or((entry, ""));
+        let file = File::open(path).with_context(|| format!("the image lacks the kernel module {path}"))?;
+        match rustix::system::finit_module(&file, &CString::new(parameters)?, 0) {
+            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+            Err(error) if optional => notes.push(format!("kernel module {path} did not load: {error}")),
+            Err(error) => bail!("kernel module {path} did not load: {error}"),
+        }
+    }
+    Ok(notes)
+}
+
+/// `uname -r` and `-v`.
+pub fn kernel_version() -> Result<String> {
+    let name = rustix::system::uname();
+    Ok(format!("{} {}", name.release().to_string_lossy(), name.version().to_string_lossy()))
+}
+
+/// The kernel's MemTotal in bytes.
+pub fn memory() -> Result<u64> {
+    let text = fs::read_to_string("/proc/meminfo")?;
+    let line = text.lines().find(|line| line.starts_with("MemTotal:")).context("no MemTotal in /proc/meminfo")?;
+    let kib: u64 = line.split_whitespace().nth(1).context("no figure in MemTotal")?.parse()?;
+    Ok(kib * 1024)
+}
+
+/// Makes the kernel's random numbers a function of the seed: UUIDs, directory hash seeds, stack canaries.
+pub fn seed_random(seed: u64) -> Result<()> {
+    const RNDADDENTROPY: libc::c_ulong = 0x4008_5203;
+    const RNDRESEEDCRNG: libc::c_ulong = 0x5207;
+    #[repr(C)]
+    struct Pool {
+        entropy_count: i32,
+        buffer_size: i32,
+        buffer: [u64; 4],
+    }
+    let file = fs::OpenOptions::new().write(true).open("/dev/urandom")?;
+    let pool = Pool { entropy_count: 256, buffer_size: 32, buffer: [seed, !seed, seed.rotate_left(32), seed ^ 0x6d6f_756e_746d_6172] };
+    // SAFETY: the struct has the layout of the kernel's rand_pool_info with 32 bytes behind it; the second call
+    // takes no argument.
+    unsafe {
+        if libc::ioctl(file.as_raw_fd(), RNDADDENTROPY, &raw const pool) < 0
+            || libc::ioctl(file.as_raw_fd(), RNDRESEEDCRNG, 0) < 0
+        {
+            return Err(io::Error::last_os_error()).context("cannot seed the kernel's random numbers");
+        }
+    }
+    Ok(())
+}
+
+/// A disk server stands for hardware: it preempts everything, and no memory shortage ends it.
+pub fn favour(process: u32) -> Result<()> {
+    let parameter = libc::sched_param { sched_priority: 50 };
+    // SAFETY: a valid pointer for the call's length.
+    if unsafe { libc::sched_setscheduler(process as libc::pid_t, libc::SCHED_FIFO, &parameter) } != 0 {
+        return Err(io::Error::last_os_error()).context("cannot favour the disk server");
+    }
+    fs::write(format!("/proc/{process}/oom_score_adj"), "-1000")?;
+    Ok(())
+}
+
+/// The wall clock starts at the same second in every cell, whatever was restored.
+pub fn set_clock() {
+    let start = rustix::time::Timespec { tv_sec: 1_136_073_600, tv_nsec: 0 };
+    let _ = rustix::time::clock_settime(rustix::time::ClockId::Realtime, start);
+}
+
+/// The block device of the pmem region at a physical address.
+pub fn pmem_at(address: u64) -> Result<String> {
+    wait_for(&format!("the pmem region at {address:#x}"), || {
+        for entry in fs::read_dir("/sys/block").ok()?.flatten() {
+            let name = entry.file_name().into_string().ok()?;
+            let resource = entry.path().join("device/resource");
+            let Ok(text) = fs::read_to_string(resource) else { continue };
+            if u64::from_str_radix(text.trim().trim_start_matches("0x"), 16) == Ok(address) {
+                return Some(name);
+            }
+        }
+        None
+    })
+}
+
+/// Tells the block layer what kind of disk it drives.
+pub fn tune_queue(name: &str, rotational: bool) -> Result<()> {
+    let queue = format!("/sys/block/{name}/queue");
+    let (flag, scheduler) = if rotational { ("1", "mq-deadline") } else { ("0", "none") };
+    fs::write(format!("{queue}/rotational"), flag).with_context(|| format!("{queue}/rotational"))?;
+    fs::write(format!("{queue}/scheduler"), scheduler).with_context(|| format!("{queue}/scheduler = {scheduler}"))?;
+    Ok(())
+}
+
+/// Asks until there is an answer, for at most 30 seconds of the guest's clock.
+pub fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> Result<T> {
+    for _ in 0..3000 {
+        if let Some(answer) = ask() {
+            return Ok(answer);
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    bail!("waited 30 s for {what}")
+}
+

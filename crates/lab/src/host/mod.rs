@@ -1,0 +1,1 @@
+//! The host lab: this machine's kernel, as root, under wall time.

@@ -1,0 +1,181 @@
+//! The guest's initramfs: this program as init, the kernel modules and the programs that one configuration needs.
+//!
+//! An image holds what its own file system and suite need and nothing of their neighbours', so that adding a
+//! configuration to a plan cannot change the memory, and so the figures, of another. Images are kept in the cache by
+//! what went into them. This folder does not know how a guest is started.
+
+pub mod cpio;
+pub mod kernel;
+pub mod modules;
+pub mod packages;
+pub mod programs;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::cache;
+use crate::guest::MODULES_FILE;
+use cpio::Archive;
+use kernel::Kernel;
+use modules::ModuleTree;
+use packages::Packages;
+use programs::Programs;
+
+/// Packages whose programs every guest has: what a shell command of a suite may use.
+const BASE_PACKAGES: [&str; 6] = ["coreutils", "dash", "findutils", "grep", "gzip", "sed"];
+/// Programs that every guest has beyond those.
+const BASE_PROGRAMS: [(&str, &str); 5] =
+    [("bash", "bash"), ("tar", "tar"), ("mount", "mount"), ("mount", "umount"), ("util-linux", "blockdev")];
+
+/// What goes into an image.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanted {
+    /// Debian packages beyond the base.
+    pub packages: Vec<String>,
+    /// Programs of those packages, by name.
+    pub programs: Vec<String>,
+    /// Kernel modules with their parameters (`nbd nbds_max=2`); `?` before one that may be missing.
+    pub modules: Vec<String>,
+}
+
+/// An initramfs in the cache.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Image {
+    /// The archive.
+    pub path: PathBuf,
+    /// Its SHA-256.
+    pub sha256: String,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// When it was last written, in nanoseconds since 1970: a change means that it may be damaged.
+    modified: u128,
+    /// Bytes of guest memory that it takes when unpacked.
+    pub unpacked_bytes: u64,
+    /// Versions of the packages that it was made from.
+    pub packages: BTreeMap<String, String>,
+}
+
+/// Builds images for one kernel.
+pub struct Builder<'a> {
+    cache: &'a Path,
+    kernel: &'a Kernel,
+    tree: ModuleTree,
+    program: PathBuf,
+    program_sha256: String,
+}
+
+impl<'a> Builder<'a> {
+    /// A builder of images for `kernel`, with the running program as their init.
+    pub fn new(cache: &'a Path, kernel: &'a Kernel) -> Result<Builder<'a>> {
+        let program = fs::read_link("/proc/self/exe").context("cannot find this program's own file")?;
+        let program_sha256 = cache::sha256_file(Path::new("/proc/self/exe"))?;
+        Ok(Builder { cache, kernel, tree: ModuleTree::open(kernel)?, program, program_sha256 })
+    }
+
+    /// The kernel's modules.
+    pub fn modules(&self) -> &ModuleTree {
+        &self.tree
+    }
+
+    /// The image for what is wanted, from the cache if it is there and sound.
+    pub fn build(&self, wanted: &Wanted) -> Result<Image> {
+        let mut names: Vec<String> = BASE_PACKAGES.iter().map(|name| (*name).to_owned()).collect();
+        names.extend(BASE_PROGRAMS.iter().map(|(package, _)| (*package).to_owned()));
+        names.extend(wanted.packages.iter().cloned());
+        let packages = Packages::new(self.cache).closure(&names)?;
+        let versions = packages::versions(&packages);
+        let mut parts = vec![self.program_sha256.clone(), self.kernel.release.clone(), self.kernel.vmlinux.display().to_string()];
+        parts.extend(versions.iter().map(|(name, version)| format!("{name}={version}")));
+        parts.extend(wanted.programs.iter().cloned());
+        parts.extend(wanted.modules.iter().cloned());
+        let folder = self.cache.join("images").join(cache::key(parts.iter().map(String::as_str)));
+        let _lock = cache::Lock::take(&folder)?;
+        if let Some(image) = load(&folder) {
+            return Ok(image);
+        }
+        let archive = self.archive(wanted, &packages)?;
+        let bytes = archive.to_bytes();
+        let path = folder.join("initramfs.cpio");
+        cache::write_whole(&path, &bytes)?;
+        let image = Image {
+            sha256: cache::sha256_file(&path)?,
+            bytes: bytes.len() as u64,
+            modified: modified(&path).context("the image just written is gone")?,
+            unpacked_bytes: archive.unpacked_bytes(),
+            packages: versions,
+            path,
+        };
+        cache::write_whole(&folder.join("image.json"), &serde_json::to_vec_pretty(&image)?)?;
+        Ok(image)
+    }
+
+    fn archive(&self, wanted: &Wanted, packages: &[packages::Package]) -> Result<Archive> {
+        let mut archive = Archive::default();
+        for folder in ["dev", "etc", "proc", "run", "sys", "tmp", "test", "source", "usr/bin", "usr/lib", "usr/lib64"] {
+            archive.folder(folder);
+        }
+        let links = [("bin", "usr/bin"), ("sbin", "usr/bin"), ("usr/sbin", "bin"), ("lib", "usr/lib"), ("lib64", "usr/lib64")];
+        for (link, target) in links {
+            archive.link(link, target);
+        }
+        archive.link("etc/mtab", "/proc/self/mounts");
+        archive.link("usr/bin/sh", "dash");
+        // Without these two a program started before /dev is mounted has no standard streams.
+        archive.character("dev/console", 5, 1);
+        archive.character("dev/null", 1, 3);
+        archive.file("etc/passwd", b"root:x:0:0:root:/:/bin/sh\n".to_vec(), 0o644);
+        archive.file("etc/group", b"root:x:0:\n".to_vec(), 0o644);
+        archive.file("etc/hosts", b"127.0.0.1 localhost\n".to_vec(), 0o644);
+        let mut programs = Programs::new(packages);
+        for package in BASE_PACKAGES {
+            programs.add_package(&mut archive, package)?;
+        }
+        for name in BASE_PROGRAMS.iter().map(|(_, program)| *program).chain(wanted.programs.iter().map(String::as_str)) {
+            programs.add(&mut archive, name)?;
+        }
+        let init = fs::read("/proc/self/exe").with_context(|| format!("cannot read {}", self.program.display()))?;
+        // Nothing for a static program; its libraries for a dynamic one.
+        programs.add_libraries(&mut archive, &init)?;
+        archive.file("init", init, 0o755);
+        let mut order = String::new();
+        let names: Vec<String> =
+            wanted.modules.iter().map(|entry| entry.split(' ').next().unwrap_or(entry).to_owned()).collect();
+        for module in self.tree.resolve(&names)? {
+            let path = format!("usr/lib/modules/{}.ko", module.name);
+            let parameters = wanted.modules.iter().find_map(|entry| {
+                let (name, parameters) = entry.trim_start_matches('?').split_once(' ')?;
+                (name.replace('-', "_") == module.name).then_some(parameters)
+            });
+            order += &format!("{}/{path} {}", if module.optional { "?" } else { "" }, parameters.unwrap_or(""));
+            order = order.trim_end().to_owned() + "\n";
+            archive.file(&path, module.bytes, 0o644);
+        }
+        archive.file(MODULES_FILE.trim_start_matches('/'), order.into_bytes(), 0o644);
+        Ok(archive)
+    }
+}
+
+/// The image in `folder`, unless a part is missing or its contents are not what was written.
+fn load(folder: &Path) -> Option<Image> {
+    let mut image: Image = serde_json::from_slice(&fs::read(folder.join("image.json")).ok()?).ok()?;
+    if fs::metadata(&image.path).ok()?.len() != image.bytes {
+        return None;
+    }
+    let now = modified(&image.path)?;
+    if now != image.modified {
+        if cache::sha256_file(&image.path).ok()? != image.sha256 {
+            return None;
+        }
+        image.modified = now;
+    }
+    Some(image)
+}
+
+fn modified(path: &Path) -> Option<u128> {
+    let time = fs::metadata(path).ok()?.modified().ok()?;
+    Some(time.duration_since(std::time::UNIX_EPOCH).ok()?.as_nanos())
+}

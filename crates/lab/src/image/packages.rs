@@ -1,0 +1,234 @@
+//! Debian packages without installing them: solved by apt, downloaded and unpacked into the cache, as any user.
+//!
+//! The guest's programs come from packages and never from this machine's own /usr, so that they are the same
+//! wherever the lab runs. What a set of names stood for is written down in the cache the first time; from then on the
+//! same versions are used until the cache is cleaned.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::cache;
+
+/// An unpacked package.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Package {
+    /// Debian's name.
+    pub name: String,
+    /// Debian's version.
+    pub version: String,
+    /// Where it is unpacked.
+    pub folder: PathBuf,
+}
+
+/// Packages in the cache.
+pub struct Packages {
+    cache: PathBuf,
+}
+
+impl Packages {
+    /// Packages kept under `cache`.
+    pub fn new(cache: &Path) -> Packages {
+        Packages { cache: cache.to_owned() }
+    }
+
+    /// The named packages and everything they depend on, unpacked, in apt's order.
+    pub fn closure(&self, names: &[String]) -> Result<Vec<Package>> {
+        let mut names = names.to_vec();
+        names.sort();
+        names.dedup();
+        let file = self.cache.join(format!("closures/{}.json", cache::key(names.iter().map(String::as_str))));
+        let _lock = cache::Lock::take(&file)?;
+        if let Some(kept) = fs::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Vec<Package>>(&bytes).ok())
+            && kept.iter().all(|package| package.folder.join(".complete").exists())
+        {
+            return Ok(kept);
+        }
+        let packages = self.solve(&names)?.iter().map(|solved| self.unpack(solved)).collect::<Result<Vec<_>>>()?;
+        cache::write_whole(&file, serde_json::to_string_pretty(&packages)?.as_bytes())?;
+        Ok(packages)
+    }
+
+    /// One package alone, without what it depends on.
+    fn alone(&self, name: &str) -> Result<Package> {
+        let text = self.apt("apt-cache", &["show", "--no-all-versions", name])?;
+        let field = |key: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
+            line.map(str::to_owned).with_context(|| format!("Debian's package lists say no {key} of {name}"))
+        };
+        let version = field("Version:")?;
+        let architecture = field("Architecture:")?;
+        let file = format!("{name}_{}_{architecture}.deb", version.replace(':', "%3a"));
+        self.unpack(&Solved { name: name.to_owned(), version, file })
+    }
+
+    /// As [`Packages::alone`], and from then on the same version until the cache is cleaned.
+    pub fn alone_kept(&self, name: &str) -> Result<Package> {
+        let file = self.cache.join(format!("closures/{name}.json"));
+        if let Some(kept) = fs::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Package>(&bytes).ok())
+            && kept.folder.join(".complete").exists()
+        {
+            return Ok(kept);
+        }
+        let package = self.alone(name)?;
+        cache::write_whole(&file, serde_json::to_string_pretty(&package)?.as_bytes())?;
+        Ok(package)
+    }
+
+    /// Names of known packages that begin with `prefix`.
+    pub fn names(&self, prefix: &str) -> Result<Vec<String>> {
+        Ok(self.apt("apt-cache", &["pkgnames", prefix])?.lines().map(str::to_owned).collect())
+    }
+
+    /// Whether Debian's package lists have a version of `name` that can be installed.
+    pub fn exists(&self, name: &str) -> Result<bool> {
+        let file = self.cache.join(format!("closures/exists-{name}"));
+        if let Ok(kept) = fs::read_to_string(&file) {
+            return Ok(kept == "yes");
+        }
+        let text = self.apt("apt-cache", &["policy", name])?;
+        let candidate = text.lines().find_map(|line| line.trim().strip_prefix("Candidate:")).map(str::trim);
+        let found = candidate.is_some_and(|version| version != "(none)");
+        cache::write_whole(&file, if found { b"yes" } else { b"no" })?;
+        Ok(found)
+    }
+
+    fn solve(&self, names: &[String]) -> Result<Vec<Solved>> {
+        let mut arguments = vec!["install", "-y", "--no-install-recommends", "--print-uris"];
+        arguments.extend(names.iter().map(String::as_str));
+        let text = self.apt("apt-get", &arguments)?;
+        let solved: Vec<Solved> = text.lines().filter_map(Solved::from_uri_line).collect();
+        if solved.is_empty() {
+            bail!("apt found no packages for {}", names.join(" "));
+        }
+        Ok(solved)
+    }
+
+    fn unpack(&self, solved: &Solved) -> Result<Package> {
+        let stem = solved.file.trim_end_matches(".deb");
+        let folder = self.cache.join("packages").join(stem);
+        let package = Package { name: solved.name.clone(), version: solved.version.clone(), folder: folder.clone() };
+        if folder.join(".complete").exists() {
+            return Ok(package);
+        }
+        let _lock = cache::Lock::take(&folder)?;
+        if folder.join(".complete").exists() {
+            return Ok(package);
+        }
+        let _ = fs::remove_dir_all(&folder);
+        let downloads = tempfile::TempDir::new_in(self.cache.join("packages")).context("no room to download packages")?;
+        // apt-get download leaves the download to the user _apt where it can; in a folder of root's it warns and goes on.
+        let wanted = format!("{}={}", solved.name, solved.version);
+        let mut command = self.command("apt-get");
+        command.args(["download", "-q", &wanted]).current_dir(downloads.path());
+        let output = command.output().context("cannot start apt-get")?;
+        let deb = fs::read_dir(downloads.path())?
+            .flatten()
+            .map(|entry| entry.path())
+            .find(|path| path.extension().is_some_and(|extension| extension == "deb"));
+        let (true, Some(deb)) = (output.status.success(), deb) else {
+            bail!("cannot download the Debian package {wanted}: {}", last_lines(&output.stderr, 3));
+        };
+        let unpacked = downloads.path().join("tree");
+        let output = Command::new("dpkg-deb").arg("-x").arg(&deb).arg(&unpacked).output().context("cannot start dpkg-deb")?;
+        if !output.status.success() {
+            bail!(
+                "cannot unpack {wanted} into {}: {}; free some space there or set MOUNTMARK_CACHE",
+                self.cache.display(),
+                last_lines(&output.stderr, 3)
+            );
+        }
+        fs::write(unpacked.join(".complete"), "")?;
+        fs::rename(&unpacked, &folder).with_context(|| format!("cannot keep {}", folder.display()))?;
+        Ok(package)
+    }
+
+    /// apt with an empty list of installed packages and, where this machine has no package lists, with our own.
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.env("LC_ALL", "C");
+        let empty = self.cache.join("apt/status");
+        let _ = cache::make_folder(&self.cache.join("apt/lists/partial"));
+        if !empty.exists() {
+            let _ = fs::write(&empty, "");
+        }
+        command.arg("-o").arg(format!("Dir::State::status={}", empty.display()));
+        command.args(["-o", "Debug::NoLocking=1"]);
+        if !system_has_lists() {
+            command.arg("-o").arg(format!("Dir::State::Lists={}", self.cache.join("apt/lists").display()));
+            command.args(["-o", "Dir::Cache::pkgcache=", "-o", "Dir::Cache::srcpkgcache="]);
+        }
+        command
+    }
+
+    fn apt(&self, program: &str, arguments: &[&str]) -> Result<String> {
+        cache::make_folder(&self.cache.join("packages"))?;
+        if !system_has_lists() && fs::read_dir(self.cache.join("apt/lists")).map_or(0, Iterator::count) < 3 {
+            let output = self.command("apt-get").args(["update", "-q"]).output().context("cannot start apt-get")?;
+            if !output.status.success() {
+                bail!("cannot fetch Debian's package lists: {}", last_lines(&output.stderr, 3));
+            }
+        }
+        let output = self
+            .command(program)
+            .args(arguments)
+            .output()
+            .with_context(|| format!("cannot start {program}: the lab takes its kernel and tools from Debian packages"))?;
+        if !output.status.success() {
+            bail!("{program} {} failed: {}", arguments.join(" "), last_lines(&output.stderr, 3));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+}
+
+fn system_has_lists() -> bool {
+    fs::read_dir("/var/lib/apt/lists")
+        .is_ok_and(|mut entries| entries.any(|entry| entry.is_ok_and(|e| e.file_name().to_string_lossy().contains("_Packages"))))
+}
+
+#[derive(Debug, PartialEq)]
+struct Solved {
+    name: String,
+    version: String,
+    file: String,
+}
+
+impl Solved {
+    /// `'http://…/bash_5.2.15-2+b13_amd64.deb' bash_5.2.15-2+b13_amd64.deb 1490652 SHA256:…`
+    fn from_uri_line(line: &str) -> Option<Solved> {
+        let file = line.strip_prefix('\'')?.split_whitespace().nth(1)?;
+        let mut parts = file.strip_suffix(".deb")?.split('_');
+        let (name, version, _architecture) = (parts.next()?, parts.next()?, parts.next()?);
+        Some(Solved { name: name.to_owned(), version: version.replace("%3a", ":"), file: file.to_owned() })
+    }
+}
+
+/// Versions by package name, for the record.
+pub fn versions(packages: &[Package]) -> BTreeMap<String, String> {
+    packages.iter().map(|package| (package.name.clone(), package.version.clone())).collect()
+}
+
+fn last_lines(text: &[u8], count: usize) -> String {
+    let text = String::from_utf8_lossy(text);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(count)..].join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn apt_lines_are_read() {
+        let line = "'http://deb.debian.org/debian/pool/main/a/attr/libattr1_2.5.1-4_amd64.deb' libattr1_1%3a2.5.1-4_amd64.deb 22164 SHA256:ab";
+        let solved = Solved::from_uri_line(line).unwrap();
+        assert_eq!((solved.name.as_str(), solved.version.as_str()), ("libattr1", "1:2.5.1-4"));
+        for bad in ["", "Reading package lists...", "'", "'x' y", "'x' a_b.deb 1"] {
+            assert_eq!(Solved::from_uri_line(bad), None, "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Runs a command as GNU time would: how long until it returned, and what it used.
+
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitIdOptions, WaitId, pidfd_open, waitid};
+
+use super::probes::now;
+
+/// A command that has ended.
+pub struct Finished {
+    /// Nanoseconds from before the fork until it had ended.
+    pub elapsed: u64,
+    /// How it ended.
+    pub status: ExitStatus,
+    /// What it and its children used.
+    pub usage: libc::rusage,
+    /// Bytes that it and its children passed to write(2) and its like.
+    pub written: Option<u64>,
+    /// The last of what it printed on stderr.
+    pub stderr: String,
+    /// Whether its time was over.
+    pub timed_out: bool,
+}
+
+impl Finished {
+    /// Nothing if it succeeded; else a sentence about `what`.
+    pub fn failure(&self, what: &str) -> Option<String> {
+        if self.timed_out {
+            return Some(format!("{what} was ended after its limit of {:.0} s", self.elapsed as f64 / 1e9));
+        }
+        match (self.status.code(), self.status.signal()) {
+            (Some(0), _) => None,
+            (Some(127), _) => Some(format!(
+                "{what} needs a program that is not in the lab: {}; name its Debian package under `packages` and itself under `tools` in the suite",
+                self.stderr.lines().next_back().unwrap_or("the shell does not say which")
+            )),
+            (Some(code), _) => Some(format!("{what} ended with exit code {code}")),
+            (None, signal) => Some(format!("{what} was killed by signal {}", signal.unwrap_or(0))),
+        }
+    }
+}
+
+/// Runs `command` to its end, or ends it and its children after `limit` seconds of this kernel's clock.
+pub fn run(command: &mut Command, scratch: &Path, limit: f64) -> Result<Finished> {
+    let path = scratch.join("stderr");
+    let mut stderr = File::options().read(true).write(true).create(true).truncate(true).open(&path)?;
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr.try_clone()?).process_group(0);
+    let begin = now();
+    let child = command.spawn().with_context(|| format!("cannot start {}", command.get_program().to_string_lossy()))?;
+    let pid = Pid::from_child(&child);
+    let pidfd = pidfd_open(pid, PidfdFlags::empty()).context("cannot watch a process")?;
+    let mut timed_out = !ended_within(&pidfd, limit)?;
+    if timed_out {
+        let _ = rustix::process::kill_process_group(pid, Signal::KILL);
+        // A process stuck in the kernel does not even heed SIGKILL.
+        timed_out = true;
+        if !ended_within(&pidfd, 60.0)? {
+            anyhow::bail!("a command of process {} cannot be killed: it hangs in the kernel", child.id());
+        }
+    }
+    let elapsed = now() - begin;
+    // A process that has ended keeps its I/O figures until it is waited for.
+    let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
+    let written = fs::read_to_string(format!("/proc/{}/io", child.id())).ok().and_then(|text| {
+        text.lines().find_map(|line| line.strip_prefix("wchar: ")).and_then(|value| value.trim().parse().ok())
+    });
+    let (status, usage) = wait4(child.id())?;
+    // What a killed or careless command left behind must not run beside the next task.
+    let _ = rustix::process::kill_process_group(pid, Signal::KILL);
+    let length = stderr.seek(SeekFrom::End(0))?;
+    stderr.seek(SeekFrom::Start(length.saturating_sub(4096)))?;
+    let mut text = Vec::new();
+    stderr.read_to_end(&mut text)?;
+    Ok(Finished { elapsed, status, usage, written, stderr: String::from_utf8_lossy(&text).trim().to_owned(), timed_out })
+}
+
+fn ended_within(pidfd: &std::os::fd::OwnedFd, seconds: f64) -> Result<bool> {
+    let end = now() + (seconds * 1e9) as u64;
+    loop {
+        let left = Duration::from_nanos(end.saturating_sub(now()));
+        let timeout = rustix::time::Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+        match poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&timeout)) {
+            Ok(0) => return Ok(false),
+            Ok(_) => return Ok(true),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error).context("cannot wait for a process"),
+        }
+    }
+}
+
+fn wait4(pid: u32) -> Result<(ExitStatus, libc::rusage)> {
+    let mut status = 0;
+    // SAFETY: rusage is plain data for which all zeroes are valid; both pointers outlive the call.
+    let (result, usage) = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        let result = libc::wait4(pid as libc::pid_t, &raw mut status, 0, &raw mut usage);
+        (result, usage)
+    };
+    if result < 0 {
+        return Err(std::io::Error::last_os_error()).context("cannot wait for a process");
+    }
+    Ok((ExitStatus::from_raw(status), usage))
+}

@@ -1,0 +1,89 @@
+//! Waiting until the machine has finished what the last task began, and making sure that it has.
+
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Result;
+use mountmark_lab::Device;
+
+use super::probes::{Counters, DeviceCounters, now};
+
+/// Nothing may happen for this long before the machine counts as settled.
+pub const QUIET: Duration = Duration::from_secs(1);
+/// After this long the next task starts all the same, and the record says so.
+pub const LIMIT: Duration = Duration::from_secs(600);
+/// Between two looks.
+const INTERVAL: Duration = Duration::from_millis(100);
+/// Kernel threads that work for a file system now and then, with pauses longer than [`QUIET`], until they are done.
+const WORKERS: [&str; 1] = ["ext4lazyinit"];
+
+/// How settling went.
+pub struct Settled {
+    /// Nanoseconds from the call until the last sign of work.
+    pub took: u64,
+    /// Counters after it.
+    pub counters: Counters,
+    /// What was still going on when the limit passed.
+    pub unfinished: Option<String>,
+}
+
+/// Waits until nothing is dirty, under write-back or in flight, no worker is left, and the device has been idle for
+/// [`QUIET`]. `exclusive`: dirty pages are all the cell's.
+pub fn settle(devices: &[&Device], servers: &[u32], exclusive: bool) -> Result<Settled> {
+    let begin = now();
+    let mut last_sign = begin;
+    let mut before: Option<Vec<DeviceCounters>> = None;
+    loop {
+        let counters: Vec<DeviceCounters> =
+            devices.iter().map(|device| DeviceCounters::read(&device.name)).collect::<Result<_>>()?;
+        let time = now();
+        let sign = if before.as_ref().is_some_and(|before| *before != counters) {
+            Some("requests at the device".to_owned())
+        } else if counters.iter().any(|counters| counters.in_flight > 0) {
+            Some("requests in flight".to_owned())
+        } else if exclusive && dirty_kib() > 0 {
+            Some(format!("{} KiB of dirty pages", dirty_kib()))
+        } else if time - last_sign >= QUIET.as_nanos() as u64 {
+            // Looking through all processes is the dearest look: only when all else is quiet.
+            worker().map(|name| format!("the kernel thread {name}"))
+        } else {
+            None
+        };
+        let first = before.is_none();
+        before = Some(counters);
+        match sign {
+            Some(_) if time - begin < LIMIT.as_nanos() as u64 => last_sign = time,
+            unfinished if unfinished.is_some() || (!first && time - last_sign >= QUIET.as_nanos() as u64) => {
+                return Ok(Settled {
+                    took: last_sign - begin,
+                    counters: Counters::read(devices[0], servers)?,
+                    unfinished,
+                });
+            }
+            _ => {}
+        }
+        thread::sleep(INTERVAL);
+    }
+}
+
+/// Dirty pages and pages under write-back, in KiB.
+fn dirty_kib() -> u64 {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let fields = text.lines().filter(|line| {
+        line.starts_with("Dirty:") || line.starts_with("Writeback:") || line.starts_with("WritebackTmp:")
+    });
+    fields.filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok()).sum()
+}
+
+fn worker() -> Option<String> {
+    let processes = fs::read_dir("/proc").ok()?;
+    processes.flatten().find_map(|entry| {
+        let name = entry.file_name();
+        if !name.to_string_lossy().starts_with(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
+        let comm = fs::read_to_string(entry.path().join("comm")).ok()?;
+        WORKERS.contains(&comm.trim()).then(|| comm.trim().to_owned())
+    })
+}

@@ -66,16 +66,7 @@ impl Store {
                 reason: "it can only be read".into(),
             });
         }
-        // Nothing is written back on closing until the version is known: a newer one may lie in the WAL only.
-        let checkpoint = |on: bool| {
-            let set = store
-                .connection
-                .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !on);
-            set.map(|_| ()).map_err(|source| store.error(source))
-        };
-        checkpoint(false)?;
         store.check_version()?;
-        checkpoint(true)?;
         store.use_wal().map_err(|error| not_writable(path, error))?;
         store.set("synchronous", "FULL")?;
         store.set("foreign_keys", "ON")?;
@@ -83,7 +74,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens the store for reading; nothing is made or changed. Writers may be at work beside it.
+    /// Opens the store for reading; nothing is made, and no run is changed. Writers may be at work beside it.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Store, StoreError> {
         let path = path.as_ref();
         if inspect(path)? == Inspected::Empty {
@@ -91,9 +82,13 @@ impl Store {
                 path: path.to_owned(),
             });
         }
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let open = Store::connect(path, path, flags)
-            .and_then(|store| store.check_version().map(|()| store));
+        // Where SQLite may write, it removes the files beside the store on closing; where it may not, it reads.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let open = Store::connect(path, path, flags).and_then(|store| {
+            store.check_version()?;
+            store.set("query_only", "ON")?;
+            Ok(store)
+        });
         let store = match open {
             // WAL needs a file beside the store even to read. Where none can be made and no WAL is there, nobody
             // writes either, and the file can be read as one that never changes.
@@ -496,8 +491,21 @@ impl Store {
             .map_err(|source| self.error(source))
     }
 
-    /// Refuses what is newer or another program's; reads only.
+    /// Refuses what is newer or another program's, and leaves it as it is.
     fn check_version(&self) -> Result<(), StoreError> {
+        // A newer version may lie in the WAL only: nothing is written back, not even by closing, until it is known.
+        let write_back = |on: bool| {
+            let set = self
+                .connection
+                .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !on);
+            set.map(|_| ()).map_err(|source| self.error(source))
+        };
+        write_back(false)?;
+        self.read_version()?;
+        write_back(true)
+    }
+
+    fn read_version(&self) -> Result<(), StoreError> {
         let found = self.number("PRAGMA user_version")? as u32;
         let application = self.number("PRAGMA application_id")? as u32;
         if application != APPLICATION {
@@ -547,7 +555,7 @@ impl Store {
     fn migrate(&self) -> Result<(), StoreError> {
         let transaction = self.write()?;
         // Again, and now with the lock: another process may have just done it.
-        self.check_version()?;
+        self.read_version()?;
         let done = self.number("PRAGMA user_version")? as usize;
         for migration in &MIGRATIONS[done..] {
             self.batch(migration)?;

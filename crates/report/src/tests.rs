@@ -523,6 +523,34 @@ fn lists_of_runs_are_tables() {
     );
 }
 
+/// `cargo test -p mountmark-report -- --ignored --nocapture speed`
+#[test]
+#[ignore = "measures"]
+fn speed() {
+    let mut run = run(&MANY, 10);
+    let each = 200_000 / run.cells.len() as u32;
+    for cell in &mut run.cells {
+        cell.samples.extend((0..each).map(|iteration| Sample {
+            iteration: iteration + 1,
+            ..sample(
+                if iteration % 2 == 0 { "001" } else { "002" },
+                "elapsed",
+                1.0 / f64::from(iteration + 1),
+            )
+        }));
+    }
+    for format in ALL {
+        let begun = std::time::Instant::now();
+        let text = format.render(&run, &Options::default()).unwrap();
+        println!(
+            "{}: {} bytes of 200,000 samples in {:?}",
+            format.name(),
+            text.len(),
+            begun.elapsed()
+        );
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

@@ -445,6 +445,28 @@ fn reading_makes_nothing() {
     assert!(!path.exists());
 }
 
+#[test]
+fn reading_leaves_the_folder_as_it_was_and_sees_what_others_write() {
+    let (folder, path, store) = store();
+    let run = begin(&store);
+    let reader = Store::open_read_only(&path).unwrap();
+    assert_eq!(reader.recorded(&run).unwrap(), [] as [u32; 0]);
+    store.record_cell(&run, &cell(3, 2)).unwrap();
+    assert_eq!(reader.recorded(&run).unwrap(), [3]);
+    assert!(reader.record_cell(&run, &cell(1, 2)).is_err());
+    drop((reader, store));
+    // Whichever was closed first: a writer that opens and closes cleans up.
+    drop(Store::open(&path).unwrap());
+    let before = contents(folder.path());
+    Store::open_read_only(&path).unwrap().load(&run).unwrap();
+    let after = contents(folder.path());
+    assert_eq!(
+        before.keys().collect::<Vec<_>>(),
+        after.keys().collect::<Vec<_>>()
+    );
+    assert!(before == after);
+}
+
 /// The rights of a folder bind everybody but root, and a container's root may be either.
 fn binds(folder: &Path) -> bool {
     fs::write(folder.join("probe"), "").is_err()

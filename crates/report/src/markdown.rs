@@ -1,4 +1,4 @@
-//! The table as Markdown, for issues and articles.
+//! The table as Markdown, for web pages and articles.
 
 use anyhow::Result;
 use mountmark_record::RunRecord;

@@ -71,19 +71,11 @@ impl Place {
         let identity = format!("layout {LAYOUT} {identity}");
         let key = hex(&Sha256::digest(identity.as_bytes())[..8]);
         let plain = |c: char| {
-            if c.is_ascii_alphanumeric() || "-_.".contains(c) {
-                c
-            } else {
-                '_'
-            }
+            if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }
         };
         let name: String = name.chars().take(40).map(plain).collect();
         let stem = format!("{}-{key}", name.trim_start_matches('.'));
-        Place {
-            folder: folder.to_owned(),
-            stem,
-            identity,
-        }
+        Place { folder: folder.to_owned(), stem, identity }
     }
 
     /// The tar's path, whether it is there or not.
@@ -100,10 +92,7 @@ impl Place {
         let found: Sidecar = serde_json::from_slice(&fs::read(self.sidecar()).ok()?).ok()?;
         let mut file = File::open(self.tar()).ok()?;
         let metadata = file.metadata().ok()?;
-        if found.identity != self.identity
-            || !metadata.is_file()
-            || metadata.len() != found.corpus.tar_bytes
-        {
+        if found.identity != self.identity || !metadata.is_file() || metadata.len() != found.corpus.tar_bytes {
             return None;
         }
         if Stamp::of(&metadata) != found.stamp {
@@ -124,12 +113,10 @@ impl Place {
     /// When there is less space than that, or the folder cannot be made or written to.
     pub(crate) fn start(&self, needed: Option<u64>) -> Result<Partial> {
         let folder = self.folder.display();
-        fs::create_dir_all(&self.folder)
-            .with_context(|| format!("cannot make the corpus cache {folder}"))?;
+        fs::create_dir_all(&self.folder).with_context(|| format!("cannot make the corpus cache {folder}"))?;
         sweep(&self.folder);
         if let Some(needed) = needed {
-            let space = rustix::fs::statvfs(&self.folder)
-                .with_context(|| format!("cannot look at {folder}"))?;
+            let space = rustix::fs::statvfs(&self.folder).with_context(|| format!("cannot look at {folder}"))?;
             let free = space.f_bavail.saturating_mul(space.f_frsize);
             if free < needed {
                 return Err(no_space(&self.folder, Some(needed), Some(free)));
@@ -137,52 +124,29 @@ impl Place {
         }
         static COUNTER: AtomicU32 = AtomicU32::new(0);
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-        let path = self.folder.join(format!(
-            "{PARTIAL}{}-{}-{number}",
-            self.stem,
-            std::process::id()
-        ));
-        let file = File::create(&path)
-            .with_context(|| format!("cannot write to the corpus cache {folder}"))?;
+        let path = self.folder.join(format!("{PARTIAL}{}-{}-{number}", self.stem, std::process::id()));
+        let file = File::create(&path).with_context(|| format!("cannot write to the corpus cache {folder}"))?;
         // Tells other processes' sweeps that it has a writer. File systems without locks lose only that.
         let _ = file.try_lock();
-        Ok(Partial {
-            file,
-            path,
-            needed,
-            written: 0,
-            folder: self.folder.clone(),
-        })
+        Ok(Partial { file, path, needed, written: 0, folder: self.folder.clone() })
     }
 
     /// Makes `partial` the tar of this place.
     pub(crate) fn finish(&self, partial: Partial, corpus: &RealisedCorpus) -> Result<()> {
         // Before the rename: a name must not outlive a power cut that the bytes did not.
-        partial
-            .file
-            .sync_all()
-            .map_err(|error| partial.explain(error))?;
+        partial.file.sync_all().map_err(|error| partial.explain(error))?;
         let tar = self.tar();
-        fs::rename(&partial.path, &tar)
-            .with_context(|| format!("cannot write {}", tar.display()))?;
+        fs::rename(&partial.path, &tar).with_context(|| format!("cannot write {}", tar.display()))?;
         self.describe(corpus)
     }
 
     fn describe(&self, corpus: &RealisedCorpus) -> Result<()> {
         let tar = self.tar();
-        let metadata =
-            fs::metadata(&tar).with_context(|| format!("cannot read {}", tar.display()))?;
-        let sidecar = Sidecar {
-            identity: self.identity.clone(),
-            corpus: corpus.clone(),
-            stamp: Stamp::of(&metadata),
-        };
+        let metadata = fs::metadata(&tar).with_context(|| format!("cannot read {}", tar.display()))?;
+        let sidecar = Sidecar { identity: self.identity.clone(), corpus: corpus.clone(), stamp: Stamp::of(&metadata) };
         let mut partial = self.start(None)?;
         let text = serde_json::to_vec_pretty(&sidecar)?;
-        partial
-            .write_all(&text)
-            .and_then(|()| partial.file.sync_all())
-            .map_err(|error| partial.explain(error))?;
+        partial.write_all(&text).and_then(|()| partial.file.sync_all()).map_err(|error| partial.explain(error))?;
         let path = self.sidecar();
         fs::rename(&partial.path, &path).with_context(|| format!("cannot write {}", path.display()))
     }
@@ -200,19 +164,11 @@ pub(crate) struct Partial {
 impl Partial {
     /// The sentence for an error in writing.
     pub(crate) fn explain(&self, error: io::Error) -> anyhow::Error {
-        if matches!(
-            error.kind(),
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-        ) {
-            return no_space(&self.folder, self.needed, None).context(format!(
-                "{} were written before it was full",
-                format_bytes(self.written)
-            ));
+        if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+            return no_space(&self.folder, self.needed, None)
+                .context(format!("{} were written before it was full", format_bytes(self.written)));
         }
-        anyhow!(error).context(format!(
-            "cannot write to the corpus cache {}",
-            self.folder.display()
-        ))
+        anyhow!(error).context(format!("cannot write to the corpus cache {}", self.folder.display()))
     }
 }
 
@@ -238,9 +194,7 @@ impl Drop for Partial {
 fn no_space(folder: &Path, needed: Option<u64>, free: Option<u64>) -> anyhow::Error {
     let folder = folder.display();
     let needed = needed.map_or_else(|| "more than there is".to_owned(), format_bytes);
-    let free = free.map_or_else(String::new, |free| {
-        format!(", {} are free", format_bytes(free))
-    });
+    let free = free.map_or_else(String::new, |free| format!(", {} are free", format_bytes(free)));
     anyhow!(
         "no space for the corpus in {folder}: it needs {needed}{free}; \
          free some there, keep the cache on a larger disk, or choose a smaller --scale"
@@ -252,12 +206,8 @@ fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
-    for entry in entries.flatten().filter(|entry| {
-        entry
-            .file_name()
-            .as_encoded_bytes()
-            .starts_with(PARTIAL.as_bytes())
-    }) {
+    for entry in entries.flatten().filter(|entry| entry.file_name().as_encoded_bytes().starts_with(PARTIAL.as_bytes()))
+    {
         let old = entry
             .metadata()
             .and_then(|metadata| metadata.modified())
@@ -296,12 +246,7 @@ mod tests {
         partial.file = File::options().write(true).open("/dev/full").unwrap();
         let error = partial.write_all(b"and more").unwrap_err();
         let sentence = format!("{:#}", partial.explain(error));
-        for part in [
-            "8 B were written",
-            "no space",
-            folder.path().to_str().unwrap(),
-            "larger disk",
-        ] {
+        for part in ["8 B were written", "no space", folder.path().to_str().unwrap(), "larger disk"] {
             assert!(sentence.contains(part), "{sentence}");
         }
         assert!(path.exists());
@@ -315,8 +260,7 @@ mod tests {
         let make = |name: &str, age: u64| {
             let path = folder.path().join(name);
             let file = File::create(&path).unwrap();
-            file.set_modified(SystemTime::now() - Duration::from_secs(age))
-                .unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
             (path, file)
         };
         let (old, old_file) = make(".partial-old", 3600);
@@ -326,10 +270,7 @@ mod tests {
         drop(old_file);
         busy_file.try_lock().unwrap();
         sweep(folder.path());
-        assert_eq!(
-            [old, new, busy, other].map(|path| path.exists()),
-            [false, true, true, true]
-        );
+        assert_eq!([old, new, busy, other].map(|path| path.exists()), [false, true, true, true]);
     }
 
     #[test]
@@ -339,9 +280,6 @@ mod tests {
         let two = Place::new(folder, "../.hidden name/\u{e9}", "two").tar();
         assert_ne!(one, two);
         assert_eq!(one.parent(), Some(folder));
-        assert!(
-            one.to_str().unwrap().starts_with("/cache/_.hidden_name__-"),
-            "{one:?}"
-        );
+        assert!(one.to_str().unwrap().starts_with("/cache/_.hidden_name__-"), "{one:?}");
     }
 }

@@ -56,16 +56,15 @@ const TEMPLATES: &[&str] = &[
 
 /// Parts of identifiers and words of prose.
 const WORDS: &[&str] = &[
-    "add", "addr", "alloc", "area", "base", "bit", "block", "buf", "bus", "cache", "call", "card",
-    "chan", "check", "clear", "clock", "cmd", "config", "conn", "count", "cpu", "ctl", "data",
-    "dev", "dir", "dma", "done", "entry", "err", "event", "exit", "fifo", "file", "find", "flag",
-    "flush", "frame", "free", "get", "group", "handle", "hash", "head", "host", "hw", "id",
-    "index", "info", "init", "inode", "int", "io", "irq", "item", "key", "len", "level", "limit",
-    "line", "link", "list", "lock", "log", "map", "mask", "max", "mem", "mode", "msg", "name",
-    "next", "node", "num", "offset", "open", "page", "parse", "pci", "phy", "pid", "port", "priv",
-    "probe", "proc", "ptr", "put", "queue", "read", "reg", "remove", "req", "reset", "ring", "rx",
-    "seq", "set", "size", "sk", "slot", "start", "state", "stop", "sync", "table", "task", "test",
-    "time", "tx", "type", "unit", "update", "user", "val", "wait", "work", "write", "zone",
+    "add", "addr", "alloc", "area", "base", "bit", "block", "buf", "bus", "cache", "call", "card", "chan", "check",
+    "clear", "clock", "cmd", "config", "conn", "count", "cpu", "ctl", "data", "dev", "dir", "dma", "done", "entry",
+    "err", "event", "exit", "fifo", "file", "find", "flag", "flush", "frame", "free", "get", "group", "handle", "hash",
+    "head", "host", "hw", "id", "index", "info", "init", "inode", "int", "io", "irq", "item", "key", "len", "level",
+    "limit", "line", "link", "list", "lock", "log", "map", "mask", "max", "mem", "mode", "msg", "name", "next", "node",
+    "num", "offset", "open", "page", "parse", "pci", "phy", "pid", "port", "priv", "probe", "proc", "ptr", "put",
+    "queue", "read", "reg", "remove", "req", "reset", "ring", "rx", "seq", "set", "size", "sk", "slot", "start",
+    "state", "stop", "sync", "table", "task", "test", "time", "tx", "type", "unit", "update", "user", "val", "wait",
+    "work", "write", "zone",
 ];
 
 #[derive(Clone, Copy)]
@@ -108,11 +107,7 @@ struct Text {
 
 impl Contents {
     pub(crate) fn new(seed: u64, text: bool) -> Contents {
-        Contents {
-            seed,
-            text: text.then(|| Text::new(seed)),
-            buffer: vec![0; BLOCK + 8 * TOKEN * TOKEN],
-        }
+        Contents { seed, text: text.then(|| Text::new(seed)), buffer: vec![0; BLOCK + 8 * TOKEN * TOKEN] }
     }
 
     /// Writes the `size` bytes of file number `index`.
@@ -130,11 +125,7 @@ impl Contents {
             }
             Some(text) => {
                 let own = stream.below(IDENTIFIERS as u64) as usize;
-                let mut bits = Bits {
-                    stream,
-                    held: 0,
-                    count: 0,
-                };
+                let mut bits = Bits { stream, held: 0, count: 0 };
                 while rest > 0 {
                     let wanted = rest.min(BLOCK as u64) as usize;
                     let made = text.fill(&mut self.buffer, wanted, own, &mut bits);
@@ -191,12 +182,7 @@ impl Text {
             })
             .collect();
         let templates = TEMPLATES.iter().map(|template| pieces(template)).collect();
-        Text {
-            templates,
-            identifiers,
-            numbers,
-            words: WORDS.iter().map(|word| Token::new(word)).collect(),
-        }
+        Text { templates, identifiers, numbers, words: WORDS.iter().map(|word| Token::new(word)).collect() }
     }
 
     /// Writes whole templates to the start of `out` until there are `wanted` bytes; says how many there are.
@@ -214,10 +200,10 @@ impl Text {
                     }
                     Piece::Any => {
                         let index = bits.take(12);
-                        &self.identifiers[(index * index) / IDENTIFIERS]
+                        &self.identifiers[(index * index * index) / (IDENTIFIERS * IDENTIFIERS)]
                     }
-                    Piece::Number => &self.numbers[bits.take(10)],
-                    Piece::Word => &self.words[(bits.take(8) * self.words.len()) >> 8],
+                    Piece::Number => &self.numbers[(bits.take(10) * bits.take(10)) / NUMBERS],
+                    Piece::Word => &self.words[(bits.take(8) * bits.take(8) * self.words.len()) >> 16],
                 };
                 out[position..position + TOKEN].copy_from_slice(&token.bytes);
                 position += token.length;
@@ -252,11 +238,7 @@ fn pieces(template: &str) -> Vec<Piece> {
 fn push_literal(pieces: &mut Vec<Piece>, literal: &str) {
     debug_assert!(literal.is_ascii());
     let bytes = literal.as_bytes();
-    pieces.extend(
-        bytes
-            .chunks(TOKEN)
-            .map(|part| Piece::Literal(Token::new(std::str::from_utf8(part).unwrap_or("")))),
-    );
+    pieces.extend(bytes.chunks(TOKEN).map(|part| Piece::Literal(Token::new(std::str::from_utf8(part).unwrap_or("")))));
 }
 
 #[cfg(test)]
@@ -278,16 +260,7 @@ mod tests {
     #[test]
     fn sizes_are_exact() {
         for text in [true, false] {
-            for size in [
-                0,
-                1,
-                7,
-                511,
-                4096,
-                BLOCK as u64,
-                BLOCK as u64 + 1,
-                3 * BLOCK as u64 + 5,
-            ] {
+            for size in [0, 1, 7, 511, 4096, BLOCK as u64, BLOCK as u64 + 1, 3 * BLOCK as u64 + 5] {
                 assert_eq!(made(text, 0, size).len() as u64, size);
             }
         }
@@ -296,15 +269,10 @@ mod tests {
     #[test]
     fn text_shrinks_about_fourfold_and_random_bytes_do_not() {
         // A kernel's tar holds files of about 11 KB one after another.
-        let tree: Vec<u8> = (0..200)
-            .flat_map(|index| made(true, index, 11_000))
-            .collect();
+        let tree: Vec<u8> = (0..200).flat_map(|index| made(true, index, 11_000)).collect();
         let ratio = tree.len() as f64 / gzipped(&tree) as f64;
         assert!((3.5..=5.0).contains(&ratio), "{ratio}");
-        assert!(
-            tree.iter()
-                .all(|byte| byte.is_ascii_graphic() || b" \t\n".contains(byte))
-        );
+        assert!(tree.iter().all(|byte| byte.is_ascii_graphic() || b" \t\n".contains(byte)));
         let noise = made(false, 0, 1 << 20);
         assert!(gzipped(&noise) >= noise.len());
     }
@@ -312,16 +280,22 @@ mod tests {
     #[test]
     fn files_differ_and_templates_fit_the_buffer() {
         assert_ne!(made(true, 0, 4000), made(true, 1, 4000));
-        let longest = TEMPLATES
-            .iter()
-            .map(|template| pieces(template).len())
-            .max()
-            .unwrap();
+        let longest = TEMPLATES.iter().map(|template| pieces(template).len()).max().unwrap();
         assert!(longest < 8 * TOKEN - 1);
-        assert!(
-            TEMPLATES
-                .iter()
-                .all(|template| !pieces(template).is_empty())
-        );
+        assert!(TEMPLATES.iter().all(|template| !pieces(template).is_empty()));
+    }
+
+    #[test]
+    #[ignore = "measures, in release: cargo test --release -p mountmark-corpus speed -- --ignored --nocapture"]
+    fn speed() {
+        for (text, size, count) in [(true, 11_000, 30_000u64), (true, 1 << 28, 2), (false, 1 << 28, 4)] {
+            let mut contents = Contents::new(9, text);
+            let start = std::time::Instant::now();
+            for index in 0..count {
+                contents.write(index, size, &mut io::sink()).unwrap();
+            }
+            let rate = (size * count) as f64 / start.elapsed().as_secs_f64() / 1e6;
+            println!("text {text}, files of {size} bytes: {rate:.0} MB/s");
+        }
     }
 }

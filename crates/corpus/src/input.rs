@@ -63,11 +63,7 @@ impl Archive {
         } else {
             Packing::Plain
         };
-        Ok(Archive {
-            path: path.to_owned(),
-            packing,
-            metadata,
-        })
+        Ok(Archive { path: path.to_owned(), packing, metadata })
     }
 
     /// Bytes of the plain tar, where they are known before it is unpacked.
@@ -88,9 +84,7 @@ impl Archive {
         Ok(match self.packing {
             Packing::Plain => Box::new(file),
             // Files that were packed in parallel, or joined, have several members.
-            Packing::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(
-                BufReader::with_capacity(1 << 18, file),
-            )),
+            Packing::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(1 << 18, file))),
             Packing::Xz => Box::new(liblzma::read::XzDecoder::new_multi_decoder(file)),
             Packing::Zstd => {
                 let mut decoder = zstd::stream::read::Decoder::new(file)?;
@@ -124,38 +118,25 @@ impl Folder {
     pub(crate) fn walk(root: &Path, except: &Path) -> Result<Folder> {
         let root = root.canonicalize()?;
         let top = root.file_name().map_or(&b"corpus"[..], OsStrExt::as_bytes);
-        let mut folder = Folder {
-            items: Vec::new(),
-            skipped: Vec::new(),
-        };
+        let mut folder = Folder { items: Vec::new(), skipped: Vec::new() };
         let walk = WalkDir::new(&root).sort_by_file_name().into_iter();
         for found in walk.filter_entry(|found| found.path() != except) {
             let found = found.map_err(|error| {
                 let at = error.path().unwrap_or(&root).display().to_string();
-                let cause = error
-                    .io_error()
-                    .map_or_else(|| error.to_string(), ToString::to_string);
+                let cause = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
                 anyhow::anyhow!("cannot read {at}: {cause}")
             })?;
             let path = found.path().to_owned();
-            let metadata = found
-                .metadata()
-                .with_context(|| format!("cannot read {}", path.display()))?;
+            let metadata = found.metadata().with_context(|| format!("cannot read {}", path.display()))?;
             let mut name = top.to_vec();
-            let inside = path
-                .strip_prefix(&root)
-                .unwrap_or(&path)
-                .as_os_str()
-                .as_bytes();
+            let inside = path.strip_prefix(&root).unwrap_or(&path).as_os_str().as_bytes();
             if !inside.is_empty() {
                 name.push(b'/');
                 name.extend(inside);
             }
             let kind = metadata.file_type();
             let target = if kind.is_symlink() {
-                let target = path
-                    .read_link()
-                    .with_context(|| format!("cannot read the link {}", path.display()))?;
+                let target = path.read_link().with_context(|| format!("cannot read the link {}", path.display()))?;
                 Some(target.as_os_str().as_bytes().to_vec())
             } else if kind.is_file() || kind.is_dir() {
                 None
@@ -163,12 +144,7 @@ impl Folder {
                 folder.skipped.push(path);
                 continue;
             };
-            folder.items.push(Item {
-                path,
-                name,
-                target,
-                metadata,
-            });
+            folder.items.push(Item { path, name, target, metadata });
         }
         Ok(folder)
     }
@@ -207,9 +183,7 @@ impl Folder {
             let mut file = File::open(&item.path).with_context(failed)?;
             let copied = copy(&mut (&mut file).take(size), out).with_context(failed)?;
             let now = file.metadata().with_context(failed)?;
-            let same = now.len() == size
-                && copied == size
-                && now.mtime_nsec() == item.metadata.mtime_nsec();
+            let same = now.len() == size && copied == size && now.mtime_nsec() == item.metadata.mtime_nsec();
             ensure!(
                 same && now.mtime() == item.metadata.mtime(),
                 "{} changed while it was read: leave the folder alone and start again",
@@ -224,27 +198,16 @@ impl Folder {
 
 impl Item {
     fn size(&self) -> u64 {
-        if self.metadata.is_file() {
-            self.metadata.len()
-        } else {
-            0
-        }
+        if self.metadata.is_file() { self.metadata.len() } else { 0 }
     }
 
     fn header(&self) -> Vec<u8> {
         let kind = match &self.target {
             Some(target) => Kind::Link { target },
             None if self.metadata.is_dir() => Kind::Directory,
-            None => Kind::File {
-                size: self.metadata.len(),
-            },
+            None => Kind::File { size: self.metadata.len() },
         };
-        ustar::header(
-            &self.name,
-            kind,
-            self.metadata.mode(),
-            self.metadata.mtime(),
-        )
+        ustar::header(&self.name, kind, self.metadata.mode(), self.metadata.mtime())
     }
 }
 
@@ -270,20 +233,10 @@ pub(crate) fn copy(from: &mut impl Read, to: &mut impl Write) -> io::Result<u64>
 fn add(hash: &mut Sha256, path: &[u8], metadata: &Metadata) {
     hash.update((path.len() as u64).to_le_bytes());
     hash.update(path);
-    for value in [
-        metadata.dev(),
-        metadata.ino(),
-        metadata.len(),
-        u64::from(metadata.mode()),
-    ] {
+    for value in [metadata.dev(), metadata.ino(), metadata.len(), u64::from(metadata.mode())] {
         hash.update(value.to_le_bytes());
     }
-    for value in [
-        metadata.mtime(),
-        metadata.mtime_nsec(),
-        metadata.ctime(),
-        metadata.ctime_nsec(),
-    ] {
+    for value in [metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec()] {
         hash.update(value.to_le_bytes());
     }
 }

@@ -104,18 +104,13 @@ pub fn realise(
                 corpus.name
             );
             let place = cache::Place::new(cache, &corpus.name, &identity);
-            let label = Label {
-                name: corpus.name.clone(),
-                seed: Some(seed),
-            };
+            let label = Label { name: corpus.name.clone(), seed: Some(seed) };
             if let Some(found) = place.look_up() {
                 return Ok((place.tar(), label.on(found)));
             }
             let plan = tree::Plan::new(corpus, scale, seed)?;
             let total = plan.tar_bytes();
-            let made = make(&place, Some(total), label, watch, |out| {
-                generate(&plan, seed, out).map_err(Into::into)
-            });
+            let made = make(&place, Some(total), label, watch, |out| generate(&plan, seed, out).map_err(Into::into));
             made.with_context(|| format!("cannot make the corpus \"{}\"", corpus.name))
         }
         CorpusSource::Path(path) => {
@@ -125,25 +120,13 @@ pub fn realise(
     }
 }
 
-fn own(
-    path: &Path,
-    cache: &Path,
-    watch: &mut dyn FnMut(Progress<'_>),
-) -> Result<(PathBuf, RealisedCorpus)> {
+fn own(path: &Path, cache: &Path, watch: &mut dyn FnMut(Progress<'_>)) -> Result<(PathBuf, RealisedCorpus)> {
     let whole = path.canonicalize()?;
-    let name = whole
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    let label = Label {
-        name: path.display().to_string(),
-        seed: None,
-    };
+    let name = whole.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let label = Label { name: path.display().to_string(), seed: None };
     if whole.is_dir() {
         // Made early, so that it can be told from the user's files when it lies among them.
-        std::fs::create_dir_all(cache)
-            .with_context(|| format!("cannot make the corpus cache {}", cache.display()))?;
+        std::fs::create_dir_all(cache).with_context(|| format!("cannot make the corpus cache {}", cache.display()))?;
         let folder = input::Folder::walk(&whole, &cache.canonicalize()?)?;
         for skipped in &folder.skipped {
             watch(Progress::Skipped(skipped));
@@ -152,9 +135,7 @@ fn own(
         if let Some(found) = place.look_up() {
             return Ok((place.tar(), label.on(found)));
         }
-        return make(&place, Some(folder.tar_bytes()), label, watch, |out| {
-            folder.pack(out)
-        });
+        return make(&place, Some(folder.tar_bytes()), label, watch, |out| folder.pack(out));
     }
     let archive = input::Archive::open(&whole)?;
     let place = cache::Place::new(cache, &name, &format!("archive {}", archive.fingerprint()));
@@ -184,11 +165,7 @@ struct Label {
 
 impl Label {
     fn on(&self, corpus: RealisedCorpus) -> RealisedCorpus {
-        RealisedCorpus {
-            name: self.name.clone(),
-            seed: self.seed,
-            ..corpus
-        }
+        RealisedCorpus { name: self.name.clone(), seed: self.seed, ..corpus }
     }
 }
 
@@ -217,10 +194,7 @@ fn make(
     let mut hash = Sha256::new();
     let (produced, surveyed, unwritten) = std::thread::scope(|scope| {
         let producer = scope.spawn(move || {
-            let mut sender = Sender {
-                sender,
-                held: Vec::with_capacity(HANDOVER),
-            };
+            let mut sender = Sender { sender, held: Vec::with_capacity(HANDOVER) };
             produce(&mut sender)?;
             sender.flush().map_err(anyhow::Error::from)
         });
@@ -237,9 +211,7 @@ fn make(
         let unwritten = tee.unwritten.take();
         // The producer may be waiting for room: without a receiver it gives up.
         drop(tee);
-        let produced = producer
-            .join()
-            .unwrap_or_else(|_| Err(anyhow!("the thread that made the corpus panicked")));
+        let produced = producer.join().unwrap_or_else(|_| Err(anyhow!("the thread that made the corpus panicked")));
         (produced, surveyed, unwritten)
     });
     if let Some(error) = unwritten {
@@ -247,9 +219,7 @@ fn make(
     }
     // A producer that was hung up on did not fail: the survey did.
     let hung_up = |error: &anyhow::Error| {
-        error
-            .downcast_ref::<io::Error>()
-            .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+        error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
     };
     if let Err(error) = produced
         && !(surveyed.is_err() && hung_up(&error))
@@ -257,10 +227,7 @@ fn make(
         return Err(error);
     }
     let surveyed = surveyed.map_err(|fault| anyhow!("{fault}"))?;
-    let corpus = label.on(RealisedCorpus {
-        sha256: input::hex(&hash.finalize()),
-        ..surveyed
-    });
+    let corpus = label.on(RealisedCorpus { sha256: input::hex(&hash.finalize()), ..surveyed });
     place.finish(partial, &corpus)?;
     Ok((place.tar(), corpus))
 }
@@ -275,9 +242,7 @@ impl Sender {
     /// Lets the other end's reading fail with `error`, after all that was written before.
     fn fail(&mut self, error: io::Error) -> io::Result<()> {
         self.flush()?;
-        self.sender
-            .send(Err(error))
-            .map_err(|_| io::ErrorKind::BrokenPipe.into())
+        self.sender.send(Err(error)).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 }
 
@@ -294,13 +259,8 @@ impl Write for Sender {
         if self.held.is_empty() {
             return Ok(());
         }
-        let full = std::mem::replace(
-            &mut self.held,
-            Vec::with_capacity(HANDOVER + (HANDOVER >> 1)),
-        );
-        self.sender
-            .send(Ok(full))
-            .map_err(|_| io::ErrorKind::BrokenPipe.into())
+        let full = std::mem::replace(&mut self.held, Vec::with_capacity(HANDOVER + (HANDOVER >> 1)));
+        self.sender.send(Ok(full)).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 }
 

@@ -7,15 +7,11 @@ use mountmark_model::Extension;
 use crate::stream::Stream;
 
 const ONSETS: &[&str] = &[
-    "b", "c", "d", "f", "g", "h", "k", "l", "m", "n", "p", "r", "s", "t", "v", "w", "br", "ch",
-    "cl", "dr", "fl", "gr", "pl", "sc", "sh", "sp", "st", "th", "tr",
+    "b", "c", "d", "f", "g", "h", "k", "l", "m", "n", "p", "r", "s", "t", "v", "w", "br", "ch", "cl", "dr", "fl", "gr",
+    "pl", "sc", "sh", "sp", "st", "th", "tr",
 ];
-const VOWELS: &[&str] = &[
-    "a", "e", "i", "o", "u", "a", "e", "i", "o", "ai", "ea", "ou",
-];
-const CODAS: &[&str] = &[
-    "", "", "", "", "b", "d", "g", "k", "l", "m", "n", "p", "r", "s", "t", "x", "ck", "nd", "ng",
-];
+const VOWELS: &[&str] = &["a", "e", "i", "o", "u", "a", "e", "i", "o", "ai", "ea", "ou"];
+const CODAS: &[&str] = &["", "", "", "", "b", "d", "g", "k", "l", "m", "n", "p", "r", "s", "t", "x", "ck", "nd", "ng"];
 
 /// Names without an extension that a source tree has in most directories, the likeliest first.
 const WELL_KNOWN: &[&str] = &["Makefile", "Kconfig", "README"];
@@ -34,12 +30,7 @@ impl Names {
     }
 
     /// A name for a file; `text` corpora have a Makefile and its like among the files without an extension.
-    pub(crate) fn file(
-        &mut self,
-        extensions: &[Extension],
-        text: bool,
-        stream: &mut Stream,
-    ) -> String {
+    pub(crate) fn file(&mut self, extensions: &[Extension], text: bool, stream: &mut Stream) -> String {
         let percent = stream.unit() * 100.0;
         let stem = stem(stream);
         let mut below = 0.0;
@@ -53,9 +44,7 @@ impl Names {
         };
         if suffix.is_empty()
             && text
-            && let Some(known) = WELL_KNOWN
-                .iter()
-                .find(|known| !self.taken.contains(**known))
+            && let Some(known) = WELL_KNOWN.iter().find(|known| !self.taken.contains(**known))
         {
             return self.claim((*known).to_owned(), "");
         }
@@ -74,7 +63,7 @@ impl Names {
     }
 }
 
-/// One or two words of one to three syllables, or one with a number: 2 to 22 letters, 8 or 9 on average, as in a
+/// One or two words of one to three syllables, or one with a number: 2 to 30 letters, 9 or 10 on average, much as in a
 /// kernel's tree (general knowledge, not counted there).
 fn stem(stream: &mut Stream) -> String {
     let mut out = String::new();
@@ -114,30 +103,19 @@ mod tests {
         assert_eq!(made.iter().collect::<HashSet<_>>().len(), made.len());
         let mean = made.iter().map(String::len).sum::<usize>() as f64 / made.len() as f64;
         assert!((6.0..11.0).contains(&mean), "{mean}");
-        assert!(
-            made.iter()
-                .all(|name| (2..=30).contains(&name.len()) && !name.contains('/'))
-        );
+        assert!(made.iter().all(|name| (2..=30).contains(&name.len()) && !name.contains('/')));
     }
 
     #[test]
     fn extensions_have_their_shares() {
-        let extensions = [("c", 50.0), ("", 10.0), ("h", 30.0)].map(|(name, percent)| Extension {
-            name: name.into(),
-            percent,
-        });
+        let extensions =
+            [("c", 50.0), ("", 10.0), ("h", 30.0)].map(|(name, percent)| Extension { name: name.into(), percent });
         let mut stream = Stream::new(2, "shares");
         let mut names = Names::default();
-        let made: Vec<String> = (0..20_000)
-            .map(|_| names.file(&extensions, true, &mut stream))
-            .collect();
-        let share =
-            |end: &str| made.iter().filter(|name| name.ends_with(end)).count() as f64 / 200.0;
+        let made: Vec<String> = (0..20_000).map(|_| names.file(&extensions, true, &mut stream)).collect();
+        let share = |end: &str| made.iter().filter(|name| name.ends_with(end)).count() as f64 / 200.0;
         assert!((share(".c") - 50.0).abs() < 2.0 && (share(".h") - 30.0).abs() < 2.0);
         assert!(made.iter().any(|name| name == "Makefile"));
-        assert!(
-            (made.iter().filter(|name| !name.contains('.')).count() as f64 / 200.0 - 20.0).abs()
-                < 2.0
-        );
+        assert!((made.iter().filter(|name| !name.contains('.')).count() as f64 / 200.0 - 20.0).abs() < 2.0);
     }
 }

@@ -13,12 +13,9 @@ const TRIES: u32 = 1000;
 /// A lognormal value outside its bounds is drawn again: moving it to the bound would make one size far too common.
 pub(crate) fn draw(sizes: &Distribution, stream: &mut Stream) -> f64 {
     match sizes {
-        Distribution::Lognormal {
-            mu,
-            sigma,
-            min,
-            max,
-        } => lognormal_within(*mu, *sigma, min.0 as f64, max.0 as f64, stream),
+        Distribution::Lognormal { mu, sigma, min, max } => {
+            lognormal_within(*mu, *sigma, min.0 as f64, max.0 as f64, stream)
+        }
         Distribution::LogUniform { min, max } => {
             let (low, high) = (ln(min.0 as f64), ln(max.0 as f64));
             exp(low + stream.unit() * (high - low))
@@ -27,13 +24,7 @@ pub(crate) fn draw(sizes: &Distribution, stream: &mut Stream) -> f64 {
 }
 
 /// See [`draw`].
-pub(crate) fn lognormal_within(
-    mu: f64,
-    sigma: f64,
-    min: f64,
-    max: f64,
-    stream: &mut Stream,
-) -> f64 {
+pub(crate) fn lognormal_within(mu: f64, sigma: f64, min: f64, max: f64, stream: &mut Stream) -> f64 {
     let mut value = stream.lognormal(mu, sigma);
     for _ in 0..TRIES {
         if (min..=max).contains(&value) {
@@ -47,9 +38,7 @@ pub(crate) fn lognormal_within(
 /// The least and largest size that `sizes` allows, in bytes.
 pub(crate) fn bounds(sizes: &Distribution) -> (u64, u64) {
     match sizes {
-        Distribution::Lognormal { min, max, .. } | Distribution::LogUniform { min, max } => {
-            (min.0, max.0)
-        }
+        Distribution::Lognormal { min, max, .. } | Distribution::LogUniform { min, max } => (min.0, max.0),
     }
 }
 
@@ -57,12 +46,7 @@ pub(crate) fn bounds(sizes: &Distribution) -> (u64, u64) {
 /// drawn: that keeps the shape of the distribution. The caller has made sure that the bounds allow the total.
 pub(crate) fn fit(drawn: &[f64], total: u64, min: u64, max: u64) -> Vec<u64> {
     let at = |size: f64, factor: f64| ((size * factor).round() as u64).clamp(min, max);
-    let sum = |factor: f64| {
-        drawn
-            .iter()
-            .map(|size| u128::from(at(*size, factor)))
-            .sum::<u128>()
-    };
+    let sum = |factor: f64| drawn.iter().map(|size| u128::from(at(*size, factor))).sum::<u128>();
     let total = u128::from(total);
     // The sum grows with the factor; find the largest factor that does not exceed the total, by doubling and halving.
     let (mut low, mut high) = (1.0, 1.0);
@@ -130,40 +114,22 @@ mod tests {
     #[test]
     fn large_samples_have_the_asked_for_percentiles() {
         let mut stream = Stream::new(11, "sample");
-        let wide = Distribution::Lognormal {
-            mu: 9.48,
-            sigma: 2.45663283,
-            min: Bytes(0),
-            max: Bytes(1 << 50),
-        };
+        let wide = Distribution::Lognormal { mu: 9.48, sigma: 2.45663283, min: Bytes(0), max: Bytes(1 << 50) };
         let mut sample: Vec<f64> = (0..200_000).map(|_| draw(&wide, &mut stream)).collect();
         sample.sort_by(f64::total_cmp);
         // What follows from mu and sigma: 562 B, 2.5 kB, 13.1 kB, 68.7 kB, 305 kB, 3.97 MB.
-        for (share, bytes) in [
-            (0.1, 562.0),
-            (0.25, 2499.0),
-            (0.5, 13_095.0),
-            (0.75, 68_700.0),
-            (0.9, 305e3),
-            (0.99, 3.97e6),
-        ] {
+        for (share, bytes) in
+            [(0.1, 562.0), (0.25, 2499.0), (0.5, 13_095.0), (0.75, 68_700.0), (0.9, 305e3), (0.99, 3.97e6)]
+        {
             let found = sample[(share * sample.len() as f64) as usize];
-            assert!(
-                (found / bytes - 1.0).abs() < 0.04,
-                "{share}: {found} against {bytes}"
-            );
+            assert!((found / bytes - 1.0).abs() < 0.04, "{share}: {found} against {bytes}");
         }
-        let even = Distribution::LogUniform {
-            min: Bytes(10_000),
-            max: Bytes(1_000_000),
-        };
+        let even = Distribution::LogUniform { min: Bytes(10_000), max: Bytes(1_000_000) };
         let mut sample: Vec<f64> = (0..100_000).map(|_| draw(&even, &mut stream)).collect();
         sample.sort_by(f64::total_cmp);
         assert!((sample[50_000] / 100_000.0 - 1.0).abs() < 0.03);
         assert!(sample[0] >= 9_999.9 && sample[99_999] <= 1_000_000.1);
-        let mut tail: Vec<f64> = (0..100_000)
-            .map(|_| stream.pareto(0.91, 512.0, 1e12))
-            .collect();
+        let mut tail: Vec<f64> = (0..100_000).map(|_| stream.pareto(0.91, 512.0, 1e12)).collect();
         tail.sort_by(f64::total_cmp);
         // Median of a Pareto distribution: least * 2^(1/shape).
         assert!((tail[50_000] / (512.0 * 2f64.powf(1.0 / 0.91)) - 1.0).abs() < 0.03);

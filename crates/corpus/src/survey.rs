@@ -12,11 +12,7 @@ pub(crate) enum Fault {
     /// The first header is none.
     NotATar(io::Error),
     /// It breaks off or is spoilt after so many entries, the last of which is named.
-    Damaged {
-        entries: u64,
-        last: String,
-        cause: String,
-    },
+    Damaged { entries: u64, last: String, cause: String },
     /// Whole, but without a regular file.
     Empty,
     /// A name that would leave the folder it is unpacked in.
@@ -27,23 +23,11 @@ impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Fault::NotATar(cause) => write!(f, "this is no tar archive ({cause})"),
-            Fault::Damaged {
-                entries: 0, cause, ..
-            } => write!(f, "the archive is damaged at its first entry: {cause}"),
-            Fault::Damaged {
-                entries,
-                last,
-                cause,
-            } => {
-                write!(
-                    f,
-                    "the archive is damaged after entry {entries}, \"{last}\": {cause}"
-                )
+            Fault::Damaged { entries: 0, cause, .. } => write!(f, "the archive is damaged at its first entry: {cause}"),
+            Fault::Damaged { entries, last, cause } => {
+                write!(f, "the archive is damaged after entry {entries}, \"{last}\": {cause}")
             }
-            Fault::Empty => write!(
-                f,
-                "there is no regular file in it, so nothing can be measured with it"
-            ),
+            Fault::Empty => write!(f, "there is no regular file in it, so nothing can be measured with it"),
             Fault::Unsafe { entry, why } => write!(f, "the entry \"{entry}\" is refused: {why}"),
         }
     }
@@ -54,12 +38,7 @@ impl std::fmt::Display for Fault {
 /// Directories are counted whether they have an entry of their own or are only implied by a file in them. A hard link
 /// is no file of its own: it counts among `others`, its bytes once. Names that occur twice count twice.
 pub(crate) fn survey(reader: impl Read) -> Result<RealisedCorpus, Fault> {
-    let mut reader = Ended {
-        reader,
-        ended: false,
-        failed: false,
-        bytes: 0,
-    };
+    let mut reader = Ended { reader, ended: false, failed: false, bytes: 0 };
     let mut seen = Seen::default();
     if let Err(stop) = count(&mut reader, &mut seen) {
         return Err(match stop {
@@ -71,11 +50,7 @@ pub(crate) fn survey(reader: impl Read) -> Result<RealisedCorpus, Fault> {
     }
     if reader.ended {
         let empty = reader.bytes == 0;
-        return Err(seen.damaged(if empty {
-            "it is empty"
-        } else {
-            "it is cut off, its end marker is missing"
-        }));
+        return Err(seen.damaged(if empty { "it is empty" } else { "it is cut off, its end marker is missing" }));
     }
     // What pads the archive after its end marker belongs to the file too.
     io::copy(&mut reader, &mut io::sink()).map_err(|cause| seen.damaged(&cause.to_string()))?;
@@ -92,13 +67,8 @@ fn count(reader: impl Read, seen: &mut Seen) -> Result<(), Stop> {
     for entry in archive.entries().map_err(Stop::Unreadable)? {
         let entry = entry.map_err(Stop::Unreadable)?;
         let link = entry.link_name_bytes();
-        seen.add(
-            &entry.path_bytes(),
-            link.as_deref(),
-            entry.header().entry_type(),
-            entry.size(),
-        )
-        .map_err(Stop::Refused)?;
+        seen.add(&entry.path_bytes(), link.as_deref(), entry.header().entry_type(), entry.size())
+            .map_err(Stop::Refused)?;
     }
     Ok(())
 }
@@ -114,10 +84,7 @@ struct Ended<R> {
 
 impl<R: Read> Read for Ended<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let length = self
-            .reader
-            .read(buffer)
-            .inspect_err(|_| self.failed = true)?;
+        let length = self.reader.read(buffer).inspect_err(|_| self.failed = true)?;
         self.ended |= length == 0 && !buffer.is_empty();
         self.bytes += length as u64;
         Ok(length)
@@ -141,28 +108,15 @@ struct Seen {
 
 impl Seen {
     fn damaged(&self, cause: &str) -> Fault {
-        Fault::Damaged {
-            entries: self.entries,
-            last: self.last.clone(),
-            cause: cause.to_owned(),
-        }
+        Fault::Damaged { entries: self.entries, last: self.last.clone(), cause: cause.to_owned() }
     }
 
-    fn add(
-        &mut self,
-        path: &[u8],
-        link: Option<&[u8]>,
-        kind: EntryType,
-        size: u64,
-    ) -> Result<(), Fault> {
+    fn add(&mut self, path: &[u8], link: Option<&[u8]>, kind: EntryType, size: u64) -> Result<(), Fault> {
         if kind == EntryType::XGlobalHeader {
             return Ok(());
         }
         let shown = String::from_utf8_lossy(path).into_owned();
-        let refused = |why| Fault::Unsafe {
-            entry: shown.clone(),
-            why,
-        };
+        let refused = |why| Fault::Unsafe { entry: shown.clone(), why };
         let parts = components(path).map_err(refused)?;
         if kind == EntryType::Link {
             components(link.unwrap_or_default())
@@ -171,9 +125,7 @@ impl Seen {
         let joined = parts.join(&b'/');
         for (at, _) in joined.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
             if self.links.contains(&joined[..at]) {
-                return Err(refused(
-                    "it lies behind a symbolic link of the same archive, which may lead anywhere",
-                ));
+                return Err(refused("it lies behind a symbolic link of the same archive, which may lead anywhere"));
             }
             if !self.directories.contains(&joined[..at]) {
                 self.directories.insert(joined[..at].to_vec());
@@ -238,21 +190,14 @@ impl Seen {
 /// The parts of a name that stays where it is unpacked, without the `.` that means nothing.
 fn components(path: &[u8]) -> Result<Vec<&[u8]>, &'static str> {
     if path.starts_with(b"/") {
-        return Err(
-            "its name is absolute, and unpacking must not leave the file system under test",
-        );
+        return Err("its name is absolute, and unpacking must not leave the file system under test");
     }
     if path.contains(&0) {
         return Err("its name has a zero byte in it");
     }
-    let parts: Vec<&[u8]> = path
-        .split(|byte| *byte == b'/')
-        .filter(|part| !part.is_empty() && *part != b".")
-        .collect();
+    let parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').filter(|part| !part.is_empty() && *part != b".").collect();
     if parts.contains(&&b".."[..]) {
-        return Err(
-            "its name goes up with \"..\", and unpacking must not leave the file system under test",
-        );
+        return Err("its name goes up with \"..\", and unpacking must not leave the file system under test");
     }
     Ok(parts)
 }

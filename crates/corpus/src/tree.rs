@@ -43,12 +43,7 @@ pub(crate) struct Entry {
 impl Entry {
     pub(crate) fn header(&self) -> Vec<u8> {
         match self.size {
-            Some(size) => ustar::header(
-                self.path.as_bytes(),
-                ustar::Kind::File { size },
-                0o644,
-                MTIME,
-            ),
+            Some(size) => ustar::header(self.path.as_bytes(), ustar::Kind::File { size }, 0o644, MTIME),
             None => ustar::header(self.path.as_bytes(), ustar::Kind::Directory, 0o755, MTIME),
         }
     }
@@ -72,35 +67,18 @@ impl Plan {
         let mut placing = Stream::new(seed, "placing");
         let mut drawing = Stream::new(seed, "sizes");
         let (tree, files, extensions, text) = match &corpus.kind {
-            CorpusKind::Tree {
-                files,
-                directories,
-                total,
-                max_depth,
-                sizes,
-                extensions,
-                text,
-            } => {
+            CorpusKind::Tree { files, directories, total, max_depth, sizes, extensions, text } => {
                 let count = counted("files", *files, scale)?;
                 let directories = counted("directories", *directories, scale)?;
                 // In proportion to the files that there are after rounding, so that the mean size stays the same.
-                let total = (u128::from(total.0) * u128::from(count) + u128::from(*files) / 2)
-                    / u128::from(*files);
-                let total = u64::try_from(total)
-                    .context("at this scale, `total` is more than 64 bits can count")?;
+                let total = (u128::from(total.0) * u128::from(count) + u128::from(*files) / 2) / u128::from(*files);
+                let total = u64::try_from(total).context("at this scale, `total` is more than 64 bits can count")?;
                 let (min, max) = sizes::bounds(sizes);
-                let drawn: Vec<f64> = (0..count)
-                    .map(|_| sizes::draw(sizes, &mut drawing))
-                    .collect();
+                let drawn: Vec<f64> = (0..count).map(|_| sizes::draw(sizes, &mut drawing)).collect();
                 let sizes = sizes::fit(&drawn, total, min, max);
                 let tree = Tree::grow(directories, *max_depth, &mut shape);
                 let places = spread(&tree, count, &mut placing);
-                (
-                    tree,
-                    places.into_iter().zip(sizes).collect::<Vec<_>>(),
-                    extensions,
-                    *text,
-                )
+                (tree, places.into_iter().zip(sizes).collect::<Vec<_>>(), extensions, *text)
             }
             CorpusKind::Impressions {
                 files,
@@ -125,32 +103,16 @@ impl Plan {
                 };
                 let sizes: Vec<u64> = (0..count).map(|_| size()).collect();
                 let total: u128 = sizes.iter().map(|size| u128::from(*size)).sum();
-                ensure!(
-                    total <= MOST_BYTES,
-                    "at this scale, the files hold more than 1 EiB"
-                );
-                let occupancies = occupancies(
-                    count,
-                    *files_per_directory,
-                    *empty_directories,
-                    &mut placing,
-                );
+                ensure!(total <= MOST_BYTES, "at this scale, the files hold more than 1 EiB");
+                let occupancies = occupancies(count, *files_per_directory, *empty_directories, &mut placing);
                 let deepest = u32::try_from(depths.len() - 1).context("`depths` is too long")?;
                 let tree = Tree::grow(occupancies.len() as u64, deepest, &mut shape);
                 let places = by_depth(&tree, occupancies, depths, &mut placing);
-                (
-                    tree,
-                    places.into_iter().zip(sizes).collect(),
-                    extensions,
-                    false,
-                )
+                (tree, places.into_iter().zip(sizes).collect(), extensions, false)
             }
         };
         let mut naming = Stream::new(seed, "names");
-        Ok(Plan {
-            entries: tree.entries(&corpus.name, files, extensions, text, &mut naming),
-            text,
-        })
+        Ok(Plan { entries: tree.entries(&corpus.name, files, extensions, text, &mut naming), text })
     }
 
     /// Bytes of the tar that this plan makes.
@@ -166,10 +128,7 @@ impl Plan {
 /// `value` at this scale, at least 1.
 fn counted(field: &str, value: u64, scale: Scale) -> Result<u64> {
     let count = scale.apply(value, 1);
-    ensure!(
-        count <= MOST,
-        "at this scale, `{field}` is {count}, and at most {MOST} can be made"
-    );
+    ensure!(count <= MOST, "at this scale, `{field}` is {count}, and at most {MOST} can be made");
     Ok(count)
 }
 
@@ -182,24 +141,10 @@ pub(crate) fn check(corpus: &Corpus) -> Result<()> {
         "`name` names its top folder: 1 to 60 letters, digits, dots, dashes or underscores, not {name:?}"
     );
     let extensions = match &corpus.kind {
-        CorpusKind::Tree {
-            files,
-            directories,
-            total,
-            max_depth,
-            sizes,
-            extensions,
-            ..
-        } => {
+        CorpusKind::Tree { files, directories, total, max_depth, sizes, extensions, .. } => {
             ensure!(*files > 0, "`files` must be at least 1");
-            ensure!(
-                *directories > 0,
-                "`directories` must be at least 1, the top folder"
-            );
-            ensure!(
-                *directories == 1 || *max_depth > 0,
-                "`max_depth` 0 leaves room for one directory only"
-            );
+            ensure!(*directories > 0, "`directories` must be at least 1, the top folder");
+            ensure!(*directories == 1 || *max_depth > 0, "`max_depth` 0 leaves room for one directory only");
             let (min, max) = sizes::bounds(sizes);
             ensure!(min <= max, "`sizes.min` is above `sizes.max`");
             match sizes {
@@ -208,8 +153,7 @@ pub(crate) fn check(corpus: &Corpus) -> Result<()> {
                     ensure!(min.0 > 0, "`sizes.min` has no logarithm: it is 0")
                 }
             }
-            let possible =
-                u128::from(min) * u128::from(*files)..=u128::from(max) * u128::from(*files);
+            let possible = u128::from(min) * u128::from(*files)..=u128::from(max) * u128::from(*files);
             ensure!(
                 possible.contains(&u128::from(total.0)),
                 "`total` is {total}, but {files} files of {min} to {max} bytes hold {} to {} bytes",
@@ -231,36 +175,18 @@ pub(crate) fn check(corpus: &Corpus) -> Result<()> {
         } => {
             ensure!(*files > 0, "`files` must be at least 1");
             lognormal("body", body[0], body[1])?;
-            ensure!(
-                (0.0..=1.0).contains(body_share),
-                "`body_share` is no probability: {body_share}"
-            );
-            ensure!(
-                tail[0] > 0.01 && tail[0] < 100.0,
-                "the shape in `tail` must be above 0.01 and under 100"
-            );
-            ensure!(
-                tail[1] >= 1.0 && tail[1] < 1e18,
-                "the least value in `tail` must be at least 1 byte"
-            );
+            ensure!((0.0..=1.0).contains(body_share), "`body_share` is no probability: {body_share}");
+            ensure!(tail[0] > 0.01 && tail[0] < 100.0, "the shape in `tail` must be above 0.01 and under 100");
+            ensure!(tail[1] >= 1.0 && tail[1] < 1e18, "the least value in `tail` must be at least 1 byte");
             ensure!(max_file.0 > 0, "`max_file` must be at least 1 byte");
             ensure!(
                 *degree > 0.0 && *degree < 50.0,
                 "the degree in `files_per_directory` must be above 0 and under 50"
             );
+            ensure!(*offset >= 0.0 && *offset < 1e6, "the offset in `files_per_directory` must be 0 to a million");
+            ensure!((0.0..=0.99).contains(empty_directories), "`empty_directories` must be 0 to 0.99");
             ensure!(
-                *offset >= 0.0 && *offset < 1e6,
-                "the offset in `files_per_directory` must be 0 to a million"
-            );
-            ensure!(
-                (0.0..=0.99).contains(empty_directories),
-                "`empty_directories` must be 0 to 0.99"
-            );
-            ensure!(
-                depths
-                    .iter()
-                    .all(|share| share.is_finite() && *share >= 0.0)
-                    && depths.iter().sum::<f64>() > 0.0,
+                depths.iter().all(|share| share.is_finite() && *share >= 0.0) && depths.iter().sum::<f64>() > 0.0,
                 "`depths` must be frequencies, at least one of them above 0"
             );
             extensions
@@ -272,9 +198,7 @@ pub(crate) fn check(corpus: &Corpus) -> Result<()> {
         "the shares in `extensions` must be at least 0 and add up to at most 100 %, not {sum}"
     );
     ensure!(
-        extensions
-            .iter()
-            .all(|extension| extension.name.len() <= 20 && extension.name.chars().all(plain)),
+        extensions.iter().all(|extension| extension.name.len() <= 20 && extension.name.chars().all(plain)),
         "an extension must be up to 20 letters, digits, dashes or underscores"
     );
     Ok(())
@@ -282,10 +206,7 @@ pub(crate) fn check(corpus: &Corpus) -> Result<()> {
 
 /// The exponential of nine deviations from the mean (no draw is further out) must stay a number.
 fn lognormal(field: &str, mu: f64, sigma: f64) -> Result<()> {
-    ensure!(
-        sigma >= 0.0 && mu.abs() + 9.0 * sigma < 690.0,
-        "`{field}` has an impossible mu ({mu}) or sigma ({sigma})"
-    );
+    ensure!(sigma >= 0.0 && mu.abs() + 9.0 * sigma < 690.0, "`{field}` has an impossible mu ({mu}) or sigma ({sigma})");
     Ok(())
 }
 
@@ -299,10 +220,7 @@ struct Tree {
 impl Tree {
     /// `count` directories, none deeper than `deepest`.
     fn grow(count: u64, deepest: u32, stream: &mut Stream) -> Tree {
-        let mut tree = Tree {
-            parents: vec![0],
-            depths: vec![0],
-        };
+        let mut tree = Tree { parents: vec![0], depths: vec![0] };
         // Two tickets for being a directory, one more for each child: a fair draw of a ticket is the weighted draw of
         // a parent. Directories at the limit get none.
         let mut tickets = if deepest > 0 { vec![0, 0] } else { Vec::new() };
@@ -340,20 +258,12 @@ impl Tree {
         let mut waiting = vec![(0, top.to_owned())];
         while let Some((directory, path)) = waiting.pop() {
             let mut names = Names::default();
-            entries.push(Entry {
-                path: path.clone(),
-                size: None,
-            });
+            entries.push(Entry { path: path.clone(), size: None });
             for size in &sizes[directory] {
                 let name = names.file(extensions, text, stream);
-                entries.push(Entry {
-                    path: format!("{path}/{name}"),
-                    size: Some(*size),
-                });
+                entries.push(Entry { path: format!("{path}/{name}"), size: Some(*size) });
             }
-            let named = children[directory]
-                .iter()
-                .map(|child| (*child, format!("{path}/{}", names.directory(stream))));
+            let named = children[directory].iter().map(|child| (*child, format!("{path}/{}", names.directory(stream))));
             let first = waiting.len();
             waiting.extend(named);
             // The last is taken first: turned round, directories come in the order in which they were named.
@@ -383,12 +293,7 @@ fn spread(tree: &Tree, count: u64, stream: &mut Stream) -> Vec<usize> {
 }
 
 /// Numbers of files in directories, many enough to hold `files`; the last one is cut to fit.
-fn occupancies(
-    files: u64,
-    [degree, offset]: [f64; 2],
-    empty: f64,
-    stream: &mut Stream,
-) -> Vec<u64> {
+fn occupancies(files: u64, [degree, offset]: [f64; 2], empty: f64, stream: &mut Stream) -> Vec<u64> {
     // P(n) in proportion to (n + offset)^-degree.
     let mut sum = 0.0;
     let ends: Vec<f64> = (1..=LARGEST_DIRECTORY)
@@ -402,10 +307,7 @@ fn occupancies(
     while rest > 0 {
         let has_none = stream.unit() < empty;
         let at = stream.unit() * sum;
-        let drawn = ends
-            .partition_point(|end| *end <= at)
-            .min(LARGEST_DIRECTORY - 1) as u64
-            + 1;
+        let drawn = ends.partition_point(|end| *end <= at).min(LARGEST_DIRECTORY - 1) as u64 + 1;
         let held = if has_none { 0 } else { drawn.min(rest) };
         rest -= held;
         out.push(held);
@@ -416,18 +318,10 @@ fn occupancies(
 /// A directory for each file, so that every directory holds one of the drawn numbers of files and the files' depths
 /// follow `shares` as nearly as the tree allows: the fullest directories go, one by one, to a depth drawn by how many
 /// files are still missing there.
-fn by_depth(
-    tree: &Tree,
-    mut occupancies: Vec<u64>,
-    shares: &[f64],
-    stream: &mut Stream,
-) -> Vec<usize> {
+fn by_depth(tree: &Tree, mut occupancies: Vec<u64>, shares: &[f64], stream: &mut Stream) -> Vec<usize> {
     let files: u64 = occupancies.iter().sum();
     let whole: f64 = shares.iter().sum();
-    let mut missing: Vec<f64> = shares
-        .iter()
-        .map(|share| share / whole * files as f64)
-        .collect();
+    let mut missing: Vec<f64> = shares.iter().map(|share| share / whole * files as f64).collect();
     let mut free = vec![Vec::new(); shares.len()];
     for (directory, depth) in tree.depths.iter().enumerate() {
         free[*depth as usize].push(directory);
@@ -435,19 +329,13 @@ fn by_depth(
     occupancies.sort_unstable_by(|a, b| b.cmp(a));
     let mut places = Vec::with_capacity(files as usize);
     for held in occupancies.into_iter().filter(|held| *held > 0) {
-        let mut weights: Vec<f64> = missing
-            .iter()
-            .zip(&free)
-            .map(|(files, free)| if free.is_empty() { 0.0 } else { files.max(0.0) })
-            .collect();
+        let mut weights: Vec<f64> =
+            missing.iter().zip(&free).map(|(files, free)| if free.is_empty() { 0.0 } else { files.max(0.0) }).collect();
         if weights.iter().sum::<f64>() <= 0.0 {
             weights = free.iter().map(|free| free.len() as f64).collect();
         }
         let mut at = stream.unit() * weights.iter().sum::<f64>();
-        let mut depth = weights
-            .iter()
-            .rposition(|weight| *weight > 0.0)
-            .unwrap_or(0);
+        let mut depth = weights.iter().rposition(|weight| *weight > 0.0).unwrap_or(0);
         for (index, weight) in weights.iter().enumerate() {
             if at < *weight {
                 depth = index;
@@ -473,40 +361,23 @@ mod tests {
             let tree = Tree::grow(count, deepest, &mut Stream::new(1, "tree"));
             assert_eq!(tree.depths.len() as u64, count);
             assert!(tree.depths.iter().all(|depth| *depth <= deepest));
-            assert!(
-                tree.parents
-                    .iter()
-                    .enumerate()
-                    .skip(1)
-                    .all(|(child, parent)| *parent < child)
-            );
+            assert!(tree.parents.iter().enumerate().skip(1).all(|(child, parent)| *parent < child));
         }
     }
 
     #[test]
     fn parents_are_chosen_by_children_and_two() {
         // With weight (children + 2), the third directory goes under the top with weight 3 of 5.
-        let under_top = (0..20_000)
-            .filter(|seed| Tree::grow(3, 9, &mut Stream::new(*seed, "tree")).parents[2] == 0)
-            .count();
-        assert!(
-            (under_top as f64 / 20_000.0 - 0.6).abs() < 0.015,
-            "{under_top}"
-        );
+        let under_top =
+            (0..20_000).filter(|seed| Tree::grow(3, 9, &mut Stream::new(*seed, "tree")).parents[2] == 0).count();
+        assert!((under_top as f64 / 20_000.0 - 0.6).abs() < 0.015, "{under_top}");
     }
 
     #[test]
     fn files_in_directories_follow_the_inverse_polynomial() {
-        let counts = occupancies(
-            300_000,
-            [2.0, 2.36],
-            0.225,
-            &mut Stream::new(6, "occupancies"),
-        );
+        let counts = occupancies(300_000, [2.0, 2.36], 0.225, &mut Stream::new(6, "occupancies"));
         assert_eq!(counts.iter().sum::<u64>(), 300_000);
-        let share = |n: u64| {
-            counts.iter().filter(|count| **count == n).count() as f64 / counts.len() as f64
-        };
+        let share = |n: u64| counts.iter().filter(|count| **count == n).count() as f64 / counts.len() as f64;
         assert!((share(0) - 0.225).abs() < 0.01);
         // P(1) and P(2) among directories that hold any: (n + 2.36)^-2 over its sum from 1 to 600, 0.3447.
         assert!((share(1) / 0.775 - 0.2570).abs() < 0.01, "{}", share(1));

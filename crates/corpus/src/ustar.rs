@@ -44,36 +44,17 @@ pub(crate) fn header(path: &[u8], kind: Kind, mode: u32, mtime: i64) -> Vec<u8> 
     if size > LARGEST {
         record(&mut records, "size", size.to_string().as_bytes());
     }
-    let seconds = u64::try_from(mtime)
-        .ok()
-        .filter(|seconds| *seconds <= LARGEST)
-        .unwrap_or_else(|| {
-            record(&mut records, "mtime", mtime.to_string().as_bytes());
-            0
-        });
+    let seconds = u64::try_from(mtime).ok().filter(|seconds| *seconds <= LARGEST).unwrap_or_else(|| {
+        record(&mut records, "mtime", mtime.to_string().as_bytes());
+        0
+    });
     let mut out = Vec::with_capacity(BLOCK as usize);
     if !records.is_empty() {
-        out.extend(block(
-            b"",
-            b"././@PaxHeader",
-            b'x',
-            0o644,
-            records.len() as u64,
-            0,
-            b"",
-        ));
+        out.extend(block(b"", b"././@PaxHeader", b'x', 0o644, records.len() as u64, 0, b""));
         out.extend(&records);
         out.resize(out.len() + padding(records.len() as u64), 0);
     }
-    out.extend(block(
-        prefix,
-        name,
-        flag,
-        mode,
-        size.min(LARGEST),
-        seconds,
-        &target[..target.len().min(100)],
-    ));
+    out.extend(block(prefix, name, flag, mode, size.min(LARGEST), seconds, &target[..target.len().min(100)]));
     out
 }
 
@@ -141,31 +122,17 @@ mod tests {
         let mut archive = tar::Archive::new(header.chain(&END[..]));
         let entry = archive.entries().unwrap().next().unwrap().unwrap();
         let link = entry.link_name_bytes().map(|name| name.into_owned());
-        (
-            entry.path_bytes().into_owned(),
-            link,
-            entry.size(),
-            entry.header().mtime().unwrap(),
-        )
+        (entry.path_bytes().into_owned(), link, entry.size(), entry.header().mtime().unwrap())
     }
 
     #[test]
     fn names_of_every_length_come_back() {
         for length in 1..400 {
             // Components of 9 letters, then one long name, then slashes at awkward places.
-            let parts: Vec<u8> = (0..length)
-                .map(|at| {
-                    if at % 10 == 9 && at + 1 < length {
-                        b'/'
-                    } else {
-                        b'a'
-                    }
-                })
-                .collect();
+            let parts: Vec<u8> =
+                (0..length).map(|at| if at % 10 == 9 && at + 1 < length { b'/' } else { b'a' }).collect();
             let long = vec![b'b'; length];
-            let early: Vec<u8> = (0..length)
-                .map(|at| if at == 1 && length > 3 { b'/' } else { b'c' })
-                .collect();
+            let early: Vec<u8> = (0..length).map(|at| if at == 1 && length > 3 { b'/' } else { b'c' }).collect();
             for path in [parts, long, early] {
                 let block = header(&path, Kind::File { size: 0 }, 0o644, 5);
                 assert_eq!(block.len() as u64 % BLOCK, 0);
@@ -188,9 +155,6 @@ mod tests {
         assert_eq!(read(block).2, size);
         let block = header(b"old", Kind::File { size: 0 }, 0o644, -7);
         assert!(block.windows(10).any(|window| window == b" mtime=-7\n"));
-        assert_eq!(
-            header(b"plain", Kind::File { size: LARGEST }, 0o644, 1).len(),
-            512
-        );
+        assert_eq!(header(b"plain", Kind::File { size: LARGEST }, 0o644, 1).len(), 512);
     }
 }

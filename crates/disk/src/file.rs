@@ -42,10 +42,7 @@ impl TryFrom<DiskFile> for Disk {
     type Error = BadParameter;
 
     fn try_from(file: DiskFile) -> Result<Self, BadParameter> {
-        let tables = [
-            (Name::Hdd, file.hdd.is_some()),
-            (Name::Flash, file.flash.is_some()),
-        ];
+        let tables = [(Name::Hdd, file.hdd.is_some()), (Name::Flash, file.flash.is_some())];
         for (table, present) in tables {
             if present && table != file.model {
                 return Err(BadParameter(format!(
@@ -55,24 +52,14 @@ impl TryFrom<DiskFile> for Disk {
                 )));
             }
         }
-        let missing = || {
-            BadParameter(format!(
-                "model = \"{0}\" needs a table [{0}]",
-                file.model.text()
-            ))
-        };
+        let missing = || BadParameter(format!("model = \"{0}\" needs a table [{0}]", file.model.text()));
         let model = match file.model {
             Name::Ram => DiskModel::Ram,
             Name::Hdd => DiskModel::Hdd(file.hdd.ok_or_else(missing)?),
             Name::Flash => DiskModel::Flash(file.flash.ok_or_else(missing)?),
         };
         model.check()?;
-        Ok(Disk {
-            name: file.name,
-            about: file.about,
-            sources: file.sources,
-            model,
-        })
+        Ok(Disk { name: file.name, about: file.about, sources: file.sources, model })
     }
 }
 
@@ -83,13 +70,6 @@ impl From<Disk> for DiskFile {
             DiskModel::Hdd(hdd) => (Name::Hdd, Some(hdd), None),
             DiskModel::Flash(flash) => (Name::Flash, None, Some(flash)),
         };
-        DiskFile {
-            name: disk.name,
-            about: disk.about,
-            sources: disk.sources,
-            model,
-            hdd,
-            flash,
-        }
+        DiskFile { name: disk.name, about: disk.about, sources: disk.sources, model, hdd, flash }
     }
 }

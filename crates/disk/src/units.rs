@@ -10,8 +10,7 @@ pub(crate) const SECTOR: u64 = 512;
 pub(crate) fn duration(bytes: u64, rate: u64) -> u64 {
     match bytes.checked_mul(SECOND) {
         Some(product) => product / rate,
-        None => u64::try_from(u128::from(bytes) * u128::from(SECOND) / u128::from(rate))
-            .unwrap_or(u64::MAX),
+        None => u64::try_from(u128::from(bytes) * u128::from(SECOND) / u128::from(rate)).unwrap_or(u64::MAX),
     }
 }
 

@@ -9,10 +9,7 @@ fn catalog() -> Vec<(String, Disk)> {
     let mut disks = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "toml")
-        {
+        if path.extension().is_some_and(|extension| extension == "toml") {
             let name = path.file_stem().unwrap().to_string_lossy().into_owned();
             match toml::from_str(&fs::read_to_string(&path).unwrap()) {
                 Ok(disk) => disks.push((name, disk)),
@@ -24,27 +21,17 @@ fn catalog() -> Vec<(String, Disk)> {
 }
 
 fn disk(name: &str) -> Disk {
-    catalog()
-        .into_iter()
-        .find(|(file, _)| file == name)
-        .unwrap()
-        .1
+    catalog().into_iter().find(|(file, _)| file == name).unwrap().1
 }
 
 fn run(disk: &Disk, requests: impl IntoIterator<Item = Request>) -> u64 {
     let mut model = disk.model.start().unwrap();
-    requests
-        .into_iter()
-        .fold(0, |now, request| model.submit(now, request))
+    requests.into_iter().fold(0, |now, request| model.submit(now, request))
 }
 
 fn sequential(operation: Operation, from: u64, length: u64) -> impl Iterator<Item = Request> {
     let piece = 128 << 10;
-    (0..length / piece).map(move |index| Request {
-        operation,
-        offset: from + index * piece,
-        length: piece,
-    })
+    (0..length / piece).map(move |index| Request { operation, offset: from + index * piece, length: piece })
 }
 
 #[test]
@@ -54,17 +41,11 @@ fn every_file_is_a_disk_of_its_name_and_survives_being_written() {
     for (file, disk) in disks {
         assert_eq!(file, disk.name);
         assert!(!disk.about.is_empty() && !disk.sources.is_empty());
-        assert_eq!(
-            toml::from_str::<Disk>(&toml::to_string(&disk).unwrap()).unwrap(),
-            disk
-        );
+        assert_eq!(toml::from_str::<Disk>(&toml::to_string(&disk).unwrap()).unwrap(), disk);
         let model: DiskModel = toml::from_str(&toml::to_string(&disk.model).unwrap()).unwrap();
         assert_eq!(model, disk.model);
         assert_eq!(disk.model.start().is_none(), disk.model == DiskModel::Ram);
-        assert_eq!(
-            disk.model.capacity().is_none(),
-            disk.model == DiskModel::Ram
-        );
+        assert_eq!(disk.model.capacity().is_none(), disk.model == DiskModel::Ram);
     }
 }
 
@@ -75,17 +56,11 @@ fn rotating_disks_read_at_the_rates_in_their_files() {
             continue;
         };
         let length = 256 << 20;
-        for (from, rate) in [
-            (0, hdd.outer_rate),
-            (hdd.capacity / 512 * 512 - 2 * length, hdd.inner_rate),
-        ] {
+        for (from, rate) in [(0, hdd.outer_rate), (hdd.capacity / 512 * 512 - 2 * length, hdd.inner_rate)] {
             let took = run(&disk, sequential(Operation::Read, from, length));
             let got = length as f64 / (took as f64 / 1e9);
             // The first seek is in it.
-            assert!(
-                (got / rate as f64 - 1.0).abs() < 0.02,
-                "{name}: {got} for {rate}"
-            );
+            assert!((got / rate as f64 - 1.0).abs() < 0.02, "{name}: {got} for {rate}");
         }
     }
 }
@@ -94,11 +69,7 @@ fn rotating_disks_read_at_the_rates_in_their_files() {
 fn solid_state_disks_do_what_their_files_say() {
     for (name, read_us, written) in [("ssd", 82.0, 500e6), ("nvme", 78.0, 2.5e9)] {
         let disk = disk(name);
-        let reads = (0..1_000).map(|index| Request {
-            operation: Operation::Read,
-            offset: index << 24,
-            length: 4096,
-        });
+        let reads = (0..1_000).map(|index| Request { operation: Operation::Read, offset: index << 24, length: 4096 });
         let each = run(&disk, reads) as f64 / 1e6;
         assert!((each / read_us - 1.0).abs() < 0.02, "{name}: {each} us");
         let length = 4 << 30;
@@ -137,22 +108,10 @@ fn what_does_not_belong_is_refused_by_name() {
     let cases = [
         (text.replace("rpm =", "rmp ="), "unknown field `rmp`"),
         (text.replace("about =", "abuot ="), "unknown field `abuot`"),
-        (
-            text.replace("model = \"hdd\"", "model = \"flash\""),
-            "model = \"flash\" takes no table [hdd]",
-        ),
-        (
-            text.replace("model = \"hdd\"", "model = \"tape\""),
-            "unknown variant `tape`",
-        ),
-        (
-            text.replace("rpm = 7200", "rpm = 0"),
-            "rpm = 0 is not between",
-        ),
-        (
-            text.split("[hdd]").next().unwrap().to_owned(),
-            "model = \"hdd\" needs a table [hdd]",
-        ),
+        (text.replace("model = \"hdd\"", "model = \"flash\""), "model = \"flash\" takes no table [hdd]"),
+        (text.replace("model = \"hdd\"", "model = \"tape\""), "unknown variant `tape`"),
+        (text.replace("rpm = 7200", "rpm = 0"), "rpm = 0 is not between"),
+        (text.split("[hdd]").next().unwrap().to_owned(), "model = \"hdd\" needs a table [hdd]"),
         (text.replace("rpm = 7200", ""), "missing field `rpm`"),
     ];
     for (text, expected) in cases {

@@ -83,8 +83,7 @@ impl Drive {
             let unit = (index % self.units.len() as u64) as usize;
             let channel = unit % self.channels.len();
             let sensed = self.units[unit].max(begin) + self.flash.read_latency_ns;
-            let sent =
-                self.channels[channel].max(sensed) + duration(end - next, self.flash.channel_rate);
+            let sent = self.channels[channel].max(sensed) + duration(end - next, self.flash.channel_rate);
             self.channels[channel] = sent;
             // The register is the unit's only one: it cannot read the next page before this one has left.
             self.units[unit] = sent;
@@ -120,10 +119,7 @@ impl Model for Drive {
         let begin = self.controller.max(admitted) + self.flash.overhead_ns;
         self.controller = begin;
         let from = request.offset.min(self.flash.capacity);
-        let to = request
-            .offset
-            .saturating_add(request.length)
-            .min(self.flash.capacity);
+        let to = request.offset.saturating_add(request.length).min(self.flash.capacity);
         let done = match request.operation {
             Operation::Read if from < to => self.read(begin, from, to),
             Operation::Write { fua } if from < to => {

@@ -79,12 +79,7 @@ impl Flash {
             ("read_latency_ns", self.read_latency_ns, 0, SECOND),
             ("program_latency_ns", self.program_latency_ns, 1, SECOND),
             ("channel_rate", self.channel_rate, 10_000, 1_000_000_000_000),
-            (
-                "interface_rate",
-                self.interface_rate,
-                10_000,
-                1_000_000_000_000,
-            ),
+            ("interface_rate", self.interface_rate, 10_000, 1_000_000_000_000),
             ("overhead_ns", self.overhead_ns, 0, SECOND),
             ("write_latency_ns", self.write_latency_ns, 0, SECOND),
             ("queue_depth", self.queue_depth, 1, 1 << 20),
@@ -92,9 +87,7 @@ impl Flash {
         ];
         for (name, value, least, most) in limits {
             if value < least || value > most {
-                return Err(BadParameter(format!(
-                    "{name} = {value} is not between {least} and {most}"
-                )));
+                return Err(BadParameter(format!("{name} = {value} is not between {least} and {most}")));
             }
         }
         Ok(())
@@ -106,8 +99,6 @@ impl Flash {
         let programmed = u128::from(self.channels * self.units * self.page) * u128::from(SECOND)
             / u128::from(self.program_latency_ns);
         let programmed = u64::try_from(programmed).unwrap_or(u64::MAX).max(1);
-        programmed
-            .min(self.channels * self.channel_rate)
-            .min(self.interface_rate)
+        programmed.min(self.channels * self.channel_rate).min(self.interface_rate)
     }
 }

@@ -23,26 +23,14 @@ fn drive() -> Flash {
 }
 
 fn read(offset: u64, length: u64) -> Request {
-    Request {
-        operation: Operation::Read,
-        offset,
-        length,
-    }
+    Request { operation: Operation::Read, offset, length }
 }
 
 fn write(offset: u64, length: u64, fua: bool) -> Request {
-    Request {
-        operation: Operation::Write { fua },
-        offset,
-        length,
-    }
+    Request { operation: Operation::Write { fua }, offset, length }
 }
 
-const FLUSH: Request = Request {
-    operation: Operation::Flush,
-    offset: 0,
-    length: 0,
-};
+const FLUSH: Request = Request { operation: Operation::Flush, offset: 0, length: 0 };
 
 #[test]
 fn one_read_at_a_time_costs_overhead_latency_and_transfer() {
@@ -62,26 +50,16 @@ fn parallel_reads_scale_with_units_and_share_a_channel() {
     let one = disk.submit(0, read(0, 4096));
     let mut disk = drive().start();
     // One page on each channel: they differ by the controller's time alone.
-    let last = (0..8)
-        .map(|index| disk.submit(0, read(index * PAGE, 4096)))
-        .max()
-        .unwrap();
+    let last = (0..8).map(|index| disk.submit(0, read(index * PAGE, 4096))).max().unwrap();
     assert_eq!(last, one + 7 * 2_000);
     let mut disk = drive().start();
     // The same unit again and again: nothing is parallel.
-    let last = (0..8)
-        .map(|index| disk.submit(0, read(index * 32 * PAGE, 4096)))
-        .max()
-        .unwrap();
+    let last = (0..8).map(|index| disk.submit(0, read(index * 32 * PAGE, 4096))).max().unwrap();
     assert!(last > 8 * 60_000);
     let mut disk = drive().start();
     // Four units of one channel read at once and send one after the other.
-    let last = (0..4)
-        .map(|index| disk.submit(0, read(index * 8 * PAGE, PAGE)))
-        .max()
-        .unwrap();
-    let expected =
-        2_000 + 60_000 + 4 * (PAGE * SECOND / 400_000_000) + PAGE * SECOND / 2_000_000_000;
+    let last = (0..4).map(|index| disk.submit(0, read(index * 8 * PAGE, PAGE))).max().unwrap();
+    let expected = 2_000 + 60_000 + 4 * (PAGE * SECOND / 400_000_000) + PAGE * SECOND / 2_000_000_000;
     assert_eq!(last, expected);
 }
 
@@ -110,10 +88,7 @@ fn the_controller_bounds_small_reads() {
     let mut flash = drive();
     flash.overhead_ns = 10_000;
     let mut disk = flash.start();
-    let done = (0..10_000u64)
-        .map(|index| disk.submit(0, read(index * PAGE, 4096)))
-        .max()
-        .unwrap();
+    let done = (0..10_000u64).map(|index| disk.submit(0, read(index * PAGE, 4096))).max().unwrap();
     assert!(done.abs_diff(10_000 * 10_000) < 200_000, "{done}");
 }
 
@@ -149,10 +124,7 @@ fn writes_run_at_the_interface_until_the_buffer_is_full_then_at_the_sustained_ra
         }
     }
     let rate = ((4_095 - first.1) * piece) as f64 / ((now - first.0) as f64 / 1e9);
-    assert!(
-        (rate / sustained as f64 - 1.0).abs() < 0.01,
-        "{rate} {sustained}"
-    );
+    assert!((rate / sustained as f64 - 1.0).abs() < 0.01, "{rate} {sustained}");
 }
 
 #[test]
@@ -161,9 +133,7 @@ fn a_flush_waits_for_the_drain_unless_power_loss_is_provided_for() {
     let mut disk = flash.start();
     let written = disk.submit(0, write(0, 16 << 20, false));
     let flushed = disk.submit(written, FLUSH);
-    assert!(
-        flushed >= (16u64 << 20) * SECOND / flash.sustained_write_rate() + flash.program_latency_ns
-    );
+    assert!(flushed >= (16u64 << 20) * SECOND / flash.sustained_write_rate() + flash.program_latency_ns);
     assert!(disk.idle_at() <= flushed);
     assert_eq!(disk.submit(flushed, FLUSH), flushed + 2_000);
     flash.power_loss_protection = true;
@@ -184,26 +154,13 @@ fn a_forced_write_waits_for_its_own_page_only() {
     flash.power_loss_protection = true;
     let mut disk = flash.start();
     let buffered = disk.submit(0, write(0, 4096, false));
-    assert_eq!(
-        disk.submit(buffered, write(1 << 20, 4096, true)),
-        2 * buffered
-    );
+    assert_eq!(disk.submit(buffered, write(1 << 20, 4096, true)), 2 * buffered);
 }
 
 #[test]
 fn a_trim_costs_the_overhead() {
     let mut disk = drive().start();
-    assert_eq!(
-        disk.submit(
-            5,
-            Request {
-                operation: Operation::Trim,
-                offset: 0,
-                length: 1 << 37
-            }
-        ),
-        2_005
-    );
+    assert_eq!(disk.submit(5, Request { operation: Operation::Trim, offset: 0, length: 1 << 37 }), 2_005);
 }
 
 proptest! {

@@ -75,17 +75,10 @@ impl Drive {
             write_settle: hdd.write_settle_ns,
             overhead: hdd.overhead_ns,
             interface_rate: hdd.interface_rate,
-            cache_size: if hdd.write_cache {
-                hdd.write_cache_size
-            } else {
-                0
-            },
+            cache_size: if hdd.write_cache { hdd.write_cache_size } else { 0 },
             ready: 0,
             free: 0,
-            arm: Place {
-                cylinder: 0,
-                head: 0,
-            },
+            arm: Place { cylinder: 0, head: 0 },
             at: 0,
             buffer: ReadBuffer::new(hdd.read_buffer, hdd.segments),
             stream: None,
@@ -103,11 +96,7 @@ impl Drive {
     /// move to the next cylinder is what the skew allows for, in reading and writing.
     fn travel(&self, place: Place, write: bool) -> u64 {
         let distance = self.arm.cylinder.abs_diff(place.cylinder);
-        let switch = if self.arm.head == place.head {
-            0
-        } else {
-            self.head_switch
-        };
+        let switch = if self.arm.head == place.head { 0 } else { self.head_switch };
         match distance {
             0 => switch,
             // Also where the head stays: the layout has one skew for all cylinders.
@@ -124,8 +113,7 @@ impl Drive {
         self.stop_stream(begin);
         let (place, start) = self.geometry.locate(from);
         let arrival = begin + self.travel(place, write);
-        let wait = (start % self.revolution + self.revolution - arrival % self.revolution)
-            % self.revolution;
+        let wait = (start % self.revolution + self.revolution - arrival % self.revolution) % self.revolution;
         self.arm = place;
         self.at = from;
         self.free = arrival + wait;
@@ -150,9 +138,7 @@ impl Drive {
     /// How far the stream has come by `time`.
     fn streamed(&self, stream: &Stream, time: u64) -> u64 {
         let since = (time as i64 - stream.phase).max(0) as u64;
-        self.geometry
-            .reached(since)
-            .clamp(stream.from, stream.limit)
+        self.geometry.reached(since).clamp(stream.from, stream.limit)
     }
 
     /// Ends reading ahead; what it has read by `time` is kept, and the arm is where it came to.
@@ -160,8 +146,7 @@ impl Drive {
         if let Some(stream) = self.stream.take() {
             let reached = self.streamed(&stream, time);
             let segment = self.buffer.get(stream.segment);
-            self.buffer
-                .set(stream.segment, segment.from, reached.max(segment.to));
+            self.buffer.set(stream.segment, segment.from, reached.max(segment.to));
             if reached > stream.from {
                 self.arm = self.geometry.place(reached - 1);
                 self.at = reached;
@@ -199,22 +184,14 @@ impl Drive {
             let to = end.min(self.geometry.track_end(from));
             self.cache.remove(from, to);
             self.transfer(begin, from, to, true);
-            self.destaging = Destaging {
-                from,
-                to,
-                until: self.free,
-            };
+            self.destaging = Destaging { from, to, until: self.free };
         }
     }
 
     /// The time from `time` on at which `bytes` more fit into the write cache.
     fn make_room(&mut self, mut time: u64, bytes: u64) -> u64 {
         loop {
-            let under_way = if self.destaging.until > time {
-                self.destaging.to - self.destaging.from
-            } else {
-                0
-            };
+            let under_way = if self.destaging.until > time { self.destaging.to - self.destaging.from } else { 0 };
             if self.cache.bytes() + under_way + bytes <= self.cache_size {
                 return time;
             }
@@ -229,9 +206,7 @@ impl Drive {
     fn read(&mut self, begin: u64, from: u64, to: u64) -> u64 {
         let by_bus = begin + self.bus(to - from);
         let destaging = self.destaging;
-        if self.cache.covers(from, to)
-            || (destaging.until > begin && destaging.from <= from && to <= destaging.to)
-        {
+        if self.cache.covers(from, to) || (destaging.until > begin && destaging.from <= from && to <= destaging.to) {
             return by_bus;
         }
         self.read_from_stream(begin, from, to)
@@ -250,9 +225,7 @@ impl Drive {
     fn read_from_stream(&mut self, begin: u64, from: u64, to: u64) -> Option<u64> {
         let stream = self.stream.clone()?;
         let segment = self.buffer.get(stream.segment);
-        let oldest = self
-            .streamed(&stream, begin)
-            .saturating_sub(self.buffer.size());
+        let oldest = self.streamed(&stream, begin).saturating_sub(self.buffer.size());
         let passes = stream.phase + self.geometry.start(from) as i64;
         let joins = from <= stream.from || passes <= (begin + self.revolution) as i64;
         if from < oldest.max(segment.from) || !joins {
@@ -267,23 +240,14 @@ impl Drive {
             end
         };
         self.buffer.touch(stream.segment);
-        self.stream_on(
-            stream.segment,
-            stream.phase,
-            stream.from,
-            to.max(stream.asked),
-        );
+        self.stream_on(stream.segment, stream.phase, stream.from, to.max(stream.asked));
         Some(end)
     }
 
     /// A segment at rest has the data, or its beginning; then the rest is read into the same segment.
     fn read_from_buffer(&mut self, begin: u64, from: u64, to: u64) -> Option<u64> {
         let index = self.buffer.find(from)?;
-        if self
-            .stream
-            .as_ref()
-            .is_some_and(|stream| stream.segment == index)
-        {
+        if self.stream.as_ref().is_some_and(|stream| stream.segment == index) {
             return None;
         }
         let segment = self.buffer.get(index);
@@ -307,13 +271,7 @@ impl Drive {
     /// Lets the read that stands at `phase` go on until its segment is full of bytes that nobody has asked for.
     fn stream_on(&mut self, segment: usize, phase: i64, from: u64, asked: u64) {
         let limit = (asked + self.buffer.size()).min(self.geometry.capacity());
-        self.stream = Some(Stream {
-            segment,
-            phase,
-            from,
-            asked,
-            limit,
-        });
+        self.stream = Some(Stream { segment, phase, from, asked, limit });
     }
 
     fn write_through(&mut self, begin: u64, from: u64, to: u64) -> u64 {

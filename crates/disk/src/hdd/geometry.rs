@@ -52,8 +52,7 @@ impl Geometry {
                 let rate = hdd.outer_rate - (hdd.outer_rate - hdd.inner_rate) * zone / steps;
                 // A cylinder's bytes arrive in a cylinder's time at the stated rate: the track is larger than rate
                 // times revolution by what the switches lose.
-                let bytes =
-                    u128::from(rate) * u128::from(cylinder_time) / u128::from(SECOND * hdd.heads);
+                let bytes = u128::from(rate) * u128::from(cylinder_time) / u128::from(SECOND * hdd.heads);
                 ((bytes as u64 + SECTOR / 2) / SECTOR * SECTOR).max(SECTOR)
             })
             .collect();
@@ -65,12 +64,7 @@ impl Geometry {
             if first_byte >= hdd.capacity {
                 break;
             }
-            zones.push(Zone {
-                first_byte,
-                first_cylinder,
-                first_time,
-                track,
-            });
+            zones.push(Zone { first_byte, first_cylinder, first_time, track });
             first_byte += cylinders * hdd.heads * track;
             first_cylinder += cylinders;
             first_time += cylinders * cylinder_time;
@@ -116,13 +110,7 @@ impl Geometry {
             + cylinder * self.cylinder_time
             + head * self.track_time
             + rest * self.revolution / zone.track;
-        (
-            Place {
-                cylinder: zone.first_cylinder + cylinder,
-                head,
-            },
-            time,
-        )
+        (Place { cylinder: zone.first_cylinder + cylinder, head }, time)
     }
 
     /// The time at which a head that has read on since byte 0 reaches `byte`, ns.
@@ -140,13 +128,7 @@ impl Geometry {
             + cylinder * self.cylinder_time
             + head * self.track_time
             + (rest + 1) * self.revolution / zone.track;
-        (
-            Place {
-                cylinder: zone.first_cylinder + cylinder,
-                head,
-            },
-            time,
-        )
+        (Place { cylinder: zone.first_cylinder + cylinder, head }, time)
     }
 
     /// The time of [`locate_end`](Self::locate_end).
@@ -161,8 +143,7 @@ impl Geometry {
         let head = (rest / self.track_time).min(self.heads - 1);
         let in_track = rest - head * self.track_time;
         // During the switch that follows it, the track is complete.
-        let bytes =
-            (in_track.min(self.revolution) * zone.track / self.revolution) / SECTOR * SECTOR;
+        let bytes = (in_track.min(self.revolution) * zone.track / self.revolution) / SECTOR * SECTOR;
         let byte = zone.first_byte + (cylinder * self.heads + head) * zone.track + bytes;
         byte.min(self.capacity)
     }
@@ -190,34 +171,19 @@ mod tests {
         let geometry = Geometry::new(&hdd);
         let track = geometry.zones[0].track;
         assert_eq!(geometry.end(track), hdd.revolution_ns());
-        assert_eq!(
-            geometry.start(track),
-            hdd.revolution_ns() + hdd.head_switch_ns
-        );
+        assert_eq!(geometry.start(track), hdd.revolution_ns() + hdd.head_switch_ns);
         let cylinder = track * hdd.heads;
-        assert_eq!(
-            geometry.start(cylinder) - geometry.end(cylinder),
-            hdd.cylinder_switch()
-        );
+        assert_eq!(geometry.start(cylinder) - geometry.end(cylinder), hdd.cylinder_switch());
         assert_eq!(geometry.track_end(track - 1), track);
         assert_eq!(geometry.track_end(track), 2 * track);
-        assert_eq!(
-            geometry.place(cylinder),
-            Place {
-                cylinder: 1,
-                head: 0
-            }
-        );
+        assert_eq!(geometry.place(cylinder), Place { cylinder: 1, head: 0 });
     }
 
     #[test]
     fn the_last_byte_is_on_the_last_cylinder() {
         let hdd = drive();
         let geometry = Geometry::new(&hdd);
-        assert_eq!(
-            geometry.place(hdd.capacity - 1).cylinder,
-            geometry.cylinders() - 1
-        );
+        assert_eq!(geometry.place(hdd.capacity - 1).cylinder, geometry.cylinders() - 1);
         assert_eq!(geometry.zones.len() as u64, hdd.zones);
     }
 

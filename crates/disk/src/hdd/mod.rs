@@ -112,54 +112,24 @@ impl Hdd {
             ("heads", self.heads, 1, 256),
             ("zones", self.zones, 1, 1_000),
             ("inner_rate", self.inner_rate, 10_000, 10_000_000_000),
-            (
-                "outer_rate",
-                self.outer_rate,
-                self.inner_rate,
-                10_000_000_000,
-            ),
+            ("outer_rate", self.outer_rate, self.inner_rate, 10_000_000_000),
             ("seek_single_ns", self.seek_single_ns, 1, SECOND),
-            (
-                "seek_average_ns",
-                self.seek_average_ns,
-                self.seek_single_ns,
-                SECOND,
-            ),
-            (
-                "seek_full_ns",
-                self.seek_full_ns,
-                self.seek_average_ns,
-                SECOND,
-            ),
-            (
-                "head_switch_ns",
-                self.head_switch_ns,
-                0,
-                self.revolution_ns_or_zero(),
-            ),
+            ("seek_average_ns", self.seek_average_ns, self.seek_single_ns, SECOND),
+            ("seek_full_ns", self.seek_full_ns, self.seek_average_ns, SECOND),
+            ("head_switch_ns", self.head_switch_ns, 0, self.revolution_ns_or_zero()),
             ("write_settle_ns", self.write_settle_ns, 0, SECOND),
             ("overhead_ns", self.overhead_ns, 0, SECOND),
-            (
-                "interface_rate",
-                self.interface_rate,
-                10_000,
-                1_000_000_000_000,
-            ),
+            ("interface_rate", self.interface_rate, 10_000, 1_000_000_000_000),
             ("read_buffer", self.read_buffer, 0, 1 << 40),
             ("segments", self.segments, 1, 1_024),
         ];
         for (name, value, least, most) in limits {
             if value < least || value > most {
-                return refuse(format!(
-                    "{name} = {value} is not between {least} and {most}"
-                ));
+                return refuse(format!("{name} = {value} is not between {least} and {most}"));
             }
         }
         if self.write_cache && !(SECTOR..=1 << 40).contains(&self.write_cache_size) {
-            return refuse(format!(
-                "write_cache_size = {} is no size for a write cache",
-                self.write_cache_size
-            ));
+            return refuse(format!("write_cache_size = {} is no size for a write cache", self.write_cache_size));
         }
         let geometry = Geometry::new(self);
         if geometry.cylinders() < FEWEST_CYLINDERS {
@@ -170,17 +140,9 @@ impl Hdd {
             ));
         }
         if geometry.cylinders() > u64::from(u32::MAX) >> 4 {
-            return refuse(format!(
-                "capacity = {} makes more cylinders than can be",
-                self.capacity
-            ));
+            return refuse(format!("capacity = {} makes more cylinders than can be", self.capacity));
         }
-        let seek = Seek::fit(
-            geometry.cylinders() - 1,
-            self.seek_single_ns,
-            self.seek_average_ns,
-            self.seek_full_ns,
-        )?;
+        let seek = Seek::fit(geometry.cylinders() - 1, self.seek_single_ns, self.seek_average_ns, self.seek_full_ns)?;
         Ok((geometry, seek))
     }
 

@@ -19,11 +19,7 @@ pub(super) struct ReadBuffer {
 
 impl ReadBuffer {
     pub(super) fn new(bytes: u64, segments: u64) -> ReadBuffer {
-        ReadBuffer {
-            segments: vec![Segment::default(); segments as usize],
-            size: bytes / segments,
-            uses: 0,
-        }
+        ReadBuffer { segments: vec![Segment::default(); segments as usize], size: bytes / segments, uses: 0 }
     }
 
     /// Bytes of a segment.
@@ -37,18 +33,12 @@ impl ReadBuffer {
 
     /// The segment that holds `byte`, or ends just there so that reading on continues it.
     pub(super) fn find(&self, byte: u64) -> Option<usize> {
-        self.segments
-            .iter()
-            .position(|segment| segment.used > 0 && segment.from <= byte && byte <= segment.to)
+        self.segments.iter().position(|segment| segment.used > 0 && segment.from <= byte && byte <= segment.to)
     }
 
     /// The segment to give up for a new stream.
     pub(super) fn oldest(&self) -> usize {
-        let oldest = self
-            .segments
-            .iter()
-            .enumerate()
-            .min_by_key(|(_, segment)| segment.used);
+        let oldest = self.segments.iter().enumerate().min_by_key(|(_, segment)| segment.used);
         oldest.map_or(0, |(index, _)| index)
     }
 

@@ -27,23 +27,11 @@ pub(super) struct Seek {
 impl Seek {
     /// The curve through `single` at distance 1 and `full` at distance `stroke`, whose mean over all pairs of
     /// cylinders is `average`; all ns.
-    pub(super) fn fit(
-        stroke: u64,
-        single: u64,
-        average: u64,
-        full: u64,
-    ) -> Result<Seek, BadParameter> {
+    pub(super) fn fit(stroke: u64, single: u64, average: u64, full: u64) -> Result<Seek, BadParameter> {
         let (n, t1, tf) = (stroke as f64, single as f64, full as f64);
         let (least, most) = (mean(n, t1, tf, 1.0), mean(n, t1, tf, n));
         if full == single {
-            return Ok(Seek {
-                stroke,
-                single,
-                full,
-                crossover: stroke,
-                root_slope: 0,
-                line_slope: 0,
-            });
+            return Ok(Seek { stroke, single, full, crossover: stroke, root_slope: 0, line_slope: 0 });
         }
         let wanted = average as f64;
         if wanted < least || wanted > most {
@@ -128,9 +116,7 @@ mod tests {
         assert_eq!(seek.time(40_000), 21_000_000);
         // Summed over every distance, not by the formula that fitted it.
         let n = 40_000u64;
-        let total: u128 = (1..=n)
-            .map(|d| u128::from(2 * (n + 1 - d)) * u128::from(seek.time(d)))
-            .sum();
+        let total: u128 = (1..=n).map(|d| u128::from(2 * (n + 1 - d)) * u128::from(seek.time(d))).sum();
         let mean = (total / u128::from(n * (n + 1))) as f64;
         assert!((mean / 8_900_000.0 - 1.0).abs() < 0.002, "{mean}");
     }

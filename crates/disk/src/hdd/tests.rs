@@ -29,44 +29,25 @@ pub(super) fn drive() -> Hdd {
 }
 
 fn read(offset: u64, length: u64) -> Request {
-    Request {
-        operation: Operation::Read,
-        offset,
-        length,
-    }
+    Request { operation: Operation::Read, offset, length }
 }
 
 fn write(offset: u64, length: u64) -> Request {
-    Request {
-        operation: Operation::Write { fua: false },
-        offset,
-        length,
-    }
+    Request { operation: Operation::Write { fua: false }, offset, length }
 }
 
 fn forced(offset: u64, length: u64) -> Request {
-    Request {
-        operation: Operation::Write { fua: true },
-        offset,
-        length,
-    }
+    Request { operation: Operation::Write { fua: true }, offset, length }
 }
 
-const FLUSH: Request = Request {
-    operation: Operation::Flush,
-    offset: 0,
-    length: 0,
-};
+const FLUSH: Request = Request { operation: Operation::Flush, offset: 0, length: 0 };
 
 /// Spreads well enough for a mean, and needs no crate.
 struct Numbers(u64);
 
 impl Numbers {
     fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((u128::from(self.0) * u128::from(limit)) >> 64) as u64
     }
 }
@@ -102,10 +83,7 @@ fn sequential_reads_get_each_zones_rate() {
                 now = disk.submit(now, read(first + index * request, request));
             }
             let got = (count * request) as f64 / ((now - begun) as f64 / 1e9);
-            assert!(
-                (got / rate - 1.0).abs() < 0.01,
-                "{got} for {rate} with {request}"
-            );
+            assert!((got / rate - 1.0).abs() < 0.01, "{got} for {rate} with {request}");
         }
     }
 }
@@ -155,8 +133,7 @@ fn random_reads_cost_overhead_seek_half_a_turn_and_transfer() {
     }
     let mean = now as f64 / count as f64;
     let transfer = 4096.0 / 45e6 * 1e9;
-    let expected =
-        hdd.overhead_ns as f64 + mean_seek(&hdd) + hdd.revolution_ns() as f64 / 2.0 + transfer;
+    let expected = hdd.overhead_ns as f64 + mean_seek(&hdd) + hdd.revolution_ns() as f64 / 2.0 + transfer;
     assert!((mean / expected - 1.0).abs() < 0.01, "{mean} {expected}");
 }
 
@@ -169,17 +146,11 @@ fn random_forced_writes_settle_longer() {
         let mut disk = hdd.start();
         let mut numbers = Numbers(7);
         for _ in 0..5_000 {
-            *total = disk.submit(
-                *total,
-                forced(numbers.below(hdd.capacity / 4096) * 4096, 4096),
-            );
+            *total = disk.submit(*total, forced(numbers.below(hdd.capacity / 4096) * 4096, 4096));
         }
     }
     let difference = (totals[1] - totals[0]) as f64 / 5_000.0;
-    assert!(
-        (difference / 2_000_000.0 - 1.0).abs() < 0.05,
-        "{difference}"
-    );
+    assert!((difference / 2_000_000.0 - 1.0).abs() < 0.05, "{difference}");
 }
 
 #[test]
@@ -197,10 +168,7 @@ fn a_full_stroke_takes_what_the_data_sheet_says() {
         let arrival = now + hdd.overhead_ns + hdd.seek_full_ns;
         let wait = done - transfer - arrival;
         assert!(wait < hdd.revolution_ns());
-        assert_eq!(
-            (arrival + wait) % hdd.revolution_ns(),
-            angle % hdd.revolution_ns()
-        );
+        assert_eq!((arrival + wait) % hdd.revolution_ns(), angle % hdd.revolution_ns());
     }
 }
 
@@ -224,10 +192,7 @@ fn read_ahead_turns_the_next_read_into_a_transfer() {
     let first = disk.submit(0, read(1 << 30, 4096));
     let pause = first + 100_000_000;
     let next = disk.submit(pause, read((1 << 30) + 4096, 65_536));
-    assert_eq!(
-        next,
-        pause + hdd.overhead_ns + duration(65_536, hdd.interface_rate)
-    );
+    assert_eq!(next, pause + hdd.overhead_ns + duration(65_536, hdd.interface_rate));
     // A segment is half a megabyte: what lies beyond was not read.
     let mut disk = hdd.start();
     disk.submit(0, read(1 << 30, 4096));
@@ -245,10 +210,7 @@ fn several_streams_keep_their_segments() {
     }
     for stream in 0..8u64 {
         let done = disk.submit(now, read((stream << 31) + 4096, 4096));
-        assert_eq!(
-            done - now,
-            hdd.overhead_ns + duration(4096, hdd.interface_rate)
-        );
+        assert_eq!(done - now, hdd.overhead_ns + duration(4096, hdd.interface_rate));
         now = done;
     }
 }
@@ -261,11 +223,7 @@ fn a_slow_reader_never_waits_for_the_medium() {
     for index in 1..400u64 {
         now += 5_000_000;
         let done = disk.submit(now, read(index * 65_536, 65_536));
-        assert_eq!(
-            done - now,
-            hdd.overhead_ns + duration(65_536, hdd.interface_rate),
-            "{index}"
-        );
+        assert_eq!(done - now, hdd.overhead_ns + duration(65_536, hdd.interface_rate), "{index}");
         now = done;
     }
 }
@@ -291,10 +249,7 @@ fn a_burst_that_fits_the_cache_runs_at_the_bus_rate() {
     let mut now = 0;
     for index in 0..64u64 {
         let done = disk.submit(now, write((1 << 33) + index * 65_536, 65_536));
-        assert_eq!(
-            done - now,
-            hdd.overhead_ns + duration(65_536, hdd.interface_rate)
-        );
+        assert_eq!(done - now, hdd.overhead_ns + duration(65_536, hdd.interface_rate));
         now = done;
     }
     assert!(disk.idle_at() > now);
@@ -314,10 +269,7 @@ fn long_sequential_writes_throttle_to_the_media_rate() {
             }
         }
         let rate = ((1u64 << 30) - begun.1) as f64 / ((now - begun.0) as f64 / 1e9);
-        assert!(
-            (rate / hdd.outer_rate as f64 - 1.0).abs() < 0.02,
-            "{rate} with {request}"
-        );
+        assert!((rate / hdd.outer_rate as f64 - 1.0).abs() < 0.02, "{rate} with {request}");
     }
 }
 
@@ -332,10 +284,7 @@ fn sequential_writes_without_cache_lose_a_turn_each() {
         now = disk.submit(now, write(index * 4096, 4096));
     }
     let each = (now - begun) / 100;
-    assert!(
-        each > hdd.revolution_ns() && each < hdd.revolution_ns() * 11 / 10,
-        "{each}"
-    );
+    assert!(each > hdd.revolution_ns() && each < hdd.revolution_ns() * 11 / 10, "{each}");
 }
 
 #[test]
@@ -366,10 +315,7 @@ fn sorting_makes_a_full_cache_faster_than_one_write_at_a_time() {
         let mut disk = hdd.start();
         let mut numbers = Numbers(5);
         for _ in 0..3_000 {
-            *total = disk.submit(
-                *total,
-                write(numbers.below(hdd.capacity / 4096) * 4096, 4096),
-            );
+            *total = disk.submit(*total, write(numbers.below(hdd.capacity / 4096) * 4096, 4096));
         }
         *total = disk.submit(*total, FLUSH);
     }
@@ -389,6 +335,47 @@ fn a_forced_write_reaches_the_medium_and_leaves_the_rest() {
 }
 
 #[test]
+fn a_forced_write_supersedes_what_the_cache_had_there() {
+    let hdd = drive();
+    let mut disk = hdd.start();
+    // The first extent is being written while the second waits.
+    let first = disk.submit(0, write(30 << 30, 4096));
+    let second = disk.submit(first, write(1 << 30, 4096));
+    let done = disk.submit(second, forced(1 << 30, 4096));
+    assert!(disk.idle_at() <= done);
+    assert_eq!(disk.submit(done, FLUSH), done + hdd.overhead_ns);
+}
+
+#[test]
+fn an_idle_drive_reads_ahead_before_it_destages() {
+    let hdd = drive();
+    let mut disk = hdd.start();
+    let segment = hdd.read_buffer / hdd.segments;
+    let first = disk.submit(0, read(0, 4096));
+    let written = disk.submit(first, write(20 << 30, 4096));
+    // A flush does not wait for the segment to fill.
+    assert!(disk.clone().submit(written, FLUSH) < disk.idle_at());
+    // Left alone the segment fills first, so that its last bytes are there a moment later.
+    let later = first + duration(segment, hdd.outer_rate) * 3 / 2;
+    let done = disk.submit(later, read(segment - 4096, 4096));
+    assert_eq!(done, later + hdd.overhead_ns + duration(4096, hdd.interface_rate));
+}
+
+#[test]
+fn bytes_on_their_way_to_the_medium_still_take_room() {
+    let hdd = Hdd { write_cache_size: 16_384, ..drive() };
+    let mut disk = hdd.start();
+    let mut full = 0;
+    for index in 1..=4u64 {
+        full = disk.submit(full, write(index << 32, 4096));
+    }
+    assert_eq!(full, 4 * (hdd.overhead_ns + duration(4096, hdd.interface_rate)));
+    // All four are held, one of them under way: the next waits until that one is on the medium.
+    let next = disk.submit(full, write(5 << 32, 4096));
+    assert!(next > hdd.seek_single_ns + hdd.write_settle_ns, "{next}");
+}
+
+#[test]
 fn the_write_cache_answers_reads() {
     let hdd = drive();
     let mut disk = hdd.start();
@@ -398,10 +385,7 @@ fn the_write_cache_answers_reads() {
     }
     // Destaging has begun with the first extent; the later ones wait.
     let done = disk.submit(now, read((1 << 34) + 4 * 4096, 8 * 4096));
-    assert_eq!(
-        done,
-        now + hdd.overhead_ns + duration(8 * 4096, hdd.interface_rate)
-    );
+    assert_eq!(done, now + hdd.overhead_ns + duration(8 * 4096, hdd.interface_rate));
 }
 
 #[test]
@@ -422,11 +406,7 @@ fn a_read_waits_for_one_extent_not_for_all() {
 #[test]
 fn a_trim_costs_the_overhead() {
     let mut disk = drive().start();
-    let trim = Request {
-        operation: Operation::Trim,
-        offset: 0,
-        length: 1 << 30,
-    };
+    let trim = Request { operation: Operation::Trim, offset: 0, length: 1 << 30 };
     assert_eq!(disk.submit(7, trim), 7 + drive().overhead_ns);
 }
 
@@ -434,41 +414,11 @@ fn a_trim_costs_the_overhead() {
 fn parameters_that_make_no_drive_are_refused() {
     let cases = [
         ("rpm", Hdd { rpm: 0, ..drive() }),
-        (
-            "outer_rate",
-            Hdd {
-                outer_rate: drive().inner_rate - 1,
-                ..drive()
-            },
-        ),
-        (
-            "seek_average_ns",
-            Hdd {
-                seek_average_ns: 2_000_000,
-                ..drive()
-            },
-        ),
-        (
-            "capacity",
-            Hdd {
-                capacity: 1_000_000,
-                ..drive()
-            },
-        ),
-        (
-            "segments",
-            Hdd {
-                segments: 0,
-                ..drive()
-            },
-        ),
-        (
-            "write_cache_size",
-            Hdd {
-                write_cache_size: 0,
-                ..drive()
-            },
-        ),
+        ("outer_rate", Hdd { outer_rate: drive().inner_rate - 1, ..drive() }),
+        ("seek_average_ns", Hdd { seek_average_ns: 2_000_000, ..drive() }),
+        ("capacity", Hdd { capacity: 1_000_000, ..drive() }),
+        ("segments", Hdd { segments: 0, ..drive() }),
+        ("write_cache_size", Hdd { write_cache_size: 0, ..drive() }),
     ];
     for (name, hdd) in cases {
         let error = hdd.check().unwrap_err().to_string();
@@ -483,11 +433,7 @@ fn request(kind: u8, offset: u64, length: u64) -> Request {
         3..=5 => write(offset, length),
         6 => forced(offset, length),
         7 => FLUSH,
-        _ => Request {
-            operation: Operation::Trim,
-            offset,
-            length,
-        },
+        _ => Request { operation: Operation::Trim, offset, length },
     }
 }
 

@@ -21,10 +21,7 @@ impl WriteCache {
 
     /// Whether every byte is held; joined neighbours make that one look-up.
     pub(super) fn covers(&self, from: u64, to: u64) -> bool {
-        self.extents
-            .range(..=from)
-            .next_back()
-            .is_some_and(|(_, &end)| end >= to)
+        self.extents.range(..=from).next_back().is_some_and(|(_, &end)| end >= to)
     }
 
     /// Adds `from` to `to`, joined with whatever it touches or overlaps.
@@ -65,9 +62,7 @@ impl WriteCache {
     /// The extent whose turn it is in C-LOOK order for an arm at `at`: the next one upwards, else the lowest.
     pub(super) fn next(&self, at: u64) -> Option<(u64, u64)> {
         let upwards = self.extents.range(at..).next();
-        upwards
-            .or_else(|| self.extents.iter().next())
-            .map(|(&from, &to)| (from, to))
+        upwards.or_else(|| self.extents.iter().next()).map(|(&from, &to)| (from, to))
     }
 
     fn put(&mut self, from: u64, to: u64) {

@@ -1,0 +1,86 @@
+//! `mountmark list`: what the catalogue holds, and what of it can run here.
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use mountmark_model::{Corpus, Disk, FileSystem, Machine, Metric, Suite};
+use mountmark_plan::{Catalogue, configurations};
+
+use super::run::LabOptions;
+use crate::common;
+
+/// List file systems, suites, machines, disks, corpora or metrics
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mountmark list filesystems\n  mountmark list filesystems --kernel 6.1\n  mountmark list metrics"
+)]
+pub struct Arguments {
+    /// What to list
+    #[arg(value_name = "KIND")]
+    kind: Kind,
+    #[command(flatten)]
+    lab: LabOptions,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Kind {
+    /// File systems, whether they run on the chosen kernel and why not, and their variants
+    Filesystems,
+    /// Suites of tasks
+    Suites,
+    /// Computers of the virtual lab
+    Machines,
+    /// Disks of the virtual lab
+    Disks,
+    /// Corpora: trees of files that suites work on
+    Corpora,
+    /// What is measured
+    Metrics,
+}
+
+pub fn run(arguments: Arguments) -> Result<u8> {
+    let catalogue = Catalogue::load(None)?;
+    let text = match arguments.kind {
+        Kind::Filesystems => filesystems(&catalogue, &arguments.lab)?,
+        Kind::Suites => rows(catalogue.list::<Suite>().map(|item| (item.name.clone(), item.about.clone()))),
+        Kind::Machines => rows(catalogue.list::<Machine>().map(|item| (item.name.clone(), item.about.clone()))),
+        Kind::Disks => rows(catalogue.list::<Disk>().map(|item| (item.name.clone(), item.about.clone()))),
+        Kind::Corpora => rows(catalogue.list::<Corpus>().map(|item| (item.name.clone(), item.about.clone()))),
+        Kind::Metrics => rows(Metric::ALL.iter().map(|item| (item.id.to_owned(), format!("[{}] {}", item.unit_text(), item.about)))),
+    };
+    common::print(&text)?;
+    Ok(common::DONE)
+}
+
+fn filesystems(catalogue: &Catalogue, options: &LabOptions) -> Result<String> {
+    let machine = catalogue.get::<Machine>(&options.machine)?;
+    let lab = options.open(machine)?;
+    let mut text = String::new();
+    let (mut here, mut not_here) = (Vec::new(), Vec::new());
+    for filesystem in catalogue.list::<FileSystem>() {
+        let configuration = configurations(catalogue, std::slice::from_ref(&filesystem.name))?.remove(0);
+        match lab.unavailable(&configuration)? {
+            None => here.push(filesystem),
+            Some(reason) => not_here.push((filesystem.name.clone(), reason)),
+        }
+    }
+    text += &format!("Run here ({}):\n", lab.title());
+    for filesystem in here {
+        text += &format!("  {:<10} {}\n", filesystem.name, filesystem.about);
+        for (name, variant) in &filesystem.variants {
+            text += &format!("    {:<26} {}\n", format!("{}:{name}", filesystem.name), variant.about);
+        }
+    }
+    if !not_here.is_empty() {
+        text += "\nDo not run here:\n";
+        for (name, reason) in not_here {
+            text += &format!("  {name:<10} {reason}\n");
+        }
+    }
+    Ok(text)
+}
+
+fn rows(items: impl Iterator<Item = (String, String)>) -> String {
+    let items: Vec<(String, String)> = items.collect();
+    let width = items.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    items.iter().map(|(name, about)| format!("{name:<width$}  {about}\n")).collect()
+}

@@ -1,0 +1,52 @@
+//! The command line: one file a command.
+
+mod list;
+mod run;
+mod runs;
+mod show;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::common::{self, WrongUse};
+
+#[derive(Parser)]
+#[command(
+    name = "mountmark",
+    version,
+    about = "Compares file systems in a throw-away lab whose clock repeats",
+    after_help = "Examples:\n  mountmark run                                  seven file systems, a small suite, in the virtual lab\n  mountmark run --fs ext4,xfs,ext3:data=journal   three configurations\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark show latest --metric cpu_percent\n  mountmark list filesystems\n\nExit codes: 0 done, 1 something measured failed, 2 wrong use, 3 cannot run here."
+)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Run(run::Arguments),
+    Runs(runs::Arguments),
+    Show(show::Arguments),
+    List(list::Arguments),
+}
+
+/// Reads the command line, does what it says, and turns errors into messages and exit codes.
+pub fn main() -> ExitCode {
+    let result = match CommandLine::parse().command {
+        Command::Run(arguments) => run::run(arguments),
+        Command::Runs(arguments) => runs::run(arguments),
+        Command::Show(arguments) => show::run(arguments),
+        Command::List(arguments) => list::run(arguments),
+    };
+    let code = result.unwrap_or_else(|error| {
+        eprintln!("mountmark: {error:#}");
+        exit_code(&error)
+    });
+    ExitCode::from(code)
+}
+
+fn exit_code(error: &anyhow::Error) -> u8 {
+    let wrong_use = error.chain().any(|cause| cause.is::<WrongUse>() || cause.is::<mountmark_plan::PlanError>());
+    if wrong_use { common::WRONG_USE } else { common::CANNOT_RUN }
+}

@@ -1,0 +1,286 @@
+//! `mountmark run`: a plan, a lab, cells, records, a table.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use mountmark_lab::Lab;
+use mountmark_lab::emulator::{self, Emulator};
+use mountmark_lab::image::kernel;
+use mountmark_model::{Bytes, Cell, Lab as LabName, Machine, Plan, Scale};
+use mountmark_plan::{Catalogue, CorpusRequest, CorpusSource, Options, configurations};
+use mountmark_record::{CellRecord, RunStatus, Sample, Store, TaskOutcome, Timestamp};
+use mountmark_run::schedule::{self, CellResult};
+
+use crate::common::{self, FormatOptions, StoreOptions, WrongUse};
+use crate::progress::Progress;
+
+/// File systems that are compared unless `--fs` names others.
+const DEFAULT_FILESYSTEMS: &str = "ext2,ext3,ext4,jfs,reiserfs,xfs,btrfs";
+
+/// Run a suite on file systems and compare them
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every\nload, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store."
+)]
+pub struct Arguments {
+    /// File systems, separated by commas; `mountmark list filesystems` shows them with their variants.
+    /// FS:VARIANT, FS:mount=OPTIONS and FS:mkfs=ARGUMENTS (joined by +) make and mount them otherwise
+    #[arg(long, value_name = "LIST", default_value = DEFAULT_FILESYSTEMS)]
+    fs: Vec<String>,
+    /// The suite: a name, or the path of a TOML file of your own
+    #[arg(long, value_name = "SUITE", default_value = "piszcz-2006")]
+    suite: String,
+    /// Shrinks counts and sizes evenly: a number or a fraction; 1 is the suite's own size
+    #[arg(long, value_name = "SCALE", default_value = "0.02", allow_hyphen_values = true)]
+    scale: String,
+    /// How often each configuration is made and measured
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    repeat: u32,
+    /// What everything random comes from
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    seed: u64,
+    /// The files to work on instead of the suite's: a name, a tar (plain, gz, xz, zst) or a folder
+    #[arg(long, value_name = "CORPUS")]
+    corpus: Option<String>,
+    /// The disk under test instead of the machine's
+    #[arg(long, value_name = "DISK")]
+    disk: Option<String>,
+    /// Size of the file system under test instead of what the suite needs
+    #[arg(long, value_name = "SIZE")]
+    disk_size: Option<String>,
+    /// Guests side by side [default: the number of processors]
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+    #[command(flatten)]
+    lab: LabOptions,
+    #[command(flatten)]
+    format: FormatOptions,
+    #[command(flatten)]
+    store: StoreOptions,
+}
+
+/// Where cells run.
+#[derive(Args, Clone, Debug)]
+pub struct LabOptions {
+    /// Where cells run
+    #[arg(long, value_name = "LAB", value_enum, default_value_t = LabChoice::Virtual)]
+    pub lab: LabChoice,
+    /// The computer of the virtual lab; `mountmark list machines`
+    #[arg(long, value_name = "MACHINE", default_value = "modern")]
+    pub machine: String,
+    /// The guest's kernel: a Debian version such as 6.12 or 6.1, a package name, PATH[,MODULES], or `host`
+    #[arg(long, value_name = "KERNEL", default_value = kernel::DEFAULT)]
+    pub kernel: String,
+    /// Seconds of wall time that a guest may be silent before it counts as hung
+    #[arg(long, value_name = "SECONDS", default_value_t = 1800)]
+    pub silence_limit: u64,
+}
+
+/// The labs there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LabChoice {
+    /// An emulated guest whose clock counts instructions
+    Virtual,
+    /// The same guest under KVM, wall time
+    Kvm,
+}
+
+impl LabOptions {
+    /// The lab.
+    pub fn open(&self, machine: &Machine) -> Result<Box<dyn Lab>> {
+        Ok(Box::new(Emulator::open(emulator::Options {
+            cache: mountmark_lab::cache::default_folder(),
+            kernel: self.kernel.clone(),
+            machine: machine.clone(),
+            kvm: self.lab == LabChoice::Kvm,
+            silence_limit: Duration::from_secs(self.silence_limit),
+        })?))
+    }
+
+    fn name(&self) -> LabName {
+        match self.lab {
+            LabChoice::Virtual => LabName::Virtual,
+            LabChoice::Kvm => LabName::Kvm,
+        }
+    }
+}
+
+pub fn run(arguments: Arguments) -> Result<u8> {
+    arguments.format.check()?;
+    let scale: Scale = arguments.scale.parse().map_err(|error| WrongUse(format!("--scale: {error}")))?;
+    let disk_size = match &arguments.disk_size {
+        Some(text) => Some(text.parse::<Bytes>().map_err(|error| WrongUse(format!("--disk-size: {error}")))?),
+        None => None,
+    };
+    if arguments.jobs == Some(0) {
+        bail!(WrongUse("--jobs 0: give at least 1".into()));
+    }
+    let catalogue = Catalogue::load(None)?;
+    let machine = catalogue.get::<Machine>(&arguments.lab.machine)?.clone();
+    let mut options = Options {
+        fs: arguments.fs.clone(),
+        suite: arguments.suite.clone(),
+        lab: arguments.lab.name(),
+        machine: arguments.lab.machine.clone(),
+        disk: arguments.disk.clone(),
+        disk_size,
+        kernel: arguments.lab.kernel.clone(),
+        scale,
+        repeats: arguments.repeat,
+        seed: arguments.seed,
+        corpus: arguments.corpus.clone(),
+    };
+    // Everything that the user wrote is checked before anything is fetched or made.
+    let wanted = configurations(&catalogue, &options.fs)?;
+    catalogue.suite(&options.suite)?;
+    let store = arguments.store.open()?;
+    let stop = stop_on_signals()?;
+    let cache = mountmark_lab::cache::default_folder();
+    mountmark_lab::cache::make_folder(&cache)?;
+    eprintln!("mountmark: preparing the lab (kernel {}, cache {})", arguments.lab.kernel, cache.display());
+    let lab = arguments.lab.open(&machine)?;
+    let mut skipped = Vec::new();
+    options.fs = Vec::new();
+    for configuration in &wanted {
+        match lab.unavailable(configuration)? {
+            None => options.fs.push(configuration.name.clone()),
+            Some(reason) => skipped.push((configuration.name.clone(), reason)),
+        }
+    }
+    for (name, reason) in &skipped {
+        eprintln!("mountmark: {name} is skipped: {reason}");
+    }
+    if options.fs.is_empty() {
+        bail!("none of the file systems can run here");
+    }
+    let mut plan = mountmark_plan::plan(&catalogue, &options, &mut |request| realise(request, &cache).map_err(Into::into))?;
+    for (name, reason) in &plan.skipped {
+        eprintln!("mountmark: {name} is skipped: {reason}");
+    }
+    plan.skipped.splice(0..0, skipped);
+    if plan.cells.is_empty() {
+        bail!("none of the file systems can run this suite");
+    }
+    for cell in &plan.cells {
+        if stop.load(Ordering::SeqCst) {
+            return Ok(stop.code());
+        }
+        lab.prepare(cell)?;
+    }
+    let jobs = arguments.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    execute(&plan, lab.as_ref(), &store, jobs, &stop, &arguments)
+}
+
+/// Runs the plan, keeps each cell as it ends, and prints the result.
+fn execute(plan: &Plan, lab: &dyn Lab, store: &Store, jobs: usize, stop: &Stop, arguments: &Arguments) -> Result<u8> {
+    let environment = lab.environment(&plan.cells[0])?;
+    let command_line = std::env::args().collect::<Vec<_>>().join(" ");
+    let id = store.begin_run(plan, &environment, &command_line)?;
+    let mut progress = Progress::new(plan, jobs);
+    let result = schedule::run(lab, &plan.cells, jobs, stop, &mut |step| {
+        if let schedule::Progress::Ended(cell, result) = &step {
+            store.record_cell(&id, &record(cell, result, lab)?)?;
+        }
+        progress.show(&step);
+        Ok(())
+    });
+    progress.finish();
+    let status = match &result {
+        Ok(true) => RunStatus::Done,
+        Ok(false) => RunStatus::Interrupted,
+        Err(_) => RunStatus::Failed,
+    };
+    store.end_run(&id, status)?;
+    let complete = result?;
+    let run = store.load(&id)?;
+    if !run.cells.is_empty() {
+        common::print(&arguments.format.render(&run)?)?;
+    }
+    if !complete {
+        eprintln!("mountmark: interrupted; {} of {} cells are kept in run {}", run.cells.len(), plan.cells.len(), id.as_str());
+        return Ok(stop.code());
+    }
+    eprintln!("mountmark: run {} is kept in {}", id.as_str(), store.path().display());
+    Ok(if run.cells.iter().any(CellRecord::has_failure) { common::FAILED } else { common::DONE })
+}
+
+fn record(cell: &Cell, result: &CellResult, lab: &dyn Lab) -> Result<CellRecord> {
+    let mut environment = lab.environment(cell)?;
+    if !result.kernel.is_empty() {
+        environment.kernel = result.kernel.clone();
+    }
+    let mut record = CellRecord::new(cell, &environment);
+    record.started = timestamp(result.started);
+    record.ended = timestamp(result.ended);
+    record.outcome = result.outcome.clone();
+    record.outcomes =
+        result.tasks.iter().map(|(task, outcome)| TaskOutcome { task: task.clone(), outcome: outcome.clone() }).collect();
+    for (task, iteration, values) in &result.samples {
+        record.samples.extend(values.iter().map(|(metric, value)| Sample {
+            task: task.clone(),
+            iteration: *iteration,
+            metric: metric.clone(),
+            value: *value,
+        }));
+    }
+    record.notes = result.notes.clone();
+    record.log = result.log.clone();
+    Ok(record)
+}
+
+fn timestamp(time: SystemTime) -> Timestamp {
+    Timestamp(time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |passed| passed.as_millis() as i64))
+}
+
+/// Makes a corpus where the plan asks for one.
+fn realise(request: &CorpusRequest, cache: &std::path::Path) -> Result<(PathBuf, mountmark_model::RealisedCorpus)> {
+    let source = match &request.source {
+        CorpusSource::Generated(corpus) => mountmark_corpus::CorpusSource::Catalogue(corpus.clone()),
+        CorpusSource::Own(path) => mountmark_corpus::CorpusSource::Path(fs::canonicalize(path).with_context(|| {
+            WrongUse(format!("--corpus {}: there is no such file or folder", path.display()))
+        })?),
+    };
+    let seed = request.seed.unwrap_or(0);
+    mountmark_corpus::realise(&source, request.scale, seed, &cache.join("corpora"), &mut |progress| {
+        if let mountmark_corpus::Progress::Skipped(path) = progress {
+            eprintln!("mountmark: {} is no file, folder or link and is left out of the corpus", path.display());
+        }
+    })
+}
+
+/// Set by the first SIGINT or SIGTERM; the second ends the program at once, and its guests with it.
+#[derive(Clone)]
+struct Stop {
+    flag: Arc<AtomicBool>,
+    signal: Arc<AtomicUsize>,
+}
+
+impl std::ops::Deref for Stop {
+    type Target = AtomicBool;
+    fn deref(&self) -> &AtomicBool {
+        &self.flag
+    }
+}
+
+impl Stop {
+    /// The exit code of a program that a signal ended.
+    fn code(&self) -> u8 {
+        128 + self.signal.load(Ordering::SeqCst) as u8
+    }
+}
+
+fn stop_on_signals() -> Result<Stop> {
+    let stop = Stop { flag: Arc::new(AtomicBool::new(false)), signal: Arc::new(AtomicUsize::new(0)) };
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        // In this order: at the second signal the flag is already set.
+        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop.flag))?;
+        signal_hook::flag::register(signal, Arc::clone(&stop.flag))?;
+        signal_hook::flag::register_usize(signal, Arc::clone(&stop.signal), signal as usize)?;
+    }
+    Ok(stop)
+}

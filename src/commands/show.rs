@@ -1,0 +1,28 @@
+//! `mountmark show`: the figures of one run.
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::common::{self, FormatOptions, StoreOptions};
+
+/// Print the figures of a run
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mountmark show latest\n  mountmark show 20260131-0902 --metric durable\n  mountmark show latest --format json > run.json"
+)]
+pub struct Arguments {
+    /// Name of the run, its first letters, or `latest`
+    #[arg(value_name = "RUN", default_value = "latest")]
+    run: String,
+    #[command(flatten)]
+    format: FormatOptions,
+    #[command(flatten)]
+    store: StoreOptions,
+}
+
+pub fn run(arguments: Arguments) -> Result<u8> {
+    arguments.format.check()?;
+    let record = arguments.store.load(&arguments.run)?;
+    common::print(&arguments.format.render(&record)?)?;
+    Ok(common::DONE)
+}

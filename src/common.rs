@@ -1,0 +1,115 @@
+//! What several commands share: exit codes, options, where things lie.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use mountmark_record::{RunRecord, Store};
+use mountmark_report::Options as ReportOptions;
+
+/// Everything was done.
+pub const DONE: u8 = 0;
+/// Something that was measured failed.
+pub const FAILED: u8 = 1;
+/// The command was used wrongly.
+pub const WRONG_USE: u8 = 2;
+/// It cannot run here; the message says what is missing and what mends it.
+pub const CANNOT_RUN: u8 = 3;
+
+/// An error that a wrong option or file of the user's caused.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct WrongUse(pub String);
+
+/// Options of everything that reads or writes results.
+#[derive(Args, Clone, Debug)]
+pub struct StoreOptions {
+    /// Folder of the results store [default: $XDG_DATA_HOME/mountmark or ~/.local/share/mountmark]
+    #[arg(long, value_name = "FOLDER", env = "MOUNTMARK_OUT", global = true)]
+    pub out: Option<PathBuf>,
+}
+
+impl StoreOptions {
+    /// The store's file.
+    pub fn path(&self) -> PathBuf {
+        let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let folder = self.out.clone().or_else(|| from("XDG_DATA_HOME").map(|path| path.join("mountmark")));
+        let folder = folder.or_else(|| from("HOME").map(|path| path.join(".local/share/mountmark")));
+        folder.unwrap_or_else(|| PathBuf::from("mountmark-results")).join("results.sqlite")
+    }
+
+    /// The store, made if it is not there.
+    pub fn open(&self) -> Result<Store> {
+        Ok(Store::open(self.path())?)
+    }
+
+    /// The store, as it is.
+    pub fn open_read_only(&self) -> Result<Store> {
+        Ok(Store::open_read_only(self.path())?)
+    }
+
+    /// One run of the store.
+    pub fn load(&self, run: &str) -> Result<RunRecord> {
+        let store = self.open_read_only()?;
+        let id = store.resolve(run)?;
+        Ok(store.load(&id)?)
+    }
+}
+
+/// Options of everything that prints figures.
+#[derive(Args, Clone, Debug)]
+pub struct FormatOptions {
+    /// How to print: table, json, csv or markdown
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub format: String,
+    /// Which figure tables show; `mountmark list metrics` has them all
+    #[arg(long, value_name = "METRIC", default_value = "elapsed")]
+    pub metric: String,
+}
+
+impl FormatOptions {
+    /// Refuses unknown names before any work is done.
+    pub fn check(&self) -> Result<()> {
+        mountmark_report::find_format(&self.format).map_err(|error| WrongUse(format!("--format: {error}")))?;
+        mountmark_report::find_metric(&self.metric).map_err(|error| WrongUse(format!("--metric: {error}")))?;
+        Ok(())
+    }
+
+    /// The run as text.
+    pub fn render(&self, run: &RunRecord) -> Result<String> {
+        self.check()?;
+        let format = mountmark_report::find_format(&self.format)?;
+        let options = ReportOptions { metric: mountmark_report::find_metric(&self.metric)?, ..report_options() };
+        format.render(run, &options)
+    }
+}
+
+/// Lines, colours and width as standard output can show them.
+pub fn report_options() -> ReportOptions {
+    let terminal = std::io::stdout().is_terminal();
+    let color = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let width = match terminal_width() {
+        Some(width) if terminal => width,
+        _ => std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).unwrap_or(120),
+    };
+    ReportOptions { terminal, color, width, ..ReportOptions::default() }
+}
+
+fn terminal_width() -> Option<usize> {
+    // SAFETY: winsize is plain data; the pointer outlives the call.
+    unsafe {
+        let mut size: libc::winsize = std::mem::zeroed();
+        let result = libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size);
+        (result == 0 && size.ws_col > 0).then_some(usize::from(size.ws_col))
+    }
+}
+
+/// Prints to standard output; a reader that has gone away is no error.
+pub fn print(text: &str) -> Result<()> {
+    use std::io::Write;
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.context("cannot write to standard output"),
+    }
+}

@@ -1,0 +1,115 @@
+//! What is seen while a plan runs, on standard error: what runs now, how much is done, how long it may take.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use mountmark_model::{Cell, Plan};
+use mountmark_run::schedule;
+
+/// Shows progress as a line that changes on a terminal, and as a line a cell elsewhere.
+pub struct Progress {
+    begin: Instant,
+    cells: usize,
+    ended: usize,
+    running: BTreeMap<u32, Running>,
+    bar: Option<ProgressBar>,
+}
+
+struct Running {
+    name: String,
+    stage: String,
+    tasks: usize,
+    done: usize,
+}
+
+impl Progress {
+    /// For all cells of a plan.
+    pub fn new(plan: &Plan, jobs: usize) -> Progress {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new(1000);
+            let style = ProgressStyle::with_template("{bar:24} {msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
+            bar.set_style(style);
+            bar.enable_steady_tick(Duration::from_millis(500));
+            bar
+        });
+        let text = format!(
+            "{}: {} cells ({} configurations, {} repeats), {jobs} at a time",
+            plan.suite,
+            plan.cells.len(),
+            plan.configurations.len(),
+            plan.repeats
+        );
+        eprintln!("mountmark: {text}");
+        Progress { begin: Instant::now(), cells: plan.cells.len(), ended: 0, running: BTreeMap::new(), bar }
+    }
+
+    /// Takes note of one step.
+    pub fn show(&mut self, step: &schedule::Progress) {
+        match step {
+            schedule::Progress::Started(cell) => {
+                let running = Running { name: name(cell), stage: "starting".into(), tasks: cell.tasks.len() + 3, done: 0 };
+                self.running.insert(cell.index, running);
+            }
+            schedule::Progress::Stage(cell, stage) => {
+                if let Some(running) = self.running.get_mut(&cell.index) {
+                    let counts = !matches!(*stage, "settle" | "prepare" | "cleanup" | "remount" | "source" | "capacity");
+                    running.done += usize::from(counts);
+                    running.stage = (*stage).to_owned();
+                }
+            }
+            schedule::Progress::Ended(cell, result) => {
+                self.running.remove(&cell.index);
+                self.ended += 1;
+                let failed = result.tasks.iter().filter(|(_, outcome)| outcome.is_failed()).count();
+                let seconds = result.ended.duration_since(result.started).unwrap_or_default().as_secs_f64();
+                let how = match (result.outcome.reason(), failed) {
+                    (Some(reason), _) => format!("failed: {reason}"),
+                    (None, 0) => "done".to_owned(),
+                    (None, failed) => format!("done, {failed} tasks failed"),
+                };
+                let line = format!("[{}/{}] {} {how} ({seconds:.1} s){}", self.ended, self.cells, name(cell), self.left());
+                let unremarkable = result.outcome.is_ok() && failed == 0;
+                match &self.bar {
+                    Some(bar) if !unremarkable => bar.suspend(|| eprintln!("{line}")),
+                    Some(_) => {}
+                    None => eprintln!("{line}"),
+                }
+            }
+        }
+        if let Some(bar) = &self.bar {
+            let running: Vec<String> = self.running.values().map(|cell| format!("{}: {}", cell.name, cell.stage)).collect();
+            bar.set_position((self.fraction() * 1000.0) as u64);
+            bar.set_message(format!("{}/{}{}  {}", self.ended, self.cells, self.left(), running.join(", ")));
+        }
+    }
+
+    /// Takes the changing line away.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn fraction(&self) -> f64 {
+        let share = |cell: &Running| (cell.done as f64 / cell.tasks.max(1) as f64).min(1.0);
+        let running: f64 = self.running.values().map(share).sum();
+        (self.ended as f64 + running) / self.cells.max(1) as f64
+    }
+
+    /// `, about 40 s left`, once there is something to reckon from.
+    fn left(&self) -> String {
+        let fraction = self.fraction();
+        let passed = self.begin.elapsed().as_secs_f64();
+        if fraction < 0.05 || fraction >= 1.0 {
+            return String::new();
+        }
+        let left = passed / fraction - passed;
+        if left < 90.0 { format!(", about {left:.0} s left") } else { format!(", about {:.0} min left", left / 60.0) }
+    }
+}
+
+fn name(cell: &Cell) -> String {
+    format!("{} #{}", cell.configuration.name, cell.repeat + 1)
+}

@@ -1,1 +1,24 @@
 //! Catalogue and options in, ordered cells out; starts nothing.
+//!
+//! [`Catalogue`] reads the definitions of file systems, suites, machines, disks and corpora, the built-in ones and
+//! the user's own; [`plan`] turns them and [`Options`] into a [`Plan`](mountmark_model::Plan) whose cells hold all
+//! that an agent must know. This crate does not know how a corpus is made (the caller does that when asked), what a
+//! lab is like inside, which kernels or programs exist on this machine, or how anything is measured. Whatever can be
+//! known to fail from definitions alone is refused here, before anything runs.
+
+mod catalogue;
+mod check;
+mod configuration;
+mod error;
+mod order;
+mod plan;
+mod size;
+
+pub use catalogue::{Catalogue, Entry, Kind, Origin};
+pub use configuration::configurations;
+pub use error::PlanError;
+pub use order::repeat_seed;
+pub use plan::{CorpusRequest, CorpusSource, Options, Realise, plan};
+
+/// What this crate's functions return.
+pub type Result<T, E = PlanError> = std::result::Result<T, E>;

@@ -1,0 +1,337 @@
+//! Definitions by kind and name: the built-in ones and, over them, the user's own.
+//!
+//! A definition is one TOML file in the folder of its kind, named after it. This module does not know what the
+//! definitions are for; what makes one usable is said in `check`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use include_dir::{Dir, include_dir};
+use mountmark_model::{Corpus, Disk, FileSystem, Machine, Suite};
+use serde::de::DeserializeOwned;
+
+use crate::{PlanError, Result, check};
+
+static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../catalog");
+
+/// The kinds of definitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `filesystems/`
+    FileSystem,
+    /// `suites/`
+    Suite,
+    /// `machines/`
+    Machine,
+    /// `disks/`
+    Disk,
+    /// `corpora/`
+    Corpus,
+}
+
+impl Kind {
+    /// All of them, in the order of lists.
+    pub const ALL: [Kind; 5] = [Kind::FileSystem, Kind::Suite, Kind::Machine, Kind::Disk, Kind::Corpus];
+
+    /// Its folder in a catalogue, and its name in `mountmark list`.
+    pub fn folder(self) -> &'static str {
+        match self {
+            Kind::FileSystem => "filesystems",
+            Kind::Suite => "suites",
+            Kind::Machine => "machines",
+            Kind::Disk => "disks",
+            Kind::Corpus => "corpora",
+        }
+    }
+
+    /// One of it, in a sentence.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::FileSystem => "file system",
+            Kind::Suite => "suite",
+            Kind::Machine => "machine",
+            Kind::Disk => "disk",
+            Kind::Corpus => "corpus",
+        }
+    }
+}
+
+/// Where a definition was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Part of the program.
+    BuiltIn,
+    /// The user's own file; it may stand in for a built-in definition of the same name.
+    File(PathBuf),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::BuiltIn => f.write_str("built in"),
+            Origin::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
+type Shelf<T> = BTreeMap<String, (T, Origin)>;
+
+/// What a catalogue can hold.
+pub trait Entry: DeserializeOwned + private::Shelved + 'static {
+    /// Its kind.
+    const KIND: Kind;
+    /// Its name, equal to the stem of its file.
+    fn name(&self) -> &str;
+    /// One line for lists.
+    fn about(&self) -> &str;
+    /// What makes it unusable although it is well formed: sentences.
+    fn faults(&self) -> Vec<String>;
+}
+
+mod private {
+    use super::{Catalogue, Shelf};
+
+    pub trait Shelved: Sized + 'static {
+        fn shelf(catalogue: &Catalogue) -> &Shelf<Self>;
+        fn shelf_mut(catalogue: &mut Catalogue) -> &mut Shelf<Self>;
+    }
+}
+
+macro_rules! entries {
+    ($($type:ident $field:ident $faults:expr;)+) => {
+        /// All definitions.
+        #[derive(Clone, Debug, Default)]
+        pub struct Catalogue {
+            $($field: Shelf<$type>,)+
+        }
+
+        $(
+            impl private::Shelved for $type {
+                fn shelf(catalogue: &Catalogue) -> &Shelf<Self> {
+                    &catalogue.$field
+                }
+                fn shelf_mut(catalogue: &mut Catalogue) -> &mut Shelf<Self> {
+                    &mut catalogue.$field
+                }
+            }
+
+            impl Entry for $type {
+                const KIND: Kind = Kind::$type;
+                fn name(&self) -> &str {
+                    &self.name
+                }
+                fn about(&self) -> &str {
+                    &self.about
+                }
+                fn faults(&self) -> Vec<String> {
+                    $faults(self)
+                }
+            }
+        )+
+
+        impl Catalogue {
+            fn add_built_in(&mut self) -> Result<()> {
+                $(self.add_built_in_kind::<$type>()?;)+
+                Ok(())
+            }
+
+            fn add_folder(&mut self, folder: &Path) -> Result<()> {
+                refuse_unknown_folders(folder)?;
+                $(self.add_folder_kind::<$type>(folder)?;)+
+                Ok(())
+            }
+        }
+    };
+}
+
+entries! {
+    FileSystem filesystems check::filesystem;
+    Suite suites check::suite;
+    Machine machines check::machine;
+    Disk disks check::disk;
+    Corpus corpora check::corpus;
+}
+
+impl Catalogue {
+    /// The built-in definitions and over them those of `folder`, else those of the user's configuration folder
+    /// (`$XDG_CONFIG_HOME/mountmark/catalog`, or below `~/.config`) where there is one.
+    pub fn load(folder: Option<&Path>) -> Result<Catalogue> {
+        match folder {
+            Some(folder) => Catalogue::with_folder(folder),
+            None => match user_folder().filter(|folder| folder.is_dir()) {
+                Some(folder) => Catalogue::with_folder(&folder),
+                None => Catalogue::built_in(),
+            },
+        }
+    }
+
+    /// The built-in definitions alone.
+    pub fn built_in() -> Result<Catalogue> {
+        let mut catalogue = Catalogue::default();
+        catalogue.add_built_in()?;
+        Ok(catalogue)
+    }
+
+    fn with_folder(folder: &Path) -> Result<Catalogue> {
+        let mut catalogue = Catalogue::built_in()?;
+        catalogue.add_folder(folder)?;
+        Ok(catalogue)
+    }
+
+    /// All definitions of a kind, by name.
+    pub fn list<T: Entry>(&self) -> impl Iterator<Item = &T> {
+        T::shelf(self).values().map(|(entry, _)| entry)
+    }
+
+    /// The definition with this name.
+    pub fn get<T: Entry>(&self, name: &str) -> Result<&T> {
+        match T::shelf(self).get(name) {
+            Some((entry, _)) => Ok(entry),
+            None => Err(PlanError::Unknown {
+                kind: T::KIND,
+                name: name.to_owned(),
+                near: near(name, T::shelf(self).keys().map(String::as_str)),
+            }),
+        }
+    }
+
+    /// Where the definition with this name was read.
+    pub fn origin<T: Entry>(&self, name: &str) -> Option<&Origin> {
+        T::shelf(self).get(name).map(|(_, origin)| origin)
+    }
+
+    /// The suite that `--suite` names: a path where it has a `/` or ends in `.toml`, else a name.
+    pub fn suite(&self, text: &str) -> Result<Suite> {
+        if text.contains('/') || text.ends_with(".toml") {
+            return read(Path::new(text));
+        }
+        self.get::<Suite>(text).cloned()
+    }
+
+    fn add_built_in_kind<T: Entry>(&mut self) -> Result<()> {
+        let Some(folder) = BUILT_IN.get_dir(T::KIND.folder()) else { return Ok(()) };
+        for file in folder.files().filter(|file| is_definition(file.path())) {
+            let shown = format!("catalog/{}", file.path().display());
+            let text = file.contents_utf8().ok_or_else(|| fault(&shown, "is not UTF-8 text"))?;
+            let entry: T = parse(text, &shown, file.path())?;
+            T::shelf_mut(self).insert(entry.name().to_owned(), (entry, Origin::BuiltIn));
+        }
+        Ok(())
+    }
+
+    fn add_folder_kind<T: Entry>(&mut self, folder: &Path) -> Result<()> {
+        let folder = folder.join(T::KIND.folder());
+        if !folder.exists() {
+            return Ok(());
+        }
+        for path in children(&folder)?.into_iter().filter(|path| is_definition(path)) {
+            let entry: T = read(&path)?;
+            T::shelf_mut(self).insert(entry.name().to_owned(), (entry, Origin::File(path)));
+        }
+        Ok(())
+    }
+}
+
+/// Names that look like `name`, nearest first, at most three.
+pub(crate) fn near<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let wanted = name.to_lowercase();
+    let mut ranked: Vec<(f64, &str)> = names
+        .map(|known| {
+            let lower = known.to_lowercase();
+            // Jaro and Winkler do not see that `piszcz` is the most of `piszcz-2006`'s beginning, or `jfs` a slip
+            // of `jsf`, equally well: a shared beginning counts as near.
+            let beginning = wanted.len() >= 3 && (lower.starts_with(&wanted) || wanted.starts_with(&lower));
+            let score =
+                strsim::jaro_winkler(&wanted, &lower).max(strsim::normalized_damerau_levenshtein(&wanted, &lower));
+            (if beginning { 1.0 } else { score }, known)
+        })
+        .filter(|(score, _)| *score >= 0.75)
+        .collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    ranked.into_iter().take(3).map(|(_, known)| known.to_owned()).collect()
+}
+
+fn user_folder() -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    // The XDG base directory specification has relative paths ignored.
+    let config =
+        set("XDG_CONFIG_HOME").filter(|path| path.is_absolute()).or_else(|| Some(set("HOME")?.join(".config")))?;
+    Some(config.join("mountmark").join("catalog"))
+}
+
+/// A folder with a slip in its name would else be passed over, and its files with it.
+fn refuse_unknown_folders(folder: &Path) -> Result<()> {
+    let known = || Kind::ALL.iter().map(|kind| kind.folder());
+    for path in children(folder)?.into_iter().filter(|path| path.is_dir()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !name.starts_with('.') && !known().any(|kind| kind == name) {
+            let kinds = known().collect::<Vec<_>>().join(", ");
+            return Err(fault(&path.display(), format!("a catalogue has the folders {kinds}, and none of this name")));
+        }
+    }
+    Ok(())
+}
+
+fn children(folder: &Path) -> Result<Vec<PathBuf>> {
+    let failed = |source| PlanError::Read { path: folder.display().to_string(), source };
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        paths.push(entry.map_err(failed)?.path());
+    }
+    // Directories come in any order; of two faulty files the same one is always named.
+    paths.sort();
+    Ok(paths)
+}
+
+fn is_definition(path: &Path) -> bool {
+    let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    !hidden && path.extension().is_some_and(|extension| extension == "toml")
+}
+
+fn read<T: Entry>(path: &Path) -> Result<T> {
+    let text =
+        std::fs::read_to_string(path).map_err(|source| PlanError::Read { path: path.display().to_string(), source })?;
+    parse(&text, &path.display().to_string(), path)
+}
+
+fn parse<T: Entry>(text: &str, shown: &str, path: &Path) -> Result<T> {
+    let entry: T = toml::from_str(text).map_err(|error| match error.span() {
+        Some(span) => {
+            let (line, column) = position(text, span.start);
+            fault(&format_args!("{shown}:{line}:{column}"), error.message())
+        }
+        None => fault(&shown, error.message()),
+    })?;
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    if entry.name() != stem {
+        let kind = T::KIND.word();
+        let line = text.lines().position(|line| line.trim_start().starts_with("name")).map_or(1, |line| line + 1);
+        return Err(fault(
+            &format_args!("{shown}:{line}"),
+            format!("the {kind} is named {:?} but its file {stem:?}: make them equal", entry.name()),
+        ));
+    }
+    let faults = entry.faults();
+    if faults.is_empty() {
+        Ok(entry)
+    } else {
+        Err(PlanError::File { faults: faults.into_iter().map(|sentence| format!("{shown}: {sentence}")).collect() })
+    }
+}
+
+fn fault(file: &dyn fmt::Display, sentence: impl fmt::Display) -> PlanError {
+    PlanError::File { faults: vec![format!("{file}: {sentence}")] }
+}
+
+/// Line and column, in characters from 1.
+fn position(text: &str, byte: usize) -> (usize, usize) {
+    let mut end = byte.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let before = &text[..end];
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    (line, column)
+}

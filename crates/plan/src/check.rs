@@ -1,0 +1,224 @@
+//! What makes a well-formed definition unusable: sentences that say how to mend it.
+
+use std::collections::BTreeSet;
+
+use mountmark_model::{Corpus, Disk, FileSystem, Machine, Source, Suite, Task, protocol_task};
+
+/// Steps of the protocol: a task of the same name could not be told from them.
+const STEPS: [&str; 5] =
+    [protocol_task::MKFS, protocol_task::MOUNT, protocol_task::UMOUNT, protocol_task::FSCK, protocol_task::CAPACITY];
+
+/// Variables that tasks find set, or that change what the shell and the standard programs do.
+const RESERVED: [&str; 31] = [
+    "TEST",
+    "SOURCE",
+    "SEED",
+    "PATH",
+    "HOME",
+    "PWD",
+    "OLDPWD",
+    "IFS",
+    "ENV",
+    "SHELL",
+    "SHLVL",
+    "USER",
+    "LOGNAME",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TERM",
+    "COLUMNS",
+    "LINES",
+    "TMPDIR",
+    "CDPATH",
+    "OPTIND",
+    "OPTARG",
+    "PPID",
+    "PS1",
+    "PS2",
+    "PS4",
+    "RANDOM",
+    "SECONDS",
+    "BLOCKSIZE",
+    "UID",
+];
+
+/// Beginnings of such names.
+const RESERVED_BEGINNINGS: [&str; 9] = ["LC_", "LD_", "BASH", "GREP_", "TAR_", "TIME", "LS_", "POSIX", "GZIP"];
+
+/// The longest pause and limit in seconds: a day and a month.
+const LONGEST_PAUSE: f64 = 86_400.0;
+const LONGEST_LIMIT: f64 = 31.0 * 86_400.0;
+
+pub(crate) fn suite(suite: &Suite) -> Vec<String> {
+    let mut faults = Vec::new();
+    if suite.tasks.is_empty() {
+        faults.push("the suite has no task: add a [[task]] with id, title and run".into());
+    }
+    let mut seen = BTreeSet::new();
+    for (index, task) in suite.tasks.iter().enumerate() {
+        if !is_word(&task.id) {
+            let number = index + 1;
+            faults.push(format!("task {number}: the id {:?} must be made of letters, digits, - and _", task.id));
+        } else if !seen.insert(&task.id) {
+            faults.push(format!("task {}: two tasks have this id; each needs its own", task.id));
+        } else if STEPS.contains(&task.id.as_str()) {
+            faults.push(format!("task {0}: {0} is a step of every cell and measured anyway; take another id", task.id));
+        }
+        task_faults(task, &mut faults);
+    }
+    if !(0.0..=LONGEST_PAUSE).contains(&suite.pause_seconds) {
+        faults.push(format!("pause_seconds is {}: write a number from 0 to {LONGEST_PAUSE}", suite.pause_seconds));
+    }
+    for (name, parameter) in &suite.parameters {
+        let first = name.chars().next().is_some_and(|c| c.is_ascii_uppercase());
+        if !first || !name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_') {
+            faults.push(format!(
+                "parameter {name:?}: a name must be a capital letter followed by capitals, digits and _"
+            ));
+        } else if RESERVED.contains(&name.as_str()) || RESERVED_BEGINNINGS.iter().any(|begin| name.starts_with(begin)) {
+            faults.push(format!("parameter {name}: the shell or its programs use this name themselves; take another"));
+        }
+        if parameter.fixed && parameter.value < parameter.min {
+            faults.push(format!("parameter {name}: its value is below its own min; raise value or lower min"));
+        }
+    }
+    if suite.source == Source::None {
+        if let Some(corpus) = &suite.corpus {
+            faults.push(format!("corpus {corpus:?} has nowhere to lie: add source = \"tar\" or source = \"tree\""));
+        }
+        let copies = suite.corpus_copies + suite.corpus_written + suite.source_copies;
+        if copies + suite.peaks.iter().map(|peak| peak.corpus_copies).sum::<u64>() > 0 {
+            faults.push("copies of a corpus are counted but there is none: add corpus and source".into());
+        }
+        if suite.source_prepare.is_some() || suite.source_room.0 > 0 {
+            faults.push(
+                "source_prepare and source_room need a second disk: add source = \"tar\" or source = \"tree\"".into(),
+            );
+        }
+        if let Some(task) = suite.tasks.iter().find(|task| uses(task, "SOURCE")) {
+            faults.push(format!("task {}: it uses $SOURCE, but the suite has no second disk: add source", task.id));
+        }
+    }
+    if let Some(name) = &suite.directory_links
+        && !suite.parameters.contains_key(name)
+    {
+        faults.push(format!("directory_links names the parameter {name}, which the suite does not have"));
+    }
+    faults
+}
+
+fn task_faults(task: &Task, faults: &mut Vec<String>) {
+    if task.title.trim().is_empty() {
+        faults.push(format!("task {}: the title is empty; say what the task does", task.id));
+    }
+    if task.run.trim().is_empty() {
+        faults.push(format!("task {}: run is empty; give the command to time", task.id));
+    }
+    if task.repeat == 0 {
+        faults.push(format!("task {}: repeat is 0; write 1 or more, or remove the task", task.id));
+    }
+    if !(task.limit_seconds > 0.0 && task.limit_seconds <= LONGEST_LIMIT) {
+        faults.push(format!(
+            "task {}: limit_seconds is {}: write a number above 0 and at most {LONGEST_LIMIT}",
+            task.id, task.limit_seconds
+        ));
+    }
+}
+
+/// Whether a command of the task names the variable: `$SOURCE` or `${SOURCE...`.
+fn uses(task: &Task, variable: &str) -> bool {
+    let commands = [task.prepare.as_deref(), Some(task.run.as_str()), task.cleanup.as_deref()];
+    commands.into_iter().flatten().any(|command| {
+        command.match_indices('$').any(|(at, _)| {
+            let rest = &command[at + 1..];
+            let rest = rest.strip_prefix('{').unwrap_or(rest);
+            rest.strip_prefix(variable)
+                .is_some_and(|after| !after.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
+        })
+    })
+}
+
+pub(crate) fn filesystem(fs: &FileSystem) -> Vec<String> {
+    let mut faults = Vec::new();
+    let device = |command: &[String]| command.iter().any(|argument| argument.contains("{device}"));
+    if !is_word(&fs.name) {
+        faults.push(format!("the name {:?} must be made of letters, digits, - and _", fs.name));
+    }
+    if fs.unavailable.is_none() {
+        if !device(&fs.mkfs) {
+            faults.push("mkfs must be a command with {device} in it; or say in `unavailable` why there is none".into());
+        }
+        match (&fs.fsck, &fs.no_fsck) {
+            (None, None) => faults.push("there is neither an [fsck] nor a sentence in no_fsck".into()),
+            (Some(_), Some(_)) => faults.push("there is both an [fsck] and a no_fsck; keep one".into()),
+            _ => {}
+        }
+        if fs.min_size.0 == 0 {
+            faults.push("min_size is 0; give the smallest device that mkfs accepts and that can be mounted".into());
+        }
+    }
+    if let Some(fsck) = &fs.fsck {
+        if !device(&fsck.command) {
+            faults.push("fsck: command must have {device} in it".into());
+        }
+        if fsck.clean.is_empty() {
+            faults.push("fsck: clean is empty; list the exit codes that mean that nothing wrong was found".into());
+        }
+        for code in fsck.meaning.keys().filter(|code| code.parse::<i32>().is_err()) {
+            faults.push(format!("fsck: meaning has the key {code:?}, which is no exit code"));
+        }
+    }
+    if let Some(max) = fs.max_size.filter(|max| *max < fs.min_size) {
+        faults.push(format!("max_size ({max}) is below min_size ({})", fs.min_size));
+    }
+    for (name, variant) in &fs.variants {
+        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_=.".contains(c));
+        if name.is_empty() || !plain || name.starts_with("mkfs=") || name.starts_with("mount=") {
+            faults.push(format!(
+                "variant {name:?}: a name is made of letters, digits, - _ . and =, and mkfs= and mount= are taken"
+            ));
+        }
+        if variant.mkfs.is_empty() && variant.mount.is_empty() {
+            faults.push(format!("variant {name:?} changes nothing: give it mkfs or mount"));
+        }
+        if !variant.mkfs.is_empty() && !fs.mkfs.iter().any(|argument| argument == "{options}") {
+            faults
+                .push(format!("variant {name:?} has arguments for mkfs, but mkfs has no \"{{options}}\" to put them"));
+        }
+    }
+    faults
+}
+
+/// A medium is handed to the guest's kernel in parts of this size, and its memory ends where they begin.
+const RAM_UNIT: u64 = 128 << 20;
+
+/// Above it lies the hole for devices.
+const RAM_MOST: u64 = 3 << 30;
+
+pub(crate) fn machine(machine: &Machine) -> Vec<String> {
+    let mut faults = Vec::new();
+    if machine.shift > 10 {
+        faults.push(format!(
+            "shift is {}; the emulator knows 0 (1000 million instructions a second) to 10",
+            machine.shift
+        ));
+    }
+    if machine.ram.0 == 0 || machine.ram.0 % RAM_UNIT != 0 || machine.ram.0 > RAM_MOST {
+        faults.push(format!("ram is {}; it must be a multiple of 128 MiB and at most 3 GiB", machine.ram));
+    }
+    faults
+}
+
+pub(crate) fn disk(disk: &Disk) -> Vec<String> {
+    disk.model.check().err().map(|fault| fault.to_string()).into_iter().collect()
+}
+
+/// Nothing yet: whoever makes the corpus knows what it can make.
+pub(crate) fn corpus(_: &Corpus) -> Vec<String> {
+    Vec::new()
+}
+
+pub(crate) fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+}

@@ -1,0 +1,244 @@
+//! The syntax of `--fs`: file systems with variants and options.
+//!
+//! `ext4,ext3:data=journal,ext4:mkfs=-O ^has_journal+mount=noatime,ext4#again`: configurations apart by commas; after
+//! `:` parts apart by `+`, each a variant of the file system, `mkfs=` and arguments apart by spaces, or `mount=` and
+//! options; after `#` a label that tells two equal configurations apart. A backslash takes its meaning from `,`, `+`,
+//! `#` and `\`: `ext4:mkfs=-O ^has_journal\,^metadata_csum`.
+
+use mountmark_model::{Configuration, FileSystem, Variant};
+
+use crate::check::is_word;
+use crate::{Catalogue, PlanError, Result};
+
+/// The configurations of `--fs`, which may be given more than once, in the order written.
+pub fn configurations(catalogue: &Catalogue, texts: &[String]) -> Result<Vec<Configuration>> {
+    let mut configurations: Vec<Configuration> = Vec::new();
+    for text in texts.iter().flat_map(|text| split(text, ',')) {
+        let text = text.trim();
+        if text.is_empty() {
+            continue;
+        }
+        let configuration = parse(catalogue, text)?;
+        if let Some(other) = configurations.iter().find(|other| is_same(other, &configuration)) {
+            let reason = if other.name == configuration.name {
+                "it is in the list twice".to_owned()
+            } else {
+                format!("it is made and mounted like {}", other.name)
+            };
+            let mend =
+                format!("to compare equal configurations, which shows what chance does, label one: {text}#again");
+            return Err(wrong(text, format!("{reason}; {mend}")));
+        }
+        configurations.push(configuration);
+    }
+    if configurations.is_empty() {
+        let reason = "--fs names no file system; give one or more, such as --fs ext4,xfs,ext3:data=journal";
+        return Err(PlanError::Options(reason.into()));
+    }
+    Ok(configurations)
+}
+
+fn parse(catalogue: &Catalogue, text: &str) -> Result<Configuration> {
+    let mut labelled = split(text, '#');
+    let body = labelled.remove(0);
+    match labelled.as_slice() {
+        [] => {}
+        [label] if is_word(label) => {}
+        _ => {
+            return Err(wrong(
+                text,
+                "a label is one # followed by letters, digits, - and _; write \\# for a # in an option".into(),
+            ));
+        }
+    }
+    let (name, options) = match body.split_once(':') {
+        Some((name, options)) => (name.trim(), Some(options)),
+        None => (body.trim(), None),
+    };
+    let filesystem = catalogue.get::<FileSystem>(name)?.clone();
+    let mut configuration = Configuration {
+        name: text.to_owned(),
+        mkfs_options: Vec::new(),
+        mount_options: filesystem.mount_options.clone(),
+        filesystem,
+    };
+    let mut used = Vec::new();
+    for part in options.into_iter().flat_map(|options| split(options, '+')) {
+        let part = part.trim();
+        if part.is_empty() {
+            return Err(wrong(text, "a part after : or + is empty".into()));
+        }
+        if used.contains(&part) {
+            return Err(wrong(text, format!("{part:?} is in it twice")));
+        }
+        used.push(part);
+        if let Some(arguments) = part.strip_prefix("mkfs=") {
+            let arguments: Vec<String> = arguments.split_whitespace().map(plain).collect();
+            if arguments.is_empty() {
+                return Err(wrong(
+                    text,
+                    "mkfs= is followed by nothing; give arguments, such as mkfs=-O ^has_journal".into(),
+                ));
+            }
+            if !configuration.filesystem.mkfs.iter().any(|argument| argument == "{options}") {
+                return Err(wrong(text, format!("the catalogue's mkfs command of {name} takes no arguments")));
+            }
+            configuration.mkfs_options.extend(arguments);
+        } else if let Some(options) = part.strip_prefix("mount=") {
+            let options = plain(options);
+            if options.is_empty() || options.contains(char::is_whitespace) || options.split(',').any(str::is_empty) {
+                return Err(wrong(text, "mount= needs options without spaces, such as mount=noatime".into()));
+            }
+            configuration.mount_options.extend(options.split(',').map(str::to_owned));
+        } else {
+            let variant = variant(&configuration.filesystem, part).map_err(|reason| wrong(text, reason))?.clone();
+            configuration.mkfs_options.extend(variant.mkfs);
+            configuration.mount_options.extend(variant.mount);
+        }
+    }
+    Ok(configuration)
+}
+
+fn variant<'a>(filesystem: &'a FileSystem, name: &str) -> std::result::Result<&'a Variant, String> {
+    filesystem.variants.get(name).ok_or_else(|| {
+        let fs = &filesystem.name;
+        let known = filesystem.variants.keys().cloned().collect::<Vec<_>>().join(", ");
+        let known = match known.as_str() {
+            "" => format!("{fs} has no variants"),
+            known => format!("{fs} has the variants {known}"),
+        };
+        format!("{name:?} is no variant; {known}; options of your own are written mkfs=ARGUMENTS and mount=OPTIONS")
+    })
+}
+
+/// Equal names, or made and mounted alike with no label to tell them apart.
+fn is_same(one: &Configuration, other: &Configuration) -> bool {
+    let labelled = |configuration: &Configuration| split(&configuration.name, '#').len() > 1;
+    let alike = one.filesystem.name == other.filesystem.name
+        && one.mkfs_options == other.mkfs_options
+        && one.mount_options == other.mount_options;
+    one.name == other.name || (alike && !labelled(one) && !labelled(other))
+}
+
+/// The parts of `text` between `at`, without those that follow a backslash; backslashes stay.
+fn split(text: &str, at: char) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    let mut escaped = false;
+    for (index, c) in text.char_indices() {
+        if escaped {
+            escaped = false;
+        } else if c == '\\' {
+            escaped = true;
+        } else if c == at {
+            parts.push(&text[start..index]);
+            start = index + c.len_utf8();
+        }
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+/// `text` without the backslashes that took a sign's meaning.
+fn plain(text: &str) -> String {
+    let mut out = String::new();
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        match characters.peek() {
+            Some(&next) if c == '\\' && ",+#\\".contains(next) => {
+                out.push(next);
+                characters.next();
+            }
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+fn wrong(text: &str, reason: String) -> PlanError {
+    PlanError::Configuration { text: text.to_owned(), reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn all(text: &str) -> Result<Vec<Configuration>> {
+        configurations(&Catalogue::built_in().unwrap(), &[text.to_owned()])
+    }
+
+    fn one(text: &str) -> Configuration {
+        let mut all = all(text).unwrap();
+        assert_eq!(all.len(), 1, "{text}");
+        all.remove(0)
+    }
+
+    #[test]
+    fn names_variants_and_options_are_read() {
+        let names: Vec<String> = all("ext4, xfs,ext3:data=journal").unwrap().into_iter().map(|c| c.name).collect();
+        assert_eq!(names, ["ext4", "xfs", "ext3:data=journal"]);
+        assert_eq!(one("ext3:data=journal").mount_options, ["data=journal"]);
+        assert_eq!(one("ext4:mkfs=-O ^has_journal").mkfs_options, ["-O", "^has_journal"]);
+        let both = one("ext4:data=writeback+mount=noatime+mkfs=-m 0");
+        assert_eq!(
+            (both.mount_options, both.mkfs_options),
+            (vec!["data=writeback".into(), "noatime".into()], vec!["-m".into(), "0".into()])
+        );
+        assert_eq!(
+            one(r"ext4:mkfs=-O ^has_journal\,^metadata_csum").mkfs_options,
+            ["-O", "^has_journal,^metadata_csum"]
+        );
+        assert_eq!(one(r"ext4:mount=noatime\,nodiratime").mount_options, ["noatime", "nodiratime"]);
+    }
+
+    #[test]
+    fn commands_hold_the_options_where_they_belong() {
+        let configuration = one("ext4:mkfs=-m 0+mount=noatime");
+        assert_eq!(configuration.mkfs_command("/dev/x"), ["mkfs.ext4", "-q", "-F", "-m", "0", "/dev/x"]);
+        assert_eq!(
+            configuration.mount_command("/dev/x", "/y"),
+            ["mount", "-i", "-t", "ext4", "-o", "noatime", "/dev/x", "/y"]
+        );
+    }
+
+    #[test]
+    fn doubles_need_a_label() {
+        assert!(all("ext4,xfs,ext4").unwrap_err().to_string().contains("ext4#again"));
+        assert!(
+            all("ext4:noatime,ext4:mount=noatime")
+                .unwrap_err()
+                .to_string()
+                .contains("made and mounted like ext4:noatime")
+        );
+        assert_eq!(all("ext4,ext4#again,ext4#third").unwrap().len(), 3);
+        assert!(all("ext4#a,ext4#a").is_err());
+        for bad in ["ext4#", "ext4#a b", "ext4#a#b"] {
+            assert!(all(bad).unwrap_err().to_string().contains("label"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        assert!(all("ext5").unwrap_err().to_string().contains("did you mean"));
+        let unknown = all("ext3:data=jurnal").unwrap_err().to_string();
+        assert!(unknown.contains("data=journal, data=ordered, data=writeback"), "{unknown}");
+        for bad in
+            ["", ",", "ext4:", "ext4:+noatime", "ext4:mkfs=", "ext4:mount=", "ext4:mount=a b", "ext4:noatime+noatime"]
+        {
+            assert!(all(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in ".{0,40}") {
+            let _ = all(&text);
+        }
+
+        #[test]
+        fn parts_join_to_the_text(text in r"[a,+\\#:]{0,20}") {
+            prop_assert_eq!(split(&text, ',').join(","), text);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Randomised complete blocks from pinned generators.
+//!
+//! The same seed must give the same order and the same corpora for years, so nothing here comes from a library whose
+//! streams may change. SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+
+/// Steps and mixes of SplitMix64.
+struct SplitMix64(u64);
+
+impl SplitMix64 {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Even below `bound`: numbers that would favour the small ones are drawn again.
+    fn below(&mut self, bound: u64) -> u64 {
+        let limit = u64::MAX - u64::MAX % bound;
+        loop {
+            let value = self.next();
+            if value < limit {
+                return value % bound;
+            }
+        }
+    }
+}
+
+/// Keeps the stream of orders apart from the stream of repeats' seeds.
+const ORDERS: u64 = 0x6d6d_6f72_6465_7231;
+
+/// The seed of one repeat, equal for every configuration of its block. It has 53 bits: then it is the same number in
+/// JSON readers that keep all numbers as floating point, and in stores that have signed integers only.
+pub fn repeat_seed(seed: u64, repeat: u32) -> u64 {
+    // A repeat's seed does not depend on how many repeats there are: a longer run repeats the shorter one.
+    SplitMix64(seed.wrapping_add(u64::from(repeat).wrapping_mul(0x9e37_79b9_7f4a_7c15))).next() >> 11
+}
+
+/// The order of `count` configurations in the block of `repeat` (Fisher and Yates, in Durstenfeld's form).
+pub(crate) fn block(seed: u64, repeat: u32, count: usize) -> Vec<usize> {
+    let mut random = SplitMix64(repeat_seed(seed ^ ORDERS, repeat));
+    let mut order: Vec<usize> = (0..count).collect();
+    for last in (1..count).rev() {
+        order.swap(last, random.below(last as u64 + 1) as usize);
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_generator_is_the_published_one() {
+        let mut random = SplitMix64(1234567);
+        let published = [6457827717110365317, 3203168211198807973, 9817491932198370423];
+        assert_eq!(published.map(|_| random.next()), published);
+    }
+
+    #[test]
+    fn orders_and_seeds_are_pinned() {
+        assert_eq!((0..3).map(|repeat| block(1, repeat, 6)).collect::<Vec<_>>(), PINNED_ORDERS);
+        assert_eq!([0, 1, 2].map(|repeat| repeat_seed(1, repeat)), PINNED_SEEDS);
+    }
+
+    const PINNED_ORDERS: [[usize; 6]; 3] = [[5, 2, 0, 4, 1, 3], [2, 0, 4, 1, 5, 3], [5, 1, 4, 0, 2, 3]];
+    const PINNED_SEEDS: [u64; 3] = [5103132997656651, 6717404888216029, 8746015278458442];
+
+    proptest! {
+        #[test]
+        fn a_block_is_a_permutation(seed: u64, repeat in 0u32..1000, count in 0usize..40) {
+            let mut order = block(seed, repeat, count);
+            order.sort_unstable();
+            prop_assert_eq!(order, (0..count).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn seeds_of_repeats_fit_53_bits(seed: u64, repeat: u32) {
+            prop_assert!(repeat_seed(seed, repeat) < 1 << 53);
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! Options and definitions to ordered cells.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use mountmark_model::{
+    Bytes, Cell, Configuration, Corpus, Disk, Lab, Machine, Plan, RealisedCorpus, Scale, Source, SourceMedium, Suite,
+};
+
+use crate::order::{block, repeat_seed};
+use crate::{Catalogue, PlanError, Result, configurations, size};
+
+/// The most repeats: beyond it a slip of the keyboard is likelier than a wish.
+const MOST_REPEATS: u32 = 10_000;
+
+/// What the user asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// `--fs`, each a list as [`configurations`] reads it.
+    pub fs: Vec<String>,
+    /// `--suite`: a name or a path.
+    pub suite: String,
+    /// `--lab`
+    pub lab: Lab,
+    /// `--machine`
+    pub machine: String,
+    /// `--disk`: instead of the machine's own.
+    pub disk: Option<String>,
+    /// `--disk-size`: instead of what the suite needs.
+    pub disk_size: Option<Bytes>,
+    /// `--kernel`, passed on as it is.
+    pub kernel: String,
+    /// `--scale`
+    pub scale: Scale,
+    /// `--repeat`
+    pub repeats: u32,
+    /// `--seed`
+    pub seed: u64,
+    /// `--corpus`: a name, or a path where it has a `/` or ends like a tar file, instead of the suite's own.
+    pub corpus: Option<String>,
+}
+
+/// A corpus that a plan needs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CorpusRequest {
+    /// What it is made from.
+    pub source: CorpusSource,
+    /// The seed of the repeat; none for the user's own files, which are the same in every repeat.
+    pub seed: Option<u64>,
+    /// How much a generated corpus is shrunk; the user's own files are taken whole.
+    pub scale: Scale,
+}
+
+/// What a corpus is made from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CorpusSource {
+    /// A definition of the catalogue.
+    Generated(Corpus),
+    /// The user's own tar file or folder.
+    Own(PathBuf),
+}
+
+/// Makes a corpus: the path of its plain tar file, and what it turned out to be.
+pub type Realise<'a> =
+    dyn FnMut(&CorpusRequest) -> Result<(PathBuf, RealisedCorpus), Box<dyn std::error::Error + Send + Sync>> + 'a;
+
+/// The plan for `options`. Everything that definitions alone can tell is checked before `realise` is called for the
+/// first time; it is called once for each repeat, or once in all for the user's own files.
+pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>) -> Result<Plan> {
+    if options.repeats == 0 || options.repeats > MOST_REPEATS {
+        return Err(PlanError::Options(format!(
+            "--repeat {}: give a number from 1 to {MOST_REPEATS}",
+            options.repeats
+        )));
+    }
+    let suite = catalogue.suite(&options.suite)?;
+    let machine = catalogue.get::<Machine>(&options.machine)?.clone();
+    let disk = catalogue.get::<Disk>(options.disk.as_ref().unwrap_or(&machine.disk))?.clone();
+    let mut rows = Rows { kept: configurations(catalogue, &options.fs)?, skipped: Vec::new() };
+    let corpus = corpus_source(catalogue, &suite, options.corpus.as_deref())?;
+    let second_disk = match suite.source {
+        Source::None => None,
+        Source::Tar | Source::Tree => Some(catalogue.get::<Disk>(&machine.second_disk)?.clone()),
+    };
+    let parameters = parameters(&suite, options.scale);
+
+    rows.skip(|configuration| configuration.filesystem.unavailable.clone());
+    rows.skip(|configuration| too_many_links(configuration, &suite, &parameters));
+    rows.skip(|configuration| {
+        let reason = format!("The suite {} needs names that differ in case alone, modes or links.", suite.name);
+        (suite.posix && !configuration.filesystem.posix).then_some(reason)
+    });
+    let rows = rows.not_empty()?;
+    if let Some(given) = options.disk_size {
+        given_size_suits(given, &rows.kept, &disk, &suite, options.scale, &[])?;
+    }
+
+    let corpora = realise_all(corpus.as_ref(), options, realise)?;
+    let facts: Vec<RealisedCorpus> = corpora.iter().map(|(_, facts)| facts.clone()).collect();
+    let mut rows = rows;
+    rows.skip(|configuration| {
+        let reason = || "The corpus has symbolic links or special files, which it cannot hold.".to_owned();
+        (!configuration.filesystem.posix && facts.iter().any(|corpus| corpus.others > 0)).then(reason)
+    });
+    let disk_size = match options.disk_size {
+        Some(given) => {
+            given_size_suits(given, &rows.kept, &disk, &suite, options.scale, &facts)?;
+            given.0
+        }
+        None => default_size(&rows.kept, &suite, options.scale, &facts),
+    };
+    rows.skip(|configuration| {
+        let max = configuration.filesystem.max_size.filter(|max| max.0 < disk_size)?;
+        Some(format!("It cannot be larger than {max}, and the disks of this plan have {}.", Bytes(disk_size)))
+    });
+    let Rows { kept, skipped } = rows.not_empty()?;
+    has_capacity(&disk, disk_size)?;
+    let second_size = size::second(&suite, options.scale, &facts);
+    if let Some(second) = &second_disk {
+        has_capacity(second, second_size)?;
+    }
+
+    let medium = |repeat: u32| {
+        let (path, facts) = corpora.get(repeat as usize).or(corpora.first())?;
+        Some(SourceMedium {
+            disk: second_disk.clone()?,
+            size: Bytes(second_size),
+            layout: suite.source,
+            corpus: facts.clone(),
+            tar: path.to_string_lossy().into_owned(),
+        })
+    };
+    let mut cells = Vec::new();
+    for repeat in 0..options.repeats {
+        for configuration in block(options.seed, repeat, kept.len()).into_iter().map(|index| &kept[index]) {
+            let index = cells.len() as u32;
+            cells.push(Cell {
+                index,
+                repeat,
+                configuration: configuration.clone(),
+                seed: repeat_seed(options.seed, repeat),
+                disk: disk.clone(),
+                disk_size: Bytes(disk_size),
+                second_disk: medium(repeat),
+                source_prepare: suite.source_prepare.clone(),
+                ram: machine.ram,
+                parameters: parameters.clone(),
+                pause_seconds: suite.pause_seconds,
+                tasks: suite.tasks.clone(),
+                tools: union(&suite.tools, &configuration.filesystem.tools),
+                packages: union(&suite.packages, &configuration.filesystem.packages),
+            });
+        }
+    }
+    Ok(Plan {
+        suite: suite.name,
+        suite_about: suite.about,
+        lab: options.lab,
+        machine,
+        scale: options.scale,
+        repeats: options.repeats,
+        seed: options.seed,
+        configurations: kept.into_iter().map(|configuration| configuration.name).collect(),
+        kernel: options.kernel.clone(),
+        tasks: suite.tasks.into_iter().map(|task| (task.id, task.title)).collect(),
+        decisions: suite.decisions,
+        cells,
+        skipped,
+    })
+}
+
+/// Configurations that will run, and those that will not with their reasons.
+struct Rows {
+    kept: Vec<Configuration>,
+    skipped: Vec<(String, String)>,
+}
+
+impl Rows {
+    fn skip(&mut self, reason: impl Fn(&Configuration) -> Option<String>) {
+        let skipped = &mut self.skipped;
+        self.kept.retain(|configuration| match reason(configuration) {
+            Some(reason) => {
+                skipped.push((configuration.name.clone(), reason));
+                false
+            }
+            None => true,
+        });
+    }
+
+    fn not_empty(self) -> Result<Rows> {
+        if self.kept.is_empty() { Err(PlanError::AllSkipped(self.skipped)) } else { Ok(self) }
+    }
+}
+
+fn corpus_source(catalogue: &Catalogue, suite: &Suite, given: Option<&str>) -> Result<Option<CorpusSource>> {
+    let name = &suite.name;
+    match (suite.source, given, &suite.corpus) {
+        (Source::None, None, _) => Ok(None),
+        (Source::None, Some(given), _) => Err(PlanError::Options(format!(
+            "--corpus {given}: the suite {name} works on no corpus; leave --corpus away"
+        ))),
+        (_, Some(path), _) if is_path(path) => Ok(Some(CorpusSource::Own(path.into()))),
+        (_, given, own) => match given.or(own.as_deref()) {
+            Some(known) => Ok(Some(CorpusSource::Generated(catalogue.get::<Corpus>(known)?.clone()))),
+            None => Err(PlanError::Options(format!(
+                "the suite {name} names no corpus; give one, such as --corpus ./my-files.tar"
+            ))),
+        },
+    }
+}
+
+fn is_path(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    text.contains('/')
+        || text == "."
+        || text == ".."
+        || lower.ends_with(".tar")
+        || lower.contains(".tar.")
+        || lower.ends_with(".tgz")
+}
+
+fn parameters(suite: &Suite, scale: Scale) -> BTreeMap<String, u64> {
+    let value = |parameter: &mountmark_model::Parameter| {
+        if parameter.fixed { parameter.value.0 } else { scale.apply(parameter.value.0, parameter.min.0) }
+    };
+    suite.parameters.iter().map(|(name, parameter)| (name.clone(), value(parameter))).collect()
+}
+
+fn too_many_links(configuration: &Configuration, suite: &Suite, parameters: &BTreeMap<String, u64>) -> Option<String> {
+    let wanted = *parameters.get(suite.directory_links.as_ref()?)?;
+    let most = configuration.filesystem.max_directory_links.filter(|most| *most < wanted)?;
+    Some(format!(
+        "Its directories hold at most {most} files or links, and the suite {} makes {wanted} in one.",
+        suite.name
+    ))
+}
+
+fn realise_all(
+    source: Option<&CorpusSource>,
+    options: &Options,
+    realise: &mut Realise<'_>,
+) -> Result<Vec<(PathBuf, RealisedCorpus)>> {
+    let seeds: Vec<Option<u64>> = match source {
+        None => Vec::new(),
+        Some(CorpusSource::Own(_)) => vec![None],
+        Some(CorpusSource::Generated(_)) => {
+            (0..options.repeats).map(|repeat| Some(repeat_seed(options.seed, repeat))).collect()
+        }
+    };
+    let requests = seeds.into_iter().zip(source.into_iter().cycle());
+    requests
+        .map(|(seed, source)| {
+            realise(&CorpusRequest { source: source.clone(), seed, scale: options.scale }).map_err(PlanError::Corpus)
+        })
+        .collect()
+}
+
+fn default_size(kept: &[Configuration], suite: &Suite, scale: Scale, corpora: &[RealisedCorpus]) -> u64 {
+    let least = kept.iter().map(|configuration| size::least(suite, scale, corpora, &configuration.filesystem)).max();
+    size::round_up(least.unwrap_or(0))
+}
+
+/// Refuses a `--disk-size` on which something would not fit, and says which size would do.
+fn given_size_suits(
+    given: Bytes,
+    kept: &[Configuration],
+    disk: &Disk,
+    suite: &Suite,
+    scale: Scale,
+    corpora: &[RealisedCorpus],
+) -> Result<()> {
+    const PAGE: u64 = 4096;
+    if given.0 % PAGE != 0 {
+        let up = given.0.div_ceil(PAGE).saturating_mul(PAGE);
+        return Err(PlanError::Options(format!(
+            "--disk-size {}: disks have whole pages of {PAGE} bytes; give {up}",
+            given.0
+        )));
+    }
+    has_capacity(disk, given.0)?;
+    let needs = |configuration: &&Configuration| size::least(suite, scale, corpora, &configuration.filesystem);
+    let Some(hungriest) = kept.iter().max_by_key(needs).filter(|configuration| needs(configuration) > given.0) else {
+        return Ok(());
+    };
+    let (enough, name) = (default_size(kept, suite, scale, corpora), &hungriest.name);
+    let cause = if hungriest.filesystem.min_size > given {
+        format!("{name} can only be made on {} and more", hungriest.filesystem.min_size)
+    } else {
+        format!("the suite {} at scale {scale} does not fit on it with {name}", suite.name)
+    };
+    Err(PlanError::Options(format!(
+        "--disk-size {given} is too small: {cause}; --disk-size {}MiB would do, or leave it away",
+        enough >> 20
+    )))
+}
+
+fn has_capacity(disk: &Disk, wanted: u64) -> Result<()> {
+    match disk.model.capacity().filter(|capacity| *capacity < wanted) {
+        None => Ok(()),
+        Some(capacity) => Err(PlanError::Options(format!(
+            "the disk {} holds {}, and {} are needed; choose another disk or a smaller --scale",
+            disk.name,
+            Bytes(capacity),
+            Bytes(wanted)
+        ))),
+    }
+}
+
+fn union(one: &[String], other: &[String]) -> Vec<String> {
+    let mut all: Vec<String> = one.iter().chain(other).cloned().collect();
+    all.sort();
+    all.dedup();
+    all
+}

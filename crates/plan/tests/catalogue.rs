@@ -1,0 +1,233 @@
+//! The built-in catalogue, and what is said about a user's own that is wrong.
+
+use std::path::Path;
+
+use mountmark_model::{Corpus, Disk, FileSystem, Machine, Suite};
+use mountmark_plan::{Catalogue, Entry, Origin};
+
+const FILE_SYSTEM: &str = r#"
+name = "mine"
+about = "mine"
+mount_type = "mine"
+modules = []
+mkfs = ["mkfs.mine", "{options}", "{device}"]
+min_size = "8 MiB"
+no_fsck = "None."
+"#;
+
+const SUITE: &str = r#"
+name = "mine"
+about = "mine"
+room = "1 MiB"
+
+[[task]]
+id = "one"
+title = "one"
+run = "true"
+"#;
+
+/// The catalogue with one file of the user's own, or what is said about it.
+fn with(path: &str, text: &str) -> Result<Catalogue, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, text).unwrap();
+    Catalogue::load(Some(folder.path())).map_err(|error| error.to_string())
+}
+
+fn fault(path: &str, text: &str) -> String {
+    with(path, text).expect_err(text)
+}
+
+#[test]
+fn every_definition_survives_being_written_and_read() {
+    fn all<T: Entry + serde::Serialize + PartialEq + std::fmt::Debug>(catalogue: &Catalogue) {
+        assert!(catalogue.list::<T>().next().is_some(), "no {}", T::KIND.word());
+        for entry in catalogue.list::<T>() {
+            let text = toml::to_string(entry).unwrap();
+            assert_eq!(&toml::from_str::<T>(&text).unwrap(), entry, "{text}");
+            assert!(!entry.about().is_empty() && !entry.about().contains('\n'), "{}", entry.name());
+        }
+    }
+    let catalogue = Catalogue::built_in().unwrap();
+    all::<FileSystem>(&catalogue);
+    all::<Suite>(&catalogue);
+    all::<Machine>(&catalogue);
+    all::<Disk>(&catalogue);
+    all::<Corpus>(&catalogue);
+}
+
+#[test]
+fn definitions_refer_to_each_other() {
+    let catalogue = Catalogue::built_in().unwrap();
+    for machine in catalogue.list::<Machine>() {
+        for disk in [&machine.disk, &machine.second_disk] {
+            catalogue.get::<Disk>(disk).unwrap();
+        }
+    }
+    for suite in catalogue.list::<Suite>() {
+        if let Some(corpus) = &suite.corpus {
+            catalogue.get::<Corpus>(corpus).unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_studies_are_whole() {
+    let catalogue = Catalogue::built_in().unwrap();
+    let ids = |suite: &str| {
+        catalogue.get::<Suite>(suite).unwrap().tasks.iter().map(|task| task.id.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids("piszcz-2006"), (1..=21).map(|number| format!("{number:03}")).collect::<Vec<_>>());
+    let hans = ["isocopy", "isorecopy", "isorm", "treecopy", "treerecopy", "list", "find", "treerm"];
+    assert_eq!(ids("hans-2006"), hans);
+    for task in catalogue.list::<Suite>().flat_map(|suite| &suite.tasks) {
+        assert!(
+            ["small files", "listing and search", "large files", "trees"].contains(&task.category.as_str()),
+            "{task:?}"
+        );
+    }
+}
+
+#[test]
+fn a_users_file_stands_in_for_a_built_in_one() {
+    let text = toml::to_string(&FileSystem {
+        about: "another".into(),
+        ..Catalogue::built_in().unwrap().get::<FileSystem>("ext4").unwrap().clone()
+    });
+    let catalogue = with("filesystems/ext4.toml", &text.unwrap()).unwrap();
+    assert_eq!(catalogue.get::<FileSystem>("ext4").unwrap().about, "another");
+    assert!(matches!(catalogue.origin::<FileSystem>("ext4"), Some(Origin::File(_))));
+    assert_eq!(catalogue.origin::<FileSystem>("xfs"), Some(&Origin::BuiltIn));
+    with("suites/mine.toml", SUITE).unwrap();
+    with("filesystems/mine.toml", FILE_SYSTEM).unwrap();
+}
+
+#[test]
+fn notes_and_backups_beside_definitions_are_passed_over() {
+    for name in
+        ["suites/README.md", "suites/mine.toml~", "suites/.mine.toml.swp", "suites/.mine.toml", "suites/mine.toml.orig"]
+    {
+        with(name, "no definition").unwrap();
+    }
+}
+
+#[test]
+fn a_suite_can_be_given_by_its_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.toml");
+    let catalogue = Catalogue::built_in().unwrap();
+    let missing = catalogue.suite(path.to_str().unwrap()).unwrap_err().to_string();
+    assert!(missing.contains("cannot read") && missing.contains("mine.toml"), "{missing}");
+    std::fs::write(&path, SUITE).unwrap();
+    assert_eq!(catalogue.suite(path.to_str().unwrap()).unwrap().name, "mine");
+    assert_eq!(catalogue.suite("hans-2006").unwrap().name, "hans-2006");
+}
+
+#[test]
+fn faults_of_form_are_placed() {
+    let placed = |text: &str, file: &str, place: &str, words: &[&str]| {
+        let said = fault(file, text);
+        assert!(said.contains(&format!("{file}:{place}: ")), "{said}");
+        for word in words {
+            assert!(said.contains(word), "{word} is not in {said}");
+        }
+    };
+    placed("name = \n", "suites/mine.toml", "1:8", &[]);
+    placed("name = \"mine\"\nabout = 3\n", "suites/mine.toml", "2:9", &["integer `3`", "expected a string"]);
+    placed(&format!("colour = 3{SUITE}"), "suites/mine.toml", "1:1", &["unknown field `colour`", "expected one of"]);
+    placed(&format!("{SUITE}rum = 3\n"), "suites/mine.toml", "10:1", &["unknown field `rum`", "`run`"]);
+    placed(&SUITE.replace("1 MiB", "1 mile"), "suites/mine.toml", "4:8", &["is not a size"]);
+    placed(&FILE_SYSTEM.replace("min_size", "min_sise"), "filesystems/mine.toml", "7:1", &["unknown field `min_sise`"]);
+    placed("name = \"mine\"\nabout = \"é\" x\n", "machines/mine.toml", "2:13", &[]);
+    let missing = fault("suites/mine.toml", &SUITE.replace("room = \"1 MiB\"", ""));
+    assert!(missing.contains("missing field `room`"), "{missing}");
+    let disk = fault("disks/mine.toml", "name = \"mine\"\nabout = \"\"\nsources = []\nmodel = \"tape\"\n");
+    assert!(disk.contains("disks/mine.toml") && disk.contains("unknown variant `tape`"), "{disk}");
+}
+
+#[test]
+fn a_name_is_that_of_its_file() {
+    let said = fault("suites/other.toml", SUITE);
+    assert!(said.contains("suites/other.toml:2: ") && said.contains("\"mine\" but its file \"other\""), "{said}");
+}
+
+#[test]
+fn folders_with_a_slip_in_their_name_are_not_passed_over() {
+    assert!(fault("suite/mine.toml", SUITE).contains("filesystems, suites, machines, disks, corpora"));
+    let error = Catalogue::load(Some(Path::new("/nonexistent/catalog"))).unwrap_err().to_string();
+    assert!(error.contains("cannot read /nonexistent/catalog"), "{error}");
+}
+
+#[test]
+fn faults_of_meaning_are_named_with_their_mend() {
+    let suite = |from: &str, to: &str, words: &str| {
+        assert!(SUITE.contains(from));
+        let said = fault("suites/mine.toml", &SUITE.replace(from, to));
+        assert!(said.contains("suites/mine.toml: ") && said.contains(words), "{said}");
+    };
+    suite("id = \"one\"", "id = \"\"", "letters, digits");
+    suite("id = \"one\"", "id = \"a b\"", "letters, digits");
+    for step in ["mkfs", "mount", "umount", "fsck", "capacity"] {
+        suite("id = \"one\"", &format!("id = \"{step}\""), "is a step of every cell");
+    }
+    suite("run = \"true\"", "run = \" \"", "run is empty");
+    suite("run = \"true\"", "run = \"true\"\nrepeat = 0", "repeat is 0");
+    for number in ["-1.0", "nan", "inf", "0.0"] {
+        suite("run = \"true\"", &format!("run = \"true\"\nlimit_seconds = {number}"), "limit_seconds");
+    }
+    for number in ["-0.5", "nan", "inf"] {
+        suite("room = \"1 MiB\"", &format!("room = 0\npause_seconds = {number}"), "pause_seconds");
+    }
+    suite("room = \"1 MiB\"", "room = 0\ncorpus = \"linux\"", "source = \"tar\"");
+    suite("room = \"1 MiB\"", "room = 0\ncorpus_copies = 1", "add corpus and source");
+    suite("room = \"1 MiB\"", "room = 0\nsource_prepare = \"true\"", "second disk");
+    suite("run = \"true\"", "run = \"cp ${SOURCE}/x .\"", "$SOURCE");
+    suite("room = \"1 MiB\"", "room = 0\ndirectory_links = \"FILES\"", "FILES");
+    for name in
+        ["files", "1FILE", "_FILES", "FI-LES", "TEST", "SOURCE", "SEED", "PATH", "HOME", "IFS", "LC_ALL", "TAR_OPTIONS"]
+    {
+        suite("[[task]]", &format!("[parameters.{name}]\nvalue = 1\n[[task]]"), &format!("parameter {}", shown(name)));
+    }
+    let second = format!("{SUITE}[[task]]\nid = \"one\"\ntitle = \"again\"\nrun = \"true\"\n");
+    assert!(fault("suites/mine.toml", &second).contains("two tasks have this id"));
+    let none = SUITE.split("[[task]]").next().unwrap();
+    assert!(fault("suites/mine.toml", &format!("{none}task = []\n")).contains("has no task"));
+
+    let filesystem = |from: &str, to: &str, words: &str| {
+        assert!(FILE_SYSTEM.contains(from));
+        let said = fault("filesystems/mine.toml", &FILE_SYSTEM.replace(from, to));
+        assert!(said.contains(words), "{said}");
+    };
+    filesystem("\"{device}\"", "\"/dev/sda\"", "{device}");
+    filesystem("no_fsck = \"None.\"", "", "neither");
+    filesystem("\"8 MiB\"", "0", "min_size");
+    filesystem("no_fsck = \"None.\"", "no_fsck = \"None.\"\n[variants.x]\nabout = \"\"", "changes nothing");
+    let machine = "name = \"mine\"\nabout = \"\"\nshift = 1\nram = \"100 MiB\"\ndisk = \"x\"\nsecond_disk = \"x\"\nsources = []\n";
+    assert!(fault("machines/mine.toml", machine).contains("multiple of 128 MiB"));
+}
+
+/// Names that are no words are quoted.
+fn shown(name: &str) -> String {
+    let word = name.starts_with(|c: char| c.is_ascii_uppercase()) && !name.contains('-');
+    if word { name.to_owned() } else { format!("{name:?}") }
+}
+
+#[test]
+fn all_faults_are_told_at_once() {
+    let text = SUITE.replace("run = \"true\"", "run = \"\"\nrepeat = 0");
+    assert_eq!(fault("suites/mine.toml", &text).lines().count(), 2);
+}
+
+#[test]
+fn near_names_are_proposed() {
+    let catalogue = Catalogue::built_in().unwrap();
+    let said = |name: &str| catalogue.get::<FileSystem>(name).unwrap_err().to_string();
+    assert!(said("ext5").contains("did you mean ext"), "{}", said("ext5"));
+    assert!(said("rieserfs").contains("did you mean reiserfs"), "{}", said("rieserfs"));
+    assert!(said("XFS").contains("did you mean xfs"), "{}", said("XFS"));
+    assert!(said("btrsf").ends_with("`mountmark list filesystems` lists all"), "{}", said("btrsf"));
+    assert!(!said("qqqqqq").contains("did you mean"), "{}", said("qqqqqq"));
+    let suite = catalogue.suite("piszcz").unwrap_err().to_string();
+    assert!(suite.contains("did you mean piszcz-2006?") && suite.contains("list suites"), "{suite}");
+}

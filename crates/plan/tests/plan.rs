@@ -1,0 +1,286 @@
+//! Plans: order, scale, sizes, and what is refused before anything runs.
+
+use std::path::PathBuf;
+
+use mountmark_model::{Bytes, Lab, Plan, RealisedCorpus, Scale};
+use mountmark_plan::{Catalogue, CorpusRequest, CorpusSource, Options, PlanError, plan};
+
+const CORPUS: &str = r#"
+name = "small"
+about = "small"
+sources = []
+kind = "tree"
+files = 100
+directories = 10
+total = "100 MiB"
+max_depth = 3
+sizes = { distribution = "log-uniform", min = 1, max = "10 MiB" }
+"#;
+
+const SUITE: &str = r#"
+name = "mine"
+about = "mine"
+corpus = "small"
+source = "tar"
+room = "100 MiB"
+corpus_copies = 2
+source_room = "10 MiB"
+directory_links = "FILES"
+
+[parameters.FILES]
+value = 1000
+min = 10
+
+[parameters.COPIES]
+value = 7
+fixed = true
+
+[[task]]
+id = "one"
+title = "one"
+run = "true"
+"#;
+
+const MACHINE: &str = r#"
+name = "plain"
+about = "plain"
+shift = 0
+ram = "1 GiB"
+disk = "memory"
+second_disk = "memory"
+sources = []
+"#;
+
+const DISK: &str = "name = \"memory\"\nabout = \"memory\"\nsources = []\nmodel = \"ram\"\n";
+
+/// The built-in catalogue with the definitions above, and with changes to the suite.
+fn catalogue(change: impl Fn(&str) -> String) -> Catalogue {
+    let folder = tempfile::tempdir().unwrap();
+    let files = [
+        ("corpora/small.toml", CORPUS.to_owned()),
+        ("suites/mine.toml", change(SUITE)),
+        ("machines/plain.toml", MACHINE.to_owned()),
+        ("disks/memory.toml", DISK.to_owned()),
+    ];
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    Catalogue::load(Some(folder.path())).unwrap()
+}
+
+fn options(fs: &str) -> Options {
+    Options {
+        fs: vec![fs.into()],
+        suite: "mine".into(),
+        lab: Lab::Virtual,
+        machine: "plain".into(),
+        disk: None,
+        disk_size: None,
+        kernel: "6.12".into(),
+        scale: Scale::ONE,
+        repeats: 3,
+        seed: 1,
+        corpus: None,
+    }
+}
+
+type Corpora = Result<(PathBuf, RealisedCorpus), Box<dyn std::error::Error + Send + Sync>>;
+
+fn realise(request: &CorpusRequest) -> Corpora {
+    let bytes = request.scale.apply(100 << 20, 0);
+    let facts =
+        RealisedCorpus { files: 100, bytes, tar_bytes: bytes + 20480, seed: request.seed, ..Default::default() };
+    Ok((format!("/cache/{:?}.tar", request.seed).into(), facts))
+}
+
+fn planned(options: &Options) -> Plan {
+    plan(&catalogue(str::to_owned), options, &mut realise).unwrap()
+}
+
+fn refused(options: &Options) -> String {
+    let mut never = |_: &CorpusRequest| -> Corpora { panic!("a corpus was made for a plan that cannot be") };
+    plan(&catalogue(str::to_owned), options, &mut never).unwrap_err().to_string()
+}
+
+fn order(plan: &Plan) -> Vec<&str> {
+    plan.cells.iter().map(|cell| cell.configuration.name.as_str()).collect()
+}
+
+#[test]
+fn every_block_holds_every_configuration_once() {
+    let plan = planned(&Options { repeats: 5, ..options("ext4,xfs,ext3:data=journal,jfs,ext4#again") });
+    assert_eq!(plan.configurations, ["ext4", "xfs", "ext3:data=journal", "jfs", "ext4#again"]);
+    assert_eq!(plan.cells.len(), 25);
+    let mut expected = plan.configurations.clone();
+    expected.sort();
+    for (repeat, block) in plan.cells.chunks(5).enumerate() {
+        let mut names: Vec<String> = block.iter().map(|cell| cell.configuration.name.clone()).collect();
+        names.sort();
+        assert_eq!(names, expected);
+        assert!(block.iter().all(|cell| cell.repeat as usize == repeat && cell.seed == block[0].seed));
+    }
+    assert!(plan.cells.iter().enumerate().all(|(index, cell)| cell.index as usize == index));
+}
+
+#[test]
+fn the_order_of_a_seed_stays() {
+    let plan = planned(&options("ext4,xfs,jfs"));
+    assert_eq!(order(&plan), PINNED);
+    let longer = planned(&Options { repeats: 4, ..options("ext4,xfs,jfs") });
+    assert_eq!(longer.cells[..9], plan.cells[..]);
+    let orders: Vec<Plan> = (0..20).map(|seed| planned(&Options { seed, ..options("ext4,xfs,jfs") })).collect();
+    assert!(orders.iter().any(|other| order(other) != order(&orders[0])));
+}
+
+const PINNED: [&str; 9] = ["xfs", "jfs", "ext4", "jfs", "xfs", "ext4", "jfs", "xfs", "ext4"];
+
+#[test]
+fn a_plan_can_be_kept() {
+    let plan = planned(&options("ext4,xfs"));
+    let text = serde_json::to_string(&plan).unwrap();
+    assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+}
+
+#[test]
+fn each_repeat_has_its_own_corpus_and_the_users_own_stays() {
+    let mut requests = Vec::new();
+    let mut note = |request: &CorpusRequest| {
+        requests.push(request.clone());
+        realise(request)
+    };
+    let made = plan(&catalogue(str::to_owned), &options("ext4,xfs"), &mut note).unwrap();
+    assert_eq!(requests.len(), 3);
+    for cell in &made.cells {
+        let second = cell.second_disk.as_ref().unwrap();
+        assert_eq!(second.corpus.seed, Some(cell.seed));
+        assert_eq!(requests[cell.repeat as usize].seed, Some(cell.seed));
+        assert_eq!(second.tar, format!("/cache/Some({}).tar", cell.seed));
+    }
+    let mut own = Vec::new();
+    let mut note = |request: &CorpusRequest| {
+        own.push(request.clone());
+        realise(request)
+    };
+    let options = Options { corpus: Some("./mine.tar".into()), ..options("ext4,xfs") };
+    let made = plan(&catalogue(str::to_owned), &options, &mut note).unwrap();
+    assert_eq!(own, [CorpusRequest { source: CorpusSource::Own("./mine.tar".into()), seed: None, scale: Scale::ONE }]);
+    assert!(made.cells.iter().all(|cell| cell.second_disk.as_ref().unwrap().tar == "/cache/None.tar"));
+}
+
+#[test]
+fn scales_shrink_counts_down_to_their_least() {
+    let at = |scale: &str| {
+        planned(&Options { scale: scale.parse().unwrap(), ..options("ext4") }).cells[0].parameters.clone()
+    };
+    let pairs = |files: u64| [("COPIES".to_owned(), 7), ("FILES".to_owned(), files)].into();
+    assert_eq!(at("1"), pairs(1000));
+    assert_eq!(at("1/50"), pairs(20));
+    assert_eq!(at("0.000001"), pairs(10));
+    assert_eq!(at("2.5"), pairs(2500));
+}
+
+#[test]
+fn disks_are_as_large_as_the_hungriest_needs_and_equal() {
+    // 300 MiB and a little for the corpus's entries, a quarter more, 8 MiB and 32 MiB: 416 MiB and a little.
+    let size = |fs: &str, scale: &str| {
+        let plan = planned(&Options { scale: scale.parse().unwrap(), ..options(fs) });
+        let sizes: Vec<u64> = plan.cells.iter().map(|cell| cell.disk_size.0 >> 20).collect();
+        assert!(sizes.iter().all(|size| *size == sizes[0]));
+        sizes[0]
+    };
+    assert_eq!(size("ext4", "1"), 512);
+    assert_eq!(size("ext4", "0.0001"), 128);
+    assert_eq!(size("ext4,xfs", "0.0001"), 384);
+    assert!(size("ext4", "1000") > 300_000);
+    // 100 MiB and entries, 10 MiB beside it, a quarter more, 64 MiB.
+    assert_eq!(planned(&options("ext4")).cells[0].second_disk.as_ref().unwrap().size, Bytes(256 << 20));
+}
+
+#[test]
+fn a_file_system_that_gives_nothing_back_gets_room_for_everything() {
+    let change =
+        |text: &str| text.replace("directory_links", "written = \"1 GiB\"\ncorpus_written = 3\ndirectory_links");
+    let catalogue = catalogue(change);
+    let size = |fs: &str| plan(&catalogue, &options(fs), &mut realise).unwrap().cells[0].disk_size.0 >> 20;
+    assert_eq!(size("ext4"), 512);
+    assert!(size("nilfs2") >= (1024 + 300) * 5 / 4);
+}
+
+#[test]
+fn a_disk_that_is_too_small_is_refused_with_the_size_that_would_do() {
+    let with = |fs: &str, size: &str| Options { disk_size: Some(size.parse().unwrap()), ..options(fs) };
+    let said = refused(&with("ext4,xfs", "128 MiB"));
+    assert!(said.contains("xfs can only be made on 300 MiB") && said.contains("--disk-size 512MiB would do"), "{said}");
+    let said = plan(&catalogue(str::to_owned), &with("ext4", "300 MiB"), &mut realise).unwrap_err().to_string();
+    assert!(
+        said.contains("the suite mine at scale 1 does not fit") && said.contains("--disk-size 512MiB would do"),
+        "{said}"
+    );
+    let would = plan(&catalogue(str::to_owned), &with("ext4", "512MiB"), &mut realise).unwrap();
+    assert_eq!(would.cells[0].disk_size, Bytes(512 << 20));
+    assert!(refused(&with("ext4", "512000001")).contains("whole pages"));
+}
+
+#[test]
+fn what_cannot_run_is_listed_with_its_reason() {
+    let made = planned(&options("ext4,ufs,hpfs"));
+    assert_eq!(made.configurations, ["ext4"]);
+    let names: Vec<&str> = made.skipped.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["ufs", "hpfs"]);
+    assert!(made.skipped[0].1.contains("CONFIG_UFS_FS_WRITE"));
+    let said = refused(&options("ufs,hpfs"));
+    assert!(said.contains("nothing is left to run") && said.contains("hpfs: "), "{said}");
+
+    let links = planned(&Options { scale: "40".parse().unwrap(), ..options("ext4,ext3") });
+    assert_eq!(links.configurations, ["ext4"]);
+    assert!(
+        links.skipped[0].1.contains("at most 32000") && links.skipped[0].1.contains("40000"),
+        "{:?}",
+        links.skipped
+    );
+    let large = planned(&Options { scale: "100".parse().unwrap(), ..options("ext4,minix") });
+    assert!(large.skipped[0].1.contains("links") || large.skipped[0].1.contains("larger than"), "{:?}", large.skipped);
+
+    let strict = catalogue(|text| text.replace("directory_links", "posix = true\ndirectory_links"));
+    let plan_of = |catalogue: &Catalogue, realise: &mut mountmark_plan::Realise<'_>| {
+        plan(catalogue, &options("ext4,vfat"), realise).unwrap()
+    };
+    assert!(plan_of(&strict, &mut realise).skipped[0].1.contains("modes or links"));
+    let mut linked =
+        |request: &CorpusRequest| realise(request).map(|(path, facts)| (path, RealisedCorpus { others: 1, ..facts }));
+    assert!(plan_of(&catalogue(str::to_owned), &mut linked).skipped[0].1.contains("symbolic links"));
+    assert!(plan_of(&catalogue(str::to_owned), &mut realise).skipped.is_empty());
+}
+
+#[test]
+fn options_that_do_not_fit_are_refused() {
+    assert!(refused(&Options { repeats: 0, ..options("ext4") }).contains("--repeat 0"));
+    assert!(refused(&Options { suite: "piszcz".into(), ..options("ext4") }).contains("piszcz-2006"));
+    assert!(refused(&Options { machine: "plan".into(), ..options("ext4") }).contains("did you mean plain?"));
+    assert!(refused(&Options { disk: Some("memori".into()), ..options("ext4") }).contains("did you mean memory?"));
+    assert!(refused(&Options { corpus: Some("smal".into()), ..options("ext4") }).contains("did you mean small?"));
+    assert!(refused(&options("")).contains("--fs names no file system"));
+    let bare = catalogue(|text| text.replace("corpus = \"small\"\n", ""));
+    let said = plan(&bare, &options("ext4"), &mut realise).unwrap_err().to_string();
+    assert!(said.contains("names no corpus"), "{said}");
+    let mut broken = |_: &CorpusRequest| -> Corpora { Err("no space left".into()) };
+    let error = plan(&catalogue(str::to_owned), &options("ext4"), &mut broken).unwrap_err();
+    assert!(matches!(error, PlanError::Corpus(_)));
+}
+
+#[test]
+fn a_suite_without_a_corpus_needs_no_second_disk() {
+    let lone = catalogue(|text| {
+        ["corpus = \"small\"\n", "source = \"tar\"\n", "corpus_copies = 2\n", "source_room = \"10 MiB\"\n"]
+            .iter()
+            .fold(text.to_owned(), |text, line| text.replace(line, ""))
+    });
+    let mut never = |_: &CorpusRequest| -> Corpora { panic!("a corpus was made for a suite without one") };
+    let plan_of = |corpus: Option<&str>, realise: &mut mountmark_plan::Realise<'_>| {
+        plan(&lone, &Options { corpus: corpus.map(str::to_owned), ..options("ext4") }, realise)
+    };
+    assert!(plan_of(None, &mut never).unwrap().cells.iter().all(|cell| cell.second_disk.is_none()));
+    assert!(plan_of(Some("small"), &mut never).unwrap_err().to_string().contains("works on no corpus"));
+}

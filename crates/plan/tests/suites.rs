@@ -1,0 +1,151 @@
+//! The built-in suites' own commands, on this machine's shell, from the first to the last.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use mountmark_model::{Source, Suite};
+use mountmark_plan::Catalogue;
+
+/// What the suites call; where one of them is missing there is nothing to learn here.
+const PROGRAMS: [&str; 6] = ["sh", "tar", "find", "split", "xargs", "cp"];
+
+#[test]
+fn the_commands_of_every_suite_work_and_leave_nothing() {
+    if let Some(missing) = PROGRAMS.iter().find(|program| !runs(program)) {
+        eprintln!("skipped: {missing} cannot be started here");
+        return;
+    }
+    let catalogue = Catalogue::built_in().unwrap();
+    for suite in catalogue.list::<Suite>() {
+        for (name, fill) in [("several files", several as fn(&Path)), ("one file", one)] {
+            eprintln!("{}, a corpus of {name}", suite.name);
+            run(suite, fill);
+        }
+    }
+}
+
+fn run(suite: &Suite, fill: fn(&Path)) {
+    let folder = tempfile::tempdir().unwrap();
+    let (test, source, corpus) =
+        (folder.path().join("test fs"), folder.path().join("second disk"), folder.path().join("corpus"));
+    for path in [&test, &source, &corpus] {
+        std::fs::create_dir(path).unwrap();
+    }
+    fill(&corpus);
+    let tar = |arguments: &[&str], into: &Path| {
+        let status = Command::new("tar").args(arguments).current_dir(into).status().unwrap();
+        assert!(status.success());
+    };
+    let file = source.join("corpus.tar");
+    tar(&["cf", file.to_str().unwrap(), "."], &corpus);
+    if suite.source == Source::Tree {
+        let tree = source.join("tree");
+        std::fs::create_dir(&tree).unwrap();
+        tar(&["xf", file.to_str().unwrap()], &tree);
+        std::fs::remove_file(&file).unwrap();
+    }
+
+    // Small, and yet more pieces than two letters number.
+    let parameters: BTreeMap<&str, u64> = suite
+        .parameters
+        .iter()
+        .map(|(name, parameter)| {
+            (
+                name.as_str(),
+                if parameter.fixed {
+                    parameter.value.0
+                } else {
+                    (parameter.value.0 / 10).clamp(parameter.min.0, 700_000)
+                },
+            )
+        })
+        .map(|(name, value)| {
+            (
+                name,
+                if name == "BIG_MIB" {
+                    2
+                } else if name == "FILES" {
+                    50
+                } else {
+                    value
+                },
+            )
+        })
+        .collect();
+    let shell = |what: &str, command: &str, directory: &Path| {
+        let output = Command::new("sh")
+            .args(["-e", "-c", command])
+            .current_dir(directory)
+            .env("TEST", &test)
+            .env("SOURCE", &source)
+            .env("SEED", "1")
+            .envs(parameters.iter().map(|(name, value)| (name, value.to_string())))
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{} {what}: {}", suite.name, String::from_utf8_lossy(&output.stderr));
+    };
+    if let Some(prepare) = &suite.source_prepare {
+        shell("source_prepare", prepare, &source);
+    }
+    let before = names(&source);
+    for task in &suite.tasks {
+        for command in task.prepare.iter().chain([&task.run]).chain(&task.cleanup) {
+            shell(&task.id, command, &test);
+        }
+        match (suite.name.as_str(), task.id.as_str()) {
+            ("piszcz-2006", "001" | "004") => {
+                assert_eq!(names(&test.join(&names(&test)[0])).len() as u64, parameters["FILES"])
+            }
+            ("piszcz-2006", "009") => assert_eq!(names(&test.join("tree")), names(&corpus)),
+            ("piszcz-2006", "013") => {
+                assert_eq!(std::fs::metadata(test.join("big")).unwrap().len(), parameters["BIG_MIB"] << 20)
+            }
+            ("piszcz-2006", "015") => {
+                assert_eq!(std::fs::metadata(test.join("whole")).unwrap().len(), parameters["SPLIT_BYTES"])
+            }
+            ("hans-2006", "isocopy") => {
+                assert_eq!(std::fs::metadata(test.join("image.iso")).unwrap().len(), parameters["ISO_BYTES"])
+            }
+            ("hans-2006", "treerecopy") => assert_eq!(names(&test.join("again/tree")), names(&corpus)),
+            ("hans-2006", "list") => {
+                assert!(std::fs::read_to_string(test.join("listing")).unwrap().contains("letter.doc"))
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(names(&test), [""; 0], "{}: left on the file system under test", suite.name);
+    assert_eq!(names(&source), before, "{}: left on the second disk", suite.name);
+}
+
+fn several(corpus: &Path) {
+    std::fs::create_dir_all(corpus.join("top/deeper/deepest")).unwrap();
+    std::fs::write(corpus.join("top/letter.doc"), vec![b'x'; 5000]).unwrap();
+    std::fs::write(corpus.join("top/deeper/a name with spaces"), vec![b'y'; 50_000]).unwrap();
+    std::fs::write(corpus.join("top/deeper/deepest/.hidden"), b"").unwrap();
+    std::fs::write(corpus.join("beside"), b"z").unwrap();
+}
+
+fn one(corpus: &Path) {
+    std::fs::write(corpus.join("letter.doc"), b"q").unwrap();
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+fn runs(program: &str) -> bool {
+    let mut command = Command::new(program);
+    command.args(if program == "sh" { ["-c", "true"].as_slice() } else { &["--version"] });
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}

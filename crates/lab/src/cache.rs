@@ -52,7 +52,11 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(folder)
         .with_context(|| format!("cannot write to the cache folder {}", folder.display()))?;
     std::io::Write::write_all(&mut file, bytes).with_context(|| {
-        format!("cannot write {} bytes to {}; free some space there or set MOUNTMARK_CACHE", bytes.len(), folder.display())
+        format!(
+            "cannot write {} bytes to {}; free some space there or set MOUNTMARK_CACHE",
+            bytes.len(),
+            folder.display()
+        )
     })?;
     file.persist(path).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(())

@@ -83,6 +83,9 @@ pub enum CorpusData {
 
 /// A place where cells run.
 pub trait Lab: Sync {
+    /// Lab and kernel, for heads of lists.
+    fn title(&self) -> String;
+
     /// Why a configuration cannot run here, in a sentence; nothing if it can.
     fn unavailable(&self, configuration: &Configuration) -> Result<Option<String>>;
 

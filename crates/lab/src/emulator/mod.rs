@@ -118,7 +118,10 @@ impl Emulator {
             }
             Clock::Kvm => {
                 let mut guest = Qemu::start(&hardware, &Ram::Anonymous, &media, &serial, Some(&job), false)?;
-                guest.qmp.wait_for("GUEST_PANICKED", Duration::from_secs(60)).context("the guest did not boot under KVM")?;
+                guest
+                    .qmp
+                    .wait_for("GUEST_PANICKED", Duration::from_secs(60))
+                    .context("the guest did not boot under KVM")?;
                 Ok((guest, Vec::new()))
             }
         }
@@ -126,6 +129,10 @@ impl Emulator {
 }
 
 impl Lab for Emulator {
+    fn title(&self) -> String {
+        format!("{} lab, kernel {}", if self.options.kvm { "kvm" } else { "virtual" }, self.kernel.release)
+    }
+
     fn unavailable(&self, configuration: &Configuration) -> Result<Option<String>> {
         let filesystem = &configuration.filesystem;
         if let Some(reason) = &filesystem.unavailable {
@@ -151,7 +158,10 @@ impl Lab for Emulator {
     }
 
     fn run(&self, cell: &Cell, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<Ended> {
-        let folder = tempfile::Builder::new().prefix("mountmark-guest-").tempdir().context("cannot make a temporary folder")?;
+        let folder = tempfile::Builder::new()
+            .prefix(&format!("mountmark-guest-{}-", std::process::id()))
+            .tempdir()
+            .context("cannot make a temporary folder")?;
         let serial = folder.path().join("kernel.log");
         let (mut guest, first) = self.start(cell, folder.path())?;
         guest.qmp.run("cont", serde_json::json!({}))?;
@@ -183,7 +193,9 @@ impl Lab for Emulator {
         let reason = match (watch.outcome.as_ref().and_then(|outcome| outcome.reason().map(str::to_owned)), end) {
             (Some(reason), _) => reason,
             (None, Some(hung)) => hung,
-            (None, None) if log.contains("Kernel panic") => format!("the guest's kernel panicked{}", watch.stage_text()),
+            (None, None) if log.contains("Kernel panic") => {
+                format!("the guest's kernel panicked{}", watch.stage_text())
+            }
             (None, None) => format!("the guest ended before it was done{}", watch.stage_text()),
         };
         let detail = format!("{}{}", said.trim(), last_lines(&log, 30));
@@ -246,7 +258,6 @@ impl Watch {
     fn stage_text(&self) -> String {
         if self.stage.is_empty() { String::new() } else { format!(" during {}", self.stage) }
     }
-
 }
 
 /// Where the media of a cell lie.
@@ -271,7 +282,9 @@ impl Layout {
         let total = at.max(MEDIA_ROOM);
         // 40 bits of physical addresses, less what lies below the media.
         if total > (1 << 40) - crate::MEDIA_START {
-            bail!("the disks of this plan need {total} bytes, more than the guest can address; choose a smaller --scale or --disk-size");
+            bail!(
+                "the disks of this plan need {total} bytes, more than the guest can address; choose a smaller --scale or --disk-size"
+            );
         }
         Ok(Layout { test, source, corpus, total })
     }

@@ -148,7 +148,12 @@ impl Qemu {
         command.args(["-chardev", "stdio,id=events,signal=off", "-device", "isa-debugcon,iobase=0xe9,chardev=events"]);
         command.args(["-device", "pvpanic,ioport=0x505", "-action", "panic=pause,shutdown=poweroff,reboot=shutdown"]);
         command.arg("-serial").arg(format!("file:{}", serial.display()));
-        command.args(["-chardev", &format!("socket,id=qmp,fd={}", theirs.as_raw_fd()), "-mon", "chardev=qmp,mode=control"]);
+        command.args([
+            "-chardev",
+            &format!("socket,id=qmp,fd={}", theirs.as_raw_fd()),
+            "-mon",
+            "chardev=qmp,mode=control",
+        ]);
         if let Some(job) = job {
             command.arg("-fw_cfg").arg(format!("name=opt/mountmark/job,file={}", job.display()));
         }
@@ -223,7 +228,8 @@ impl Drop for Qemu {
 
 /// Memory for the media: sparse, gone with the last process that holds it.
 pub fn media(size: u64) -> Result<OwnedFd> {
-    let fd = rustix::fs::memfd_create("mountmark-media", rustix::fs::MemfdFlags::CLOEXEC).context("cannot make a memfd")?;
+    let fd =
+        rustix::fs::memfd_create("mountmark-media", rustix::fs::MemfdFlags::CLOEXEC).context("cannot make a memfd")?;
     rustix::fs::ftruncate(&fd, size).with_context(|| format!("cannot make {size} bytes of sparse memory"))?;
     Ok(fd)
 }
@@ -241,7 +247,8 @@ pub fn fill(media: &OwnedFd, offset: u64, file: &Path) -> Result<()> {
         }
         let mut written = 0;
         while written < read {
-            written += rustix::io::pwrite(media, &buffer[written..read], at + written as u64).context("out of memory for the media")?;
+            written += rustix::io::pwrite(media, &buffer[written..read], at + written as u64)
+                .context("out of memory for the media")?;
         }
         at += read as u64;
     }

@@ -50,7 +50,8 @@ impl Qmp {
                 self.events.remove(at);
                 return Ok(());
             }
-            let left = end.checked_duration_since(Instant::now()).with_context(|| format!("no {event} within {limit:?}"))?;
+            let left =
+                end.checked_duration_since(Instant::now()).with_context(|| format!("no {event} within {limit:?}"))?;
             self.lines.get_ref().set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
             if let Some(event) = self.read()?.get("event").and_then(Value::as_str) {
                 self.events.push(event.to_owned());

@@ -64,7 +64,10 @@ fn make(folder: &Path, hardware: &Hardware) -> Result<Snapshot> {
         return Err(error).context(format!("the guest did not boot\n{}{log}\n{events}", said));
     }
     let lines: Vec<String> = guest.lines.try_iter().collect();
-    guest.qmp.run("migrate-set-capabilities", json!({ "capabilities": [{ "capability": "x-ignore-shared", "state": true }] }))?;
+    guest.qmp.run(
+        "migrate-set-capabilities",
+        json!({ "capabilities": [{ "capability": "x-ignore-shared", "state": true }] }),
+    )?;
     guest.qmp.run("migrate", json!({ "uri": format!("exec:cat > '{}'", state.display()) }))?;
     guest.qmp.poll("query-migrate", |answer| match answer["status"].as_str() {
         Some("completed") => Ok(true),
@@ -111,9 +114,18 @@ fn modified(path: &Path) -> Option<u128> {
 }
 
 /// Starts a guest from a snapshot, still paused.
-pub fn restore(hardware: &Hardware, snapshot: &Snapshot, media: &std::os::fd::OwnedFd, serial: &Path, job: &Path) -> Result<Qemu> {
+pub fn restore(
+    hardware: &Hardware,
+    snapshot: &Snapshot,
+    media: &std::os::fd::OwnedFd,
+    serial: &Path,
+    job: &Path,
+) -> Result<Qemu> {
     let mut guest = Qemu::start(hardware, &Ram::Restored(&snapshot.ram), media, serial, Some(job), true)?;
-    guest.qmp.run("migrate-set-capabilities", json!({ "capabilities": [{ "capability": "x-ignore-shared", "state": true }] }))?;
+    guest.qmp.run(
+        "migrate-set-capabilities",
+        json!({ "capabilities": [{ "capability": "x-ignore-shared", "state": true }] }),
+    )?;
     guest.qmp.run("migrate-incoming", json!({ "uri": format!("exec:cat '{}'", snapshot.state.display()) }))?;
     guest.qmp.poll("query-status", |answer| Ok(answer["status"] != "inmigrate"))?;
     Ok(guest)

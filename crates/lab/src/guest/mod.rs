@@ -83,7 +83,10 @@ fn live(agent: Agent) -> Result<()> {
     let corpus = match &job.corpus {
         Some(region) => {
             let mapped = round_up(region.size.max(1), 4096);
-            Some(CorpusData::Mapped(MappedCorpus { medium: Medium::map(MEDIA_START + region.offset, mapped)?, length: region.size }))
+            Some(CorpusData::Mapped(MappedCorpus {
+                medium: Medium::map(MEDIA_START + region.offset, mapped)?,
+                length: region.size,
+            }))
         }
         None => None,
     };

@@ -3,8 +3,8 @@
 //! The server keeps the medium, asks the model when each request completes, and answers at that time of the guest's
 //! clock. FLUSH, FUA and TRIM arrive as the file system sent them. Protocol: the kernel's include/uapi/linux/nbd.h.
 
-use std::collections::BinaryHeap;
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
@@ -48,7 +48,8 @@ pub fn attach(device: &str, size: u64, trim: bool) -> Result<UnixStream> {
             }
         }
     }
-    let file = OpenOptions::new().read(true).write(true).open(device).with_context(|| format!("cannot open {device}"))?;
+    let file =
+        OpenOptions::new().read(true).write(true).open(device).with_context(|| format!("cannot open {device}"))?;
     let control = |request: libc::c_ulong, argument: libc::c_ulong| -> Result<()> {
         // SAFETY: these nbd ioctls take plain integers.
         if unsafe { libc::ioctl(file.as_raw_fd(), request, argument) } < 0 {
@@ -180,10 +181,9 @@ fn now() -> u64 {
 /// Waits until the socket has something or `nanoseconds` have passed.
 fn readable(socket: &UnixStream, nanoseconds: Option<u64>) -> Result<bool> {
     use rustix::event::{PollFd, PollFlags, poll};
-    let timeout = nanoseconds.map(Duration::from_nanos).map(|d| rustix::time::Timespec {
-        tv_sec: d.as_secs() as i64,
-        tv_nsec: i64::from(d.subsec_nanos()),
-    });
+    let timeout = nanoseconds
+        .map(Duration::from_nanos)
+        .map(|d| rustix::time::Timespec { tv_sec: d.as_secs() as i64, tv_nsec: i64::from(d.subsec_nanos()) });
     let mut fds = [PollFd::new(socket, PollFlags::IN)];
     match poll(&mut fds, timeout.as_ref()) {
         Ok(ready) => Ok(ready > 0),

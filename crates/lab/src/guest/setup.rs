@@ -80,7 +80,11 @@ pub fn seed_random(seed: u64) -> Result<()> {
         buffer: [u64; 4],
     }
     let file = fs::OpenOptions::new().write(true).open("/dev/urandom")?;
-    let pool = Pool { entropy_count: 256, buffer_size: 32, buffer: [seed, !seed, seed.rotate_left(32), seed ^ 0x6d6f_756e_746d_6172] };
+    let pool = Pool {
+        entropy_count: 256,
+        buffer_size: 32,
+        buffer: [seed, !seed, seed.rotate_left(32), seed ^ 0x6d6f_756e_746d_6172],
+    };
     // SAFETY: the struct has the layout of the kernel's rand_pool_info with 32 bytes behind it; the second call
     // takes no argument.
     unsafe {
@@ -144,4 +148,3 @@ pub fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> Result<T> 
     }
     bail!("waited 30 s for {what}")
 }
-

@@ -69,7 +69,9 @@ impl Kernel {
     /// Names of the modules that are part of the image.
     pub fn builtin(&self) -> Vec<String> {
         let text = fs::read_to_string(self.modules.join("modules.builtin")).unwrap_or_default();
-        let stem = |line: &str| line.rsplit('/').next().and_then(|name| name.split(".ko").next()).unwrap_or("").replace('-', "_");
+        let stem = |line: &str| {
+            line.rsplit('/').next().and_then(|name| name.split(".ko").next()).unwrap_or("").replace('-', "_")
+        };
         text.lines().map(stem).collect()
     }
 
@@ -103,7 +105,10 @@ impl Kernel {
             .with_context(|| format!("cannot read the kernel {}", image.display()))?;
         let release = match release_of(&bytes, image) {
             Some(release) => release,
-            None => bail!("cannot tell the release of the kernel {}: name it vmlinuz-RELEASE or vmlinux-RELEASE", image.display()),
+            None => bail!(
+                "cannot tell the release of the kernel {}: name it vmlinuz-RELEASE or vmlinux-RELEASE",
+                image.display()
+            ),
         };
         let modules = match modules {
             Some(folder) => folder.to_owned(),
@@ -133,7 +138,8 @@ impl Kernel {
 fn choose(wanted: &str, names: &[String]) -> Result<String> {
     let version_of = |name: &str| -> Option<String> {
         let version = name.strip_prefix("linux-image-")?.trim_end_matches("-unsigned").strip_suffix("-amd64")?;
-        let plain = !version.contains("cloud") && !version.contains("rt") && version.starts_with(|c: char| c.is_ascii_digit());
+        let plain =
+            !version.contains("cloud") && !version.contains("rt") && version.starts_with(|c: char| c.is_ascii_digit());
         // `linux-image-6.12-amd64` would be a meta package that holds nothing.
         (plain && version.matches('.').count() >= 2).then(|| version.to_owned())
     };
@@ -155,7 +161,9 @@ fn choose(wanted: &str, names: &[String]) -> Result<String> {
             known.sort_by_key(|version| numbers(version));
             known.dedup();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            bail!("no Debian kernel {wanted:?}; the package lists have: {known}. Or give the path of a vmlinuz or vmlinux")
+            bail!(
+                "no Debian kernel {wanted:?}; the package lists have: {known}. Or give the path of a vmlinuz or vmlinux"
+            )
         }
     }
 }
@@ -174,7 +182,8 @@ fn release_of(bytes: &[u8], path: &Path) -> Option<String> {
 
 /// The ELF image inside a bzImage (Documentation/arch/x86/boot.rst: setup_sects, payload_offset, payload_length).
 fn unwrap(bytes: &[u8]) -> Result<Vec<u8>> {
-    let word = |at: usize| bytes.get(at..at + 4).map(|b| u32::from_le_bytes(b.try_into().expect("four bytes")) as usize);
+    let word =
+        |at: usize| bytes.get(at..at + 4).map(|b| u32::from_le_bytes(b.try_into().expect("four bytes")) as usize);
     if bytes.get(0x202..0x206) != Some(b"HdrS") {
         bail!("it is neither an ELF image nor a bzImage");
     }

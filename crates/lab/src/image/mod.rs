@@ -88,7 +88,8 @@ impl<'a> Builder<'a> {
         names.extend(wanted.packages.iter().cloned());
         let packages = Packages::new(self.cache).closure(&names)?;
         let versions = packages::versions(&packages);
-        let mut parts = vec![self.program_sha256.clone(), self.kernel.release.clone(), self.kernel.vmlinux.display().to_string()];
+        let mut parts =
+            vec![self.program_sha256.clone(), self.kernel.release.clone(), self.kernel.vmlinux.display().to_string()];
         parts.extend(versions.iter().map(|(name, version)| format!("{name}={version}")));
         parts.extend(wanted.programs.iter().cloned());
         parts.extend(wanted.modules.iter().cloned());
@@ -118,7 +119,8 @@ impl<'a> Builder<'a> {
         for folder in ["dev", "etc", "proc", "run", "sys", "tmp", "test", "source", "usr/bin", "usr/lib", "usr/lib64"] {
             archive.folder(folder);
         }
-        let links = [("bin", "usr/bin"), ("sbin", "usr/bin"), ("usr/sbin", "bin"), ("lib", "usr/lib"), ("lib64", "usr/lib64")];
+        let links =
+            [("bin", "usr/bin"), ("sbin", "usr/bin"), ("usr/sbin", "bin"), ("lib", "usr/lib"), ("lib64", "usr/lib64")];
         for (link, target) in links {
             archive.link(link, target);
         }
@@ -134,7 +136,8 @@ impl<'a> Builder<'a> {
         for package in BASE_PACKAGES {
             programs.add_package(&mut archive, package)?;
         }
-        for name in BASE_PROGRAMS.iter().map(|(_, program)| *program).chain(wanted.programs.iter().map(String::as_str)) {
+        for name in BASE_PROGRAMS.iter().map(|(_, program)| *program).chain(wanted.programs.iter().map(String::as_str))
+        {
             programs.add(&mut archive, name)?;
         }
         let init = fs::read("/proc/self/exe").with_context(|| format!("cannot read {}", self.program.display()))?;

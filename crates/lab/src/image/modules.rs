@@ -147,7 +147,9 @@ fn modinfo(bytes: &[u8]) -> Result<ModInfo> {
     for entry in data.split(|&byte| byte == 0) {
         let entry = String::from_utf8_lossy(entry);
         match entry.split_once('=') {
-            Some(("depends", list)) => info.depends.extend(list.split(',').filter(|name| !name.is_empty()).map(str::to_owned)),
+            Some(("depends", list)) => {
+                info.depends.extend(list.split(',').filter(|name| !name.is_empty()).map(str::to_owned))
+            }
             Some(("softdep", text)) => info.soft.extend(soft_dependencies(text)),
             Some(("alias", alias)) => info.aliases.push(alias.to_owned()),
             _ => {}
@@ -176,7 +178,9 @@ fn read_module(path: &Path) -> Result<Vec<u8>> {
     let mut plain = Vec::new();
     let unpacked = match path.extension().and_then(|extension| extension.to_str()) {
         Some("xz") => liblzma::read::XzDecoder::new(&bytes[..]).read_to_end(&mut plain),
-        Some("zst") => zstd::stream::read::Decoder::new(&bytes[..]).and_then(|mut decoder| decoder.read_to_end(&mut plain)),
+        Some("zst") => {
+            zstd::stream::read::Decoder::new(&bytes[..]).and_then(|mut decoder| decoder.read_to_end(&mut plain))
+        }
         Some("gz") => flate2::read::GzDecoder::new(&bytes[..]).read_to_end(&mut plain),
         _ => return Ok(bytes),
     };

@@ -120,7 +120,8 @@ impl Packages {
             return Ok(package);
         }
         let _ = fs::remove_dir_all(&folder);
-        let downloads = tempfile::TempDir::new_in(self.cache.join("packages")).context("no room to download packages")?;
+        let downloads =
+            tempfile::TempDir::new_in(self.cache.join("packages")).context("no room to download packages")?;
         // apt-get download leaves the download to the user _apt where it can; in a folder of root's it warns and goes on.
         let wanted = format!("{}={}", solved.name, solved.version);
         let mut command = self.command("apt-get");
@@ -134,7 +135,8 @@ impl Packages {
             bail!("cannot download the Debian package {wanted}: {}", last_lines(&output.stderr, 3));
         };
         let unpacked = downloads.path().join("tree");
-        let output = Command::new("dpkg-deb").arg("-x").arg(&deb).arg(&unpacked).output().context("cannot start dpkg-deb")?;
+        let output =
+            Command::new("dpkg-deb").arg("-x").arg(&deb).arg(&unpacked).output().context("cannot start dpkg-deb")?;
         if !output.status.success() {
             bail!(
                 "cannot unpack {wanted} into {}: {}; free some space there or set MOUNTMARK_CACHE",
@@ -173,11 +175,9 @@ impl Packages {
                 bail!("cannot fetch Debian's package lists: {}", last_lines(&output.stderr, 3));
             }
         }
-        let output = self
-            .command(program)
-            .args(arguments)
-            .output()
-            .with_context(|| format!("cannot start {program}: the lab takes its kernel and tools from Debian packages"))?;
+        let output = self.command(program).args(arguments).output().with_context(|| {
+            format!("cannot start {program}: the lab takes its kernel and tools from Debian packages")
+        })?;
         if !output.status.success() {
             bail!("{program} {} failed: {}", arguments.join(" "), last_lines(&output.stderr, 3));
         }
@@ -186,8 +186,9 @@ impl Packages {
 }
 
 fn system_has_lists() -> bool {
-    fs::read_dir("/var/lib/apt/lists")
-        .is_ok_and(|mut entries| entries.any(|entry| entry.is_ok_and(|e| e.file_name().to_string_lossy().contains("_Packages"))))
+    fs::read_dir("/var/lib/apt/lists").is_ok_and(|mut entries| {
+        entries.any(|entry| entry.is_ok_and(|e| e.file_name().to_string_lossy().contains("_Packages")))
+    })
 }
 
 #[derive(Debug, PartialEq)]

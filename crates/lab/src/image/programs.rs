@@ -10,8 +10,7 @@ use super::cpio::Archive;
 use super::packages::Package;
 
 const BINARY_FOLDERS: [&str; 4] = ["usr/bin", "usr/sbin", "bin", "sbin"];
-const LIBRARY_FOLDERS: [&str; 5] =
-    ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib", "lib", "lib64"];
+const LIBRARY_FOLDERS: [&str; 5] = ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib", "lib", "lib64"];
 
 /// Adds programs to an archive, each with what it needs, all in /usr/bin and /usr/lib.
 pub struct Programs<'a> {
@@ -90,7 +89,8 @@ impl<'a> Programs<'a> {
             let own: Vec<&str> = folders.iter().map(String::as_str).chain(LIBRARY_FOLDERS).collect();
             let path = self.find(&own, &name).with_context(|| format!("no package has the library {name}"))?;
             let path = fs::canonicalize(&path).with_context(|| format!("{} leads nowhere", path.display()))?;
-            let target = if name.starts_with("ld-linux") { format!("usr/lib64/{name}") } else { format!("usr/lib/{name}") };
+            let target =
+                if name.starts_with("ld-linux") { format!("usr/lib64/{name}") } else { format!("usr/lib/{name}") };
             if !self.seen.insert(PathBuf::from(&target)) {
                 continue;
             }

@@ -17,7 +17,8 @@ pub struct FileSystem {
     pub about: String,
     /// The type given to mount(8).
     pub mount_type: String,
-    /// Kernel modules that must load before it can be mounted, without their dependencies.
+    /// Kernel modules that must load before it can be mounted, without their dependencies; `?` before one that is
+    /// loaded where the kernel has it: checksums and character sets that are modules in some kernels only.
     pub modules: Vec<String>,
     /// Debian packages that hold its tools.
     #[serde(default)]

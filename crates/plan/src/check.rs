@@ -204,7 +204,7 @@ pub(crate) fn machine(machine: &Machine) -> Vec<String> {
             machine.shift
         ));
     }
-    if machine.ram.0 == 0 || machine.ram.0 % RAM_UNIT != 0 || machine.ram.0 > RAM_MOST {
+    if machine.ram.0 == 0 || !machine.ram.0.is_multiple_of(RAM_UNIT) || machine.ram.0 > RAM_MOST {
         faults.push(format!("ram is {}; it must be a multiple of 128 MiB and at most 3 GiB", machine.ram));
     }
     faults

@@ -270,7 +270,7 @@ fn given_size_suits(
     corpora: &[RealisedCorpus],
 ) -> Result<()> {
     const PAGE: u64 = 4096;
-    if given.0 % PAGE != 0 {
+    if !given.0.is_multiple_of(PAGE) {
         let up = given.0.div_ceil(PAGE).saturating_mul(PAGE);
         return Err(PlanError::Options(format!(
             "--disk-size {}: disks have whole pages of {PAGE} bytes; give {up}",

@@ -1,5 +1,7 @@
 //! The command line: one file a command.
 
+mod clean;
+mod doctor;
 mod list;
 mod run;
 mod runs;
@@ -29,6 +31,8 @@ enum Command {
     Runs(runs::Arguments),
     Show(show::Arguments),
     List(list::Arguments),
+    Doctor(doctor::Arguments),
+    Clean(clean::Arguments),
 }
 
 /// Reads the command line, does what it says, and turns errors into messages and exit codes.
@@ -38,6 +42,8 @@ pub fn main() -> ExitCode {
         Command::Runs(arguments) => runs::run(arguments),
         Command::Show(arguments) => show::run(arguments),
         Command::List(arguments) => list::run(arguments),
+        Command::Doctor(arguments) => doctor::run(arguments),
+        Command::Clean(arguments) => clean::run(arguments),
     };
     let code = result.unwrap_or_else(|error| {
         eprintln!("mountmark: {error:#}");

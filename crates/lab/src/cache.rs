@@ -45,6 +45,21 @@ pub fn make_folder(path: &Path) -> Result<()> {
     })
 }
 
+/// Whether the cache folder can be written, without making it, and how many bytes are free there.
+pub fn room(path: &Path) -> Result<u64> {
+    let advice = "set MOUNTMARK_CACHE to a folder that you may write";
+    let there = path.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
+    if there == path {
+        tempfile::tempfile_in(path).with_context(|| format!("cannot write to {}; {advice}", path.display()))?;
+    } else {
+        let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+        rustix::fs::access(there, access)
+            .with_context(|| format!("cannot make {} in {}; {advice}", path.display(), there.display()))?;
+    }
+    let state = rustix::fs::statvfs(there).with_context(|| format!("cannot ask {} for its room", there.display()))?;
+    Ok(state.f_bavail * state.f_frsize)
+}
+
 /// Writes a file whole or not at all.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = path.parent().context("a file in the cache has a folder")?;
@@ -76,5 +91,16 @@ impl Lock {
         rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive)
             .with_context(|| format!("cannot lock {}", path.display()))?;
         Ok(Lock(file))
+    }
+
+    /// As [`Lock::take`], or nothing if another holds it.
+    pub fn try_take(path: &Path) -> Result<Option<Lock>> {
+        let path = path.with_extension("lock");
+        let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(Lock(file))),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(error).with_context(|| format!("cannot lock {}", path.display())),
+        }
     }
 }

@@ -8,6 +8,7 @@ pub mod emulator;
 pub mod guest;
 pub mod host;
 pub mod image;
+pub mod leftovers;
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;

@@ -2,6 +2,7 @@
 //!
 //! This folder boots guests, gives them their job and passes on what they say. It does not know what a cell measures.
 
+pub mod probe;
 pub mod qemu;
 pub mod qmp;
 pub mod snapshot;

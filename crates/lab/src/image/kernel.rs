@@ -47,6 +47,17 @@ impl Kernel {
         Kernel::from_package(wanted, packages, cache)
     }
 
+    /// Whether [`Kernel::find`] would fetch nothing.
+    pub fn is_here(wanted: &str, packages: &Packages, cache: &Path) -> bool {
+        let kept = fs::read_to_string(kept_name(wanted, cache));
+        wanted == "host" || wanted.contains('/') || kept.is_ok_and(|name| packages.kept(&name).is_some())
+    }
+
+    /// The package that [`Kernel::find`] would fetch.
+    pub fn candidate(wanted: &str, packages: &Packages) -> Result<String> {
+        choose(wanted, &packages.names("linux-image-")?)
+    }
+
     /// Where the module `name` lies, if it is a file.
     pub fn module_files(&self) -> Result<std::collections::BTreeMap<String, PathBuf>> {
         let mut files = std::collections::BTreeMap::new();
@@ -76,7 +87,7 @@ impl Kernel {
     }
 
     fn from_package(wanted: &str, packages: &Packages, cache: &Path) -> Result<Kernel> {
-        let kept = cache.join(format!("kernels/{}.name", wanted.replace(|c: char| !c.is_ascii_alphanumeric(), "_")));
+        let kept = kept_name(wanted, cache);
         let name = match fs::read_to_string(&kept) {
             Ok(name) => name,
             Err(_) => choose(wanted, &packages.names("linux-image-")?)?,
@@ -132,6 +143,11 @@ impl Kernel {
         }
         Ok(Kernel { release, vmlinux, modules, version: String::new() })
     }
+}
+
+/// Remembers which package `wanted` stood for.
+fn kept_name(wanted: &str, cache: &Path) -> PathBuf {
+    cache.join(format!("kernels/{}.name", wanted.replace(|c: char| !c.is_ascii_alphanumeric(), "_")))
 }
 
 /// The newest signed package whose version begins with what the user wrote.

@@ -25,6 +25,17 @@ pub struct Package {
     pub folder: PathBuf,
 }
 
+/// Where Debian's package lists are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lists {
+    /// This machine's own.
+    System,
+    /// Fetched into the cache.
+    Cache,
+    /// They will be fetched into the cache when they are needed.
+    Nowhere,
+}
+
 /// Packages in the cache.
 pub struct Packages {
     cache: PathBuf,
@@ -69,14 +80,27 @@ impl Packages {
     /// As [`Packages::alone`], and from then on the same version until the cache is cleaned.
     pub fn alone_kept(&self, name: &str) -> Result<Package> {
         let file = self.cache.join(format!("closures/{name}.json"));
-        if let Some(kept) = fs::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Package>(&bytes).ok())
-            && kept.folder.join(".complete").exists()
-        {
+        if let Some(kept) = self.kept(name) {
             return Ok(kept);
         }
         let package = self.alone(name)?;
         cache::write_whole(&file, serde_json::to_string_pretty(&package)?.as_bytes())?;
         Ok(package)
+    }
+
+    /// What [`Packages::alone_kept`] answers without fetching anything.
+    pub fn kept(&self, name: &str) -> Option<Package> {
+        let bytes = fs::read(self.cache.join(format!("closures/{name}.json"))).ok()?;
+        serde_json::from_slice::<Package>(&bytes).ok().filter(|kept| kept.folder.join(".complete").exists())
+    }
+
+    /// Where Debian's package lists are read from.
+    pub fn lists(&self) -> Lists {
+        match fs::read_dir(self.cache.join("apt/lists")).map_or(0, Iterator::count) {
+            _ if system_has_lists() => Lists::System,
+            0..3 => Lists::Nowhere,
+            _ => Lists::Cache,
+        }
     }
 
     /// Names of known packages that begin with `prefix`.
@@ -169,7 +193,7 @@ impl Packages {
 
     fn apt(&self, program: &str, arguments: &[&str]) -> Result<String> {
         cache::make_folder(&self.cache.join("packages"))?;
-        if !system_has_lists() && fs::read_dir(self.cache.join("apt/lists")).map_or(0, Iterator::count) < 3 {
+        if self.lists() == Lists::Nowhere {
             let output = self.command("apt-get").args(["update", "-q"]).output().context("cannot start apt-get")?;
             if !output.status.success() {
                 bail!("cannot fetch Debian's package lists: {}", last_lines(&output.stderr, 3));

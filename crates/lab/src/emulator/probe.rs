@@ -1,0 +1,65 @@
+//! Whether guests boot here: one that holds nothing but this program, booted until its init says hello.
+//!
+//! Nothing is fetched and nothing is kept, so the answer is there in seconds, or after the limit.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use mountmark_model::Event;
+
+use super::qemu::{self, Clock, Hardware, Qemu, Ram};
+use crate::guest::MODULES_FILE;
+use crate::image::cpio::Archive;
+use crate::image::kernel::Kernel;
+
+/// A whole GiB, or QEMU warns; what the guest does not touch is never there.
+const RAM: u64 = 1 << 30;
+
+/// Boots a guest; answers how long it took in wall time.
+pub fn boot(kernel: &Kernel, clock: Clock, limit: Duration) -> Result<Duration> {
+    let program = fs::read("/proc/self/exe").context("cannot read this program's own file")?;
+    if goblin::elf::Elf::parse(&program).is_ok_and(|elf| elf.interpreter.is_some()) {
+        bail!("this program is linked dynamically and cannot be an init alone; build it with the project's settings");
+    }
+    let mut archive = Archive::default();
+    for folder in ["dev", "etc", "proc", "run", "sys", "tmp"] {
+        archive.folder(folder);
+    }
+    archive.character("dev/console", 5, 1);
+    archive.character("dev/null", 1, 3);
+    archive.file(MODULES_FILE.trim_start_matches('/'), Vec::new(), 0o644);
+    archive.file("init", program, 0o755);
+    let folder = tempfile::Builder::new()
+        .prefix(&format!("mountmark-guest-{}-", std::process::id()))
+        .tempdir()
+        .context("cannot make a temporary folder")?;
+    let image = folder.path().join("initramfs.cpio");
+    fs::write(&image, archive.to_bytes()).with_context(|| format!("cannot write {}", image.display()))?;
+    let serial = folder.path().join("kernel.log");
+    let media = qemu::media(super::ALIGNMENT)?;
+    let hardware = Hardware {
+        clock,
+        ram: RAM,
+        media: super::ALIGNMENT,
+        memory_map: qemu::memory_map(super::ALIGNMENT, &[]),
+        vmlinux: kernel.vmlinux.clone(),
+        image,
+    };
+    let begin = Instant::now();
+    let mut guest = Qemu::start(&hardware, &Ram::Anonymous, &media, &serial, None, false)?;
+    let ready = guest.qmp.wait_for("GUEST_PANICKED", limit);
+    let took = begin.elapsed();
+    let first = guest.lines.recv_timeout(Duration::from_secs(1)).unwrap_or_default();
+    let said = guest.end();
+    if ready.is_ok() && matches!(serde_json::from_str(&first), Ok(Event::Hello { .. })) {
+        return Ok(took);
+    }
+    let log = super::last_lines(&super::read_log(&serial), 3);
+    let detail: Vec<&str> =
+        [first.trim(), said.trim(), log.trim()].into_iter().filter(|text| !text.is_empty()).collect();
+    if took >= limit {
+        bail!("the guest's init did not start within {} s; {}", limit.as_secs(), detail.join("; "));
+    }
+    bail!("QEMU ended before the guest's init started: {}", detail.join("; "))
+}

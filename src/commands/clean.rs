@@ -1,0 +1,67 @@
+//! `mountmark clean`: what killed runs left behind, and the cache on request.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use mountmark_lab::{cache, leftovers};
+
+use crate::common;
+
+/// Remove what killed runs left behind, or the whole cache
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mountmark clean --dry-run\n  mountmark clean\n  mountmark clean --cache     all that was downloaded and made; the next run fetches it again\n\nRemoved are guests whose run is gone, their temporary folders, and what was never finished in the cache folder\n($MOUNTMARK_CACHE, else $XDG_CACHE_HOME/mountmark, else ~/.cache/mountmark). Results are never removed."
+)]
+pub struct Arguments {
+    /// Remove the whole cache too: packages, kernels, images, snapshots, corpora
+    #[arg(long)]
+    cache: bool,
+    /// Say what would be removed, and remove nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub fn run(arguments: Arguments) -> Result<u8> {
+    let folder = cache::default_folder();
+    let temporary = std::env::temp_dir();
+    let mut found = leftovers::find(&folder, &temporary);
+    if arguments.cache {
+        // What is half-made goes with the rest.
+        found.retain(|leftover| !leftover.is_in(&folder));
+        found.extend(leftovers::whole_cache(&folder, &temporary)?);
+    }
+    let mut code = common::DONE;
+    let mut removed = 0;
+    for leftover in &found {
+        if arguments.dry_run {
+            common::print(&format!("would remove {}\n", leftover.about()))?;
+            removed += 1;
+            continue;
+        }
+        match leftover.remove() {
+            Ok(true) => {
+                common::print(&format!("removed {}\n", leftover.about()))?;
+                removed += 1;
+            }
+            Ok(false) => {}
+            Err(error) => {
+                eprintln!("mountmark: {error:#}");
+                code = common::FAILED;
+            }
+        }
+    }
+    if arguments.cache && !arguments.dry_run && code == common::DONE && is_empty_folder(&folder) {
+        fs::remove_dir(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+    }
+    if removed == 0 && code == common::DONE {
+        common::print("nothing to clean\n")?;
+    }
+    Ok(code)
+}
+
+/// A link to a folder is the user's own arrangement and stays.
+fn is_empty_folder(folder: &std::path::Path) -> bool {
+    fs::symlink_metadata(folder).is_ok_and(|data| data.is_dir())
+        && fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
+}

@@ -1,0 +1,339 @@
+//! `mountmark doctor`: what this machine has of what the labs need, tried out.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use mountmark_lab::cache;
+use mountmark_lab::emulator::{probe, qemu};
+use mountmark_lab::image::kernel::{self, Kernel};
+use mountmark_lab::image::packages::{Lists, Packages};
+use mountmark_model::format_bytes;
+
+use crate::common::{self, StoreOptions};
+
+/// A kernel boots in 4 s where nothing else runs; this is for machines under load.
+const BOOT_LIMIT: Duration = Duration::from_secs(60);
+/// Under KVM a guest is there within a second, or never.
+const KVM_LIMIT: Duration = Duration::from_secs(15);
+/// What packages, kernel, images and snapshots of the demo take, with some to spare.
+const ROOM: u64 = 2 << 30;
+/// What a further configuration takes.
+const ROOM_FOR_MORE: u64 = 256 << 20;
+/// A guest of the default machine, at its fullest.
+const MEMORY: u64 = 3 << 30;
+
+/// Try what the labs need, and say what mends what is missing
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mountmark doctor\n  mountmark doctor --kernel 6.1\n  mountmark doctor || sudo apt-get install --no-install-recommends qemu-system-x86\n\nEach line begins with ok, note (no obstacle to the virtual lab), missing or broken. Nothing is downloaded, and nothing\nis kept. Exit codes: 0 the virtual lab can work, 3 it cannot."
+)]
+pub struct Arguments {
+    /// The kernel that guests are to boot, as for `mountmark run`
+    #[arg(long, value_name = "KERNEL", default_value = kernel::DEFAULT)]
+    kernel: String,
+    #[command(flatten)]
+    store: StoreOptions,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    /// As it should be.
+    Ok,
+    /// Worth knowing; the virtual lab works all the same.
+    Note,
+    /// Not there.
+    Missing,
+    /// There, but does not work.
+    Broken,
+}
+
+struct Finding {
+    state: State,
+    found: String,
+    /// What mends it: a command, or a sentence.
+    mend: Option<String>,
+}
+
+impl Finding {
+    fn new(state: State, found: impl Into<String>) -> Finding {
+        Finding { state, found: found.into(), mend: None }
+    }
+
+    fn mend(self, mend: impl Into<String>) -> Finding {
+        Finding { mend: Some(mend.into()), ..self }
+    }
+}
+
+struct Check {
+    name: &'static str,
+    find: fn(&Machine) -> Finding,
+}
+
+/// All checks, in the order in which they are printed.
+const CHECKS: &[Check] = &[
+    Check { name: "emulator", find: emulator },
+    Check { name: "package tools", find: package_tools },
+    Check { name: "package lists", find: package_lists },
+    Check { name: "kernel", find: guest_kernel },
+    Check { name: "cache", find: cache_folder },
+    Check { name: "memory", find: memory },
+    Check { name: "results", find: results },
+    Check { name: "virtual lab", find: virtual_lab },
+    Check { name: "kvm lab", find: kvm_lab },
+    Check { name: "host lab", find: host_lab },
+];
+
+/// What the checks look at.
+struct Machine {
+    cache: PathBuf,
+    kernel: String,
+    store: StoreOptions,
+}
+
+impl Machine {
+    fn packages(&self) -> Packages {
+        Packages::new(&self.cache)
+    }
+
+    fn has_kernel(&self) -> bool {
+        Kernel::is_here(&self.kernel, &self.packages(), &self.cache)
+    }
+
+    fn find_kernel(&self) -> Result<Kernel> {
+        Kernel::find(&self.kernel, &self.packages(), &self.cache)
+    }
+}
+
+pub fn run(arguments: Arguments) -> Result<u8> {
+    let machine = Machine { cache: cache::default_folder(), kernel: arguments.kernel, store: arguments.store };
+    let mut works = true;
+    // Some wait for a guest: all are tried at once, and printed in their order.
+    std::thread::scope(|scope| -> Result<()> {
+        let machine = &machine;
+        let tried: Vec<_> = CHECKS.iter().map(|check| (check, scope.spawn(|| (check.find)(machine)))).collect();
+        for (check, thread) in tried {
+            let finding = thread.join().unwrap_or_else(|_| Finding::new(State::Broken, "this check failed itself"));
+            works &= matches!(finding.state, State::Ok | State::Note);
+            common::print(&lines(check.name, &finding))?;
+        }
+        Ok(())
+    })?;
+    common::print(if works {
+        "\nThe virtual lab can work: mountmark run\n"
+    } else {
+        "\nThe virtual lab cannot work until what is missing or broken is mended.\n"
+    })?;
+    Ok(if works { common::DONE } else { common::CANNOT_RUN })
+}
+
+fn lines(name: &str, finding: &Finding) -> String {
+    let mark = match finding.state {
+        State::Ok => "ok",
+        State::Note => "note",
+        State::Missing => "missing",
+        State::Broken => "broken",
+    };
+    let mut text = format!("{mark:<8} {name:<14} {}\n", finding.found.trim().replace('\n', "; "));
+    if let Some(mend) = &finding.mend {
+        writeln!(text, "{:<8} {:<14} -> {mend}", "", "").expect("text takes everything");
+    }
+    text
+}
+
+fn emulator(_: &Machine) -> Finding {
+    let Ok(output) = Command::new(qemu::PROGRAM).arg("--version").output() else {
+        return Finding::new(State::Missing, format!("there is no program {}", qemu::PROGRAM))
+            .mend(install("qemu-system-x86"));
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    match text.lines().next() {
+        Some(version) if output.status.success() => Finding::new(State::Ok, version),
+        _ => Finding::new(State::Broken, format!("{} does not start: {}", qemu::PROGRAM, last_line(&output.stderr)))
+            .mend(format!("{} --reinstall", install("qemu-system-x86"))),
+    }
+}
+
+fn package_tools(_: &Machine) -> Finding {
+    let programs = ["apt-get", "apt-cache", "dpkg-deb"];
+    let starts =
+        |program: &&str| !Command::new(program).arg("--version").output().is_ok_and(|out| out.status.success());
+    let missing: Vec<&str> = programs.into_iter().filter(|program| starts(program)).collect();
+    if missing.is_empty() {
+        return Finding::new(State::Ok, programs.join(", "));
+    }
+    Finding::new(
+        State::Missing,
+        format!("no {}: the lab's kernel and programs are Debian packages", missing.join(", ")),
+    )
+    .mend("use Debian 12 or newer, or a container of it")
+}
+
+fn package_lists(machine: &Machine) -> Finding {
+    match machine.packages().lists() {
+        Lists::System => Finding::new(State::Ok, "this machine's own, in /var/lib/apt/lists"),
+        Lists::Cache => Finding::new(State::Ok, format!("in {}", machine.cache.join("apt/lists").display())),
+        Lists::Nowhere => Finding::new(State::Note, "none yet: the first run fetches them into the cache, about 20 MB"),
+    }
+}
+
+fn guest_kernel(machine: &Machine) -> Finding {
+    if machine.has_kernel() {
+        return match machine.find_kernel() {
+            Ok(kernel) if kernel.version.is_empty() => Finding::new(State::Ok, kernel.release),
+            Ok(kernel) => Finding::new(State::Ok, format!("{}, Debian's {}", kernel.release, kernel.version)),
+            Err(error) => Finding::new(State::Broken, format!("{error:#}")).mend("mountmark clean --cache"),
+        };
+    }
+    let packages = machine.packages();
+    if packages.lists() == Lists::Nowhere {
+        return Finding::new(State::Note, "not in the cache: the first run fetches it and programs, about 170 MB");
+    }
+    match Kernel::candidate(&machine.kernel, &packages) {
+        Ok(name) => Finding::new(State::Note, format!("the first run fetches {name} and programs, about 170 MB")),
+        Err(error) => Finding::new(State::Missing, format!("{error:#}"))
+            .mend("sudo apt-get update, or name another with --kernel (here, and for mountmark run)"),
+    }
+}
+
+fn cache_folder(machine: &Machine) -> Finding {
+    let path = machine.cache.display();
+    let needed = if machine.has_kernel() { ROOM_FOR_MORE } else { ROOM };
+    match cache::room(&machine.cache) {
+        Ok(free) if free < needed => Finding::new(
+            State::Missing,
+            format!("{path} has {} free; the lab takes about {}", format_bytes(free), format_bytes(needed)),
+        )
+        .mend("free some space there, or set MOUNTMARK_CACHE to a folder elsewhere"),
+        Ok(free) => Finding::new(State::Ok, format!("{path}, {} free", format_bytes(free))),
+        Err(error) => {
+            Finding::new(State::Broken, format!("{error:#}")).mend("export MOUNTMARK_CACHE=/a/folder/of/yours")
+        }
+    }
+}
+
+fn memory(_: &Machine) -> Finding {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let available = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:")?.split_whitespace().next()?.parse::<u64>().ok());
+    match available.map(|kib| kib << 10) {
+        Some(bytes) if bytes < MEMORY => Finding::new(
+            State::Note,
+            format!(
+                "{} available; a guest of the machine `modern` takes up to {}",
+                format_bytes(bytes),
+                format_bytes(MEMORY)
+            ),
+        )
+        .mend("mountmark run --jobs 1, with a small --scale or a smaller --machine"),
+        Some(bytes) => Finding::new(
+            State::Ok,
+            format!("{} available, {} guests of the machine `modern`", format_bytes(bytes), bytes / MEMORY),
+        ),
+        None => Finding::new(State::Note, "cannot be told: /proc/meminfo says nothing"),
+    }
+}
+
+fn results(machine: &Machine) -> Finding {
+    let path = machine.store.path();
+    let mend = "mountmark run --out /a/folder/of/yours, or set MOUNTMARK_OUT";
+    if path.exists() {
+        return match machine.store.open().and_then(|store| Ok(store.runs()?.len())) {
+            Ok(runs) => Finding::new(State::Ok, format!("{}, {runs} runs", path.display())),
+            Err(error) => Finding::new(State::Broken, format!("{error:#}")).mend(mend),
+        };
+    }
+    let folder = path.parent().unwrap_or(&path);
+    match cache::room(folder) {
+        Ok(_) => Finding::new(State::Ok, format!("none yet; the first run makes {}", path.display())),
+        Err(_) => Finding::new(State::Broken, format!("cannot write to {}", folder.display())).mend(mend),
+    }
+}
+
+fn virtual_lab(machine: &Machine) -> Finding {
+    if qemu::version().is_err() {
+        return Finding::new(State::Missing, "needs the emulator");
+    }
+    if !machine.has_kernel() {
+        return Finding::new(State::Note, "not tried: no kernel in the cache before the first run");
+    }
+    let took = machine
+        .find_kernel()
+        .and_then(|kernel| probe::boot(&kernel, qemu::Clock::Instructions { shift: 0 }, BOOT_LIMIT));
+    match took {
+        Ok(took) => Finding::new(State::Ok, format!("a guest booted in {:.1} s", took.as_secs_f64())),
+        Err(error) => {
+            Finding::new(State::Broken, format!("{error:#}")).mend("try another kernel: mountmark doctor --kernel 6.1")
+        }
+    }
+}
+
+/// Absent, barred, there and useless, or working: only a guest that boots tells the last two apart.
+fn kvm_lab(machine: &Machine) -> Finding {
+    let device = "/dev/kvm";
+    match std::fs::OpenOptions::new().read(true).write(true).open(device) {
+        Ok(_) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Finding::new(
+                State::Note,
+                format!("no {device}: this machine offers no virtualisation; --lab virtual needs none"),
+            );
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            return Finding::new(State::Note, format!("{device} is there, but not for this user"))
+                .mend("sudo usermod -aG kvm \"$USER\", then log in again");
+        }
+        Err(error) => return Finding::new(State::Note, format!("{device} is there and cannot be opened: {error}")),
+    }
+    if qemu::version().is_err() || !machine.has_kernel() {
+        return Finding::new(
+            State::Note,
+            format!("{device} is there; not tried before there is an emulator and a kernel"),
+        );
+    }
+    match machine.find_kernel().and_then(|kernel| probe::boot(&kernel, qemu::Clock::Kvm, KVM_LIMIT)) {
+        Ok(took) => Finding::new(State::Ok, format!("a guest booted in {:.1} s", took.as_secs_f64())),
+        Err(error) => Finding::new(State::Note, format!("{device} is there and does not work: {error:#}")),
+    }
+}
+
+fn host_lab(_: &Machine) -> Finding {
+    // SAFETY: takes nothing, cannot fail.
+    if unsafe { libc::geteuid() } != 0 {
+        return Finding::new(State::Note, "needs root").mend("sudo mountmark doctor");
+    }
+    match free_loop_device() {
+        Ok(number) => Finding::new(State::Ok, format!("root, /dev/loop{number} is free")),
+        Err(error) => {
+            Finding::new(State::Note, format!("root, but without loop devices: {error:#}")).mend("modprobe loop")
+        }
+    }
+}
+
+fn free_loop_device() -> Result<i32> {
+    use std::os::fd::AsRawFd;
+    /// `LOOP_CTL_GET_FREE` of linux/loop.h.
+    const GET_FREE: libc::Ioctl = 0x4C82;
+    let control =
+        std::fs::OpenOptions::new().read(true).write(true).open("/dev/loop-control").context("/dev/loop-control")?;
+    // SAFETY: this request takes no argument, and the descriptor is open.
+    let number = unsafe { libc::ioctl(control.as_raw_fd(), GET_FREE) };
+    if number < 0 {
+        return Err(std::io::Error::last_os_error()).context("no free loop device");
+    }
+    let path = format!("/dev/loop{number}");
+    std::fs::OpenOptions::new().read(true).write(true).open(&path).context(path)?;
+    Ok(number)
+}
+
+fn install(package: &str) -> String {
+    format!("sudo apt-get update && sudo apt-get install --no-install-recommends {package}")
+}
+
+fn last_line(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).trim().lines().last().unwrap_or("it says nothing").to_owned()
+}

@@ -15,6 +15,7 @@ pub struct Progress {
     ended: usize,
     running: BTreeMap<u32, Running>,
     bar: Option<ProgressBar>,
+    verbose: bool,
 }
 
 struct Running {
@@ -26,8 +27,9 @@ struct Running {
 
 impl Progress {
     /// For all cells of a plan.
-    pub fn new(plan: &Plan, jobs: usize) -> Progress {
-        let bar = std::io::stderr().is_terminal().then(|| {
+    /// `verbose`: every step of every cell is a line.
+    pub fn new(plan: &Plan, jobs: usize, verbose: bool) -> Progress {
+        let bar = (std::io::stderr().is_terminal() && !verbose).then(|| {
             let bar = ProgressBar::new(1000);
             let style = ProgressStyle::with_template("{bar:24} {msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
             bar.set_style(style);
@@ -42,7 +44,7 @@ impl Progress {
             plan.repeats
         );
         eprintln!("mountmark: {text}");
-        Progress { begin: Instant::now(), cells: plan.cells.len(), ended: 0, running: BTreeMap::new(), bar }
+        Progress { begin: Instant::now(), cells: plan.cells.len(), ended: 0, running: BTreeMap::new(), bar, verbose }
     }
 
     /// Takes note of one step.
@@ -57,6 +59,9 @@ impl Progress {
                     let counts = !matches!(*stage, "settle" | "prepare" | "cleanup" | "remount" | "source" | "capacity");
                     running.done += usize::from(counts);
                     running.stage = (*stage).to_owned();
+                    if self.verbose {
+                        eprintln!("{:9.3} s  {}: {stage}", self.begin.elapsed().as_secs_f64(), running.name);
+                    }
                 }
             }
             schedule::Progress::Ended(cell, result) => {

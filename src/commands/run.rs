@@ -56,6 +56,9 @@ pub struct Arguments {
     /// Guests side by side [default: the number of processors]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
+    /// Say every step of every cell, with the wall time since the start
+    #[arg(long, short)]
+    verbose: bool,
     #[command(flatten)]
     lab: LabOptions,
     #[command(flatten)]
@@ -181,7 +184,7 @@ fn execute(plan: &Plan, lab: &dyn Lab, store: &Store, jobs: usize, stop: &Stop, 
     let environment = lab.environment(&plan.cells[0])?;
     let command_line = std::env::args().collect::<Vec<_>>().join(" ");
     let id = store.begin_run(plan, &environment, &command_line)?;
-    let mut progress = Progress::new(plan, jobs);
+    let mut progress = Progress::new(plan, jobs, arguments.verbose);
     let result = schedule::run(lab, &plan.cells, jobs, stop, &mut |step| {
         if let schedule::Progress::Ended(cell, result) = &step {
             store.record_cell(&id, &record(cell, result, lab)?)?;

@@ -106,8 +106,10 @@ impl Order<'_> {
         Ok(())
     }
 
-    /// A soft dependency may be the name of an algorithm (`crc32c`), which modules of crypto/ claim by alias.
+    /// A soft dependency may be the name of an algorithm (`crc32c`, `crypto-crc32c`), which modules of crypto/ claim
+    /// by alias.
     fn resolve_alias(&mut self, name: &str) -> Result<String> {
+        let name = name.trim_start_matches("crypto-");
         let plain = name.replace('-', "_");
         if self.tree.files.contains_key(&plain) || self.tree.builtin.contains(&plain) {
             return Ok(plain);

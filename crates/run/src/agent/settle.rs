@@ -30,41 +30,56 @@ pub struct Settled {
 
 /// Waits until nothing is dirty, under write-back or in flight, no worker is left, and the device has been idle for
 /// [`QUIET`]. `exclusive`: dirty pages are all the cell's.
+///
+/// Some file systems dirty pages again while they are synced (jfs), or keep pages dirty that only their journal may
+/// write (reiserfs). So when all else is quiet and pages are still dirty, they are synced once more; what even that
+/// leaves untouched is not going to be written, and does not count.
 pub fn settle(devices: &[&Device], servers: &[u32], exclusive: bool) -> Result<Settled> {
     let begin = now();
     let mut last_sign = begin;
-    let mut before: Option<Vec<DeviceCounters>> = None;
-    loop {
-        let counters: Vec<DeviceCounters> =
-            devices.iter().map(|device| DeviceCounters::read(&device.name)).collect::<Result<_>>()?;
+    let mut before = read_all(devices)?;
+    let mut pinned = 0;
+    let mut unfinished = None;
+    while now() - last_sign < QUIET.as_nanos() as u64 {
+        thread::sleep(INTERVAL);
+        let counters = read_all(devices)?;
         let time = now();
-        let sign = if before.as_ref().is_some_and(|before| *before != counters) {
+        let sign = if before != counters {
             Some("requests at the device".to_owned())
         } else if counters.iter().any(|counters| counters.in_flight > 0) {
             Some("requests in flight".to_owned())
-        } else if exclusive && dirty_kib() > 0 {
-            Some(format!("{} KiB of dirty pages", dirty_kib()))
-        } else if time - last_sign >= QUIET.as_nanos() as u64 {
-            // Looking through all processes is the dearest look: only when all else is quiet.
-            worker().map(|name| format!("the kernel thread {name}"))
-        } else {
+        } else if time - last_sign < QUIET.as_nanos() as u64 {
             None
+        } else {
+            // The dearer looks only when the device has been quiet for long enough.
+            dirty_sign(exclusive, &mut pinned).or_else(|| worker().map(|name| format!("the kernel thread {name}")))
         };
-        let first = before.is_none();
-        before = Some(counters);
-        match sign {
-            Some(_) if time - begin < LIMIT.as_nanos() as u64 => last_sign = time,
-            unfinished if unfinished.is_some() || (!first && time - last_sign >= QUIET.as_nanos() as u64) => {
-                return Ok(Settled {
-                    took: last_sign - begin,
-                    counters: Counters::read(devices[0], servers)?,
-                    unfinished,
-                });
+        before = counters;
+        if sign.is_some() {
+            last_sign = time;
+            if time - begin > LIMIT.as_nanos() as u64 {
+                unfinished = sign;
+                break;
             }
-            _ => {}
         }
-        thread::sleep(INTERVAL);
     }
+    Ok(Settled { took: last_sign - begin, counters: Counters::read(devices[0], servers)?, unfinished })
+}
+
+/// Syncs what is dirty beyond the pages that an earlier sync left; a sign of work if there was anything.
+fn dirty_sign(exclusive: bool, pinned: &mut u64) -> Option<String> {
+    let dirty = if exclusive { dirty_kib() } else { 0 };
+    if dirty <= *pinned {
+        return None;
+    }
+    rustix::fs::sync();
+    let left = dirty_kib();
+    *pinned = if left >= dirty { left } else { 0 };
+    Some(format!("{dirty} KiB of dirty pages"))
+}
+
+fn read_all(devices: &[&Device]) -> Result<Vec<DeviceCounters>> {
+    devices.iter().map(|device| DeviceCounters::read(&device.name)).collect()
 }
 
 /// Dirty pages and pages under write-back, in KiB.

@@ -11,7 +11,7 @@ use crate::common;
 /// Remove what killed runs left behind, or the whole cache
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark clean --dry-run\n  mountmark clean\n  mountmark clean --cache     all that was downloaded and made; the next run fetches it again\n\nRemoved are guests whose run is gone, their temporary folders, and what was never finished in the cache folder\n($MOUNTMARK_CACHE, else $XDG_CACHE_HOME/mountmark, else ~/.cache/mountmark). Results are never removed."
+    after_help = "Examples:\n  mountmark clean --dry-run\n  mountmark clean\n  mountmark clean --cache     all that was downloaded and made; the next run fetches it again\n\nRemoved are guests whose run is gone, their temporary folders, and what was never finished in the cache folder ($MOUNTMARK_CACHE, else $XDG_CACHE_HOME/mountmark, else ~/.cache/mountmark). Results are never removed."
 )]
 pub struct Arguments {
     /// Remove the whole cache too: packages, kernels, images, snapshots, corpora
@@ -29,7 +29,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     if arguments.cache {
         // What is half-made goes with the rest.
         found.retain(|leftover| !leftover.is_in(&folder));
-        found.extend(leftovers::whole_cache(&folder, &temporary)?);
+        found.extend(leftovers::whole_cache(&folder)?);
     }
     let mut code = common::DONE;
     let mut removed = 0;

@@ -29,7 +29,7 @@ const MEMORY: u64 = 3 << 30;
 /// Try what the labs need, and say what mends what is missing
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark doctor\n  mountmark doctor --kernel 6.1\n  mountmark doctor || sudo apt-get install --no-install-recommends qemu-system-x86\n\nEach line begins with ok, note (no obstacle to the virtual lab), missing or broken. Nothing is downloaded, and nothing\nis kept. Exit codes: 0 the virtual lab can work, 3 it cannot."
+    after_help = "Examples:\n  mountmark doctor\n  mountmark doctor --kernel 6.1\n  MOUNTMARK_CACHE=/scratch/mountmark mountmark doctor --out /scratch/results\n\nEach line begins with ok, note (no obstacle to the virtual lab), missing or broken. No packages are downloaded.\nExit codes: 0 the virtual lab can work, 3 it cannot."
 )]
 pub struct Arguments {
     /// The kernel that guests are to boot, as for `mountmark run`
@@ -188,6 +188,9 @@ fn guest_kernel(machine: &Machine) -> Finding {
             Err(error) => Finding::new(State::Broken, format!("{error:#}")).mend("mountmark clean --cache"),
         };
     }
+    if cache::room(&machine.cache).is_err() {
+        return Finding::new(State::Note, "not looked for: it needs the cache");
+    }
     let packages = machine.packages();
     if packages.lists() == Lists::Nowhere {
         return Finding::new(State::Note, "not in the cache: the first run fetches it and programs, about 170 MB");
@@ -195,7 +198,7 @@ fn guest_kernel(machine: &Machine) -> Finding {
     match Kernel::candidate(&machine.kernel, &packages) {
         Ok(name) => Finding::new(State::Note, format!("the first run fetches {name} and programs, about 170 MB")),
         Err(error) => Finding::new(State::Missing, format!("{error:#}"))
-            .mend("sudo apt-get update, or name another with --kernel (here, and for mountmark run)"),
+            .mend(format!("{}, or name another after --kernel, here and for mountmark run", as_root("apt-get update"))),
     }
 }
 
@@ -302,8 +305,7 @@ fn kvm_lab(machine: &Machine) -> Finding {
 }
 
 fn host_lab(_: &Machine) -> Finding {
-    // SAFETY: takes nothing, cannot fail.
-    if unsafe { libc::geteuid() } != 0 {
+    if !is_root() {
         return Finding::new(State::Note, "needs root").mend("sudo mountmark doctor");
     }
     match free_loop_device() {
@@ -331,7 +333,18 @@ fn free_loop_device() -> Result<i32> {
 }
 
 fn install(package: &str) -> String {
-    format!("sudo apt-get update && sudo apt-get install --no-install-recommends {package}")
+    let (update, install) = (as_root("apt-get update"), as_root("apt-get install --no-install-recommends"));
+    format!("{update} && {install} {package}")
+}
+
+/// The command as this user must type it.
+fn as_root(command: &str) -> String {
+    if is_root() { command.to_owned() } else { format!("sudo {command}") }
+}
+
+fn is_root() -> bool {
+    // SAFETY: takes nothing, cannot fail.
+    unsafe { libc::geteuid() == 0 }
 }
 
 fn last_line(text: &[u8]) -> String {

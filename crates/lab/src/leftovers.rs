@@ -23,8 +23,10 @@ const GRACE: Duration = Duration::from_secs(60);
 /// Folders of the cache whose entries are made under a lock, and the file that is written last.
 const ENTRIES: [(&str, &str); 3] =
     [("images", "image.json"), ("packages", ".complete"), ("snapshots", "snapshot.json")];
+/// The host lab's journals.
+const JOURNALS: &str = "undo";
 /// Everything that a cache folder holds.
-const CACHE_FOLDERS: [&str; 8] = ["apt", "closures", "corpora", "host", "images", "kernels", "packages", "snapshots"];
+const CACHE_FOLDERS: [&str; 8] = ["apt", "closures", "corpora", "images", "kernels", "packages", "snapshots", JOURNALS];
 
 /// A thing that can be removed.
 #[derive(Debug)]
@@ -128,7 +130,7 @@ pub fn find(cache: &Path, temporary: &Path) -> Vec<Leftover> {
 
 /// The parts of the cache folder, all of them; nothing if there is no such folder. An error if it holds what is not
 /// ours or is in use.
-pub fn whole_cache(cache: &Path, temporary: &Path) -> Result<Vec<Leftover>> {
+pub fn whole_cache(cache: &Path) -> Result<Vec<Leftover>> {
     let mut parts: Vec<PathBuf> = Vec::new();
     let Ok(entries) = fs::read_dir(cache) else { return Ok(Vec::new()) };
     for entry in entries {
@@ -143,6 +145,8 @@ pub fn whole_cache(cache: &Path, temporary: &Path) -> Result<Vec<Leftover>> {
         parts.push(path);
     }
     parts.sort();
+    // What the host lab has yet to put back goes when that is done.
+    parts.retain(|part| !part.ends_with(JOURNALS));
     // One common name may be anybody's.
     if parts.len() == 1 {
         bail!("{} holds nothing but {}; that may not be Mountmark's", cache.display(), file_name(&parts[0]));
@@ -152,10 +156,8 @@ pub fn whole_cache(cache: &Path, temporary: &Path) -> Result<Vec<Leftover>> {
             bail!("the cache is in use ({} is locked); end the run first", held.display());
         }
     }
-    for (path, data) in own_entries(temporary) {
-        if let Some(process) = owner(&path).filter(|process| is_alive_since(*process, &data)) {
-            bail!("a guest of process {process} is running, and may use the cache; end it first");
-        }
+    if let Some(process) = processes().into_iter().find(|process| uses(*process, cache)) {
+        bail!("the cache is in use by the guest in process {process}; end its run first");
     }
     Ok(parts.into_iter().map(|path| Leftover::path(path, None, "part of the cache")).collect())
 }
@@ -195,23 +197,31 @@ fn processes() -> Vec<i32> {
     processes
 }
 
-/// A QEMU with our devices whose parent is gone, of this user.
-fn is_orphaned_guest(process: i32) -> bool {
+/// The arguments of a QEMU with our devices, if the process is one of this user's.
+fn guest(process: i32) -> Option<Vec<String>> {
     let folder = PathBuf::from(format!("/proc/{process}"));
-    let Ok(data) = fs::symlink_metadata(&folder) else { return false };
-    if data.uid() != rustix::process::geteuid().as_raw() {
-        return false;
+    if fs::symlink_metadata(&folder).ok()?.uid() != rustix::process::geteuid().as_raw() {
+        return None;
     }
-    let Ok(line) = fs::read(folder.join("cmdline")) else { return false };
+    let line = fs::read(folder.join("cmdline")).ok()?;
     let arguments: Vec<String> =
         line.split(|&byte| byte == 0).map(|part| String::from_utf8_lossy(part).into()).collect();
-    let is_qemu =
-        arguments.first().is_some_and(|program| file_name(Path::new(program)) == crate::emulator::qemu::PROGRAM);
     let has = |start: &str| arguments.iter().any(|argument| argument.starts_with(start));
-    is_qemu
+    let ours = file_name(Path::new(arguments.first()?)) == crate::emulator::qemu::PROGRAM
         && has("memory-backend-file,id=media,")
-        && has("isa-debugcon,iobase=0xe9,chardev=events")
-        && parent(process).is_some_and(adopts)
+        && has("isa-debugcon,iobase=0xe9,chardev=events");
+    ours.then_some(arguments)
+}
+
+fn is_orphaned_guest(process: i32) -> bool {
+    guest(process).is_some() && parent(process).is_some_and(adopts)
+}
+
+/// Whether the process is a guest whose image lies in the cache.
+fn uses(process: i32, cache: &Path) -> bool {
+    let Some(arguments) = guest(process) else { return false };
+    let image = arguments.iter().skip_while(|argument| *argument != "-initrd").nth(1).map(fs::canonicalize);
+    matches!((image, fs::canonicalize(cache)), (Some(Ok(image)), Ok(cache)) if image.starts_with(&cache))
 }
 
 fn parent(process: i32) -> Option<i32> {
@@ -337,10 +347,10 @@ mod tests {
         assert_eq!(found.len(), 1, "{:?}", abouts(&found));
         assert!(found[0].remove().unwrap());
         assert!(!half.exists() && whole.exists() && making.exists());
-        let error = whole_cache(cache.path(), empty.path()).unwrap_err().to_string();
+        let error = whole_cache(cache.path()).unwrap_err().to_string();
         assert!(error.contains("images"), "{error}");
         fs::create_dir(cache.path().join("closures")).unwrap();
-        let error = whole_cache(cache.path(), empty.path()).unwrap_err().to_string();
+        let error = whole_cache(cache.path()).unwrap_err().to_string();
         assert!(error.contains("in use"), "{error}");
     }
 
@@ -351,13 +361,13 @@ mod tests {
         for folder in ["closures", "images", "packages"] {
             fs::create_dir(cache.path().join(folder)).unwrap();
         }
-        assert_eq!(whole_cache(cache.path(), empty.path()).unwrap().len(), 3);
+        assert_eq!(whole_cache(cache.path()).unwrap().len(), 3);
         fs::write(cache.path().join("letter.txt"), "dear").unwrap();
-        let error = whole_cache(cache.path(), empty.path()).unwrap_err().to_string();
+        let error = whole_cache(cache.path()).unwrap_err().to_string();
         assert!(error.contains("letter.txt"), "{error}");
         fs::remove_file(cache.path().join("letter.txt")).unwrap();
         std::os::unix::fs::symlink(empty.path(), cache.path().join("kernels")).unwrap();
-        assert!(whole_cache(cache.path(), empty.path()).is_err());
-        assert!(whole_cache(&cache.path().join("nowhere"), empty.path()).unwrap().is_empty());
+        assert!(whole_cache(cache.path()).is_err());
+        assert!(whole_cache(&cache.path().join("nowhere")).unwrap().is_empty());
     }
 }

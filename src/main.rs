@@ -12,5 +12,8 @@ fn main() -> ExitCode {
     if mountmark_lab::guest::is_guest() {
         mountmark_lab::guest::main(mountmark_run::agent::run_cell);
     }
+    if mountmark_lab::host::is_agent() {
+        mountmark_lab::host::main(mountmark_run::agent::run_cell);
+    }
     commands::main()
 }

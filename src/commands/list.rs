@@ -53,6 +53,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
 
 fn filesystems(catalogue: &Catalogue, options: &LabOptions) -> Result<String> {
     let machine = catalogue.get::<Machine>(&options.machine)?;
+    options.check()?;
     let lab = options.open(machine)?;
     let mut text = String::new();
     let (mut here, mut not_here) = (Vec::new(), Vec::new());

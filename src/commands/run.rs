@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use mountmark_lab::Lab;
 use mountmark_lab::emulator::{self, Emulator};
+use mountmark_lab::host::{self, HostLab};
 use mountmark_lab::image::kernel;
 use mountmark_model::{Bytes, Cell, Lab as LabName, Machine, Plan, Scale};
 use mountmark_plan::{Catalogue, CorpusRequest, CorpusSource, Options, configurations};
@@ -22,10 +23,13 @@ use crate::progress::Progress;
 /// File systems that are compared unless `--fs` names others.
 const DEFAULT_FILESYSTEMS: &str = "ext2,ext3,ext4,jfs,reiserfs,xfs,btrfs";
 
+/// The computer of guests unless `--machine` names another.
+const DEFAULT_MACHINE: &str = "modern";
+
 /// Run a suite on file systems and compare them
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every\nload, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store."
+    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every\nload, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store."
 )]
 pub struct Arguments {
     /// File systems, separated by commas; `mountmark list filesystems` shows them with their variants.
@@ -51,9 +55,9 @@ pub struct Arguments {
     #[arg(long, value_name = "DISK")]
     disk: Option<String>,
     /// Size of the file system under test instead of what the suite needs
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", visible_alias = "size")]
     disk_size: Option<String>,
-    /// Guests side by side [default: the number of processors]
+    /// Guests side by side [default: the number of processors; the host lab runs one cell at a time]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
     /// Say every step of every cell, with the wall time since the start
@@ -74,7 +78,7 @@ pub struct LabOptions {
     #[arg(long, value_name = "LAB", value_enum, default_value_t = LabChoice::Virtual)]
     pub lab: LabChoice,
     /// The computer of the virtual lab; `mountmark list machines`
-    #[arg(long, value_name = "MACHINE", default_value = "modern")]
+    #[arg(long, value_name = "MACHINE", default_value = DEFAULT_MACHINE)]
     pub machine: String,
     /// The guest's kernel: a Debian version such as 6.12 or 6.1, a package name, PATH[,MODULES], or `host`
     #[arg(long, value_name = "KERNEL", default_value = kernel::DEFAULT)]
@@ -82,6 +86,13 @@ pub struct LabOptions {
     /// Seconds of wall time that a guest may be silent before it counts as hung
     #[arg(long, value_name = "SECONDS", default_value_t = 1800)]
     pub silence_limit: u64,
+    /// Host lab: the file that stands for the disk under test, empty or not there yet, or a folder in which to make it
+    /// [default: /var/tmp]. A file that is made here has no name and is gone afterwards; yours is given back empty
+    #[arg(long, value_name = "PATH")]
+    pub image: Option<PathBuf>,
+    /// Host lab: overwrite what the file after --image holds
+    #[arg(long, requires = "image")]
+    pub force_image: bool,
 }
 
 /// The labs there are.
@@ -91,11 +102,21 @@ pub enum LabChoice {
     Virtual,
     /// The same guest under KVM, wall time
     Kvm,
+    /// This machine's own kernel, as root, on loop devices, wall time
+    Host,
 }
 
 impl LabOptions {
     /// The lab.
     pub fn open(&self, machine: &Machine) -> Result<Box<dyn Lab>> {
+        if self.lab == LabChoice::Host {
+            return Ok(Box::new(HostLab::open(host::Options {
+                cache: mountmark_lab::cache::default_folder(),
+                image: self.image.clone(),
+                force_image: self.force_image,
+                silence_limit: Duration::from_secs(self.silence_limit),
+            })?));
+        }
         Ok(Box::new(Emulator::open(emulator::Options {
             cache: mountmark_lab::cache::default_folder(),
             kernel: self.kernel.clone(),
@@ -109,7 +130,22 @@ impl LabOptions {
         match self.lab {
             LabChoice::Virtual => LabName::Virtual,
             LabChoice::Kvm => LabName::Kvm,
+            LabChoice::Host => LabName::Host,
         }
+    }
+
+    /// Refuses options that mean nothing in the lab, and a lab that this user may not use.
+    pub fn check(&self) -> Result<()> {
+        if self.lab != LabChoice::Host {
+            if self.image.is_some() {
+                bail!(WrongUse("--image is an option of --lab host; the other labs need no image".into()));
+            }
+            return Ok(());
+        }
+        if self.machine != DEFAULT_MACHINE || self.kernel != kernel::DEFAULT {
+            bail!(WrongUse("--machine and --kernel choose a guest; the host lab runs on this machine and its kernel".into()));
+        }
+        host::check_rights()
     }
 }
 
@@ -123,6 +159,11 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     if arguments.jobs == Some(0) {
         bail!(WrongUse("--jobs 0: give at least 1".into()));
     }
+    let host = arguments.lab.lab == LabChoice::Host;
+    if host && arguments.disk.is_some() {
+        bail!(WrongUse("--disk chooses the disk of a guest; --image says where the host lab's disk lies".into()));
+    }
+    arguments.lab.check()?;
     let catalogue = Catalogue::load(None)?;
     let machine = catalogue.get::<Machine>(&arguments.lab.machine)?.clone();
     let mut options = Options {
@@ -130,7 +171,8 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         suite: arguments.suite.clone(),
         lab: arguments.lab.name(),
         machine: arguments.lab.machine.clone(),
-        disk: arguments.disk.clone(),
+        // A disk of any size: the real one is the file system's below the image.
+        disk: if host { Some("ram".into()) } else { arguments.disk.clone() },
         disk_size,
         kernel: arguments.lab.kernel.clone(),
         scale,
@@ -145,7 +187,8 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let stop = stop_on_signals()?;
     let cache = mountmark_lab::cache::default_folder();
     mountmark_lab::cache::make_folder(&cache)?;
-    eprintln!("mountmark: preparing the lab (kernel {}, cache {})", arguments.lab.kernel, cache.display());
+    let kernel = if host { "this machine's" } else { &arguments.lab.kernel };
+    eprintln!("mountmark: preparing the lab (kernel {kernel}, cache {})", cache.display());
     let lab = arguments.lab.open(&machine)?;
     let mut skipped = Vec::new();
     options.fs = Vec::new();
@@ -166,6 +209,9 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         eprintln!("mountmark: {name} is skipped: {reason}");
     }
     plan.skipped.splice(0..0, skipped);
+    if host {
+        host::describe(&mut plan);
+    }
     if plan.cells.is_empty() {
         bail!("none of the file systems can run this suite");
     }
@@ -175,7 +221,14 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         }
         lab.prepare(cell)?;
     }
-    let jobs = arguments.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let jobs = match arguments.jobs {
+        Some(more @ 2..) if host => {
+            eprintln!("mountmark: --jobs {more}: the host lab runs one cell at a time, as its figures are wall time");
+            1
+        }
+        None if host => 1,
+        given => given.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
+    };
     execute(&plan, lab.as_ref(), &store, jobs, &stop, &arguments)
 }
 

@@ -9,6 +9,7 @@ pub mod guest;
 pub mod host;
 pub mod image;
 pub mod leftovers;
+mod watch;
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -43,7 +44,7 @@ pub struct Job {
 }
 
 /// A block device that a cell may use.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
     /// `/dev/nbd0`.
     pub path: String,

@@ -11,17 +11,17 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::RecvTimeoutError;
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use mountmark_disk::DiskModel;
-use mountmark_model::{Cell, Configuration, Environment, Event, Machine, Outcome, PROTOCOL};
+use mountmark_model::{Cell, Configuration, Environment, Event, Machine, Outcome};
 
 use crate::image::kernel::Kernel;
 use crate::image::packages::Packages;
 use crate::image::{Builder, Image, Wanted};
+use crate::watch::{Heard, Watch};
 use crate::{Ended, Job, Lab, Region};
 use qemu::{Clock, Hardware, Qemu, Ram};
 
@@ -170,20 +170,12 @@ impl Lab for Emulator {
         for line in first {
             watch.take(&line, on_event);
         }
-        let mut last = Instant::now();
-        let end = loop {
-            match guest.lines.recv_timeout(Duration::from_millis(100)) {
-                Ok(line) => {
-                    last = Instant::now();
-                    watch.take(&line, on_event);
-                }
-                Err(RecvTimeoutError::Disconnected) => break None,
-                Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => return Ok(Ended::Interrupted),
-                Err(RecvTimeoutError::Timeout) if last.elapsed() > self.options.silence_limit => {
-                    let seconds = self.options.silence_limit.as_secs();
-                    break Some(format!("the guest said nothing for {seconds} s and was ended{}", watch.stage_text()));
-                }
-                Err(RecvTimeoutError::Timeout) => {}
+        let end = match watch.listen(&guest.lines, stop, self.options.silence_limit, on_event) {
+            Heard::End => None,
+            Heard::Interrupted => return Ok(Ended::Interrupted),
+            Heard::Silent => {
+                let seconds = self.options.silence_limit.as_secs();
+                Some(format!("the guest said nothing for {seconds} s and was ended{}", watch.stage_text()))
             }
         };
         let said = guest.end();
@@ -224,40 +216,6 @@ impl Lab for Emulator {
             },
             ..crate::host_environment()
         })
-    }
-}
-
-/// What was heard from a guest so far.
-#[derive(Default)]
-struct Watch {
-    stage: String,
-    outcome: Option<Outcome>,
-    done: bool,
-}
-
-impl Watch {
-    fn take(&mut self, line: &str, on_event: &mut dyn FnMut(Event)) {
-        let event = match serde_json::from_str(line) {
-            Ok(event) => event,
-            Err(error) => Event::Note { text: format!("the guest said {line:?}, which is no event: {error}") },
-        };
-        match &event {
-            Event::Hello { protocol, .. } if *protocol != PROTOCOL => {
-                self.outcome = Some(Outcome::Failed {
-                    reason: format!("the agent in the guest speaks protocol {protocol}, this program {PROTOCOL}"),
-                    detail: String::new(),
-                });
-            }
-            Event::Stage { name } => self.stage = name.clone(),
-            Event::Ended { task, outcome } if task.is_empty() => self.outcome = Some(outcome.clone()),
-            Event::Done => self.done = true,
-            _ => {}
-        }
-        on_event(event);
-    }
-
-    fn stage_text(&self) -> String {
-        if self.stage.is_empty() { String::new() } else { format!(" during {}", self.stage) }
     }
 }
 

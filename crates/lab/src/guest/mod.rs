@@ -26,6 +26,7 @@ use media::Medium;
 use ports::Ports;
 
 pub use setup::MODULES_FILE;
+pub(crate) use setup::{kernel_version, memory};
 
 /// The argument that makes this program serve one disk.
 const DISK_SERVER: &str = "disk-server";

@@ -1,0 +1,145 @@
+//! The process that measures a cell on this machine: this program, started once more.
+//!
+//! Its mounts are in a name space of its own, and so are the processes that it starts: when it ends, for whatever
+//! reason, the kernel ends them and takes the mounts away.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use mountmark_model::{Cell, Event, Outcome, PROTOCOL};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+use serde::{Deserialize, Serialize};
+
+use crate::guest::Agent;
+use crate::{CorpusData, Device, Devices};
+
+/// The argument that makes this program the agent; its job comes on standard input.
+pub(super) const ARGUMENT: &str = "host-agent";
+/// Folders over which the agent's own folder can be mounted, for itself alone: nothing in them is needed by a cell.
+const BASES: [&str; 4] = ["/dev/shm", "/mnt", "/media", "/srv"];
+
+/// What the agent is told.
+#[derive(Serialize, Deserialize)]
+pub(super) struct HostJob {
+    /// The cell.
+    pub cell: Cell,
+    /// The disk under test.
+    pub test: Device,
+    /// The second disk.
+    pub source: Option<Device>,
+    /// The corpus, a plain tar file.
+    pub corpus: Option<PathBuf>,
+}
+
+/// Whether this process was started to be the agent.
+pub fn is_agent() -> bool {
+    std::env::args().nth(1).is_some_and(|argument| argument == ARGUMENT)
+}
+
+/// The agent's whole life. Never returns.
+pub fn main(agent: Agent) -> ! {
+    let result = std::panic::catch_unwind(|| live(agent));
+    let failure = match result {
+        Ok(Ok(())) => None,
+        Ok(Err(error)) => Some(format!("{error:#}")),
+        Err(_) => Some("the agent panicked".to_owned()),
+    };
+    match failure {
+        None => std::process::exit(0),
+        Some(reason) => {
+            send(&Event::Ended { task: String::new(), outcome: Outcome::Failed { reason, detail: String::new() } });
+            std::process::exit(1)
+        }
+    }
+}
+
+fn live(agent: Agent) -> Result<()> {
+    let mut text = Vec::new();
+    std::io::stdin().read_to_end(&mut text).context("cannot read the job")?;
+    let job: HostJob = serde_json::from_slice(&text).with_context(|| {
+        format!("`mountmark {ARGUMENT}` is started by `mountmark run --lab host` and reads its job from standard input")
+    })?;
+    // Opened now, as a mount may soon hide it.
+    let corpus = match &job.corpus {
+        Some(path) => Some(File::open(path).with_context(|| format!("cannot read the corpus {}", path.display()))?),
+        None => None,
+    };
+    let base = separate()?;
+    let (kernel, memory) = (crate::guest::kernel_version()?, crate::guest::memory()?);
+    send(&Event::Hello { protocol: PROTOCOL, kernel, memory });
+    let devices = Devices {
+        test: job.test,
+        source: job.source,
+        corpus: corpus.as_ref().map(|file| CorpusData::File(format!("/proc/self/fd/{}", file.as_raw_fd()).into())),
+        measuring: Box::new(|_| {}),
+        test_folder: base.join("test"),
+        source_folder: base.join("source"),
+        exclusive: false,
+    };
+    agent(&job.cell, &devices, &mut |event| send(&event))?;
+    send(&Event::Done);
+    Ok(())
+}
+
+fn send(event: &Event) {
+    let line = serde_json::to_string(event).expect("events hold only numbers and text");
+    let mut out = std::io::stdout().lock();
+    if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
+        // Nobody listens any more.
+        std::process::exit(1);
+    }
+}
+
+/// Leaves the machine's name spaces for mounts and, for what is started from here, processes. Answers a folder that
+/// only this process and its children see.
+fn separate() -> Result<PathBuf> {
+    // SAFETY: neither file descriptors nor memory are unshared, and there is one thread.
+    unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.context("cannot leave the machine's mounts")?;
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+        .context("cannot keep mounts from the machine")?;
+    let base = BASES.iter().map(Path::new).find(|folder| folder.is_dir());
+    let base = base.with_context(|| format!("there is no folder to mount in, none of {}", BASES.join(", ")))?;
+    mount("mountmark", base, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, c"mode=0755")
+        .with_context(|| format!("cannot mount on {}", base.display()))?;
+    // SAFETY: as above; this process itself stays where it is, so it sees the machine's processes in /proc.
+    unsafe { unshare_unsafe(UnshareFlags::NEWPID) }.context("cannot leave the machine's processes")?;
+    start_keeper()?;
+    Ok(base.to_owned())
+}
+
+/// Starts the first process of the new name space. It does nothing but end with this one, and the kernel then ends
+/// everything else there.
+fn start_keeper() -> Result<()> {
+    let (read, write) = std::io::pipe().context("cannot make a pipe")?;
+    // SAFETY: there is one thread, so that the child may do whatever this process could.
+    match unsafe { libc::fork() } {
+        -1 => Err(std::io::Error::last_os_error()).context("cannot start a process"),
+        0 => {
+            drop(write);
+            for standard in 0..3 {
+                // SAFETY: nothing below uses these descriptors; the agent's pipes must end with the agent.
+                unsafe { libc::close(standard) };
+            }
+            // SAFETY: children that nobody waits for are taken away by the kernel.
+            unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+            let mut nothing = [0];
+            // The agent's end is closed when the agent is gone, and not before.
+            while (&read).read(&mut nothing).is_err_and(|error| error.kind() == std::io::ErrorKind::Interrupted) {}
+            // SAFETY: ends this process without running what the agent wants to run at its own end.
+            unsafe { libc::_exit(0) }
+        }
+        keeper => {
+            drop(read);
+            // Open until this process ends; closed in programs that it starts.
+            std::mem::forget(write);
+            if !fs::exists(format!("/proc/{keeper}")).unwrap_or(false) {
+                bail!("the first process of the name space has ended");
+            }
+            Ok(())
+        }
+    }
+}

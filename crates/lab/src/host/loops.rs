@@ -1,0 +1,215 @@
+//! Loop devices: a file as a block device (include/uapi/linux/loop.h).
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+
+const LOOP_CLR_FD: libc::c_ulong = 0x4C01;
+const LOOP_GET_STATUS64: libc::c_ulong = 0x4C05;
+const LOOP_CONFIGURE: libc::c_ulong = 0x4C0A;
+const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4C82;
+/// The kernel detaches the device when its last user has closed it.
+const LO_FLAGS_AUTOCLEAR: u32 = 4;
+/// Reads and writes go past the page cache of the file below.
+const LO_FLAGS_DIRECT_IO: u32 = 16;
+/// How long the kernel may take to detach a device after its last user has gone.
+const DETACH_LIMIT: Duration = Duration::from_secs(20);
+
+/// `struct loop_info64`
+#[repr(C)]
+struct LoopInfo {
+    device: u64,
+    inode: u64,
+    rdevice: u64,
+    offset: u64,
+    sizelimit: u64,
+    number: u32,
+    encrypt_type: u32,
+    encrypt_key_size: u32,
+    flags: u32,
+    file_name: [u8; 64],
+    crypt_name: [u8; 64],
+    encrypt_key: [u8; 32],
+    init: [u64; 2],
+}
+
+/// `struct loop_config`
+#[repr(C)]
+struct LoopConfig {
+    fd: u32,
+    block_size: u32,
+    info: LoopInfo,
+    reserved: [u64; 8],
+}
+
+/// A file, whatever its name is now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileId {
+    /// `st_dev`
+    pub device: u64,
+    /// `st_ino`
+    pub inode: u64,
+}
+
+impl FileId {
+    /// Of an open file.
+    pub fn of(file: &File) -> io::Result<FileId> {
+        file.metadata().map(|data| FileId { device: data.dev(), inode: data.ino() })
+    }
+}
+
+/// An attached loop device. It is detached when this is dropped and nothing else has it open.
+#[derive(Debug)]
+pub struct Loop {
+    /// `loop3`
+    pub name: String,
+    /// Whether the page cache of the file below is left out.
+    pub direct: bool,
+    /// The file below.
+    pub file: FileId,
+    /// Only to keep it attached; for reading, as newer kernels refuse to mount what another may write.
+    held: File,
+}
+
+impl Loop {
+    /// Attaches `image`, as large as it is, with direct I/O where the file system below can do it.
+    pub fn attach(image: &File) -> Result<Loop> {
+        let control = OpenOptions::new().read(true).write(true).open("/dev/loop-control").context(
+            "cannot open /dev/loop-control; load the kernel's loop module (modprobe loop), or use --lab virtual",
+        )?;
+        // Between asking for a free device and taking it, another process may be faster.
+        for _ in 0..64 {
+            // SAFETY: takes no argument and answers a number.
+            let number = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE) };
+            if number < 0 {
+                return Err(io::Error::last_os_error()).context("the kernel has no free loop device");
+            }
+            let path = format!("/dev/loop{number}");
+            let device = OpenOptions::new().read(true).write(true).open(&path).with_context(|| {
+                format!("cannot open {path}; in a container, give it the loop devices, or use --lab virtual")
+            })?;
+            let config = LoopConfig {
+                fd: u32::try_from(image.as_raw_fd()).context("a file descriptor is not negative")?,
+                block_size: 0,
+                info: LoopInfo { flags: LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO, ..LoopInfo::empty() },
+                reserved: [0; 8],
+            };
+            // SAFETY: the argument is a valid loop_config that outlives the call.
+            if unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE, &raw const config) } < 0 {
+                let error = io::Error::last_os_error();
+                if error.raw_os_error() == Some(libc::EBUSY) {
+                    continue;
+                }
+                return Err(error)
+                    .with_context(|| format!("cannot attach the image to {path} (Linux 5.8 or newer can)"));
+            }
+            let held = File::open(&path).with_context(|| format!("cannot open {path}"))?;
+            let direct = status(&held)?.flags & LO_FLAGS_DIRECT_IO != 0;
+            return Ok(Loop { name: format!("loop{number}"), direct, file: FileId::of(image)?, held });
+        }
+        bail!("cannot get hold of a free loop device: others are always faster");
+    }
+
+    /// `/dev/loop3`
+    pub fn path(&self) -> String {
+        format!("/dev/{}", self.name)
+    }
+
+    /// Lets go of it and waits until it is detached; false if something has it open still.
+    pub fn detach(self) -> bool {
+        let (name, file) = (self.name, self.file);
+        drop(self.held);
+        let end = Instant::now() + DETACH_LIMIT;
+        while is_attached(&name, &file) {
+            if Instant::now() > end {
+                return false;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        true
+    }
+}
+
+impl LoopInfo {
+    fn empty() -> LoopInfo {
+        LoopInfo {
+            device: 0,
+            inode: 0,
+            rdevice: 0,
+            offset: 0,
+            sizelimit: 0,
+            number: 0,
+            encrypt_type: 0,
+            encrypt_key_size: 0,
+            flags: 0,
+            file_name: [0; 64],
+            crypt_name: [0; 64],
+            encrypt_key: [0; 32],
+            init: [0; 2],
+        }
+    }
+}
+
+fn status(device: &File) -> io::Result<LoopInfo> {
+    let mut info = LoopInfo::empty();
+    // SAFETY: the kernel writes a loop_info64 to a valid place.
+    let result = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_GET_STATUS64, &raw mut info) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(info) }
+}
+
+/// Whether the loop device `name` stands for this very file.
+pub fn is_attached(name: &str, file: &FileId) -> bool {
+    // Asking by the path first: opening a device that is being detached would hold it.
+    if !Path::new(&format!("/sys/block/{name}/loop/backing_file")).exists() {
+        return false;
+    }
+    let Ok(device) = File::open(format!("/dev/{name}")) else { return false };
+    status(&device).is_ok_and(|info| info.inode == file.inode && info.device == encode(file.device))
+}
+
+/// Detaches a loop device, now or when its last user has gone.
+pub fn clear(name: &str) -> Result<()> {
+    let device = File::open(format!("/dev/{name}")).with_context(|| format!("cannot open /dev/{name}"))?;
+    // SAFETY: takes no argument.
+    if unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CLR_FD, 0) } < 0 {
+        return Err(io::Error::last_os_error()).with_context(|| format!("cannot detach /dev/{name}"));
+    }
+    Ok(())
+}
+
+/// The loop device that stands for this file, where there is one.
+pub fn device_of(file: &FileId) -> Option<String> {
+    let devices = fs::read_dir("/sys/block").ok()?;
+    let names = devices.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with("loop")).find(|name| is_attached(name, file))
+}
+
+/// `st_dev` as LOOP_GET_STATUS64 has it: the kernel's huge_encode_dev, which is new_encode_dev.
+fn encode(device: u64) -> u64 {
+    let (major, minor) = (u64::from(libc::major(device)), u64::from(libc::minor(device)));
+    (minor & 0xff) | (major << 8) | ((minor & !0xff) << 12)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn structures_are_the_kernels() {
+        assert_eq!(std::mem::size_of::<LoopInfo>(), 232);
+        assert_eq!(std::mem::size_of::<LoopConfig>(), 304);
+    }
+
+    #[test]
+    fn device_numbers_are_the_kernels() {
+        assert_eq!(encode(libc::makedev(254, 3)), 0xfe03);
+        assert_eq!(encode(libc::makedev(0, 0x123)), 0x0010_0023);
+    }
+}

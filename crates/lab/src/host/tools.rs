@@ -1,0 +1,139 @@
+//! What of this machine a cell needs: the kernel's file system, and programs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use mountmark_model::{Cell, Configuration};
+
+/// Where programs are looked for: the same places in every lab, so that nothing of the user's own gets in between.
+pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// Programs that every cell uses, and the Debian packages that hold them.
+const COMMON: &[(&str, &str)] =
+    &[("sh", "dash"), ("mount", "mount"), ("umount", "mount"), ("find", "findutils"), ("rm", "coreutils")];
+
+/// Whether a program is there.
+pub fn has_program(name: &str) -> bool {
+    let is_program =
+        |path: &Path| fs::metadata(path).is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0);
+    if name.contains('/') {
+        return is_program(Path::new(name));
+    }
+    PATH.split(':').any(|folder| is_program(&Path::new(folder).join(name)))
+}
+
+/// Why the kernel or the tools cannot do it, in a sentence.
+pub fn unavailable(configuration: &Configuration, release: &str) -> Option<String> {
+    let filesystem = &configuration.filesystem;
+    if let Some(reason) = &filesystem.unavailable {
+        return Some(reason.clone());
+    }
+    let kind = &filesystem.mount_type;
+    let known = fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    if !is_listed(&known, kind) && !can_load(kind) {
+        return Some(format!(
+            "this machine's kernel {release} has no {kind}, built in or as a module; use --lab virtual, or a kernel that has it"
+        ));
+    }
+    let fsck = filesystem.fsck.as_ref().and_then(|fsck| fsck.command.first());
+    let programs = filesystem.mkfs.first().into_iter().chain(fsck).chain(&filesystem.tools);
+    let missing = missing(programs.map(String::as_str));
+    missing_text(&missing, filesystem.packages.iter().map(String::as_str))
+}
+
+/// Why the suite's own programs cannot be run, in a sentence.
+pub fn suite_unavailable(cell: &Cell) -> Option<String> {
+    let second = cell.second_disk.iter().flat_map(|_| [("mke2fs", "e2fsprogs"), ("tar", "tar")]);
+    for (program, package) in COMMON.iter().copied().chain(second) {
+        if !has_program(program) {
+            return missing_text(&[program], [package]);
+        }
+    }
+    let missing = missing(cell.tools.iter().map(String::as_str));
+    missing_text(&missing, cell.packages.iter().map(String::as_str))
+}
+
+/// Versions of the Debian packages that a cell uses; nothing where there is no dpkg.
+pub fn package_versions(cell: &Cell) -> BTreeMap<String, String> {
+    let common = ["bash", "dash", "coreutils", "findutils", "tar", "mount", "util-linux", "e2fsprogs"];
+    let packages = cell.configuration.filesystem.packages.iter().chain(&cell.packages).map(String::as_str);
+    let output = Command::new("dpkg-query")
+        .args(["-W", "-f", "${db:Status-Abbrev}\t${Package}\t${Version}\n"])
+        .args(packages.chain(common))
+        .env("PATH", PATH)
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    parse_versions(&text)
+}
+
+fn parse_versions(text: &str) -> BTreeMap<String, String> {
+    let parts = text.lines().map(|line| line.split('\t').collect::<Vec<_>>());
+    let installed = parts.filter(|parts| parts.len() == 3 && parts[0].starts_with("ii"));
+    installed.map(|parts| (parts[1].to_owned(), parts[2].to_owned())).collect()
+}
+
+fn missing<'a>(programs: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    programs.filter(|program| !has_program(program)).collect()
+}
+
+fn missing_text<'a>(programs: &[&str], packages: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    if programs.is_empty() {
+        return None;
+    }
+    let packages: Vec<&str> = packages.into_iter().collect();
+    let mend = match packages.is_empty() {
+        true => "install it".to_owned(),
+        false => format!("install Debian's {} (apt install {})", packages.join(", "), packages.join(" ")),
+    };
+    Some(format!("{} is not on this machine; {mend}", programs.join(", ")))
+}
+
+/// Whether /proc/filesystems names it.
+fn is_listed(filesystems: &str, kind: &str) -> bool {
+    filesystems.lines().any(|line| line.split_whitespace().next_back() == Some(kind))
+}
+
+/// Whether the kernel could load it when it is mounted, which it does by this alias.
+fn can_load(kind: &str) -> bool {
+    let modprobe = Command::new("modprobe")
+        .args(["-n", "-q", &format!("fs-{kind}")])
+        .env("PATH", PATH)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    modprobe.is_ok_and(|status| status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filesystems_are_found_by_their_whole_name() {
+        let text = "nodev\tsysfs\n\text3\n\text4\nnodev\tfuse\n\tfuseblk\n";
+        assert!(is_listed(text, "ext4") && is_listed(text, "fuse"));
+        assert!(!is_listed(text, "ext") && !is_listed(text, "nodev"));
+    }
+
+    #[test]
+    fn what_is_missing_is_named_with_its_package() {
+        assert!(has_program("sh") && !has_program("no-such-program"));
+        assert_eq!(missing_text(&[], ["x"]), None);
+        let text = missing_text(&["mkfs.jfs"], ["jfsutils"]).unwrap();
+        assert!(text.contains("mkfs.jfs") && text.contains("apt install jfsutils"), "{text}");
+    }
+
+    #[test]
+    fn only_installed_packages_have_versions() {
+        let versions = parse_versions("ii \ttar\t1.34\nun \tbash\t\nii \tmount\t2.38.1-5\n");
+        assert_eq!(
+            versions.into_iter().collect::<Vec<_>>(),
+            [("mount".to_owned(), "2.38.1-5".to_owned()), ("tar".to_owned(), "1.34".to_owned())]
+        );
+    }
+}

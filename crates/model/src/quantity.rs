@@ -123,7 +123,11 @@ impl Scale {
 impl TryFrom<f64> for Scale {
     type Error = ParseQuantityError;
     fn try_from(value: f64) -> Result<Self, Self::Error> {
-        if value > 0.0 && value <= 1000.0 { Ok(Scale(value)) } else { Err(ParseQuantityError::Scale(value.to_string())) }
+        if value > 0.0 && value <= 1000.0 {
+            Ok(Scale(value))
+        } else {
+            Err(ParseQuantityError::Scale(value.to_string()))
+        }
     }
 }
 

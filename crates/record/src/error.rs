@@ -114,9 +114,7 @@ pub enum StoreError {
         index: u32,
     },
     /// A value that is no number: it would spoil every mean it came into.
-    #[error(
-        "{metric} of task {task:?} (cell {index}, iteration {iteration}) is {value}, which is no figure"
-    )]
+    #[error("{metric} of task {task:?} (cell {index}, iteration {iteration}) is {value}, which is no figure")]
     NotFinite {
         /// Position of the cell in the plan.
         index: u32,
@@ -170,16 +168,9 @@ pub enum StoreError {
 }
 
 fn near_text(near: &[RunId]) -> String {
-    if near.is_empty() {
-        String::new()
-    } else {
-        format!("; there are: {}", list(near))
-    }
+    if near.is_empty() { String::new() } else { format!("; there are: {}", list(near)) }
 }
 
 fn list(runs: &[RunId]) -> String {
-    runs.iter()
-        .map(RunId::as_str)
-        .collect::<Vec<_>>()
-        .join(", ")
+    runs.iter().map(RunId::as_str).collect::<Vec<_>>().join(", ")
 }

@@ -12,21 +12,12 @@ pub(crate) fn resolve(name: &str, runs: &[RunId]) -> Result<RunId, StoreError> {
         return Ok(exact.clone());
     }
     // The empty text begins every name and means none.
-    let matches: Vec<RunId> = runs
-        .iter()
-        .filter(|run| !name.is_empty() && run.as_str().starts_with(name))
-        .cloned()
-        .collect();
+    let matches: Vec<RunId> =
+        runs.iter().filter(|run| !name.is_empty() && run.as_str().starts_with(name)).cloned().collect();
     match matches.as_slice() {
         [one] => Ok(one.clone()),
-        [] => Err(StoreError::UnknownRun {
-            name: name.to_owned(),
-            near: near(name, runs),
-        }),
-        _ => Err(StoreError::AmbiguousRun {
-            name: name.to_owned(),
-            matches,
-        }),
+        [] => Err(StoreError::UnknownRun { name: name.to_owned(), near: near(name, runs) }),
+        _ => Err(StoreError::AmbiguousRun { name: name.to_owned(), matches }),
     }
 }
 
@@ -37,14 +28,7 @@ fn near(name: &str, runs: &[RunId]) -> Vec<RunId> {
         .rev()
         .map(|run| {
             let holds = !name.is_empty() && run.as_str().contains(name);
-            (
-                if holds {
-                    2.0
-                } else {
-                    strsim::normalized_damerau_levenshtein(name, run.as_str())
-                },
-                run,
-            )
+            (if holds { 2.0 } else { strsim::normalized_damerau_levenshtein(name, run.as_str()) }, run)
         })
         .filter(|(score, _)| *score >= 0.6)
         .collect();
@@ -52,11 +36,7 @@ fn near(name: &str, runs: &[RunId]) -> Vec<RunId> {
     if scored.is_empty() {
         return runs.iter().rev().take(3).cloned().collect();
     }
-    scored
-        .into_iter()
-        .take(3)
-        .map(|(_, run)| run.clone())
-        .collect()
+    scored.into_iter().take(3).map(|(_, run)| run.clone()).collect()
 }
 
 #[cfg(test)]
@@ -64,13 +44,7 @@ mod tests {
     use super::*;
 
     fn runs() -> Vec<RunId> {
-        [
-            "20261120-0900-00ff",
-            "20261121-0345-a1b2",
-            "20261121-0346-c3d4",
-        ]
-        .map(RunId::new)
-        .to_vec()
+        ["20261120-0900-00ff", "20261121-0345-a1b2", "20261121-0346-c3d4"].map(RunId::new).to_vec()
     }
 
     #[test]
@@ -92,18 +66,11 @@ mod tests {
     fn errors_help() {
         let runs = runs();
         let text = |name: &str| resolve(name, &runs).unwrap_err().to_string();
-        assert_eq!(
-            text("20261121"),
-            "\"20261121\" may be any of 2 runs: 20261121-0345-a1b2, 20261121-0346-c3d4"
-        );
-        assert_eq!(
-            text("a1b2"),
-            "there is no run \"a1b2\"; there are: 20261121-0345-a1b2"
-        );
+        assert_eq!(text("20261121"), "\"20261121\" may be any of 2 runs: 20261121-0345-a1b2, 20261121-0346-c3d4");
+        assert_eq!(text("a1b2"), "there is no run \"a1b2\"; there are: 20261121-0345-a1b2");
         assert!(
-            text("20261121-0345-a1bb").starts_with(
-                "there is no run \"20261121-0345-a1bb\"; there are: 20261121-0345-a1b2"
-            )
+            text("20261121-0345-a1bb")
+                .starts_with("there is no run \"20261121-0345-a1bb\"; there are: 20261121-0345-a1b2")
         );
         assert!(text("").contains("20261121-0346-c3d4"));
         assert!(matches!(resolve("latest", &[]), Err(StoreError::NoRuns)));

@@ -44,25 +44,18 @@ impl Process {
         if self.boot != now.boot {
             return true;
         }
-        self.namespace == now.namespace
-            && start_of(self.pid).is_none_or(|start| start != self.start)
+        self.namespace == now.namespace && start_of(self.pid).is_none_or(|start| start != self.start)
     }
 
     /// A process that ended before this one began, for tests.
     #[cfg(test)]
     pub(crate) fn dead() -> Process {
-        Process {
-            start: "1".into(),
-            ..Process::this()
-        }
+        Process { start: "1".into(), ..Process::this() }
     }
 }
 
 fn line(path: &str) -> String {
-    fs::read_to_string(path)
-        .unwrap_or_default()
-        .trim()
-        .to_owned()
+    fs::read_to_string(path).unwrap_or_default().trim().to_owned()
 }
 
 /// The start of a living process; none when it is gone or a zombie.
@@ -86,40 +79,24 @@ mod tests {
         let this = Process::this();
         assert!(!this.is_gone(&this));
         assert!(Process::dead().is_gone(&this));
-        let before_boot = Process {
-            boot: "another".into(),
-            ..this.clone()
-        };
+        let before_boot = Process { boot: "another".into(), ..this.clone() };
         assert!(before_boot.is_gone(&this));
     }
 
     #[test]
     fn elsewhere_is_not_gone() {
         let this = Process::this();
-        let elsewhere = Process {
-            host: "elsewhere".into(),
-            ..Process::dead()
-        };
+        let elsewhere = Process { host: "elsewhere".into(), ..Process::dead() };
         assert!(!elsewhere.is_gone(&this));
-        let contained = Process {
-            namespace: "pid:[1]".into(),
-            ..Process::dead()
-        };
+        let contained = Process { namespace: "pid:[1]".into(), ..Process::dead() };
         assert!(!contained.is_gone(&this));
     }
 
     #[test]
     fn a_killed_child_is_gone_even_before_it_is_waited_for() {
-        let mut child = std::process::Command::new("sleep")
-            .arg("600")
-            .spawn()
-            .unwrap();
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
         let this = Process::this();
-        let process = Process {
-            pid: child.id(),
-            start: start_of(child.id()).unwrap(),
-            ..this.clone()
-        };
+        let process = Process { pid: child.id(), start: start_of(child.id()).unwrap(), ..this.clone() };
         assert!(!process.is_gone(&this));
         child.kill().unwrap();
         // The zombie shows a moment after the signal.

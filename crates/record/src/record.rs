@@ -45,12 +45,7 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
-    const ALL: [RunStatus; 4] = [
-        RunStatus::Running,
-        RunStatus::Done,
-        RunStatus::Interrupted,
-        RunStatus::Failed,
-    ];
+    const ALL: [RunStatus; 4] = [RunStatus::Running, RunStatus::Done, RunStatus::Interrupted, RunStatus::Failed];
 
     /// `running`, `done`, `interrupted` or `failed`.
     pub fn word(self) -> &'static str {
@@ -63,9 +58,7 @@ impl RunStatus {
     }
 
     pub(crate) fn from_word(word: &str) -> Option<RunStatus> {
-        RunStatus::ALL
-            .into_iter()
-            .find(|status| status.word() == word)
+        RunStatus::ALL.into_iter().find(|status| status.word() == word)
     }
 }
 
@@ -187,10 +180,7 @@ impl CellRecord {
             ended: now,
             outcome: Outcome::Ok,
             environment: environment.clone(),
-            corpus: cell
-                .second_disk
-                .as_ref()
-                .map(|medium| medium.corpus.clone()),
+            corpus: cell.second_disk.as_ref().map(|medium| medium.corpus.clone()),
             outcomes: Vec::new(),
             samples: Vec::new(),
             notes: Vec::new(),

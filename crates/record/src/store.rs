@@ -9,16 +9,11 @@ use std::time::{Duration, Instant};
 
 use mountmark_model::{Bytes, Environment, Outcome, Plan};
 use rusqlite::config::DbConfig;
-use rusqlite::{
-    Connection, ErrorCode, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior,
-    params,
-};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
 use crate::error::StoreError;
 use crate::process::Process;
-use crate::{
-    CellRecord, RunId, RunRecord, RunStatus, RunSummary, Sample, TaskOutcome, Timestamp, names,
-};
+use crate::{CellRecord, RunId, RunRecord, RunStatus, RunSummary, Sample, TaskOutcome, Timestamp, names};
 
 /// The steps from an empty file to the present format; `PRAGMA user_version` counts those that were done. What is
 /// here has been released: it is never changed, only added to.
@@ -46,25 +41,14 @@ impl Store {
     /// A file that is no store, or one of a newer version, is refused before anything is written to it.
     pub fn open(path: impl AsRef<Path>) -> Result<Store, StoreError> {
         let path = path.as_ref();
-        if let Some(folder) = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-        {
-            fs::create_dir_all(folder).map_err(|source| StoreError::Folder {
-                path: folder.to_owned(),
-                source,
-            })?;
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            fs::create_dir_all(folder).map_err(|source| StoreError::Folder { path: folder.to_owned(), source })?;
         }
         inspect(path)?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let store = Store::connect(path, path, flags)?;
         if store.is_read_only()? {
-            return Err(StoreError::NotWritable {
-                path: path.to_owned(),
-                reason: "it can only be read".into(),
-            });
+            return Err(StoreError::NotWritable { path: path.to_owned(), reason: "it can only be read".into() });
         }
         store.check_version()?;
         store.use_wal().map_err(|error| not_writable(path, error))?;
@@ -78,9 +62,7 @@ impl Store {
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Store, StoreError> {
         let path = path.as_ref();
         if inspect(path)? == Inspected::Empty {
-            return Err(StoreError::Missing {
-                path: path.to_owned(),
-            });
+            return Err(StoreError::Missing { path: path.to_owned() });
         }
         // Where SQLite may write, it removes the files beside the store on closing; where it may not, it reads.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -94,17 +76,14 @@ impl Store {
             // writes either, and the file can be read as one that never changes.
             Err(StoreError::Open { .. } | StoreError::NotWritable { .. }) if !has_wal(path) => {
                 let uri = immutable_uri(path);
-                let store =
-                    Store::connect(path, Path::new(&uri), flags | OpenFlags::SQLITE_OPEN_URI)?;
+                let store = Store::connect(path, Path::new(&uri), flags | OpenFlags::SQLITE_OPEN_URI)?;
                 store.check_version()?;
                 store
             }
             other => other?,
         };
         if store.number("PRAGMA user_version")? == 0 {
-            return Err(StoreError::Missing {
-                path: path.to_owned(),
-            });
+            return Err(StoreError::Missing { path: path.to_owned() });
         }
         Ok(store)
     }
@@ -115,22 +94,13 @@ impl Store {
     }
 
     /// Writes down what is about to be done; the run is `running` from now on, by this process.
-    pub fn begin_run(
-        &self,
-        plan: &Plan,
-        environment: &Environment,
-        command_line: &str,
-    ) -> Result<RunId, StoreError> {
+    pub fn begin_run(&self, plan: &Plan, environment: &Environment, command_line: &str) -> Result<RunId, StoreError> {
         let started = Timestamp::now();
         let transaction = self.write()?;
         let id = loop {
             let id = new_id(started);
             let taken: Option<i64> = transaction
-                .query_row(
-                    "SELECT number FROM run WHERE id = ?1",
-                    [id.as_str()],
-                    |row| row.get(0),
-                )
+                .query_row("SELECT number FROM run WHERE id = ?1", [id.as_str()], |row| row.get(0))
                 .optional()
                 .map_err(|source| self.error(source))?;
             if taken.is_none() {
@@ -263,26 +233,17 @@ impl Store {
     /// Positions of the cells that are in the store: what need not be run again.
     pub fn recorded(&self, run: &RunId) -> Result<Vec<u32>, StoreError> {
         let number = self.run_number(run)?;
-        self.rows(
-            "SELECT position FROM cell WHERE run = ?1 ORDER BY position",
-            number,
-            |row| row.get(0),
-        )
+        self.rows("SELECT position FROM cell WHERE run = ?1 ORDER BY position", number, |row| row.get(0))
     }
 
     /// A run with all its cells and samples.
     pub fn load(&self, run: &RunId) -> Result<RunRecord, StoreError> {
         // One transaction: what is read is the store at one moment, whoever writes meanwhile.
-        let transaction =
-            Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)
-                .map_err(|source| self.error(source))?;
+        let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)
+            .map_err(|source| self.error(source))?;
         let number = self.run_number(run)?;
         let mut cells = self.load_cells(run, number)?;
-        let position: BTreeMap<i64, usize> = cells
-            .iter()
-            .enumerate()
-            .map(|(at, (id, _))| (*id, at))
-            .collect();
+        let position: BTreeMap<i64, usize> = cells.iter().enumerate().map(|(at, (id, _))| (*id, at)).collect();
 
         self.each(
             "SELECT cell, task, task_outcome.outcome, task_outcome.reason, task_outcome.detail
@@ -377,9 +338,7 @@ impl Store {
         rows.into_iter()
             .map(|(id, mut cell, environment, corpus)| {
                 cell.environment = parse("environment of a cell", run, &environment)?;
-                cell.corpus = corpus
-                    .map(|corpus| parse("corpus of a cell", run, &corpus))
-                    .transpose()?;
+                cell.corpus = corpus.map(|corpus| parse("corpus of a cell", run, &corpus)).transpose()?;
                 Ok((id, cell))
             })
             .collect()
@@ -391,22 +350,13 @@ impl Store {
         let taken: Option<i64> = self
             .connection
             .prepare_cached("SELECT id FROM cell WHERE run = ?1 AND position = ?2")
-            .and_then(|mut statement| {
-                statement
-                    .query_row(params![number, cell.index], |row| row.get(0))
-                    .optional()
-            })
+            .and_then(|mut statement| statement.query_row(params![number, cell.index], |row| row.get(0)).optional())
             .map_err(|source| self.error(source))?;
         if taken.is_some() {
-            return Err(StoreError::CellExists {
-                run: run.clone(),
-                index: cell.index,
-            });
+            return Err(StoreError::CellExists { run: run.clone(), index: cell.index });
         }
-        let disk_size = i64::try_from(cell.disk_size.0).map_err(|_| StoreError::TooLarge {
-            what: "the disk's size",
-            value: cell.disk_size.0,
-        })?;
+        let disk_size = i64::try_from(cell.disk_size.0)
+            .map_err(|_| StoreError::TooLarge { what: "the disk's size", value: cell.disk_size.0 })?;
         let insert = || -> rusqlite::Result<()> {
             let detail = |outcome: &Outcome| match outcome {
                 Outcome::Failed { detail, .. } => Some(detail.clone()),
@@ -436,37 +386,18 @@ impl Store {
                     cell.log,
                 ])?;
             let id = self.connection.last_insert_rowid();
-            let mut statement = self
-                .connection
-                .prepare_cached("INSERT INTO task_outcome VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+            let mut statement =
+                self.connection.prepare_cached("INSERT INTO task_outcome VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
             for (position, TaskOutcome { task, outcome }) in (0_i64..).zip(&cell.outcomes) {
-                statement.execute(params![
-                    id,
-                    position,
-                    task,
-                    outcome.word(),
-                    outcome.reason(),
-                    detail(outcome)
-                ])?;
+                statement.execute(params![id, position, task, outcome.word(), outcome.reason(), detail(outcome)])?;
             }
-            let mut statement = self
-                .connection
-                .prepare_cached("INSERT INTO note VALUES (?1, ?2, ?3)")?;
+            let mut statement = self.connection.prepare_cached("INSERT INTO note VALUES (?1, ?2, ?3)")?;
             for (position, text) in (0_i64..).zip(&cell.notes) {
                 statement.execute(params![id, position, text])?;
             }
-            let mut statement = self
-                .connection
-                .prepare_cached("INSERT INTO sample VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+            let mut statement = self.connection.prepare_cached("INSERT INTO sample VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
             for (position, sample) in (0_i64..).zip(&cell.samples) {
-                statement.execute(params![
-                    id,
-                    position,
-                    sample.task,
-                    sample.iteration,
-                    sample.metric,
-                    sample.value
-                ])?;
+                statement.execute(params![id, position, sample.task, sample.iteration, sample.metric, sample.value])?;
             }
             Ok(())
         };
@@ -474,30 +405,20 @@ impl Store {
     }
 
     fn connect(path: &Path, name: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
-        let connection =
-            Connection::open_with_flags(name, flags).map_err(|source| explain(path, source))?;
-        connection
-            .busy_timeout(PATIENCE)
-            .map_err(|source| explain(path, source))?;
-        Ok(Store {
-            path: path.to_owned(),
-            connection,
-        })
+        let connection = Connection::open_with_flags(name, flags).map_err(|source| explain(path, source))?;
+        connection.busy_timeout(PATIENCE).map_err(|source| explain(path, source))?;
+        Ok(Store { path: path.to_owned(), connection })
     }
 
     fn is_read_only(&self) -> Result<bool, StoreError> {
-        self.connection
-            .is_readonly("main")
-            .map_err(|source| self.error(source))
+        self.connection.is_readonly("main").map_err(|source| self.error(source))
     }
 
     /// Refuses what is newer or another program's, and leaves it as it is.
     fn check_version(&self) -> Result<(), StoreError> {
         // A newer version may lie in the WAL only: nothing is written back, not even by closing, until it is known.
         let write_back = |on: bool| {
-            let set = self
-                .connection
-                .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !on);
+            let set = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !on);
             set.map(|_| ()).map_err(|source| self.error(source))
         };
         write_back(false)?;
@@ -511,35 +432,22 @@ impl Store {
         if application != APPLICATION {
             let empty = self.number("SELECT count(*) FROM sqlite_schema")? == 0;
             if application != 0 || found != 0 || !empty {
-                return Err(StoreError::Foreign {
-                    path: self.path.clone(),
-                });
+                return Err(StoreError::Foreign { path: self.path.clone() });
             }
         } else if found > VERSION {
-            return Err(StoreError::Newer {
-                path: self.path.clone(),
-                found,
-                known: VERSION,
-            });
+            return Err(StoreError::Newer { path: self.path.clone(), found, known: VERSION });
         }
         Ok(())
     }
 
     /// Switches to WAL. SQLite does not wait for others here, so this does.
     fn use_wal(&self) -> Result<(), StoreError> {
-        let mode = |sql| {
-            self.connection
-                .query_row(sql, [], |row| row.get::<_, String>(0))
-        };
+        let mode = |sql| self.connection.query_row(sql, [], |row| row.get::<_, String>(0));
         let end = Instant::now() + PATIENCE;
         loop {
-            match mode("PRAGMA journal_mode").and_then(|now| {
-                if now == "wal" {
-                    Ok(now)
-                } else {
-                    mode("PRAGMA journal_mode = WAL")
-                }
-            }) {
+            match mode("PRAGMA journal_mode")
+                .and_then(|now| if now == "wal" { Ok(now) } else { mode("PRAGMA journal_mode = WAL") })
+            {
                 // Where the file system cannot share memory, SQLite stays with its journal: slower, as safe.
                 Ok(_) => return Ok(()),
                 Err(error) if is_busy(&error) && Instant::now() < end => {
@@ -561,23 +469,17 @@ impl Store {
             self.batch(migration)?;
         }
         if done < MIGRATIONS.len() {
-            self.batch(&format!(
-                "PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
-            ))?;
+            self.batch(&format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"))?;
         }
         self.commit(transaction)
     }
 
     fn batch(&self, sql: &str) -> Result<(), StoreError> {
-        self.connection
-            .execute_batch(sql)
-            .map_err(|source| self.error(source))
+        self.connection.execute_batch(sql).map_err(|source| self.error(source))
     }
 
     fn set(&self, pragma: &str, value: &str) -> Result<(), StoreError> {
-        self.connection
-            .pragma_update(None, pragma, value)
-            .map_err(|source| self.error(source))
+        self.connection.pragma_update(None, pragma, value).map_err(|source| self.error(source))
     }
 
     /// A transaction that has the write lock from the start: it waits for others now or fails now, not half-way.
@@ -591,25 +493,17 @@ impl Store {
     }
 
     fn execute(&self, sql: &str, parameters: impl rusqlite::Params) -> Result<usize, StoreError> {
-        self.connection
-            .execute(sql, parameters)
-            .map_err(|source| self.error(source))
+        self.connection.execute(sql, parameters).map_err(|source| self.error(source))
     }
 
     fn number(&self, sql: &str) -> Result<i64, StoreError> {
-        self.connection
-            .query_row(sql, [], |row| row.get(0))
-            .map_err(|source| self.error(source))
+        self.connection.query_row(sql, [], |row| row.get(0)).map_err(|source| self.error(source))
     }
 
     fn run_number(&self, run: &RunId) -> Result<i64, StoreError> {
         self.connection
             .prepare_cached("SELECT number FROM run WHERE id = ?1")
-            .and_then(|mut statement| {
-                statement
-                    .query_row([run.as_str()], |row| row.get(0))
-                    .optional()
-            })
+            .and_then(|mut statement| statement.query_row([run.as_str()], |row| row.get(0)).optional())
             .map_err(|source| self.error(source))?
             .ok_or_else(|| self.unknown(run))
     }
@@ -619,11 +513,7 @@ impl Store {
         let this = Process::this();
         let found = self
             .connection
-            .query_row(
-                "SELECT status, process FROM run WHERE id = ?1",
-                [run.as_str()],
-                |row| status(row, 0, 1, &this),
-            )
+            .query_row("SELECT status, process FROM run WHERE id = ?1", [run.as_str()], |row| status(row, 0, 1, &this))
             .optional()
             .map_err(|source| self.error(source))?;
         match found {
@@ -634,22 +524,13 @@ impl Store {
     }
 
     fn ids(&self) -> Result<Vec<RunId>, StoreError> {
-        self.rows(
-            "SELECT id FROM run WHERE ?1 = ?1 ORDER BY started, number",
-            0,
-            |row| row.get(0).map(RunId),
-        )
+        self.rows("SELECT id FROM run WHERE ?1 = ?1 ORDER BY started, number", 0, |row| row.get(0).map(RunId))
     }
 
     fn unknown(&self, run: &RunId) -> StoreError {
-        let unknown = || StoreError::UnknownRun {
-            name: run.to_string(),
-            near: Vec::new(),
-        };
+        let unknown = || StoreError::UnknownRun { name: run.to_string(), near: Vec::new() };
         match self.ids() {
-            Ok(ids) => names::resolve(run.as_str(), &ids)
-                .err()
-                .unwrap_or_else(unknown),
+            Ok(ids) => names::resolve(run.as_str(), &ids).err().unwrap_or_else(unknown),
             Err(error) => error,
         }
     }
@@ -711,49 +592,30 @@ enum Inspected {
 /// Refuses what is certainly no store of this version, without SQLite, which writes files beside what it reads.
 /// The header is described in SQLite's "Database File Format", section 1.3.
 fn inspect(path: &Path) -> Result<Inspected, StoreError> {
-    let failed = |source: std::io::Error| StoreError::Open {
-        path: path.to_owned(),
-        reason: source.to_string(),
-    };
+    let failed = |source: std::io::Error| StoreError::Open { path: path.to_owned(), reason: source.to_string() };
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Inspected::Empty),
         Err(error) => return Err(failed(error)),
     };
     if !file.metadata().map_err(failed)?.is_file() {
-        return Err(StoreError::Open {
-            path: path.to_owned(),
-            reason: "it is not a regular file".into(),
-        });
+        return Err(StoreError::Open { path: path.to_owned(), reason: "it is not a regular file".into() });
     }
     let mut header = Vec::new();
-    file.by_ref()
-        .take(100)
-        .read_to_end(&mut header)
-        .map_err(failed)?;
+    file.by_ref().take(100).read_to_end(&mut header).map_err(failed)?;
     if header.is_empty() {
         return Ok(Inspected::Empty);
     }
     if header.len() < 100 || !header.starts_with(b"SQLite format 3\0") {
-        return Err(StoreError::NotADatabase {
-            path: path.to_owned(),
-        });
+        return Err(StoreError::NotADatabase { path: path.to_owned() });
     }
-    let word = |at: usize| {
-        u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
-    };
+    let word = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
     let (found, application) = (word(60), word(68));
     if application == APPLICATION && found > VERSION {
-        return Err(StoreError::Newer {
-            path: path.to_owned(),
-            found,
-            known: VERSION,
-        });
+        return Err(StoreError::Newer { path: path.to_owned(), found, known: VERSION });
     }
     if application != APPLICATION && application != 0 {
-        return Err(StoreError::Foreign {
-            path: path.to_owned(),
-        });
+        return Err(StoreError::Foreign { path: path.to_owned() });
     }
     Ok(Inspected::Database)
 }
@@ -771,9 +633,7 @@ fn immutable_uri(path: &Path) -> String {
     let mut uri = String::from("file:");
     for byte in path.as_os_str().as_bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
-                uri.push(*byte as char)
-            }
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => uri.push(*byte as char),
             _ => write!(uri, "%{byte:02X}").expect("a String takes every write"),
         }
     }
@@ -781,19 +641,13 @@ fn immutable_uri(path: &Path) -> String {
 }
 
 fn is_busy(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
-    )
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 /// While a store is opened to write, a file beside it that cannot be made is a matter of rights.
 fn not_writable(path: &Path, error: StoreError) -> StoreError {
     match error {
-        StoreError::Open { reason, .. } => StoreError::NotWritable {
-            path: path.to_owned(),
-            reason,
-        },
+        StoreError::Open { reason, .. } => StoreError::NotWritable { path: path.to_owned(), reason },
         other => other,
     }
 }
@@ -803,12 +657,8 @@ fn explain(path: &Path, source: rusqlite::Error) -> StoreError {
     let reason = source.to_string();
     match source.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { path },
-        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
-            StoreError::Damaged { path, reason }
-        }
-        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
-            StoreError::NotWritable { path, reason }
-        }
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => StoreError::Damaged { path, reason },
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::NotWritable { path, reason },
         Some(ErrorCode::CannotOpen) => StoreError::Open { path, reason },
         _ => match source {
             // A value of another type than the schema allows: not by this program.
@@ -824,12 +674,7 @@ fn explain(path: &Path, source: rusqlite::Error) -> StoreError {
 fn check_samples(cell: &CellRecord) -> Result<(), StoreError> {
     let mut seen = HashSet::with_capacity(cell.samples.len());
     for sample in &cell.samples {
-        let Sample {
-            task,
-            iteration,
-            metric,
-            value,
-        } = sample;
+        let Sample { task, iteration, metric, value } = sample;
         if !value.is_finite() {
             return Err(StoreError::NotFinite {
                 index: cell.index,
@@ -856,26 +701,15 @@ fn new_id(started: Timestamp) -> RunId {
     let (year, month, day, hour, minute, _) = started.civil();
     // Every RandomState differs: its keys are random once a thread and counted up after that.
     let chance = RandomState::new().hash_one(started.0) & 0xffff;
-    RunId(format!(
-        "{year:04}{month:02}{day:02}-{hour:02}{minute:02}-{chance:04x}"
-    ))
+    RunId(format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}-{chance:04x}"))
 }
 
 fn json<T: serde::Serialize>(value: &T) -> String {
-    serde_json::to_string(value)
-        .expect("the model's types have text keys only and do not fail by themselves")
+    serde_json::to_string(value).expect("the model's types have text keys only and do not fail by themselves")
 }
 
-fn parse<T: serde::de::DeserializeOwned>(
-    what: &'static str,
-    run: &RunId,
-    text: &str,
-) -> Result<T, StoreError> {
-    serde_json::from_str(text).map_err(|source| StoreError::Unreadable {
-        what,
-        run: run.clone(),
-        source,
-    })
+fn parse<T: serde::de::DeserializeOwned>(what: &'static str, run: &RunId, text: &str) -> Result<T, StoreError> {
+    serde_json::from_str(text).map_err(|source| StoreError::Unreadable { what, run: run.clone(), source })
 }
 
 fn bad_text(column: usize, what: String) -> rusqlite::Error {
@@ -884,23 +718,16 @@ fn bad_text(column: usize, what: String) -> rusqlite::Error {
 
 fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     let text: String = row.get(column)?;
-    text.parse()
-        .map_err(|_| bad_text(column, format!("{text:?} is not a number")))
+    text.parse().map_err(|_| bad_text(column, format!("{text:?} is not a number")))
 }
 
 /// A status as it is now: of a run whose process is gone nobody wrote down that it was interrupted.
-fn status(
-    row: &Row<'_>,
-    word: usize,
-    process: usize,
-    this: &Process,
-) -> rusqlite::Result<RunStatus> {
+fn status(row: &Row<'_>, word: usize, process: usize, this: &Process) -> rusqlite::Result<RunStatus> {
     let text: String = row.get(word)?;
-    let status = RunStatus::from_word(&text)
-        .ok_or_else(|| bad_text(word, format!("{text:?} is not a status of a run")))?;
+    let status =
+        RunStatus::from_word(&text).ok_or_else(|| bad_text(word, format!("{text:?} is not a status of a run")))?;
     if status == RunStatus::Running {
-        let process: Process =
-            serde_json::from_str(&row.get::<_, String>(process)?).unwrap_or_default();
+        let process: Process = serde_json::from_str(&row.get::<_, String>(process)?).unwrap_or_default();
         if process.is_gone(this) {
             return Ok(RunStatus::Interrupted);
         }
@@ -911,19 +738,11 @@ fn status(
 /// An outcome from three columns: word, reason, detail.
 fn outcome(row: &Row<'_>, column: usize) -> rusqlite::Result<Outcome> {
     let word: String = row.get(column)?;
-    let text = |at: usize| {
-        row.get::<_, Option<String>>(at)
-            .map(Option::unwrap_or_default)
-    };
+    let text = |at: usize| row.get::<_, Option<String>>(at).map(Option::unwrap_or_default);
     match word.as_str() {
         "ok" => Ok(Outcome::Ok),
-        "skipped" => Ok(Outcome::Skipped {
-            reason: text(column + 1)?,
-        }),
-        "failed" => Ok(Outcome::Failed {
-            reason: text(column + 1)?,
-            detail: text(column + 2)?,
-        }),
+        "skipped" => Ok(Outcome::Skipped { reason: text(column + 1)? }),
+        "failed" => Ok(Outcome::Failed { reason: text(column + 1)?, detail: text(column + 2)? }),
         _ => Err(bad_text(column, format!("{word:?} is not an outcome"))),
     }
 }

@@ -28,7 +28,8 @@ impl Format for Csv {
     }
 }
 
-const HEAD: &str = "run,suite,scale,lab,machine,disk,cell,configuration,repeat,seed,task,iteration,outcome,metric,unit,value\n";
+const HEAD: &str =
+    "run,suite,scale,lab,machine,disk,cell,configuration,repeat,seed,task,iteration,outcome,metric,unit,value\n";
 
 /// Every sample of a run. `outcome` is that of the task in this cell: figures of failed tasks are there, and told
 /// apart. Values are written with as many digits as it takes to read the same number back.
@@ -44,11 +45,8 @@ pub fn csv(run: &RunRecord) -> String {
         quote(&plan.machine.name)
     );
     for cell in &run.cells {
-        let outcomes: HashMap<&str, &str> = cell
-            .outcomes
-            .iter()
-            .map(|ended| (ended.task.as_str(), ended.outcome.word()))
-            .collect();
+        let outcomes: HashMap<&str, &str> =
+            cell.outcomes.iter().map(|ended| (ended.task.as_str(), ended.outcome.word())).collect();
         let start = format!(
             "{head},{},{},{},{},{}",
             quote(&cell.disk),
@@ -75,11 +73,7 @@ pub fn csv(run: &RunRecord) -> String {
 /// The shortest decimal that is read back as the same number; with an exponent only where it would be long.
 fn number(value: f64) -> String {
     let is_plain = value == 0.0 || (1e-7..1e17).contains(&value.abs()) || !value.is_finite();
-    if is_plain {
-        format!("{value}")
-    } else {
-        format!("{value:e}")
-    }
+    if is_plain { format!("{value}") } else { format!("{value:e}") }
 }
 
 fn quote(text: &str) -> Cow<'_, str> {

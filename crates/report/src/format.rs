@@ -21,12 +21,7 @@ pub struct Options {
 impl Default for Options {
     /// The studies' own figure, for a pipe.
     fn default() -> Options {
-        Options {
-            metric: &Metric::ELAPSED,
-            width: 100,
-            terminal: false,
-            color: false,
-        }
+        Options { metric: &Metric::ELAPSED, width: 100, terminal: false, color: false }
     }
 }
 
@@ -41,12 +36,8 @@ pub trait Format: Sync {
 }
 
 /// All formats, in the order of help texts; the first is the default.
-pub const ALL: &[&dyn Format] = &[
-    &crate::table::Table,
-    &crate::json::Json,
-    &crate::csv::Csv,
-    &crate::markdown::Markdown,
-];
+pub const ALL: &[&dyn Format] =
+    &[&crate::table::Table, &crate::json::Json, &crate::csv::Csv, &crate::markdown::Markdown];
 
 /// A name that nothing has.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -63,11 +54,7 @@ pub struct UnknownName {
 }
 
 fn near_text(near: &[&str]) -> String {
-    if near.is_empty() {
-        String::new()
-    } else {
-        format!(": did you mean {}?", near.join(" or "))
-    }
+    if near.is_empty() { String::new() } else { format!(": did you mean {}?", near.join(" or ")) }
 }
 
 /// The format with this name.
@@ -75,24 +62,12 @@ pub fn find_format(name: &str) -> Result<&'static dyn Format, UnknownName> {
     ALL.iter()
         .find(|format| format.name() == name)
         .copied()
-        .ok_or_else(|| {
-            unknown(
-                "format",
-                name,
-                ALL.iter().map(|format| format.name()).collect(),
-            )
-        })
+        .ok_or_else(|| unknown("format", name, ALL.iter().map(|format| format.name()).collect()))
 }
 
 /// The metric with this id.
 pub fn find_metric(id: &str) -> Result<&'static Metric, UnknownName> {
-    Metric::find(id).ok_or_else(|| {
-        unknown(
-            "metric",
-            id,
-            Metric::ALL.iter().map(|metric| metric.id).collect(),
-        )
-    })
+    Metric::find(id).ok_or_else(|| unknown("metric", id, Metric::ALL.iter().map(|metric| metric.id).collect()))
 }
 
 fn unknown(kind: &'static str, name: &str, all: Vec<&'static str>) -> UnknownName {
@@ -104,10 +79,5 @@ fn unknown(kind: &'static str, name: &str, all: Vec<&'static str>) -> UnknownNam
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
     let near = scored.into_iter().take(3).map(|(_, known)| known).collect();
-    UnknownName {
-        kind,
-        name: name.to_owned(),
-        near,
-        all,
-    }
+    UnknownName { kind, name: name.to_owned(), near, all }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mountmark_model::{Bytes, Lab, RealisedCorpus, format_count};
+use mountmark_model::{Bytes, Lab, RealisedCorpus, Scale, format_count};
 use mountmark_record::RunRecord;
 
 use crate::text::clean;
@@ -11,26 +11,10 @@ use crate::text::clean;
 pub(crate) fn header(run: &RunRecord) -> Vec<(&'static str, String)> {
     let plan = &run.plan;
     let mut out = vec![
-        (
-            "run",
-            format!("{} ({}), started {}", run.id, run.status, run.started),
-        ),
-        (
-            "suite",
-            format!(
-                "{} at scale {}: {}",
-                plan.suite, plan.scale, plan.suite_about
-            ),
-        ),
-        (
-            "lab",
-            format!(
-                "{}, machine {}, disk {}",
-                plan.lab.name(),
-                plan.machine.name,
-                disks(run)
-            ),
-        ),
+        ("run", format!("{} ({}), started {}", run.id, run.status, run.started)),
+        ("suite", format!("{}: {}", plan.suite, plan.suite_about)),
+        ("scale", scale(plan.scale)),
+        ("lab", format!("{}, machine {}, disk {}", plan.lab.name(), plan.machine.name, disks(run))),
     ];
     out.push(("clock", clock(run)));
     let kernels: BTreeSet<&str> = run
@@ -40,20 +24,14 @@ pub(crate) fn header(run: &RunRecord) -> Vec<(&'static str, String)> {
         .chain([run.environment.kernel.as_str()])
         .filter(|kernel| !kernel.is_empty())
         .collect();
-    let kernels: Vec<&str> = if kernels.is_empty() {
-        vec![&plan.kernel]
-    } else {
-        kernels.into_iter().collect()
-    };
+    // A release alone adds nothing to the release with its version.
+    let whole = |kernel: &&str| !kernels.iter().any(|other| other.len() > kernel.len() && other.starts_with(*kernel));
+    let kernels: Vec<&str> = kernels.iter().copied().filter(whole).collect();
+    let kernels: Vec<&str> = if kernels.is_empty() { vec![&plan.kernel] } else { kernels.into_iter().collect() };
     out.push(("kernel", kernels.join("; ")));
     out.push((
         "seed",
-        format!(
-            "{}, {}, mountmark {}",
-            plan.seed,
-            counted(u64::from(plan.repeats), "repeat", "repeats"),
-            run.program
-        ),
+        format!("{}, {}, mountmark {}", plan.seed, counted(u64::from(plan.repeats), "repeat", "repeats"), run.program),
     ));
     for (index, corpus) in corpora(run).into_iter().enumerate() {
         out.push((if index == 0 { "corpus" } else { "" }, corpus));
@@ -62,6 +40,15 @@ pub(crate) fn header(run: &RunRecord) -> Vec<(&'static str, String)> {
         *text = clean(text).trim_end_matches([':', ',']).to_owned();
     }
     out
+}
+
+/// Titles and descriptions name a suite's own sizes, whatever was run of them.
+fn scale(scale: Scale) -> String {
+    if scale == Scale::ONE {
+        "1: the suite's own counts and sizes".into()
+    } else {
+        format!("{scale} of the counts and sizes that the suite and its titles name")
+    }
 }
 
 /// What a second is: figures of different labs must not be taken for each other.
@@ -78,32 +65,17 @@ pub(crate) fn clock(run: &RunRecord) -> String {
 }
 
 fn counted(count: u64, one: &str, many: &str) -> String {
-    format!(
-        "{} {}",
-        format_count(count as f64),
-        if count == 1 { one } else { many }
-    )
+    format!("{} {}", format_count(count as f64), if count == 1 { one } else { many })
 }
 
 fn disks(run: &RunRecord) -> String {
-    let planned = run
-        .plan
-        .cells
-        .iter()
-        .map(|cell| (cell.disk.name.as_str(), cell.disk_size));
-    let measured = run
-        .cells
-        .iter()
-        .map(|cell| (cell.disk.as_str(), cell.disk_size));
+    let planned = run.plan.cells.iter().map(|cell| (cell.disk.name.as_str(), cell.disk_size));
+    let measured = run.cells.iter().map(|cell| (cell.disk.as_str(), cell.disk_size));
     let disks: BTreeSet<(&str, Bytes)> = planned.chain(measured).collect();
     if disks.is_empty() {
         return run.plan.machine.disk.clone();
     }
-    disks
-        .iter()
-        .map(|(name, size)| format!("{name} of {size}"))
-        .collect::<Vec<_>>()
-        .join(", ")
+    disks.iter().map(|(name, size)| format!("{name} of {size}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Each repeat has a seed and so a corpus of its own; a few are enough to see how they differ.
@@ -111,29 +83,16 @@ const CORPORA: usize = 3;
 
 fn corpora(run: &RunRecord) -> Vec<String> {
     let mut seen: Vec<&RealisedCorpus> = Vec::new();
-    let planned = run
-        .plan
-        .cells
-        .iter()
-        .filter_map(|cell| cell.second_disk.as_ref())
-        .map(|medium| &medium.corpus);
+    let planned = run.plan.cells.iter().filter_map(|cell| cell.second_disk.as_ref()).map(|medium| &medium.corpus);
     let measured = run.cells.iter().filter_map(|cell| cell.corpus.as_ref());
     let all: Vec<&RealisedCorpus> = measured.collect();
-    let all = if all.is_empty() {
-        planned.collect()
-    } else {
-        all
-    };
+    let all = if all.is_empty() { planned.collect() } else { all };
     for corpus in all {
         if !seen.contains(&corpus) {
             seen.push(corpus);
         }
     }
-    let mut out: Vec<String> = seen
-        .iter()
-        .take(CORPORA)
-        .map(|corpus| describe(corpus))
-        .collect();
+    let mut out: Vec<String> = seen.iter().take(CORPORA).map(|corpus| describe(corpus)).collect();
     if seen.len() > CORPORA {
         out.push(format!("and {} more, of other seeds", seen.len() - CORPORA));
     }

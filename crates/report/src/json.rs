@@ -135,23 +135,9 @@ pub fn json(run: &RunRecord) -> Result<String> {
 
 fn head(run: &RunRecord) -> Head<'_> {
     let plan = &run.plan;
-    let configuration = |name: &'_ str| {
-        plan.cells
-            .iter()
-            .map(|cell| &cell.configuration)
-            .find(|c| c.name == name)
-    };
-    let skipped = |name: &'_ str| {
-        plan.skipped
-            .iter()
-            .find(|(n, _)| n == name)
-            .map(|(_, reason)| reason.as_str())
-    };
-    let unplanned = plan
-        .skipped
-        .iter()
-        .map(|(name, _)| name)
-        .filter(|name| !plan.configurations.contains(name));
+    let configuration = |name: &'_ str| plan.cells.iter().map(|cell| &cell.configuration).find(|c| c.name == name);
+    let skipped = |name: &'_ str| plan.skipped.iter().find(|(n, _)| n == name).map(|(_, reason)| reason.as_str());
+    let unplanned = plan.skipped.iter().map(|(name, _)| name).filter(|name| !plan.configurations.contains(name));
     let configurations = plan
         .configurations
         .iter()
@@ -184,11 +170,7 @@ fn head(run: &RunRecord) -> Head<'_> {
         seed: plan.seed,
         repeats: plan.repeats,
         decisions: &plan.decisions,
-        tasks: plan
-            .tasks
-            .iter()
-            .map(|(id, title)| Task { id, title })
-            .collect(),
+        tasks: plan.tasks.iter().map(|(id, title)| Task { id, title }).collect(),
         configurations,
         planned_cells: plan.cells.len(),
         environment: &run.environment,
@@ -206,14 +188,7 @@ fn cell(cell: &CellRecord) -> Cell<'_> {
         started: cell.started,
         ended: cell.ended,
         outcome: &cell.outcome,
-        tasks: cell
-            .outcomes
-            .iter()
-            .map(|ended| Ended {
-                task: &ended.task,
-                outcome: &ended.outcome,
-            })
-            .collect(),
+        tasks: cell.outcomes.iter().map(|ended| Ended { task: &ended.task, outcome: &ended.outcome }).collect(),
         notes: &cell.notes,
         environment: &cell.environment,
         corpus: cell.corpus.as_ref(),

@@ -33,72 +33,30 @@ pub fn markdown(run: &RunRecord, options: &Options) -> String {
     out.push('\n');
     let matrix = matrix(run, options.metric);
     if matrix.rows.is_empty() || matrix.columns.is_empty() {
-        out += &format!(
-            "There is no figure of {} in this run.\n",
-            head(matrix.metric)
-        );
+        out += &format!("There is no figure of {} in this run.\n", head(matrix.metric));
         for (index, note) in matrix.notes.iter().enumerate() {
-            out += &format!(
-                "\n{} {}\n",
-                escape(&crate::matrix::mark(index)),
-                escape(note)
-            );
+            out += &format!("\n{} {}\n", escape(&crate::matrix::mark(index)), escape(note));
         }
         return out;
     }
     let mut line = |cells: Vec<String>| {
         out += &format!("| {} |\n", cells.join(" | "));
     };
-    let names = matrix
-        .columns
-        .iter()
-        .map(|column| escape(&format!("{}{}", column.name, marks(&column.notes))));
+    let names = matrix.columns.iter().map(|column| escape(&format!("{}{}", column.name, marks(&column.notes))));
     let spread = |text: String| matrix.has_spread.then_some(text);
-    line(
-        [escape(&head(matrix.metric))]
-            .into_iter()
-            .chain(names)
-            .chain(spread("spread %".into()))
-            .collect(),
-    );
+    line([escape(&head(matrix.metric))].into_iter().chain(names).chain(spread("spread %".into())).collect());
     let rules = matrix.columns.iter().map(|_| "---:".to_owned());
-    line(
-        ["---".to_owned()]
-            .into_iter()
-            .chain(rules)
-            .chain(spread("---:".into()))
-            .collect(),
-    );
+    line(["---".to_owned()].into_iter().chain(rules).chain(spread("---:".into())).collect());
     for row in &matrix.rows {
         let entries = row.entries.iter().map(|entry| {
-            let text = if entry.best {
-                format!("**{}**", entry.text)
-            } else {
-                entry.text.clone()
-            };
+            let text = if entry.best { format!("**{}**", entry.text) } else { entry.text.clone() };
             text + &escape(&marks(&entry.notes))
         });
-        let last = spread(
-            row.spread
-                .map_or(String::new(), |spread| format!("{spread:.2}")),
-        );
-        line(
-            [escape(&row.label)]
-                .into_iter()
-                .chain(entries)
-                .chain(last)
-                .collect(),
-        );
+        let last = spread(row.spread.map_or(String::new(), |spread| format!("{spread:.2}")));
+        line([escape(&row.label)].into_iter().chain(entries).chain(last).collect());
     }
     for text in legend(&matrix, "Bold:") {
-        out += &format!(
-            "\n{}\n",
-            if text.starts_with("- ") {
-                format!("\\{text}")
-            } else {
-                escape(&text)
-            }
-        );
+        out += &format!("\n{}\n", if text.starts_with("- ") { format!("\\{text}") } else { escape(&text) });
     }
     out
 }
@@ -107,10 +65,7 @@ pub fn markdown(run: &RunRecord, options: &Options) -> String {
 fn escape(text: &str) -> String {
     let mut out = String::new();
     for letter in text.chars() {
-        if matches!(
-            letter,
-            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#'
-        ) {
+        if matches!(letter, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#') {
             out.push('\\');
         }
         out.push(letter);

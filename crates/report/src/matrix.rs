@@ -48,6 +48,8 @@ pub(crate) struct Matrix {
     pub rows: Vec<Row>,
     /// Sentences about what is missing.
     pub notes: Vec<String>,
+    /// Configurations that were not tried, each with its sentence: no column of dashes says more.
+    pub skipped: Vec<String>,
     /// Whether any figure is a mean of several repeats.
     pub has_spread: bool,
 }
@@ -79,25 +81,10 @@ pub(crate) fn legend(matrix: &Matrix, best: &str) -> Vec<String> {
         Better::Lower => "lower is better",
         Better::Higher => "higher is better",
     };
-    let mut out = vec![format!(
-        "{}, {better}: {}",
-        head(matrix.metric),
-        matrix.metric.about
-    )];
-    let has = |text: &str| {
-        matrix
-            .rows
-            .iter()
-            .any(|row| row.entries.iter().any(|entry| entry.text == text))
-    };
-    if matrix
-        .rows
-        .iter()
-        .any(|row| row.entries.iter().any(|entry| entry.best))
-    {
-        out.push(format!(
-            "{best} the best of its row, and what prints as the same figure"
-        ));
+    let mut out = vec![format!("{}, {better}: {}", head(matrix.metric), matrix.metric.about)];
+    let has = |text: &str| matrix.rows.iter().any(|row| row.entries.iter().any(|entry| entry.text == text));
+    if matrix.rows.iter().any(|row| row.entries.iter().any(|entry| entry.best)) {
+        out.push(format!("{best} the best of its row, and what prints as the same figure"));
     }
     if matrix.has_spread {
         out.push(
@@ -109,13 +96,8 @@ pub(crate) fn legend(matrix: &Matrix, best: &str) -> Vec<String> {
     if has("-") {
         out.push("- no figure".into());
     }
-    out.extend(
-        matrix
-            .notes
-            .iter()
-            .enumerate()
-            .map(|(index, note)| format!("{} {note}", mark(index))),
-    );
+    out.extend(matrix.notes.iter().enumerate().map(|(index, note)| format!("{} {note}", mark(index))));
+    out.extend(matrix.skipped.iter().cloned());
     out
 }
 
@@ -124,39 +106,21 @@ pub(crate) fn matrix(run: &RunRecord, metric: &'static Metric) -> Matrix {
     let mut builder = Builder::new(run, metric);
     let columns = builder.columns();
     let mut rows = Vec::new();
-    let steps_before = [
-        (protocol_task::MKFS, "mkfs"),
-        (protocol_task::MOUNT, "mount"),
-    ];
-    let steps_after = [
-        (protocol_task::UMOUNT, "umount"),
-        (protocol_task::FSCK, "fsck"),
-        (protocol_task::CAPACITY, "capacity"),
-    ];
+    let steps_before = [(protocol_task::MKFS, "mkfs"), (protocol_task::MOUNT, "mount")];
+    let steps_after =
+        [(protocol_task::UMOUNT, "umount"), (protocol_task::FSCK, "fsck"), (protocol_task::CAPACITY, "capacity")];
     for (task, label) in steps_before {
         rows.extend(builder.step(task, label));
     }
     // A task that no configuration got through belongs into the table all the same, as failed or skipped.
-    if run
-        .plan
-        .tasks
-        .iter()
-        .any(|(task, _)| builder.has_samples(task, metric))
-        || builder.is_main()
-    {
+    if run.plan.tasks.iter().any(|(task, _)| builder.has_samples(task, metric)) || builder.is_main() {
         let tasks: Vec<Row> = run
             .plan
             .tasks
             .iter()
             .map(|(id, title)| {
-                let label = clean(
-                    if title.is_empty() || title == id {
-                        id.clone()
-                    } else {
-                        format!("{id} {title}")
-                    }
-                    .as_str(),
-                );
+                let label =
+                    clean(if title.is_empty() || title == id { id.clone() } else { format!("{id} {title}") }.as_str());
                 builder.row(id, label, metric)
             })
             .collect();
@@ -173,31 +137,20 @@ pub(crate) fn matrix(run: &RunRecord, metric: &'static Metric) -> Matrix {
     }
     // The studies print usable space beside the times.
     if builder.is_main() {
-        for (extra, label) in [
-            (&Metric::CAPACITY, "usable after mkfs (%)"),
-            (&Metric::CAPACITY_RESIDUAL, "usable after removal (%)"),
-        ] {
+        for (extra, label) in
+            [(&Metric::CAPACITY, "usable after mkfs (%)"), (&Metric::CAPACITY_RESIDUAL, "usable after removal (%)")]
+        {
             if builder.has_samples(protocol_task::CAPACITY, extra) {
                 rows.push(builder.row(protocol_task::CAPACITY, label.into(), extra));
             }
         }
     }
     // Nothing but dashes is no table.
-    if rows.iter().all(|row| {
-        row.entries
-            .iter()
-            .all(|entry| entry.text == "-" && entry.notes.is_empty())
-    }) {
+    if rows.iter().all(|row| row.entries.iter().all(|entry| entry.text == "-" && entry.notes.is_empty())) {
         rows.clear();
     }
     let has_spread = rows.iter().any(|row| row.spread.is_some());
-    Matrix {
-        metric,
-        columns,
-        rows,
-        notes: builder.notes,
-        has_spread,
-    }
+    Matrix { metric, columns, rows, skipped: builder.skipped_sentences(), notes: builder.notes, has_spread }
 }
 
 struct Builder<'a> {
@@ -216,48 +169,23 @@ impl<'a> Builder<'a> {
         let mut names: Vec<&str> = Vec::new();
         // The user's order; whatever is there beyond it is shown too rather than lost.
         let plan = &run.plan;
-        for name in plan
-            .configurations
-            .iter()
-            .chain(plan.skipped.iter().map(|(name, _)| name))
-            .chain(run.cells.iter().map(|cell| &cell.configuration))
-        {
+        for name in plan.configurations.iter().chain(run.cells.iter().map(|cell| &cell.configuration)) {
             if !names.contains(&name.as_str()) {
                 names.push(name);
             }
         }
-        let cells = names
-            .iter()
-            .map(|name| {
-                run.cells
-                    .iter()
-                    .filter(|cell| cell.configuration == *name)
-                    .collect()
-            })
-            .collect();
+        let cells =
+            names.iter().map(|name| run.cells.iter().filter(|cell| cell.configuration == *name).collect()).collect();
         let wanted = [metric.id, Metric::CAPACITY.id, Metric::CAPACITY_RESIDUAL.id];
         let mut sums: HashMap<_, (f64, u32)> = HashMap::new();
         for cell in &run.cells {
-            for sample in cell
-                .samples
-                .iter()
-                .filter(|sample| wanted.contains(&sample.metric.as_str()))
-            {
-                let sum = sums
-                    .entry((cell.index, sample.task.as_str(), sample.metric.as_str()))
-                    .or_default();
+            for sample in cell.samples.iter().filter(|sample| wanted.contains(&sample.metric.as_str())) {
+                let sum = sums.entry((cell.index, sample.task.as_str(), sample.metric.as_str())).or_default();
                 sum.0 += sample.value;
                 sum.1 += 1;
             }
         }
-        Builder {
-            run,
-            metric,
-            names,
-            cells,
-            sums,
-            notes: Vec::new(),
-        }
+        Builder { run, metric, names, cells, sums, notes: Vec::new() }
     }
 
     /// Whether the metric is the one that a whole cell is judged by.
@@ -266,39 +194,26 @@ impl<'a> Builder<'a> {
     }
 
     fn has_samples(&self, task: &str, metric: &Metric) -> bool {
-        self.run
-            .cells
-            .iter()
-            .any(|cell| self.sums.contains_key(&(cell.index, task, metric.id)))
+        self.run.cells.iter().any(|cell| self.sums.contains_key(&(cell.index, task, metric.id)))
     }
 
     fn note(&mut self, sentence: String) -> usize {
         let sentence = clean(&sentence);
-        self.notes
-            .iter()
-            .position(|note| *note == sentence)
-            .unwrap_or_else(|| {
-                self.notes.push(sentence);
-                self.notes.len() - 1
-            })
+        self.notes.iter().position(|note| *note == sentence).unwrap_or_else(|| {
+            self.notes.push(sentence);
+            self.notes.len() - 1
+        })
     }
 
     fn outcome_note(&mut self, outcome: &Outcome) -> usize {
-        let reason = outcome
-            .reason()
-            .filter(|reason| !reason.trim().is_empty())
-            .unwrap_or("no reason was given");
+        let reason = outcome.reason().filter(|reason| !reason.trim().is_empty()).unwrap_or("no reason was given");
         self.note(format!("{}: {reason}", outcome.word()))
     }
 
-    fn skipped(&self, name: &str) -> Option<String> {
-        let found = self
-            .run
-            .plan
-            .skipped
-            .iter()
-            .find(|(skipped, _)| skipped == name);
-        found.map(|(_, reason)| format!("skipped: {reason}"))
+    /// What is said of configurations that have no column.
+    fn skipped_sentences(&self) -> Vec<String> {
+        let skipped = self.run.plan.skipped.iter().filter(|(name, _)| !self.names.contains(&name.as_str()));
+        skipped.map(|(name, reason)| clean(&format!("{name} was skipped: {reason}"))).collect()
     }
 
     fn columns(&mut self) -> Vec<Column> {
@@ -310,25 +225,13 @@ impl<'a> Builder<'a> {
                     push(&mut notes, self.outcome_note(&cell.outcome));
                 }
             }
-            let planned = self
-                .run
-                .plan
-                .cells
-                .iter()
-                .filter(|cell| cell.configuration.name == name)
-                .count();
+            let planned = self.run.plan.cells.iter().filter(|cell| cell.configuration.name == name).count();
             if cells.len() < planned {
                 let missing = planned - cells.len();
                 let sentence = format!("not run: {missing} of {planned} planned cells of {name}");
                 push(&mut notes, self.note(sentence));
             }
-            if let Some(sentence) = self.skipped(name) {
-                push(&mut notes, self.note(sentence));
-            }
-            columns.push(Column {
-                name: clean(name),
-                notes,
-            });
+            columns.push(Column { name: clean(name), notes });
         }
         columns
     }
@@ -348,20 +251,10 @@ impl<'a> Builder<'a> {
     }
 
     fn row(&mut self, task: &str, label: String, metric: &Metric) -> Row {
-        let mut entries: Vec<Entry> = (0..self.names.len())
-            .map(|column| self.entry(column, task, metric))
-            .collect();
+        let mut entries: Vec<Entry> = (0..self.names.len()).map(|column| self.entry(column, task, metric)).collect();
         mark_best(&mut entries, metric);
-        let spread = entries
-            .iter()
-            .filter_map(|entry| entry.spread)
-            .reduce(f64::max)
-            .map(|spread| spread * 100.0);
-        Row {
-            label,
-            entries,
-            spread,
-        }
+        let spread = entries.iter().filter_map(|entry| entry.spread).reduce(f64::max).map(|spread| spread * 100.0);
+        Row { label, entries, spread }
     }
 
     fn entry(&mut self, column: usize, task: &str, metric: &Metric) -> Entry {
@@ -369,15 +262,8 @@ impl<'a> Builder<'a> {
         let mut means = Vec::new();
         let mut has_failed = false;
         for cell in self.cells[column].clone() {
-            let mut ended = cell
-                .outcomes
-                .iter()
-                .filter(|ended| ended.task == task)
-                .map(|ended| &ended.outcome);
-            let trouble = ended
-                .clone()
-                .find(|outcome| outcome.is_failed())
-                .or_else(|| ended.find(|o| !o.is_ok()));
+            let mut ended = cell.outcomes.iter().filter(|ended| ended.task == task).map(|ended| &ended.outcome);
+            let trouble = ended.clone().find(|outcome| outcome.is_failed()).or_else(|| ended.find(|o| !o.is_ok()));
             // The time that a failed command took is not the time of the task.
             if let Some(outcome) = trouble {
                 has_failed |= outcome.is_failed();
@@ -389,33 +275,20 @@ impl<'a> Builder<'a> {
                 push(&mut notes, self.outcome_note(&cell.outcome));
             }
         }
-        if self.cells[column].is_empty()
-            && let Some(sentence) = self.skipped(self.names[column])
-        {
-            push(&mut notes, self.note(sentence));
-        }
         let value = mean(&means);
         let text = match value {
             Some(value) => metric.format(value),
             None if has_failed => "failed".into(),
             None => "-".into(),
         };
-        Entry {
-            text,
-            value,
-            best: false,
-            notes,
-            spread: spread(&means),
-        }
+        Entry { text, value, best: false, notes, spread: spread(&means) }
     }
 
     /// The sum over the suite's tasks, for configurations that have all of them.
     fn total(&mut self, tasks: &[Row]) -> Option<Row> {
         let adds_up = match self.metric.unit {
             Unit::Seconds | Unit::Count => true,
-            Unit::Bytes => {
-                ![Metric::PEAK_MEMORY.id, Metric::CAPACITY_BYTES.id].contains(&self.metric.id)
-            }
+            Unit::Bytes => ![Metric::PEAK_MEMORY.id, Metric::CAPACITY_BYTES.id].contains(&self.metric.id),
             Unit::Percent | Unit::Ratio => false,
         };
         if !adds_up || tasks.len() < 2 {
@@ -425,21 +298,11 @@ impl<'a> Builder<'a> {
             .map(|column| {
                 let value: Option<f64> = tasks.iter().map(|row| row.entries[column].value).sum();
                 let text = value.map_or("-".into(), |value| self.metric.format(value));
-                Entry {
-                    text,
-                    value,
-                    best: false,
-                    notes: Vec::new(),
-                    spread: None,
-                }
+                Entry { text, value, best: false, notes: Vec::new(), spread: None }
             })
             .collect();
         mark_best(&mut entries, self.metric);
-        Some(Row {
-            label: format!("total of {} tasks", tasks.len()),
-            entries,
-            spread: None,
-        })
+        Some(Row { label: format!("total of {} tasks", tasks.len()), entries, spread: None })
     }
 }
 
@@ -450,19 +313,14 @@ fn push(notes: &mut Vec<usize>, note: usize) {
 }
 
 fn mean(values: &[f64]) -> Option<f64> {
-    if values.is_empty() {
-        None
-    } else {
-        Some(values.iter().sum::<f64>() / values.len() as f64)
-    }
+    if values.is_empty() { None } else { Some(values.iter().sum::<f64>() / values.len() as f64) }
 }
 
 /// Sample standard deviation over mean.
 fn spread(values: &[f64]) -> Option<f64> {
     let mean = mean(values).filter(|mean| *mean != 0.0 && values.len() > 1)?;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    Some((squares / (values.len() - 1) as f64).sqrt() / mean.abs())
-        .filter(|spread| spread.is_finite())
+    Some((squares / (values.len() - 1) as f64).sqrt() / mean.abs()).filter(|spread| spread.is_finite())
 }
 
 /// Marks the best figure and those that print as the same: a reader cannot tell them apart. Alone nobody is best.
@@ -470,9 +328,7 @@ fn mark_best(entries: &mut [Entry], metric: &Metric) {
     if entries.len() < 2 {
         return;
     }
-    let figures = entries
-        .iter()
-        .filter(|entry| entry.value.is_some_and(f64::is_finite));
+    let figures = entries.iter().filter(|entry| entry.value.is_some_and(f64::is_finite));
     let best = figures.reduce(|best, entry| {
         let is_better = match metric.better {
             Better::Lower => entry.value < best.value,
@@ -481,10 +337,7 @@ fn mark_best(entries: &mut [Entry], metric: &Metric) {
         if is_better { entry } else { best }
     });
     if let Some(text) = best.map(|best| best.text.clone()) {
-        for entry in entries
-            .iter_mut()
-            .filter(|entry| entry.value.is_some() && entry.text == text)
-        {
+        for entry in entries.iter_mut().filter(|entry| entry.value.is_some() && entry.text == text) {
             entry.best = true;
         }
     }

@@ -11,16 +11,7 @@ pub fn runs_table(runs: &[RunSummary], options: &Options) -> String {
     if runs.is_empty() {
         return "There is no run yet.\n".into();
     }
-    let heads = [
-        "run",
-        "started (UTC)",
-        "status",
-        "suite",
-        "scale",
-        "lab",
-        "cells",
-        "failed",
-    ];
+    let heads = ["run", "started (UTC)", "status", "suite", "scale", "lab", "cells", "failed"];
     let mut columns: Vec<Vec<String>> = heads.iter().map(|head| vec![(*head).to_owned()]).collect();
     for run in runs {
         let cells = [
@@ -36,19 +27,10 @@ pub fn runs_table(runs: &[RunSummary], options: &Options) -> String {
             column.push(cell);
         }
     }
-    let used: usize = columns
-        .iter()
-        .map(|column| 2 + column.iter().map(|cell| width(cell)).max().unwrap_or(0))
-        .sum();
+    let used: usize = columns.iter().map(|column| 2 + column.iter().map(|cell| width(cell)).max().unwrap_or(0)).sum();
     let room = options.width.saturating_sub(used).max(20);
-    let names = runs
-        .iter()
-        .map(|run| wrap(&clean(&run.configurations.join(", ")), room).join("\n"));
-    columns.push(
-        std::iter::once("file systems".to_owned())
-            .chain(names)
-            .collect(),
-    );
+    let names = runs.iter().map(|run| wrap(&clean(&run.configurations.join(", ")), room).join("\n"));
+    columns.push(std::iter::once("file systems".to_owned()).chain(names).collect());
     let left_from = columns.len() - 1;
     draw(&columns.iter().collect::<Vec<_>>(), left_from, options)
 }

@@ -23,8 +23,7 @@ const DRAWN: TableStyle = TableStyle::new()
     .header_separator(LineStyle::none().fill('─').junction('─'))
     .bottom_border(LineStyle::none().fill('─').junction('─'));
 
-const PLAIN: TableStyle =
-    TableStyle::new().header_separator(LineStyle::none().fill('-').junction('-'));
+const PLAIN: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('-').junction('-'));
 
 pub(crate) struct Table;
 
@@ -51,12 +50,7 @@ pub fn table(run: &RunRecord, options: &Options) -> String {
     out.push('\n');
     let matrix = matrix(run, options.metric);
     if matrix.rows.is_empty() || matrix.columns.is_empty() {
-        out += &hang(
-            "",
-            0,
-            &format!("There is no figure of {} in this run.", head(matrix.metric)),
-            options.width,
-        );
+        out += &hang("", 0, &format!("There is no figure of {} in this run.", head(matrix.metric)), options.width);
         out.push('\n');
         for (index, note) in matrix.notes.iter().enumerate() {
             out += &hang(&crate::matrix::mark(index), 4, note, options.width);
@@ -77,22 +71,12 @@ pub fn table(run: &RunRecord, options: &Options) -> String {
 }
 
 fn tables(matrix: &Matrix, options: &Options) -> String {
-    let longest = matrix
-        .rows
-        .iter()
-        .map(|row| width(&row.label))
-        .max()
-        .unwrap_or(0);
+    let longest = matrix.rows.iter().map(|row| width(&row.label)).max().unwrap_or(0);
     let title = head(matrix.metric);
-    let first = longest
-        .max(width(&title))
-        .min((options.width * 35 / 100).max(16));
+    let first = longest.max(width(&title)).min((options.width * 35 / 100).max(16));
     let spread = matrix.has_spread.then(|| {
         let mut cells = vec!["spread\n%".to_owned()];
-        cells.extend(matrix.rows.iter().map(|row| {
-            row.spread
-                .map_or(String::new(), |spread| format!("{spread:.2}"))
-        }));
+        cells.extend(matrix.rows.iter().map(|row| row.spread.map_or(String::new(), |spread| format!("{spread:.2}"))));
         cells
     });
     let columns: Vec<Vec<String>> = matrix
@@ -100,21 +84,13 @@ fn tables(matrix: &Matrix, options: &Options) -> String {
         .iter()
         .enumerate()
         .map(|(index, column)| {
-            let name =
-                break_name(&format!("{}{}", column.name, marks(&column.notes)), NAME).join("\n");
+            let name = break_name(&format!("{}{}", column.name, marks(&column.notes)), NAME).join("\n");
             // Figures stay under each other where some have marks behind them.
             let entries = || matrix.rows.iter().map(|row| &row.entries[index]);
             let figures = entries().filter(|entry| entry.value.is_some());
-            let behind = figures
-                .map(|entry| width(&marks(&entry.notes)))
-                .max()
-                .unwrap_or(0);
+            let behind = figures.map(|entry| width(&marks(&entry.notes))).max().unwrap_or(0);
             let entries = entries().map(|entry| {
-                let best = if entry.best {
-                    String::from(BEST)
-                } else {
-                    String::new()
-                };
+                let best = if entry.best { String::from(BEST) } else { String::new() };
                 let behind = if entry.value.is_some() { behind } else { 0 };
                 format!("{best}{}{:behind$}", entry.text, marks(&entry.notes))
             });
@@ -122,9 +98,7 @@ fn tables(matrix: &Matrix, options: &Options) -> String {
         })
         .collect();
 
-    let room = options
-        .width
-        .saturating_sub(first + spread.as_ref().map_or(0, |cells| GAP + column_width(cells)));
+    let room = options.width.saturating_sub(first + spread.as_ref().map_or(0, |cells| GAP + column_width(cells)));
     let mut parts: Vec<Vec<&Vec<String>>> = vec![Vec::new()];
     let mut used = 0;
     for column in &columns {
@@ -134,19 +108,11 @@ fn tables(matrix: &Matrix, options: &Options) -> String {
             used = 0;
         }
         used += takes;
-        parts
-            .last_mut()
-            .expect("there is one from the start")
-            .push(column);
+        parts.last_mut().expect("there is one from the start").push(column);
     }
 
     let mut labels = vec![wrap(&title, first).join("\n")];
-    labels.extend(
-        matrix
-            .rows
-            .iter()
-            .map(|row| wrap(&row.label, first).join("\n")),
-    );
+    labels.extend(matrix.rows.iter().map(|row| wrap(&row.label, first).join("\n")));
     let mut out = String::new();
     for mut part in parts {
         part.insert(0, &labels);
@@ -158,12 +124,7 @@ fn tables(matrix: &Matrix, options: &Options) -> String {
 }
 
 fn column_width(cells: &[String]) -> usize {
-    cells
-        .iter()
-        .flat_map(|cell| cell.lines())
-        .map(width)
-        .max()
-        .unwrap_or(0)
+    cells.iter().flat_map(|cell| cell.lines()).map(width).max().unwrap_or(0)
 }
 
 /// Columns, each with its head first; the first column and those from `left_from` on to the left, others to the
@@ -172,22 +133,14 @@ pub(crate) fn draw(columns: &[&Vec<String>], left_from: usize, options: &Options
     let mut table = comfy_table::Table::new();
     table.set_content_arrangement(ContentArrangement::Disabled);
     table.load_style(if options.terminal { DRAWN } else { PLAIN });
-    let line = |row: usize| {
-        columns
-            .iter()
-            .map(move |column| Cell::new(column.get(row).map_or("", String::as_str)))
-    };
+    let line = |row: usize| columns.iter().map(move |column| Cell::new(column.get(row).map_or("", String::as_str)));
     table.set_header(line(0));
     for row in 1..columns.first().map_or(0, |column| column.len()) {
         table.add_row(line(row));
     }
     for (index, column) in table.column_iter_mut().enumerate() {
         // The place of the lines between columns, which are not drawn, is one column of the gap.
-        column.set_padding(if index == 0 {
-            (0, 0)
-        } else {
-            (GAP as u16 - 1, 0)
-        });
+        column.set_padding(if index == 0 { (0, 0) } else { (GAP as u16 - 1, 0) });
         if index > 0 && index < left_from {
             column.set_cell_alignment(CellAlignment::Right);
         }

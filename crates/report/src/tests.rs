@@ -1,7 +1,5 @@
 use mountmark_model::{Bytes, Cell, Environment, Metric, Outcome, Plan, RealisedCorpus};
-use mountmark_record::{
-    CellRecord, RunId, RunRecord, RunStatus, RunSummary, Sample, TaskOutcome, Timestamp,
-};
+use mountmark_record::{CellRecord, RunId, RunRecord, RunStatus, RunSummary, Sample, TaskOutcome, Timestamp};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -43,11 +41,7 @@ fn plan(names: &[&str], repeats: u32) -> Plan {
 }
 
 fn environment() -> Environment {
-    Environment {
-        mountmark: "0.1.0".into(),
-        kernel: "6.12.57".into(),
-        ..Environment::default()
-    }
+    Environment { mountmark: "0.1.0".into(), kernel: "6.12.57".into(), ..Environment::default() }
 }
 
 /// Every configuration measured: each figure tells its task and its configuration.
@@ -60,26 +54,13 @@ fn run(names: &[&str], repeats: u32) -> RunRecord {
             let mut record = CellRecord::new(cell, &environment());
             (record.started, record.ended) = (STARTED, Timestamp(STARTED.0 + 1000));
             let position = (cell.index as usize % names.len()) as f64;
-            for (task, base) in [
-                ("mkfs", 0.5),
-                ("mount", 0.01),
-                ("001", 10.0),
-                ("002", 200.0),
-                ("umount", 0.02),
-            ] {
+            for (task, base) in [("mkfs", 0.5), ("mount", 0.01), ("001", 10.0), ("002", 200.0), ("umount", 0.02)] {
                 let value = base * (1.0 + position) * (1.0 + f64::from(cell.repeat) / 100.0);
                 record.samples.push(sample(task, "elapsed", value));
-                record.outcomes.push(TaskOutcome {
-                    task: task.into(),
-                    outcome: Outcome::Ok,
-                });
+                record.outcomes.push(TaskOutcome { task: task.into(), outcome: Outcome::Ok });
             }
-            record
-                .samples
-                .push(sample("001", "written_bytes", 3.0 * 1048576.0));
-            record
-                .samples
-                .push(sample("capacity", "capacity", 90.0 + position));
+            record.samples.push(sample("001", "written_bytes", 3.0 * 1048576.0));
+            record.samples.push(sample("capacity", "capacity", 90.0 + position));
             record.corpus = Some(RealisedCorpus {
                 name: "small".into(),
                 files: 1200,
@@ -109,19 +90,11 @@ fn run(names: &[&str], repeats: u32) -> RunRecord {
 }
 
 fn sample(task: &str, metric: &str, value: f64) -> Sample {
-    Sample {
-        task: task.into(),
-        iteration: 0,
-        metric: metric.into(),
-        value,
-    }
+    Sample { task: task.into(), iteration: 0, metric: metric.into(), value }
 }
 
 fn failed(reason: &str) -> Outcome {
-    Outcome::Failed {
-        reason: reason.into(),
-        detail: "detail".into(),
-    }
+    Outcome::Failed { reason: reason.into(), detail: "detail".into() }
 }
 
 /// Many configurations, some with long names.
@@ -152,21 +125,11 @@ fn a_table_is_exactly_this() {
     // jfs fails one task once, xfs skips one always, and a cell of ext4 was never run.
     run.cells[2].outcomes[3].outcome = failed("cp ended with 1: No space left on device");
     for index in [1, 4] {
-        run.cells[index].outcomes[2].outcome = Outcome::Skipped {
-            reason: "needs links".into(),
-        };
-        run.cells[index]
-            .samples
-            .retain(|sample| sample.task != "001");
+        run.cells[index].outcomes[2].outcome = Outcome::Skipped { reason: "needs links".into() };
+        run.cells[index].samples.retain(|sample| sample.task != "001");
     }
     run.cells.remove(3);
-    let text = table(
-        &run,
-        &Options {
-            width: 80,
-            ..Options::default()
-        },
-    );
+    let text = table(&run, &Options { width: 80, ..Options::default() });
     println!("{text}");
     assert_eq!(text, include_str!("tests/table.txt"));
     let text = markdown(&run, &Options::default());
@@ -179,10 +142,7 @@ fn seven_file_systems_stand_beside_each_other_in_100_columns() {
     let names = ["ext2", "ext3", "ext4", "jfs", "reiserfs", "xfs", "btrfs"];
     let text = table(&run(&names, 3), &Options::default());
     println!("{text}");
-    assert_eq!(
-        text.lines().filter(|line| line.starts_with("mkfs")).count(),
-        1
-    );
+    assert_eq!(text.lines().filter(|line| line.starts_with("mkfs")).count(), 1);
 }
 
 #[test]
@@ -191,25 +151,13 @@ fn lines_fit_however_many_file_systems_there_are() {
         for repeats in [1, 3] {
             for width in [60, 100, 200] {
                 for terminal in [true, false] {
-                    let text = table(
-                        &run(names, repeats),
-                        &Options {
-                            width,
-                            terminal,
-                            ..Options::default()
-                        },
-                    );
+                    let text = table(&run(names, repeats), &Options { width, terminal, ..Options::default() });
                     for line in text.lines() {
                         assert!(line.chars().count() <= width, "{width}: {line}\n{text}");
                     }
                     // Each configuration has its column exactly once, and every table all rows.
                     let tables = text.lines().filter(|line| line.starts_with("mkfs")).count();
-                    assert_eq!(
-                        text.lines()
-                            .filter(|line| line.starts_with("total of 2 tasks"))
-                            .count(),
-                        tables
-                    );
+                    assert_eq!(text.lines().filter(|line| line.starts_with("total of 2 tasks")).count(), tables);
                     let figures: usize = text
                         .lines()
                         .filter(|line| line.starts_with("mkfs"))
@@ -225,33 +173,18 @@ fn lines_fit_however_many_file_systems_there_are() {
 
 #[test]
 fn the_best_of_a_row_is_the_best_of_all_parts_and_alone_nobody_is() {
-    let text = table(
-        &run(&MANY, 1),
-        &Options {
-            width: 60,
-            ..Options::default()
-        },
-    );
-    let stars: Vec<&str> = text
-        .lines()
-        .filter(|line| line.starts_with("mkfs") && line.contains('*'))
-        .collect();
+    let text = table(&run(&MANY, 1), &Options { width: 60, ..Options::default() });
+    let stars: Vec<&str> = text.lines().filter(|line| line.starts_with("mkfs") && line.contains('*')).collect();
     assert_eq!(stars.len(), 1, "{text}");
     assert!(!table(&run(&["ext4"], 1), &Options::default()).contains('*'));
 }
 
 #[test]
 fn higher_is_better_where_it_is() {
-    let text = table(
-        &run(&["ext4", "xfs"], 1),
-        &Options {
-            metric: &Metric::CAPACITY,
-            ..Options::default()
-        },
+    let text = table(&run(&["ext4", "xfs"], 1), &Options { metric: &Metric::CAPACITY, ..Options::default() });
+    assert!(
+        text.lines().any(|line| line.starts_with("capacity") && line.contains(" 90.00") && line.contains("*91.00"))
     );
-    assert!(text.lines().any(|line| line.starts_with("capacity")
-        && line.contains(" 90.00")
-        && line.contains("*91.00")));
     assert!(!text.contains("001"), "{text}");
     assert!(text.contains("higher is better"));
 }
@@ -264,36 +197,17 @@ fn what_prints_as_the_best_figure_is_marked_too() {
     }
     let text = table(&run, &Options::default());
     let line = text.lines().find(|line| line.starts_with("001")).unwrap();
-    assert_eq!(
-        line.split_whitespace().skip(4).collect::<Vec<_>>(),
-        ["*1.23", "*1.23", "1.30"]
-    );
+    assert_eq!(line.split_whitespace().skip(4).collect::<Vec<_>>(), ["*1.23", "*1.23", "1.30"]);
 }
 
 #[test]
 fn colours_surround_the_marked_figures_and_move_nothing() {
     let run = run(&["ext4", "xfs"], 1);
     let plain = table(&run, &Options::default());
-    let colored = table(
-        &run,
-        &Options {
-            color: true,
-            ..Options::default()
-        },
-    );
+    let colored = table(&run, &Options { color: true, ..Options::default() });
     assert!(colored.contains("\x1b[1;32m*0.500\x1b[0m"), "{colored}");
-    assert_eq!(
-        colored.replace("\x1b[1;32m", "").replace("\x1b[0m", ""),
-        plain
-    );
-    let bytes = table(
-        &run,
-        &Options {
-            color: true,
-            metric: &Metric::WRITTEN_BYTES,
-            ..Options::default()
-        },
-    );
+    assert_eq!(colored.replace("\x1b[1;32m", "").replace("\x1b[0m", ""), plain);
+    let bytes = table(&run, &Options { color: true, metric: &Metric::WRITTEN_BYTES, ..Options::default() });
     assert!(bytes.contains("\x1b[1;32m*3.00 MiB\x1b[0m"), "{bytes}");
 }
 
@@ -302,36 +216,17 @@ fn a_file_system_that_could_not_be_made_is_in_the_table() {
     let mut run = run(&["ext4", "xfs"], 1);
     run.cells[1].outcome = failed("mkfs.xfs ended with 1");
     run.cells[1].samples.clear();
-    run.cells[1].outcomes = vec![TaskOutcome {
-        task: "mkfs".into(),
-        outcome: failed("mkfs.xfs ended with 1"),
-    }];
+    run.cells[1].outcomes = vec![TaskOutcome { task: "mkfs".into(), outcome: failed("mkfs.xfs ended with 1") }];
     run.plan.skipped = vec![("ntfs".into(), "its driver cannot write".into())];
     let text = table(&run, &Options::default());
-    assert!(
-        text.lines()
-            .next_back()
-            .unwrap()
-            .starts_with("[b] skipped: its driver cannot write"),
-        "{text}"
-    );
+    assert!(text.lines().next_back().unwrap().starts_with("ntfs was skipped: its driver cannot write"), "{text}");
     for row in ["mkfs", "mount", "001", "002", "umount"] {
         let line = text.lines().find(|line| line.starts_with(row)).unwrap();
-        assert!(
-            line.split_whitespace()
-                .rev()
-                .take(2)
-                .eq(["-[b]", "failed[a]"]),
-            "{text}"
-        );
+        assert!(line.ends_with("failed[a]"), "{text}");
     }
     // The sum of what could be done is no sum.
     let line = text.lines().find(|line| line.starts_with("total")).unwrap();
-    assert_eq!(
-        line.split_whitespace().skip(4).collect::<Vec<_>>(),
-        ["*210", "-", "-"],
-        "{text}"
-    );
+    assert_eq!(line.split_whitespace().skip(4).collect::<Vec<_>>(), ["*210", "-", "-"], "{text}");
 }
 
 #[test]
@@ -340,10 +235,7 @@ fn the_time_of_a_failed_task_is_no_figure() {
     run.cells[0].outcomes[2].outcome = failed("touch ended with 1");
     let text = table(&run, &Options::default());
     let line = text.lines().find(|line| line.starts_with("001")).unwrap();
-    assert!(
-        line.contains("failed[a]") && line.contains("*20.0"),
-        "{text}"
-    );
+    assert!(line.contains("failed[a]") && line.contains("*20.0"), "{text}");
 }
 
 #[test]
@@ -356,14 +248,8 @@ fn runs_without_cells_have_a_header_and_say_so() {
         assert!(text.ends_with('\n'), "{}", format.name());
     }
     let text = table(&run, &Options::default());
-    assert!(
-        text.contains("There is no figure of returned (s) in this run."),
-        "{text}"
-    );
-    assert!(
-        text.contains("not run: 1 of 1 planned cells of xfs"),
-        "{text}"
-    );
+    assert!(text.contains("There is no figure of returned (s) in this run."), "{text}");
+    assert!(text.contains("not run: 1 of 1 planned cells of xfs"), "{text}");
     run.plan.cells.clear();
     run.plan.configurations.clear();
     for format in ALL {
@@ -373,17 +259,8 @@ fn runs_without_cells_have_a_header_and_say_so() {
 
 #[test]
 fn a_metric_that_was_not_measured_says_so() {
-    let text = table(
-        &run(&["ext4"], 1),
-        &Options {
-            metric: &Metric::FLUSHES,
-            ..Options::default()
-        },
-    );
-    assert!(
-        text.contains("There is no figure of flushes (count) in this run."),
-        "{text}"
-    );
+    let text = table(&run(&["ext4"], 1), &Options { metric: &Metric::FLUSHES, ..Options::default() });
+    assert!(text.contains("There is no figure of flushes (count) in this run."), "{text}");
 }
 
 #[test]
@@ -391,10 +268,7 @@ fn sequences_that_a_terminal_obeys_do_not_reach_it() {
     let mut run = run(&["ext4", "xfs"], 1);
     run.cells[0].outcomes[2].outcome = failed("dmesg: \x1b[2J\u{e000}oops\nnext");
     run.plan.suite_about = "\x1b]0;title\x07".into();
-    for text in [
-        table(&run, &Options::default()),
-        markdown(&run, &Options::default()),
-    ] {
+    for text in [table(&run, &Options::default()), markdown(&run, &Options::default())] {
         assert!(!text.contains(['\x1b', '\x07', '\u{e000}']), "{text}");
     }
 }
@@ -404,22 +278,14 @@ fn names_that_nothing_has_are_answered_with_near_ones() {
     assert_eq!(find_metric("elapsed").unwrap(), &Metric::ELAPSED);
     let error = find_metric("elapsd").unwrap_err();
     assert_eq!(error.near.first(), Some(&"elapsed"));
-    assert!(
-        error
-            .to_string()
-            .starts_with("there is no metric \"elapsd\": did you mean elapsed"),
-        "{error}"
-    );
+    assert!(error.to_string().starts_with("there is no metric \"elapsd\": did you mean elapsed"), "{error}");
     assert!(error.to_string().contains("write_amplification"));
     assert_eq!(
         find_format("jsn").err().unwrap().to_string(),
         "there is no format \"jsn\": did you mean json?; there are: table, json, csv, markdown"
     );
     for format in ALL {
-        assert_eq!(
-            find_format(format.name()).ok().map(Format::about),
-            Some(format.about())
-        );
+        assert_eq!(find_format(format.name()).ok().map(Format::about), Some(format.about()));
     }
 }
 
@@ -427,10 +293,7 @@ fn names_that_nothing_has_are_answered_with_near_ones() {
 fn csv_is_quoted_and_complete() {
     let mut run = run(&["ext3:data=journal,noatime"], 1);
     run.plan.suite = "my \"own\"\nsuite".into();
-    run.cells[0].samples = vec![
-        sample("001", "elapsed", 0.1 + 0.2),
-        sample("002", "other", 1e300),
-    ];
+    run.cells[0].samples = vec![sample("001", "elapsed", 0.1 + 0.2), sample("002", "other", 1e300)];
     run.cells[0].outcomes[3].outcome = failed("no");
     assert_eq!(
         csv(&run),
@@ -454,22 +317,13 @@ fn json_holds_everything() {
     assert_eq!(value["started"], "2026-11-21T03:45:12Z");
     assert_eq!(value["scale"], 0.02);
     assert_eq!(value["environment"]["kernel"], "6.12.57");
-    assert_eq!(
-        value["configurations"][2]["skipped"],
-        "its driver cannot write"
-    );
-    assert_eq!(
-        value["configurations"][0]["mount_options"],
-        json!(["noatime"])
-    );
+    assert_eq!(value["configurations"][2]["skipped"], "its driver cannot write");
+    assert_eq!(value["configurations"][0]["mount_options"], json!(["noatime"]));
     assert_eq!(value["cells"].as_array().unwrap().len(), 4);
     assert_eq!(value["cells"][1]["outcome"], "failed");
     assert_eq!(value["cells"][1]["reason"], "the guest stopped");
     assert_eq!(value["cells"][1]["notes"][0], "a \"note\"");
-    assert_eq!(
-        value["cells"][0]["tasks"][0],
-        json!({"task": "mkfs", "outcome": "ok"})
-    );
+    assert_eq!(value["cells"][0]["tasks"][0], json!({"task": "mkfs", "outcome": "ok"}));
     assert_eq!(value["cells"][2]["disk_size"], u64::MAX);
     let samples: usize = run.cells.iter().map(|cell| cell.samples.len()).sum();
     assert_eq!(value["samples"].as_array().unwrap().len(), samples);
@@ -502,25 +356,13 @@ fn lists_of_runs_are_tables() {
         failed: 1,
     };
     for width in [20, 100, 200] {
-        let text = runs_table(
-            &[summary.clone(), summary.clone()],
-            &Options {
-                width,
-                ..Options::default()
-            },
-        );
+        let text = runs_table(&[summary.clone(), summary.clone()], &Options { width, ..Options::default() });
         assert!(text.contains("4/36") && text.contains("exfat"), "{text}");
         if width >= 100 {
-            assert!(
-                text.lines().all(|line| line.chars().count() <= width),
-                "{text}"
-            );
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
         }
     }
-    assert_eq!(
-        runs_table(&[], &Options::default()),
-        "There is no run yet.\n"
-    );
+    assert_eq!(runs_table(&[], &Options::default()), "There is no run yet.\n");
 }
 
 /// `cargo test -p mountmark-report -- --ignored --nocapture speed`
@@ -532,22 +374,13 @@ fn speed() {
     for cell in &mut run.cells {
         cell.samples.extend((0..each).map(|iteration| Sample {
             iteration: iteration + 1,
-            ..sample(
-                if iteration % 2 == 0 { "001" } else { "002" },
-                "elapsed",
-                1.0 / f64::from(iteration + 1),
-            )
+            ..sample(if iteration % 2 == 0 { "001" } else { "002" }, "elapsed", 1.0 / f64::from(iteration + 1))
         }));
     }
     for format in ALL {
         let begun = std::time::Instant::now();
         let text = format.render(&run, &Options::default()).unwrap();
-        println!(
-            "{}: {} bytes of 200,000 samples in {:?}",
-            format.name(),
-            text.len(),
-            begun.elapsed()
-        );
+        println!("{}: {} bytes of 200,000 samples in {:?}", format.name(), text.len(), begun.elapsed());
     }
 }
 

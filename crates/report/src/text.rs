@@ -6,10 +6,7 @@ pub(crate) const BEST: char = '\u{e000}';
 /// One line without control characters: names, sentences and kernel messages come from outside, and a terminal
 /// would obey what they hold.
 pub(crate) fn clean(text: &str) -> String {
-    let spaced: String = text
-        .chars()
-        .map(|c| if c.is_control() || c == BEST { ' ' } else { c })
-        .collect();
+    let spaced: String = text.chars().map(|c| if c.is_control() || c == BEST { ' ' } else { c }).collect();
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -36,11 +33,7 @@ pub(crate) fn wrap(text: &str, limit: usize) -> Vec<String> {
             lines.pop();
         }
         let letters: Vec<char> = word.chars().collect();
-        lines.extend(
-            letters
-                .chunks(limit)
-                .map(|part| part.iter().collect::<String>()),
-        );
+        lines.extend(letters.chunks(limit).map(|part| part.iter().collect::<String>()));
     }
     lines
 }
@@ -56,19 +49,13 @@ pub(crate) fn break_name(name: &str, limit: usize) -> Vec<String> {
             last.push_str(part);
         }
     }
-    lines
-        .into_iter()
-        .flat_map(|line| wrap(&line, limit.max(16)))
-        .collect()
+    lines.into_iter().flat_map(|line| wrap(&line, limit.max(16))).collect()
 }
 
 /// A label and a text beside it, the text's further lines under its first.
 pub(crate) fn hang(label: &str, column: usize, text: &str, limit: usize) -> String {
     let mut out = String::new();
-    for (index, line) in wrap(text, limit.saturating_sub(column).max(20))
-        .iter()
-        .enumerate()
-    {
+    for (index, line) in wrap(text, limit.saturating_sub(column).max(20)).iter().enumerate() {
         let label = if index == 0 { label } else { "" };
         out.push_str(format!("{label:column$}{line}").trim_end());
         out.push('\n');

@@ -62,10 +62,7 @@ fn cell(index: u32, samples: u32) -> CellRecord {
             value: f64::from(iteration) / 3.0 + 0.001,
         })
         .collect();
-    record.outcomes = vec![TaskOutcome {
-        task: "001".into(),
-        outcome: Outcome::Ok,
-    }];
+    record.outcomes = vec![TaskOutcome { task: "001".into(), outcome: Outcome::Ok }];
     record.notes = vec!["the settle limit of 60 s passed".into()];
     record.log = "Linux version\n\u{1b}[0mlogin: \u{0}".into();
     record
@@ -79,9 +76,7 @@ fn store() -> (TempDir, PathBuf, Store) {
 }
 
 fn begin(store: &Store) -> RunId {
-    store
-        .begin_run(&plan(), &environment(), "mountmark run --fs ext4:noatime")
-        .unwrap()
+    store.begin_run(&plan(), &environment(), "mountmark run --fs ext4:noatime").unwrap()
 }
 
 #[test]
@@ -94,32 +89,17 @@ fn a_run_comes_back_as_it_was_written() {
     }
     store.end_run(&run, RunStatus::Done).unwrap();
     drop(store);
-    for store in [
-        Store::open(&path).unwrap(),
-        Store::open_read_only(&path).unwrap(),
-    ] {
+    for store in [Store::open(&path).unwrap(), Store::open_read_only(&path).unwrap()] {
         let record = store.load(&run).unwrap();
         assert_eq!(record.plan, plan());
         assert_eq!(record.environment, environment());
-        assert_eq!(
-            record.cells,
-            [cells[1].clone(), cells[0].clone()],
-            "in the plan's order"
-        );
+        assert_eq!(record.cells, [cells[1].clone(), cells[0].clone()], "in the plan's order");
         assert_eq!(record.status, RunStatus::Done);
         assert_eq!(record.command_line, "mountmark run --fs ext4:noatime");
         assert!(record.ended >= Some(record.started));
         assert_eq!(store.recorded(&run).unwrap(), [0, 2]);
         let summary = &store.runs().unwrap()[0];
-        assert_eq!(
-            (
-                summary.planned,
-                summary.recorded,
-                summary.failed,
-                summary.seed
-            ),
-            (4, 2, 0, u64::MAX)
-        );
+        assert_eq!((summary.planned, summary.recorded, summary.failed, summary.seed), (4, 2, 0, u64::MAX));
         assert_eq!(summary.configurations, ["ext4:noatime"]);
     }
 }
@@ -206,42 +186,23 @@ fn what_is_no_figure_is_refused_by_name_and_leaves_nothing() {
         let mut bad = cell(0, 3);
         bad.samples[2].value = value;
         let error = store.record_cell(&run, &bad).unwrap_err().to_string();
-        assert!(
-            error.contains("elapsed") && error.contains("001"),
-            "{error}"
-        );
+        assert!(error.contains("elapsed") && error.contains("001"), "{error}");
     }
     let mut twice = cell(0, 3);
     twice.samples[2].iteration = 1;
-    assert!(matches!(
-        store.record_cell(&run, &twice),
-        Err(StoreError::DuplicateSample { .. })
-    ));
+    assert!(matches!(store.record_cell(&run, &twice), Err(StoreError::DuplicateSample { .. })));
     let mut large = cell(0, 3);
     large.disk_size = Bytes(u64::MAX);
-    assert!(matches!(
-        store.record_cell(&run, &large),
-        Err(StoreError::TooLarge { .. })
-    ));
+    assert!(matches!(store.record_cell(&run, &large), Err(StoreError::TooLarge { .. })));
     assert_eq!(store.recorded(&run).unwrap(), [] as [u32; 0]);
     store.record_cell(&run, &cell(0, 3)).unwrap();
-    assert!(matches!(
-        store.record_cell(&run, &cell(0, 3)),
-        Err(StoreError::CellExists { index: 0, .. })
-    ));
-    assert_eq!(
-        store.load(&run).unwrap().cells,
-        [cell_at_same_time(&store, &run)]
-    );
+    assert!(matches!(store.record_cell(&run, &cell(0, 3)), Err(StoreError::CellExists { index: 0, .. })));
+    assert_eq!(store.load(&run).unwrap().cells, [cell_at_same_time(&store, &run)]);
 }
 
 fn cell_at_same_time(store: &Store, run: &RunId) -> CellRecord {
     let loaded = store.load(run).unwrap().cells.remove(0);
-    CellRecord {
-        started: loaded.started,
-        ended: loaded.ended,
-        ..cell(0, 3)
-    }
+    CellRecord { started: loaded.started, ended: loaded.ended, ..cell(0, 3) }
 }
 
 #[test]
@@ -258,10 +219,7 @@ fn an_unknown_run_is_an_error_everywhere() {
         store.delete_run(&run),
         store.resume_run(&run),
     ] {
-        assert!(
-            matches!(error, Err(StoreError::UnknownRun { .. })),
-            "{error:?}"
-        );
+        assert!(matches!(error, Err(StoreError::UnknownRun { .. })), "{error:?}");
     }
 }
 
@@ -279,9 +237,7 @@ fn a_newer_store_is_refused_and_left_as_it_is() {
     for wal in [true, false] {
         let (folder, path, store) = store();
         begin(&store);
-        store
-            .batch(&format!("PRAGMA user_version = {}", VERSION + 1))
-            .unwrap();
+        store.batch(&format!("PRAGMA user_version = {}", VERSION + 1)).unwrap();
         if !wal {
             store.batch("PRAGMA journal_mode = DELETE").unwrap();
         }
@@ -289,9 +245,7 @@ fn a_newer_store_is_refused_and_left_as_it_is() {
         let before = contents(folder.path());
         assert_eq!(before.len(), 1);
         for refused in [Store::open(&path), Store::open_read_only(&path)] {
-            let Err(StoreError::Newer { found, known, .. }) = refused else {
-                panic!("{refused:?}")
-            };
+            let Err(StoreError::Newer { found, known, .. }) = refused else { panic!("{refused:?}") };
             assert_eq!((found, known), (VERSION + 1, VERSION));
         }
         assert!(contents(folder.path()) == before, "wal: {wal}");
@@ -301,13 +255,8 @@ fn a_newer_store_is_refused_and_left_as_it_is() {
 #[test]
 fn a_version_that_is_newer_only_in_the_wal_is_refused_too() {
     let (folder, path, store) = store();
-    store
-        .connection
-        .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
-        .unwrap();
-    store
-        .batch(&format!("PRAGMA user_version = {}", VERSION + 1))
-        .unwrap();
+    store.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).unwrap();
+    store.batch(&format!("PRAGMA user_version = {}", VERSION + 1)).unwrap();
     let copy = TempDir::new().unwrap();
     for (file, bytes) in contents(folder.path()) {
         fs::write(copy.path().join(file.file_name().unwrap()), bytes).unwrap();
@@ -317,10 +266,7 @@ fn a_version_that_is_newer_only_in_the_wal_is_refused_too() {
     let wal = copy.path().join("results.sqlite-wal");
     let before = (fs::read(&copied).unwrap(), fs::read(&wal).unwrap());
     for refused in [Store::open(&copied), Store::open_read_only(&copied)] {
-        assert!(
-            matches!(refused, Err(StoreError::Newer { .. })),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, Err(StoreError::Newer { .. })), "{refused:?}");
     }
     assert!((fs::read(&copied).unwrap(), fs::read(&wal).unwrap()) == before);
 }
@@ -334,22 +280,11 @@ fn what_is_no_store_is_refused_and_left_as_it_is() {
         fs::read(&path).unwrap()
     };
     truncated.truncate(50);
-    for bytes in [
-        b"hello".to_vec(),
-        vec![0; 8192],
-        b"SQLite format 3 but not quite".repeat(9),
-        truncated,
-    ] {
+    for bytes in [b"hello".to_vec(), vec![0; 8192], b"SQLite format 3 but not quite".repeat(9), truncated] {
         fs::write(&path, &bytes).unwrap();
         let error = Store::open(&path).unwrap_err();
-        assert!(
-            matches!(error, StoreError::NotADatabase { .. }),
-            "{error:?}"
-        );
-        assert!(matches!(
-            Store::open_read_only(&path),
-            Err(StoreError::NotADatabase { .. })
-        ));
+        assert!(matches!(error, StoreError::NotADatabase { .. }), "{error:?}");
+        assert!(matches!(Store::open_read_only(&path), Err(StoreError::NotADatabase { .. })));
         assert!(fs::read(&path).unwrap() == bytes);
     }
 }
@@ -367,14 +302,8 @@ fn another_programs_database_is_refused_and_left_as_it_is() {
             .unwrap();
         other.close().unwrap();
         let before = contents(folder.path());
-        assert!(matches!(
-            Store::open(&path),
-            Err(StoreError::Foreign { .. })
-        ));
-        assert!(matches!(
-            Store::open_read_only(&path),
-            Err(StoreError::Foreign { .. })
-        ));
+        assert!(matches!(Store::open(&path), Err(StoreError::Foreign { .. })));
+        assert!(matches!(Store::open_read_only(&path), Err(StoreError::Foreign { .. })));
         assert!(contents(folder.path()) == before);
     }
 }
@@ -391,9 +320,7 @@ fn a_damaged_store_is_an_error() {
         *byte ^= 0x5a;
     }
     fs::write(&path, &bytes).unwrap();
-    let error = Store::open(&path)
-        .and_then(|store| store.load(&run).map(|_| ()))
-        .unwrap_err();
+    let error = Store::open(&path).and_then(|store| store.load(&run).map(|_| ())).unwrap_err();
     assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
 }
 
@@ -402,20 +329,12 @@ fn text_that_this_version_cannot_read_is_an_error_and_not_a_panic() {
     let (_folder, _, store) = store();
     let run = begin(&store);
     store.record_cell(&run, &cell(0, 1)).unwrap();
-    for sql in [
-        "UPDATE cell SET seed = 'many'",
-        "UPDATE cell SET seed = '1', corpus = '{'",
-        "UPDATE run SET plan = '[]'",
-    ] {
+    for sql in
+        ["UPDATE cell SET seed = 'many'", "UPDATE cell SET seed = '1', corpus = '{'", "UPDATE run SET plan = '[]'"]
+    {
         store.batch(sql).unwrap();
         let error = store.load(&run).unwrap_err();
-        assert!(
-            matches!(
-                error,
-                StoreError::Damaged { .. } | StoreError::Unreadable { .. }
-            ),
-            "{error:?}"
-        );
+        assert!(matches!(error, StoreError::Damaged { .. } | StoreError::Unreadable { .. }), "{error:?}");
     }
 }
 
@@ -438,10 +357,7 @@ fn folders_are_made_and_those_that_cannot_be_are_named() {
 fn reading_makes_nothing() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("results.sqlite");
-    assert!(matches!(
-        Store::open_read_only(&path),
-        Err(StoreError::Missing { .. })
-    ));
+    assert!(matches!(Store::open_read_only(&path), Err(StoreError::Missing { .. })));
     assert!(!path.exists());
 }
 
@@ -460,10 +376,7 @@ fn reading_leaves_the_folder_as_it_was_and_sees_what_others_write() {
     let before = contents(folder.path());
     Store::open_read_only(&path).unwrap().load(&run).unwrap();
     let after = contents(folder.path());
-    assert_eq!(
-        before.keys().collect::<Vec<_>>(),
-        after.keys().collect::<Vec<_>>()
-    );
+    assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>());
     assert!(before == after);
 }
 
@@ -483,14 +396,8 @@ fn a_folder_that_cannot_be_written_can_be_read() {
         eprintln!("skipped: this user writes where nobody may");
         return;
     }
-    assert!(matches!(
-        Store::open(&path),
-        Err(StoreError::NotWritable { .. })
-    ));
-    assert_eq!(
-        Store::open_read_only(&path).unwrap().load(&run).unwrap().id,
-        run
-    );
+    assert!(matches!(Store::open(&path), Err(StoreError::NotWritable { .. })));
+    assert_eq!(Store::open_read_only(&path).unwrap().load(&run).unwrap().id, run);
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
@@ -523,19 +430,14 @@ fn a_cell_is_there_whole_or_not_at_all_wherever_the_power_fails() {
     let run = begin(&store);
     let record = cell(0, 400);
     store.record_cell(&run, &record).unwrap();
-    let length = fs::metadata(path.with_extension("sqlite-wal"))
-        .unwrap()
-        .len() as usize;
+    let length = fs::metadata(path.with_extension("sqlite-wal")).unwrap().len() as usize;
     let mut counts = BTreeMap::new();
     // An odd step, so that cuts fall within frames and between them.
     for keep in (0..length).step_by(1733).chain([length]) {
         let (_copy, path) = crashed(&path, keep);
         let store = Store::open(&path).unwrap();
         let cells = store.load(&run).map(|run| run.cells).unwrap_or_default();
-        assert!(
-            cells.is_empty() || cells == [record.clone()],
-            "cut at {keep}"
-        );
+        assert!(cells.is_empty() || cells == [record.clone()], "cut at {keep}");
         *counts.entry(cells.len()).or_insert(0) += 1;
     }
     assert!(counts[&0] > 1 && counts[&1] >= 1, "{counts:?}");
@@ -549,9 +451,7 @@ fn a_killed_writer_leaves_nothing_of_its_cell() {
     store.batch("PRAGMA cache_size = 4").unwrap();
     let transaction = store.write().unwrap();
     store.insert_cell(&run, &cell(0, 20_000)).unwrap();
-    let length = fs::metadata(path.with_extension("sqlite-wal"))
-        .unwrap()
-        .len() as usize;
+    let length = fs::metadata(path.with_extension("sqlite-wal")).unwrap().len() as usize;
     assert!(length > 500_000, "{length}");
     let (_copy, copied) = crashed(&path, length);
     let after = Store::open(&copied).unwrap();
@@ -582,10 +482,7 @@ fn many_writers_lose_nothing() {
                 })
             })
             .collect();
-        writers
-            .into_iter()
-            .map(|writer| writer.join().unwrap())
-            .collect()
+        writers.into_iter().map(|writer| writer.join().unwrap()).collect()
     });
     let store = Store::open_read_only(&path).unwrap();
     for run in runs {
@@ -595,12 +492,7 @@ fn many_writers_lose_nothing() {
 
 /// Makes the run that of a process that is gone.
 fn orphan(store: &Store, run: &RunId) {
-    store
-        .execute(
-            "UPDATE run SET process = ?2 WHERE id = ?1",
-            params![run.as_str(), json(&Process::dead())],
-        )
-        .unwrap();
+    store.execute("UPDATE run SET process = ?2 WHERE id = ?1", params![run.as_str(), json(&Process::dead())]).unwrap();
 }
 
 #[test]
@@ -608,14 +500,8 @@ fn a_run_whose_process_is_gone_was_interrupted() {
     let (_folder, _, store) = store();
     let run = begin(&store);
     assert_eq!(store.runs().unwrap()[0].status, RunStatus::Running);
-    assert!(matches!(
-        store.delete_run(&run),
-        Err(StoreError::StillRunning { .. })
-    ));
-    assert!(matches!(
-        store.resume_run(&run),
-        Err(StoreError::StillRunning { .. })
-    ));
+    assert!(matches!(store.delete_run(&run), Err(StoreError::StillRunning { .. })));
+    assert!(matches!(store.resume_run(&run), Err(StoreError::StillRunning { .. })));
     orphan(&store, &run);
     assert_eq!(store.runs().unwrap()[0].status, RunStatus::Interrupted);
     assert_eq!(store.load(&run).unwrap().status, RunStatus::Interrupted);
@@ -627,16 +513,10 @@ fn a_run_whose_process_is_gone_was_interrupted() {
 fn failures_of_cells_and_tasks_are_counted_and_deleting_takes_all() {
     let (_folder, _, store) = store();
     let (run, other) = (begin(&store), begin(&store));
-    let failed = Outcome::Failed {
-        reason: "mkfs ended with 1".into(),
-        detail: String::new(),
-    };
+    let failed = Outcome::Failed { reason: "mkfs ended with 1".into(), detail: String::new() };
     let mut cells = [cell(0, 1), cell(1, 1), cell(2, 1)];
     cells[0].outcome = failed.clone();
-    cells[1].outcomes.push(TaskOutcome {
-        task: "fsck".into(),
-        outcome: failed,
-    });
+    cells[1].outcomes.push(TaskOutcome { task: "fsck".into(), outcome: failed });
     for cell in &cells {
         store.record_cell(&run, cell).unwrap();
     }
@@ -646,13 +526,7 @@ fn failures_of_cells_and_tasks_are_counted_and_deleting_takes_all() {
     store.delete_run(&run).unwrap();
     assert_eq!(store.runs().unwrap().len(), 1);
     for table in ["cell", "task_outcome", "sample", "note"] {
-        assert_eq!(
-            store
-                .number(&format!("SELECT count(*) FROM {table}"))
-                .unwrap(),
-            1,
-            "{table}"
-        );
+        assert_eq!(store.number(&format!("SELECT count(*) FROM {table}")).unwrap(), 1, "{table}");
     }
 }
 
@@ -660,10 +534,7 @@ fn failures_of_cells_and_tasks_are_counted_and_deleting_takes_all() {
 fn what_is_written_is_synced_and_in_wal() {
     let (_folder, _, store) = store();
     assert_eq!(store.number("PRAGMA synchronous").unwrap(), 2, "FULL");
-    let mode: String = store
-        .connection
-        .query_row("PRAGMA journal_mode", [], |row| row.get(0))
-        .unwrap();
+    let mode: String = store.connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
     assert_eq!(mode, "wal");
 }
 
@@ -673,11 +544,7 @@ fn other_tools_can_read_the_store() {
     let run = begin(&store);
     store.record_cell(&run, &cell(0, 2)).unwrap();
     drop(store);
-    let Ok(output) = Command::new("sqlite3")
-        .arg(&path)
-        .arg("SELECT sum(iteration) FROM sample")
-        .output()
-    else {
+    let Ok(output) = Command::new("sqlite3").arg(&path).arg("SELECT sum(iteration) FROM sample").output() else {
         eprintln!("skipped: no sqlite3 here");
         return;
     };

@@ -4,14 +4,14 @@ use std::fs;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use mountmark_lab::{cache, leftovers};
+use mountmark_lab::{cache, host, leftovers};
 
 use crate::common;
 
 /// Remove what killed runs left behind, or the whole cache
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark clean --dry-run\n  mountmark clean\n  mountmark clean --cache     all that was downloaded and made; the next run fetches it again\n\nRemoved are guests whose run is gone, their temporary folders, and what was never finished in the cache folder ($MOUNTMARK_CACHE, else $XDG_CACHE_HOME/mountmark, else ~/.cache/mountmark). Results are never removed."
+    after_help = "Examples:\n  mountmark clean --dry-run\n  mountmark clean\n  mountmark clean --cache     all that was downloaded and made; the next run fetches it again\n\nPut back is what killed runs of the host lab changed. Removed are guests whose run is gone, their temporary folders, and what was never finished in the cache folder ($MOUNTMARK_CACHE, else $XDG_CACHE_HOME/mountmark, else ~/.cache/mountmark). Results are never removed."
 )]
 pub struct Arguments {
     /// Remove the whole cache too: packages, kernels, images, snapshots, corpora
@@ -25,6 +25,11 @@ pub struct Arguments {
 pub fn run(arguments: Arguments) -> Result<u8> {
     let folder = cache::default_folder();
     let temporary = std::env::temp_dir();
+    let put_back = host::clean(&folder, arguments.dry_run)?;
+    let mut removed = put_back.len();
+    for thing in put_back {
+        common::print(&format!("{} {thing}\n", if arguments.dry_run { "would remove" } else { "removed" }))?;
+    }
     let mut found = leftovers::find(&folder, &temporary);
     if arguments.cache {
         // What is half-made goes with the rest.
@@ -32,7 +37,6 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         found.extend(leftovers::whole_cache(&folder)?);
     }
     let mut code = common::DONE;
-    let mut removed = 0;
     for leftover in &found {
         if arguments.dry_run {
             common::print(&format!("would remove {}\n", leftover.about()))?;

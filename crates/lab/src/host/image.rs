@@ -111,7 +111,7 @@ impl Place {
         if !force && let Some(offset) = first_data(&mut file).with_context(|| format!("cannot read {name}"))? {
             let what = recognise(&file).unwrap_or("data");
             bail!(
-                "the image {name} holds {what} (byte {offset} is not zero), which would be lost; name a file that does not exist, or say --force-image"
+                "the image {name} holds {what} (byte {offset} is not zero), which would be lost; if a killed run left it there, `mountmark clean` empties it; else name a file that does not exist, or say --force-image"
             );
         }
         let size = file.metadata()?.len();

@@ -63,14 +63,16 @@ pub struct HostLab {
 
 /// An error if this user may not mount, with what to do.
 pub fn check_rights() -> Result<()> {
-    const MEND: &str =
-        "run it as root (sudo mountmark run --lab host ...), or use --lab virtual, which needs no rights";
     if !rustix::process::geteuid().is_root() {
-        bail!("the host lab mounts file systems on this machine, which only root may do; {MEND}");
+        bail!(
+            "the host lab mounts file systems on this machine, which only root may do; run it as root (sudo mountmark run --lab host ...), or use --lab virtual, which needs no rights"
+        );
     }
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     if !may(&status, SYS_ADMIN) {
-        bail!("the host lab mounts file systems, which root may not do here (no CAP_SYS_ADMIN: a container?); {MEND}");
+        bail!(
+            "the host lab mounts file systems, which root may not do here (no CAP_SYS_ADMIN: a container?); give the container that right and the loop devices, or use --lab virtual, which needs no rights"
+        );
     }
     Ok(())
 }

@@ -101,8 +101,8 @@ impl Drop for Journal {
     }
 }
 
-/// Puts back what killed runs of the host lab left behind. Answers what was done, a line each.
-pub fn clean(cache: &Path) -> Result<Vec<String>> {
+/// Puts back what killed runs of the host lab left behind, or only says so. Answers what is or was there, a line each.
+pub fn clean(cache: &Path, dry_run: bool) -> Result<Vec<String>> {
     let mut done = Vec::new();
     let Ok(journals) = fs::read_dir(cache.join(FOLDER)) else { return Ok(done) };
     for journal in journals.flatten().map(|entry| entry.path()) {
@@ -116,17 +116,23 @@ pub fn clean(cache: &Path) -> Result<Vec<String>> {
         }
         for (name, file) in &entries.loops {
             if loops::is_attached(name, file) {
-                loops::clear(name)?;
-                done.push(format!("detached /dev/{name}"));
+                if !dry_run {
+                    loops::clear(name)?;
+                }
+                done.push(format!("/dev/{name} (loop device of a host lab that is gone)"));
             }
         }
         for image in &entries.images {
             if image.path.exists() {
-                image.give_back()?;
-                done.push(format!("emptied the image {}", image.path.display()));
+                if !dry_run {
+                    image.give_back()?;
+                }
+                done.push(format!("test data in {} (image of a host lab that is gone)", image.path.display()));
             }
         }
-        remove(&journal);
+        if !dry_run {
+            remove(&journal);
+        }
     }
     Ok(done)
 }
@@ -165,7 +171,7 @@ mod tests {
         let journal = Journal::open(folder.path());
         journal.add_image(image.clone()).unwrap();
         assert!(journal.path.exists());
-        assert!(clean(folder.path()).unwrap().is_empty(), "this process lives");
+        assert!(clean(folder.path(), false).unwrap().is_empty(), "this process lives");
         drop(journal);
         assert_eq!(fs::read(&image.path).unwrap(), vec![0; 4096]);
         assert!(!folder.path().join(FOLDER).exists());
@@ -178,7 +184,9 @@ mod tests {
         let entries = Entries { started: 0, images: vec![image.clone()], loops: Vec::new() };
         let path = folder.path().join(FOLDER).join(format!("{}.json", std::process::id()));
         cache::write_whole(&path, &serde_json::to_vec(&entries).unwrap()).unwrap();
-        assert_eq!(clean(folder.path()).unwrap().len(), 1);
+        assert_eq!(clean(folder.path(), true).unwrap().len(), 1);
+        assert!(path.exists());
+        assert_eq!(clean(folder.path(), false).unwrap().len(), 1);
         assert_eq!(fs::read(&image.path).unwrap(), vec![0; 4096]);
         assert!(!path.exists());
         // Another file of that name is left alone.

@@ -1,0 +1,116 @@
+//! The host lab on this machine: only as root and where there are loop devices.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+const SUITE: &str = r#"
+name = "tiny"
+about = "two small tasks"
+room = "8 MiB"
+decisions = []
+
+[[task]]
+id = "create"
+title = "create files"
+run = "touch a b c"
+
+[[task]]
+id = "wait"
+title = "wait"
+run = "sleep $SECONDS_TO_WAIT"
+
+[parameters.SECONDS_TO_WAIT]
+value = 1
+fixed = true
+"#;
+
+/// Why the lab cannot be tried here.
+fn obstacle() -> Option<&'static str> {
+    // SAFETY: takes nothing, cannot fail.
+    if unsafe { libc::geteuid() } != 0 {
+        return Some("only root may mount");
+    }
+    if fs::File::open("/dev/loop-control").is_err() {
+        return Some("there are no loop devices");
+    }
+    let kinds = fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    (!kinds.contains("\text4")).then_some("the kernel has no ext4 loaded")
+}
+
+fn mountmark(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mountmark"));
+    command.env("MOUNTMARK_CACHE", folder.join("cache")).env("MOUNTMARK_OUT", folder.join("results"));
+    command
+}
+
+fn run_tiny(folder: &Path, seconds: u32) -> Command {
+    let suite = SUITE.replace("value = 1", &format!("value = {seconds}"));
+    fs::write(folder.join("tiny.toml"), suite).unwrap();
+    let mut command = mountmark(folder);
+    command.args(["run", "--lab", "host", "--fs", "ext4", "--scale", "1", "--repeat", "1", "--format", "json"]);
+    command.arg("--suite").arg(folder.join("tiny.toml")).arg("--image").arg(folder.join("disk.img"));
+    command
+}
+
+/// Loop devices and mounts of this machine that stand on the folder, and files left in it.
+fn leftovers(folder: &Path) -> Vec<String> {
+    let folder_text = folder.to_string_lossy();
+    let devices = fs::read_dir("/sys/block").unwrap().flatten();
+    let backing = devices.filter_map(|device| fs::read_to_string(device.path().join("loop/backing_file")).ok());
+    let mut found: Vec<String> = backing.filter(|file| file.starts_with(&*folder_text)).collect();
+    found.extend(fs::read_dir(folder.join("cache")).unwrap().flatten().map(|entry| format!("{:?}", entry.path())));
+    found
+}
+
+fn text(output: &Output) -> String {
+    format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+#[test]
+fn a_cell_is_measured_and_nothing_stays() {
+    if let Some(obstacle) = obstacle() {
+        return eprintln!("skipped: {obstacle}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let output = run_tiny(folder.path(), 1).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let result = result.to_string();
+    for word in ["mkfs", "create", "umount", "fsck", "wall time of this machine"] {
+        assert!(result.contains(word), "no {word} in {result}");
+    }
+    assert_eq!(leftovers(folder.path()), Vec::<String>::new());
+    assert!(!folder.path().join("disk.img").exists());
+}
+
+#[test]
+fn a_killed_run_leaves_only_what_clean_removes() {
+    if let Some(obstacle) = obstacle() {
+        return eprintln!("skipped: {obstacle}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("disk.img");
+    fs::write(&image, vec![0; 4096]).unwrap();
+    let mut run = run_tiny(folder.path(), 7654).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let is_written = || fs::metadata(&image).unwrap().len() > 4096 && !holds_zeroes(&image);
+    let begin = Instant::now();
+    while !is_written() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "the image was never written");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    // SIGKILL: nothing of ours can put anything right.
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let again = run_tiny(folder.path(), 1).output().unwrap();
+    assert_eq!(again.status.code(), Some(3), "{}", text(&again));
+    let clean = mountmark(folder.path()).arg("clean").output().unwrap();
+    assert!(text(&clean).contains("disk.img"), "{}", text(&clean));
+    assert_eq!(fs::read(&image).unwrap(), vec![0; 4096]);
+    assert_eq!(leftovers(folder.path()), Vec::<String>::new());
+}
+
+fn holds_zeroes(path: &Path) -> bool {
+    fs::read(path).unwrap().iter().all(|byte| *byte == 0)
+}

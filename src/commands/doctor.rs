@@ -246,7 +246,9 @@ fn results(machine: &Machine) -> Finding {
     let mend = "mountmark run --out /a/folder/of/yours, or set MOUNTMARK_OUT";
     if path.exists() {
         return match machine.store.open().and_then(|store| Ok(store.runs()?.len())) {
-            Ok(runs) => Finding::new(State::Ok, format!("{}, {runs} runs", path.display())),
+            Ok(runs) => {
+                Finding::new(State::Ok, format!("{}, {runs} run{}", path.display(), if runs == 1 { "" } else { "s" }))
+            }
             Err(error) => Finding::new(State::Broken, format!("{error:#}")).mend(mend),
         };
     }
@@ -270,7 +272,7 @@ fn virtual_lab(machine: &Machine) -> Finding {
     match took {
         Ok(took) => Finding::new(State::Ok, format!("a guest booted in {:.1} s", took.as_secs_f64())),
         Err(error) => {
-            Finding::new(State::Broken, format!("{error:#}")).mend("try another kernel: mountmark doctor --kernel 6.1")
+            Finding::new(State::Broken, format!("{error:#}")).mend("mountmark clean --cache, if what it holds is damaged; or try another kernel: mountmark doctor --kernel 6.1")
         }
     }
 }

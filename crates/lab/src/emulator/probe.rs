@@ -58,8 +58,10 @@ pub fn boot(kernel: &Kernel, clock: Clock, limit: Duration) -> Result<Duration> 
     let log = super::last_lines(&super::read_log(&serial), 3);
     let detail: Vec<&str> =
         [first.trim(), said.trim(), log.trim()].into_iter().filter(|text| !text.is_empty()).collect();
-    if took >= limit {
-        bail!("the guest's init did not start within {} s; {}", limit.as_secs(), detail.join("; "));
-    }
-    bail!("QEMU ended before the guest's init started: {}", detail.join("; "))
+    let reason = if took >= limit {
+        format!("the guest's init did not start within {} s", limit.as_secs())
+    } else {
+        "QEMU ended before the guest's init started".to_owned()
+    };
+    bail!("{}", std::iter::once(reason.as_str()).chain(detail).collect::<Vec<_>>().join("; "))
 }

@@ -184,6 +184,10 @@ impl Packages {
         }
         command.arg("-o").arg(format!("Dir::State::status={}", empty.display()));
         command.args(["-o", "Debug::NoLocking=1"]);
+        // Packages that lie in apt's own archive need no download, and --print-uris would not name them.
+        let archives = self.cache.join("apt/archives");
+        let _ = cache::make_folder(&archives.join("partial"));
+        command.arg("-o").arg(format!("Dir::Cache::archives={}", archives.display()));
         if !system_has_lists() {
             command.arg("-o").arg(format!("Dir::State::Lists={}", self.cache.join("apt/lists").display()));
             command.args(["-o", "Dir::Cache::pkgcache=", "-o", "Dir::Cache::srcpkgcache="]);

@@ -5,6 +5,7 @@ mod doctor;
 mod list;
 mod run;
 mod runs;
+mod self_check;
 mod show;
 
 use std::process::ExitCode;
@@ -33,6 +34,7 @@ enum Command {
     List(list::Arguments),
     Doctor(doctor::Arguments),
     Clean(clean::Arguments),
+    SelfCheck(self_check::Arguments),
 }
 
 /// Reads the command line, does what it says, and turns errors into messages and exit codes.
@@ -44,6 +46,7 @@ pub fn main() -> ExitCode {
         Command::List(arguments) => list::run(arguments),
         Command::Doctor(arguments) => doctor::run(arguments),
         Command::Clean(arguments) => clean::run(arguments),
+        Command::SelfCheck(arguments) => self_check::run(arguments),
     };
     let code = result.unwrap_or_else(|error| {
         eprintln!("mountmark: {error:#}");

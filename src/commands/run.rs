@@ -21,7 +21,7 @@ use crate::common::{self, FormatOptions, StoreOptions, WrongUse};
 use crate::progress::Progress;
 
 /// File systems that are compared unless `--fs` names others.
-const DEFAULT_FILESYSTEMS: &str = "ext2,ext3,ext4,jfs,reiserfs,xfs,btrfs";
+pub const DEFAULT_FILESYSTEMS: &str = "ext2,ext3,ext4,jfs,reiserfs,xfs,btrfs";
 
 /// The computer of guests unless `--machine` names another.
 const DEFAULT_MACHINE: &str = "modern";

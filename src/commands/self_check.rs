@@ -1,0 +1,219 @@
+//! `mountmark self-check`: measures the promises of the virtual lab on this machine.
+//!
+//! It runs this program as a user would and looks at it from outside: what the runs printed, and what the kernel
+//! counted for the processes.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::hint;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use serde_json::Value;
+
+use crate::common;
+
+/// Measure on this machine what the virtual lab promises: figures that repeat, a quick start, little cost
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mountmark self-check\n  mountmark self-check --fs ext4,xfs --disk hdd\n\nEach plan runs twice: once alone, once with another number of guests side by side and a busy loop on every processor.\nExit code 1 if any figure differs in a single bit or a promise is missed."
+)]
+pub struct Arguments {
+    /// File systems to try
+    #[arg(long, value_name = "LIST", default_value = super::run::DEFAULT_FILESYSTEMS)]
+    fs: String,
+    /// Disks to try, separated by commas
+    #[arg(long, value_name = "LIST", default_value = "ram,hdd,ssd,nvme", value_delimiter = ',')]
+    disk: Vec<String>,
+    /// How much the suite piszcz-2006 is shrunk
+    #[arg(long, value_name = "SCALE", default_value = "0.005")]
+    scale: String,
+    /// The guest's kernel
+    #[arg(long, value_name = "KERNEL", default_value = mountmark_lab::image::kernel::DEFAULT)]
+    kernel: String,
+}
+
+/// The longest time from the program's start to the first mkfs in a guest, with a warm cache.
+const START_LIMIT: f64 = 1.5;
+/// The largest share of one processor that this program may take while guests run, in per cent.
+const COST_LIMIT: f64 = 2.0;
+/// What a guest may take beyond its RAM and disks.
+const MEMORY_SLACK: u64 = 200 << 20;
+
+/// One run seen from outside.
+struct Seen {
+    /// Samples by configuration, repeat, task, iteration and metric, as bits.
+    figures: BTreeMap<String, u64>,
+    /// Seconds until the first mkfs.
+    start: f64,
+    /// This program's own processor time in seconds, and the wall time, from the first mkfs on.
+    cost: (f64, f64),
+    /// Largest resident set of a guest, in bytes.
+    memory: u64,
+    /// RAM and disk under test of a guest, in bytes.
+    allowed: u64,
+}
+
+pub fn run(arguments: Arguments) -> Result<u8> {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let mut good = true;
+    let mut starts = Vec::new();
+    let mut costs = Vec::new();
+    let mut memory = Vec::new();
+    println!("Repeatability: piszcz-2006 at scale {}, {}, kernel {}", arguments.scale, arguments.fs, arguments.kernel);
+    for disk in &arguments.disk {
+        let alone = observe(&arguments, disk, processors)?;
+        let beside = with_busy_processors(processors, || observe(&arguments, disk, processors + 1))?;
+        let differ = alone.figures.iter().filter(|(key, value)| beside.figures.get(*key) != Some(value)).count();
+        let verdict = if differ == 0 && alone.figures.len() == beside.figures.len() { "all equal" } else { "DIFFERENT" };
+        good &= verdict == "all equal";
+        println!("  {disk:<6} {} figures, {differ} differ: {verdict}", alone.figures.len());
+        for (key, value) in alone.figures.iter().filter(|(key, value)| beside.figures.get(*key) != Some(value)).take(5) {
+            let other = beside.figures.get(key).map(|bits| f64::from_bits(*bits));
+            println!("         {key}: {} alone, {other:?} beside", f64::from_bits(*value));
+        }
+        // A run that finds its snapshots in the cache: the first one may have made them.
+        starts.push(observe(&Arguments { fs: first(&arguments.fs), ..clone(&arguments) }, disk, 1)?.start);
+        costs.push(100.0 * alone.cost.0 / alone.cost.1);
+        memory.push((alone.memory, alone.allowed));
+    }
+    let start = median(&mut starts);
+    good &= start <= START_LIMIT;
+    println!("Start: {start:.2} s from the program's start to the first mkfs, median of {} (at most {START_LIMIT} s)", starts.len());
+    let cost = median(&mut costs);
+    good &= cost <= COST_LIMIT;
+    println!("Own cost: {cost:.2} % of one processor while guests run, median of {} (at most {COST_LIMIT} %)", costs.len());
+    let (used, allowed) = memory.into_iter().max().unwrap_or_default();
+    good &= used <= allowed + MEMORY_SLACK;
+    println!("Memory: {} MiB for the largest guest (RAM and disk under test: {} MiB; at most 200 MiB more)", used >> 20, allowed >> 20);
+    Ok(if good { common::DONE } else { common::FAILED })
+}
+
+fn first(list: &str) -> String {
+    list.split(',').next().unwrap_or(list).to_owned()
+}
+
+fn clone(arguments: &Arguments) -> Arguments {
+    Arguments {
+        fs: arguments.fs.clone(),
+        disk: arguments.disk.clone(),
+        scale: arguments.scale.clone(),
+        kernel: arguments.kernel.clone(),
+    }
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Runs one plan and watches it.
+fn observe(arguments: &Arguments, disk: &str, jobs: usize) -> Result<Seen> {
+    let out = std::env::temp_dir().join(format!("mountmark-self-check-{}", std::process::id()));
+    let begin = Instant::now();
+    let mut child = Command::new("/proc/self/exe")
+        .args(["run", "--suite", "piszcz-2006", "--repeat", "1", "--format", "json", "--verbose"])
+        .args(["--fs", &arguments.fs, "--disk", disk, "--scale", &arguments.scale, "--kernel", &arguments.kernel])
+        .args(["--jobs", &jobs.to_string(), "--out"])
+        .arg(&out)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .context("cannot start this program again")?;
+    let stderr = child.stderr.take().context("piped")?;
+    let said = thread::spawn(move || {
+        let mut start = None;
+        let mut lines = Vec::new();
+        for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+            if start.is_none() && line.ends_with(": mkfs") {
+                start = Some(begin.elapsed().as_secs_f64());
+            }
+            lines.push(line);
+        }
+        (start, lines)
+    });
+    let stdout = child.stdout.take().context("piped")?;
+    let output = thread::spawn(move || std::io::read_to_string(stdout));
+    let (cost, memory) = watch(&mut child)?;
+    let status = child.wait()?;
+    let (start, lines) = said.join().map_err(|_| anyhow::anyhow!("a thread panicked"))?;
+    let _ = fs::remove_dir_all(&out);
+    let text = output.join().map_err(|_| anyhow::anyhow!("a thread panicked"))??;
+    if !status.success() {
+        bail!("a run on the disk {disk} failed ({status}): {}", lines.last().map_or("", String::as_str));
+    }
+    let run: Value = serde_json::from_str(&text).context("a run printed no JSON")?;
+    let mut figures = BTreeMap::new();
+    for sample in run["samples"].as_array().context("a run's JSON has no samples")? {
+        let key = ["configuration", "repeat", "task", "iteration", "metric"].map(|name| sample[name].to_string()).join(" ");
+        figures.insert(key, sample["value"].as_f64().context("a sample without a value")?.to_bits());
+    }
+    // The second disk is left out, which makes the check the stricter.
+    let ram = run["machine"]["ram"].as_u64().context("a run's JSON has no RAM")?;
+    let allowed = ram + run["cells"][0]["disk_size"].as_u64().context("a cell without a disk size")?;
+    Ok(Seen { figures, start: start.context("no mkfs was seen")?, cost, memory, allowed })
+}
+
+/// Own processor time and wall time while guests run, and the largest guest's memory, sampled until the end.
+fn watch(child: &mut Child) -> Result<((f64, f64), u64)> {
+    let pid = child.id();
+    let mut first: Option<(f64, Instant)> = None;
+    let mut cost = (0.0, f64::MIN_POSITIVE);
+    let mut memory = 0;
+    while child.try_wait()?.is_none() {
+        let guests = children(pid);
+        if let Some(own) = processor_time(pid).filter(|_| !guests.is_empty()) {
+            let (begin, since) = *first.get_or_insert((own, Instant::now()));
+            cost = (own - begin, since.elapsed().as_secs_f64().max(f64::MIN_POSITIVE));
+        }
+        memory = guests.iter().filter_map(|guest| resident(*guest)).max().unwrap_or(0).max(memory);
+        thread::sleep(Duration::from_millis(200));
+    }
+    Ok((cost, memory))
+}
+
+fn children(pid: u32) -> Vec<u32> {
+    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    let lists = tasks.flatten().filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    lists.flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<u32>>()).collect()
+}
+
+/// Seconds of user and system time without children: fields 14 and 15 of /proc/PID/stat, in hundredths (proc(5)).
+fn processor_time(pid: u32) -> Option<f64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    Some((fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?) / 100.0)
+}
+
+fn resident(pid: u32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()? << 10)
+}
+
+fn with_busy_processors<T>(count: usize, work: impl FnOnce() -> T) -> T {
+    let stop = Arc::new(AtomicBool::new(false));
+    let threads: Vec<_> = (0..count)
+        .map(|_| {
+            let stop = Arc::clone(&stop);
+            thread::spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    hint::black_box(0);
+                }
+            })
+        })
+        .collect();
+    let result = work();
+    stop.store(true, Ordering::Relaxed);
+    for thread in threads {
+        let _ = thread.join();
+    }
+    result
+}

@@ -51,12 +51,14 @@ impl Progress {
     pub fn show(&mut self, step: &schedule::Progress) {
         match step {
             schedule::Progress::Started(cell) => {
-                let running = Running { name: name(cell), stage: "starting".into(), tasks: cell.tasks.len() + 3, done: 0 };
+                let running =
+                    Running { name: name(cell), stage: "starting".into(), tasks: cell.tasks.len() + 3, done: 0 };
                 self.running.insert(cell.index, running);
             }
             schedule::Progress::Stage(cell, stage) => {
                 if let Some(running) = self.running.get_mut(&cell.index) {
-                    let counts = !matches!(*stage, "settle" | "prepare" | "cleanup" | "remount" | "source" | "capacity");
+                    let counts =
+                        !matches!(*stage, "settle" | "prepare" | "cleanup" | "remount" | "source" | "capacity");
                     running.done += usize::from(counts);
                     running.stage = (*stage).to_owned();
                     if self.verbose {
@@ -74,7 +76,8 @@ impl Progress {
                     (None, 0) => "done".to_owned(),
                     (None, failed) => format!("done, {failed} tasks failed"),
                 };
-                let line = format!("[{}/{}] {} {how} ({seconds:.1} s){}", self.ended, self.cells, name(cell), self.left());
+                let line =
+                    format!("[{}/{}] {} {how} ({seconds:.1} s){}", self.ended, self.cells, name(cell), self.left());
                 let unremarkable = result.outcome.is_ok() && failed == 0;
                 match &self.bar {
                     Some(bar) if !unremarkable => bar.suspend(|| eprintln!("{line}")),
@@ -84,7 +87,8 @@ impl Progress {
             }
         }
         if let Some(bar) = &self.bar {
-            let running: Vec<String> = self.running.values().map(|cell| format!("{}: {}", cell.name, cell.stage)).collect();
+            let running: Vec<String> =
+                self.running.values().map(|cell| format!("{}: {}", cell.name, cell.stage)).collect();
             bar.set_position((self.fraction() * 1000.0) as u64);
             bar.set_message(format!("{}/{}{}  {}", self.ended, self.cells, self.left(), running.join(", ")));
         }
@@ -107,7 +111,7 @@ impl Progress {
     fn left(&self) -> String {
         let fraction = self.fraction();
         let passed = self.begin.elapsed().as_secs_f64();
-        if fraction < 0.05 || fraction >= 1.0 {
+        if !(0.05..1.0).contains(&fraction) {
             return String::new();
         }
         let left = passed / fraction - passed;

@@ -45,7 +45,9 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         Kind::Machines => rows(catalogue.list::<Machine>().map(|item| (item.name.clone(), item.about.clone()))),
         Kind::Disks => rows(catalogue.list::<Disk>().map(|item| (item.name.clone(), item.about.clone()))),
         Kind::Corpora => rows(catalogue.list::<Corpus>().map(|item| (item.name.clone(), item.about.clone()))),
-        Kind::Metrics => rows(Metric::ALL.iter().map(|item| (item.id.to_owned(), format!("[{}] {}", item.unit_text(), item.about)))),
+        Kind::Metrics => {
+            rows(Metric::ALL.iter().map(|item| (item.id.to_owned(), format!("[{}] {}", item.unit_text(), item.about))))
+        }
     };
     common::print(&text)?;
     Ok(common::DONE)

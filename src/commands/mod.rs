@@ -28,7 +28,7 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 enum Command {
-    Run(run::Arguments),
+    Run(Box<run::Arguments>),
     Runs(runs::Arguments),
     Show(show::Arguments),
     List(list::Arguments),
@@ -40,7 +40,7 @@ enum Command {
 /// Reads the command line, does what it says, and turns errors into messages and exit codes.
 pub fn main() -> ExitCode {
     let result = match CommandLine::parse().command {
-        Command::Run(arguments) => run::run(arguments),
+        Command::Run(arguments) => run::run(*arguments),
         Command::Runs(arguments) => runs::run(arguments),
         Command::Show(arguments) => show::run(arguments),
         Command::List(arguments) => list::run(arguments),

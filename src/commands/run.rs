@@ -143,7 +143,9 @@ impl LabOptions {
             return Ok(());
         }
         if self.machine != DEFAULT_MACHINE || self.kernel != kernel::DEFAULT {
-            bail!(WrongUse("--machine and --kernel choose a guest; the host lab runs on this machine and its kernel".into()));
+            bail!(WrongUse(
+                "--machine and --kernel choose a guest; the host lab runs on this machine and its kernel".into()
+            ));
         }
         host::check_rights()
     }
@@ -204,7 +206,8 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     if options.fs.is_empty() {
         bail!("none of the file systems can run here");
     }
-    let mut plan = mountmark_plan::plan(&catalogue, &options, &mut |request| realise(request, &cache).map_err(Into::into))?;
+    let mut plan =
+        mountmark_plan::plan(&catalogue, &options, &mut |request| realise(request, &cache).map_err(Into::into))?;
     for (name, reason) in &plan.skipped {
         eprintln!("mountmark: {name} is skipped: {reason}");
     }
@@ -258,7 +261,12 @@ fn execute(plan: &Plan, lab: &dyn Lab, store: &Store, jobs: usize, stop: &Stop, 
         common::print(&arguments.format.render(&run)?)?;
     }
     if !complete {
-        eprintln!("mountmark: interrupted; {} of {} cells are kept in run {}", run.cells.len(), plan.cells.len(), id.as_str());
+        eprintln!(
+            "mountmark: interrupted; {} of {} cells are kept in run {}",
+            run.cells.len(),
+            plan.cells.len(),
+            id.as_str()
+        );
         return Ok(stop.code());
     }
     eprintln!("mountmark: run {} is kept in {}", id.as_str(), store.path().display());
@@ -274,8 +282,11 @@ fn record(cell: &Cell, result: &CellResult, lab: &dyn Lab) -> Result<CellRecord>
     record.started = timestamp(result.started);
     record.ended = timestamp(result.ended);
     record.outcome = result.outcome.clone();
-    record.outcomes =
-        result.tasks.iter().map(|(task, outcome)| TaskOutcome { task: task.clone(), outcome: outcome.clone() }).collect();
+    record.outcomes = result
+        .tasks
+        .iter()
+        .map(|(task, outcome)| TaskOutcome { task: task.clone(), outcome: outcome.clone() })
+        .collect();
     for (task, iteration, values) in &result.samples {
         record.samples.extend(values.iter().map(|(metric, value)| Sample {
             task: task.clone(),
@@ -297,9 +308,10 @@ fn timestamp(time: SystemTime) -> Timestamp {
 fn realise(request: &CorpusRequest, cache: &std::path::Path) -> Result<(PathBuf, mountmark_model::RealisedCorpus)> {
     let source = match &request.source {
         CorpusSource::Generated(corpus) => mountmark_corpus::CorpusSource::Catalogue(corpus.clone()),
-        CorpusSource::Own(path) => mountmark_corpus::CorpusSource::Path(fs::canonicalize(path).with_context(|| {
-            WrongUse(format!("--corpus {}: there is no such file or folder", path.display()))
-        })?),
+        CorpusSource::Own(path) => mountmark_corpus::CorpusSource::Path(
+            fs::canonicalize(path)
+                .with_context(|| WrongUse(format!("--corpus {}: there is no such file or folder", path.display())))?,
+        ),
     };
     let seed = request.seed.unwrap_or(0);
     mountmark_corpus::realise(&source, request.scale, seed, &cache.join("corpora"), &mut |progress| {

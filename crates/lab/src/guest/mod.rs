@@ -54,10 +54,12 @@ pub fn main(agent: Agent) -> ! {
     power_off()
 }
 
-/// Whether this process was started inside a guest: as process 1, or by it as a disk server.
+/// Whether this process was started inside a guest: as process 1 of an image, or by it as a disk server. Process 1 of
+/// a container is neither.
 pub fn is_guest() -> bool {
-    std::process::id() == 1
-        || (std::env::args().nth(1).is_some_and(|argument| argument == DISK_SERVER) && Path::new(SETUP_FLAG).exists())
+    let first = std::process::id() == 1;
+    let server = std::env::args().nth(1).is_some_and(|argument| argument == DISK_SERVER);
+    (first || server) && Path::new(MODULES_FILE).exists()
 }
 
 fn live(agent: Agent) -> Result<()> {

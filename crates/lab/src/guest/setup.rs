@@ -10,8 +10,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use rustix::mount::MountFlags;
 
-/// In the image: one line a module, in the order of loading, `?` before those that may fail.
-pub const MODULES_FILE: &str = "/etc/modules";
+/// In every image and nowhere else: one line a module, in the order of loading, `?` before those that may fail.
+pub const MODULES_FILE: &str = "/etc/mountmark-modules";
 
 /// Mounts what programs expect to find.
 pub fn mount_system() -> Result<()> {

@@ -100,7 +100,7 @@ fn append(out: &mut Vec<u8>, inode: u32, path: &str, mode: u32, data: &[u8], dev
 }
 
 fn pad(out: &mut Vec<u8>) {
-    while out.len() % 4 != 0 {
+    while !out.len().is_multiple_of(4) {
         out.push(0);
     }
 }

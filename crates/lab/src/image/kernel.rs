@@ -137,9 +137,13 @@ impl Kernel {
         }
         let key = cache::hex(&<sha2::Sha256 as sha2::Digest>::digest(&bytes))[..16].to_owned();
         let vmlinux = cache.join(format!("kernels/vmlinux-{release}-{key}"));
-        if !vmlinux.exists() {
+        // Its length, kept beside it, tells a kernel that a full disk or a careless hand has cut short.
+        let noted = cache.join(format!("kernels/vmlinux-{release}-{key}.length"));
+        let length = fs::metadata(&vmlinux).map(|data| data.len().to_string()).ok();
+        if length.is_none() || fs::read_to_string(&noted).ok() != length {
             let elf = unwrap(&bytes).with_context(|| format!("cannot take the kernel out of {}", image.display()))?;
             cache::write_whole(&vmlinux, &elf)?;
+            cache::write_whole(&noted, elf.len().to_string().as_bytes())?;
         }
         Ok(Kernel { release, vmlinux, modules, version: String::new() })
     }
@@ -178,7 +182,9 @@ fn choose(wanted: &str, names: &[String]) -> Result<String> {
             known.dedup();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             bail!(
-                "no Debian kernel {wanted:?}; the package lists have: {known}. Or give the path of a vmlinuz or vmlinux"
+                "no Debian kernel {wanted:?}; the package lists have: {known}. Choose one of them with --kernel, add the \
+                 package source that has it (6.12 is among Debian 12's security updates), or give the path of a \
+                 vmlinuz or vmlinux"
             )
         }
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, WaitIdOptions, WaitId, pidfd_open, waitid};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, waitid};
 
 use super::probes::now;
 
@@ -78,7 +78,14 @@ pub fn run(command: &mut Command, scratch: &Path, limit: f64) -> Result<Finished
     stderr.seek(SeekFrom::Start(length.saturating_sub(4096)))?;
     let mut text = Vec::new();
     stderr.read_to_end(&mut text)?;
-    Ok(Finished { elapsed, status, usage, written, stderr: String::from_utf8_lossy(&text).trim().to_owned(), timed_out })
+    Ok(Finished {
+        elapsed,
+        status,
+        usage,
+        written,
+        stderr: String::from_utf8_lossy(&text).trim().to_owned(),
+        timed_out,
+    })
 }
 
 fn ended_within(pidfd: &std::os::fd::OwnedFd, seconds: f64) -> Result<bool> {

@@ -290,7 +290,8 @@ impl Agent<'_> {
 
     fn capacity(&mut self, metrics: &[Metric]) -> Result<()> {
         let folder = &self.devices.test_folder;
-        let data = rustix::fs::statvfs(folder).with_context(|| format!("cannot ask {} for its space", folder.display()))?;
+        let data =
+            rustix::fs::statvfs(folder).with_context(|| format!("cannot ask {} for its space", folder.display()))?;
         let available = data.f_bavail as f64 * data.f_frsize as f64;
         let percent = if data.f_blocks > 0 { 100.0 * data.f_bavail as f64 / data.f_blocks as f64 } else { 0.0 };
         let values = metrics.iter().map(|metric| {

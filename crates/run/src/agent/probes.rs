@@ -45,10 +45,7 @@ impl Counters {
     /// Reads all counters now; `servers` are processes that stand for hardware.
     pub fn read(device: &Device, servers: &[u32]) -> Result<Counters> {
         let served: u64 = servers.iter().map(|process| process_time(*process)).sum();
-        Ok(Counters {
-            busy: machine_time()?.saturating_sub(served),
-            device: DeviceCounters::read(&device.name)?,
-        })
+        Ok(Counters { busy: machine_time()?.saturating_sub(served), device: DeviceCounters::read(&device.name)? })
     }
 
     /// What happened from `self` until `later`, by metric, for the span until a task was durable.
@@ -98,7 +95,8 @@ fn machine_time() -> Result<u64> {
     let fields: Vec<u64> =
         text.lines().next().unwrap_or("").split_whitespace().skip(1).filter_map(|field| field.parse().ok()).collect();
     // user, nice, system, then idle and iowait, then irq, softirq, steal.
-    let busy: u64 = fields.iter().enumerate().filter(|(at, _)| !matches!(at, 3 | 4)).take(6).map(|(_, ticks)| ticks).sum();
+    let busy: u64 =
+        fields.iter().enumerate().filter(|(at, _)| !matches!(at, 3 | 4)).take(6).map(|(_, ticks)| ticks).sum();
     Ok(busy * 10_000_000)
 }
 
@@ -126,7 +124,10 @@ mod tests {
     fn kernel_files_are_read() {
         let stat = "     118        0     4096        2      999       12    81920       40        1       44       42      7        0      640        1       55        3\n";
         let counters = DeviceCounters::parse(stat).unwrap();
-        assert_eq!((counters.reads, counters.read_sectors, counters.writes, counters.written_sectors), (118, 4096, 999, 81920));
+        assert_eq!(
+            (counters.reads, counters.read_sectors, counters.writes, counters.written_sectors),
+            (118, 4096, 999, 81920)
+        );
         assert_eq!((counters.in_flight, counters.discarded_sectors, counters.flushes), (1, 640, 55));
         // Linux 4.19 and older have eleven fields.
         let old = "118 0 4096 2 999 12 81920 40 0 44 42";

@@ -76,8 +76,10 @@ fn write_corpus(corpus: &CorpusData, to: &mut impl Write) -> Result<()> {
 }
 
 fn call(command: &[&str]) -> Result<()> {
-    let output =
-        Command::new(command[0]).args(&command[1..]).output().with_context(|| format!("cannot start {}", command[0]))?;
+    let output = Command::new(command[0])
+        .args(&command[1..])
+        .output()
+        .with_context(|| format!("cannot start {}", command[0]))?;
     if !output.status.success() {
         bail!("{} failed on the second disk: {}", command.join(" "), String::from_utf8_lossy(&output.stderr).trim());
     }

@@ -1,3 +1,13 @@
 //! All integration tests, in one binary.
 
+mod corpora;
+mod failures;
+mod filesystems;
 mod host;
+mod input;
+mod interrupt;
+mod kernels;
+mod lab;
+mod outputs;
+mod places;
+mod repeat;

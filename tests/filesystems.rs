@@ -1,0 +1,108 @@
+//! Every file system that runs here, from mkfs to fsck: made, mounted, worked on, read again cold, unmounted, checked.
+
+use crate::lab::{Lab, outcome};
+
+/// Those that a kernel 6.12 and Debian's packages have.
+const EXPECTED: [&str; 16] = [
+    "ext2", "ext3", "ext4", "jfs", "reiserfs", "xfs", "btrfs", "f2fs", "nilfs2", "vfat", "exfat", "ntfs", "gfs2",
+    "ocfs2", "udf", "minix",
+];
+/// Those that do not run, each for a reason of its own.
+const UNAVAILABLE: [&str; 5] = ["hpfs", "ufs", "hfsplus", "bcachefs", "reiser4"];
+
+const FILE_BYTES: f64 = 1_048_576.0;
+const TASKS: &str = r#"
+[[task]]
+id = "write"
+title = "write a file of 1 MiB and make a folder"
+prepare = "head -c 1048576 /dev/urandom > /tmp/reference"
+run = "dd if=/tmp/reference of=file bs=64k && mkdir folder"
+
+[[task]]
+id = "read"
+title = "compare the file, read from the disk"
+cold = true
+run = "cmp /tmp/reference file && test -d folder"
+"#;
+
+/// Names under the two heads of `mountmark list filesystems`, variants left out, those that do not run with their
+/// sentence.
+fn listed(text: &str) -> (Vec<String>, Vec<(String, String)>) {
+    let (here, not_here) = text.split_once("Do not run here:\n").expect("both heads");
+    assert!(here.starts_with("Run here ("), "{text}");
+    let rows = |part: &str| -> Vec<(String, String)> {
+        part.lines()
+            .filter_map(|line| line.strip_prefix("  ").filter(|row| !row.starts_with(' ')))
+            .filter_map(|row| row.split_once(' '))
+            .map(|(name, about)| (name.to_owned(), about.trim().to_owned()))
+            .collect()
+    };
+    (rows(here).into_iter().map(|(name, _)| name).collect(), rows(not_here))
+}
+
+#[test]
+fn every_file_system_goes_from_mkfs_to_a_clean_fsck() {
+    let Some(lab) = Lab::with_guests("every_file_system_goes_from_mkfs_to_a_clean_fsck", 2) else { return };
+    let list = lab.command(&["list", "filesystems"]).ended_with(0);
+    let (here, not_here) = listed(&list.stdout);
+    for name in EXPECTED {
+        assert!(here.iter().any(|found| found == name), "{name} does not run here:\n{}", list.stdout);
+    }
+    for name in UNAVAILABLE {
+        if here.iter().any(|found| found == name) {
+            continue;
+        }
+        let found = not_here.iter().find(|(found, _)| found == name);
+        let (_, sentence) = found.unwrap_or_else(|| panic!("{name} is not listed:\n{}", list.stdout));
+        assert!(sentence.split_whitespace().count() >= 5, "{name}: {sentence:?} is no sentence");
+    }
+
+    let suite = lab.suite("tiny", TASKS);
+    let ran = lab.run(&["--fs", &here.join(","), "--suite", &suite, "--repeat", "1"]);
+    let results = ran.results();
+    let mut faults = Vec::new();
+    for name in &here {
+        let skipped = results.run["configurations"].as_array().unwrap().iter().find(|c| c["name"] == name.as_str());
+        assert!(skipped.is_some_and(|c| c["skipped"].is_null()), "{name} was skipped: {skipped:?}");
+        let cell = results.cell(name);
+        let mut check = |good: bool, what: String| {
+            if !good {
+                faults.push(format!("{name}: {what}"));
+            }
+        };
+        check(outcome(cell).0 == "ok", format!("the cell: {:?}", outcome(cell)));
+        if outcome(cell).0 != "ok" {
+            continue;
+        }
+        for task in ["mkfs", "mount", "write", "read", "umount"] {
+            let ended = results.task(name, task);
+            check(ended.0 == "ok", format!("{task}: {ended:?}"));
+            if ended.0 != "ok" {
+                continue;
+            }
+            let value = |metric: &str| results.value(name, task, metric);
+            check(value("elapsed") > 0.0, format!("{task} took {} s", value("elapsed")));
+            check(value("durable") >= value("elapsed"), format!("{task} was durable before it returned"));
+            check(value("cpu_percent") <= 101.0, format!("{task} used {} % of one processor", value("cpu_percent")));
+        }
+        let fsck = results.task(name, "fsck");
+        let excused = fsck.0 == "skipped" && fsck.1.split_whitespace().count() >= 4;
+        check(fsck.0 == "ok" || excused, format!("fsck: {fsck:?}"));
+        if results.task(name, "write").0 == "ok" {
+            let written = results.value(name, "write", "written_bytes");
+            check(written >= FILE_BYTES, format!("{written} bytes reached the disk of a file of {FILE_BYTES}"));
+        }
+        if results.task(name, "read").0 == "ok" {
+            let read = results.value(name, "read", "read_bytes");
+            check(read >= FILE_BYTES, format!("{read} bytes came from the disk of a file of {FILE_BYTES}"));
+        }
+        for metric in ["capacity", "capacity_residual", "capacity_device"] {
+            let percent = results.value(name, "capacity", metric);
+            check(percent > 0.0 && percent <= 100.0, format!("{metric} is {percent} %"));
+        }
+        let kernel = cell["environment"]["kernel"].as_str().unwrap_or_default();
+        check(kernel.contains(" SMP "), format!("the guest's kernel is only known as {kernel:?}"));
+    }
+    assert!(faults.is_empty(), "{}\n{}", faults.join("\n"), ran.stderr);
+    ran.ended_with(0);
+}

@@ -1,0 +1,115 @@
+//! Wrong input: refused before anything is started, with a sentence that says what is wrong and what would be right.
+
+use std::fs;
+
+use crate::lab::Lab;
+
+const TASKS: &str = "[[task]]\nid = \"one\"\ntitle = \"one\"\nrun = \"true\"\n";
+
+/// Demands that a run is refused as wrong use with these words, and that no guest was started and no run recorded.
+#[track_caller]
+fn refused(lab: &Lab, arguments: &[&str], says: &[&str]) {
+    let ran = lab.run(arguments).ended_with(2);
+    ran.says(says);
+    assert!(ran.stdout.is_empty(), "{}", ran.text());
+    assert!(!ran.stderr.contains("cells ("), "it began: {}", ran.text());
+    assert_eq!(lab.temporary_files(), [""; 0]);
+    let runs = lab.command(&["runs", "--out", &lab.out().to_string_lossy()]).ended_with(0);
+    assert!(!runs.stdout.contains("running") && !runs.stdout.contains("done"), "{}", runs.stdout);
+}
+
+#[test]
+fn unknown_names_are_refused_with_the_nearest_ones() {
+    let lab = Lab::without_guests();
+    refused(&lab, &["--fs", "ext4,etx3"], &["\"etx3\"", "did you mean", "ext3", "mountmark list filesystems"]);
+    refused(&lab, &["--fs", "ext3:data=jurnal"], &["ext3:data=jurnal", "data=journal"]);
+    refused(&lab, &["--fs", ""], &["--fs"]);
+    refused(&lab, &["--suite", "piszz"], &["\"piszz\"", "did you mean piszcz-2006", "mountmark list suites"]);
+    refused(&lab, &["--machine", "p3"], &["\"p3\"", "mountmark list machines"]);
+    refused(&lab, &["--machine", "modren"], &["did you mean modern?"]);
+    refused(&lab, &["--metric", "elapsd"], &["--metric", "elapsd", "elapsed"]);
+    refused(&lab, &["--format", "jsno"], &["--format", "jsno", "json"]);
+    refused(&lab, &["--lab", "virtul"], &["virtul", "virtual"]);
+    refused(&lab, &["--colour"], &["--colour"]);
+}
+
+#[test]
+fn unknown_disks_and_corpora_are_refused_with_the_nearest_ones() {
+    let test = "unknown_disks_and_corpora_are_refused_with_the_nearest_ones";
+    let Some(lab) = Lab::with_guests(test, 1) else { return };
+    refused(&lab, &["--fs", "ext4", "--disk", "nmve"], &["\"nmve\"", "did you mean nvme", "mountmark list disks"]);
+    refused(&lab, &["--fs", "ext4", "--corpus", "linux-2.6"], &["\"linux-2.6\"", "linux-2.6.14-like"]);
+    refused(&lab, &["--fs", "ext4", "--corpus", "./no/such.tar"], &["./no/such.tar", "no such file"]);
+    let suite = lab.suite("none", TASKS);
+    refused(&lab, &["--fs", "ext4", "--suite", &suite, "--corpus", "."], &["works on no corpus"]);
+}
+
+#[test]
+fn numbers_that_mean_nothing_are_refused() {
+    let lab = Lab::without_guests();
+    for scale in ["0", "-1", "NaN", "inf", "1e9", "1/0", "", "a lot"] {
+        refused(&lab, &["--fs", "ext4", "--scale", scale], &["--scale", "write a number above 0"]);
+    }
+    refused(&lab, &["--fs", "ext4", "--jobs", "0"], &["--jobs 0"]);
+    refused(&lab, &["--fs", "ext4", "--jobs", "two"], &["--jobs"]);
+    refused(&lab, &["--fs", "ext4", "--repeat", "-3"], &["--repeat", "-3"]);
+    refused(&lab, &["--fs", "ext4", "--disk-size", "big"], &["--disk-size", "write a number and a unit"]);
+    refused(&lab, &["--fs", "ext4", "--image", "/tmp/image"], &["--image", "--lab host"]);
+}
+
+#[test]
+fn sizes_and_repeats_that_do_not_fit_are_refused() {
+    let Some(lab) = Lab::with_guests("sizes_and_repeats_that_do_not_fit_are_refused", 1) else { return };
+    refused(&lab, &["--fs", "ext4", "--repeat", "0"], &["--repeat 0"]);
+    refused(&lab, &["--fs", "ext4", "--repeat", "20000"], &["--repeat 20000", "10000"]);
+    let suite = lab.suite("one", TASKS);
+    let small = ["--fs", "ext4,btrfs", "--suite", &suite, "--scale", "1", "--disk-size", "8MiB"];
+    let ran = lab.run(&small).ended_with(2);
+    ran.says(&["--disk-size", "is too small", "btrfs", "would do"]);
+    let enough = ran.stderr.split("--disk-size ").last().unwrap().split(' ').next().unwrap().to_owned();
+    let fits = ["--fs", "ext4,btrfs", "--suite", &suite, "--scale", "1", "--disk-size", &enough, "--repeat", "1"];
+    lab.run(&fits).ended_with(0).results().is_ok("btrfs", &["mkfs", "mount", "one", "umount", "fsck"]);
+
+    fs::remove_dir_all(lab.out()).unwrap();
+    refused(&lab, &small, &["is too small"]);
+    refused(&lab, &["--fs", "ext4", "--suite", &suite, "--disk-size", "1001"], &["whole pages of 4096 bytes"]);
+    refused(&lab, &["--fs", "ext4", "--suite", &suite, "--disk-size", "900TiB"], &["ssd"]);
+}
+
+#[test]
+fn suites_with_faults_are_refused_where_they_are() {
+    let lab = Lab::without_guests();
+    let at = |text: &str, place: &str, says: &[&str]| {
+        let path = lab.write("own.toml", text);
+        let mut all = vec![format!("{path}{place}")];
+        all.extend(says.iter().map(|text| (*text).to_owned()));
+        refused(&lab, &["--suite", &path], &all.iter().map(String::as_str).collect::<Vec<_>>());
+    };
+    at("name = \"own\"\nabout = \"x\"\nroom = 1 MiB\n", ":3:", &[]);
+    at("name = \"own\"\nabout = \"x\"\nroom = \"1 MiB\"\nroon = 2\n", ":4:1", &["roon"]);
+    at(&format!("name = \"own\"\nabout = \"x\"\nroom = \"lots\"\n{TASKS}"), ":3:8", &["lots"]);
+    at(&format!("name = \"other\"\nabout = \"x\"\nroom = \"1 MiB\"\n{TASKS}"), ":1", &["other", "own"]);
+    let head = "name = \"own\"\nabout = \"x\"\nroom = \"1 MiB\"\n";
+    at(&format!("{head}task = []\n"), ": ", &["no task"]);
+    at(&format!("{head}{TASKS}{TASKS}"), ": task one: ", &["two tasks"]);
+    at(&format!("{head}{TASKS}limit_seconds = -1\n"), ": task one: ", &["limit_seconds"]);
+    at(&format!("{head}{}", TASKS.replace("one", "mkfs")), ": task mkfs: ", &[]);
+    let folder = lab.path("").to_string_lossy().into_owned();
+    refused(&lab, &["--suite", &folder], &["cannot read"]);
+    refused(&lab, &["--suite", "./nowhere.toml"], &["cannot read ./nowhere.toml"]);
+    fs::write(lab.path("own.toml"), b"name = \"\xff\"").unwrap();
+    refused(&lab, &["--suite", &lab.path("own.toml").to_string_lossy()], &["own.toml"]);
+}
+
+#[test]
+fn runs_that_are_not_there_are_refused() {
+    let lab = Lab::without_guests();
+    let out = lab.out().to_string_lossy().into_owned();
+    let runs = lab.command(&["runs", "--out", &out]).ended_with(0);
+    runs.says(&["no runs yet"]);
+    let show = lab.command(&["show", "--out", &out]);
+    assert!([2, 3].contains(&show.code()), "{}", show.text());
+    show.says(&["results.sqlite", "nothing has been run"]);
+    assert!(!lab.out().exists(), "reading has made {out}");
+    lab.command(&["show", "latest", "--metric", "elapsd", "--out", &out]).ended_with(2).says(&["elapsed"]);
+}

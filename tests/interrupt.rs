@@ -1,0 +1,116 @@
+//! A run that is interrupted, terminated or killed: no guest and no temporary folder stays, finished cells are kept.
+
+use std::os::unix::process::ExitStatusExt;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::lab::{Lab, Started};
+
+const TASKS: &str = r#"
+[[task]]
+id = "quick"
+title = "quick"
+run = "touch quick"
+
+[[task]]
+id = "long"
+title = "long"
+run = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done"
+"#;
+
+/// Starts a run of two cells, one after the other, and waits until the second one is at work.
+fn in_the_second_cell(lab: &Lab) -> Started {
+    let suite = lab.suite("two", TASKS);
+    let plan = ["--fs", "ext4", "--suite", &suite, "--repeat", "2", "--jobs", "1", "--verbose"];
+    let mut run = lab.start_run(&plan);
+    run.wait_for("[1/2]");
+    run.wait_for("ext4 #2: long");
+    assert!(!lab.processes().is_empty(), "no guest runs");
+    run
+}
+
+fn assert_sound(lab: &Lab) {
+    let store = lab.out().join("results.sqlite");
+    let store = Connection::open_with_flags(store, OpenFlags::SQLITE_OPEN_READ_ONLY).expect("the store");
+    for check in ["integrity_check", "foreign_key_check"] {
+        let mut statement = store.prepare(&format!("PRAGMA {check}")).expect("SQLite");
+        let rows: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        assert!(rows.is_empty() || rows == ["ok"], "{check}: {rows:?}");
+    }
+}
+
+fn assert_nothing_is_left(lab: &Lab) {
+    let begin = Instant::now();
+    // A killed guest may take a moment to give its memory back.
+    while !lab.processes().is_empty() && begin.elapsed() < Duration::from_secs(20) {
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(lab.processes(), [""; 0]);
+}
+
+fn interrupted_by(lab: &Lab, signal: libc::c_int) {
+    let run = in_the_second_cell(lab);
+    let begin = Instant::now();
+    run.signal(signal);
+    let ran = run.wait().ended_with(128 + signal);
+    assert!(begin.elapsed() < Duration::from_secs(30), "it took {:?} to end", begin.elapsed());
+    ran.says(&["interrupted; 1 of 2 cells"]);
+    assert_nothing_is_left(lab);
+    assert_eq!(lab.temporary_files(), [""; 0]);
+    let results = ran.results();
+    assert_eq!(results.run["status"], "interrupted");
+    assert_eq!(results.cells().len(), 1);
+
+    let out = lab.out().to_string_lossy().into_owned();
+    let shown = lab.command(&["show", "latest", "--format", "json", "--out", &out]).ended_with(0).results();
+    shown.is_ok("ext4", &["mkfs", "mount", "quick", "long", "umount"]);
+    assert_eq!(shown.run["planned_cells"], 2);
+    let table = lab.command(&["show", "latest", "--out", &out]).ended_with(0);
+    assert!(table.stdout.contains("interrupted"), "{}", table.stdout);
+    let runs = lab.command(&["runs", "--out", &out]).ended_with(0);
+    assert!(runs.stdout.contains("interrupted"), "{}", runs.stdout);
+    assert_sound(lab);
+}
+
+#[test]
+fn an_interrupted_run_keeps_its_finished_cells_and_leaves_nothing() {
+    let Some(lab) = Lab::with_guests("an_interrupted_run_keeps_its_finished_cells_and_leaves_nothing", 1) else {
+        return;
+    };
+    interrupted_by(&lab, libc::SIGINT);
+}
+
+#[test]
+fn a_terminated_run_keeps_its_finished_cells_and_leaves_nothing() {
+    let Some(lab) = Lab::with_guests("a_terminated_run_keeps_its_finished_cells_and_leaves_nothing", 1) else { return };
+    interrupted_by(&lab, libc::SIGTERM);
+}
+
+#[test]
+fn a_killed_run_takes_its_guest_with_it_and_clean_removes_the_rest() {
+    let Some(lab) = Lab::with_guests("a_killed_run_takes_its_guest_with_it_and_clean_removes_the_rest", 1) else {
+        return;
+    };
+    let run = in_the_second_cell(&lab);
+    run.signal(libc::SIGKILL);
+    let ran = run.wait();
+    assert_eq!(ran.status.signal(), Some(libc::SIGKILL), "{}", ran.text());
+    assert_nothing_is_left(&lab);
+    assert_sound(&lab);
+    let out = lab.out().to_string_lossy().into_owned();
+    let shown = lab.command(&["show", "latest", "--format", "json", "--out", &out]).ended_with(0).results();
+    assert_eq!(shown.cells().len(), 1, "the finished cell is kept");
+    let runs = lab.command(&["runs", "--out", &out]).ended_with(0);
+    assert!(!runs.stdout.contains("running"), "nobody runs it any more:\n{}", runs.stdout);
+
+    let left = lab.temporary_files();
+    assert!(left.iter().all(|name| name.starts_with("mountmark-guest-")), "{left:?}");
+    // A cache of the test's own: others may be making things in the user's.
+    let cache = lab.path("cache");
+    let lab = lab.with_cache(&cache);
+    let cleaned = lab.command(&["clean"]).ended_with(0);
+    assert!(left.iter().all(|name| cleaned.stdout.contains(name)), "{left:?}\n{}", cleaned.stdout);
+    assert_eq!(lab.temporary_files(), [""; 0]);
+}

@@ -1,0 +1,123 @@
+//! Folders and files that cannot be used: stores that are not writable or not ours, caches that are damaged.
+
+use std::fs;
+use std::os::unix::fs::{FileExt, symlink};
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use crate::lab::{Lab, assert_equal_figures};
+
+const TASKS: &str = "[[task]]\nid = \"one\"\ntitle = \"one\"\nrun = \"touch a b c\"\n";
+
+#[test]
+fn a_store_that_cannot_be_made_is_refused() {
+    let lab = Lab::without_guests();
+    let suite = lab.suite("one", TASKS);
+    let file = lab.write("file", "a regular file");
+    let out = format!("{file}/below");
+    let ran = lab.run(&["--fs", "ext4", "--suite", &suite, "--out", &out]).ended_with(3);
+    ran.says(&["cannot create the folder", &out]);
+    let out = format!("{}/results.sqlite", lab.path("taken").display());
+    fs::create_dir_all(&out).unwrap();
+    let ran = lab.run(&["--fs", "ext4", "--suite", &suite, "--out", &lab.path("taken").to_string_lossy()]);
+    ran.ended_with(3).says(&["results.sqlite"]);
+}
+
+#[test]
+fn stores_of_others_are_left_as_they_are() {
+    let lab = Lab::without_guests();
+    let suite = lab.suite("one", TASKS);
+    fs::create_dir(lab.out()).unwrap();
+    let path = lab.out().join("results.sqlite");
+    let out = lab.out().to_string_lossy().into_owned();
+    let refused = |says: &[&str]| {
+        let before = fs::read(&path).unwrap();
+        lab.run(&["--fs", "ext4", "--suite", &suite]).ended_with(3).says(says);
+        for command in [vec!["show", "latest", "--out", &out], vec!["runs", "--out", &out]] {
+            lab.command(&command).ended_with(3).says(says);
+        }
+        assert_eq!(fs::read(&path).unwrap(), before, "the store was changed");
+        let files: Vec<_> = fs::read_dir(lab.out()).unwrap().flatten().map(|entry| entry.file_name()).collect();
+        assert_eq!(files, ["results.sqlite"]);
+    };
+    fs::write(&path, "a text of the user's").unwrap();
+    refused(&["is not a results store"]);
+
+    fs::remove_file(&path).unwrap();
+    let foreign = Connection::open(&path).unwrap();
+    foreign.execute_batch("CREATE TABLE songs (name TEXT); INSERT INTO songs VALUES ('a');").unwrap();
+    drop(foreign);
+    refused(&["database of another program"]);
+
+    fs::remove_file(&path).unwrap();
+    mountmark_record_store(&path);
+    let newer = Connection::open(&path).unwrap();
+    newer.execute_batch("PRAGMA user_version = 9999;").unwrap();
+    newer.pragma_update(None, "journal_mode", "DELETE").unwrap();
+    drop(newer);
+    refused(&["has format 9999", "use a newer mountmark"]);
+}
+
+/// An empty store of this version.
+fn mountmark_record_store(path: &Path) {
+    drop(mountmark_record::Store::open(path).expect("a store"));
+}
+
+#[test]
+fn a_cache_folder_that_cannot_be_made_is_refused() {
+    let lab = Lab::without_guests();
+    let suite = lab.suite("one", TASKS);
+    let file = lab.write("file", "a regular file");
+    let cache = Path::new(&file).join("cache");
+    let lab = lab.with_cache(&cache);
+    let ran = lab.run(&["--fs", "ext4", "--suite", &suite]).ended_with(3);
+    ran.says(&["cannot make the cache folder", &cache.to_string_lossy(), "MOUNTMARK_CACHE"]);
+}
+
+/// Changes some bytes in the middle of a file.
+fn damage(path: &Path) {
+    let file = fs::File::options().write(true).open(path).unwrap();
+    let middle = file.metadata().unwrap().len() / 2;
+    file.write_all_at(&[0xa5; 4096], middle).unwrap();
+}
+
+/// Files named `name` in the folders of `folder`.
+fn files(folder: &Path, name: &str) -> Vec<std::path::PathBuf> {
+    let folders = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path().join(name));
+    folders.filter(|path| path.exists()).collect()
+}
+
+#[test]
+fn what_is_damaged_in_the_cache_is_made_again() {
+    let Some(lab) = Lab::with_guests("what_is_damaged_in_the_cache_is_made_again", 1) else { return };
+    let suite = lab.suite("one", TASKS);
+    let plan = ["--fs", "ext2", "--suite", &suite, "--repeat", "1"];
+    // What was downloaded is shared with the user's cache; what is made is this test's own. The run makes sure that
+    // there is a user's cache.
+    let usual = lab.run(&plan).ended_with(0).results();
+    let (users, cache) = (mountmark_lab::cache::default_folder(), lab.path("cache"));
+    fs::create_dir(&cache).unwrap();
+    for name in ["apt", "closures", "kernels", "packages"] {
+        symlink(users.join(name), cache.join(name)).unwrap();
+    }
+    let lab = lab.with_cache(&cache);
+    let first = lab.run(&plan).ended_with(0).results();
+    assert_equal_figures(&usual, &first);
+    let [image] = files(&cache.join("images"), "initramfs.cpio").try_into().expect("one image");
+    let [ram] = files(&cache.join("snapshots"), "ram").try_into().expect("one snapshot");
+    let sound = fs::read(&image).unwrap();
+
+    damage(&image);
+    assert_equal_figures(&first, &lab.run(&plan).ended_with(0).results());
+    assert!(fs::read(&image).unwrap() == sound, "the damaged image is still there");
+
+    damage(&ram);
+    assert_equal_figures(&first, &lab.run(&plan).ended_with(0).results());
+
+    // Cut short, and a description that is none.
+    fs::File::options().write(true).open(&ram).unwrap().set_len(4096).unwrap();
+    fs::write(image.with_file_name("image.json"), "{").unwrap();
+    assert_equal_figures(&first, &lab.run(&plan).ended_with(0).results());
+    assert_eq!(fs::read_dir(&cache).unwrap().count(), 6, "the cache holds something new");
+}

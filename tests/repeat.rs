@@ -1,0 +1,101 @@
+//! Figures repeat to the last bit: whatever runs beside the guest, and however many guests there are.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use crate::lab::{Lab, assert_equal_figures};
+
+const TASKS: &str = r#"
+[[task]]
+id = "write"
+title = "write 2 MiB"
+run = "dd if=/dev/zero of=file bs=64k count=32"
+
+[[task]]
+id = "files"
+title = "make 20 files"
+run = "for i in 0 1 2 3 4 5 6 7 8 9; do touch a$i; mkdir b$i; done"
+
+[[task]]
+id = "read"
+title = "read 2 MiB"
+cold = true
+run = "cat file > /dev/null"
+"#;
+
+/// Does `work` beside two threads that leave no processor idle.
+fn beside_busy_threads<T>(work: impl FnOnce() -> T) -> T {
+    let stop = AtomicBool::new(false);
+    /// Also when `work` panics: the scope waits for its threads.
+    struct Stop<'a>(&'a AtomicBool);
+    impl Drop for Stop<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    thread::scope(|scope| {
+        let _stop = Stop(&stop);
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        work()
+    })
+}
+
+#[test]
+fn a_suite_repeats_to_the_last_bit_beside_busy_processors() {
+    let Some(lab) = Lab::with_guests("a_suite_repeats_to_the_last_bit_beside_busy_processors", 2) else { return };
+    let fs = "ext4,xfs,jfs,reiserfs,btrfs";
+    let plan = ["--fs", fs, "--suite", "piszcz-2006", "--scale", "0.001", "--repeat", "1"];
+    let run = |jobs: &str| {
+        let mut arguments = plan.to_vec();
+        arguments.extend(["--jobs", jobs]);
+        lab.run(&arguments).ended_with(0).results()
+    };
+    let alone = run("2");
+    for name in fs.split(',') {
+        let tasks: Vec<String> = (1..=21).map(|number| format!("{number:03}")).collect();
+        alone.is_ok(name, &tasks.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+    let beside = beside_busy_threads(|| run("5"));
+    assert_equal_figures(&alone, &beside);
+}
+
+#[test]
+fn every_kind_of_disk_repeats_to_the_last_bit() {
+    let Some(lab) = Lab::with_guests("every_kind_of_disk_repeats_to_the_last_bit", 1) else { return };
+    let suite = lab.suite("disks", TASKS);
+    let mut elapsed = Vec::new();
+    for disk in ["ram", "hdd", "nvme"] {
+        let run = |repeat: &str| {
+            let plan = ["--fs", "ext4", "--suite", &suite, "--disk", disk, "--repeat", repeat];
+            lab.run(&plan).ended_with(0).results()
+        };
+        let (one, other) = (run("1"), beside_busy_threads(|| run("1")));
+        one.is_ok("ext4", &["write", "files", "read"]);
+        assert_equal_figures(&one, &other);
+        elapsed.push(one.value("ext4", "read", "elapsed"));
+    }
+    assert!(elapsed[0] < elapsed[2] && elapsed[2] < elapsed[1], "ram, hdd and nvme read in {elapsed:?} s");
+}
+
+#[test]
+fn repeats_and_seeds_differ_and_plans_of_one_seed_do_not() {
+    let Some(lab) = Lab::with_guests("repeats_and_seeds_differ_and_plans_of_one_seed_do_not", 2) else { return };
+    let suite = lab.suite("disks", TASKS);
+    let run = |fs: &str, seed: &str| {
+        lab.run(&["--fs", fs, "--suite", &suite, "--repeat", "2", "--seed", seed]).ended_with(0).results()
+    };
+    let alone = run("ext4", "7");
+    let seeds: Vec<u64> = alone.cells().iter().map(|cell| cell["seed"].as_u64().unwrap()).collect();
+    assert!(seeds.len() == 2 && seeds[0] != seeds[1], "{seeds:?}");
+    assert!(!run("ext4", "8").cells().iter().any(|cell| seeds.contains(&cell["seed"].as_u64().unwrap())));
+    // A neighbour in the plan changes nothing. ext2 is made on disks of the same size.
+    let beside = run("ext2,ext4", "7");
+    let (alone, beside) = (alone.figures(), beside.figures());
+    assert!(alone.iter().all(|(name, bits)| beside.get(name) == Some(bits)), "{alone:?}\n{beside:?}");
+}

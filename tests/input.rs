@@ -52,7 +52,7 @@ fn numbers_that_mean_nothing_are_refused() {
     }
     refused(&lab, &["--fs", "ext4", "--jobs", "0"], &["--jobs 0"]);
     refused(&lab, &["--fs", "ext4", "--jobs", "two"], &["--jobs"]);
-    refused(&lab, &["--fs", "ext4", "--repeat", "-3"], &["--repeat", "-3"]);
+    refused(&lab, &["--fs", "ext4", "--repeat=-3"], &["--repeat", "-3"]);
     refused(&lab, &["--fs", "ext4", "--disk-size", "big"], &["--disk-size", "write a number and a unit"]);
     refused(&lab, &["--fs", "ext4", "--image", "/tmp/image"], &["--image", "--lab host"]);
 }

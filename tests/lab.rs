@@ -93,6 +93,17 @@ impl Lab {
         Lab { cache: Some(cache.to_owned()), ..self }
     }
 
+    /// With a cache folder of the test's own that shares what was downloaded with the user's, so that images and
+    /// snapshots are made anew. The user's must have been used before.
+    pub fn with_new_cache(self, name: &str) -> Lab {
+        let (users, cache) = (mountmark_lab::cache::default_folder(), self.path(name));
+        fs::create_dir(&cache).expect("a folder of the test");
+        for name in ["apt", "closures", "kernels", "packages"] {
+            std::os::unix::fs::symlink(users.join(name), cache.join(name)).expect("a link of the test");
+        }
+        self.with_cache(&cache)
+    }
+
     /// A path of the test's own.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
@@ -311,7 +322,9 @@ impl Results {
     #[track_caller]
     pub fn cell(&self, configuration: &str) -> &Value {
         let mut cells = self.cells().iter();
-        cells.find(|cell| cell["configuration"] == configuration).unwrap_or_else(|| panic!("no cell of {configuration}"))
+        cells
+            .find(|cell| cell["configuration"] == configuration)
+            .unwrap_or_else(|| panic!("no cell of {configuration}"))
     }
 
     /// How a task of a configuration ended: `ok`, `skipped` or `failed`, the reason and the detail.
@@ -377,7 +390,8 @@ pub fn assert_equal_figures(one: &Results, other: &Results) {
     assert!(!one.is_empty(), "there are no figures");
     let mut differences = String::new();
     for name in one.keys().chain(other.keys().filter(|name| !one.contains_key(name))) {
-        let (a, b) = (one.get(name).map(|bits| f64::from_bits(*bits)), other.get(name).map(|bits| f64::from_bits(*bits)));
+        let (a, b) =
+            (one.get(name).map(|bits| f64::from_bits(*bits)), other.get(name).map(|bits| f64::from_bits(*bits)));
         if one.get(name) != other.get(name) {
             let _ = writeln!(differences, "{name:?}: {a:?} and {b:?}");
         }

@@ -40,9 +40,8 @@ fn every_format_has_every_sample() {
     }
 
     let out = lab.out().to_string_lossy().into_owned();
-    let show = |run: &str, format: &str| {
-        lab.command(&["show", run, "--format", format, "--out", &out]).ended_with(0).stdout
-    };
+    let show =
+        |run: &str, format: &str| lab.command(&["show", run, "--format", format, "--out", &out]).ended_with(0).stdout;
     let csv = show("latest", "csv");
     let mut lines = csv.lines();
     let columns = lines.next().expect("a head").split(',').count();

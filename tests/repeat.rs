@@ -99,3 +99,17 @@ fn repeats_and_seeds_differ_and_plans_of_one_seed_do_not() {
     let (alone, beside) = (alone.figures(), beside.figures());
     assert!(alone.iter().all(|(name, bits)| beside.get(name) == Some(bits)), "{alone:?}\n{beside:?}");
 }
+
+#[test]
+fn a_guest_booted_anew_repeats_to_the_last_bit() {
+    let Some(lab) = Lab::with_guests("a_guest_booted_anew_repeats_to_the_last_bit", 1) else { return };
+    let suite = lab.suite("disks", TASKS);
+    let plan = ["--fs", "ext2", "--suite", &suite, "--repeat", "1"];
+    let first = lab.run(&plan).ended_with(0).results();
+    // Another machine, or this one after its cache was cleaned.
+    let mut lab = lab;
+    for cache in ["one", "two", "three"] {
+        lab = lab.with_new_cache(cache);
+        assert_equal_figures(&first, &beside_busy_threads(|| lab.run(&plan).ended_with(0).results()));
+    }
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use mountmark_model::{
-    Bytes, Cell, Configuration, Corpus, Disk, Lab, Machine, Plan, RealisedCorpus, Scale, Source, SourceMedium, Suite,
+    Bytes, Cell, Configuration, Corpus, Disk, FileSystem, Lab, Machine, Plan, RealisedCorpus, Scale, Source, SourceMedium, Suite,
 };
 
 use crate::order::{block, repeat_seed};
@@ -107,7 +107,7 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
             given_size_suits(given, &rows.kept, &disk, &suite, options.scale, &facts)?;
             given.0
         }
-        None => default_size(&rows.kept, &suite, options.scale, &facts),
+        None => default_size(catalogue, &rows.kept, &suite, options.scale, &facts),
     };
     rows.skip(|configuration| {
         let max = configuration.filesystem.max_size.filter(|max| max.0 < disk_size)?;
@@ -255,8 +255,19 @@ fn realise_all(
         .collect()
 }
 
-fn default_size(kept: &[Configuration], suite: &Suite, scale: Scale, corpora: &[RealisedCorpus]) -> u64 {
-    let least = kept.iter().map(|configuration| size::least(suite, scale, corpora, &configuration.filesystem)).max();
+/// A size on which every file system of the catalogue can run the suite, whichever of them are in the plan: what a
+/// configuration's figures are must not depend on its neighbours. Only a file system that gives no room back, which
+/// needs several times as much, enlarges the disks of the plans that it is in.
+fn default_size(
+    catalogue: &Catalogue,
+    kept: &[Configuration],
+    suite: &Suite,
+    scale: Scale,
+    corpora: &[RealisedCorpus],
+) -> u64 {
+    let usual = catalogue.list::<FileSystem>().filter(|filesystem| filesystem.keeps_deleted.is_none());
+    let filesystems = usual.chain(kept.iter().map(|configuration| &configuration.filesystem));
+    let least = filesystems.map(|filesystem| size::least(suite, scale, corpora, filesystem)).max();
     size::round_up(least.unwrap_or(0))
 }
 
@@ -282,7 +293,7 @@ fn given_size_suits(
     let Some(hungriest) = kept.iter().max_by_key(needs).filter(|configuration| needs(configuration) > given.0) else {
         return Ok(());
     };
-    let (enough, name) = (default_size(kept, suite, scale, corpora), &hungriest.name);
+    let (enough, name) = (size::round_up(needs(&hungriest)), &hungriest.name);
     let cause = if hungriest.filesystem.min_size > given {
         format!("{name} can only be made on {} and more", hungriest.filesystem.min_size)
     } else {

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use mountmark_disk::DiskModel;
-use mountmark_model::{Cell, Configuration, Environment, Event, Machine, Outcome};
+use mountmark_model::{RealisedCorpus, Cell, Configuration, Environment, Event, Machine, Outcome};
 
 use crate::image::kernel::Kernel;
 use crate::image::packages::Packages;
@@ -107,7 +107,7 @@ impl Emulator {
             qemu::fill(&media, region.offset, Path::new(&source.tar))?;
         }
         let job = folder.join("job.json");
-        let text = Job { cell: cell.clone(), test: layout.test, source: layout.source, corpus: layout.corpus };
+        let text = Job { cell: essence(cell), test: layout.test, source: layout.source, corpus: layout.corpus };
         fs::write(&job, serde_json::to_vec(&text)?).with_context(|| format!("cannot write {}", job.display()))?;
         let serial = folder.join("kernel.log");
         match self.clock() {
@@ -260,6 +260,21 @@ impl Layout {
         }
         regions
     }
+}
+
+/// The cell without what must not show in its figures: reading a longer job takes more instructions, so neither the
+/// cell's place in the plan nor a path of this machine may be part of it.
+fn essence(cell: &Cell) -> Cell {
+    let mut cell = cell.clone();
+    cell.index = 0;
+    cell.repeat = 0;
+    cell.configuration.name.clear();
+    cell.configuration.filesystem.variants.clear();
+    if let Some(medium) = &mut cell.second_disk {
+        medium.tar.clear();
+        medium.corpus = RealisedCorpus::default();
+    }
+    cell
 }
 
 /// What the image of a cell's guest must hold.

@@ -62,7 +62,7 @@ fn make(folder: &Path, hardware: &Hardware) -> Result<Snapshot> {
         let _ = fs::remove_dir_all(folder);
         return Err(error).context(format!("the guest did not boot\n{}{log}\n{events}", said));
     }
-    let lines: Vec<String> = guest.lines.try_iter().collect();
+    let lines = first_lines(&guest)?;
     guest.qmp.run(
         "migrate-set-capabilities",
         json!({ "capabilities": [{ "capability": "x-ignore-shared", "state": true }] }),
@@ -82,6 +82,17 @@ fn make(folder: &Path, hardware: &Hardware) -> Result<Snapshot> {
     let snapshot = Snapshot { lengths: [length(&ram)?, length(&state)?], modified, lines, ram, state };
     cache::write_whole(&folder.join("snapshot.json"), &serde_json::to_vec_pretty(&snapshot)?)?;
     Ok(snapshot)
+}
+
+/// What the guest said before it paused: its greeting and remarks. QEMU's pipe and its control socket are two ways, and
+/// the news of the pause may be the quicker.
+fn first_lines(guest: &Qemu) -> Result<Vec<String>> {
+    let greeting = guest.lines.recv_timeout(Duration::from_secs(10)).context("the guest paused without a greeting")?;
+    let mut lines = vec![greeting];
+    while let Ok(line) = guest.lines.recv_timeout(Duration::from_millis(200)) {
+        lines.push(line);
+    }
+    Ok(lines)
 }
 
 fn load(folder: &Path) -> Option<Snapshot> {

@@ -230,9 +230,39 @@ pub fn run(arguments: Arguments) -> Result<u8> {
             1
         }
         None if host => 1,
-        given => given.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
+        given => {
+            let wanted = given.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+            jobs_in_memory(wanted.min(plan.cells.len()), &plan)
+        }
     };
     execute(&plan, lab.as_ref(), &store, jobs, &stop, &arguments)
+}
+
+/// At most as many guests as this machine's memory holds even if they fill their disks, which live there.
+fn jobs_in_memory(wanted: usize, plan: &Plan) -> usize {
+    let need = plan.cells.iter().map(|cell| {
+        let second = cell.second_disk.as_ref().map_or(0, |medium| medium.size.0 + medium.corpus.tar_bytes);
+        cell.ram.0 + cell.disk_size.0 + second
+    });
+    let need = need.max().unwrap_or(0).max(1);
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    let Some(available) = kib.map(|kib| kib << 10) else { return wanted };
+    let (need_text, available_text) = (Bytes(need), Bytes(available));
+    if need > available {
+        eprintln!(
+            "mountmark: a guest with full disks takes {need_text} of memory, and {available_text} are available: it may \
+             be killed; a smaller --scale or corpus takes less"
+        );
+    }
+    let fitting = usize::try_from(available / need).unwrap_or(wanted).clamp(1, wanted.max(1));
+    if fitting < wanted {
+        eprintln!(
+            "mountmark: {fitting} at a time: {wanted} guests of up to {need_text} each would not fit in {available_text} of memory"
+        );
+    }
+    fitting
 }
 
 /// Runs the plan, keeps each cell as it ends, and prints the result.

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use mountmark_disk::DiskModel;
-use mountmark_model::{RealisedCorpus, Cell, Configuration, Environment, Event, Machine, Outcome};
+use mountmark_model::{Cell, Configuration, Environment, Event, Machine, Outcome, RealisedCorpus};
 
 use crate::image::kernel::Kernel;
 use crate::image::packages::Packages;

@@ -156,7 +156,15 @@ impl Packages {
             .map(|entry| entry.path())
             .find(|path| path.extension().is_some_and(|extension| extension == "deb"));
         let (true, Some(deb)) = (output.status.success(), deb) else {
-            bail!("cannot download the Debian package {wanted}: {}", last_lines(&output.stderr, 3));
+            let said = last_lines(&output.stderr, 3);
+            if said.contains("No space left") {
+                bail!(
+                    "no space left in the cache folder {} for the Debian package {wanted}; free some there or set \
+                     MOUNTMARK_CACHE to a folder with room",
+                    self.cache.display()
+                );
+            }
+            bail!("cannot download the Debian package {wanted}: {said}");
         };
         let unpacked = downloads.path().join("tree");
         let output =
@@ -243,7 +251,8 @@ pub fn versions(packages: &[Package]) -> BTreeMap<String, String> {
 
 fn last_lines(text: &[u8], count: usize) -> String {
     let text = String::from_utf8_lossy(text);
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    // apt's warnings ("W:") would push its errors out.
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with("W:")).collect();
     lines[lines.len().saturating_sub(count)..].join("; ")
 }
 

@@ -121,7 +121,7 @@ impl Emulator {
                 let mut guest = Qemu::start(&hardware, &Ram::Anonymous, &media, &serial, Some(&job), false)?;
                 guest
                     .qmp
-                    .wait_for("GUEST_PANICKED", Duration::from_secs(60))
+                    .wait_for("STOP", Duration::from_secs(60))
                     .context("the guest did not boot under KVM")?;
                 Ok((guest, Vec::new()))
             }

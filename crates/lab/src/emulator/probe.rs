@@ -48,7 +48,7 @@ pub fn boot(kernel: &Kernel, clock: Clock, limit: Duration) -> Result<Duration> 
     };
     let begin = Instant::now();
     let mut guest = Qemu::start(&hardware, &Ram::Anonymous, &media, &serial, None, false)?;
-    let ready = guest.qmp.wait_for("GUEST_PANICKED", limit);
+    let ready = guest.qmp.wait_for("STOP", limit);
     let took = begin.elapsed();
     let first = guest.lines.recv_timeout(Duration::from_secs(1)).unwrap_or_default();
     let said = guest.end();

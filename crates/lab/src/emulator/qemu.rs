@@ -146,7 +146,7 @@ impl Qemu {
         command.arg("-kernel").arg(&hardware.vmlinux).arg("-initrd").arg(&hardware.image);
         command.args(["-append", &hardware.kernel_arguments()]);
         command.args(["-chardev", "stdio,id=events,signal=off", "-device", "isa-debugcon,iobase=0xe9,chardev=events"]);
-        command.args(["-device", "pvpanic,ioport=0x505", "-action", "panic=pause,shutdown=poweroff,reboot=shutdown"]);
+        command.args(["-device", "ib700", "-action", "watchdog=pause,shutdown=poweroff,reboot=shutdown"]);
         command.arg("-serial").arg(format!("file:{}", serial.display()));
         command.args([
             "-chardev",

@@ -55,7 +55,7 @@ fn make(folder: &Path, hardware: &Hardware) -> Result<Snapshot> {
     let serial = tempfile::NamedTempFile::new_in(folder)?;
     let media = qemu::media(hardware.media)?;
     let mut guest = Qemu::start(hardware, &Ram::Written(&ram), &media, serial.path(), None, false)?;
-    if let Err(error) = guest.qmp.wait_for("GUEST_PANICKED", BOOT_LIMIT) {
+    if let Err(error) = guest.qmp.wait_for("STOP", BOOT_LIMIT) {
         let said = guest.end();
         let log = super::last_lines(&super::read_log(serial.path()), 12);
         let events = guest.lines.try_iter().collect::<Vec<_>>().join("\n");

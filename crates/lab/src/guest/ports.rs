@@ -15,8 +15,10 @@ const DEBUG_CONSOLE: u16 = 0xe9;
 const FW_CFG_SELECTOR: u16 = 0x510;
 const FW_CFG_DATA: u16 = 0x511;
 const FW_CFG_FILE_DIRECTORY: u16 = 0x19;
-/// QEMU's `pvpanic`: a write of 1 says "the guest panicked", which QEMU is told to answer by pausing the guest.
-const PVPANIC: u16 = 0x505;
+/// QEMU's `ib700` watchdog: a write starts a countdown, at whose end QEMU is told to pause the guest.
+const WATCHDOG: u16 = 0x443;
+/// Index 14 of the watchdog's table of times: two seconds (hw/watchdog/wdt_ib700.c in QEMU).
+const WATCHDOG_TWO_SECONDS: u8 = 14;
 
 /// The ports, once the kernel has granted them.
 pub struct Ports(());
@@ -24,7 +26,7 @@ pub struct Ports(());
 impl Ports {
     /// Asks the kernel for the ports; needs root.
     pub fn open() -> Result<Ports> {
-        for (first, count) in [(DEBUG_CONSOLE, 1), (FW_CFG_SELECTOR, 2), (PVPANIC, 1)] {
+        for (first, count) in [(DEBUG_CONSOLE, 1), (FW_CFG_SELECTOR, 2), (WATCHDOG, 1)] {
             // SAFETY: ioperm changes this thread's I/O permissions and touches no memory.
             if unsafe { libc::ioperm(first.into(), count, 1) } != 0 {
                 return Err(io::Error::last_os_error()).context(format!("cannot use I/O port {first:#x}"));
@@ -41,10 +43,16 @@ impl Ports {
         }
     }
 
-    /// Stops the guest's clock until the host lets it go on: the point at which a snapshot is taken.
+    /// Lets the host stop the guest's clock at an exact nanosecond: the moment of which a snapshot is taken.
+    ///
+    /// The guest sleeps over the end of the watchdog's countdown. A device by which a running processor stops itself
+    /// (pvpanic) would not do: until QEMU's main loop hears of it, the processor counts as idle, and an idle guest's
+    /// clock jumps to its next timer, once or twice or not at all, as the host's load has it. A timer's end is handled
+    /// by the main loop itself, which stops the guest before the clock can move.
     pub fn pause(&self) {
         // SAFETY: as in `send`.
-        unsafe { asm!("out dx, al", in("dx") PVPANIC, in("al") 1u8, options(nomem, nostack)) }
+        unsafe { asm!("out dx, al", in("dx") WATCHDOG, in("al") WATCHDOG_TWO_SECONDS, options(nomem, nostack)) }
+        std::thread::sleep(std::time::Duration::from_secs(3));
     }
 
     /// Reads the fw_cfg file `name` that the host gave.

@@ -11,6 +11,8 @@ mod show;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use mountmark_plan::PlanError;
+use mountmark_record::StoreError;
 
 use crate::common::{self, WrongUse};
 
@@ -56,6 +58,12 @@ pub fn main() -> ExitCode {
 }
 
 fn exit_code(error: &anyhow::Error) -> u8 {
-    let wrong_use = error.chain().any(|cause| cause.is::<WrongUse>() || cause.is::<mountmark_plan::PlanError>());
+    let wrong_use = error.chain().any(|cause| {
+        let unknown_run = matches!(
+            cause.downcast_ref::<StoreError>(),
+            Some(StoreError::UnknownRun { .. } | StoreError::AmbiguousRun { .. })
+        );
+        unknown_run || cause.is::<WrongUse>() || cause.is::<PlanError>()
+    });
     if wrong_use { common::WRONG_USE } else { common::CANNOT_RUN }
 }

@@ -12,7 +12,7 @@ use mountmark_lab::Lab;
 use mountmark_lab::emulator::{self, Emulator};
 use mountmark_lab::host::{self, HostLab};
 use mountmark_lab::image::kernel;
-use mountmark_model::{Bytes, Cell, Lab as LabName, Machine, Plan, Scale};
+use mountmark_model::{Bytes, Cell, Disk, Lab as LabName, Machine, Plan, Scale};
 use mountmark_plan::{Catalogue, CorpusRequest, CorpusSource, Options, configurations};
 use mountmark_record::{CellRecord, RunStatus, Sample, Store, TaskOutcome, Timestamp};
 use mountmark_run::schedule::{self, CellResult};
@@ -185,6 +185,12 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     // Everything that the user wrote is checked before anything is fetched or made.
     let wanted = configurations(&catalogue, &options.fs)?;
     catalogue.suite(&options.suite)?;
+    if let Some(disk) = &options.disk {
+        catalogue.get::<Disk>(disk)?;
+    }
+    if options.repeats == 0 {
+        bail!(WrongUse("--repeat 0: give at least 1".into()));
+    }
     let store = arguments.store.open()?;
     let stop = stop_on_signals()?;
     let cache = mountmark_lab::cache::default_folder();

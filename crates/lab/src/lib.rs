@@ -8,6 +8,7 @@ pub mod emulator;
 pub mod guest;
 pub mod host;
 pub mod image;
+pub mod kernel_log;
 pub mod leftovers;
 mod watch;
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use mountmark_model::{
-    Bytes, Cell, Configuration, Corpus, Disk, FileSystem, Lab, Machine, Plan, RealisedCorpus, Scale, Source, SourceMedium, Suite,
+    Bytes, Cell, Configuration, Corpus, Disk, FileSystem, Lab, Machine, Plan, RealisedCorpus, Scale, Source,
+    SourceMedium, Suite,
 };
 
 use crate::order::{block, repeat_seed};

@@ -21,6 +21,7 @@ use mountmark_model::{Cell, Configuration, Environment, Event, Machine, Outcome,
 use crate::image::kernel::Kernel;
 use crate::image::packages::Packages;
 use crate::image::{Builder, Image, Wanted};
+use crate::kernel_log::telling_lines;
 use crate::watch::{Heard, Watch};
 use crate::{Ended, Job, Lab, Region};
 use qemu::{Clock, Hardware, Qemu, Ram};
@@ -119,10 +120,7 @@ impl Emulator {
             }
             Clock::Kvm => {
                 let mut guest = Qemu::start(&hardware, &Ram::Anonymous, &media, &serial, Some(&job), false)?;
-                guest
-                    .qmp
-                    .wait_for("STOP", Duration::from_secs(60))
-                    .context("the guest did not boot under KVM")?;
+                guest.qmp.wait_for("STOP", Duration::from_secs(60)).context("the guest did not boot under KVM")?;
                 Ok((guest, Vec::new()))
             }
         }
@@ -191,7 +189,7 @@ impl Lab for Emulator {
             }
             (None, None) => format!("the guest ended before it was done{}", watch.stage_text()),
         };
-        let detail = format!("{}{}", said.trim(), last_lines(&log, 30));
+        let detail = format!("{}\n{}", telling_lines(&log, 30), without_warnings(&said)).trim().to_owned();
         Ok(Ended::Outcome { outcome: Outcome::Failed { reason, detail }, log })
     }
 
@@ -309,8 +307,7 @@ fn read_log(path: &Path) -> String {
     String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).replace('\r', "")
 }
 
-/// The last `count` lines.
-pub(crate) fn last_lines(text: &str, count: usize) -> String {
-    let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(count)..].join("\n")
+/// What QEMU said on stderr but for its warnings, which it prints of every guest.
+fn without_warnings(said: &str) -> String {
+    said.lines().filter(|line| !line.contains(": warning: ")).collect::<Vec<_>>().join("\n")
 }

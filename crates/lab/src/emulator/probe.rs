@@ -55,7 +55,7 @@ pub fn boot(kernel: &Kernel, clock: Clock, limit: Duration) -> Result<Duration> 
     if ready.is_ok() && matches!(serde_json::from_str(&first), Ok(Event::Hello { .. })) {
         return Ok(took);
     }
-    let log = super::last_lines(&super::read_log(&serial), 3);
+    let log = crate::kernel_log::telling_lines(&super::read_log(&serial), 3);
     let detail: Vec<&str> =
         [first.trim(), said.trim(), log.trim()].into_iter().filter(|text| !text.is_empty()).collect();
     let reason = if took >= limit {

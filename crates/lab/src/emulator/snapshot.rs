@@ -57,7 +57,7 @@ fn make(folder: &Path, hardware: &Hardware) -> Result<Snapshot> {
     let mut guest = Qemu::start(hardware, &Ram::Written(&ram), &media, serial.path(), None, false)?;
     if let Err(error) = guest.qmp.wait_for("STOP", BOOT_LIMIT) {
         let said = guest.end();
-        let log = super::last_lines(&super::read_log(serial.path()), 12);
+        let log = crate::kernel_log::telling_lines(&super::read_log(serial.path()), 12);
         let events = guest.lines.try_iter().collect::<Vec<_>>().join("\n");
         let _ = fs::remove_dir_all(folder);
         return Err(error).context(format!("the guest did not boot\n{}{log}\n{events}", said));

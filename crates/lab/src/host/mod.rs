@@ -164,7 +164,7 @@ impl HostLab {
             Some(Outcome::Failed { reason, detail }) => (reason, detail),
             _ => (reason, String::new()),
         };
-        let parts = [detail.as_str(), said.trim(), &crate::emulator::last_lines(&log, 30)];
+        let parts = [detail.as_str(), said.trim(), &crate::kernel_log::telling_lines(&log, 30)];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         Ok(Ended::Outcome { outcome: Outcome::Failed { reason, detail: parts.join("\n") }, log })
     }

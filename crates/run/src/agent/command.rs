@@ -25,15 +25,15 @@ pub struct Finished {
     pub written: Option<u64>,
     /// The last of what it printed on stderr.
     pub stderr: String,
-    /// Whether its time was over.
-    pub timed_out: bool,
+    /// The limit in seconds, if it was ended for reaching it.
+    pub timed_out: Option<f64>,
 }
 
 impl Finished {
     /// Nothing if it succeeded; else a sentence about `what`.
     pub fn failure(&self, what: &str) -> Option<String> {
-        if self.timed_out {
-            return Some(format!("{what} was ended after its limit of {:.0} s", self.elapsed as f64 / 1e9));
+        if let Some(limit) = self.timed_out {
+            return Some(format!("{what} was ended at its limit of {limit} s"));
         }
         match (self.status.code(), self.status.signal()) {
             (Some(0), _) => None,
@@ -41,10 +41,27 @@ impl Finished {
                 "{what} needs a program that is not in the lab: {}; name its Debian package under `packages` and itself under `tools` in the suite",
                 self.stderr.lines().next_back().unwrap_or("the shell does not say which")
             )),
+            // What a shell says of a program that a signal ended.
+            (Some(code @ 129..=192), _) => Some(format!("{what} was killed by {}", signal_name(code - 128))),
             (Some(code), _) => Some(format!("{what} ended with exit code {code}")),
-            (None, signal) => Some(format!("{what} was killed by signal {}", signal.unwrap_or(0))),
+            (None, signal) => Some(format!("{what} was killed by {}", signal_name(signal.unwrap_or(0)))),
         }
     }
+}
+
+fn signal_name(signal: i32) -> String {
+    let name = match signal {
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGILL => "SIGILL",
+        libc::SIGINT => "SIGINT",
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGPIPE => "SIGPIPE",
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGTERM => "SIGTERM",
+        other => return format!("signal {other}"),
+    };
+    format!("signal {signal} ({name})")
 }
 
 /// Runs `command` to its end, or ends it and its children after `limit` seconds of this kernel's clock.
@@ -56,11 +73,10 @@ pub fn run(command: &mut Command, scratch: &Path, limit: f64) -> Result<Finished
     let child = command.spawn().with_context(|| format!("cannot start {}", command.get_program().to_string_lossy()))?;
     let pid = Pid::from_child(&child);
     let pidfd = pidfd_open(pid, PidfdFlags::empty()).context("cannot watch a process")?;
-    let mut timed_out = !ended_within(&pidfd, limit)?;
-    if timed_out {
+    let timed_out = if ended_within(&pidfd, limit)? { None } else { Some(limit) };
+    if timed_out.is_some() {
         let _ = rustix::process::kill_process_group(pid, Signal::KILL);
         // A process stuck in the kernel does not even heed SIGKILL.
-        timed_out = true;
         if !ended_within(&pidfd, 60.0)? {
             anyhow::bail!("a command of process {} cannot be killed: it hangs in the kernel", child.id());
         }

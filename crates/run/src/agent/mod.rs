@@ -331,7 +331,7 @@ impl Agent<'_> {
         self.set_environment(&mut process);
         let measured = self.measure(protocol_task::FSCK, 0, &mut process, STEP_LIMIT)?;
         let code = measured.finished.status.code();
-        if code.is_some_and(|code| fsck.clean.contains(&code)) && !measured.finished.timed_out {
+        if code.is_some_and(|code| fsck.clean.contains(&code)) && measured.finished.timed_out.is_none() {
             self.sample(protocol_task::FSCK, 0, measured.values);
             self.ended(protocol_task::FSCK, Outcome::Ok);
             return Ok(());
@@ -382,9 +382,7 @@ impl Agent<'_> {
     fn detail(&self, stderr: &str) -> String {
         let mut detail = stderr.to_owned();
         if self.devices.exclusive {
-            let log = kernel_log();
-            let lines: Vec<&str> = log.lines().collect();
-            let tail = lines[lines.len().saturating_sub(20)..].join("\n");
+            let tail = mountmark_lab::kernel_log::telling_lines(&kernel_log(), 20);
             if !tail.is_empty() {
                 detail = format!("{detail}\nkernel log:\n{tail}");
             }

@@ -1,0 +1,43 @@
+//! What of a kernel's messages is worth showing of a failure.
+
+/// What a kernel says when something went wrong. A memory shortage prints pages of tables after it.
+const TELLING: [&str; 9] = [
+    "Kernel panic",
+    "BUG:",
+    "Oops",
+    "Out of memory",
+    "invoked oom-killer",
+    "general protection fault",
+    "I/O error",
+    "soft lockup",
+    "blocked for more than",
+];
+
+/// The most telling lines: at most ten that name a failure, then the last `count`.
+pub fn telling_lines(log: &str, count: usize) -> String {
+    let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
+    let tail = lines.len().saturating_sub(count);
+    let named = lines[..tail].iter().filter(|line| TELLING.iter().any(|text| line.contains(text))).take(10);
+    let mut out: Vec<&str> = named.copied().collect();
+    if !out.is_empty() {
+        out.push("...");
+    }
+    out.extend(&lines[tail..]);
+    out.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cause_is_kept_before_the_tables() {
+        let mut log = "[ 1.0] quiet\n[ 2.0] Out of memory: Killed process 7 (tail)\n".to_owned();
+        log += &"[ 3.0] a table\n".repeat(50);
+        let text = telling_lines(&log, 5);
+        assert!(text.starts_with("[ 2.0] Out of memory: Killed process 7 (tail)\n...\n[ 3.0] a table"), "{text}");
+        assert_eq!(text.lines().count(), 7);
+        assert_eq!(telling_lines("a\nb\n", 5), "a\nb");
+        assert_eq!(telling_lines("", 5), "");
+    }
+}

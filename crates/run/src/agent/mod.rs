@@ -158,8 +158,12 @@ impl Agent<'_> {
         self.pause();
         self.stage(&task.id);
         let mut process = self.shell(&task.run, &self.devices.test_folder);
+        let kills = probes::memory_kills();
         let measured = self.measure(&task.id, iteration, &mut process, task.limit_seconds)?;
-        let failure = measured.finished.failure(&format!("task {}", task.id));
+        let mut failure = measured.finished.failure(&format!("task {}", task.id));
+        if let Some(reason) = failure.as_mut().filter(|_| probes::memory_kills() > kills) {
+            reason.push_str(": the machine ran out of memory");
+        }
         if failure.is_none() {
             self.sample(&task.id, iteration, measured.values);
         }

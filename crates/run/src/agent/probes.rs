@@ -111,6 +111,13 @@ fn process_time(process: u32) -> u64 {
     text.split_whitespace().next().and_then(|field| field.parse().ok()).unwrap_or(0)
 }
 
+/// Processes that the kernel has killed for want of memory since boot.
+pub fn memory_kills() -> u64 {
+    let text = fs::read_to_string("/proc/vmstat").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
+    line.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
+}
+
 /// Nanoseconds as seconds.
 pub fn seconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1e9

@@ -38,6 +38,12 @@ pub fn sha256_file(path: &Path) -> Result<String> {
     Ok(hex(&hash.finalize()))
 }
 
+/// When a file was last changed, in nanoseconds since 1970; nothing if it is not there.
+pub fn modified(path: &Path) -> Option<u128> {
+    let time = fs::metadata(path).ok()?.modified().ok()?;
+    Some(time.duration_since(std::time::UNIX_EPOCH).ok()?.as_nanos())
+}
+
 /// Makes a folder and those above it; the error says what to do.
 pub fn make_folder(path: &Path) -> Result<()> {
     fs::create_dir_all(path).with_context(|| {

@@ -77,7 +77,7 @@ fn make(folder: &Path, hardware: &Hardware) -> Result<Snapshot> {
         _ => Ok(false),
     })?;
     guest.end();
-    let modified = [modified(&ram), modified(&state)].map(|time| time.unwrap_or(0));
+    let modified = [cache::modified(&ram), cache::modified(&state)].map(|time| time.unwrap_or(0));
     let length = |path: &Path| fs::metadata(path).map(|data| data.len());
     let snapshot = Snapshot { lengths: [length(&ram)?, length(&state)?], modified, lines, ram, state };
     cache::write_whole(&folder.join("snapshot.json"), &serde_json::to_vec_pretty(&snapshot)?)?;
@@ -99,16 +99,11 @@ fn load(folder: &Path) -> Option<Snapshot> {
     let snapshot: Snapshot = serde_json::from_slice(&fs::read(folder.join("snapshot.json")).ok()?).ok()?;
     let files = [&snapshot.ram, &snapshot.state];
     for ((file, length), time) in files.iter().zip(snapshot.lengths).zip(snapshot.modified) {
-        if fs::metadata(file).ok()?.len() != length || modified(file)? != time {
+        if fs::metadata(file).ok()?.len() != length || cache::modified(file)? != time {
             return None;
         }
     }
     Some(snapshot)
-}
-
-fn modified(path: &Path) -> Option<u128> {
-    let time = fs::metadata(path).ok()?.modified().ok()?;
-    Some(time.duration_since(std::time::UNIX_EPOCH).ok()?.as_nanos())
 }
 
 /// Starts a guest from a snapshot, still paused.

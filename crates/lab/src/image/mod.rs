@@ -105,7 +105,7 @@ impl<'a> Builder<'a> {
         let image = Image {
             sha256: cache::sha256_file(&path)?,
             bytes: bytes.len() as u64,
-            modified: modified(&path).context("the image just written is gone")?,
+            modified: cache::modified(&path).context("the image just written is gone")?,
             unpacked_bytes: archive.unpacked_bytes(),
             packages: versions,
             path,
@@ -168,7 +168,7 @@ fn load(folder: &Path) -> Option<Image> {
     if fs::metadata(&image.path).ok()?.len() != image.bytes {
         return None;
     }
-    let now = modified(&image.path)?;
+    let now = cache::modified(&image.path)?;
     if now != image.modified {
         if cache::sha256_file(&image.path).ok()? != image.sha256 {
             return None;
@@ -176,9 +176,4 @@ fn load(folder: &Path) -> Option<Image> {
         image.modified = now;
     }
     Some(image)
-}
-
-fn modified(path: &Path) -> Option<u128> {
-    let time = fs::metadata(path).ok()?.modified().ok()?;
-    Some(time.duration_since(std::time::UNIX_EPOCH).ok()?.as_nanos())
 }

@@ -129,10 +129,10 @@ impl Qemu {
         let backend = match ram {
             Ram::Anonymous => format!("memory-backend-ram,id=ram,size={}", hardware.ram),
             Ram::Written(path) => {
-                format!("memory-backend-file,id=ram,size={},mem-path={},share=on", hardware.ram, path.display())
+                format!("memory-backend-file,id=ram,size={},mem-path={},share=on", hardware.ram, option_value(path))
             }
             Ram::Restored(path) => {
-                format!("memory-backend-file,id=ram,size={},mem-path={},share=off", hardware.ram, path.display())
+                format!("memory-backend-file,id=ram,size={},mem-path={},share=off", hardware.ram, option_value(path))
             }
         };
         command.args(["-object", &backend]);
@@ -147,7 +147,12 @@ impl Qemu {
         command.args(["-append", &hardware.kernel_arguments()]);
         command.args(["-chardev", "stdio,id=events,signal=off", "-device", "isa-debugcon,iobase=0xe9,chardev=events"]);
         command.args(["-device", "ib700", "-action", "watchdog=pause,shutdown=poweroff,reboot=shutdown"]);
-        command.arg("-serial").arg(format!("file:{}", serial.display()));
+        command.args([
+            "-chardev",
+            &format!("file,id=kernel,path={}", option_value(serial)),
+            "-serial",
+            "chardev:kernel",
+        ]);
         command.args([
             "-chardev",
             &format!("socket,id=qmp,fd={}", theirs.as_raw_fd()),
@@ -155,7 +160,7 @@ impl Qemu {
             "chardev=qmp,mode=control",
         ]);
         if let Some(job) = job {
-            command.arg("-fw_cfg").arg(format!("name=opt/mountmark/job,file={}", job.display()));
+            command.arg("-fw_cfg").arg(format!("name=opt/mountmark/job,file={}", option_value(job)));
         }
         if incoming {
             command.args(["-incoming", "defer"]);
@@ -226,6 +231,16 @@ impl Drop for Qemu {
     }
 }
 
+/// A path as part of an option of QEMU's, in which a comma is doubled.
+fn option_value(path: &Path) -> String {
+    path.display().to_string().replace(',', ",,")
+}
+
+/// A path as one word of the shell that QEMU starts for an `exec:` address.
+pub fn shell_word(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', "'\\''"))
+}
+
 /// Memory for the media: sparse, gone with the last process that holds it.
 pub fn media(size: u64) -> Result<OwnedFd> {
     let fd =
@@ -283,6 +298,12 @@ pub fn memory_map(media: u64, pmem: &[crate::Region]) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::Region;
+
+    #[test]
+    fn paths_may_hold_any_sign() {
+        assert_eq!(option_value(Path::new("/a,b/c")), "/a,,b/c");
+        assert_eq!(shell_word(Path::new("/it's a")), "'/it'\\''s a'");
+    }
 
     #[test]
     fn all_media_are_kept_from_the_kernel() {

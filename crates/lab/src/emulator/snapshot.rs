@@ -67,7 +67,7 @@ fn make(folder: &Path, hardware: &Hardware) -> Result<Snapshot> {
         "migrate-set-capabilities",
         json!({ "capabilities": [{ "capability": "x-ignore-shared", "state": true }] }),
     )?;
-    guest.qmp.run("migrate", json!({ "uri": format!("exec:cat > '{}'", state.display()) }))?;
+    guest.qmp.run("migrate", json!({ "uri": format!("exec:cat > {}", qemu::shell_word(&state)) }))?;
     guest.qmp.poll("query-migrate", |answer| match answer["status"].as_str() {
         Some("completed") => Ok(true),
         Some("failed" | "cancelled") => anyhow::bail!(
@@ -119,7 +119,7 @@ pub fn restore(
         "migrate-set-capabilities",
         json!({ "capabilities": [{ "capability": "x-ignore-shared", "state": true }] }),
     )?;
-    guest.qmp.run("migrate-incoming", json!({ "uri": format!("exec:cat '{}'", snapshot.state.display()) }))?;
+    guest.qmp.run("migrate-incoming", json!({ "uri": format!("exec:cat {}", qemu::shell_word(&snapshot.state)) }))?;
     guest.qmp.poll("query-status", |answer| Ok(answer["status"] != "inmigrate"))?;
     Ok(guest)
 }

@@ -1,9 +1,9 @@
-//! Figures repeat to the last bit: whatever runs beside the guest, and however many guests there are.
+//! Figures repeat: whatever runs beside the guest, and however many guests there are.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use crate::lab::{Lab, assert_equal_figures};
+use crate::lab::{Lab, assert_equal_figures, assert_has_figures};
 
 const TASKS: &str = r#"
 [[task]]
@@ -47,8 +47,8 @@ fn beside_busy_threads<T>(work: impl FnOnce() -> T) -> T {
 }
 
 #[test]
-fn a_suite_repeats_to_the_last_bit_beside_busy_processors() {
-    let Some(lab) = Lab::with_guests("a_suite_repeats_to_the_last_bit_beside_busy_processors", 2) else { return };
+fn a_suite_repeats_beside_busy_processors() {
+    let Some(lab) = Lab::with_guests("a_suite_repeats_beside_busy_processors", 2) else { return };
     let fs = "ext4,xfs,jfs,reiserfs,btrfs";
     let plan = ["--fs", fs, "--suite", "piszcz-2006", "--scale", "0.001", "--repeat", "1"];
     let run = |jobs: &str| {
@@ -66,8 +66,8 @@ fn a_suite_repeats_to_the_last_bit_beside_busy_processors() {
 }
 
 #[test]
-fn every_kind_of_disk_repeats_to_the_last_bit() {
-    let Some(lab) = Lab::with_guests("every_kind_of_disk_repeats_to_the_last_bit", 1) else { return };
+fn every_kind_of_disk_repeats() {
+    let Some(lab) = Lab::with_guests("every_kind_of_disk_repeats", 1) else { return };
     let suite = lab.suite("disks", TASKS);
     let mut elapsed = Vec::new();
     for disk in ["ram", "hdd", "nvme"] {
@@ -96,13 +96,12 @@ fn repeats_and_seeds_differ_and_plans_of_one_seed_do_not() {
     assert!(!run("ext4", "8").cells().iter().any(|cell| seeds.contains(&cell["seed"].as_u64().unwrap())));
     // Neighbours in the plan change nothing, not even xfs, which needs the larger disk.
     let beside = run("xfs,ext2,ext4", "7");
-    let (alone, beside) = (alone.figures(), beside.figures());
-    assert!(alone.iter().all(|(name, bits)| beside.get(name) == Some(bits)), "{alone:?}\n{beside:?}");
+    assert_has_figures(&alone, &beside);
 }
 
 #[test]
-fn a_guest_booted_anew_repeats_to_the_last_bit() {
-    let Some(lab) = Lab::with_guests("a_guest_booted_anew_repeats_to_the_last_bit", 1) else { return };
+fn a_guest_booted_anew_repeats() {
+    let Some(lab) = Lab::with_guests("a_guest_booted_anew_repeats", 1) else { return };
     let suite = lab.suite("disks", TASKS);
     let plan = ["--fs", "ext2", "--suite", &suite, "--repeat", "1"];
     let first = lab.run(&plan).ended_with(0).results();

@@ -19,6 +19,7 @@ use mountmark_disk::DiskModel;
 use mountmark_model::{Cell, Configuration, Environment, Event, Machine, Outcome, RealisedCorpus};
 
 use crate::image::kernel::Kernel;
+use crate::image::modules::ModuleTree;
 use crate::image::packages::Packages;
 use crate::image::{Builder, Image, Wanted};
 use crate::kernel_log::telling_lines;
@@ -50,6 +51,7 @@ pub struct Options {
 pub struct Emulator {
     options: Options,
     kernel: Kernel,
+    modules: ModuleTree,
     qemu: String,
     images: Mutex<BTreeMap<String, Image>>,
 }
@@ -60,7 +62,8 @@ impl Emulator {
         let qemu = qemu::version()?;
         let packages = Packages::new(&options.cache);
         let kernel = Kernel::find(&options.kernel, &packages, &options.cache)?;
-        Ok(Emulator { options, kernel, qemu, images: Mutex::new(BTreeMap::new()) })
+        let modules = ModuleTree::open(&kernel)?;
+        Ok(Emulator { options, kernel, modules, qemu, images: Mutex::new(BTreeMap::new()) })
     }
 
     /// The guest's kernel.
@@ -137,9 +140,8 @@ impl Lab for Emulator {
         if let Some(reason) = &filesystem.unavailable {
             return Ok(Some(reason.clone()));
         }
-        let tree = crate::image::modules::ModuleTree::open(&self.kernel)?;
         for module in filesystem.modules.iter().filter(|module| !module.starts_with('?')) {
-            if let Err(missing) = tree.check(module) {
+            if let Err(missing) = self.modules.check(module) {
                 return Ok(Some(format!("{missing}; choose another with --kernel")));
             }
         }

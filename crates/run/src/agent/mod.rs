@@ -103,29 +103,29 @@ impl Agent<'_> {
 
     fn mkfs(&mut self) -> Result<bool> {
         let command = self.cell.configuration.mkfs_command(&self.devices.test.path);
-        self.step(protocol_task::MKFS, &command, true)
+        self.step(protocol_task::MKFS, &command)
     }
 
     fn mount(&mut self) -> Result<bool> {
         let folder = self.devices.test_folder.display().to_string();
         let command = self.cell.configuration.mount_command(&self.devices.test.path, &folder);
-        self.step(protocol_task::MOUNT, &command, true)
+        self.step(protocol_task::MOUNT, &command)
     }
 
     fn umount(&mut self) -> Result<bool> {
         let folder = self.devices.test_folder.display().to_string();
-        self.step(protocol_task::UMOUNT, &["umount".to_owned(), folder], true)
+        self.step(protocol_task::UMOUNT, &["umount".to_owned(), folder])
     }
 
     /// One step of the protocol; false if it failed, which ends the cell with that as its outcome.
-    fn step(&mut self, id: &str, command: &[String], vital: bool) -> Result<bool> {
+    fn step(&mut self, id: &str, command: &[String]) -> Result<bool> {
         self.settle(id)?;
         self.stage(id);
         let (program, arguments) = command.split_first().context("an empty command in the catalogue")?;
         let mut process = Command::new(program);
         process.args(arguments);
         self.set_environment(&mut process);
-        let measured = self.measure(id, 0, &mut process, STEP_LIMIT)?;
+        let measured = self.measure(id, &mut process, STEP_LIMIT)?;
         let what = command.join(" ");
         let Some(reason) = measured.finished.failure(&what) else {
             self.sample(id, 0, measured.values);
@@ -134,9 +134,7 @@ impl Agent<'_> {
         };
         let outcome = Outcome::Failed { reason, detail: self.detail(&measured.finished.stderr) };
         self.ended(id, outcome.clone());
-        if vital {
-            self.ended("", outcome);
-        }
+        self.ended("", outcome);
         Ok(false)
     }
 
@@ -159,7 +157,7 @@ impl Agent<'_> {
         self.stage(&task.id);
         let mut process = self.shell(&task.run, &self.devices.test_folder);
         let kills = probes::memory_kills();
-        let measured = self.measure(&task.id, iteration, &mut process, task.limit_seconds)?;
+        let measured = self.measure(&task.id, &mut process, task.limit_seconds)?;
         let mut failure = measured.finished.failure(&format!("task {}", task.id));
         if let Some(reason) = failure.as_mut().filter(|_| probes::memory_kills() > kills) {
             reason.push_str(": the machine ran out of memory");
@@ -195,7 +193,7 @@ impl Agent<'_> {
     }
 
     /// Runs a command and takes all figures around it: until it returned, until durable, until settled.
-    fn measure(&mut self, id: &str, iteration: u32, command: &mut Command, limit: f64) -> Result<Measured> {
+    fn measure(&mut self, id: &str, command: &mut Command, limit: f64) -> Result<Measured> {
         let before = Counters::read(&self.devices.test, &self.servers)?;
         let finished = command::run(command, &self.scratch, limit)?;
         let sync_begin = now();
@@ -233,7 +231,6 @@ impl Agent<'_> {
                 put(Metric::WRITE_AMPLIFICATION, total as f64 / written as f64);
             }
         }
-        let _ = iteration;
         Ok(Measured { finished, values })
     }
 
@@ -333,7 +330,7 @@ impl Agent<'_> {
         let mut process = Command::new(&command[0]);
         process.args(&command[1..]);
         self.set_environment(&mut process);
-        let measured = self.measure(protocol_task::FSCK, 0, &mut process, STEP_LIMIT)?;
+        let measured = self.measure(protocol_task::FSCK, &mut process, STEP_LIMIT)?;
         let code = measured.finished.status.code();
         if code.is_some_and(|code| fsck.clean.contains(&code)) && measured.finished.timed_out.is_none() {
             self.sample(protocol_task::FSCK, 0, measured.values);

@@ -80,11 +80,14 @@ impl Hardware {
         let mut arguments: Vec<String> = Vec::new();
         let mut add = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
         // A fixed machine type and processor model: "pc" and "max" change with QEMU's version, and with them the boot.
-        add("-machine", format!("pc-i440fx-7.2,max-ram-below-4g={}", self.ram));
+        add("-machine", format!("pc-i440fx-7.2,suppress-vmdesc=on,max-ram-below-4g={}", self.ram));
         match self.clock {
             Clock::Instructions { shift } => {
                 add("-accel", "tcg,thread=single".into());
-                add("-icount", format!("shift={shift},sleep=off"));
+                // While nobody records, QEMU's main loop may look at a processor that has halted and not yet booked
+                // its last instructions; it then moves the clock past the next timer by as many. A recording (of
+                // which nothing is kept) makes the two take turns.
+                add("-icount", format!("shift={shift},sleep=off,rr=record,rrfile=/dev/null"));
                 add("-cpu", "Nehalem-v1,+rdrand".into());
                 add("-rtc", "base=2006-01-01T00:00:00,clock=vm".into());
             }
@@ -163,7 +166,7 @@ impl Qemu {
             command.arg("-fw_cfg").arg(format!("name=opt/mountmark/job,file={}", option_value(job)));
         }
         if incoming {
-            command.args(["-incoming", "defer"]);
+            command.args(["-S", "-incoming", "defer", "-global", "migration.send-configuration=off"]);
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A terminal's Ctrl-C is ours to handle: QEMU is in a process group of its own.

@@ -63,18 +63,8 @@ fn make(folder: &Path, hardware: &Hardware) -> Result<Snapshot> {
         return Err(error).context(format!("the guest did not boot\n{}{log}\n{events}", said));
     }
     let lines = first_lines(&guest)?;
-    guest.qmp.run(
-        "migrate-set-capabilities",
-        json!({ "capabilities": [{ "capability": "x-ignore-shared", "state": true }] }),
-    )?;
-    guest.qmp.run("migrate", json!({ "uri": format!("exec:cat > {}", qemu::shell_word(&state)) }))?;
-    guest.qmp.poll("query-migrate", |answer| match answer["status"].as_str() {
-        Some("completed") => Ok(true),
-        Some("failed" | "cancelled") => anyhow::bail!(
-            "QEMU could not write the snapshot to {}; free some space there or set MOUNTMARK_CACHE",
-            folder.display()
-        ),
-        _ => Ok(false),
+    guest.qmp.run("xen-save-devices-state", json!({ "filename": state, "live": false })).with_context(|| {
+        format!("QEMU could not write the snapshot to {}; free some space there or set MOUNTMARK_CACHE", folder.display())
     })?;
     guest.end();
     let modified = [cache::modified(&ram), cache::modified(&state)].map(|time| time.unwrap_or(0));
@@ -115,10 +105,6 @@ pub fn restore(
     job: &Path,
 ) -> Result<Qemu> {
     let mut guest = Qemu::start(hardware, &Ram::Restored(&snapshot.ram), media, serial, Some(job), true)?;
-    guest.qmp.run(
-        "migrate-set-capabilities",
-        json!({ "capabilities": [{ "capability": "x-ignore-shared", "state": true }] }),
-    )?;
     guest.qmp.run("migrate-incoming", json!({ "uri": format!("exec:cat {}", qemu::shell_word(&snapshot.state)) }))?;
     guest.qmp.poll("query-status", |answer| Ok(answer["status"] != "inmigrate"))?;
     Ok(guest)

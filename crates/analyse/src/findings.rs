@@ -1,0 +1,212 @@
+//! What is found in a run: plain data, for tables, reports and exports.
+//!
+//! Configurations are positions in [`Findings::configurations`], so that no name is looked up twice.
+
+use mountmark_model::Metric;
+use serde::Serialize;
+
+/// Everything that is found in one run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Findings {
+    /// Name of the run.
+    pub run: String,
+    /// Configuration names in the user's order.
+    pub configurations: Vec<String>,
+    /// What ratios are against: a position in `configurations`.
+    pub baseline: usize,
+    /// Cells of each configuration in the plan.
+    pub repeats: u32,
+    /// Protocol steps and tasks in the order they are done: mkfs, mount, the suite's tasks, umount, capacity.
+    pub tasks: Vec<TaskFindings>,
+    /// Kinds of work, each with a ranking.
+    pub categories: Vec<CategoryFindings>,
+    /// All tasks together.
+    pub overall: Overall,
+    /// Plain sentences, the most telling first; each is carried by the figures in it.
+    pub conclusions: Vec<String>,
+    /// Samples that a robust test holds for outliers.
+    pub doubts: Vec<Doubt>,
+    /// Cells and tasks without a figure, and why: sentences.
+    pub missing: Vec<String>,
+    /// What limits all of the above: sentences such as "one repeat: no intervals".
+    pub remarks: Vec<String>,
+}
+
+/// One task or protocol step.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TaskFindings {
+    /// Task id, or the name of a protocol step.
+    pub id: String,
+    /// What it does; equal to `id` for steps.
+    pub title: String,
+    /// The kind of work; "mkfs, mount, umount" and "capacity" for steps.
+    pub category: String,
+    /// Whether it is a protocol step and no part of the suite.
+    pub step: bool,
+    /// The metrics that have figures, in the order of [`Metric::ALL`].
+    pub metrics: Vec<MetricFindings>,
+}
+
+/// One task by one metric.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MetricFindings {
+    /// What was measured.
+    #[serde(serialize_with = "metric_id")]
+    pub metric: &'static Metric,
+    /// By configuration; `None` where there is no figure.
+    pub estimates: Vec<Option<Estimate>>,
+    /// Who is better, where this metric is judged.
+    pub verdict: Option<Verdict>,
+}
+
+/// One task by one metric on one configuration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// One figure a repeat: the mean of its iterations. Statistics are of these.
+    pub summary: Summary,
+    /// 95 % confidence interval of the median; `None` where there are too few repeats or the metric is not judged.
+    pub median_interval: Option<Interval>,
+    /// Median of the within-block ratios to the baseline; `None` where the baseline has no figure or is 0.
+    pub ratio: Option<f64>,
+    /// 95 % confidence interval of `ratio`.
+    pub ratio_interval: Option<Interval>,
+    /// Every sample, doubtful ones included.
+    pub points: Vec<Point>,
+}
+
+/// Figures of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// How many.
+    pub n: usize,
+    /// Their mean, the studies' figure.
+    pub mean: f64,
+    /// Their median.
+    pub median: f64,
+    /// The least.
+    pub min: f64,
+    /// The greatest.
+    pub max: f64,
+    /// Coefficient of variation: sample standard deviation over mean; `None` below two figures or at mean 0.
+    pub cv: Option<f64>,
+}
+
+/// From `low` to `high`, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// One sample.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// Block.
+    pub repeat: u32,
+    /// Which time in its cell.
+    pub iteration: u32,
+    /// In the metric's unit.
+    pub value: f64,
+    /// Whether it is among [`Findings::doubts`].
+    pub doubtful: bool,
+}
+
+/// Who is better at a task.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// How it ended.
+    pub outcome: VerdictOutcome,
+    /// Configurations that cannot be told apart, best group first. A configuration may be in two neighbouring groups.
+    pub groups: Vec<Vec<usize>>,
+    /// The whole as a sentence with its numbers.
+    pub sentence: String,
+}
+
+/// How a verdict ended.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum VerdictOutcome {
+    /// One configuration is better than every other.
+    Winner {
+        /// Which.
+        configuration: usize,
+    },
+    /// Several cannot be told apart, and at least one other is worse than all of them.
+    Tied {
+        /// Which, best median first.
+        configurations: Vec<usize>,
+    },
+    /// No difference was shown.
+    NoDifferenceShown {
+        /// The relative difference that would have been seen four times out of five: 0.05 is 5 %.
+        detectable: Option<f64>,
+    },
+    /// There is nothing to judge by.
+    NotJudged {
+        /// Why: "one repeat", "one configuration", "all failed".
+        reason: String,
+    },
+}
+
+/// One kind of work.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CategoryFindings {
+    /// Its name in the suite.
+    pub name: String,
+    /// What the score is made of: "durable time", "CPU time", "usable space".
+    pub basis: String,
+    /// Best first.
+    pub ranking: Vec<Rank>,
+    /// The whole as a sentence.
+    pub sentence: String,
+}
+
+/// A place in a ranking.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rank {
+    /// Which.
+    pub configuration: usize,
+    /// Geometric mean of its ratios to the best of each task: 1 is best everywhere, 2 takes twice as long.
+    pub score: f64,
+    /// 95 % interval of the score under resampling of repeats; `None` with one repeat.
+    pub interval: Option<Interval>,
+    /// Share of resamplings in which it keeps this place, 0 to 1; `None` with one repeat.
+    pub stability: Option<f64>,
+}
+
+/// All tasks together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Overall {
+    /// By configuration: the sum of mean elapsed times of all tasks in seconds, as Piszcz drew it; `None` where a task
+    /// has no figure.
+    pub composite: Vec<Option<f64>>,
+    /// By configuration: geometric mean of the durable-time ratios to the baseline over all tasks.
+    pub geometric_mean: Vec<Option<f64>>,
+    /// By the score over all tasks, best first.
+    pub ranking: Vec<Rank>,
+}
+
+/// A sample that does not fit the others.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Doubt {
+    /// Position in [`Findings::configurations`].
+    pub configuration: usize,
+    /// Task id.
+    pub task: String,
+    /// Metric id.
+    pub metric: String,
+    /// Block.
+    pub repeat: u32,
+    /// The figure in the metric's unit.
+    pub value: f64,
+    /// The median of the others.
+    pub others: f64,
+    /// Whether its cell was run again in the same plan.
+    pub again: bool,
+}
+
+fn metric_id<S: serde::Serializer>(metric: &&'static Metric, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(metric.id)
+}

@@ -1,6 +1,7 @@
 //! The command line: one file a command.
 
 mod clean;
+// `compare` is declared when its parts are there.
 mod doctor;
 mod list;
 mod run;

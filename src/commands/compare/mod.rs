@@ -1,0 +1,44 @@
+//! `mountmark compare`: a run beside another run, beside published figures, beside claims.
+
+mod claims;
+mod runs;
+mod study;
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::common::{StoreOptions, WrongUse};
+
+/// Compare two runs, or a run with a published study or with what the old studies claimed
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mountmark compare 20260131-0902 latest\n  mountmark compare 20260131-0902 latest --fail-on 5%\n  mountmark compare latest --study piszcz-2006\n  mountmark compare latest --claims"
+)]
+pub struct Arguments {
+    /// One run and --study or --claims; or two runs, the earlier first
+    #[arg(value_name = "RUN", required = true, num_args = 1..=2)]
+    runs: Vec<String>,
+    /// Set the run beside the figures of this study; `mountmark list studies` has them all
+    #[arg(long, value_name = "STUDY")]
+    study: Option<String>,
+    /// Judge the claims of all studies, or of --study alone, by the run
+    #[arg(long)]
+    claims: bool,
+    #[command(flatten)]
+    between: runs::Options,
+    /// How to print: table, markdown, csv or json
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: String,
+    #[command(flatten)]
+    store: StoreOptions,
+}
+
+pub fn run(arguments: Arguments) -> Result<u8> {
+    match (&arguments.runs[..], &arguments.study, arguments.claims) {
+        ([run], Some(study), false) => study::run(&arguments, run, study),
+        ([run], _, true) => claims::run(&arguments, run),
+        ([before, after], None, false) => runs::run(&arguments, before, after),
+        ([_], ..) => Err(WrongUse("compare one run with what? Name a second run, --study STUDY or --claims".into()).into()),
+        _ => Err(WrongUse("--study and --claims take one run".into()).into()),
+    }
+}

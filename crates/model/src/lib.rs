@@ -13,6 +13,7 @@ mod metric;
 mod outcome;
 mod quantity;
 mod suite;
+pub mod workload;
 
 pub use cell::{Cell, Lab, Plan, SourceMedium, protocol_task};
 pub use configuration::{Configuration, FileSystem, Fsck, Variant};
@@ -23,8 +24,9 @@ pub use machine::Machine;
 pub use metric::{Better, Metric, Unit};
 pub use mountmark_disk::{Disk, DiskModel};
 pub use outcome::Outcome;
-pub use quantity::{Bytes, ParseQuantityError, Scale, format_bytes, format_count, format_seconds};
+pub use quantity::{Bytes, ParseQuantityError, Scale, format_bytes, format_count, format_rate, format_seconds};
 pub use suite::{Parameter, Peak, Source, Suite, Task};
+pub use workload::{Quantity, QuantityError, Workload, WorkloadResult};
 
 /// The version of the protocol between this program and its agent in a guest: both must be equal.
 pub const PROTOCOL: u32 = 1;

@@ -4,18 +4,23 @@
 //! catalogue files lie, what a guest is, or how results are stored.
 
 mod cell;
+mod claim;
 mod configuration;
 mod corpus;
 mod environment;
 mod event;
 mod machine;
 mod metric;
+mod order;
 mod outcome;
+pub mod program;
 mod quantity;
+mod study;
 mod suite;
 pub mod workload;
 
 pub use cell::{Cell, Lab, Plan, SourceMedium, protocol_task};
+pub use claim::{Claim, Clause, Limits, Over, Test};
 pub use configuration::{Configuration, FileSystem, Fsck, Variant};
 pub use corpus::{Corpus, CorpusKind, Distribution, Extension, RealisedCorpus};
 pub use environment::Environment;
@@ -23,10 +28,13 @@ pub use event::Event;
 pub use machine::Machine;
 pub use metric::{Better, Metric, Unit};
 pub use mountmark_disk::{Disk, DiskModel};
+pub use order::{Group, OTHERS, Order, ParseOrderError, Relation};
 pub use outcome::Outcome;
+pub use program::Program;
 pub use quantity::{Bytes, ParseQuantityError, Scale, format_bytes, format_count, format_rate, format_seconds};
+pub use study::{Figure, Printed, Qualifier, Study, StudyRun};
 pub use suite::{Parameter, Peak, Source, Suite, Task};
 pub use workload::{Quantity, QuantityError, Workload, WorkloadResult};
 
 /// The version of the protocol between this program and its agent in a guest: both must be equal.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;

@@ -1,0 +1,135 @@
+//! Claims of the old studies, judged by a run.
+//!
+//! A claim is made of clauses, a clause of comparisons; each level tells what of it holds. The same judge reads the
+//! studies' own figures, so that a claim that its article's table does not carry is seen. This folder does not know
+//! where claims are read or how verdicts are shown.
+
+mod clause;
+mod decide;
+mod judge;
+
+use serde::Serialize;
+
+pub use judge::{Reach, judge_claims, own_figures};
+
+/// A claim and what a run says of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JudgedClaim {
+    /// Name of the study.
+    pub study: String,
+    /// Short name of the claim.
+    pub id: String,
+    /// What is claimed.
+    pub text: String,
+    /// How its words were read, and what of the article does not fit.
+    pub note: Option<String>,
+    /// The verdict.
+    pub outcome: ClaimOutcome,
+    /// Whether everything that the claim names was measured; `true` for what figures cannot decide.
+    pub complete: bool,
+    /// Why, with the numbers that decided.
+    pub sentence: String,
+    /// Its parts.
+    pub clauses: Vec<JudgedClause>,
+    /// What the run lacks for it: sentences.
+    pub missing: Vec<String>,
+    /// Commands that would measure what is missing.
+    pub commands: Vec<String>,
+    /// What the study's own figures say of it; `None` where it prints none that decide.
+    pub own_figures: Option<ClaimOutcome>,
+}
+
+/// What is to be said of a claim or a part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClaimOutcome {
+    /// It is so.
+    Holds,
+    /// Some of its parts hold and others do not.
+    Partly,
+    /// No difference was shown where it says there is one, or none large enough to matter.
+    NoDifference,
+    /// What it calls better is worse.
+    Reversed,
+    /// It is not so: what it calls equal differs, or a limit is passed.
+    Fails,
+    /// The run has no figures for it.
+    NotMeasured,
+    /// No figures of one run can decide it.
+    Undecidable,
+}
+
+impl ClaimOutcome {
+    /// All of them, in the order of summaries.
+    pub const ALL: [ClaimOutcome; 7] = [
+        ClaimOutcome::Holds,
+        ClaimOutcome::Partly,
+        ClaimOutcome::NoDifference,
+        ClaimOutcome::Reversed,
+        ClaimOutcome::Fails,
+        ClaimOutcome::NotMeasured,
+        ClaimOutcome::Undecidable,
+    ];
+
+    /// The words in tables.
+    pub fn words(self) -> &'static str {
+        match self {
+            ClaimOutcome::Holds => "holds",
+            ClaimOutcome::Partly => "holds in part",
+            ClaimOutcome::NoDifference => "no difference shown",
+            ClaimOutcome::Reversed => "reversed",
+            ClaimOutcome::Fails => "does not hold",
+            ClaimOutcome::NotMeasured => "not measured",
+            ClaimOutcome::Undecidable => "cannot be measured",
+        }
+    }
+}
+
+/// One part of a claim.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JudgedClause {
+    /// What is tested: `002 (elapsed): {ext2,ext3} > others`.
+    pub test: String,
+    /// The verdict.
+    pub outcome: ClaimOutcome,
+    /// Comparisons by outcome.
+    pub counts: Counts,
+    /// Why, with numbers.
+    pub sentence: String,
+    /// The comparisons, those not measured left out.
+    pub comparisons: Vec<JudgedComparison>,
+}
+
+/// How many comparisons of a clause ended how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// As claimed.
+    pub holds: usize,
+    /// The other way round, or beyond a limit.
+    pub against: usize,
+    /// No difference shown.
+    pub undecided: usize,
+    /// Without figures.
+    pub unmeasured: usize,
+}
+
+/// Two figures, or a figure and a limit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JudgedComparison {
+    /// Task ids.
+    pub task: String,
+    /// What should be the better one, or the only one.
+    pub left: String,
+    /// What it is set against: a name or a limit.
+    pub right: String,
+    /// The left figure.
+    pub left_value: f64,
+    /// The right figure.
+    pub right_value: f64,
+    /// Left over right where it has an interval or is the thing tested.
+    pub ratio: Option<f64>,
+    /// 95 % interval of `ratio`, where there are several repeats.
+    pub interval: Option<crate::Interval>,
+    /// Whether it is as claimed.
+    pub outcome: ClaimOutcome,
+}

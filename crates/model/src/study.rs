@@ -1,0 +1,196 @@
+//! Published studies: what they measured on, and the figures they print.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Claim;
+
+/// One file of `catalog/studies/`, or a user's own. Its figures stand beside it in a CSV file of the same name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Study {
+    /// The name in `--study`, the file's own name without `.toml`.
+    pub name: String,
+    /// One line for lists.
+    pub about: String,
+    /// Title of the publication.
+    pub title: String,
+    /// Who wrote it; empty where it does not say.
+    #[serde(default)]
+    pub authors: Vec<String>,
+    /// When it appeared.
+    pub year: u16,
+    /// Where it appeared.
+    pub published: String,
+    /// The suite that repeats it.
+    #[serde(default)]
+    pub suite: Option<String>,
+    /// Further suites whose tasks have the same ids and do the same work.
+    #[serde(default)]
+    pub same_tasks: Vec<String>,
+    /// The profile of the lab's computer that stands for the study's.
+    #[serde(default)]
+    pub machine: Option<String>,
+    /// The computers and disks.
+    #[serde(default)]
+    pub hardware: Vec<String>,
+    /// Kernels, tools and their versions.
+    #[serde(default)]
+    pub software: Vec<String>,
+    /// How it was measured.
+    #[serde(default)]
+    pub method: Vec<String>,
+    /// Where the publication contradicts itself or leaves a gap.
+    #[serde(default)]
+    pub inconsistencies: Vec<String>,
+    /// Its runs; the first is the one compared unless another is asked for.
+    #[serde(default, rename = "run")]
+    pub runs: Vec<StudyRun>,
+    /// What its tasks do, by task id.
+    #[serde(default)]
+    pub tasks: BTreeMap<String, String>,
+    /// What it claims.
+    #[serde(default, rename = "claim")]
+    pub claims: Vec<Claim>,
+    /// Its figures, of all runs.
+    #[serde(skip)]
+    pub figures: Vec<Figure>,
+}
+
+/// One pass over all file systems, on one computer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StudyRun {
+    /// Its name in the CSV's column `run`, and after `#` in `--study`.
+    pub id: String,
+    /// What sets it apart.
+    pub about: String,
+    /// The configurations measured, in the study's order.
+    pub filesystems: Vec<String>,
+}
+
+/// One published figure: a line of the CSV.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// Which of the study's runs.
+    pub run: String,
+    /// Configuration name as in `--fs`, or what else the figure is about.
+    pub fs: String,
+    /// Task id, or a protocol step such as `mkfs`.
+    pub task: String,
+    /// Metric id of ours where it is the same thing, else a name of the study's.
+    pub metric: String,
+    /// Of the value: `s`, `%`, `count`, `text`, ...
+    pub unit: String,
+    /// What is printed.
+    pub value: Printed,
+    /// How it is printed.
+    pub qualifier: Qualifier,
+    /// What there is to say about it.
+    pub note: String,
+}
+
+impl Figure {
+    /// The figure where it is one for this file system, and no limit or setting.
+    pub fn point(&self) -> Option<f64> {
+        match self.value {
+            Printed::Number(value) if self.qualifier.is_point() => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// What stands in the column `value`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Printed {
+    /// A finite number in the figure's unit.
+    Number(f64),
+    /// Words, where the unit is `text`.
+    Text(String),
+    /// Nothing: the qualifier says why.
+    Nothing,
+}
+
+macro_rules! qualifiers {
+    ($($name:ident $word:literal $about:literal;)*) => {
+        /// How a figure is printed.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Qualifier {
+            $(#[doc = $about] $name,)*
+        }
+
+        impl Qualifier {
+            /// All of them.
+            pub const ALL: &'static [Qualifier] = &[$(Qualifier::$name),*];
+
+            /// The word in the CSV.
+            pub fn word(self) -> &'static str {
+                match self {
+                    $(Qualifier::$name => $word,)*
+                }
+            }
+
+            /// One sentence.
+            pub fn about(self) -> &'static str {
+                match self {
+                    $(Qualifier::$name => $about,)*
+                }
+            }
+        }
+    };
+}
+
+qualifiers! {
+    MeanOf3 "mean_of_3" "The mean of three runs.";
+    Exact "exact" "Printed for this file system.";
+    SingleRun "single_run" "Of one session.";
+    About "about" "Printed as a round figure.";
+    IdenticalToInitial "identical_to_initial" "Said to equal the first one.";
+    RangeMin "range_min" "The lower end of a range for several file systems; theirs lies in it.";
+    RangeMax "range_max" "The upper end of a range for several file systems; theirs lies in it.";
+    AboutRangeMin "about_range_min" "The lower end of a rough range.";
+    AboutRangeMax "about_range_max" "The upper end of a rough range.";
+    AtLeast "at_least" "A lower limit.";
+    Maximum "maximum" "The largest of several.";
+    HardlyMoreThan "hardly_more_than" "Slightly above this figure at most.";
+    MoreThanInPart "more_than_in_part" "Exceeded in some of the tests.";
+    Parameter "parameter" "A setting.";
+    Qualitative "qualitative" "Words.";
+    StatedNotMeasured "stated_not_measured" "Said without a measurement.";
+    TooFast "too_fast" "The program found its time too short to print a figure.";
+    NotRun "not_run" "The test was switched off.";
+}
+
+impl Qualifier {
+    /// The qualifier with this word.
+    pub fn find(word: &str) -> Option<Qualifier> {
+        Qualifier::ALL.iter().copied().find(|qualifier| qualifier.word() == word)
+    }
+
+    /// Whether a number is the figure of this one file system.
+    pub fn is_point(self) -> bool {
+        use Qualifier::{About, Exact, IdenticalToInitial, MeanOf3, SingleRun};
+        matches!(self, MeanOf3 | Exact | SingleRun | About | IdenticalToInitial)
+    }
+
+    /// Whether there is no value.
+    pub fn is_empty(self) -> bool {
+        matches!(self, Qualifier::TooFast | Qualifier::NotRun)
+    }
+}
+
+impl Study {
+    /// The run with this id; the first where none is named.
+    pub fn run(&self, id: Option<&str>) -> Option<&StudyRun> {
+        match id {
+            Some(id) => self.runs.iter().find(|run| run.id == id),
+            None => self.runs.first(),
+        }
+    }
+
+    /// Whether tasks of this suite are the study's own.
+    pub fn is_repeated_by(&self, suite: &str) -> bool {
+        self.suite.as_deref() == Some(suite) || self.same_tasks.iter().any(|same| same == suite)
+    }
+}

@@ -33,6 +33,17 @@ pub enum Event {
         /// Values by metric id.
         values: BTreeMap<String, f64>,
     },
+    /// What a program printed, or what the engine found, as it is.
+    Output {
+        /// Task id.
+        task: String,
+        /// Which time in this cell, from 0.
+        iteration: u32,
+        /// `stdout`, `stderr`, or `result` for the engine's document ([`crate::WorkloadResult`] as JSON).
+        kind: String,
+        /// The text; the middle of a very long one is left out.
+        text: String,
+    },
     /// A task, a protocol step, or (`task` empty) the whole cell ended.
     Ended {
         /// Task id, or empty.

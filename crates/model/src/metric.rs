@@ -1,6 +1,6 @@
 //! What is measured. A metric is one definition here; samples are rows (cell, task, metric, value).
 
-use crate::quantity::{format_bytes, format_count, format_seconds};
+use crate::quantity::{format_bytes, format_count, format_rate, format_seconds};
 
 /// What a value counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,12 @@ pub enum Unit {
     Count,
     /// A quotient.
     Ratio,
+    /// 1024 bytes a second: what the classic programs print as K/sec or kB/sec.
+    KibPerSecond,
+    /// Things a second.
+    PerSecond,
+    /// [`Unit::KibPerSecond`] where a task moves data, [`Unit::PerSecond`] where it does not.
+    Throughput,
 }
 
 /// Which values are the better ones.
@@ -77,6 +83,28 @@ metrics! {
     FLUSHES "flushes" "flushes" Count Lower "Cache flushes at the device until durable.";
     TASK_WRITTEN_BYTES "task_written_bytes" "task wrote" Bytes Lower "Bytes that the command passed to write(2) and its like.";
     WRITE_AMPLIFICATION "write_amplification" "amplification" Ratio Lower "Bytes written to the device, settling included, over bytes that the command wrote.";
+    RATE "rate" "rate" Throughput Higher "What a task does in a second, as benchmark programs count it: KiB of data where it moves data, operations where it does not (seeks, creates, deletes). A task that has it is judged by it.";
+    READ_RATE "read_rate" "read rate" KibPerSecond Higher "Data that a task reads in a second.";
+    WRITE_RATE "write_rate" "write rate" KibPerSecond Higher "Data that a task writes in a second.";
+    PARENT_RATE "parent_rate" "parent rate" KibPerSecond Higher "IOzone's throughput as the parent sees it: all data over the time from the first process's start until the last one's end.";
+    PROCESS_RATE_MIN "process_rate_min" "slowest process" KibPerSecond Higher "Throughput of the slowest process.";
+    PROCESS_RATE_MEAN "process_rate_mean" "mean process" KibPerSecond Higher "Mean throughput of the processes.";
+    PROCESS_RATE_MAX "process_rate_max" "fastest process" KibPerSecond Higher "Throughput of the fastest process.";
+    PROCESS_BYTES_MIN "process_bytes_min" "least moved" Bytes Higher "Data that the last process had moved when the first one ended.";
+    OPERATION_RATE "operation_rate" "operations" PerSecond Higher "Operations of the measured kind in a second.";
+    OPERATIONS "operations" "operations" Count Higher "Operations of the measured kind.";
+    READ_OPERATIONS "read_operations" "read ops" Count Higher "Read operations among them.";
+    WRITE_OPERATIONS "write_operations" "write ops" Count Higher "Write operations among them.";
+    SYNC_OPERATIONS "sync_operations" "sync ops" Count Higher "fsync, fdatasync and the like among them.";
+    MEASURED "measured" "measured" Seconds Lower "The part of a benchmark program's time that its rate is about.";
+    LATENCY_MIN "latency_min" "least latency" Seconds Lower "Time of the fastest operation.";
+    LATENCY_MEAN "latency_mean" "mean latency" Seconds Lower "Mean time of an operation.";
+    LATENCY_P50 "latency_p50" "latency p50" Seconds Lower "Time that half of the operations do not exceed.";
+    LATENCY_P90 "latency_p90" "latency p90" Seconds Lower "Time that 90 % of the operations do not exceed.";
+    LATENCY_P95 "latency_p95" "latency p95" Seconds Lower "Time that 95 % of the operations do not exceed.";
+    LATENCY_P99 "latency_p99" "latency p99" Seconds Lower "Time that 99 % of the operations do not exceed.";
+    LATENCY_P99_9 "latency_p99_9" "latency p99.9" Seconds Lower "Time that 99.9 % of the operations do not exceed.";
+    LATENCY_MAX "latency_max" "latency max" Seconds Lower "Time of the slowest operation.";
     CAPACITY_BYTES "capacity_bytes" "usable" Bytes Higher "Bytes that an ordinary user can fill right after mkfs and mount.";
     CAPACITY "capacity" "usable" Percent Higher "Available over total blocks right after mkfs and mount, as df sees them.";
     CAPACITY_RESIDUAL "capacity_residual" "residual" Percent Higher "Available over total blocks after all files were removed.";
@@ -97,6 +125,9 @@ impl Metric {
             Unit::Percent => "%",
             Unit::Count => "count",
             Unit::Ratio => "ratio",
+            Unit::KibPerSecond => "KiB/s",
+            Unit::PerSecond => "1/s",
+            Unit::Throughput => "KiB/s or 1/s",
         }
     }
 
@@ -109,6 +140,7 @@ impl Metric {
             Unit::Percent => format!("{value:.2}"),
             Unit::Count => format_count(value),
             Unit::Ratio => format!("{value:.3}"),
+            Unit::KibPerSecond | Unit::PerSecond | Unit::Throughput => format_rate(value),
         }
     }
 }

@@ -173,6 +173,11 @@ pub fn format_seconds(seconds: f64) -> String {
     significant(seconds)
 }
 
+/// A rate: whole with thousands apart from a thousand on, else three significant digits: `105,487`, `3.21`.
+pub fn format_rate(rate: f64) -> String {
+    if rate.abs() >= 999.5 { format_count(rate) } else { significant(rate) }
+}
+
 /// A count with thousands apart: `12,345`.
 pub fn format_count(count: f64) -> String {
     if !count.is_finite() || count.abs() >= 1e15 {
@@ -232,5 +237,7 @@ mod tests {
         assert_eq!(format_seconds(123.4), "123");
         assert_eq!(format_count(1234567.0), "1,234,567");
         assert_eq!(format_count(-12.0), "-12");
+        assert_eq!(format_rate(105_487.4), "105,487");
+        assert_eq!(format_rate(3.214), "3.21");
     }
 }

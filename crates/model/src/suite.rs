@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Bytes;
+use crate::{Bytes, Workload};
 
 /// One file of `catalog/suites/`, or a user's own.
 ///
@@ -130,8 +130,33 @@ pub struct Task {
     /// Untimed, before the machine settles.
     #[serde(default)]
     pub prepare: Option<String>,
-    /// The timed command.
+    /// The timed command; empty where `fio`, `workload` or `part_of` says what is done.
+    #[serde(default)]
     pub run: String,
+    /// The benchmark program whose output `run` prints, by its name in [`crate::Program::ALL`]: its figures become
+    /// samples. Its Debian package and program come with it.
+    #[serde(default)]
+    pub program: Option<String>,
+    /// A job file of fio, in the folder of the suite's own file, that is run as it is. A plan has its text here.
+    #[serde(default)]
+    pub fio: Option<String>,
+    /// What Mountmark's own engine does instead of a command, in the root of the file system under test.
+    #[serde(default)]
+    pub workload: Option<Workload>,
+    /// A workload is done again as a whole until the phases that count took this long together, in seconds of the
+    /// lab's clock: what is over too fast is measured all the same. 0: it is done once.
+    #[serde(default)]
+    pub least_seconds: f64,
+    /// The task whose program prints this task's figures, or whose workload has it as a phase: that one is run, this one
+    /// is not.
+    #[serde(default)]
+    pub part_of: Option<String>,
+    /// Which figure of the program, or phase of the workload, this task is; the id where it is absent.
+    #[serde(default)]
+    pub figure: Option<String>,
+    /// Why a plan leaves this task out, in a sentence: a program that is not to be had.
+    #[serde(default)]
+    pub skip: Option<String>,
     /// Untimed, afterwards.
     #[serde(default)]
     pub cleanup: Option<String>,
@@ -144,6 +169,37 @@ pub struct Task {
     /// The longest time in seconds of the lab's clock before the task is ended and has failed.
     #[serde(default = "limit")]
     pub limit_seconds: f64,
+}
+
+impl Default for Task {
+    /// An empty task with the defaults of a suite's file.
+    fn default() -> Task {
+        Task {
+            id: String::new(),
+            title: String::new(),
+            category: String::new(),
+            prepare: None,
+            run: String::new(),
+            program: None,
+            fio: None,
+            workload: None,
+            least_seconds: 0.0,
+            part_of: None,
+            figure: None,
+            skip: None,
+            cleanup: None,
+            repeat: once(),
+            cold: false,
+            limit_seconds: limit(),
+        }
+    }
+}
+
+impl Task {
+    /// The name of the task's figure in its program's output.
+    pub fn figure_name(&self) -> &str {
+        self.figure.as_deref().unwrap_or(&self.id)
+    }
 }
 
 fn once() -> u32 {

@@ -289,7 +289,7 @@ impl<'a> Builder<'a> {
         let adds_up = match self.metric.unit {
             Unit::Seconds | Unit::Count => true,
             Unit::Bytes => ![Metric::PEAK_MEMORY.id, Metric::CAPACITY_BYTES.id].contains(&self.metric.id),
-            Unit::Percent | Unit::Ratio => false,
+            _ => false,
         };
         if !adds_up || tasks.len() < 2 {
             return None;

@@ -25,6 +25,8 @@ pub struct CellResult {
     pub samples: Vec<(String, u32, BTreeMap<String, f64>)>,
     /// How each task ended.
     pub tasks: Vec<(String, Outcome)>,
+    /// What programs printed and the engine found: (task, iteration, kind, text) as in [`Event::Output`].
+    pub outputs: Vec<(String, u32, String, String)>,
     /// Remarks.
     pub notes: Vec<String>,
     /// Kernel release and version that the agent reported.
@@ -126,6 +128,7 @@ fn run_cell(
         outcome: Outcome::Ok,
         samples: Vec::new(),
         tasks: Vec::new(),
+        outputs: Vec::new(),
         notes: Vec::new(),
         kernel: String::new(),
         log: String::new(),
@@ -140,6 +143,7 @@ fn run_cell(
             on_stage(&name);
         }
         Event::Sample { task, iteration, values } => result.samples.push((task, iteration, values)),
+        Event::Output { task, iteration, kind, text } => result.outputs.push((task, iteration, kind, text)),
         Event::Ended { task, outcome } if !task.is_empty() => result.tasks.push((task, outcome)),
         Event::Note { text } => result.notes.push(text),
         Event::Ended { .. } | Event::Done => {}

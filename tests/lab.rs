@@ -227,6 +227,12 @@ impl Started {
         assert_eq!(result, 0, "{}: cannot send signal {signal}", self.shown);
     }
 
+    /// What tells its guests that are older than half a second: numbers of processes.
+    pub fn guests(&self) -> impl Fn() -> Vec<libc::pid_t> + Send + 'static {
+        let parent = self.child.id().to_string();
+        move || guests_of(&parent)
+    }
+
     /// Waits until it ends.
     pub fn wait(mut self) -> Ran {
         let begin = Instant::now();
@@ -242,6 +248,22 @@ impl Started {
         };
         Ran { status, stdout: read("stdout"), stderr: read("stderr"), shown: self.shown.clone() }
     }
+}
+
+/// Guests of the program with this number that are older than half a second.
+fn guests_of(parent: &str) -> Vec<libc::pid_t> {
+    let is_ours = |folder: &Path| {
+        // `number (name) state parent ...`
+        let stat = fs::read_to_string(folder.join("stat")).unwrap_or_default();
+        let (name, rest) = stat.rsplit_once(") ").unwrap_or_default();
+        name.contains("(qemu-system") && rest.split(' ').nth(1) == Some(parent)
+    };
+    let age = |folder: &Path| fs::metadata(folder).ok()?.modified().ok()?.elapsed().ok();
+    let folders = fs::read_dir("/proc").expect("/proc").flatten().map(|entry| entry.path());
+    folders
+        .filter(|folder| is_ours(folder) && age(folder).is_some_and(|age| age > Duration::from_millis(500)))
+        .filter_map(|folder| folder.file_name()?.to_str()?.parse().ok())
+        .collect()
 }
 
 impl Drop for Started {
@@ -383,40 +405,15 @@ pub fn outcome(ended: &Value) -> (String, String, String) {
     (text("outcome"), text("reason"), text("detail"))
 }
 
-/// The largest part by which a figure may differ between two runs of a plan. Runs are meant to be equal to the last bit
-/// and nearly always are. A known defect, whose cause is not found: seldom the rest of a cell is some instructions later
-/// or earlier, tens to hundreds of nanoseconds. The figures of these tiny suites are so short that this can be more than
-/// 0.01 % of one; what really lets the host in shows as far more.
-const SPREAD: f64 = 1e-3;
-/// Differences below this, in seconds, are not judged: user and system time are whole microseconds.
-const RESOLUTION: f64 = 2e-6;
-
-/// Demands that `other` has all figures of `one` within [`SPREAD`], and says on standard error what is not equal to the
-/// last bit.
+/// Demands that `other` has all figures of `one`, equal to the last bit.
 #[track_caller]
 pub fn assert_has_figures(one: &Results, other: &Results) {
     let (one, other) = (one.figures(), other.figures());
     assert!(!one.is_empty(), "there are no figures");
-    let (mut wrong, mut inexact, mut largest) = (String::new(), 0, 0.0_f64);
-    for (name, bits) in &one {
+    let mut wrong = String::new();
+    for (name, bits) in one.iter().filter(|(name, bits)| other.get(*name) != Some(*bits)) {
         let (a, b) = (f64::from_bits(*bits), other.get(name).map(|bits| f64::from_bits(*bits)));
-        if other.get(name) == Some(bits) {
-            continue;
-        }
-        let spread = b.map_or(f64::INFINITY, |b| (a - b).abs() / a.abs().max(b.abs()));
-        let small = b.is_some_and(|b| (a - b).abs() <= RESOLUTION);
-        if spread <= SPREAD || small {
-            inexact += 1;
-            largest = largest.max(spread);
-        } else {
-            let _ = writeln!(wrong, "{name:?}: {a:?} and {b:?}");
-        }
-    }
-    if inexact > 0 {
-        say(&format!(
-            "{inexact} of {} figures are not equal to the last bit; the largest spread is {largest:e}",
-            one.len()
-        ));
+        let _ = writeln!(wrong, "{name:?}: {a:?} and {b:?}");
     }
     assert!(wrong.is_empty(), "of {} figures these differ:\n{wrong}", one.len());
 }
@@ -426,10 +423,4 @@ pub fn assert_has_figures(one: &Results, other: &Results) {
 pub fn assert_equal_figures(one: &Results, other: &Results) {
     assert_has_figures(one, other);
     assert_eq!(one.figures().len(), other.figures().len());
-}
-
-/// Past the capture of tests' output: it is to be seen when the test succeeds, too.
-fn say(text: &str) {
-    use std::io::Write as _;
-    let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use crate::lab::{Lab, assert_equal_figures, assert_has_figures};
 
@@ -111,4 +112,39 @@ fn a_guest_booted_anew_repeats() {
         lab = lab.with_new_cache(cache);
         assert_equal_figures(&first, &beside_busy_threads(|| lab.run(&plan).ended_with(0).results()));
     }
+}
+
+#[test]
+fn a_run_repeats_while_the_emulator_is_disturbed() {
+    let Some(lab) = Lab::with_guests("a_run_repeats_while_the_emulator_is_disturbed", 1) else { return };
+    let suite = lab.suite("disks", TASKS);
+    let plan = ["--fs", "xfs", "--suite", &suite, "--repeat", "1"];
+    let first = lab.run(&plan).ended_with(0).results();
+    // SIGIO means nothing to QEMU, but each one makes its main loop look whether the guest is idle, at any moment.
+    let lab = lab.with_new_cache("disturbed");
+    let run = lab.start_run(&plan);
+    let stop = AtomicBool::new(false);
+    let (disturbed, sent) = thread::scope(|scope| {
+        let guests = run.guests();
+        let stop = &stop;
+        let sender = scope.spawn(move || {
+            let mut sent = 0_u64;
+            while !stop.load(Ordering::Relaxed) {
+                for guest in guests() {
+                    for _ in 0..2000 {
+                        // SAFETY: takes two numbers. A guest that has ended is our program's child until it is waited
+                        // for, so that the number can hardly have gone to another within these few milliseconds.
+                        sent += u64::from(unsafe { libc::kill(guest, libc::SIGIO) } == 0);
+                        thread::sleep(Duration::from_micros(30));
+                    }
+                }
+            }
+            sent
+        });
+        let disturbed = run.wait();
+        stop.store(true, Ordering::Relaxed);
+        (disturbed, sender.join().expect("the sender"))
+    });
+    assert!(sent > 10_000, "{sent} signals are no disturbance");
+    assert_equal_figures(&first, &disturbed.ended_with(0).results());
 }

@@ -13,7 +13,7 @@ use mountmark_lab::emulator::{self, Emulator};
 use mountmark_lab::host::{self, HostLab};
 use mountmark_lab::image::kernel;
 use mountmark_model::{Bytes, Cell, Disk, Lab as LabName, Machine, Plan, Scale};
-use mountmark_plan::{Catalogue, CorpusRequest, CorpusSource, Options, configurations};
+use mountmark_plan::{Catalogue, CorpusRequest, CorpusSource, Options, configurations, control};
 use mountmark_record::{CellRecord, RunStatus, Sample, Store, TaskOutcome, Timestamp};
 use mountmark_run::schedule::{self, CellResult};
 
@@ -60,6 +60,9 @@ pub struct Arguments {
     /// Guests side by side [default: the number of processors; the host lab runs one cell at a time]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
+    /// Labs under wall time: leave out the control, which is the first file system once more
+    #[arg(long)]
+    no_control: bool,
     /// Say every step of every cell, with the wall time since the start
     #[arg(long, short)]
     verbose: bool,
@@ -208,6 +211,13 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     }
     for (name, reason) in &skipped {
         eprintln!("mountmark: {name} is skipped: {reason}");
+    }
+    if arguments.lab.lab != LabChoice::Virtual && !arguments.no_control {
+        let runs: Vec<_> = wanted.iter().filter(|one| options.fs.contains(&one.name)).cloned().collect();
+        if let Some(control) = control(&runs) {
+            eprintln!("mountmark: {control} is added: what differs between equals is chance (--no-control leaves it out)");
+            options.fs.push(control);
+        }
     }
     if options.fs.is_empty() {
         bail!("none of the file systems can run here");

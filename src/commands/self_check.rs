@@ -43,8 +43,6 @@ pub struct Arguments {
 const START_LIMIT: f64 = 1.5;
 /// The largest share of one processor that this program may take while guests run, in per cent.
 const COST_LIMIT: f64 = 2.0;
-/// The largest part by which a figure may differ between two runs of one plan; the aim is none at all.
-const SPREAD_LIMIT: f64 = 1e-4;
 /// What a guest may take beyond its RAM and disks.
 const MEMORY_SLACK: u64 = 200 << 20;
 
@@ -73,7 +71,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         let alone = observe(&arguments, disk, processors)?;
         let beside = with_busy_processors(processors, || observe(&arguments, disk, processors + 1))?;
         let (differ, spread) = compare(&alone.figures, &beside.figures);
-        good &= spread <= SPREAD_LIMIT;
+        good &= differ == 0;
         let verdict = if differ == 0 {
             "all equal to the last bit".to_owned()
         } else {

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
@@ -83,6 +84,30 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
+/// Images and snapshots that no run has used for this long are removed when another is made: each version of the
+/// program, its kernel and its tools makes its own.
+const KEEP_UNUSED: Duration = Duration::from_secs(14 * 24 * 3600);
+
+/// Notes that an entry is in use now; `last` is the file of it that is written last.
+pub fn used(last: &Path) {
+    // A cache that cannot be written serves all the same.
+    let _ = File::options().write(true).open(last).and_then(|file| file.set_modified(SystemTime::now()));
+}
+
+/// Removes the entries of `folder` that no run has used for long; `last` names the file that is written last in each.
+/// What cannot be removed stays.
+pub fn prune(folder: &Path, last: &str) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let age = || fs::metadata(entry.path().join(last)).ok()?.modified().ok()?.elapsed().ok();
+        if age().is_some_and(|age| age > KEEP_UNUSED)
+            && let Ok(Some(_lock)) = Lock::try_take(&entry.path())
+        {
+            let _ = fs::remove_dir_all(entry.path());
+            let _ = fs::remove_file(entry.path().with_extension("lock"));
+        }
+    }
+}
+
 /// Held while a thing in the cache is made, so that two runs do not make it twice.
 pub struct Lock(#[allow(dead_code)] File);
 
@@ -108,5 +133,32 @@ impl Lock {
             Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
             Err(error) => Err(error).with_context(|| format!("cannot lock {}", path.display())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_go_when_they_were_not_used_for_long() {
+        let folder = tempfile::tempdir().unwrap();
+        let long_ago = SystemTime::now() - KEEP_UNUSED - Duration::from_secs(60);
+        for name in ["old", "used", "locked", "half-made"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        for name in ["old", "used", "locked"] {
+            let last = folder.path().join(name).join("last");
+            fs::write(&last, "").unwrap();
+            File::options().write(true).open(&last).unwrap().set_modified(long_ago).unwrap();
+        }
+        used(&folder.path().join("used/last"));
+        let lock = Lock::take(&folder.path().join("locked")).unwrap();
+        prune(folder.path(), "last");
+        drop(lock);
+        let there = |name: &str| folder.path().join(name).exists();
+        assert_eq!([there("old"), there("used"), there("locked"), there("half-made")], [false, true, true, true]);
+        prune(folder.path(), "last");
+        assert!(!there("locked"));
     }
 }

@@ -114,10 +114,25 @@ fn variant<'a>(filesystem: &'a FileSystem, name: &str) -> std::result::Result<&'
 /// Equal names, or made and mounted alike with no label to tell them apart.
 fn is_same(one: &Configuration, other: &Configuration) -> bool {
     let labelled = |configuration: &Configuration| split(&configuration.name, '#').len() > 1;
-    let alike = one.filesystem.name == other.filesystem.name
+    one.name == other.name || (are_alike(one, other) && !labelled(one) && !labelled(other))
+}
+
+/// Made and mounted alike.
+fn are_alike(one: &Configuration, other: &Configuration) -> bool {
+    one.filesystem.name == other.filesystem.name
         && one.mkfs_options == other.mkfs_options
-        && one.mount_options == other.mount_options;
-    one.name == other.name || (alike && !labelled(one) && !labelled(other))
+        && one.mount_options == other.mount_options
+}
+
+/// The first configuration once more, under the label `control`: the difference that the two show is the least that
+/// means anything. Nothing where nothing is compared or two are alike already.
+pub fn control(configurations: &[Configuration]) -> Option<String> {
+    let [first, _, ..] = configurations else { return None };
+    let mut pairs = configurations.iter().enumerate().flat_map(|(at, one)| {
+        configurations[at + 1..].iter().map(move |other| (one, other))
+    });
+    let has_pair = pairs.any(|(one, other)| are_alike(one, other));
+    (!has_pair).then(|| format!("{}#control", split(&first.name, '#')[0]))
 }
 
 /// The parts of `text` between `at`, without those that follow a backslash; backslashes stay.
@@ -200,6 +215,15 @@ mod tests {
             configuration.mount_command("/dev/x", "/y"),
             ["mount", "-i", "-t", "ext4", "-o", "noatime", "/dev/x", "/y"]
         );
+    }
+
+    #[test]
+    fn the_control_is_the_first_once_more() {
+        let control = |text: &str| control(&all(text).unwrap());
+        assert_eq!(control("ext3:data=journal,xfs").as_deref(), Some("ext3:data=journal#control"));
+        assert_eq!(control("ext4#mine,xfs").as_deref(), Some("ext4#control"));
+        assert_eq!(control("xfs,ext4,ext4#again"), None);
+        assert_eq!(control("xfs"), None);
     }
 
     #[test]

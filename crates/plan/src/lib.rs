@@ -15,7 +15,7 @@ mod plan;
 mod size;
 
 pub use catalogue::{Catalogue, Entry, Kind, Origin};
-pub use configuration::configurations;
+pub use configuration::{configurations, control};
 pub use error::PlanError;
 pub use order::repeat_seed;
 pub use plan::{CorpusRequest, CorpusSource, Options, Realise, plan};

@@ -44,7 +44,9 @@ pub fn get(cache: &Path, hardware: &Hardware, image: &str, kernel: &str, qemu: &
     if let Some(snapshot) = load(&folder) {
         return Ok(snapshot);
     }
-    make(&folder, hardware)
+    let snapshot = make(&folder, hardware)?;
+    cache::prune(&cache.join("snapshots"), "snapshot.json");
+    Ok(snapshot)
 }
 
 fn make(folder: &Path, hardware: &Hardware) -> Result<Snapshot> {
@@ -93,6 +95,7 @@ fn load(folder: &Path) -> Option<Snapshot> {
             return None;
         }
     }
+    cache::used(&folder.join("snapshot.json"));
     Some(snapshot)
 }
 

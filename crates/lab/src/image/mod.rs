@@ -111,6 +111,7 @@ impl<'a> Builder<'a> {
             path,
         };
         cache::write_whole(&folder.join("image.json"), &serde_json::to_vec_pretty(&image)?)?;
+        cache::prune(&self.cache.join("images"), "image.json");
         Ok(image)
     }
 
@@ -175,5 +176,6 @@ fn load(folder: &Path) -> Option<Image> {
         }
         image.modified = now;
     }
+    cache::used(&folder.join("image.json"));
     Some(image)
 }

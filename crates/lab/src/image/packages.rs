@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
@@ -28,13 +29,16 @@ pub struct Package {
 /// Where Debian's package lists are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lists {
-    /// This machine's own.
-    System,
     /// Fetched into the cache.
     Cache,
+    /// This machine's own, because none could be fetched.
+    System,
     /// They will be fetched into the cache when they are needed.
     Nowhere,
 }
+
+/// Lists older than this name versions that may be gone from the mirrors. What the cache already holds is not affected.
+const LISTS_KEEP: Duration = Duration::from_secs(24 * 3600);
 
 /// Packages in the cache.
 pub struct Packages {
@@ -94,13 +98,49 @@ impl Packages {
         serde_json::from_slice::<Package>(&bytes).ok().filter(|kept| kept.folder.join(".complete").exists())
     }
 
-    /// Where Debian's package lists are read from.
+    /// Where Debian's package lists are read from. The machine's own may be of any age, so they are used only where
+    /// none can be fetched.
     pub fn lists(&self) -> Lists {
-        match fs::read_dir(self.cache.join("apt/lists")).map_or(0, Iterator::count) {
-            _ if system_has_lists() => Lists::System,
-            0..3 => Lists::Nowhere,
-            _ => Lists::Cache,
+        match fs::read_to_string(self.fetched()).as_deref() {
+            Ok("system") => Lists::System,
+            Ok(_) => Lists::Cache,
+            Err(_) => Lists::Nowhere,
         }
+    }
+
+    /// The file that says when lists were fetched, by its age, and with what success.
+    fn fetched(&self) -> PathBuf {
+        self.cache.join("apt/fetched")
+    }
+
+    /// Sees to it that there are lists, and that they are young.
+    fn fetch_lists(&self) -> Result<()> {
+        let is_young = || {
+            let age = fs::metadata(self.fetched()).ok()?.modified().ok()?.elapsed().ok()?;
+            Some(age < LISTS_KEEP)
+        };
+        if is_young() == Some(true) {
+            return Ok(());
+        }
+        let _lock = cache::Lock::take(&self.fetched())?;
+        if is_young() == Some(true) {
+            return Ok(());
+        }
+        let output = self.command("apt-get", Lists::Cache).args(["update", "-q"]).output().with_context(no_apt)?;
+        // apt-get ends with 0 when some of the lists could not be fetched.
+        let said = last_lines(&output.stderr, 3);
+        let is_there = |lists: &Path| {
+            let mut entries = fs::read_dir(lists).into_iter().flatten().flatten();
+            entries.any(|entry| entry.file_name().to_string_lossy().contains("_Packages"))
+        };
+        let word = if output.status.success() && is_there(&self.cache.join("apt/lists")) {
+            "cache"
+        } else if is_there(Path::new("/var/lib/apt/lists")) {
+            "system"
+        } else {
+            bail!("cannot fetch Debian's package lists: {said}");
+        };
+        cache::write_whole(&self.fetched(), word.as_bytes())
     }
 
     /// Names of known packages that begin with `prefix`.
@@ -148,7 +188,7 @@ impl Packages {
             tempfile::TempDir::new_in(self.cache.join("packages")).context("no room to download packages")?;
         // apt-get download leaves the download to the user _apt where it can; in a folder of root's it warns and goes on.
         let wanted = format!("{}={}", solved.name, solved.version);
-        let mut command = self.command("apt-get");
+        let mut command = self.command("apt-get", self.lists());
         command.args(["download", "-q", &wanted]).current_dir(downloads.path());
         let output = command.output().context("cannot start apt-get")?;
         let deb = fs::read_dir(downloads.path())?
@@ -181,8 +221,8 @@ impl Packages {
         Ok(package)
     }
 
-    /// apt with an empty list of installed packages and, where this machine has no package lists, with our own.
-    fn command(&self, program: &str) -> Command {
+    /// apt with an empty list of installed packages.
+    fn command(&self, program: &str, lists: Lists) -> Command {
         let mut command = Command::new(program);
         command.env("LC_ALL", "C");
         let empty = self.cache.join("apt/status");
@@ -196,7 +236,7 @@ impl Packages {
         let archives = self.cache.join("apt/archives");
         let _ = cache::make_folder(&archives.join("partial"));
         command.arg("-o").arg(format!("Dir::Cache::archives={}", archives.display()));
-        if !system_has_lists() {
+        if lists != Lists::System {
             command.arg("-o").arg(format!("Dir::State::Lists={}", self.cache.join("apt/lists").display()));
             command.args(["-o", "Dir::Cache::pkgcache=", "-o", "Dir::Cache::srcpkgcache="]);
         }
@@ -205,15 +245,8 @@ impl Packages {
 
     fn apt(&self, program: &str, arguments: &[&str]) -> Result<String> {
         cache::make_folder(&self.cache.join("packages"))?;
-        if self.lists() == Lists::Nowhere {
-            let output = self.command("apt-get").args(["update", "-q"]).output().context("cannot start apt-get")?;
-            if !output.status.success() {
-                bail!("cannot fetch Debian's package lists: {}", last_lines(&output.stderr, 3));
-            }
-        }
-        let output = self.command(program).args(arguments).output().with_context(|| {
-            format!("cannot start {program}: the lab takes its kernel and tools from Debian packages")
-        })?;
+        self.fetch_lists()?;
+        let output = self.command(program, self.lists()).args(arguments).output().with_context(no_apt)?;
         if !output.status.success() {
             bail!("{program} {} failed: {}", arguments.join(" "), last_lines(&output.stderr, 3));
         }
@@ -221,10 +254,8 @@ impl Packages {
     }
 }
 
-fn system_has_lists() -> bool {
-    fs::read_dir("/var/lib/apt/lists").is_ok_and(|mut entries| {
-        entries.any(|entry| entry.is_ok_and(|e| e.file_name().to_string_lossy().contains("_Packages")))
-    })
+fn no_apt() -> String {
+    "cannot start apt: the lab takes its kernel and tools from Debian packages".into()
 }
 
 #[derive(Debug, PartialEq)]

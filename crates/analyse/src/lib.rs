@@ -4,6 +4,21 @@
 //! Everything here is a pure function of records, options and a seed: the same run gives the same findings to the last
 //! bit. This crate does not know where runs lie, how findings are shown, or how anything was measured.
 
+mod analysis;
+mod conclude;
+mod contrast;
+mod doubt;
+mod estimate;
+mod figures;
 mod findings;
+mod missing;
+mod options;
+mod ranking;
+pub mod stats;
+mod verdict;
+mod words;
 
+pub use analysis::{configurations, findings};
+pub use doubt::{cells_in_doubt, doubts};
 pub use findings::*;
+pub use options::Options;

@@ -1,0 +1,233 @@
+//! A run in, everything that is found in it out.
+
+use mountmark_model::Metric;
+use mountmark_record::RunRecord;
+
+use crate::conclude::{self, Evidence};
+use crate::estimate::estimates;
+use crate::figures::{CAPACITY, Figures, STEPS};
+use crate::ranking::Resampled;
+use crate::stats::summary::mean;
+use crate::verdict::{Family, verdict};
+use crate::words::capital;
+use crate::{CategoryFindings, Findings, MetricFindings, Options, Overall, Rank, TaskFindings, doubt};
+
+/// Everything that is found in `run`.
+///
+/// Estimates are made of every metric; intervals and verdicts of those that tasks are judged by: durable and elapsed
+/// time, or the rate where a task has one; elapsed time of mkfs, mount and umount; usable space. Never fails: what has no
+/// figure is in [`Findings::missing`], what limits the findings in [`Findings::remarks`].
+pub fn findings(run: &RunRecord, options: &Options) -> Findings {
+    let figures = Figures::new(run);
+    let found = options.baseline.as_ref().map(|name| figures.configurations.iter().position(|known| known == name));
+    let baseline = found.flatten().unwrap_or(0);
+    let doubts = doubt::in_doubt(&figures);
+    let family = Family::new(&figures, options);
+    let tasks = tasks(&figures, &family, baseline, &doubt::doubtful(&doubts), options);
+    let resampled = Resampled::new(&figures, RANKED, options, run.plan.seed);
+    let categories = categories(&figures, &resampled, options);
+    let overall = overall(&figures, &resampled, baseline, options);
+    let evidence = Evidence {
+        figures: &figures,
+        family: &family,
+        tasks: &tasks,
+        categories: &categories,
+        overall: &overall,
+        options,
+    };
+    let conclusions = conclude::conclusions(&evidence);
+    let remarks = conclude::remarks(run, &figures, options, found == Some(None));
+    Findings {
+        run: run.id.to_string(),
+        baseline,
+        repeats: run.plan.repeats,
+        tasks,
+        categories,
+        overall,
+        conclusions,
+        doubts: doubts.into_iter().map(|found| found.doubt).collect(),
+        missing: figures.missing,
+        remarks,
+        configurations: figures.configurations,
+    }
+}
+
+/// The configurations of `run` as [`Findings::configurations`] has them: what a baseline can be.
+pub fn configurations(run: &RunRecord) -> Vec<String> {
+    crate::figures::configurations(run)
+}
+
+/// What rankings are made of.
+const RANKED: &[Metric] = &[
+    Metric::ELAPSED,
+    Metric::DURABLE,
+    Metric::RATE,
+    Metric::BUSY,
+    Metric::MINOR_FAULTS,
+    Metric::PEAK_MEMORY,
+    Metric::CAPACITY,
+    Metric::CAPACITY_DEVICE,
+];
+
+fn tasks(
+    figures: &Figures,
+    family: &Family,
+    baseline: usize,
+    doubtful: &crate::estimate::Doubtful,
+    options: &Options,
+) -> Vec<TaskFindings> {
+    let task = |(at, task): (usize, &crate::figures::Task)| TaskFindings {
+        id: task.id.clone(),
+        title: task.title.clone(),
+        category: task.category.clone(),
+        step: task.step,
+        metrics: task
+            .series
+            .iter()
+            .map(|series| {
+                let judged = family.find(at, series.metric.id);
+                let contrast = |configuration| judged.and_then(|judged| judged.contrast(configuration, baseline));
+                MetricFindings {
+                    metric: series.metric,
+                    estimates: estimates(series, at, baseline, options.level, judged.is_some(), doubtful, &contrast),
+                    verdict: judged.and_then(|judged| verdict(figures, family, judged, options)),
+                }
+            })
+            .collect(),
+    };
+    figures.tasks.iter().enumerate().map(task).collect()
+}
+
+/// The suite's categories in the order of its tasks, then steps, usable space, processor time, memory.
+fn categories(figures: &Figures, resampled: &Resampled, options: &Options) -> Vec<CategoryFindings> {
+    let mut names: Vec<&str> = Vec::new();
+    for task in figures.tasks.iter().filter(|task| !task.step) {
+        if !names.contains(&task.category.as_str()) {
+            names.push(&task.category);
+        }
+    }
+    let mut out = Vec::new();
+    for name in names.into_iter().chain([STEPS, CAPACITY]) {
+        let is_step = [STEPS, CAPACITY].contains(&name);
+        let of = |at: usize, metric: &str| {
+            let task = &figures.tasks[at];
+            task.category == name && task.step == is_step && task.main().is_some_and(|main| main.metric.id == metric)
+        };
+        let basis = match name {
+            CAPACITY => "usable space",
+            STEPS => "time",
+            _ => basis(figures, |task| !task.step && task.category == name),
+        };
+        out.extend(category(figures, resampled, name, basis, &of, options));
+    }
+    let of_tasks = |metrics: &'static [Metric]| {
+        move |at: usize, metric: &str| !figures.tasks[at].step && metrics.iter().any(|known| known.id == metric)
+    };
+    let busy = of_tasks(&[Metric::BUSY]);
+    out.extend(category(figures, resampled, "CPU thrift", "processor time of the whole machine", &busy, options));
+    let memory = of_tasks(&[Metric::MINOR_FAULTS, Metric::PEAK_MEMORY]);
+    out.extend(category(figures, resampled, "memory", "minor faults and peak memory", &memory, options));
+    out
+}
+
+/// What tasks are scored by.
+fn basis(figures: &Figures, want: impl Fn(&crate::figures::Task) -> bool) -> &'static str {
+    let mut metrics: Vec<&str> =
+        figures.tasks.iter().filter(|task| want(task)).filter_map(|task| Some(task.main()?.metric.id)).collect();
+    metrics.sort_unstable();
+    metrics.dedup();
+    match metrics.as_slice() {
+        ["durable"] => "durable time",
+        ["elapsed"] => "returned time",
+        ["rate"] => "rate",
+        ["durable", "rate"] => "durable time or rate",
+        _ => "time or rate",
+    }
+}
+
+fn category(
+    figures: &Figures,
+    resampled: &Resampled,
+    name: &str,
+    basis: &str,
+    of: &dyn Fn(usize, &str) -> bool,
+    options: &Options,
+) -> Option<CategoryFindings> {
+    let series = resampled.select(of);
+    if series.is_empty() {
+        return None;
+    }
+    let ranking = resampled.ranking(&series, options.level);
+    let sentence = category_sentence(figures, resampled, name, basis, &ranking, options);
+    Some(CategoryFindings { name: name.into(), basis: basis.into(), ranking, sentence })
+}
+
+fn category_sentence(
+    figures: &Figures,
+    resampled: &Resampled,
+    name: &str,
+    basis: &str,
+    ranking: &[Rank],
+    options: &Options,
+) -> String {
+    let missing: Vec<String> = (0..figures.configurations.len())
+        .filter(|configuration| !ranking.iter().any(|rank| rank.configuration == *configuration))
+        .map(|configuration| figures.configurations[configuration].clone())
+        .collect();
+    let not_ranked = match missing.len() {
+        0 => String::new(),
+        _ => {
+            let names = crate::words::and(missing.into_iter());
+            format!(" Not ranked, for want of figures: {names}.")
+        }
+    };
+    let said = match ranking {
+        [] => "no configuration has figures of all tasks".to_owned(),
+        [only] => format!("only {} has figures of all tasks", figures.configurations[only.configuration]),
+        [first, second, ..] => {
+            let worst = &ranking[ranking.len() - 1];
+            let lead = conclude::lead(figures, first, second, basis, options);
+            match ranking.len() {
+                2 => lead,
+                _ => format!(
+                    "{lead}; last is {} with {}",
+                    figures.configurations[worst.configuration],
+                    crate::words::factor(worst.score)
+                ),
+            }
+        }
+    };
+    let begin = if resampled.blocks() > 1 { capital(name) } else { format!("{}, in this one repeat", capital(name)) };
+    format!("{begin}: {said}.{not_ranked}")
+}
+
+fn overall(figures: &Figures, resampled: &Resampled, baseline: usize, options: &Options) -> Overall {
+    let count = figures.configurations.len();
+    let tasks = || figures.tasks.iter().filter(|task| !task.step);
+    let elapsed: Vec<_> = tasks().filter_map(|task| task.series(&Metric::ELAPSED)).collect();
+    let composite = (0..count).map(|configuration| {
+        let means = elapsed.iter().map(|series| mean(&series.figures(configuration)));
+        means.sum::<Option<f64>>().filter(|sum| !elapsed.is_empty() && sum.is_finite())
+    });
+    let main: Vec<_> = tasks().filter_map(|task| task.main()).collect();
+    let geometric_mean = (0..count).map(|configuration| {
+        let logs: Option<Vec<f64>> = main
+            .iter()
+            .map(|series| {
+                let ratio = crate::estimate::ratio(series, configuration, baseline)?;
+                let ratio = if series.metric.better == mountmark_model::Better::Higher { 1.0 / ratio } else { ratio };
+                Some(libm::log(ratio)).filter(|log| log.is_finite())
+            })
+            .collect();
+        mean(&logs?).map(libm::exp)
+    });
+    let series = resampled.select(|at, metric| {
+        let task = &figures.tasks[at];
+        !task.step && task.main().is_some_and(|main| main.metric.id == metric)
+    });
+    Overall {
+        composite: composite.collect(),
+        geometric_mean: geometric_mean.collect(),
+        ranking: resampled.ranking(&series, options.level),
+    }
+}

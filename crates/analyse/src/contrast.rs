@@ -1,0 +1,141 @@
+//! Which differences are shown: a family of contrasts, tested together.
+//!
+//! A contrast is the mean of differences of logarithms: of two configurations within blocks, or of two runs. Contrasts
+//! of one task by one metric form a stratum.
+//!
+//! # Why this test
+//!
+//! Exact tests cannot be used: of three blocks, sign flips have four outcomes and ranks six, so that no p-value is
+//! below 1/4 for two configurations, and after Holm's correction for 500 comparisons nothing would ever be shown. The
+//! paired t test alone has two degrees of freedom then: at the corrected level it asks for 90 standard errors, and with
+//! noise of two modes it is often wrong, since three repeats in one mode look as if nothing varied. So the variance of a
+//! contrast is that of its whole stratum, with strength borrowed from the other strata (`stats::variance`); and where
+//! the contrast's own variance is clearly larger than that, its own. Simulations of runs without any difference, and
+//! of such with one, are in `tests/simulations.rs`.
+//!
+//! A contrast whose differences are all equal is exact: clocks that count instructions and capacities repeat. It is
+//! shown where it is not 0.
+
+use std::collections::BTreeMap;
+
+use crate::stats::distribution::{f_tail, normal_quantile, t_quantile, t_tails};
+use crate::stats::summary;
+use crate::stats::{
+    holm,
+    variance::{Variance, moderate},
+};
+
+/// Logarithms that differ by less are equal: the last digits of a quotient.
+const EQUAL: f64 = 1e-9;
+
+/// A contrast uses its own variance where one so large would have come from its stratum's by chance less often.
+const OWN: f64 = 0.25;
+
+/// A difference to be tested.
+pub(crate) struct Contrast {
+    /// Which contrasts vary alike.
+    pub stratum: usize,
+    /// Mean difference of logarithms.
+    pub mean: f64,
+    /// Variance of one difference, from this contrast alone.
+    pub own: Variance,
+    /// The squared standard error of `mean` over the variance: 1/n of n differences.
+    pub scale: f64,
+    /// What its degrees of freedom count in the stratum: 1 where contrasts are independent; of k configurations in
+    /// pairs 2/k, since k (k - 1) / 2 pairs share (k - 1) independent contrasts.
+    pub share: f64,
+    /// Whether all differences were equal.
+    pub exact: bool,
+}
+
+impl Contrast {
+    /// Of paired differences; `None` below two.
+    pub fn paired(stratum: usize, differences: &[f64], share: f64) -> Option<Contrast> {
+        let value = summary::variance(differences)?;
+        let n = differences.len() as f64;
+        let mean = summary::mean(differences)?;
+        let exact = differences.iter().all(|difference| (difference - differences[0]).abs() <= EQUAL);
+        let own = Variance { value, df: n - 1.0 };
+        Some(Contrast { stratum, mean, own, scale: 1.0 / n, share, exact })
+    }
+
+    /// Of two independent samples of logarithms, `left` minus `right`; `None` where either has fewer than two.
+    pub fn unpaired(stratum: usize, left: &[f64], right: &[f64]) -> Option<Contrast> {
+        let (first, second) = (summary::variance(left)?, summary::variance(right)?);
+        let (n, m) = (left.len() as f64, right.len() as f64);
+        let df = n + m - 2.0;
+        let value = (first * (n - 1.0) + second * (m - 1.0)) / df;
+        let equal = |values: &[f64]| values.iter().all(|value| (value - values[0]).abs() <= EQUAL);
+        Some(Contrast {
+            stratum,
+            mean: summary::mean(left)? - summary::mean(right)?,
+            own: Variance { value, df },
+            scale: 1.0 / n + 1.0 / m,
+            share: 1.0,
+            exact: equal(left) && equal(right),
+        })
+    }
+}
+
+/// What the family says of a contrast.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Tested {
+    /// Standard error of the mean difference of logarithms; 0 where it is exact.
+    pub error: f64,
+    /// Degrees of freedom of `error`.
+    pub df: f64,
+    /// p-value after Holm's correction for the whole family.
+    pub adjusted: f64,
+}
+
+impl Tested {
+    /// Confidence interval of a mean difference of logarithms.
+    pub fn interval(&self, mean: f64, level: f64) -> (f64, f64) {
+        let reach = if self.error == 0.0 { 0.0 } else { t_quantile(1.0 - level, self.df) * self.error };
+        (mean - reach, mean + reach)
+    }
+
+    /// The difference of logarithms that would have been shown four times out of five at `level`.
+    pub fn detectable(&self, level: f64) -> f64 {
+        if self.error == 0.0 { 0.0 } else { (t_quantile(level, self.df) + normal_quantile(0.8)) * self.error }
+    }
+}
+
+/// Tests all contrasts as one family.
+pub(crate) fn test(contrasts: &[Contrast]) -> Vec<Tested> {
+    let variances = strata(contrasts);
+    let mut raw = Vec::with_capacity(contrasts.len());
+    let mut out = Vec::with_capacity(contrasts.len());
+    for contrast in contrasts {
+        let (error, df, p) = match variances.get(&contrast.stratum) {
+            Some(stratum) if !contrast.exact => {
+                let own = &contrast.own;
+                let is_noisier = f_tail(own.value / stratum.value, own.df, stratum.df) < OWN;
+                let value = if is_noisier { own.value } else { stratum.value };
+                let error = (value * contrast.scale).sqrt();
+                (error, stratum.df, t_tails(contrast.mean / error, stratum.df))
+            }
+            _ => (0.0, f64::INFINITY, if contrast.mean.abs() <= EQUAL { 1.0 } else { 0.0 }),
+        };
+        raw.push(p);
+        out.push(Tested { error, df, adjusted: 1.0 });
+    }
+    for (tested, adjusted) in out.iter_mut().zip(holm::adjust(&raw)) {
+        tested.adjusted = adjusted;
+    }
+    out
+}
+
+/// The moderated variance of each stratum in which anything varies.
+fn strata(contrasts: &[Contrast]) -> BTreeMap<usize, Variance> {
+    let mut sums: BTreeMap<usize, (f64, f64, f64)> = BTreeMap::new();
+    for contrast in contrasts.iter().filter(|contrast| !contrast.exact) {
+        let (squares, degrees, shared) = sums.entry(contrast.stratum).or_default();
+        *squares += contrast.own.value * contrast.own.df;
+        *degrees += contrast.own.df;
+        *shared += contrast.own.df * contrast.share;
+    }
+    let own: Vec<Variance> =
+        sums.values().map(|(squares, degrees, shared)| Variance { value: squares / degrees, df: *shared }).collect();
+    sums.into_keys().zip(moderate(&own)).collect()
+}

@@ -1,0 +1,77 @@
+//! Estimates of each task by each metric on each configuration.
+//!
+//! The interval of a median is distribution-free and needs five repeats. The interval of a ratio comes from the test of
+//! the same contrast (`contrast`), so that it has an answer from two repeats on and agrees with the verdict: both speak
+//! of the mean difference of logarithms within blocks, whose exponential is the geometric mean of the ratios.
+
+use std::collections::HashSet;
+
+use crate::contrast::Tested;
+use crate::figures::Series;
+use crate::stats::{interval::median_interval, summary};
+use crate::{Estimate, Interval, Point};
+
+/// Which samples are doubtful: (task, metric, cell).
+pub(crate) type Doubtful = HashSet<(usize, &'static str, u32)>;
+
+/// By configuration. `ratio_to_baseline` gives mean and test of the contrast of a configuration to the baseline, where
+/// the metric is judged.
+pub(crate) fn estimates(
+    series: &Series,
+    task: usize,
+    baseline: usize,
+    level: f64,
+    is_judged: bool,
+    doubtful: &Doubtful,
+    ratio_to_baseline: &dyn Fn(usize) -> Option<(f64, Tested)>,
+) -> Vec<Option<Estimate>> {
+    let estimate = |configuration: usize| {
+        let values = series.figures(configuration);
+        let ratio = ratio(series, configuration, baseline);
+        Some(Estimate {
+            summary: summary::summary(&values)?,
+            median_interval: if is_judged { median_interval(&values, level) } else { None },
+            ratio,
+            ratio_interval: ratio.and_then(|ratio| {
+                let (mean, tested) = ratio_to_baseline(configuration)?;
+                ratio_interval(ratio, mean, &tested, level)
+            }),
+            points: points(series, task, configuration, doubtful),
+        })
+    };
+    (0..series.blocks.len()).map(estimate).collect()
+}
+
+/// Median of the ratios within blocks; 1 for the baseline itself.
+pub(crate) fn ratio(series: &Series, configuration: usize, baseline: usize) -> Option<f64> {
+    let blocks = series.blocks[configuration].iter().zip(&series.blocks[baseline]);
+    let ratios: Vec<f64> = blocks
+        .filter_map(|pair| match pair {
+            (Some(value), Some(base)) if *base > 0.0 => Some(value / base),
+            _ => None,
+        })
+        .collect();
+    summary::median(&ratios).filter(|ratio| ratio.is_finite())
+}
+
+/// The interval of a ratio from that of the mean difference of logarithms. The median of the ratios, which is what
+/// tables show, always lies in it: with few blocks it may differ from their geometric mean.
+pub(crate) fn ratio_interval(ratio: f64, mean: f64, tested: &Tested, level: f64) -> Option<Interval> {
+    let (low, high) = tested.interval(mean, level);
+    let interval = Interval { low: libm::exp(low).min(ratio), high: libm::exp(high).max(ratio) };
+    Some(interval).filter(|interval| interval.low.is_finite() && interval.high.is_finite())
+}
+
+fn points(series: &Series, task: usize, configuration: usize, doubtful: &Doubtful) -> Vec<Point> {
+    let mut out = Vec::new();
+    for cell in &series.cells[configuration] {
+        let doubtful = doubtful.contains(&(task, series.metric.id, cell.cell));
+        out.extend(cell.values.iter().map(|(iteration, value)| Point {
+            repeat: cell.repeat,
+            iteration: *iteration,
+            value: *value,
+            doubtful,
+        }));
+    }
+    out
+}

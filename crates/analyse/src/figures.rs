@@ -1,0 +1,240 @@
+//! A run as a table of figures: tasks x metrics x configurations x blocks.
+//!
+//! One figure a block: iterations in a cell are averaged first, since the unit of replication is the repeat. Where a
+//! doubtful cell was run again, its block has several cells, and the block's figure is their median (of two, their
+//! middle): no cell is preferred after its value is known, and none is dropped.
+//!
+//! Figures of a task that failed or was skipped in a cell do not count, whatever else went well in that cell.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use mountmark_model::{Metric, protocol_task};
+use mountmark_record::{CellRecord, RunRecord};
+
+use crate::stats::summary::{mean, median};
+
+/// The whole table.
+pub(crate) struct Figures {
+    /// Configuration names in the user's order.
+    pub configurations: Vec<String>,
+    /// Numbers of the repeats, ascending: block b is repeat `repeats[b]`.
+    pub repeats: Vec<u32>,
+    /// Steps and tasks in the order they are done.
+    pub tasks: Vec<Task>,
+    /// What is missing, as sentences.
+    pub missing: Vec<String>,
+}
+
+/// One task or protocol step.
+pub(crate) struct Task {
+    pub id: String,
+    pub title: String,
+    pub category: String,
+    pub step: bool,
+    /// In the order of [`Metric::ALL`]; only those with figures.
+    pub series: Vec<Series>,
+}
+
+/// One task by one metric.
+pub(crate) struct Series {
+    pub metric: &'static Metric,
+    /// By configuration, then by block.
+    pub blocks: Vec<Vec<Option<f64>>>,
+    /// By configuration, in the order of cells.
+    pub cells: Vec<Vec<CellFigure>>,
+}
+
+/// One task by one metric in one cell.
+pub(crate) struct CellFigure {
+    /// Position of the cell.
+    pub cell: u32,
+    /// Its repeat.
+    pub repeat: u32,
+    /// Mean of its iterations.
+    pub mean: f64,
+    /// (iteration, value)
+    pub values: Vec<(u32, f64)>,
+}
+
+/// Category of making, mounting and unmounting.
+pub(crate) const STEPS: &str = "mkfs, mount, umount";
+/// Category of usable space.
+pub(crate) const CAPACITY: &str = "capacity";
+/// Category of the check at the end, which is no part of any score.
+pub(crate) const CHECK: &str = "check";
+
+impl Task {
+    /// The series of `metric`.
+    pub fn series(&self, metric: &Metric) -> Option<&Series> {
+        self.series.iter().find(|series| series.metric.id == metric.id)
+    }
+
+    /// What the task is judged by: the first of these with figures counts in categories. A task with a rate is judged by
+    /// that: how long its program runs may be given.
+    pub fn judged(&self) -> &'static [Metric] {
+        match self.category.as_str() {
+            _ if !self.step && self.series(&Metric::RATE).is_some() => &[Metric::RATE],
+            _ if !self.step => &[Metric::DURABLE, Metric::ELAPSED],
+            STEPS => &[Metric::ELAPSED],
+            CAPACITY => &[Metric::CAPACITY_DEVICE, Metric::CAPACITY],
+            _ => &[],
+        }
+    }
+
+    /// The first series that it is judged by.
+    pub fn main(&self) -> Option<&Series> {
+        self.judged().iter().find_map(|metric| self.series(metric))
+    }
+}
+
+impl Series {
+    /// The figures of a configuration that there are.
+    pub fn figures(&self, configuration: usize) -> Vec<f64> {
+        self.blocks[configuration].iter().flatten().copied().collect()
+    }
+
+    /// Logarithms of the ratios `left` to `right` in the blocks where both are above 0.
+    pub fn log_ratios(&self, left: usize, right: usize) -> Vec<f64> {
+        let pairs = self.blocks[left].iter().zip(&self.blocks[right]);
+        pairs
+            .filter_map(|(left, right)| match (left, right) {
+                (Some(left), Some(right)) if *left > 0.0 && *right > 0.0 => Some(libm::log(*left) - libm::log(*right)),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Median over blocks.
+    pub fn median(&self, configuration: usize) -> Option<f64> {
+        median(&self.figures(configuration))
+    }
+}
+
+impl Figures {
+    pub fn new(run: &RunRecord) -> Figures {
+        let names = configurations(run);
+        let repeats: Vec<u32> = run.cells.iter().map(|cell| cell.repeat).collect::<BTreeSet<_>>().into_iter().collect();
+        let mut tasks = tasks(run);
+        let mut missing = Vec::new();
+        missing.extend(crate::missing::cells(run, &names));
+        missing.extend(crate::missing::outcomes(run, &tasks));
+        let mut absurd = BTreeMap::new();
+        for (task, metric, figures) in gather(run, &names, &tasks, &mut absurd) {
+            let mut cells: Vec<Vec<CellFigure>> = names.iter().map(|_| Vec::new()).collect();
+            for (configuration, figure) in figures {
+                cells[configuration].push(figure);
+            }
+            let blocks = cells
+                .iter()
+                .map(|cells| {
+                    let block = |repeat: &u32| {
+                        let of_block = cells.iter().filter(|cell| cell.repeat == *repeat);
+                        median(&of_block.map(|cell| cell.mean).collect::<Vec<_>>())
+                    };
+                    repeats.iter().map(block).collect()
+                })
+                .collect();
+            tasks[task].series.push(Series { metric: &Metric::ALL[metric], blocks, cells });
+        }
+        missing.extend(crate::missing::absurd(absurd, &names, &tasks));
+        tasks.retain(|task| !task.step || !task.series.is_empty());
+        Figures { configurations: names, repeats, tasks, missing }
+    }
+}
+
+/// The user's order; what is there beyond it comes last rather than being lost.
+pub(crate) fn configurations(run: &RunRecord) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in run.plan.configurations.iter().chain(run.cells.iter().map(|cell| &cell.configuration)) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    let skipped = |name: &String| run.plan.skipped.iter().any(|(skipped, _)| skipped == name);
+    let measured = |name: &String| run.cells.iter().any(|cell| cell.configuration == *name);
+    names.retain(|name| measured(name) || !skipped(name));
+    names
+}
+
+fn tasks(run: &RunRecord) -> Vec<Task> {
+    let plan = &run.plan;
+    let definition = |id: &str| plan.cells.iter().flat_map(|cell| &cell.tasks).find(|task| task.id == id);
+    let step = |id: &str, category: &str| Task {
+        id: id.into(),
+        title: id.into(),
+        category: category.into(),
+        step: true,
+        series: Vec::new(),
+    };
+    let mut out = vec![step(protocol_task::MKFS, STEPS), step(protocol_task::MOUNT, STEPS)];
+    out.extend(plan.tasks.iter().map(|(id, title)| Task {
+        id: id.clone(),
+        title: if title.is_empty() { id.clone() } else { title.clone() },
+        category: definition(id).map(|task| task.category.clone()).filter(|c| !c.is_empty()).unwrap_or("tasks".into()),
+        step: false,
+        series: Vec::new(),
+    }));
+    out.extend([
+        step(protocol_task::UMOUNT, STEPS),
+        step(protocol_task::FSCK, CHECK),
+        step(protocol_task::CAPACITY, CAPACITY),
+    ]);
+    // A suite may well name a task like a step: it is shown once, as a task.
+    let named: BTreeSet<&str> = plan.tasks.iter().map(|(id, _)| id.as_str()).collect();
+    out.retain(|task| !task.step || !named.contains(task.id.as_str()));
+    out
+}
+
+/// Values that are no figures: how many, by configuration, task and metric.
+pub(crate) type Absurd = BTreeMap<(usize, usize, usize), (u32, f64)>;
+
+/// (task, metric, [(configuration, figure)]), by task and then by metric; cells in their order.
+fn gather(
+    run: &RunRecord,
+    names: &[String],
+    tasks: &[Task],
+    absurd: &mut Absurd,
+) -> Vec<(usize, usize, Vec<(usize, CellFigure)>)> {
+    let task_at: HashMap<&str, usize> = tasks.iter().enumerate().map(|(at, task)| (task.id.as_str(), at)).collect();
+    let metric_at: HashMap<&str, usize> = Metric::ALL.iter().enumerate().map(|(at, metric)| (metric.id, at)).collect();
+    let mut slots: Vec<Vec<(usize, CellFigure)>> = (0..tasks.len() * Metric::ALL.len()).map(|_| Vec::new()).collect();
+    for cell in &run.cells {
+        let Some(configuration) = names.iter().position(|name| *name == cell.configuration) else { continue };
+        let bad = bad_tasks(cell);
+        for sample in &cell.samples {
+            let (Some(task), Some(metric)) = (task_at.get(&*sample.task), metric_at.get(&*sample.metric)) else {
+                continue;
+            };
+            if bad.contains(sample.task.as_str()) {
+                continue;
+            }
+            // Nothing that is measured can be less than nothing.
+            if !sample.value.is_finite() || sample.value < 0.0 {
+                let entry = absurd.entry((configuration, *task, *metric)).or_insert((0, sample.value));
+                entry.0 += 1;
+                continue;
+            }
+            let slot = &mut slots[task * Metric::ALL.len() + metric];
+            match slot.last_mut() {
+                Some((_, last)) if last.cell == cell.index => last.values.push((sample.iteration, sample.value)),
+                _ => {
+                    let values = vec![(sample.iteration, sample.value)];
+                    slot.push((configuration, CellFigure { cell: cell.index, repeat: cell.repeat, mean: 0.0, values }));
+                }
+            }
+        }
+    }
+    let mut out = Vec::new();
+    for (at, mut slot) in slots.into_iter().enumerate().filter(|(_, slot)| !slot.is_empty()) {
+        for (_, figure) in &mut slot {
+            figure.mean = mean(&figure.values.iter().map(|(_, value)| *value).collect::<Vec<_>>()).unwrap_or_default();
+        }
+        out.push((at / Metric::ALL.len(), at % Metric::ALL.len(), slot));
+    }
+    out
+}
+
+/// Tasks of a cell that did not end well: the time that a failed command took is not the time of the task.
+fn bad_tasks(cell: &CellRecord) -> BTreeSet<&str> {
+    cell.outcomes.iter().filter(|ended| !ended.outcome.is_ok()).map(|ended| ended.task.as_str()).collect()
+}

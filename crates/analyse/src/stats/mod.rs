@@ -1,0 +1,13 @@
+//! Statistics as pure functions of numbers: summaries, intervals, resampling, distributions, corrections.
+//!
+//! Nothing here knows of runs, tasks or file systems. Logarithms, exponentials and the gamma function come from the
+//! crate `libm`, which computes them in Rust: those of the C library differ in the last bit between versions and
+//! processors, and findings are the same to the last bit everywhere.
+
+pub mod bootstrap;
+pub mod distribution;
+pub mod holm;
+pub mod interval;
+pub mod random;
+pub mod summary;
+pub mod variance;

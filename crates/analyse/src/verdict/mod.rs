@@ -1,0 +1,140 @@
+//! Who is better: for each task the configurations in groups that cannot be told apart.
+//!
+//! All pairs of configurations of all judged series of a run are one family: the probability of any false difference in
+//! a run without differences is at most 1 - level. A difference counts as shown when its p-value passes Holm's
+//! correction for the family, mean and median of the ratios agree in direction, and the median ratio is at least the
+//! smallest difference that matters.
+
+mod groups;
+mod sentence;
+
+use mountmark_model::Better;
+
+use crate::contrast::{self, Contrast, Tested};
+use crate::figures::{Figures, Series};
+use crate::stats::{holm, summary};
+use crate::{Options, Verdict, VerdictOutcome};
+use groups::Relation;
+pub(crate) use sentence::advantage;
+
+/// Two configurations by one judged series.
+pub(crate) struct Pair {
+    pub left: usize,
+    pub right: usize,
+    /// Mean of ln(left / right) within blocks.
+    pub mean: f64,
+    /// Median of the same.
+    pub median: f64,
+    pub tested: Tested,
+}
+
+/// A judged series with its pairs.
+pub(crate) struct Judged {
+    pub task: usize,
+    pub metric: &'static str,
+    pub pairs: Vec<Pair>,
+}
+
+/// All judged series of a run, tested together.
+pub(crate) struct Family {
+    pub judged: Vec<Judged>,
+    /// The level that the next difference would have to reach.
+    next_level: f64,
+}
+
+impl Family {
+    pub fn new(figures: &Figures, options: &Options) -> Family {
+        let mut judged = Vec::new();
+        let mut contrasts = Vec::new();
+        for (task, of_task) in figures.tasks.iter().enumerate() {
+            for series in of_task.judged().iter().filter_map(|metric| of_task.series(metric)) {
+                let stratum = judged.len();
+                let pairs = pairs(series, stratum, &mut contrasts);
+                judged.push(Judged { task, metric: series.metric.id, pairs });
+            }
+        }
+        let tested = contrast::test(&contrasts);
+        let adjusted: Vec<f64> = tested.iter().map(|tested| tested.adjusted).collect();
+        let mut tested = tested.into_iter();
+        for pair in judged.iter_mut().flat_map(|judged| &mut judged.pairs) {
+            pair.tested = tested.next().unwrap_or(pair.tested);
+        }
+        Family { judged, next_level: holm::next_level(&adjusted, options.error()) }
+    }
+
+    pub fn find(&self, task: usize, metric: &str) -> Option<&Judged> {
+        self.judged.iter().find(|judged| judged.task == task && judged.metric == metric)
+    }
+}
+
+impl Judged {
+    /// Mean of ln(left / right), and its test.
+    pub fn contrast(&self, left: usize, right: usize) -> Option<(f64, Tested)> {
+        self.pairs.iter().find_map(|pair| match (pair.left, pair.right) {
+            key if key == (left, right) => Some((pair.mean, pair.tested)),
+            key if key == (right, left) => Some((-pair.mean, pair.tested)),
+            _ => None,
+        })
+    }
+}
+
+fn pairs(series: &Series, stratum: usize, contrasts: &mut Vec<Contrast>) -> Vec<Pair> {
+    let measured: Vec<usize> = (0..series.blocks.len()).filter(|c| !series.figures(*c).is_empty()).collect();
+    let share = 2.0 / measured.len().max(2) as f64;
+    let mut out = Vec::new();
+    for (at, left) in measured.iter().enumerate() {
+        for right in &measured[at + 1..] {
+            let ratios = series.log_ratios(*left, *right);
+            let Some(contrast) = Contrast::paired(stratum, &ratios, share) else { continue };
+            let median = summary::median(&ratios).unwrap_or(0.0);
+            let tested = Tested { error: 0.0, df: 0.0, adjusted: 1.0 };
+            out.push(Pair { left: *left, right: *right, mean: contrast.mean, median, tested });
+            contrasts.push(contrast);
+        }
+    }
+    out
+}
+
+/// The verdict on one judged series.
+pub(crate) fn verdict(figures: &Figures, family: &Family, judged: &Judged, options: &Options) -> Option<Verdict> {
+    let series = figures.tasks[judged.task].series.iter().find(|series| series.metric.id == judged.metric)?;
+    let order = best_first(series);
+    let not_judged = |reason: &str| {
+        let sentence = sentence::not_judged(figures, series, &order, reason);
+        let outcome = VerdictOutcome::NotJudged { reason: reason.into() };
+        Some(Verdict { outcome, groups: Vec::new(), sentence })
+    };
+    if order.len() < 2 {
+        return not_judged(if figures.configurations.len() < 2 { "one configuration" } else { "all others failed" });
+    }
+    if judged.pairs.is_empty() {
+        let has_repeats = order.iter().any(|configuration| series.figures(*configuration).len() > 1);
+        // With zeroes there are no ratios.
+        return not_judged(if has_repeats { "no ratios within repeats" } else { "one repeat" });
+    }
+    let relation = Relation::new(series, judged, options);
+    let leaders = relation.leaders(&order);
+    let groups = relation.groups(&order);
+    let outcome = if leaders.len() == order.len() {
+        let largest = judged.pairs.iter().map(|pair| pair.tested.detectable(family.next_level)).reduce(f64::max);
+        let detectable = largest.map(libm::expm1).map(|found| found.max(options.matters));
+        VerdictOutcome::NoDifferenceShown { detectable: detectable.filter(|found| found.is_finite()) }
+    } else if leaders.len() == 1 {
+        VerdictOutcome::Winner { configuration: leaders[0] }
+    } else {
+        VerdictOutcome::Tied { configurations: leaders }
+    };
+    let sentence = sentence::verdict(figures, series, judged, &relation, &order, &outcome, options);
+    Some(Verdict { outcome, groups, sentence })
+}
+
+/// Configurations with figures, the best median first; equal ones in the user's order.
+pub(crate) fn best_first(series: &Series) -> Vec<usize> {
+    let mut out: Vec<(f64, usize)> =
+        (0..series.blocks.len()).filter_map(|c| series.median(c).map(|median| (median, c))).collect();
+    out.sort_by(|a, b| match series.metric.better {
+        Better::Lower => a.0.total_cmp(&b.0),
+        Better::Higher => b.0.total_cmp(&a.0),
+    });
+    out.into_iter().map(|(_, configuration)| configuration).collect()
+}

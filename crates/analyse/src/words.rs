@@ -1,0 +1,101 @@
+//! Numbers and names as sentences have them.
+
+use mountmark_model::{Better, Metric, Unit};
+
+use crate::Interval;
+
+/// A value with its unit: `3.21 s`.
+pub(crate) fn figure(metric: &Metric, value: f64) -> String {
+    let text = metric.format(value);
+    match metric.unit {
+        Unit::Seconds => format!("{text} s"),
+        Unit::Percent => format!("{text} %"),
+        Unit::KibPerSecond | Unit::PerSecond => format!("{text} {}", metric.unit_text()),
+        Unit::Bytes | Unit::Count | Unit::Ratio | Unit::Throughput => text,
+    }
+}
+
+/// A factor with three digits, and as many more near 1 as it takes to differ from it.
+pub(crate) fn factor(value: f64) -> String {
+    let distance = (value - 1.0).abs();
+    if value >= 100.0 {
+        format!("{value:.0}")
+    } else if value >= 10.0 {
+        format!("{value:.1}")
+    } else if distance >= 0.02 || distance == 0.0 {
+        if value >= 0.1 || value == 0.0 { format!("{value:.2}") } else { format!("{value:.2e}") }
+    } else if distance >= 0.002 {
+        format!("{value:.3}")
+    } else {
+        format!("{value:.5}")
+    }
+}
+
+/// `5 %`, `0.4 %`: a relative difference with two digits.
+pub(crate) fn percent(value: f64) -> String {
+    let value = value * 100.0;
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value} %");
+    }
+    let decimals = (1.0 - value.abs().log10().floor()).clamp(0.0, 6.0) as usize;
+    let text = format!("{value:.decimals$}");
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} %")
+}
+
+/// `95 %: 1.15 to 1.21`.
+pub(crate) fn interval(interval: &Interval, level: f64) -> String {
+    format!("{}: {} to {}", percent(level), factor(interval.low), factor(interval.high))
+}
+
+/// `1.18 times`.
+pub(crate) fn times(value: f64) -> String {
+    format!("{} times", factor(value))
+}
+
+/// What the best is, by this metric.
+pub(crate) fn is_best(metric: &Metric) -> &'static str {
+    match (metric.id, metric.better) {
+        (id, _) if is_speed(id) => "is fastest",
+        (id, _) if is_space(id) => "leaves the most usable space",
+        (_, Better::Lower) => "has the least",
+        (_, Better::Higher) => "has the most",
+    }
+}
+
+/// What follows a factor, before the other's name.
+pub(crate) fn than(metric: &Metric) -> &'static str {
+    if is_speed(metric.id) {
+        return "as fast as";
+    }
+    match metric.better {
+        Better::Lower => "less than",
+        Better::Higher => "as much as",
+    }
+}
+
+fn is_speed(id: &str) -> bool {
+    [Metric::ELAPSED.id, Metric::DURABLE.id, Metric::RATE.id].contains(&id)
+}
+
+fn is_space(id: &str) -> bool {
+    [Metric::CAPACITY.id, Metric::CAPACITY_BYTES.id, Metric::CAPACITY_DEVICE.id].contains(&id)
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn and(items: impl Iterator<Item = String>) -> String {
+    let mut items: Vec<String> = items.collect();
+    let Some(last) = items.pop() else { return String::new() };
+    if items.is_empty() { last } else { format!("{} and {last}", items.join(", ")) }
+}
+
+/// `1 task`, `3 tasks`.
+pub(crate) fn counted(count: usize, one: &str) -> String {
+    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
+}
+
+/// With a capital first letter.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().collect::<String>() + letters.as_str())
+}

@@ -8,10 +8,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
-use mountmark_model::{Corpus, Disk, FileSystem, Machine, Suite};
+use mountmark_model::{Corpus, Disk, FileSystem, Machine, Study, Suite};
 use serde::de::DeserializeOwned;
 
-use crate::{PlanError, Result, check};
+use crate::{PlanError, Result, check, study};
 
 static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../catalog");
 
@@ -28,11 +28,14 @@ pub enum Kind {
     Disk,
     /// `corpora/`
     Corpus,
+    /// `studies/`
+    Study,
 }
 
 impl Kind {
     /// All of them, in the order of lists.
-    pub const ALL: [Kind; 5] = [Kind::FileSystem, Kind::Suite, Kind::Machine, Kind::Disk, Kind::Corpus];
+    pub const ALL: [Kind; 6] =
+        [Kind::FileSystem, Kind::Suite, Kind::Machine, Kind::Disk, Kind::Corpus, Kind::Study];
 
     /// Its folder in a catalogue, and its name in `mountmark list`.
     pub fn folder(self) -> &'static str {
@@ -42,6 +45,7 @@ impl Kind {
             Kind::Machine => "machines",
             Kind::Disk => "disks",
             Kind::Corpus => "corpora",
+            Kind::Study => "studies",
         }
     }
 
@@ -53,6 +57,7 @@ impl Kind {
             Kind::Machine => "machine",
             Kind::Disk => "disk",
             Kind::Corpus => "corpus",
+            Kind::Study => "study",
         }
     }
 }
@@ -133,13 +138,13 @@ macro_rules! entries {
         impl Catalogue {
             fn add_built_in(&mut self) -> Result<()> {
                 $(self.add_built_in_kind::<$type>()?;)+
-                Ok(())
+                self.add_built_in_figures()
             }
 
             fn add_folder(&mut self, folder: &Path) -> Result<()> {
                 refuse_unknown_folders(folder)?;
                 $(self.add_folder_kind::<$type>(folder)?;)+
-                Ok(())
+                self.add_users_figures()
             }
         }
     };
@@ -151,6 +156,7 @@ entries! {
     Machine machines check::machine;
     Disk disks check::disk;
     Corpus corpora check::corpus;
+    Study studies study::faults;
 }
 
 impl Catalogue {
@@ -228,6 +234,34 @@ impl Catalogue {
         for path in children(&folder)?.into_iter().filter(|path| is_definition(path)) {
             let entry: T = read(&path)?;
             T::shelf_mut(self).insert(entry.name().to_owned(), (entry, Origin::File(path)));
+        }
+        Ok(())
+    }
+}
+
+/// The figures of studies lie beside them, in CSV files.
+impl Catalogue {
+    fn add_built_in_figures(&mut self) -> Result<()> {
+        for (entry, _) in self.studies.values_mut() {
+            let path = format!("{}/{}.csv", Kind::Study.folder(), entry.name);
+            let Some(file) = BUILT_IN.get_file(&path) else { continue };
+            let shown = format!("catalog/{path}");
+            let text = file.contents_utf8().ok_or_else(|| fault(&shown, "is not UTF-8 text"))?;
+            entry.figures = study::figures(entry, text, &shown)?;
+        }
+        Ok(())
+    }
+
+    fn add_users_figures(&mut self) -> Result<()> {
+        for (entry, origin) in self.studies.values_mut() {
+            let Origin::File(path) = origin else { continue };
+            let path = path.with_extension("csv");
+            if path.exists() {
+                let shown = path.display().to_string();
+                let failed = |source| PlanError::Read { path: shown.clone(), source };
+                let text = std::fs::read_to_string(&path).map_err(failed)?;
+                entry.figures = study::figures(entry, &text, &shown)?;
+            }
         }
         Ok(())
     }

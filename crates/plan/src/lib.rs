@@ -13,6 +13,7 @@ mod error;
 mod order;
 mod plan;
 mod size;
+mod study;
 
 pub use catalogue::{Catalogue, Entry, Kind, Origin};
 pub use configuration::{configurations, control};

@@ -37,7 +37,7 @@ use anyhow::{Context, Result, anyhow};
 use mountmark_model::{Corpus, RealisedCorpus, Scale};
 use sha2::{Digest, Sha256};
 
-pub use stream::{STREAM_VERSION, Stream};
+pub use stream::{STREAM_VERSION, Stream, exp, ln};
 
 /// Raise it when the same stream is turned into other names, trees or bytes.
 const GENERATOR_VERSION: u32 = 1;

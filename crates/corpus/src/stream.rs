@@ -40,8 +40,9 @@ impl Stream {
         Stream::family(seed, name, index)
     }
 
-    /// [`Stream::numbered`] with the label hashed already.
-    fn family(seed: u64, name: u64, index: u64) -> Stream {
+    /// [`Stream::numbered`] with the label hashed already, or any fixed number in its place: cheap enough to be done once
+    /// per file of millions.
+    pub fn family(seed: u64, name: u64, index: u64) -> Stream {
         // Three words are mixed one after another: a sum alone would make (seed 1, index 2) and (seed 2, index 1) one.
         let mut mixed = seed;
         let mut start = splitmix64(&mut mixed) ^ name;
@@ -124,7 +125,7 @@ impl Stream {
 }
 
 /// Natural logarithm of a positive, normal, finite number, within about 2 units in the last place.
-pub(crate) fn ln(x: f64) -> f64 {
+pub fn ln(x: f64) -> f64 {
     debug_assert!(x.is_normal() && x > 0.0, "ln({x})");
     let bits = x.to_bits();
     let mut exponent = ((bits >> 52) & 0x7ff) as i64 - 1023;
@@ -144,7 +145,7 @@ pub(crate) fn ln(x: f64) -> f64 {
 }
 
 /// e to the power of `x`, for |x| < 700, within a few units in the last place.
-pub(crate) fn exp(x: f64) -> f64 {
+pub fn exp(x: f64) -> f64 {
     debug_assert!(x.abs() < 700.0, "exp({x})");
     // fdlibm's split of ln 2: the product of its high part with a small whole number is exact.
     const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;

@@ -1,0 +1,244 @@
+//! What is looked at before a workload starts: room, files, memory, and what the file system and kernel can do.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use mountmark_model::workload::{Engine, Operation};
+use mountmark_model::{format_bytes, format_count};
+
+use super::buffer::Aligned;
+use super::error::EngineError;
+use super::io::uring_unavailable;
+use super::resolve::{End, Work};
+use super::set::Set;
+use super::sys::{self, Name};
+
+/// Files kept for everything else that a process has open.
+const SPARE_DESCRIPTORS: u64 = 64;
+/// Sizes of so many files are added up; of more, these stand for all.
+const SIZES_ADDED: u64 = 200_000;
+
+/// Files that one thread of a phase may have open.
+pub(super) fn capacity(work: &Work) -> u64 {
+    let limit = sys::descriptor_limit().saturating_sub(SPARE_DESCRIPTORS).max(1);
+    // Streams have a second descriptor.
+    let each = if work.engine == Engine::Stdio { limit / 2 } else { limit };
+    if work.processes { each.max(1) } else { (each / u64::from(work.threads)).max(1) }
+}
+
+/// Refuses a workload that would fail for want of something.
+///
+/// # Errors
+/// The first phase that cannot run here, with a sentence that says what it needs and what there is.
+pub(super) fn check(works: &[Work], folder: &Path, seed: u64) -> Result<(), EngineError> {
+    let mut need = Need::default();
+    for work in works {
+        let cannot = |reason: String| Err(EngineError::cannot_run(&work.name, reason));
+        if work.engine == Engine::Uring
+            && let Some(reason) = uring_unavailable()
+        {
+            return cannot(reason);
+        }
+        if work.direct && work.engine != Engine::Null {
+            direct(work, folder)?;
+        }
+        let existing_later = work.files.existing && !folder.join(&work.files.folder).exists();
+        if existing_later {
+            // An earlier phase may make them; what they need cannot be known before.
+            continue;
+        }
+        let set = Set::open(folder, &work.files, seed)?;
+        if let Some(reason) = descriptors(work, &set).or_else(|| memory(work, &set)) {
+            return cannot(reason);
+        }
+        need.add(work, &set);
+        if let Some(reason) = need.missing(folder)? {
+            return cannot(reason);
+        }
+    }
+    Ok(())
+}
+
+/// What all phases so far put on the file system.
+#[derive(Default)]
+struct Need {
+    bytes: u64,
+    files: u64,
+    /// Sets whose data and names are counted already: folder and first letters.
+    data: BTreeSet<(String, String)>,
+    names: BTreeSet<(String, String)>,
+    /// What lies there already of what will be written.
+    there: u64,
+    files_there: u64,
+}
+
+impl Need {
+    fn add(&mut self, work: &Work, set: &Set) {
+        let key = |prefix: &str| (work.files.folder.clone(), prefix.to_owned());
+        let own = key(&work.files.prefix);
+        let copies = work.has(|o| o == Operation::CopyFile);
+        let writes = work.writes() && work.engine != Engine::Null;
+        let mut writes_data = Vec::new();
+        if writes && !copies && !work.files.existing {
+            writes_data.push(own.clone());
+        }
+        if copies {
+            writes_data.push(key(&work.target));
+        }
+        for (folder, prefix) in writes_data {
+            if self.data.insert((folder, prefix.clone())) {
+                self.bytes = self.bytes.saturating_add(total(set));
+                self.there = self.there.saturating_add(there(set, &prefix).1);
+            }
+        }
+        if work.has(|o| o == Operation::AppendFile)
+            && let End::Operations(operations) = work.end
+        {
+            self.bytes = self.bytes.saturating_add(operations.saturating_mul(work.block));
+        }
+        let makes = |o| matches!(o, Operation::Create | Operation::Mkdir | Operation::WriteFile | Operation::Write);
+        let makes_targets = |o| matches!(o, Operation::Symlink | Operation::CopyFile | Operation::ReflinkFile);
+        let mut made = Vec::new();
+        if work.has(makes) && work.engine != Engine::Null {
+            made.push(own);
+        }
+        if work.has(makes_targets) {
+            made.push(key(&work.target));
+        }
+        for (folder, prefix) in made {
+            if self.names.insert((folder, prefix.clone())) {
+                self.files = self.files.saturating_add(set.count() + set.directories());
+                self.files_there = self.files_there.saturating_add(there(set, &prefix).0);
+            }
+        }
+    }
+
+    fn missing(&self, folder: &Path) -> Result<Option<String>, EngineError> {
+        let room = rustix::fs::statvfs(folder)
+            .map_err(|error| EngineError::io("cannot ask for the space of", folder)(error.into()))?;
+        let free = room.f_bavail.saturating_mul(room.f_frsize);
+        let needed = self.bytes.saturating_sub(self.there);
+        if needed > free {
+            return Ok(Some(format!(
+                "the files up to here need {} more, and {} has {} free: use a smaller --scale, or a larger disk",
+                format_bytes(needed),
+                folder.display(),
+                format_bytes(free)
+            )));
+        }
+        // Some file systems have no fixed number of inodes, and say 0.
+        let files = self.files.saturating_sub(self.files_there);
+        if room.f_files > 0 && files > room.f_favail {
+            return Ok(Some(format!(
+                "it makes {} files, and {} has inodes for {}: use a smaller --scale, or more inodes at mkfs",
+                format_count(files as f64),
+                folder.display(),
+                format_count(room.f_favail as f64)
+            )));
+        }
+        Ok(None)
+    }
+}
+
+/// The bytes of all files of a set.
+fn total(set: &Set) -> u64 {
+    if let Some(size) = set.fixed_size() {
+        return size.saturating_mul(set.count());
+    }
+    let added = set.count().min(SIZES_ADDED);
+    let sum: u128 = (0..added).map(|file| u128::from(set.size(file))).sum();
+    u64::try_from(sum * u128::from(set.count()) / u128::from(added.max(1))).unwrap_or(u64::MAX)
+}
+
+/// Files with these first letters that are there, and their bytes. Of large sets only the beginning is looked at: what
+/// is missing at the start is missing altogether.
+fn there(set: &Set, prefix: &str) -> (u64, u64) {
+    let mut name = Name::new();
+    let (mut files, mut bytes) = (0, 0);
+    for file in 0..set.count() {
+        set.name(prefix.as_bytes(), file, &mut name);
+        match sys::stat(set.folder(), &name) {
+            size if size >= 0 => (files, bytes) = (files + 1, bytes + size as u64),
+            _ if file >= 16 && files == 0 => break,
+            _ => {}
+        }
+    }
+    (files, bytes)
+}
+
+fn descriptors(work: &Work, set: &Set) -> Option<String> {
+    let keeps_all = work.on_blocks() && matches!(work.engine, Engine::Uring | Engine::Mmap | Engine::Stdio);
+    let each = if work.shared { set.count() } else { set.count().div_ceil(u64::from(work.threads)) };
+    let capacity = capacity(work);
+    (keeps_all && each > capacity).then(|| {
+        format!(
+            "the engine {} keeps all files open, {} in each thread, and there are descriptors for {}: raise ulimit -n, \
+             use fewer files, or psync",
+            work.engine.name(),
+            format_count(each as f64),
+            format_count(capacity as f64)
+        )
+    })
+}
+
+fn memory(work: &Work, set: &Set) -> Option<String> {
+    let threads = u64::from(work.threads);
+    let buffers = work.block.next_multiple_of(4096) * (u64::from(work.depth) + 2) + (1 << 18) + (1 << 16);
+    let files = if work.shared { set.count() * threads } else { set.count() };
+    // A descriptor and its place in the order of opening; where sizes differ, a block number and a length.
+    let each = if work.on_blocks() { if set.fixed_size().is_some() { 8 } else { 20 } } else { 0 };
+    let needed = (buffers * threads).saturating_add(files.saturating_mul(each));
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let available = line.split_whitespace().next()?.parse::<u64>().ok()?.saturating_mul(1024);
+    (needed > available).then(|| {
+        format!(
+            "its buffers and tables need {} of memory, and {} are free: use smaller blocks, less depth or fewer threads",
+            format_bytes(needed),
+            format_bytes(available)
+        )
+    })
+}
+
+/// Tries direct I/O with one block of a file of its own.
+fn direct(work: &Work, folder: &Path) -> Result<(), EngineError> {
+    let path = folder.join(format!(".mountmark-direct-{}", std::process::id()));
+    let cannot = |reason: String| Err(EngineError::cannot_run(&work.name, reason));
+    let opened = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .custom_flags(libc::O_DIRECT)
+        .open(&path);
+    let file = match opened {
+        Ok(file) => file,
+        Err(error) => {
+            // The name is there even where the flag is refused.
+            let _ = fs::remove_file(&path);
+            if error.raw_os_error() == Some(libc::EINVAL) {
+                return cannot(format!(
+                    "the file system at {} refuses direct I/O (O_DIRECT): leave out direct, or use another one",
+                    folder.display()
+                ));
+            }
+            return Err(EngineError::io("cannot make the file", path)(error));
+        }
+    };
+    let block = Aligned::new(work.block as usize);
+    let answer = sys::pwrite(std::os::fd::AsRawFd::as_raw_fd(&file), &block[..work.block as usize], 0);
+    let _ = fs::remove_file(&path);
+    if answer == -i64::from(libc::EINVAL) {
+        return cannot(format!(
+            "direct I/O at {} does not take blocks of {} bytes: use a multiple of the disk's sector, such as 4 KiB",
+            folder.display(),
+            work.block
+        ));
+    }
+    if answer < 0 {
+        return Err(EngineError::io("cannot write to", path)(sys::error(answer)));
+    }
+    Ok(())
+}

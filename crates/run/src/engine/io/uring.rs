@@ -1,0 +1,128 @@
+//! io_uring: registered files and buffers, submitted in batches. Where the kernel has them, completions are taken only
+//! when this thread asks for them (DEFER_TASKRUN, Linux 6.1) and the ring has one submitter (SINGLE_ISSUER, 6.0).
+
+use std::ffi::c_int;
+use std::io;
+
+use io_uring::{IoUring, opcode, types};
+
+use super::{Action, Engine, Queued, Request};
+
+/// One ring, of one thread.
+pub(in crate::engine) struct Uring {
+    ring: IoUring,
+    /// Registered files by slot; -1 where there is none yet.
+    files: Vec<c_int>,
+}
+
+fn build(entries: u32) -> io::Result<IoUring> {
+    // From the best set-up to the plainest: older kernels refuse flags that they do not know with EINVAL.
+    let best = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(entries);
+    let plain = |error: &io::Error| error.raw_os_error() == Some(libc::EINVAL);
+    match best {
+        Err(ref error) if plain(error) => match IoUring::builder().setup_coop_taskrun().build(entries) {
+            Err(ref error) if plain(error) => IoUring::new(entries),
+            other => other,
+        },
+        other => other,
+    }
+}
+
+/// Why this kernel gives no ring: a sentence. None where it does.
+pub(in crate::engine) fn unavailable() -> Option<String> {
+    let error = build(2).err()?;
+    let disabled = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled").unwrap_or_default();
+    Some(match (error.raw_os_error(), disabled.trim()) {
+        (Some(libc::ENOSYS), _) => {
+            "this kernel has no io_uring (Linux 5.1 or later, CONFIG_IO_URING): use psync".into()
+        }
+        (Some(libc::EPERM), "1" | "2") => format!(
+            "io_uring is forbidden here: kernel.io_uring_disabled is {}; sysctl kernel.io_uring_disabled=0 allows it",
+            disabled.trim()
+        ),
+        (Some(libc::EPERM), _) => {
+            "io_uring is forbidden here, perhaps by a container's seccomp filter: use psync".into()
+        }
+        (Some(libc::ENOMEM), _) => {
+            "io_uring wants more locked memory than ulimit -l allows: raise it, or use psync".into()
+        }
+        _ => format!("io_uring cannot be set up: {error}"),
+    })
+}
+
+impl Uring {
+    /// A ring for `depth` operations in flight on `files` files, with `buffers` (start and length of each), which must
+    /// stay where they are as long as the ring.
+    ///
+    /// # Errors
+    /// The kernel refuses the ring, so many files, or so much locked memory.
+    pub(in crate::engine) fn new(depth: u32, files: usize, buffers: &[(*mut u8, usize)]) -> io::Result<Uring> {
+        let ring = build(depth.next_power_of_two())?;
+        let vectors: Vec<libc::iovec> =
+            buffers.iter().map(|(start, length)| libc::iovec { iov_base: start.cast(), iov_len: *length }).collect();
+        // SAFETY: the caller keeps the buffers for as long as the ring lives.
+        unsafe { ring.submitter().register_buffers(&vectors) }?;
+        let files = vec![-1; files];
+        ring.submitter().register_files(&files)?;
+        Ok(Uring { ring, files })
+    }
+}
+
+impl Engine for Uring {
+    fn opened(&mut self, slot: u32, file: c_int, _size: u64, _writable: bool) -> i64 {
+        let Some(entry) = self.files.get_mut(slot as usize) else { return -i64::from(libc::EMFILE) };
+        *entry = file;
+        match self.ring.submitter().register_files_update(slot, &[file]) {
+            Ok(_) => 0,
+            Err(error) => -i64::from(error.raw_os_error().unwrap_or(libc::EIO)),
+        }
+    }
+
+    fn closing(&mut self, slot: u32) -> i64 {
+        if let Some(entry) = self.files.get_mut(slot as usize) {
+            *entry = -1;
+            // A ring that is about to go gives its files up in any case.
+            let _ = self.ring.submitter().register_files_update(slot, &[-1]);
+        }
+        0
+    }
+
+    #[inline(always)]
+    unsafe fn queue(&mut self, request: &Request) -> Queued {
+        let file = types::Fixed(request.slot);
+        let length = request.length as u32;
+        let index = request.tag as u16;
+        let entry = match request.action {
+            Action::Read => opcode::ReadFixed::new(file, request.buffer, length, index).offset(request.offset).build(),
+            Action::Write => {
+                opcode::WriteFixed::new(file, request.buffer.cast_const(), length, index).offset(request.offset).build()
+            }
+            Action::Sync => opcode::Fsync::new(file).build(),
+            Action::SyncData => opcode::Fsync::new(file).flags(types::FsyncFlags::DATASYNC).build(),
+        };
+        let entry = entry.user_data(u64::from(request.tag));
+        // SAFETY: the caller keeps the buffer until the operation is reaped, and the file open.
+        match unsafe { self.ring.submission().push(&entry) } {
+            Ok(()) => Queued::Waiting,
+            // The queue has room for the whole depth, so this says that the caller has more in flight.
+            Err(_) => Queued::Done(-i64::from(libc::EBUSY)),
+        }
+    }
+
+    #[inline]
+    fn commit(&mut self, wait: u32) -> i64 {
+        loop {
+            match self.ring.submit_and_wait(wait as usize) {
+                Ok(submitted) => return submitted as i64,
+                Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
+                Err(error) => return -i64::from(error.raw_os_error().unwrap_or(libc::EIO)),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn reap(&mut self) -> Option<(u32, i64)> {
+        let entry = self.ring.completion().next()?;
+        Some((entry.user_data() as u32, i64::from(entry.result())))
+    }
+}

@@ -1,0 +1,144 @@
+//! What is counted while a thread works, and what it hands over at the end.
+
+use mountmark_model::workload::Operation;
+use serde::{Deserialize, Serialize};
+
+use super::histogram::{Histogram, Sparse};
+use super::series::Course;
+
+/// After so many failed operations a thread gives up: more would say nothing new.
+const MOST_ERRORS: u64 = 1000;
+
+/// One kind of operation.
+struct Tally {
+    operation: Operation,
+    count: u64,
+    bytes: u64,
+    errors: u64,
+    histogram: Histogram,
+}
+
+impl Tally {
+    fn new(operation: Operation) -> Tally {
+        Tally { operation, count: 0, bytes: 0, errors: 0, histogram: Histogram::new() }
+    }
+
+    fn clear(&mut self) {
+        (self.count, self.bytes, self.errors) = (0, 0, 0);
+        self.histogram.clear();
+    }
+}
+
+/// Counts of one thread.
+pub(super) struct Recorder {
+    tallies: Vec<Tally>,
+    /// Syncs that the policy asked for.
+    syncs: Tally,
+    series: Course,
+    errors: u64,
+}
+
+/// What a thread found; sent as JSON by worker processes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Found {
+    pub(super) thread: u32,
+    /// CLOCK_MONOTONIC in nanoseconds, the same clock for all processes.
+    pub(super) begin: u64,
+    pub(super) end: u64,
+    pub(super) user: f64,
+    pub(super) system: f64,
+    pub(super) kinds: Vec<Kind>,
+    pub(super) series: Course,
+    pub(super) verified: u64,
+    pub(super) sentences: Vec<String>,
+    pub(super) notes: Vec<String>,
+    pub(super) clock: String,
+}
+
+/// Counts of one kind of operation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Kind {
+    pub(super) operation: Operation,
+    pub(super) count: u64,
+    pub(super) bytes: u64,
+    pub(super) errors: u64,
+    pub(super) histogram: Sparse,
+}
+
+impl Recorder {
+    pub(super) fn new(operations: impl Iterator<Item = Operation>) -> Recorder {
+        Recorder {
+            tallies: operations.map(Tally::new).collect(),
+            syncs: Tally::new(Operation::Fsync),
+            series: Course::new(),
+            errors: 0,
+        }
+    }
+
+    /// Forgets what was counted, but not that there were errors.
+    pub(super) fn clear(&mut self) {
+        self.tallies.iter_mut().for_each(Tally::clear);
+        self.syncs.clear();
+        self.series.clear();
+    }
+
+    /// Counts an operation of the mix that took `latency` and ended `at` nanoseconds after the start.
+    #[inline(always)]
+    pub(super) fn record(&mut self, kind: usize, bytes: u64, latency: u64, at: u64) {
+        if let Some(tally) = self.tallies.get_mut(kind) {
+            tally.count += 1;
+            tally.bytes += bytes;
+            tally.histogram.record(latency);
+        }
+        self.series.record(at, latency, bytes);
+    }
+
+    /// Counts one whose time was not kept.
+    #[inline(always)]
+    pub(super) fn count(&mut self, kind: usize, bytes: u64) {
+        if let Some(tally) = self.tallies.get_mut(kind) {
+            tally.count += 1;
+            tally.bytes += bytes;
+        }
+    }
+
+    /// Counts a failed operation; true if it is time to give up.
+    #[cold]
+    pub(super) fn fail(&mut self, kind: usize) -> bool {
+        if let Some(tally) = self.tallies.get_mut(kind) {
+            tally.errors += 1;
+        }
+        self.errors += 1;
+        self.errors >= MOST_ERRORS
+    }
+
+    /// Counts a sync of the policy; `answer` is negative if it failed.
+    pub(super) fn sync(&mut self, answer: i64, latency: Option<u64>) {
+        if answer < 0 {
+            self.syncs.errors += 1;
+            return;
+        }
+        self.syncs.count += 1;
+        if let Some(latency) = latency {
+            self.syncs.histogram.record(latency);
+        }
+    }
+
+    /// Whether the thread gave up.
+    pub(super) fn gave_up(&self) -> bool {
+        self.errors >= MOST_ERRORS
+    }
+
+    /// All counts, and the course over time.
+    pub(super) fn into_parts(self) -> (Vec<Kind>, Course) {
+        let syncs = Some(self.syncs).filter(|syncs| syncs.count + syncs.errors > 0);
+        let kinds = self.tallies.into_iter().chain(syncs).map(|tally| Kind {
+            operation: tally.operation,
+            count: tally.count,
+            bytes: tally.bytes,
+            errors: tally.errors,
+            histogram: tally.histogram.to_sparse(),
+        });
+        (kinds.collect(), self.series)
+    }
+}

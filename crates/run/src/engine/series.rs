@@ -1,0 +1,137 @@
+//! Rate and latency over time, in a table of fixed length: when it is full, neighbours are joined and steps are twice
+//! as long.
+
+use mountmark_model::workload::{Series, SeriesPoint};
+use serde::{Deserialize, Serialize};
+
+/// Steps at most.
+const LENGTH: usize = 256;
+/// The first step's length, as a power of two of nanoseconds: about a millisecond.
+const FIRST_SHIFT: u32 = 20;
+
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Point {
+    operations: u64,
+    bytes: u64,
+    sum: u64,
+    max: u64,
+}
+
+impl Point {
+    fn join(&mut self, other: &Point) {
+        self.operations += other.operations;
+        self.bytes += other.bytes;
+        self.sum += other.sum;
+        self.max = self.max.max(other.max);
+    }
+}
+
+/// What ended in each step of time.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Course {
+    shift: u32,
+    points: Vec<Point>,
+}
+
+impl Course {
+    pub(super) fn new() -> Course {
+        Course { shift: FIRST_SHIFT, points: vec![Point::default(); LENGTH] }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.shift = FIRST_SHIFT;
+        self.points.fill(Point::default());
+    }
+
+    /// Counts one operation that ended `at` nanoseconds after the start.
+    #[inline(always)]
+    pub(super) fn record(&mut self, at: u64, latency: u64, bytes: u64) {
+        let mut index = (at >> self.shift) as usize;
+        if index >= self.points.len() {
+            index = self.lengthen(at);
+        }
+        // The index is below the length by now; asking again costs less than proving it.
+        if let Some(point) = self.points.get_mut(index) {
+            point.operations += 1;
+            point.bytes += bytes;
+            point.sum += latency;
+            point.max = point.max.max(latency);
+        }
+    }
+
+    #[cold]
+    fn lengthen(&mut self, at: u64) -> usize {
+        while (at >> self.shift) as usize >= self.points.len() {
+            self.fold();
+        }
+        (at >> self.shift) as usize
+    }
+
+    /// Joins neighbours.
+    fn fold(&mut self) {
+        for index in 0..self.points.len() {
+            let mut joined = Point::default();
+            for old in self.points.iter().skip(2 * index).take(2) {
+                joined.join(old);
+            }
+            self.points[index] = joined;
+        }
+        self.shift += 1;
+    }
+
+    /// Adds what another thread counted. Threads start together, to within the time that it takes to wake them.
+    pub(super) fn add(&mut self, other: &Course) {
+        let mut other = other.clone();
+        while self.shift < other.shift {
+            self.fold();
+        }
+        while other.shift < self.shift {
+            other.fold();
+        }
+        self.points.iter_mut().zip(&other.points).for_each(|(own, other)| own.join(other));
+    }
+
+    /// The figures of a result, up to the last step with an operation.
+    pub(super) fn summary(&self) -> Series {
+        let used = self.points.iter().rposition(|point| point.operations > 0).map_or(0, |last| last + 1);
+        let points = self.points[..used].iter().map(|point| SeriesPoint {
+            operations: point.operations,
+            bytes: point.bytes,
+            mean: if point.operations > 0 { point.sum as f64 / point.operations as f64 } else { 0.0 },
+            max: point.max,
+        });
+        Series { step: (1u64 << self.shift) as f64 / 1e9, points: points.collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_lost_when_time_goes_on() {
+        let mut course = Course::new();
+        for millisecond in 0..10_000u64 {
+            course.record(millisecond * 1_000_000, millisecond, 2);
+        }
+        let series = course.summary();
+        assert!(series.points.len() <= LENGTH);
+        assert_eq!(series.points.iter().map(|point| point.operations).sum::<u64>(), 10_000);
+        assert_eq!(series.points.iter().map(|point| point.bytes).sum::<u64>(), 20_000);
+        assert!((series.points.len() as f64 * series.step - 10.0).abs() <= series.step);
+        // Each step holds the operations of its own time: latencies here grow with time.
+        assert!(series.points.is_sorted_by(|a, b| a.max < b.max));
+    }
+
+    #[test]
+    fn threads_of_different_lengths_add_up() {
+        let (mut short, mut long) = (Course::new(), Course::new());
+        (0..100).for_each(|at| short.record(at * 1_000_000, 5, 1));
+        (0..100).for_each(|at| long.record(at * 50_000_000, 7, 1));
+        let mut sums = [short.clone(), long.clone()];
+        sums[0].add(&long);
+        sums[1].add(&short);
+        assert_eq!(sums[0].summary(), sums[1].summary());
+        assert_eq!(sums[0].summary().points.iter().map(|point| point.operations).sum::<u64>(), 200);
+    }
+}

@@ -1,0 +1,191 @@
+//! Steps on blocks of open files, by way of the engine.
+
+use std::ffi::c_int;
+
+use super::Pick;
+use crate::engine::clock::monotonic;
+use crate::engine::course::Place;
+use crate::engine::io::{Action, Engine, Queued, Request};
+use crate::engine::worker::{SHORT, Worker};
+
+/// Does one request at once: bytes, or a negative error number.
+#[inline(always)]
+fn at_once<E: Engine>(engine: &mut E, request: &Request) -> i64 {
+    // SAFETY: every caller below passes a buffer of its worker, as long as the place, and waits for the end here.
+    match unsafe { engine.queue(request) } {
+        Queued::Done(answer) => answer,
+        // Engines that wait are driven by another loop.
+        Queued::Waiting => -i64::from(libc::EINPROGRESS),
+    }
+}
+
+/// All bytes or an error.
+#[inline(always)]
+fn whole(answer: i64, length: usize) -> i64 {
+    if answer == length as i64 { answer } else { part(answer) }
+}
+
+#[cold]
+fn part(answer: i64) -> i64 {
+    if answer < 0 { answer } else { SHORT }
+}
+
+#[inline(always)]
+fn request(action: Action, place: Place, file: i64, buffer: *mut u8) -> Request {
+    Request {
+        action,
+        slot: place.slot,
+        file: file as c_int,
+        offset: place.offset,
+        buffer,
+        length: place.length,
+        tag: 0,
+    }
+}
+
+pub(super) fn read<E: Engine>(worker: &mut Worker<'_, E>, _: Pick) -> i64 {
+    let place = worker.core.blocks.place();
+    let file = worker.file(place.slot);
+    if file < 0 {
+        return file;
+    }
+    let buffer = worker.core.buffers.as_mut_ptr();
+    whole(at_once(&mut worker.engine, &request(Action::Read, place, file, buffer)), place.length)
+}
+
+pub(super) fn read_characters<E: Engine>(worker: &mut Worker<'_, E>, _: Pick) -> i64 {
+    let place = worker.core.blocks.place();
+    let buffer = worker.core.buffers.as_mut_ptr();
+    characters(worker, Action::Read, place, buffer)
+}
+
+pub(super) fn write_characters<E: Engine>(worker: &mut Worker<'_, E>, _: Pick) -> i64 {
+    let place = worker.core.blocks.place();
+    let buffer = worker.core.pool.take();
+    characters(worker, Action::Write, place, buffer)
+}
+
+fn characters<E: Engine>(worker: &mut Worker<'_, E>, action: Action, place: Place, buffer: *mut u8) -> i64 {
+    let file = worker.file(place.slot);
+    if file < 0 {
+        return file;
+    }
+    // SAFETY: the buffer is the worker's, a block long, and free until this returns.
+    match unsafe { worker.engine.queue_characters(&request(action, place, file, buffer)) } {
+        Queued::Done(answer) => whole(answer, place.length),
+        Queued::Waiting => -i64::from(libc::EINPROGRESS),
+    }
+}
+
+pub(super) fn read_checked<E: Engine>(worker: &mut Worker<'_, E>, _: Pick) -> i64 {
+    let place = worker.core.blocks.place();
+    let file = worker.file(place.slot);
+    if file < 0 {
+        return file;
+    }
+    // What an operation before it left there must not pass for what was read.
+    let begin = monotonic();
+    worker.core.buffers[..place.length].fill(0xa5);
+    worker.core.aside = monotonic() - begin;
+    let buffer = worker.core.buffers.as_mut_ptr();
+    let answer = whole(at_once(&mut worker.engine, &request(Action::Read, place, file, buffer)), place.length);
+    if answer < 0 {
+        return answer;
+    }
+    check(worker, place)
+}
+
+/// Checks the first buffer, aside.
+fn check<E: Engine>(worker: &mut Worker<'_, E>, place: Place) -> i64 {
+    let begin = monotonic();
+    let core = &mut worker.core;
+    // SAFETY: the buffer is as long as a block and lives as long as the core; checking changes only counts and texts.
+    let bytes = unsafe { std::slice::from_raw_parts(core.buffers.as_ptr(), place.length) };
+    let answer = core.check(bytes, place.slot, place.offset);
+    core.aside += monotonic() - begin;
+    answer
+}
+
+pub(super) fn write<E: Engine>(worker: &mut Worker<'_, E>, _: Pick) -> i64 {
+    let place = worker.core.blocks.place();
+    let file = worker.file(place.slot);
+    if file < 0 {
+        return file;
+    }
+    let buffer = worker.core.pool.take();
+    whole(at_once(&mut worker.engine, &request(Action::Write, place, file, buffer)), place.length)
+}
+
+pub(super) fn write_tagged<E: Engine>(worker: &mut Worker<'_, E>, _: Pick) -> i64 {
+    let place = worker.core.blocks.place();
+    let file = worker.file(place.slot);
+    if file < 0 {
+        return file;
+    }
+    worker.core.aside = 0;
+    write_tags(worker, place, file)
+}
+
+fn write_tags<E: Engine>(worker: &mut Worker<'_, E>, place: Place, file: i64) -> i64 {
+    let begin = monotonic();
+    let core = &mut worker.core;
+    let number = core.first + u64::from(place.slot);
+    core.tags.fill(&mut core.buffers[..place.length], number, place.offset, core.generation);
+    core.aside += monotonic() - begin;
+    let buffer = core.buffers.as_mut_ptr();
+    whole(at_once(&mut worker.engine, &request(Action::Write, place, file, buffer)), place.length)
+}
+
+pub(super) fn rewrite<E: Engine>(worker: &mut Worker<'_, E>, _: Pick) -> i64 {
+    let place = worker.core.blocks.place();
+    let file = worker.file(place.slot);
+    if file < 0 {
+        return file;
+    }
+    let buffer = worker.core.buffers.as_mut_ptr();
+    let answer = whole(at_once(&mut worker.engine, &request(Action::Read, place, file, buffer)), place.length);
+    if answer < 0 {
+        return answer;
+    }
+    worker.core.buffers[0] = worker.core.buffers[0].wrapping_add(1);
+    whole(at_once(&mut worker.engine, &request(Action::Write, place, file, buffer)), place.length)
+}
+
+pub(super) fn rewrite_checked<E: Engine>(worker: &mut Worker<'_, E>, _: Pick) -> i64 {
+    let place = worker.core.blocks.place();
+    let file = worker.file(place.slot);
+    if file < 0 {
+        return file;
+    }
+    worker.core.aside = 0;
+    let buffer = worker.core.buffers.as_mut_ptr();
+    let answer = whole(at_once(&mut worker.engine, &request(Action::Read, place, file, buffer)), place.length);
+    if answer < 0 {
+        return answer;
+    }
+    let checked = check(worker, place);
+    if checked < 0 {
+        return checked;
+    }
+    write_tags(worker, place, file)
+}
+
+pub(super) fn fallocate<E: Engine>(worker: &mut Worker<'_, E>, _: Pick) -> i64 {
+    let place = worker.core.blocks.place();
+    let file = worker.file(place.slot);
+    if file < 0 {
+        return file;
+    }
+    let answer = crate::engine::sys::fallocate(file as c_int, place.offset, place.length as u64);
+    if answer < 0 { answer } else { place.length as i64 }
+}
+
+pub(super) fn sync<E: Engine, const DATA_ONLY: bool>(worker: &mut Worker<'_, E>, _: Pick) -> i64 {
+    let place = worker.core.blocks.place();
+    let file = worker.file(place.slot);
+    if file < 0 {
+        return file;
+    }
+    let action = if DATA_ONLY { Action::SyncData } else { Action::Sync };
+    at_once(&mut worker.engine, &request(action, place, file, std::ptr::null_mut())).min(0)
+}

@@ -33,7 +33,7 @@ pub use outcome::Outcome;
 pub use program::Program;
 pub use quantity::{Bytes, ParseQuantityError, Scale, format_bytes, format_count, format_rate, format_seconds};
 pub use study::{Figure, Printed, Qualifier, Study, StudyRun};
-pub use suite::{Parameter, Peak, Source, Suite, Task};
+pub use suite::{Parameter, Peak, RateOf, Source, Suite, Task};
 pub use workload::{Quantity, QuantityError, Workload, WorkloadResult};
 
 /// The version of the protocol between this program and its agent in a guest: both must be equal.

@@ -116,6 +116,21 @@ fn one() -> Bytes {
     Bytes(1)
 }
 
+/// What the metric `rate` of a workload counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RateOf {
+    /// Data where the workload moves any, else operations.
+    #[default]
+    Automatic,
+    /// Data, over the time of all threads.
+    Data,
+    /// Operations, the syncs of a policy left out: Bonnie's seeks.
+    Operations,
+    /// Data, as the sum of what each thread had over its own time: IOzone's "children see".
+    Children,
+}
+
 /// One timed step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -143,6 +158,9 @@ pub struct Task {
     /// What Mountmark's own engine does instead of a command, in the root of the file system under test.
     #[serde(default)]
     pub workload: Option<Workload>,
+    /// What the metric `rate` of a workload counts.
+    #[serde(default)]
+    pub rate: RateOf,
     /// A workload is done again as a whole until the phases that count took this long together, in seconds of the
     /// lab's clock: what is over too fast is measured all the same. 0: it is done once.
     #[serde(default)]
@@ -183,6 +201,7 @@ impl Default for Task {
             program: None,
             fio: None,
             workload: None,
+            rate: RateOf::default(),
             least_seconds: 0.0,
             part_of: None,
             figure: None,

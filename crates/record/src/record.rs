@@ -215,3 +215,18 @@ pub struct Sample {
     /// Its value in the metric's unit; always finite.
     pub value: f64,
 }
+
+/// What a program printed in a cell, or what the engine found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// Position of the cell in the plan.
+    pub cell: u32,
+    /// Task id.
+    pub task: String,
+    /// Which time in its cell, from 0.
+    pub iteration: u32,
+    /// `stdout`, `stderr`, or `result` for the engine's document, JSON.
+    pub kind: String,
+    /// As it is; the middle of a very long one is left out.
+    pub text: String,
+}

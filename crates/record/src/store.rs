@@ -13,11 +13,11 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, Transac
 
 use crate::error::StoreError;
 use crate::process::Process;
-use crate::{CellRecord, RunId, RunRecord, RunStatus, RunSummary, Sample, TaskOutcome, Timestamp, names};
+use crate::{CellRecord, Output, RunId, RunRecord, RunStatus, RunSummary, Sample, TaskOutcome, Timestamp, names};
 
 /// The steps from an empty file to the present format; `PRAGMA user_version` counts those that were done. What is
 /// here has been released: it is never changed, only added to.
-const MIGRATIONS: &[&str] = &[include_str!("schema/001.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("schema/001.sql"), include_str!("schema/002.sql")];
 
 /// The format that this program writes.
 const VERSION: u32 = MIGRATIONS.len() as u32;
@@ -150,9 +150,20 @@ impl Store {
     /// Writes down a cell that ended, whole: when this returns it survives a power failure, and when it does not
     /// return nothing of the cell is in the store.
     pub fn record_cell(&self, run: &RunId, cell: &CellRecord) -> Result<(), StoreError> {
+        self.record_cell_with_outputs(run, cell, &[])
+    }
+
+    /// As [`Store::record_cell`], with what its programs printed.
+    pub fn record_cell_with_outputs(
+        &self,
+        run: &RunId,
+        cell: &CellRecord,
+        outputs: &[Output],
+    ) -> Result<(), StoreError> {
         check_samples(cell)?;
         let transaction = self.write()?;
-        self.insert_cell(run, cell)?;
+        let id = self.insert_cell(run, cell)?;
+        outputs::insert(&self.connection, id, outputs).map_err(|source| self.error(source))?;
         self.commit(transaction)
     }
 
@@ -234,6 +245,13 @@ impl Store {
     pub fn recorded(&self, run: &RunId) -> Result<Vec<u32>, StoreError> {
         let number = self.run_number(run)?;
         self.rows("SELECT position FROM cell WHERE run = ?1 ORDER BY position", number, |row| row.get(0))
+    }
+
+    /// What programs printed and the engine found in the cells of a run, in the plan's order; of all tasks, or of
+    /// `task` alone. Runs that were recorded by an older program have none.
+    pub fn outputs(&self, run: &RunId, task: Option<&str>) -> Result<Vec<Output>, StoreError> {
+        let number = self.run_number(run)?;
+        outputs::load(&self.connection, number, task).map_err(|source| self.error(source))
     }
 
     /// A run with all its cells and samples.
@@ -344,8 +362,8 @@ impl Store {
             .collect()
     }
 
-    /// The inserts of [`Store::record_cell`], inside its transaction.
-    fn insert_cell(&self, run: &RunId, cell: &CellRecord) -> Result<(), StoreError> {
+    /// The inserts of [`Store::record_cell`], inside its transaction; answers the cell's id.
+    fn insert_cell(&self, run: &RunId, cell: &CellRecord) -> Result<i64, StoreError> {
         let number = self.run_number(run)?;
         let taken: Option<i64> = self
             .connection
@@ -357,7 +375,7 @@ impl Store {
         }
         let disk_size = i64::try_from(cell.disk_size.0)
             .map_err(|_| StoreError::TooLarge { what: "the disk's size", value: cell.disk_size.0 })?;
-        let insert = || -> rusqlite::Result<()> {
+        let insert = || -> rusqlite::Result<i64> {
             let detail = |outcome: &Outcome| match outcome {
                 Outcome::Failed { detail, .. } => Some(detail.clone()),
                 _ => None,
@@ -399,7 +417,7 @@ impl Store {
             for (position, sample) in (0_i64..).zip(&cell.samples) {
                 statement.execute(params![id, position, sample.task, sample.iteration, sample.metric, sample.value])?;
             }
-            Ok(())
+            Ok(id)
         };
         insert().map_err(|source| self.error(source))
     }
@@ -746,6 +764,8 @@ fn outcome(row: &Row<'_>, column: usize) -> rusqlite::Result<Outcome> {
         _ => Err(bad_text(column, format!("{word:?} is not an outcome"))),
     }
 }
+
+mod outputs;
 
 #[cfg(test)]
 mod tests;

@@ -571,3 +571,44 @@ fn speed() {
     assert_eq!(samples, 200_000);
     assert!(loaded < Duration::from_millis(500), "{loaded:?}");
 }
+
+#[test]
+fn outputs_come_back_for_all_tasks_or_one_and_go_with_their_run() {
+    let (_folder, path, store) = store();
+    let run = begin(&store);
+    let output = |cell: u32, task: &str, kind: &str| Output {
+        cell,
+        task: task.into(),
+        iteration: 0,
+        kind: kind.into(),
+        text: format!("{task}\n\u{0}{cell}"),
+    };
+    let (a, b, c) = (output(1, "a", "stdout"), output(1, "b", "stderr"), output(0, "a", "result"));
+    store.record_cell_with_outputs(&run, &cell(1, 2), &[a.clone(), b.clone()]).unwrap();
+    store.record_cell_with_outputs(&run, &cell(0, 2), std::slice::from_ref(&c)).unwrap();
+    let reader = Store::open_read_only(&path).unwrap();
+    assert_eq!(reader.outputs(&run, None).unwrap(), [c.clone(), a.clone(), b]);
+    assert_eq!(reader.outputs(&run, Some("a")).unwrap(), [c, a]);
+    assert!(reader.outputs(&run, Some("x")).unwrap().is_empty());
+    store.end_run(&run, RunStatus::Done).unwrap();
+    store.delete_run(&run).unwrap();
+    assert_eq!(store.number("SELECT count(*) FROM output").unwrap(), 0);
+}
+
+#[test]
+fn a_store_of_the_first_version_is_read_as_it_is_and_migrated_by_the_next_writer() {
+    let (_folder, path, store) = store();
+    let run = begin(&store);
+    store.record_cell(&run, &cell(0, 2)).unwrap();
+    store.batch("DROP TABLE output; PRAGMA user_version = 1").unwrap();
+    drop(store);
+    let reader = Store::open_read_only(&path).unwrap();
+    assert!(reader.outputs(&run, None).unwrap().is_empty());
+    assert_eq!(reader.load(&run).unwrap().cells.len(), 1);
+    drop(reader);
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.number("PRAGMA user_version").unwrap(), i64::from(VERSION));
+    let kept = Output { cell: 1, task: "a".into(), iteration: 0, kind: "stdout".into(), text: "x".into() };
+    store.record_cell_with_outputs(&run, &cell(1, 2), std::slice::from_ref(&kept)).unwrap();
+    assert_eq!(store.outputs(&run, None).unwrap(), [kept]);
+}

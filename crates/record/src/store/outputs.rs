@@ -1,0 +1,37 @@
+//! What programs printed: beside the figures, and out of the way of everything that reads these.
+
+use rusqlite::{Connection, params};
+
+use crate::Output;
+
+/// Inserts the outputs of the cell with this id, inside the caller's transaction.
+pub(super) fn insert(connection: &Connection, cell: i64, outputs: &[Output]) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached("INSERT INTO output VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+    for (position, output) in (0_i64..).zip(outputs) {
+        statement.execute(params![cell, position, output.task, output.iteration, output.kind, output.text])?;
+    }
+    Ok(())
+}
+
+/// The outputs of a run's cells, of all tasks or of one.
+pub(super) fn load(connection: &Connection, run: i64, task: Option<&str>) -> rusqlite::Result<Vec<Output>> {
+    // A store that an older program wrote and nobody has written to since has no such table.
+    let there = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'output'";
+    if connection.query_row(there, [], |row| row.get::<_, i64>(0))? == 0 {
+        return Ok(Vec::new());
+    }
+    let mut statement = connection.prepare_cached(
+        "SELECT cell.position, task, iteration, kind, text FROM cell JOIN output ON cell = cell.id
+         WHERE run = ?1 AND (?2 IS NULL OR task = ?2) ORDER BY cell.position, output.position",
+    )?;
+    let rows = statement.query_map(params![run, task], |row| {
+        Ok(Output {
+            cell: row.get(0)?,
+            task: row.get(1)?,
+            iteration: row.get(2)?,
+            kind: row.get(3)?,
+            text: row.get(4)?,
+        })
+    })?;
+    rows.collect()
+}

@@ -11,7 +11,7 @@ use include_dir::{Dir, include_dir};
 use mountmark_model::{Corpus, Disk, FileSystem, Machine, Study, Suite};
 use serde::de::DeserializeOwned;
 
-use crate::{PlanError, Result, check, study};
+use crate::{PlanError, Result, check, fio, study, tasks};
 
 static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../catalog");
 
@@ -207,12 +207,21 @@ impl Catalogue {
         T::shelf(self).get(name).map(|(_, origin)| origin)
     }
 
-    /// The suite that `--suite` names: a path where it has a `/` or ends in `.toml`, else a name.
+    /// The suite that `--suite` names: a path where it has a `/` or ends in `.toml`, else a name. A path that ends in
+    /// `.fio` is a job file of fio, and the suite that it alone makes.
     pub fn suite(&self, text: &str) -> Result<Suite> {
-        if text.contains('/') || text.ends_with(".toml") {
-            return read(Path::new(text));
+        let path = Path::new(text);
+        if text.ends_with(".fio") {
+            return fio::suite(path, &tasks::read_text(path)?);
         }
-        self.get::<Suite>(text).cloned()
+        if text.contains('/') || text.ends_with(".toml") {
+            return tasks::with_job_files(read(path)?, path);
+        }
+        let suite = self.get::<Suite>(text)?.clone();
+        match self.origin::<Suite>(text) {
+            Some(Origin::File(path)) => tasks::with_job_files(suite, path),
+            _ => Ok(suite),
+        }
     }
 
     fn add_built_in_kind<T: Entry>(&mut self) -> Result<()> {

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use mountmark_model::{Corpus, Disk, FileSystem, Machine, Source, Suite, Task, protocol_task};
 
+use crate::tasks;
+
 /// Steps of the protocol: a task of the same name could not be told from them.
 const STEPS: [&str; 5] =
     [protocol_task::MKFS, protocol_task::MOUNT, protocol_task::UMOUNT, protocol_task::FSCK, protocol_task::CAPACITY];
@@ -67,6 +69,7 @@ pub(crate) fn suite(suite: &Suite) -> Vec<String> {
         }
         task_faults(task, &mut faults);
     }
+    faults.extend(tasks::faults(suite));
     if !(0.0..=LONGEST_PAUSE).contains(&suite.pause_seconds) {
         faults.push(format!("pause_seconds is {}: write a number from 0 to {LONGEST_PAUSE}", suite.pause_seconds));
     }
@@ -111,9 +114,6 @@ pub(crate) fn suite(suite: &Suite) -> Vec<String> {
 fn task_faults(task: &Task, faults: &mut Vec<String>) {
     if task.title.trim().is_empty() {
         faults.push(format!("task {}: the title is empty; say what the task does", task.id));
-    }
-    if task.run.trim().is_empty() {
-        faults.push(format!("task {}: run is empty; give the command to time", task.id));
     }
     if task.repeat == 0 {
         faults.push(format!("task {}: repeat is 0; write 1 or more, or remove the task", task.id));

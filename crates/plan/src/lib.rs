@@ -10,16 +10,19 @@ mod catalogue;
 mod check;
 mod configuration;
 mod error;
+mod fio;
 mod order;
 mod plan;
 mod size;
 mod study;
+mod tasks;
 
 pub use catalogue::{Catalogue, Entry, Kind, Origin};
 pub use configuration::{configurations, control};
 pub use error::PlanError;
 pub use order::repeat_seed;
 pub use plan::{CorpusRequest, CorpusSource, Options, Realise, plan};
+pub use tasks::{leave_out, programs};
 
 /// What this crate's functions return.
 pub type Result<T, E = PlanError> = std::result::Result<T, E>;

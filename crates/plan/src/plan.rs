@@ -9,7 +9,7 @@ use mountmark_model::{
 };
 
 use crate::order::{block, repeat_seed};
-use crate::{Catalogue, PlanError, Result, configurations, size};
+use crate::{Catalogue, PlanError, Result, configurations, size, tasks};
 
 /// The most repeats: beyond it a slip of the keyboard is likelier than a wish.
 const MOST_REPEATS: u32 = 10_000;
@@ -74,7 +74,7 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
             options.repeats
         )));
     }
-    let suite = catalogue.suite(&options.suite)?;
+    let mut suite = catalogue.suite(&options.suite)?;
     let machine = catalogue.get::<Machine>(&options.machine)?.clone();
     let disk = catalogue.get::<Disk>(options.disk.as_ref().unwrap_or(&machine.disk))?.clone();
     let mut rows = Rows { kept: configurations(catalogue, &options.fs)?, skipped: Vec::new() };
@@ -84,9 +84,18 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
         Source::Tar | Source::Tree => Some(catalogue.get::<Disk>(&machine.second_disk)?.clone()),
     };
     let parameters = parameters(&suite, options.scale);
+    // Counted at this scale (which job files do not heed), and compared with what the suite says of scale 1.
+    let workloads = tasks::room(&suite, &parameters)?.max(tasks::job_files_room(&suite)?);
+    suite.room = Bytes(suite.room.0.max((workloads as f64 / options.scale.factor()).ceil() as u64));
+    if let Some(reason) = tasks::too_much_memory(&suite, &parameters, machine.ram) {
+        return Err(PlanError::Options(reason));
+    }
 
     rows.skip(|configuration| configuration.filesystem.unavailable.clone());
     rows.skip(|configuration| too_many_links(configuration, &suite, &parameters));
+    rows.skip(|configuration| {
+        tasks::too_full(&suite, &parameters, configuration.filesystem.max_directory_links?)
+    });
     rows.skip(|configuration| {
         let reason = format!("The suite {} needs names that differ in case alone, modes or links.", suite.name);
         (suite.posix && !configuration.filesystem.posix).then_some(reason)
@@ -131,6 +140,11 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
             tar: path.to_string_lossy().into_owned(),
         })
     };
+    let programs = tasks::programs(&suite.tasks);
+    let tools = || programs.iter().flat_map(|program| std::iter::once(&program.tool).chain(program.files));
+    let tools: Vec<String> = suite.tools.iter().cloned().chain(tools().map(|tool| (*tool).to_owned())).collect();
+    let packages = programs.iter().map(|program| program.package.to_owned());
+    let packages: Vec<String> = suite.packages.iter().cloned().chain(packages).collect();
     let mut cells = Vec::new();
     for repeat in 0..options.repeats {
         for configuration in block(options.seed, repeat, kept.len()).into_iter().map(|index| &kept[index]) {
@@ -148,8 +162,8 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
                 parameters: parameters.clone(),
                 pause_seconds: suite.pause_seconds,
                 tasks: suite.tasks.clone(),
-                tools: union(&suite.tools, &configuration.filesystem.tools),
-                packages: union(&suite.packages, &configuration.filesystem.packages),
+                tools: union(&tools, &configuration.filesystem.tools),
+                packages: union(&packages, &configuration.filesystem.packages),
             });
         }
     }

@@ -1,0 +1,94 @@
+use std::fs;
+
+use super::*;
+use crate::Catalogue;
+
+fn suite(tasks: &str) -> Suite {
+    let head = "name = \"mine\"\nabout = \"a test\"\nroom = \"1 MiB\"\n[parameters.FILES]\nvalue = 1000\n";
+    toml::from_str(&format!("{head}{tasks}")).unwrap_or_else(|error| panic!("{error}\n{tasks}"))
+}
+
+#[track_caller]
+fn has_fault(tasks: &str, text: &str) {
+    let all = faults(&suite(tasks)).join("\n");
+    assert!(all.contains(text), "{all:?} has no {text:?}");
+}
+
+const ENGINE: &str = "\n[[task]]\nid = \"w\"\ntitle = \"w\"\n[task.workload]\nfiles = { count = \"$FILES\", directories = 10, size = \"8 KiB\" }\n\
+    [[task.workload.phases]]\nname = \"a\"\nwhat = \"write-file\"\n[[task.workload.phases]]\nname = \"b\"\nwhat = \"read-file\"\nblock = \"1 MiB\"\nthreads = 4\n";
+
+#[test]
+fn a_task_has_one_kind_of_work() {
+    let head = "\n[[task]]\nid = \"a\"\ntitle = \"a\"\n";
+    has_fault(head, "run is empty; give the command to time, or fio, workload or part_of");
+    has_fault(&format!("{head}run = \"x\"\nfio = \"a.fio\"\n"), "more than one of run, fio");
+    has_fault(
+        &format!("{head}run = \"x\"\nprogram = \"bonnie\"\n"),
+        "no program \"bonnie\"; there are bonnie++, dbench",
+    );
+    has_fault(&format!("{head}program = \"bonnie++\"\n"), "run is empty");
+    has_fault(&format!("{head}run = \"x\"\nfigure = \"y\"\n"), "figure needs program");
+    has_fault(&format!("{head}run = \"x\"\nleast_seconds = 1\n"), "least_seconds is for a workload");
+    has_fault(&format!("{head}part_of = \"b\"\n"), "part_of names \"b\", which is no task before it");
+}
+
+#[test]
+fn figures_are_those_of_the_program_or_the_workload() {
+    let bonnie = "\n[[task]]\nid = \"bonnie\"\ntitle = \"a\"\nrun = \"x\"\nprogram = \"bonnie++\"\n";
+    has_fault(bonnie, "prints several figures: add a [[task]] with part_of = \"bonnie\"");
+    let part = |more: &str| format!("{bonnie}[[task]]\nid = \"putc\"\ntitle = \"b\"\npart_of = \"bonnie\"\n{more}");
+    assert_eq!(faults(&suite(&part(""))), [""; 0]);
+    has_fault(&part("figure = \"putd\"\n"), "bonnie++ prints no figure \"putd\"; there are putc, put_block");
+    has_fault(&part("cold = true\n"), "a part is measured with its whole");
+    let iozone = "\n[[task]]\nid = \"i\"\ntitle = \"a\"\nrun = \"x\"\nprogram = \"iozone\"\nfigure = \"write/r64\"\n";
+    assert_eq!(faults(&suite(iozone)), [""; 0]);
+    has_fault(ENGINE, "several phases that count (a, b)");
+    has_fault(
+        &format!("{ENGINE}[[task]]\nid = \"c\"\ntitle = \"c\"\npart_of = \"w\"\n"),
+        "has no phase \"c\" that counts; it has a, b",
+    );
+    has_fault(&ENGINE.replace("$FILES", "$FOLDERS"), "names the parameter FOLDERS");
+    has_fault(&ENGINE.replace("name = \"b\"", "name = \"a\""), "two phases of its workload are named \"a\"");
+}
+
+#[test]
+fn needs_are_counted() {
+    let suite = suite(&format!("{ENGINE}[[task]]\nid = \"a\"\ntitle = \"a\"\npart_of = \"w\"\n"));
+    assert_eq!(faults(&suite), [""; 0]);
+    let parameters = BTreeMap::from([("FILES".to_owned(), 1000)]);
+    let need = need(suite.tasks[0].workload.as_ref().unwrap(), &parameters).unwrap();
+    assert_eq!(need, Need { bytes: 8_192_000, files: 1010, in_one: 100, memory: 4 << 20 });
+    // More inodes than blocks.
+    assert_eq!(room(&suite, &parameters).unwrap(), 1010 << 14);
+    assert!(too_full(&suite, &parameters, 99).unwrap().contains("task w makes 100 in one"));
+    assert_eq!(too_full(&suite, &parameters, 100), None);
+    assert!(too_much_memory(&suite, &parameters, Bytes(4 << 20)).unwrap().contains("take 4.00 MiB"));
+    assert_eq!(too_much_memory(&suite, &parameters, Bytes(8 << 20)), None);
+}
+
+#[test]
+fn job_files_are_read_beside_their_suite() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write(
+        "mine.toml",
+        "name = \"mine\"\nabout = \"a\"\nroom = 0\n[[task]]\nid = \"mine\"\ntitle = \"m\"\nfio = \"jobs/a.fio\"\n",
+    );
+    fs::create_dir(folder.path().join("jobs")).unwrap();
+    write("jobs/a.fio", "[one]\nsize=1m\n[two]\nsize=2m\nrw=randwrite\n");
+    let catalogue = Catalogue::built_in().unwrap();
+    let path = folder.path().join("mine.toml").display().to_string();
+    let suite = catalogue.suite(&path).unwrap();
+    let ids: Vec<&str> = suite.tasks.iter().map(|task| task.id.as_str()).collect();
+    assert_eq!(ids, ["mine", "one", "two"]);
+    assert!(suite.tasks[0].fio.as_ref().unwrap().starts_with("[one]"));
+    assert_eq!(job_files_room(&suite).unwrap(), 3 << 20);
+    assert_eq!(programs(&suite.tasks)[0].name, "fio");
+    write("jobs/a.fio", "[one]\nsize=1m\nfilename=/dev/sda\n");
+    let error = catalogue.suite(&path).unwrap_err().to_string();
+    assert!(error.contains("jobs/a.fio:3: filename=/dev/sda: "), "{error}");
+    let alone = catalogue.suite(&folder.path().join("jobs/a.fio").display().to_string());
+    assert!(alone.unwrap_err().to_string().contains("a.fio:3: "));
+    let missing = catalogue.suite(&folder.path().join("no.fio").display().to_string());
+    assert!(missing.unwrap_err().to_string().contains("cannot read"));
+}

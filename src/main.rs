@@ -1,6 +1,7 @@
 //! Mountmark: which file system, made and mounted how, should this work run on?
 //!
-//! This program is three things: process 1 of a guest, the agent of the host lab, and the command line.
+//! This program is several things: process 1 of a guest, the agent of the host lab, the child that does a workload for
+//! either, and the command line.
 
 mod commands;
 mod common;
@@ -9,6 +10,12 @@ mod progress;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if mountmark_run::engine::is_worker() {
+        mountmark_run::engine::worker_main();
+    }
+    if mountmark_run::agent::workload::is_child() {
+        mountmark_run::agent::workload::main();
+    }
     if mountmark_lab::guest::is_guest() {
         mountmark_lab::guest::main(mountmark_run::agent::run_cell);
     }

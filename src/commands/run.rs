@@ -14,7 +14,7 @@ use mountmark_lab::host::{self, HostLab};
 use mountmark_lab::image::kernel;
 use mountmark_model::{Bytes, Cell, Disk, Lab as LabName, Machine, Plan, Scale};
 use mountmark_plan::{Catalogue, CorpusRequest, CorpusSource, Options, configurations, control};
-use mountmark_record::{CellRecord, RunStatus, Sample, Store, TaskOutcome, Timestamp};
+use mountmark_record::{CellRecord, Output, RunStatus, Sample, Store, TaskOutcome, Timestamp};
 use mountmark_run::schedule::{self, CellResult};
 
 use crate::common::{self, FormatOptions, StoreOptions, WrongUse};
@@ -228,6 +228,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         eprintln!("mountmark: {name} is skipped: {reason}");
     }
     plan.skipped.splice(0..0, skipped);
+    leave_out_programs(&mut plan, lab.as_ref())?;
     if host {
         host::describe(&mut plan);
     }
@@ -252,6 +253,22 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         }
     };
     execute(&plan, lab.as_ref(), &store, jobs, &stop, &arguments)
+}
+
+/// Leaves out the tasks whose benchmark programs are not to be had here, and says so.
+fn leave_out_programs(plan: &mut Plan, lab: &dyn Lab) -> Result<()> {
+    let Some(tasks) = plan.cells.first().map(|cell| cell.tasks.clone()) else { return Ok(()) };
+    for program in mountmark_plan::programs(&tasks) {
+        if let Some(reason) = lab.lacks(program)? {
+            eprintln!("mountmark: tasks of {} are skipped: {reason}", program.name);
+            mountmark_plan::leave_out(plan, program, &reason);
+        }
+    }
+    let runs = |cell: &Cell| cell.tasks.iter().any(|task| task.part_of.is_none() && task.skip.is_none());
+    if !plan.cells.iter().any(runs) {
+        bail!("no task of the suite {} can run here", plan.suite);
+    }
+    Ok(())
 }
 
 /// At most as many guests as this machine's memory holds even if they fill their disks, which live there.
@@ -289,7 +306,7 @@ fn execute(plan: &Plan, lab: &dyn Lab, store: &Store, jobs: usize, stop: &Stop, 
     let mut progress = Progress::new(plan, jobs, arguments.verbose);
     let result = schedule::run(lab, &plan.cells, jobs, stop, &mut |step| {
         if let schedule::Progress::Ended(cell, result) = &step {
-            store.record_cell(&id, &record(cell, result, lab)?)?;
+            store.record_cell_with_outputs(&id, &record(cell, result, lab)?, &outputs(cell, result))?;
         }
         progress.show(&step);
         Ok(())
@@ -344,6 +361,17 @@ fn record(cell: &Cell, result: &CellResult, lab: &dyn Lab) -> Result<CellRecord>
     record.notes = result.notes.clone();
     record.log = result.log.clone();
     Ok(record)
+}
+
+fn outputs(cell: &Cell, result: &CellResult) -> Vec<Output> {
+    let outputs = result.outputs.iter().map(|(task, iteration, kind, text)| Output {
+        cell: cell.index,
+        task: task.clone(),
+        iteration: *iteration,
+        kind: kind.clone(),
+        text: text.clone(),
+    });
+    outputs.collect()
 }
 
 fn timestamp(time: SystemTime) -> Timestamp {

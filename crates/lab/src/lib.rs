@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use mountmark_model::{Cell, Configuration, Environment, Event, Outcome};
+use mountmark_model::{Cell, Configuration, Environment, Event, Outcome, Program};
 use serde::{Deserialize, Serialize};
 
 /// Where the disks' media begin in a guest's physical memory: above everything that is RAM.
@@ -91,6 +91,9 @@ pub trait Lab: Sync {
 
     /// Why a configuration cannot run here, in a sentence; nothing if it can.
     fn unavailable(&self, configuration: &Configuration) -> Result<Option<String>>;
+
+    /// Why a benchmark program is not to be had here, in a sentence; nothing if it is.
+    fn lacks(&self, program: &Program) -> Result<Option<String>>;
 
     /// Makes what a cell needs before it can start, so that the wait is not part of the run.
     fn prepare(&self, cell: &Cell) -> Result<()>;

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use mountmark_disk::DiskModel;
-use mountmark_model::{Cell, Configuration, Environment, Event, Machine, Outcome, RealisedCorpus};
+use mountmark_model::{Cell, Configuration, Environment, Event, Machine, Outcome, Program, RealisedCorpus};
 
 use crate::image::kernel::Kernel;
 use crate::image::modules::ModuleTree;
@@ -152,6 +152,22 @@ impl Lab for Emulator {
             }
         }
         Ok(None)
+    }
+
+    fn lacks(&self, program: &Program) -> Result<Option<String>> {
+        let package = program.package;
+        if Packages::new(&self.options.cache).exists(package)? {
+            return Ok(None);
+        }
+        let mut text =
+            format!("Debian's package {package}, which holds {}, is not in this machine's package lists", program.tool);
+        if let Some(component) = program.component {
+            text += &format!(
+                ": it is in {component}; add that to the Components in /etc/apt/sources.list.d/debian.sources, and run \
+                 mountmark clean --cache, so that the lists are fetched again"
+            );
+        }
+        Ok(Some(text + "."))
     }
 
     fn prepare(&self, cell: &Cell) -> Result<()> {

@@ -22,7 +22,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use mountmark_model::{Bytes, Cell, Configuration, Disk, DiskModel, Environment, Event, Machine, Outcome, Plan};
+use mountmark_model::{Bytes, Cell, Configuration, Disk, DiskModel, Environment, Event, Machine, Outcome, Plan, Program};
 
 use crate::watch::{Heard, Watch};
 use crate::{Device, Ended, Lab};
@@ -177,6 +177,10 @@ impl Lab for HostLab {
 
     fn unavailable(&self, configuration: &Configuration) -> Result<Option<String>> {
         Ok(tools::unavailable(configuration, &self.release))
+    }
+
+    fn lacks(&self, program: &Program) -> Result<Option<String>> {
+        Ok(tools::lacks(program))
     }
 
     fn prepare(&self, cell: &Cell) -> Result<()> {

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use mountmark_model::{Cell, Configuration};
+use mountmark_model::{Cell, Configuration, Program};
 
 /// Where programs are looked for: the same places in every lab, so that nothing of the user's own gets in between.
 pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -14,8 +14,11 @@ pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:
 const COMMON: &[(&str, &str)] =
     &[("sh", "dash"), ("mount", "mount"), ("umount", "mount"), ("find", "findutils"), ("rm", "coreutils")];
 
-/// Whether a program is there.
+/// Whether a program is there, or a program's data, which a whole path below /usr/share is.
 pub fn has_program(name: &str) -> bool {
+    if name.starts_with("/usr/share/") {
+        return Path::new(name).is_file();
+    }
     let is_program =
         |path: &Path| fs::metadata(path).is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0);
     if name.contains('/') {
@@ -53,6 +56,16 @@ pub fn suite_unavailable(cell: &Cell) -> Option<String> {
     }
     let missing = missing(cell.tools.iter().map(String::as_str));
     missing_text(&missing, cell.packages.iter().map(String::as_str))
+}
+
+/// Why a benchmark program cannot be run, in a sentence.
+pub fn lacks(program: &Program) -> Option<String> {
+    let missing = missing(std::iter::once(program.tool).chain(program.files.iter().copied()));
+    let mut text = missing_text(&missing, [program.package])?;
+    if let Some(component) = program.component {
+        text += &format!(", which is in Debian's {component}");
+    }
+    Some(text + ".")
 }
 
 /// Versions of the Debian packages that a cell uses; nothing where there is no dpkg.

@@ -40,8 +40,15 @@ impl<'a> Programs<'a> {
         Ok(())
     }
 
-    /// Adds the program `name`, or says that no package has it.
+    /// Adds the program `name`, or says that no package has it. A whole path below /usr/share is a program's data, and
+    /// added where it belongs.
     pub fn add(&mut self, archive: &mut Archive, name: &str) -> Result<()> {
+        if let Some(path) = name.strip_prefix('/').filter(|path| path.starts_with("usr/share/")) {
+            let found = self.packages.iter().map(|package| package.folder.join(path)).find(|path| path.is_file());
+            let found = found.with_context(|| format!("no package has the file {name}"))?;
+            archive.file(path, fs::read(&found).with_context(|| format!("cannot read {}", found.display()))?, 0o644);
+            return Ok(());
+        }
         let name = name.rsplit('/').next().unwrap_or(name);
         let Some(path) = self.find(&BINARY_FOLDERS, name) else {
             let names: Vec<&str> = self.packages.iter().map(|package| package.name.as_str()).collect();

@@ -23,8 +23,10 @@ pub struct Finished {
     pub usage: libc::rusage,
     /// Bytes that it and its children passed to write(2) and its like.
     pub written: Option<u64>,
-    /// The last of what it printed on stderr.
+    /// What it printed on stderr: all of it where it was to be kept, else the last.
     pub stderr: String,
+    /// What it printed on stdout, where that was to be kept.
+    pub stdout: String,
     /// The limit in seconds, if it was ended for reaching it.
     pub timed_out: Option<f64>,
 }
@@ -64,11 +66,30 @@ fn signal_name(signal: i32) -> String {
     format!("signal {signal} ({name})")
 }
 
+/// What becomes of what a command prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// The last of stderr, for a failure's detail.
+    Tail,
+    /// Everything, up to [`MOST_KEPT`] of each stream.
+    All,
+}
+
+/// Bytes of a stream that are read back at most: a program that prints without end must not fill the memory twice.
+const MOST_KEPT: u64 = 8 << 20;
+/// Bytes of stderr that a failure's detail has.
+const TAIL: u64 = 4096;
+
 /// Runs `command` to its end, or ends it and its children after `limit` seconds of this kernel's clock.
-pub fn run(command: &mut Command, scratch: &Path, limit: f64) -> Result<Finished> {
-    let path = scratch.join("stderr");
-    let mut stderr = File::options().read(true).write(true).create(true).truncate(true).open(&path)?;
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr.try_clone()?).process_group(0);
+pub fn run(command: &mut Command, scratch: &Path, limit: f64, keep: Keep) -> Result<Finished> {
+    let open = |name: &str| File::options().read(true).write(true).create(true).truncate(true).open(scratch.join(name));
+    let mut stderr = open("stderr")?;
+    let mut stdout = if keep == Keep::All { Some(open("stdout")?) } else { None };
+    let out = match &stdout {
+        Some(file) => Stdio::from(file.try_clone()?),
+        None => Stdio::null(),
+    };
+    command.stdin(Stdio::null()).stdout(out).stderr(stderr.try_clone()?).process_group(0);
     let begin = now();
     let child = command.spawn().with_context(|| format!("cannot start {}", command.get_program().to_string_lossy()))?;
     let pid = Pid::from_child(&child);
@@ -90,18 +111,20 @@ pub fn run(command: &mut Command, scratch: &Path, limit: f64) -> Result<Finished
     let (status, usage) = wait4(child.id())?;
     // What a killed or careless command left behind must not run beside the next task.
     let _ = rustix::process::kill_process_group(pid, Signal::KILL);
-    let length = stderr.seek(SeekFrom::End(0))?;
-    stderr.seek(SeekFrom::Start(length.saturating_sub(4096)))?;
+    let (stderr, stdout) = match &mut stdout {
+        Some(stdout) => (last(&mut stderr, MOST_KEPT)?, last(stdout, MOST_KEPT)?),
+        None => (last(&mut stderr, TAIL)?.trim().to_owned(), String::new()),
+    };
+    Ok(Finished { elapsed, status, usage, written, stderr, stdout, timed_out })
+}
+
+/// The last `most` bytes of a file.
+fn last(file: &mut File, most: u64) -> Result<String> {
+    let length = file.seek(SeekFrom::End(0))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
     let mut text = Vec::new();
-    stderr.read_to_end(&mut text)?;
-    Ok(Finished {
-        elapsed,
-        status,
-        usage,
-        written,
-        stderr: String::from_utf8_lossy(&text).trim().to_owned(),
-        timed_out,
-    })
+    file.take(most).read_to_end(&mut text)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 fn ended_within(pidfd: &std::os::fd::OwnedFd, seconds: f64) -> Result<bool> {

@@ -4,11 +4,13 @@
 //! clock it reads, or what becomes of its events.
 
 mod command;
+mod figures;
 mod probes;
 mod settle;
 mod source;
+pub mod workload;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::Path;
@@ -20,8 +22,11 @@ use anyhow::{Context, Result};
 use mountmark_lab::{Device, Devices};
 use mountmark_model::{Cell, Event, Metric, Outcome, Task, protocol_task};
 
-use command::Finished;
+use command::{Finished, Keep};
+use figures::Shared;
 use probes::{Counters, now, seconds};
+
+use crate::programs::{self, Printed};
 
 /// The longest time for mkfs, mount, umount and fsck, in seconds of the lab's clock.
 const STEP_LIMIT: f64 = 7200.0;
@@ -31,7 +36,7 @@ pub fn run_cell(cell: &Cell, devices: &Devices, emit: &mut dyn FnMut(Event)) -> 
     let scratch = scratch_folder()?;
     let servers = [Some(&devices.test), devices.source.as_ref()];
     let servers: Vec<u32> = servers.into_iter().flatten().filter_map(|device| device.server).collect();
-    let result = Agent { cell, devices, scratch: scratch.clone(), servers, emit }.run();
+    let result = Agent { cell, devices, scratch: scratch.clone(), servers, ended_parts: BTreeSet::new(), emit }.run();
     let _ = fs::remove_dir_all(scratch);
     result
 }
@@ -50,6 +55,7 @@ struct Agent<'a> {
     devices: &'a Devices,
     scratch: std::path::PathBuf,
     servers: Vec<u32>,
+    ended_parts: BTreeSet<String>,
     emit: &'a mut dyn FnMut(Event),
 }
 
@@ -81,7 +87,7 @@ impl Agent<'_> {
         let made = self.mkfs()? && self.mount()?;
         if made {
             self.capacity(&[Metric::CAPACITY, Metric::CAPACITY_BYTES, Metric::CAPACITY_DEVICE])?;
-            for task in &self.cell.tasks {
+            for task in self.cell.tasks.iter().filter(|task| task.part_of.is_none()) {
                 for iteration in 0..task.repeat {
                     if !self.task(task, iteration)? {
                         break;
@@ -125,7 +131,7 @@ impl Agent<'_> {
         let mut process = Command::new(program);
         process.args(arguments);
         self.set_environment(&mut process);
-        let measured = self.measure(id, &mut process, STEP_LIMIT)?;
+        let measured = self.measure(id, &mut process, STEP_LIMIT, Keep::Tail)?;
         let what = command.join(" ");
         let Some(reason) = measured.finished.failure(&what) else {
             self.sample(id, 0, measured.values);
@@ -138,8 +144,12 @@ impl Agent<'_> {
         Ok(false)
     }
 
-    /// One task, once; false if it failed.
+    /// One task, once; false if it failed or is left out.
     fn task(&mut self, task: &Task, iteration: u32) -> Result<bool> {
+        if let Some(reason) = &task.skip {
+            self.ended_with_parts(task, &Outcome::Skipped { reason: reason.clone() });
+            return Ok(false);
+        }
         if let Some(script) = &task.prepare {
             self.stage("prepare");
             if let Err(error) = self.untimed(script, &self.devices.test_folder) {
@@ -155,27 +165,117 @@ impl Agent<'_> {
         self.settle(&task.id)?;
         self.pause();
         self.stage(&task.id);
-        let mut process = self.shell(&task.run, &self.devices.test_folder);
+        let (mut process, keep) = self.process(task)?;
         let kills = probes::memory_kills();
-        let measured = self.measure(&task.id, &mut process, task.limit_seconds)?;
-        let mut failure = measured.finished.failure(&format!("task {}", task.id));
+        let mut measured = self.measure(&task.id, &mut process, task.limit_seconds, keep)?;
+        let finished = &measured.finished;
+        let mut failure = finished.failure(&format!("task {}", task.id));
+        // The engine says in a sentence why it refuses.
+        if task.workload.is_some() && finished.status.code() == Some(1) {
+            failure = finished.stderr.lines().next_back().map(|said| format!("task {}: {said}", task.id)).or(failure);
+        }
         if let Some(reason) = failure.as_mut().filter(|_| probes::memory_kills() > kills) {
             reason.push_str(": the machine ran out of memory");
         }
+        let mut shared = Shared::default();
+        if keep == Keep::All {
+            for (kind, text) in [("stdout", &measured.finished.stdout), ("stderr", &measured.finished.stderr)] {
+                self.output(task, iteration, kind, text);
+            }
+        }
         if failure.is_none() {
-            self.sample(&task.id, iteration, measured.values);
+            match self.figures(task, iteration, &measured.finished) {
+                Ok(found) => shared = found,
+                Err(reason) => failure = Some(reason),
+            }
         }
         if let Some(reason) = failure {
-            let outcome = Outcome::Failed { reason, detail: self.detail(&measured.finished.stderr) };
-            self.ended(&task.id, outcome);
+            let said = figures::tail(&measured.finished.stdout, &measured.finished.stderr);
+            let outcome = Outcome::Failed { reason, detail: self.detail(&said) };
+            self.ended_with_parts(task, &outcome);
             self.clean(task);
             return Ok(false);
         }
+        measured.values.extend(shared.own);
+        self.sample(&task.id, iteration, measured.values);
+        let last = iteration + 1 == task.repeat;
+        for (part, values) in shared.parts {
+            match values {
+                Ok(values) => {
+                    self.sample(&part, iteration, values);
+                    if last {
+                        self.ended_once(&part, Outcome::Ok);
+                    }
+                }
+                Err(outcome) => self.ended_once(&part, outcome),
+            }
+        }
         self.clean(task);
-        if iteration + 1 == task.repeat {
+        if last {
             self.ended(&task.id, Outcome::Ok);
         }
         Ok(true)
+    }
+
+    /// What is started for a task, and what is kept of what it prints.
+    fn process(&self, task: &Task) -> Result<(Command, Keep)> {
+        let folder = &self.devices.test_folder;
+        if let Some(job) = &task.fio {
+            let path = self.scratch.join("job.fio");
+            fs::write(&path, job).with_context(|| format!("cannot write {}", path.display()))?;
+            let mut process = Command::new("fio");
+            // Its own files (states, logs) lie beside the job, so that they are no work for the file system.
+            process.arg("--output-format=json").arg("--eta=never").arg("--aux-path").arg(&self.scratch).arg(&path);
+            process.current_dir(folder);
+            self.set_environment(&mut process);
+            return Ok((process, Keep::All));
+        }
+        if task.workload.is_some() {
+            let mut process = workload::process(task, self.cell, folder, &self.scratch)?;
+            self.set_environment(&mut process);
+            return Ok((process, Keep::Tail));
+        }
+        let keep = if task.program.is_some() { Keep::All } else { Keep::Tail };
+        Ok((self.shell(&task.run, folder), keep))
+    }
+
+    /// The figures of a task that has such; a sentence where there should be some and are not.
+    fn figures(&mut self, task: &Task, iteration: u32, finished: &Finished) -> Result<Shared, String> {
+        let cell = self.cell;
+        let parts: Vec<&Task> = cell.tasks.iter().filter(|part| part.part_of.as_ref() == Some(&task.id)).collect();
+        let program = task.program.as_deref().or(task.fio.as_ref().map(|_| "fio"));
+        let found = if task.workload.is_some() {
+            let (document, found) = workload::found(task, &self.scratch)?;
+            self.output(task, iteration, "result", &document);
+            found
+        } else if let Some(program) = program {
+            let printed = Printed { stdout: &finished.stdout, stderr: &finished.stderr };
+            programs::parse(program, printed).map_err(|fault| format!("task {}: {fault}", task.id))?
+        } else {
+            return Ok(Shared::default());
+        };
+        figures::share(task, &parts, &found)
+    }
+
+    /// Says how a task ended, and that its parts ended like it.
+    fn ended_with_parts(&mut self, task: &Task, outcome: &Outcome) {
+        self.ended(&task.id, outcome.clone());
+        let cell = self.cell;
+        for part in cell.tasks.iter().filter(|part| part.part_of.as_ref() == Some(&task.id)) {
+            let outcome = match outcome.clone() {
+                // Once is enough for what was printed.
+                Outcome::Failed { reason, .. } => Outcome::Failed { reason, detail: String::new() },
+                other => other,
+            };
+            self.ended_once(&part.id, outcome);
+        }
+    }
+
+    /// Says how a part ended, unless that was said of an earlier time.
+    fn ended_once(&mut self, part: &str, outcome: Outcome) {
+        if self.ended_parts.insert(part.to_owned()) {
+            self.ended(part, outcome);
+        }
     }
 
     fn clean(&mut self, task: &Task) {
@@ -188,14 +288,14 @@ impl Agent<'_> {
 
     fn failed(&mut self, task: &Task, reason: String) -> Result<bool> {
         let detail = self.detail("");
-        self.ended(&task.id, Outcome::Failed { reason, detail });
+        self.ended_with_parts(task, &Outcome::Failed { reason, detail });
         Ok(false)
     }
 
     /// Runs a command and takes all figures around it: until it returned, until durable, until settled.
-    fn measure(&mut self, id: &str, command: &mut Command, limit: f64) -> Result<Measured> {
+    fn measure(&mut self, id: &str, command: &mut Command, limit: f64, keep: Keep) -> Result<Measured> {
         let before = Counters::read(&self.devices.test, &self.servers)?;
-        let finished = command::run(command, &self.scratch, limit)?;
+        let finished = command::run(command, &self.scratch, limit, keep)?;
         let sync_begin = now();
         self.sync(id)?;
         let sync = now() - sync_begin;
@@ -277,7 +377,7 @@ impl Agent<'_> {
             let mut process = Command::new(&command[0]);
             process.args(&command[1..]);
             self.set_environment(&mut process);
-            let finished = command::run(&mut process, &self.scratch, STEP_LIMIT)?;
+            let finished = command::run(&mut process, &self.scratch, STEP_LIMIT, Keep::Tail)?;
             if let Some(reason) = finished.failure(&command.join(" ")) {
                 anyhow::bail!("{reason}: {}", finished.stderr);
             }
@@ -330,7 +430,7 @@ impl Agent<'_> {
         let mut process = Command::new(&command[0]);
         process.args(&command[1..]);
         self.set_environment(&mut process);
-        let measured = self.measure(protocol_task::FSCK, &mut process, STEP_LIMIT)?;
+        let measured = self.measure(protocol_task::FSCK, &mut process, STEP_LIMIT, Keep::Tail)?;
         let code = measured.finished.status.code();
         if code.is_some_and(|code| fsck.clean.contains(&code)) && measured.finished.timed_out.is_none() {
             self.sample(protocol_task::FSCK, 0, measured.values);
@@ -350,7 +450,7 @@ impl Agent<'_> {
 
     fn untimed(&self, script: &str, folder: &Path) -> Result<()> {
         let mut process = self.shell(script, folder);
-        let finished = command::run(&mut process, &self.scratch, STEP_LIMIT)?;
+        let finished = command::run(&mut process, &self.scratch, STEP_LIMIT, Keep::Tail)?;
         match finished.failure("the command") {
             None => Ok(()),
             Some(reason) => anyhow::bail!("{reason}: {}", finished.stderr),
@@ -401,6 +501,12 @@ impl Agent<'_> {
 
     fn ended(&mut self, task: &str, outcome: Outcome) {
         (self.emit)(Event::Ended { task: task.to_owned(), outcome });
+    }
+
+    fn output(&mut self, task: &Task, iteration: u32, kind: &str, text: &str) {
+        if let Some(event) = figures::output(task, iteration, kind, text) {
+            (self.emit)(event);
+        }
     }
 
     fn note(&mut self, text: String) {

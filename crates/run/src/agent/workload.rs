@@ -1,0 +1,129 @@
+//! Workloads of the own engine as tasks: each is done by a child process, this program started once more, so that all
+//! that is measured of a command is measured of it too.
+//!
+//! The child reads its job from one file and writes what the engine found into another, both in the agent's folder in
+//! memory. Nothing here knows how an operation is done.
+
+mod merge;
+mod values;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use mountmark_model::{Cell, Task, Workload, WorkloadResult};
+use serde::{Deserialize, Serialize};
+
+use crate::engine;
+use crate::programs::Figure;
+
+/// The argument that makes this program do one workload; the job's and the result's path follow.
+const ARGUMENT: &str = "workload";
+/// A workload that is over too fast is done at most so often.
+const MOST_ROUNDS: u32 = 1000;
+
+/// What the child is told.
+#[derive(Serialize, Deserialize)]
+struct Job {
+    workload: Workload,
+    parameters: BTreeMap<String, u64>,
+    seed: u64,
+    least_seconds: f64,
+    folder: PathBuf,
+}
+
+fn job_path(scratch: &Path) -> PathBuf {
+    scratch.join("workload.json")
+}
+
+fn result_path(scratch: &Path) -> PathBuf {
+    scratch.join("result.json")
+}
+
+/// The process that does the task's workload in `folder`.
+pub(super) fn process(task: &Task, cell: &Cell, folder: &Path, scratch: &Path) -> Result<Command> {
+    let workload = task.workload.clone().with_context(|| format!("task {} has no workload", task.id))?;
+    let job = Job {
+        workload,
+        parameters: cell.parameters.clone(),
+        seed: cell.seed,
+        least_seconds: task.least_seconds,
+        folder: folder.to_owned(),
+    };
+    let (path, result) = (job_path(scratch), result_path(scratch));
+    fs::write(&path, serde_json::to_vec(&job)?).with_context(|| format!("cannot write {}", path.display()))?;
+    // What another task's child left.
+    let _ = fs::remove_file(&result);
+    let mut process = Command::new("/proc/self/exe");
+    process.arg(ARGUMENT).arg(path).arg(result).current_dir(folder);
+    Ok(process)
+}
+
+/// What the child of the task found: the document as it is, and its figures; a sentence where something went wrong.
+pub(super) fn found(task: &Task, scratch: &Path) -> Result<(String, Vec<Figure>), String> {
+    let path = result_path(scratch);
+    let read = || -> Result<_> {
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let result: WorkloadResult = serde_json::from_str(&text).context("the engine's result is damaged")?;
+        Ok((text, result))
+    };
+    let (text, result) = read().map_err(|error| format!("task {}: {error:#}", task.id))?;
+    if let Some(error) = result.phases.iter().flat_map(|phase| &phase.errors).next() {
+        return Err(format!("task {}: {error}", task.id));
+    }
+    let counted = result.phases.iter().filter(|phase| !phase.setup);
+    Ok((text, counted.map(|phase| values::figure(phase, task.rate)).collect()))
+}
+
+/// Whether this process was started to do a workload.
+pub fn is_child() -> bool {
+    std::env::args_os().nth(1).is_some_and(|argument| argument == ARGUMENT) && std::env::args_os().len() == 4
+}
+
+/// The child's whole life. Never returns.
+pub fn main() -> ! {
+    let mut paths = std::env::args_os().skip(2).map(PathBuf::from);
+    let (job, result) = (paths.next().unwrap_or_default(), paths.next().unwrap_or_default());
+    match live(&job, &result) {
+        Ok(()) => std::process::exit(0),
+        Err(error) => {
+            eprintln!("{error:#}");
+            std::process::exit(1)
+        }
+    }
+}
+
+fn live(job: &Path, result: &Path) -> Result<()> {
+    let text = fs::read(job).with_context(|| {
+        format!("`mountmark {ARGUMENT}` is started by a running cell; {} cannot be read", job.display())
+    })?;
+    let job: Job = serde_json::from_slice(&text).context("the job is damaged")?;
+    let mut all: Option<WorkloadResult> = None;
+    for round in 0..MOST_ROUNDS {
+        let options = engine::Options { parameters: job.parameters.clone(), seed: job.seed, ..Default::default() };
+        let one = engine::run(&job.workload, &job.folder, &options)?;
+        let merged = match all.take() {
+            None => one,
+            Some(mut before) => {
+                merge::add(&mut before, &one);
+                before
+            }
+        };
+        let seconds: f64 = merged.phases.iter().filter(|phase| !phase.setup).map(|phase| phase.seconds).sum();
+        let failed = merged.phases.iter().any(|phase| !phase.errors.is_empty());
+        all = Some(merged);
+        if failed || seconds >= job.least_seconds {
+            break;
+        }
+        if round + 1 == MOST_ROUNDS {
+            bail!(
+                "{MOST_ROUNDS} rounds took only {seconds} s of the {} s asked for by least_seconds",
+                job.least_seconds
+            );
+        }
+    }
+    let all = all.context("no round was done")?;
+    fs::write(result, serde_json::to_vec(&all)?).with_context(|| format!("cannot write {}", result.display()))
+}

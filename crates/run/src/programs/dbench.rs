@@ -1,0 +1,36 @@
+//! dbench 3 and 4: the last lines of its report. Its megabytes have 1,000,000 bytes, its latencies are milliseconds.
+
+use mountmark_model::Metric;
+
+use super::{Figure, Unparsed, absent, lines};
+
+const NAME: &str = "dbench";
+
+pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
+    let line = lines(NAME, text).rev().find(|line| line.text.starts_with("Throughput "));
+    let line = line.ok_or_else(|| absent(NAME, "line \"Throughput ... MB/sec\"", text))?;
+    let words: Vec<&str> = line.words().collect();
+    if words.get(2) != Some(&"MB/sec") {
+        return Err(line.expected("\"Throughput\", a number and \"MB/sec\""));
+    }
+    let mut total =
+        Figure::new("throughput").with(Metric::RATE, line.number(words[1], "the throughput")? * 1e6 / 1024.0);
+    // Version 4 has it, version 3 not.
+    if let Some(latency) = words.iter().find_map(|word| word.strip_prefix("max_latency=")) {
+        total.put(Metric::LATENCY_MAX, line.number(latency, "the largest latency")? / 1e3);
+    }
+    let mut figures = vec![total];
+    let table = lines(NAME, text).skip_while(|line| line.words().next() != Some("Operation")).skip(2);
+    for line in table.take_while(|line| !line.text.trim().is_empty()) {
+        let words: Vec<&str> = line.words().collect();
+        let [operation, count, mean, max] = words[..] else {
+            return Err(line.expected("an operation, its count, its mean and its largest latency"));
+        };
+        let figure = Figure::new(operation)
+            .with(Metric::OPERATIONS, line.number(count, "a count")?)
+            .with(Metric::LATENCY_MEAN, line.number(mean, "a latency")? / 1e3)
+            .with(Metric::LATENCY_MAX, line.number(max, "a latency")? / 1e3);
+        figures.push(figure);
+    }
+    Ok(figures)
+}

@@ -1,0 +1,168 @@
+//! Real benchmark programs: what they printed becomes figures.
+//!
+//! One file a program. A parser takes what it knows and refuses all else with the line: a figure is never guessed. This
+//! folder does not know how a program is run, nor which of its figures a suite asks for.
+
+mod bonnie;
+mod dbench;
+mod fio;
+mod fs_mark;
+mod iozone;
+mod postmark;
+mod sysbench;
+
+use std::collections::BTreeMap;
+
+use mountmark_model::Metric;
+use thiserror::Error;
+
+/// What a program printed.
+#[derive(Clone, Copy, Debug)]
+pub struct Printed<'a> {
+    /// On standard output.
+    pub stdout: &'a str,
+    /// On standard error.
+    pub stderr: &'a str,
+}
+
+/// One test of a program.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figure {
+    /// As suites call it.
+    pub name: String,
+    /// Values by metric id, in the metrics' units.
+    pub values: BTreeMap<String, f64>,
+    /// Why there is no value, in a sentence, where the program said that it has none.
+    pub missing: Option<String>,
+}
+
+impl Figure {
+    fn new(name: impl Into<String>) -> Figure {
+        Figure { name: name.into(), ..Figure::default() }
+    }
+
+    fn missing(name: &str, reason: impl Into<String>) -> Figure {
+        Figure { missing: Some(reason.into()), ..Figure::new(name) }
+    }
+
+    fn with(mut self, metric: Metric, value: f64) -> Figure {
+        self.put(metric, value);
+        self
+    }
+
+    fn put(&mut self, metric: Metric, value: f64) {
+        self.values.insert(metric.id.to_owned(), value);
+    }
+}
+
+/// Output that is not what the program is known to print.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum Unparsed {
+    /// At a line.
+    #[error("line {number} of what {program} printed, {text:?}: expected {expected}")]
+    Line {
+        /// The program.
+        program: &'static str,
+        /// From 1.
+        number: usize,
+        /// The line, shortened.
+        text: String,
+        /// What should be there.
+        expected: String,
+    },
+    /// Nowhere.
+    #[error("{program} printed no {what}; its last line is {last:?}")]
+    Absent {
+        /// The program.
+        program: &'static str,
+        /// What should be there.
+        what: String,
+        /// The last line that is not empty, shortened.
+        last: String,
+    },
+    /// No parser has this name.
+    #[error("there is no program {0:?} whose output is understood")]
+    Unknown(String),
+}
+
+/// The figures in what `program` (a name in [`mountmark_model::Program::ALL`]) printed, in its order, each name once.
+///
+/// # Errors
+/// The line that is not understood, or what is missing where the output ends too early.
+pub fn parse(program: &str, printed: Printed<'_>) -> Result<Vec<Figure>, Unparsed> {
+    match program {
+        "bonnie++" => bonnie::parse(printed.stdout),
+        "dbench" => dbench::parse(printed.stdout),
+        "fio" => fio::parse(printed.stdout),
+        "fs_mark" => fs_mark::parse(printed.stdout),
+        "iozone" => iozone::parse(printed.stdout),
+        "postmark" => postmark::parse(printed.stdout),
+        "sysbench" => sysbench::parse(printed.stdout),
+        other => Err(Unparsed::Unknown(other.to_owned())),
+    }
+}
+
+/// A line with its number, for messages.
+#[derive(Clone, Copy, Debug)]
+struct Line<'a> {
+    program: &'static str,
+    number: usize,
+    text: &'a str,
+}
+
+impl<'a> Line<'a> {
+    fn expected(&self, expected: impl Into<String>) -> Unparsed {
+        Unparsed::Line {
+            program: self.program,
+            number: self.number,
+            text: shorten(self.text),
+            expected: expected.into(),
+        }
+    }
+
+    /// `word` of this line as a number that is finite and not negative.
+    fn number(&self, word: &str, what: &str) -> Result<f64, Unparsed> {
+        number(word).ok_or_else(|| {
+            self.expected(format!("{what}, a number such as 12 or 3.4 (the C locale's), and not {:?}", shorten(word)))
+        })
+    }
+
+    /// The words of this line.
+    fn words(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.text.split_whitespace()
+    }
+}
+
+/// All whole lines of `text`. One without its end was cut: the last number in it may lack digits.
+fn lines<'a>(program: &'static str, text: &'a str) -> impl DoubleEndedIterator<Item = Line<'a>> + Clone {
+    let whole = text.rfind('\n').map_or(0, |end| end + 1);
+    let all: Vec<&str> = text[..whole].lines().collect();
+    all.into_iter().enumerate().map(move |(index, text)| Line { program, number: index + 1, text })
+}
+
+fn absent(program: &'static str, what: impl Into<String>, text: &str) -> Unparsed {
+    let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    Unparsed::Absent { program, what: what.into(), last: shorten(last.trim()) }
+}
+
+/// Digits with at most one point: neither signs nor exponents nor commas nor words such as `nan`.
+fn number(word: &str) -> Option<f64> {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let plain = match word.split_once('.') {
+        Some((whole, fraction)) => digits(whole) && digits(fraction),
+        None => digits(word),
+    };
+    if plain { word.parse().ok().filter(|value: &f64| value.is_finite()) } else { None }
+}
+
+/// At most 120 characters.
+fn shorten(text: &str) -> String {
+    const MOST: usize = 120;
+    if text.chars().count() <= MOST {
+        return text.to_owned();
+    }
+    text.chars().take(MOST - 3).chain("...".chars()).collect()
+}
+
+#[cfg(test)]
+mod tests;

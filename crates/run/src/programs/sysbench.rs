@@ -1,0 +1,75 @@
+//! sysbench 1.0: the report of `sysbench fileio ... run`.
+
+use mountmark_model::Metric;
+
+use super::{Figure, Line, Unparsed, absent, lines};
+
+const NAME: &str = "sysbench";
+
+/// How the report calls a mode, and its name in `--file-test-mode`.
+const MODES: [(&str, &str); 6] = [
+    ("sequential write (creation)", "seqwr"),
+    ("sequential rewrite", "seqrewr"),
+    ("sequential read", "seqrd"),
+    ("random read", "rndrd"),
+    ("random write", "rndwr"),
+    ("random r/w", "rndrw"),
+];
+
+pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
+    let doing = lines(NAME, text).find(|line| line.text.starts_with("Doing "));
+    let doing = doing.ok_or_else(|| absent(NAME, "line \"Doing ... test\"", text))?;
+    let mode = doing.text.strip_prefix("Doing ").and_then(|rest| rest.trim_end().strip_suffix(" test"));
+    let known = MODES.iter().find(|(known, _)| Some(*known) == mode);
+    let (_, name) = known.ok_or_else(|| doing.expected("a mode of fileio, such as \"Doing random r/w test\""))?;
+
+    let value = |section: &str, key: &str| field(text, section, key);
+    let [reads, writes, syncs] = ["reads/s", "writes/s", "fsyncs/s"].map(|key| value("File operations:", key));
+    let (reads, writes, syncs) = (reads?, writes?, syncs?);
+    let mebibyte = 1024.0;
+    let read = value("Throughput:", "read, MiB/s")? * mebibyte;
+    let written = value("Throughput:", "written, MiB/s")? * mebibyte;
+    let seconds = value("General statistics:", "total time")?;
+    let milliseconds = |key: &str| Ok(value("Latency (ms):", key)? / 1e3);
+
+    let mut figure = Figure::new(*name);
+    figure.put(Metric::RATE, read + written);
+    figure.put(Metric::READ_RATE, read);
+    figure.put(Metric::WRITE_RATE, written);
+    figure.put(Metric::OPERATION_RATE, reads + writes);
+    figure.put(Metric::READ_OPERATIONS, (reads * seconds).round());
+    figure.put(Metric::WRITE_OPERATIONS, (writes * seconds).round());
+    figure.put(Metric::SYNC_OPERATIONS, (syncs * seconds).round());
+    // sysbench's events are reads and writes, and since 1.0 the periodic fsyncs too.
+    figure.put(Metric::OPERATIONS, value("General statistics:", "total number of events")?);
+    figure.put(Metric::MEASURED, seconds);
+    figure.put(Metric::LATENCY_MIN, milliseconds("min")?);
+    figure.put(Metric::LATENCY_MEAN, milliseconds("avg")?);
+    figure.put(Metric::LATENCY_MAX, milliseconds("max")?);
+    // 95th unless --percentile asks for another; without percentiles it is 0.
+    let percentile =
+        |key: &str| field_line(text, "Latency (ms):", key).is_some().then(|| milliseconds(key)).transpose();
+    for (key, metric) in [("95th percentile", Metric::LATENCY_P95), ("99th percentile", Metric::LATENCY_P99)] {
+        if let Some(value) = percentile(key)? {
+            figure.put(metric, value);
+        }
+    }
+    Ok(vec![figure])
+}
+
+/// The line `key:` below the head `section`.
+fn field_line<'a>(text: &'a str, section: &str, key: &str) -> Option<Line<'a>> {
+    lines(NAME, text)
+        .skip_while(|line| line.text.trim_end() != section)
+        .skip(1)
+        .take_while(|line| !line.text.trim().is_empty())
+        .find(|line| line.text.trim_start().strip_prefix(key).is_some_and(|rest| rest.starts_with(':')))
+}
+
+/// The number of that line; seconds may have their unit.
+fn field(text: &str, section: &str, key: &str) -> Result<f64, Unparsed> {
+    let line =
+        field_line(text, section, key).ok_or_else(|| absent(NAME, format!("{key:?} below {section:?}"), text))?;
+    let word = line.text.rsplit(':').next().unwrap_or_default().trim();
+    line.number(word.strip_suffix('s').unwrap_or(word), &format!("{key:?}"))
+}

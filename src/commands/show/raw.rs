@@ -1,0 +1,46 @@
+//! `mountmark show --raw`: what programs printed, as it is.
+
+use std::fmt::Write as _;
+
+use anyhow::{Result, bail};
+use mountmark_record::{Output, RunRecord, Store};
+
+use crate::common::WrongUse;
+
+/// The outputs of `task` in every cell; with a head before each where there are several, as head(1) writes them.
+pub fn raw(store: &Store, run: &RunRecord, task: &str) -> Result<String> {
+    let part = run.plan.cells.iter().flat_map(|cell| &cell.tasks).find(|known| known.id == task);
+    let whole = part.and_then(|part| part.part_of.as_deref()).unwrap_or(task);
+    let outputs = store.outputs(&run.id, Some(whole))?;
+    if outputs.is_empty() {
+        let mut known: Vec<String> = store.outputs(&run.id, None)?.into_iter().map(|output| output.task).collect();
+        known.sort();
+        known.dedup();
+        let known = match known.is_empty() {
+            true => "no program's output was kept in this run".to_owned(),
+            false => format!("there are outputs of {}", known.join(", ")),
+        };
+        bail!(WrongUse(format!("--raw {task}: {known}")));
+    }
+    let mut text = String::new();
+    for (index, output) in outputs.iter().enumerate() {
+        if outputs.len() > 1 {
+            let space = if index == 0 { "" } else { "\n" };
+            let _ = writeln!(text, "{space}==> {} <==", head(run, output));
+        }
+        text.push_str(&output.text);
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+    }
+    Ok(text)
+}
+
+/// Configuration, repeat, and what it is.
+fn head(run: &RunRecord, output: &Output) -> String {
+    let cell = run.cells.iter().find(|cell| cell.index == output.cell);
+    let cell =
+        cell.map_or_else(|| format!("cell {}", output.cell), |c| format!("{} #{}", c.configuration, c.repeat + 1));
+    let times = if output.iteration > 0 { format!(", iteration {}", output.iteration + 1) } else { String::new() };
+    format!("{cell}, {}{times}, {}", output.task, output.kind)
+}

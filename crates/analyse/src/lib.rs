@@ -5,6 +5,7 @@
 //! bit. This crate does not know where runs lie, how findings are shown, or how anything was measured.
 
 mod analysis;
+pub mod claim;
 mod conclude;
 mod contrast;
 mod doubt;
@@ -15,6 +16,7 @@ mod missing;
 mod options;
 mod ranking;
 pub mod stats;
+pub mod study;
 mod verdict;
 mod words;
 

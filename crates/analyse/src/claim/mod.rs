@@ -7,6 +7,7 @@
 mod clause;
 mod decide;
 mod judge;
+mod words;
 
 use serde::Serialize;
 

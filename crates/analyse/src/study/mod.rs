@@ -4,14 +4,14 @@
 
 mod agreement;
 mod compare;
-mod figures;
+mod table;
 
 use mountmark_model::Better;
 use serde::Serialize;
 
 pub use agreement::{Agreement, kendall_tau_b};
 pub use compare::compare_study;
-pub(crate) use figures::Figures;
+pub(crate) use table::{Table, is_step};
 
 /// A run beside one run of a study.
 #[derive(Clone, Debug, PartialEq, Serialize)]

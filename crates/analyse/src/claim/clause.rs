@@ -1,0 +1,429 @@
+//! A clause becomes comparisons of figures.
+
+use libm::{exp, log};
+use mountmark_model::{Better, Clause, Group, Limits, Order, Over, Relation, Test};
+
+use super::decide::{Claimed, Comparison};
+use crate::stats::summary::mean;
+use crate::study::{Table, is_step};
+
+/// The smallest relative difference that matters, unless a clause says otherwise.
+pub(super) const SMALLEST: f64 = 0.01;
+
+/// What stands for a task where several are taken together.
+const ALL: &str = "all";
+
+/// One thing that must be so: all of its comparisons, or any.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Unit {
+    /// Which of the clause's tasks; units of one task are one test for `most` and `some`.
+    pub task: usize,
+    pub rule: Rule,
+    pub comparisons: Vec<Comparison>,
+}
+
+/// How the comparisons of a unit make its decision.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// Each counts by itself.
+    #[default]
+    Each,
+    /// One that holds is enough.
+    Any,
+    /// Fewer than so many others are better. The comparisons say "not worse than".
+    First(usize),
+    /// All others are better.
+    Last,
+    /// Some other is worse.
+    NotLast,
+}
+
+/// A clause made ready.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Prepared {
+    pub units: Vec<Unit>,
+    /// Comparisons that lack a figure.
+    pub unmeasured: usize,
+    /// File systems without any figure that the clause needs.
+    pub filesystems: Vec<String>,
+    /// Tasks without a figure on some file system that has others.
+    pub gaps: Vec<String>,
+    /// For sentences: by task (or several together) the figures of all file systems concerned.
+    pub figures: Vec<(String, Vec<(String, f64)>)>,
+}
+
+/// Where figures come from, and what file systems the claim is about.
+pub(super) struct Context<'a> {
+    pub table: &'a Table,
+    /// The study's file systems: `others` and rankings are of these.
+    pub filesystems: &'a [String],
+    /// A number for strata that no other clause has.
+    pub stratum: usize,
+}
+
+/// Makes the comparisons of `clause`.
+pub(super) fn prepare(clause: &Clause, context: &Context<'_>) -> Prepared {
+    let mut maker = Maker { clause, context, out: Prepared::default() };
+    match &clause.test {
+        Test::Tasks { order, within, on } => maker.within_filesystem(order, *within, on, |name| Column::Task(name.into())),
+        Test::Metrics { order, within, on } => {
+            let task = clause.tasks[0].clone();
+            maker.within_filesystem(order, *within, on, |name| Column::Metric(task.clone(), name.into()));
+        }
+        _ => {
+            for (index, column) in maker.columns().into_iter().enumerate() {
+                maker.across(index, &column);
+            }
+        }
+    }
+    for unit in &mut maker.out.units {
+        let pairs = unit.comparisons.len().max(1) as f64;
+        let mut names: Vec<&str> = unit.comparisons.iter().flat_map(|found| [&*found.left, &*found.right]).collect();
+        names.sort_unstable();
+        names.dedup();
+        // k figures have k - 1 independent differences, however many pairs are made of them.
+        let share = ((names.len() as f64 - 1.0) / pairs).clamp(0.1, 1.0);
+        unit.comparisons.iter_mut().for_each(|found| found.share = share);
+    }
+    let Prepared { filesystems, gaps, .. } = &mut maker.out;
+    gaps.sort_unstable();
+    gaps.dedup();
+    filesystems.dedup();
+    maker.out
+}
+
+/// The file systems that a clause is about.
+pub(super) fn filesystems(clause: &Clause, all: &[String]) -> Vec<String> {
+    let of = |order: &Order| order.resolved(all).into_iter().flat_map(|group| group.names).collect();
+    match &clause.test {
+        Test::FileSystems { order, .. } | Test::Ratio { order, .. } => of(order),
+        Test::Tasks { on, .. } | Test::Metrics { on, .. } => on.clone(),
+        Test::Value { on, .. } | Test::Spread { on, .. } if !on.is_empty() => on.clone(),
+        Test::Value { .. } | Test::Spread { .. } | Test::First { .. } | Test::Last { .. } => all.to_vec(),
+    }
+}
+
+/// What a figure is taken of.
+enum Column {
+    Task(String),
+    Metric(String, String),
+    Together(Vec<String>),
+}
+
+struct Maker<'a> {
+    clause: &'a Clause,
+    context: &'a Context<'a>,
+    out: Prepared,
+}
+
+impl Maker<'_> {
+    fn tasks(&self) -> Vec<String> {
+        let mut tasks = Vec::new();
+        for task in &self.clause.tasks {
+            if task == ALL {
+                let has = |id: &&String| self.context.table.has(id, &self.clause.metric);
+                tasks.extend(self.context.table.tasks.iter().map(|(id, _)| id).filter(has).cloned());
+            } else {
+                tasks.push(task.clone());
+            }
+        }
+        tasks
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        let tasks = self.tasks();
+        match self.clause.over {
+            Over::Total | Over::Mean | Over::Score => vec![Column::Together(tasks)],
+            Over::Each | Over::Most | Over::NearlyAll | Over::Some => tasks.into_iter().map(Column::Task).collect(),
+        }
+    }
+
+    fn label(&self, column: &Column) -> String {
+        let tasks = match column {
+            Column::Task(task) => return task.clone(),
+            Column::Metric(_, metric) => return metric.clone(),
+            Column::Together(tasks) => tasks,
+        };
+        let word = match self.clause.over {
+            Over::Total => "total",
+            Over::Mean => "mean",
+            _ => "score",
+        };
+        match &tasks[..] {
+            [one] => one.clone(),
+            several if several.len() <= 4 => format!("{word} of {}", several.join(", ")),
+            several => format!("{word} of {} tests", several.len()),
+        }
+    }
+
+    /// The figures of a file system by block; empty where one is missing.
+    fn figures(&self, fs: &str, column: &Column) -> Vec<Option<f64>> {
+        let (table, metric) = (self.context.table, &self.clause.metric);
+        match column {
+            Column::Task(task) => table.blocks(fs, task, metric).to_vec(),
+            Column::Metric(task, metric) => table.blocks(fs, task, metric).to_vec(),
+            Column::Together(tasks) => {
+                let rows: Vec<&[Option<f64>]> = tasks.iter().map(|task| table.blocks(fs, task, metric)).collect();
+                let blocks = rows.iter().map(|row| row.len()).min().unwrap_or(0);
+                (0..blocks).map(|block| self.together(tasks, &rows, block)).collect()
+            }
+        }
+    }
+
+    fn together(&self, tasks: &[String], rows: &[&[Option<f64>]], block: usize) -> Option<f64> {
+        let values: Vec<f64> = rows.iter().map(|row| row[block]).collect::<Option<_>>()?;
+        match self.clause.over {
+            Over::Total => Some(values.iter().sum()),
+            Over::Mean => mean(&values),
+            _ => {
+                let logarithms: Option<Vec<f64>> =
+                    values.iter().zip(tasks).map(|(value, task)| self.log_to_best(*value, task, block)).collect();
+                mean(&logarithms?).map(exp)
+            }
+        }
+    }
+
+    /// Logarithm of how many times worse than the best of its task a figure is; at least 0.
+    fn log_to_best(&self, value: f64, task: &str, block: usize) -> Option<f64> {
+        let (table, metric) = (self.context.table, &self.clause.metric);
+        let of = |fs: &String| table.blocks(fs, task, metric).get(block).copied().flatten();
+        let values = self.context.filesystems.iter().filter_map(of);
+        let (best, sign) = match self.clause.better {
+            Better::Lower => (values.reduce(f64::min)?, 1.0),
+            Better::Higher => (values.reduce(f64::max)?, -1.0),
+        };
+        (best > 0.0 && value > 0.0).then(|| sign * (log(value) - log(best)))
+    }
+
+    /// Which values are the better ones: a score is worse the larger it is.
+    fn better(&self) -> Better {
+        if self.clause.over == Over::Score { Better::Lower } else { self.clause.better }
+    }
+
+    /// One test over file systems.
+    fn across(&mut self, index: usize, column: &Column) {
+        let label = self.label(column);
+        let names = filesystems(self.clause, self.context.filesystems);
+        let blocks: Vec<(String, Vec<Option<f64>>)> =
+            names.iter().map(|fs| (fs.clone(), self.figures(fs, column))).collect();
+        self.note(&label, &blocks);
+        let find = |name: &str| blocks.iter().find(|(fs, _)| fs == name).filter(|(_, row)| row.iter().any(Option::is_some));
+        match &self.clause.test {
+            Test::FileSystems { order, within } => {
+                let groups = order.resolved(self.context.filesystems);
+                for (left, right) in pairs(&groups) {
+                    let claimed = claimed(order.relation(left, right), *within);
+                    self.groups(index, &label, [&groups[left], &groups[right]], claimed, &find);
+                }
+            }
+            Test::Ratio { order, limits } => {
+                let groups = order.resolved(self.context.filesystems);
+                let right: Vec<&Vec<Option<f64>>> =
+                    groups[1].names.iter().filter_map(|name| find(name)).map(|(_, row)| row).collect();
+                let right = mean_by_block(&right);
+                let name = groups[1].to_string();
+                let mut unit = Unit { task: index, ..Unit::default() };
+                for left in &groups[0].names {
+                    match find(left).filter(|_| !right.is_empty()) {
+                        Some(left) => unit.comparisons.extend(self.compare(
+                            &label,
+                            (left.0.as_str(), &left.1),
+                            (&name, &right),
+                            Claimed::Within(*limits),
+                        )),
+                        None => self.out.unmeasured += 1,
+                    }
+                }
+                self.out.units.push(unit);
+            }
+            Test::Value { limits, .. } => {
+                let mut unit = Unit { task: index, ..Unit::default() };
+                for name in &names {
+                    match find(name) {
+                        Some((fs, row)) => {
+                            let ones = vec![Some(1.0); row.len()];
+                            let right = limits_text(limits);
+                            unit.comparisons.extend(self.compare(&label, (fs, row), (&right, &ones), Claimed::Within(*limits)));
+                        }
+                        None => self.out.unmeasured += 1,
+                    }
+                }
+                self.out.units.push(unit);
+            }
+            Test::Spread { limits, .. } => {
+                let value = |row: &[Option<f64>]| mean(&row.iter().flatten().copied().collect::<Vec<_>>());
+                let mut there: Vec<&(String, Vec<Option<f64>>)> = names.iter().filter_map(|name| find(name)).collect();
+                self.out.unmeasured += usize::from(there.len() < names.len());
+                there.sort_by(|a, b| value(&a.1).unwrap_or(0.0).total_cmp(&value(&b.1).unwrap_or(0.0)));
+                if let [least, .., most] = there[..] {
+                    let pair = self.compare(&label, (&most.0, &most.1), (&least.0, &least.1), Claimed::Within(*limits));
+                    self.out.units.push(Unit { task: index, rule: Rule::Each, comparisons: pair.into_iter().collect() });
+                }
+            }
+            Test::First { places, on } => {
+                for name in on {
+                    self.place(index, &label, name, &names, Rule::First(*places), &find);
+                }
+            }
+            Test::Last { is, on } => {
+                let rule = if *is { Rule::Last } else { Rule::NotLast };
+                for name in on {
+                    self.place(index, &label, name, &names, rule, &find);
+                }
+            }
+            Test::Tasks { .. } | Test::Metrics { .. } => {}
+        }
+    }
+
+    /// Every name of a group with every name of another.
+    fn groups<'b>(
+        &mut self,
+        task: usize,
+        label: &str,
+        groups: [&Group; 2],
+        claimed: Claimed,
+        find: &impl Fn(&str) -> Option<&'b (String, Vec<Option<f64>>)>,
+    ) {
+        // The names of an `any` group stand together against each name of the other.
+        let [left, right] = groups;
+        let single = |names: &[String]| -> Vec<Vec<String>> { names.iter().map(|name| vec![name.clone()]).collect() };
+        let sides = |group: &Group| if group.any { vec![group.names.clone()] } else { single(&group.names) };
+        for lefts in sides(left) {
+            for rights in sides(right) {
+                let rule = if left.any || right.any { Rule::Any } else { Rule::Each };
+                let mut unit = Unit { task, rule, comparisons: Vec::new() };
+                for (one, other) in lefts.iter().flat_map(|one| rights.iter().map(move |other| (one, other))) {
+                    match (find(one), find(other)) {
+                        (Some(one), Some(other)) => {
+                            unit.comparisons.extend(self.compare(label, (&one.0, &one.1), (&other.0, &other.1), claimed));
+                        }
+                        _ => self.out.unmeasured += 1,
+                    }
+                }
+                self.out.units.push(unit);
+            }
+        }
+    }
+
+    /// A file system against all others.
+    fn place<'b>(
+        &mut self,
+        task: usize,
+        label: &str,
+        name: &str,
+        names: &[String],
+        rule: Rule,
+        find: &impl Fn(&str) -> Option<&'b (String, Vec<Option<f64>>)>,
+    ) {
+        let others: Vec<_> = names.iter().filter(|other| *other != name).filter_map(|other| find(other)).collect();
+        self.out.unmeasured += names.len() - 1 - others.len();
+        // Among the first three of three is everybody.
+        let fewest = if let Rule::First(places) = rule { places } else { 2 };
+        let Some(own) = find(name).filter(|_| others.len() >= fewest) else {
+            self.out.unmeasured += others.len();
+            return;
+        };
+        let mut unit = Unit { task, rule, comparisons: Vec::new() };
+        for other in others {
+            unit.comparisons.extend(self.compare(label, (&own.0, &own.1), (&other.0, &other.1), Claimed::Better));
+        }
+        self.out.units.push(unit);
+    }
+
+    /// One test within each of several file systems.
+    fn within_filesystem(&mut self, order: &Order, within: f64, on: &[String], column: impl Fn(&str) -> Column) {
+        let groups = order.resolved(&[]);
+        for (index, fs) in on.iter().enumerate() {
+            let names = groups.iter().flat_map(|group| &group.names);
+            let blocks: Vec<(String, Vec<Option<f64>>)> =
+                names.map(|name| (name.clone(), self.figures(fs, &column(name)))).collect();
+            if blocks.iter().all(|(_, row)| row.iter().all(Option::is_none)) {
+                self.out.filesystems.push(fs.clone());
+            }
+            let there = blocks.iter().filter_map(|(name, row)| Some((name.clone(), center(row)?))).collect();
+            self.out.figures.push((fs.clone(), there));
+            let find = |name: &str| blocks.iter().find(|(id, _)| id == name).filter(|(_, row)| row.iter().any(Option::is_some));
+            for (left, right) in pairs(&groups) {
+                let claimed = claimed(order.relation(left, right), within);
+                self.groups(index, fs, [&groups[left], &groups[right]], claimed, &find);
+            }
+        }
+    }
+
+    fn compare(
+        &self,
+        task: &str,
+        left: (&str, &[Option<f64>]),
+        right: (&str, &[Option<f64>]),
+        claimed: Claimed,
+    ) -> Option<Comparison> {
+        let pairs: Vec<(f64, f64)> = left.1.iter().zip(right.1).filter_map(|(one, other)| one.zip(*other)).collect();
+        let (first, second): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        let above_0 = pairs.iter().all(|(one, other)| *one > 0.0 && *other > 0.0);
+        Some(Comparison {
+            task: task.to_owned(),
+            left: left.0.to_owned(),
+            right: right.0.to_owned(),
+            left_value: mean(&first)?,
+            right_value: mean(&second)?,
+            claimed,
+            better: self.better(),
+            smallest: self.clause.smallest.unwrap_or(SMALLEST),
+            differences: pairs.iter().filter(|_| above_0).map(|(one, other)| log(*one) - log(*other)).collect(),
+            stratum: self.context.stratum + self.out.figures.len(),
+            share: 1.0,
+        })
+    }
+
+    /// Keeps the figures for sentences, and what is missing of them.
+    fn note(&mut self, label: &str, blocks: &[(String, Vec<Option<f64>>)]) {
+        let there: Vec<(String, f64)> =
+            blocks.iter().filter_map(|(fs, row)| Some((fs.clone(), center(row)?))).collect();
+        for (fs, _) in blocks.iter().filter(|(_, row)| row.iter().all(Option::is_none)) {
+            if self.context.table.filesystems.contains(fs) {
+                self.out.gaps.push(format!("{label} on {fs}"));
+            } else if !self.out.filesystems.contains(fs) {
+                self.out.filesystems.push(fs.clone());
+            }
+        }
+        self.out.figures.push((label.to_owned(), there));
+    }
+}
+
+fn center(row: &[Option<f64>]) -> Option<f64> {
+    mean(&row.iter().flatten().copied().collect::<Vec<_>>())
+}
+
+fn claimed(relation: Relation, within: f64) -> Claimed {
+    match relation {
+        Relation::Better => Claimed::Better,
+        Relation::NotWorse => Claimed::NotWorse,
+        Relation::Equal => Claimed::Equal(within),
+    }
+}
+
+fn pairs(groups: &[Group]) -> Vec<(usize, usize)> {
+    (0..groups.len()).flat_map(|left| (left + 1..groups.len()).map(move |right| (left, right))).collect()
+}
+
+fn mean_by_block(rows: &[&Vec<Option<f64>>]) -> Vec<Option<f64>> {
+    let blocks = rows.iter().map(|row| row.len()).min().unwrap_or(0);
+    (0..blocks)
+        .map(|block| mean(&rows.iter().map(|row| row[block]).collect::<Option<Vec<f64>>>()?))
+        .collect()
+}
+
+/// Limits in words.
+pub(super) fn limits_text(limits: &Limits) -> String {
+    match (limits.at_least, limits.at_most) {
+        (Some(low), Some(high)) => format!("{low} to {high}"),
+        (Some(low), None) => format!("at least {low}"),
+        (None, Some(high)) => format!("at most {high}"),
+        (None, None) => String::new(),
+    }
+}
+
+/// Whether all of a clause's tasks are steps of the protocol, which every suite has.
+pub(super) fn is_of_every_suite(clause: &Clause) -> bool {
+    !clause.tasks.is_empty() && clause.tasks.iter().all(|task| is_step(task))
+}

@@ -1,0 +1,207 @@
+//! Whether one comparison is as claimed.
+//!
+//! With one repeat, figures are taken as they are, and the smallest difference that matters decides. With several, a
+//! difference must be shown as well: by the same test as verdicts (`contrast`), corrected for all comparisons of all
+//! claims together.
+
+use libm::{exp, log};
+use mountmark_model::{Better, Limits};
+
+use crate::Interval;
+use crate::contrast::{self, Contrast, Tested};
+
+/// Probability of any difference shown by chance, and one less the confidence of intervals.
+const LEVEL: f64 = 0.05;
+
+/// What is claimed of two figures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Claimed {
+    /// The left one is better.
+    Better,
+    /// The left one is not worse.
+    NotWorse,
+    /// They differ by this share at most.
+    Equal(f64),
+    /// Their quotient, or the left one over 1, lies between limits.
+    Within(Limits),
+}
+
+/// How a comparison ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Decision {
+    Holds,
+    Against,
+    Undecided,
+}
+
+/// Two figures that are compared.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Comparison {
+    /// Task ids.
+    pub task: String,
+    pub left: String,
+    pub right: String,
+    pub left_value: f64,
+    pub right_value: f64,
+    pub claimed: Claimed,
+    pub better: Better,
+    /// The smallest relative difference that matters.
+    pub smallest: f64,
+    /// Logarithms of left over right by block; empty where a figure is not above 0.
+    pub differences: Vec<f64>,
+    /// Which comparisons vary alike, and what a degree of freedom counts among them.
+    pub stratum: usize,
+    pub share: f64,
+}
+
+impl Comparison {
+    /// Left over right; `None` where that is no number above 0.
+    pub fn ratio(&self) -> Option<f64> {
+        crate::stats::summary::mean(&self.differences).map(exp)
+    }
+
+    /// Whether it is as claimed. `tested` is there where several repeats are.
+    pub fn decide(&self, tested: Option<&Tested>) -> Decision {
+        let Some(difference) = crate::stats::summary::mean(&self.differences) else { return self.by_value() };
+        let (low, high) = tested.map_or((difference, difference), |tested| tested.interval(difference, 1.0 - LEVEL));
+        // Right decimals, such as 1.01 over 1, are not told from wrong ones by their last bit.
+        let slack = 1e-9;
+        let matters = log(1.0 + self.smallest) - slack;
+        let sign = if self.better == Better::Lower { -1.0 } else { 1.0 };
+        let (advantage, shown) = (sign * difference, tested.is_none_or(|tested| tested.adjusted < LEVEL));
+        match self.claimed {
+            Claimed::Better if shown && advantage >= matters => Decision::Holds,
+            Claimed::Better | Claimed::NotWorse if shown && advantage <= -matters => Decision::Against,
+            Claimed::NotWorse if sign.mul_add(if sign < 0.0 { high } else { low }, matters) > 0.0 => Decision::Holds,
+            Claimed::Better | Claimed::NotWorse => Decision::Undecided,
+            Claimed::Equal(within) => inside(low, high, -log(1.0 + within) - slack, log(1.0 + within) + slack),
+            Claimed::Within(limits) => {
+                let at_least = limits.at_least.map_or(f64::NEG_INFINITY, |limit| log(limit) - slack);
+                let at_most = limits.at_most.map_or(f64::INFINITY, |limit| log(limit) + slack);
+                inside(low, high, at_least, at_most)
+            }
+        }
+    }
+
+    /// Where a figure is 0, there is no quotient: the values decide, and none of it is an interval.
+    fn by_value(&self) -> Decision {
+        let (left, right) = (self.left_value, self.right_value);
+        let is_better = match self.better {
+            Better::Lower => left < right,
+            Better::Higher => left > right,
+        };
+        match self.claimed {
+            Claimed::Within(limits) => {
+                let value = if right == 1.0 { left } else { left / right };
+                let fits = limits.at_least.is_none_or(|limit| value >= limit)
+                    && limits.at_most.is_none_or(|limit| value <= limit);
+                if fits { Decision::Holds } else { Decision::Against }
+            }
+            Claimed::Equal(_) | Claimed::NotWorse if left == right => Decision::Holds,
+            Claimed::Equal(_) => Decision::Against,
+            Claimed::Better if left == right => Decision::Undecided,
+            _ if is_better => Decision::Holds,
+            _ => Decision::Against,
+        }
+    }
+
+    /// 95 % interval of the ratio.
+    pub fn interval(&self, tested: Option<&Tested>) -> Option<Interval> {
+        let mean = crate::stats::summary::mean(&self.differences)?;
+        let (low, high) = tested?.interval(mean, 1.0 - LEVEL);
+        Some(Interval { low: exp(low), high: exp(high) })
+    }
+}
+
+/// Whether an interval lies between two ends, outside them, or across one.
+fn inside(low: f64, high: f64, from: f64, to: f64) -> Decision {
+    if low >= from && high <= to {
+        Decision::Holds
+    } else if high < from || low > to {
+        Decision::Against
+    } else {
+        Decision::Undecided
+    }
+}
+
+/// Tests all comparisons as one family; `None` for those of a single repeat.
+pub(super) fn test(comparisons: &[&Comparison]) -> Vec<Option<Tested>> {
+    let contrasts: Vec<Option<Contrast>> =
+        comparisons.iter().map(|found| Contrast::paired(found.stratum, &found.differences, found.share)).collect();
+    let places: Vec<bool> = contrasts.iter().map(Option::is_some).collect();
+    let family: Vec<Contrast> = contrasts.into_iter().flatten().collect();
+    let mut tested = contrast::test(&family).into_iter();
+    places.into_iter().map(|is_there| if is_there { tested.next() } else { None }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comparison(claimed: Claimed, pairs: &[(f64, f64)]) -> Comparison {
+        let values = |pick: fn(&(f64, f64)) -> f64| pairs.iter().map(pick).sum::<f64>() / pairs.len() as f64;
+        let above_0 = pairs.iter().all(|(left, right)| *left > 0.0 && *right > 0.0);
+        let differences = pairs.iter().filter(|_| above_0).map(|(left, right)| log(left / right)).collect();
+        Comparison {
+            task: "t".into(),
+            left: "a".into(),
+            right: "b".into(),
+            left_value: values(|pair| pair.0),
+            right_value: values(|pair| pair.1),
+            claimed,
+            better: Better::Lower,
+            smallest: 0.01,
+            differences,
+            stratum: 0,
+            share: 1.0,
+        }
+    }
+
+    fn decide(claimed: Claimed, pairs: &[(f64, f64)]) -> Decision {
+        let comparison = comparison(claimed, pairs);
+        let tested = test(&[&comparison]);
+        comparison.decide(tested[0].as_ref())
+    }
+
+    #[test]
+    fn one_repeat_is_decided_by_what_matters() {
+        assert_eq!(decide(Claimed::Better, &[(1.0, 2.0)]), Decision::Holds);
+        assert_eq!(decide(Claimed::Better, &[(2.0, 1.0)]), Decision::Against);
+        assert_eq!(decide(Claimed::Better, &[(1.0, 1.01)]), Decision::Holds);
+        assert_eq!(decide(Claimed::Better, &[(1.0, 1.009)]), Decision::Undecided);
+        assert_eq!(decide(Claimed::NotWorse, &[(1.0, 1.0)]), Decision::Holds);
+        assert_eq!(decide(Claimed::NotWorse, &[(1.009, 1.0)]), Decision::Holds);
+        assert_eq!(decide(Claimed::NotWorse, &[(1.02, 1.0)]), Decision::Against);
+        assert_eq!(decide(Claimed::Equal(0.05), &[(1.0, 1.05)]), Decision::Holds);
+        assert_eq!(decide(Claimed::Equal(0.05), &[(1.0, 1.06)]), Decision::Against);
+    }
+
+    #[test]
+    fn several_repeats_must_show_it() {
+        let noisy = [(1.0, 1.2), (1.3, 1.1), (1.0, 1.4)];
+        assert_eq!(decide(Claimed::Better, &noisy), Decision::Undecided);
+        assert_eq!(decide(Claimed::Equal(0.05), &noisy), Decision::Undecided);
+        let clear = [(1.0, 2.0), (1.01, 2.02), (1.0, 2.01)];
+        assert_eq!(decide(Claimed::Better, &clear), Decision::Holds);
+        assert_eq!(decide(Claimed::Equal(0.05), &clear), Decision::Against);
+        // Shown, but too small to matter.
+        assert_eq!(decide(Claimed::Better, &[(1.0, 1.005), (1.0, 1.005), (2.0, 2.01)]), Decision::Undecided);
+    }
+
+    #[test]
+    fn limits_are_of_the_quotient() {
+        let limits = |at_least, at_most| Claimed::Within(Limits { at_least, at_most });
+        assert_eq!(decide(limits(Some(2.0), None), &[(4.0, 2.0)]), Decision::Holds);
+        assert_eq!(decide(limits(Some(2.0), Some(3.0)), &[(8.0, 2.0)]), Decision::Against);
+        assert_eq!(decide(limits(None, Some(0.2)), &[(0.0, 1.0)]), Decision::Holds);
+        assert_eq!(decide(limits(Some(0.2), None), &[(0.0, 1.0)]), Decision::Against);
+    }
+
+    #[test]
+    fn zero_is_compared_by_value() {
+        assert_eq!(decide(Claimed::Better, &[(0.0, 1.0)]), Decision::Holds);
+        assert_eq!(decide(Claimed::Better, &[(1.0, 0.0)]), Decision::Against);
+        assert_eq!(decide(Claimed::Better, &[(0.0, 0.0)]), Decision::Undecided);
+        assert_eq!(decide(Claimed::Equal(0.1), &[(0.0, 0.0)]), Decision::Holds);
+    }
+}

@@ -1,0 +1,389 @@
+//! Comparisons become verdicts on clauses, and those on claims.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mountmark_model::{Claim, Clause, Order, Over, Study, Test};
+use mountmark_record::RunRecord;
+
+use super::clause::{Context, Prepared, Rule, Unit, filesystems, is_of_every_suite, limits_text, prepare};
+use super::decide::{self, Decision};
+use super::words::{self, clause_sentence};
+use super::{ClaimOutcome, Counts, JudgedClaim, JudgedClause, JudgedComparison};
+use crate::contrast::Tested;
+use crate::study::Table;
+
+/// What this program could measure: names commands and reasons for what a run lacks.
+#[derive(Clone, Debug, Default)]
+pub struct Reach {
+    /// Suites that there are.
+    pub suites: BTreeSet<String>,
+    /// Configurations that cannot be measured, with the reason.
+    pub unavailable: BTreeMap<String, String>,
+}
+
+/// Judges the claims of `studies` by a run.
+///
+/// Claims come in the order of the studies. Each is judged by the run's figures where the run's suite is the one that
+/// the claim is about; claims about mkfs, mount, umount and capacity by any run. The studies' own figures are judged
+/// beside it.
+pub fn judge_claims(run: &RunRecord, studies: &[&Study], reach: &Reach) -> Vec<JudgedClaim> {
+    let table = Table::of_run(run);
+    let source = |study: &Study, clause: &Clause| suits(study, clause, &run.plan.suite).then_some(&table);
+    let own = own_figures(studies);
+    let judged = judge(studies, &source);
+    judged
+        .into_iter()
+        .map(|(study, claim, clauses)| {
+            let missing = Missing { run, table: &table, study, claim, reach, clauses: &clauses };
+            let (sentences, commands) = missing.told();
+            let key = (study.name.clone(), claim.id.clone());
+            finish(study, claim, clauses, sentences, commands, own.get(&key).copied())
+        })
+        .collect()
+}
+
+/// What the studies' own figures say of their claims, by study and claim; those that have none are left out.
+pub fn own_figures(studies: &[&Study]) -> BTreeMap<(String, String), ClaimOutcome> {
+    let tables: Vec<(&Study, Table)> = studies
+        .iter()
+        .filter_map(|study| Some((*study, Table::of_study(study, &study.runs.first()?.id))))
+        .collect();
+    let source = |study: &Study, clause: &Clause| {
+        let is_it = |other: &Study| match &clause.suite {
+            // Of two studies with one suite, the claim's own first.
+            Some(suite) => other.suite.as_ref() == Some(suite) && !other.figures.is_empty(),
+            None => other.name == study.name,
+        };
+        tables.iter().find(|(other, _)| is_it(other)).map(|(_, table)| table)
+    };
+    judge(studies, &source)
+        .into_iter()
+        .filter_map(|(study, claim, clauses)| {
+            let outcome = together(claim, &clauses);
+            let decided = !matches!(outcome, ClaimOutcome::NotMeasured | ClaimOutcome::Undecidable);
+            decided.then(|| ((study.name.clone(), claim.id.clone()), outcome))
+        })
+        .collect()
+}
+
+/// Whether a run of `suite` can say something about a clause.
+fn suits(study: &Study, clause: &Clause, suite: &str) -> bool {
+    is_of_every_suite(clause)
+        || match &clause.suite {
+            Some(wanted) => wanted == suite,
+            None => study.is_repeated_by(suite),
+        }
+}
+
+/// A clause with its comparisons, decided or not.
+struct Decided<'a> {
+    clause: &'a Clause,
+    /// `None` where the source has another suite.
+    prepared: Option<Prepared>,
+    judged: JudgedClause,
+}
+
+fn judge<'a, 't>(
+    studies: &[&'a Study],
+    source: &dyn Fn(&Study, &Clause) -> Option<&'t Table>,
+) -> Vec<(&'a Study, &'a Claim, Vec<Decided<'a>>)> {
+    let mut stratum = 0;
+    let mut prepared = Vec::new();
+    for study in studies {
+        let own = study.runs.first().map_or(&[][..], |run| &run.filesystems);
+        for claim in &study.claims {
+            for clause in &claim.clauses {
+                let ready = source(study, clause).map(|table| prepare(clause, &Context { table, filesystems: own, stratum }));
+                stratum += ready.as_ref().map_or(0, |ready| ready.figures.len() + 1);
+                prepared.push(ready);
+            }
+        }
+    }
+    // One family: a claim is not the likelier shown for being one of many.
+    let units = prepared.iter().flatten().flat_map(|ready| &ready.units);
+    let comparisons: Vec<_> = units.flat_map(|unit| &unit.comparisons).collect();
+    let mut tested = decide::test(&comparisons).into_iter();
+    let mut prepared = prepared.into_iter();
+    let mut out = Vec::new();
+    for study in studies {
+        for claim in &study.claims {
+            let mut clauses = Vec::new();
+            for clause in &claim.clauses {
+                let ready = prepared.next().flatten();
+                let count = ready.iter().flat_map(|ready| &ready.units).map(|unit| unit.comparisons.len()).sum();
+                let tested: Vec<Option<Tested>> = tested.by_ref().take(count).collect();
+                let judged = judge_clause(clause, ready.as_ref(), &tested);
+                clauses.push(Decided { clause, prepared: ready, judged });
+            }
+            out.push((*study, claim, clauses));
+        }
+    }
+    out
+}
+
+fn judge_clause(clause: &Clause, ready: Option<&Prepared>, tested: &[Option<Tested>]) -> JudgedClause {
+    let mut counts = Counts::default();
+    let mut comparisons = Vec::new();
+    let mut decided: Vec<(usize, Decision)> = Vec::new();
+    let mut tested = tested.iter();
+    for unit in ready.iter().flat_map(|ready| &ready.units) {
+        let mut decisions = Vec::new();
+        for comparison in &unit.comparisons {
+            let tested = tested.next().and_then(Option::as_ref);
+            let decision = comparison.decide(tested);
+            decisions.push(decision);
+            let shows_ratio = matches!(clause.test, Test::Ratio { .. } | Test::Spread { .. }) || tested.is_some();
+            comparisons.push(JudgedComparison {
+                task: comparison.task.clone(),
+                left: comparison.left.clone(),
+                right: comparison.right.clone(),
+                left_value: comparison.left_value,
+                right_value: comparison.right_value,
+                ratio: comparison.ratio().filter(|_| shows_ratio),
+                interval: comparison.interval(tested),
+                outcome: outcome_of(decision, is_order(&clause.test)),
+            });
+        }
+        let of_unit = unit_decisions(unit, &decisions);
+        decided.extend(of_unit.iter().map(|decision| (unit.task, *decision)));
+    }
+    for (_, decision) in &decided {
+        match decision {
+            Decision::Holds => counts.holds += 1,
+            Decision::Against => counts.against += 1,
+            Decision::Undecided => counts.undecided += 1,
+        }
+    }
+    counts.unmeasured = ready.map_or(0, |ready| ready.unmeasured);
+    let outcome = clause_outcome(clause, &decided);
+    let sentence = clause_sentence(clause, ready, outcome, &counts, &comparisons);
+    JudgedClause { test: words::test(clause), outcome, counts, sentence, comparisons }
+}
+
+/// Whether a clause says which of two figures is the better one.
+fn is_order(test: &Test) -> bool {
+    let has_better = |order: &Order| order.to_string().contains('>');
+    match test {
+        Test::FileSystems { order, .. } | Test::Tasks { order, .. } | Test::Metrics { order, .. } => has_better(order),
+        _ => false,
+    }
+}
+
+fn outcome_of(decision: Decision, is_order: bool) -> ClaimOutcome {
+    match (decision, is_order) {
+        (Decision::Holds, _) => ClaimOutcome::Holds,
+        (Decision::Undecided, _) => ClaimOutcome::NoDifference,
+        (Decision::Against, true) => ClaimOutcome::Reversed,
+        (Decision::Against, false) => ClaimOutcome::Fails,
+    }
+}
+
+/// The decisions of a unit that count: each comparison's, or one of all.
+fn unit_decisions(unit: &Unit, decisions: &[Decision]) -> Vec<Decision> {
+    if decisions.is_empty() {
+        return Vec::new();
+    }
+    let count = |wanted: Decision| decisions.iter().filter(|decision| **decision == wanted).count();
+    let (holds, against, all) = (count(Decision::Holds), count(Decision::Against), decisions.len());
+    let decide = |yes: bool, no: bool| match (yes, no) {
+        (true, _) => Decision::Holds,
+        (_, true) => Decision::Against,
+        _ => Decision::Undecided,
+    };
+    match unit.rule {
+        Rule::Each => decisions.to_vec(),
+        Rule::Any => vec![decide(holds > 0, against == all)],
+        // The comparisons say that this one is better than each other one.
+        Rule::First(places) => vec![decide(all - holds < places, against >= places)],
+        Rule::Last => vec![decide(against == all, holds > 0)],
+        Rule::NotLast => vec![decide(holds > 0, against == all)],
+    }
+}
+
+fn clause_outcome(clause: &Clause, decided: &[(usize, Decision)]) -> ClaimOutcome {
+    if decided.is_empty() {
+        return ClaimOutcome::NotMeasured;
+    }
+    let needed = match clause.over {
+        Over::Most => |share: f64| share > 0.5,
+        Over::NearlyAll => |share: f64| share >= 0.9,
+        Over::Some => |share: f64| share > 0.0,
+        _ => {
+            let decisions: Vec<Decision> = decided.iter().map(|(_, decision)| *decision).collect();
+            let all = |wanted: Decision| decisions.iter().all(|decision| *decision == wanted);
+            return match () {
+                () if all(Decision::Holds) => ClaimOutcome::Holds,
+                () if all(Decision::Against) => outcome_of(Decision::Against, is_order(&clause.test)),
+                () if all(Decision::Undecided) => ClaimOutcome::NoDifference,
+                // Nothing speaks for it, and something against it.
+                () if !decisions.contains(&Decision::Holds) => outcome_of(Decision::Against, is_order(&clause.test)),
+                () => ClaimOutcome::Partly,
+            };
+        }
+    };
+    let mut tasks: BTreeMap<usize, Vec<Decision>> = BTreeMap::new();
+    for (task, decision) in decided {
+        tasks.entry(*task).or_default().push(*decision);
+    }
+    let share = |pass: &dyn Fn(&Decision) -> bool| {
+        tasks.values().filter(|decisions| decisions.iter().all(pass)).count() as f64 / tasks.len() as f64
+    };
+    if needed(share(&|decision| *decision == Decision::Holds)) {
+        ClaimOutcome::Holds
+    } else if needed(share(&|decision| *decision != Decision::Against)) {
+        ClaimOutcome::NoDifference
+    } else {
+        ClaimOutcome::Fails
+    }
+}
+
+fn together(claim: &Claim, clauses: &[Decided<'_>]) -> ClaimOutcome {
+    if claim.undecidable.is_some() {
+        return ClaimOutcome::Undecidable;
+    }
+    let outcomes: Vec<ClaimOutcome> = clauses
+        .iter()
+        .map(|decided| decided.judged.outcome)
+        .filter(|outcome| *outcome != ClaimOutcome::NotMeasured)
+        .collect();
+    let all = |wanted: &[ClaimOutcome]| outcomes.iter().all(|outcome| wanted.contains(outcome));
+    match &outcomes[..] {
+        [] => ClaimOutcome::NotMeasured,
+        [first, ..] if all(&[*first]) => *first,
+        _ if all(&[ClaimOutcome::Reversed, ClaimOutcome::Fails, ClaimOutcome::NoDifference]) => {
+            if outcomes.contains(&ClaimOutcome::Reversed) { ClaimOutcome::Reversed } else { ClaimOutcome::Fails }
+        }
+        _ => ClaimOutcome::Partly,
+    }
+}
+
+fn finish(
+    study: &Study,
+    claim: &Claim,
+    clauses: Vec<Decided<'_>>,
+    missing: Vec<String>,
+    commands: Vec<String>,
+    own_figures: Option<ClaimOutcome>,
+) -> JudgedClaim {
+    let outcome = together(claim, &clauses);
+    let judged: Vec<JudgedClause> = clauses.into_iter().map(|decided| decided.judged).collect();
+    let measured: Vec<&JudgedClause> =
+        judged.iter().filter(|clause| clause.outcome != ClaimOutcome::NotMeasured).collect();
+    let sentence = match (&claim.undecidable, &measured[..]) {
+        (Some(reason), _) => reason.clone(),
+        (None, []) => missing.join(" "),
+        (None, [one]) => one.sentence.clone(),
+        (None, several) => several
+            .iter()
+            .map(|clause| format!("{}: {}", capitalised(clause.outcome.words()), clause.sentence))
+            .collect::<Vec<_>>()
+            .join(" "),
+    };
+    JudgedClaim {
+        study: study.name.clone(),
+        id: claim.id.clone(),
+        text: claim.text.clone(),
+        note: claim.note.clone(),
+        outcome,
+        complete: claim.undecidable.is_some() || missing.is_empty(),
+        sentence,
+        clauses: judged,
+        missing,
+        commands,
+        own_figures,
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// What a run lacks for a claim.
+struct Missing<'a> {
+    run: &'a RunRecord,
+    table: &'a Table,
+    study: &'a Study,
+    claim: &'a Claim,
+    reach: &'a Reach,
+    clauses: &'a [Decided<'a>],
+}
+
+impl Missing<'_> {
+    /// Sentences, and the commands that mend them.
+    fn told(&self) -> (Vec<String>, Vec<String>) {
+        let (mut sentences, mut commands) = (Vec::new(), Vec::new());
+        if self.claim.undecidable.is_some() {
+            return (sentences, commands);
+        }
+        let own = self.study.runs.first().map_or(&[][..], |run| &run.filesystems);
+        // Suite by suite: what it needs, and of which file systems.
+        let mut needed: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for Decided { clause, prepared, .. } in self.clauses {
+            let any_suite = is_of_every_suite(clause);
+            let suite = clause.suite.as_ref().or(self.study.suite.as_ref()).cloned().unwrap_or_default();
+            let names = filesystems(clause, own);
+            let Some(ready) = prepared else {
+                needed.entry(suite).or_default().extend(names);
+                continue;
+            };
+            let suite = if any_suite || self.study.is_repeated_by(&self.run.plan.suite) { &self.run.plan.suite } else { &suite };
+            if !self.table.has_metric(&clause.metric) && !names.is_empty() {
+                push(&mut sentences, format!("The run has no figure of {}.", clause.metric));
+            }
+            for fs in &ready.filesystems {
+                match self.reach.unavailable.get(fs) {
+                    Some(reason) => push(&mut sentences, format!("{fs} cannot be measured: {}.", reason.trim_end_matches('.'))),
+                    None => {
+                        push(&mut sentences, format!("{fs} is not in the run."));
+                        needed.entry(suite.clone()).or_default().extend(names.iter().cloned());
+                    }
+                }
+            }
+            if !ready.gaps.is_empty() {
+                push(&mut sentences, format!("There is no {} of {}.", clause.metric, ready.gaps.join(", ")));
+            }
+            let nothing_is_said = ready.filesystems.is_empty() && ready.gaps.is_empty();
+            if (ready.unmeasured > 0 || ready.units.is_empty()) && nothing_is_said {
+                push(&mut sentences, "The run has too few file systems for it, or none with a figure.".into());
+            }
+        }
+        for (suite, names) in needed {
+            if suite != self.run.plan.suite {
+                push(&mut sentences, format!("It is about suite {suite}; the run's is {}.", self.run.plan.suite));
+            }
+            if !self.reach.suites.contains(&suite) {
+                push(&mut sentences, format!("This version has no suite {suite}."));
+                continue;
+            }
+            let names: Vec<&str> =
+                names.iter().map(String::as_str).filter(|name| !self.reach.unavailable.contains_key(*name)).collect();
+            commands.push(self.command(&suite, &names));
+        }
+        (sentences, commands)
+    }
+
+    fn command(&self, suite: &str, filesystems: &[&str]) -> String {
+        let plan = &self.run.plan;
+        let (machine, scale) = if suite == plan.suite {
+            (plan.machine.name.as_str(), plan.scale.to_string())
+        } else {
+            (self.study.machine.as_deref().unwrap_or(&plan.machine.name), "1".to_owned())
+        };
+        format!("mountmark run --suite {suite} --fs {} --machine {machine} --scale {scale}", filesystems.join(","))
+    }
+}
+
+fn push(sentences: &mut Vec<String>, sentence: String) {
+    if !sentences.contains(&sentence) {
+        sentences.push(sentence);
+    }
+}
+
+/// Limits of a test, where it has some.
+pub(super) fn limits(test: &Test) -> Option<String> {
+    match test {
+        Test::Value { limits, .. } | Test::Ratio { limits, .. } | Test::Spread { limits, .. } => Some(limits_text(limits)),
+        _ => None,
+    }
+}

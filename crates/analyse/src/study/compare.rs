@@ -1,0 +1,329 @@
+//! The comparison itself.
+
+use libm::{exp, log};
+use mountmark_model::{Better, Figure, Lab, Metric, Scale, Study, StudyRun};
+use mountmark_record::RunRecord;
+
+use super::table::{Table, title};
+use super::{Agreement, ComparedFigure, OverallComparison, RankMove, RatioChange, StudyComparison, TestComparison};
+use crate::Interval;
+use crate::stats::bootstrap;
+use crate::stats::random::Random;
+use crate::stats::summary::mean;
+
+/// How many moves and changes are named.
+const NAMED: usize = 8;
+
+/// A change of the ratio to the group below this factor is none.
+const CHANGE: f64 = 1.1;
+
+/// Resamplings of tests behind the interval of the mean tau.
+const RESAMPLES: usize = 2000;
+
+/// A run beside one run of a study: `study_run` by its id, the study's first where none is named. `None` where the
+/// study has no such run.
+pub fn compare_study(run: &RunRecord, study: &Study, study_run: Option<&str>) -> Option<StudyComparison> {
+    let theirs = study.run(study_run)?;
+    let (published, measured) = (Table::of_study(study, &theirs.id), Table::of_run(run));
+    let has_figures = |table: &Table, fs: &String| table.filesystems.contains(fs);
+    let common: Vec<String> = theirs.filesystems.iter().filter(|fs| has_figures(&measured, fs)).cloned().collect();
+    let without = |names: &[String], other: &[String]| -> Vec<String> {
+        names.iter().filter(|name| !other.contains(name)).cloned().collect()
+    };
+    let sides = Sides { study, theirs, published: &published, measured: &measured, common: &common };
+    // Task ids of another suite may mean other work; the steps of the protocol are the same everywhere.
+    let same_suite = study.is_repeated_by(&run.plan.suite);
+    let tests = if common.is_empty() { Vec::new() } else { sides.tests(same_suite) };
+    let metrics: Vec<&'static Metric> =
+        Metric::ALL.iter().filter(|metric| tests.iter().any(|test| test.metric == metric.id)).collect();
+    let overall = metrics.iter().map(|metric| overall(metric, &tests, common.len(), run.plan.seed)).collect();
+    Some(StudyComparison {
+        study: study.name.clone(),
+        source: source(study),
+        study_run: theirs.id.clone(),
+        study_run_about: theirs.about.clone(),
+        other_study_runs: study.runs.iter().filter(|other| other.id != theirs.id).map(|run| run.id.clone()).collect(),
+        run: run.id.as_str().to_owned(),
+        warnings: warnings(run, study, same_suite),
+        only_published: without(&theirs.filesystems, &measured.filesystems),
+        only_measured: without(&measured.filesystems, &theirs.filesystems),
+        moves: moves(&tests, &common),
+        changes: changes(&tests, &common),
+        not_measured: sides.not_measured(same_suite),
+        tests,
+        overall,
+        common,
+        inconsistencies: study.inconsistencies.clone(),
+        remarks: remarks(),
+    })
+}
+
+fn source(study: &Study) -> String {
+    let authors = if study.authors.is_empty() { String::new() } else { format!("{}: ", study.authors.join(" and ")) };
+    format!("{authors}{}, {} ({})", study.title, study.published, study.year)
+}
+
+fn warnings(run: &RunRecord, study: &Study, same_suite: bool) -> Vec<String> {
+    let plan = &run.plan;
+    let mut out = Vec::new();
+    if !same_suite {
+        let which = study.suite.as_deref().unwrap_or("no suite of this program");
+        out.push(format!(
+            "The run's suite is {}; the study is repeated by {which}. Only mkfs, mount, umount and capacity are the same work.",
+            plan.suite
+        ));
+    }
+    if plan.scale != Scale::ONE && same_suite {
+        out.push(format!(
+            "The run is at scale {} of the study's counts and sizes: ranks and ratios may be compared, with care, as small \
+             work fits into memory; seconds may not.",
+            plan.scale
+        ));
+    }
+    match (&study.machine, plan.lab) {
+        (Some(machine), _) if *machine != plan.machine.name && plan.lab != Lab::Host => out.push(format!(
+            "The run's machine is {}, the study's is modelled by {machine}: ranks and ratios may be compared, seconds not.",
+            plan.machine.name
+        )),
+        (_, Lab::Host) => {
+            out.push("The run was made on this computer: ranks and ratios may be compared, seconds not.".into());
+        }
+        (None, _) => out.push(format!(
+            "No profile models the study's computer; the run's is {}: ranks and ratios may be compared, seconds not.",
+            plan.machine.name
+        )),
+        _ => {}
+    }
+    if plan.lab == Lab::Virtual {
+        out.push("Measured seconds are virtual: those of a model of the machine and its disk.".into());
+    }
+    if plan.repeats == 1 {
+        out.push("One repeat: a measured figure is one sample, not a mean.".into());
+    }
+    out
+}
+
+fn remarks() -> Vec<String> {
+    vec![
+        "Ranks: 1 is the best; equal figures share the mean of their ranks. Only file systems with both figures are ranked.".into(),
+        "Group: a figure over the geometric mean of the ranked file systems.".into(),
+        "tau: Kendall's tau-b (Biometrika 33, 1945) of the published and the measured figures: 1 the same order, 0 no \
+         connection, -1 the reverse. p: the share of all orders whose tau is at least as far from 0, by counting them (up to 8 \
+         file systems; the normal approximation beyond)."
+            .into(),
+        "Interval of a tau: 95 %, by inverting the exact distribution of reversed pairs under Mallows' model (Biometrika 44, \
+         1957); ties count against both ends. With few file systems it is wide, and truly so."
+            .into(),
+        format!(
+            "Interval of the mean tau: 95 %, percentile bootstrap over tests (Efron, Annals of Statistics 7, 1979), {RESAMPLES} \
+             resamplings. It says what other tests of this kind might give, not other file systems."
+        ),
+    ]
+}
+
+struct Sides<'a> {
+    study: &'a Study,
+    theirs: &'a StudyRun,
+    published: &'a Table,
+    measured: &'a Table,
+    common: &'a [String],
+}
+
+impl Sides<'_> {
+    /// Tasks of the study in the order of its figures, each once; steps come first.
+    fn tasks(&self) -> Vec<&str> {
+        let figures = || self.study.figures.iter().filter(|figure| figure.run == self.theirs.id);
+        let mut tasks: Vec<&str> = Vec::new();
+        let steps = super::table::STEPS.iter().copied().filter(|step| figures().any(|figure| figure.task == *step));
+        for task in steps.chain(figures().map(|figure| figure.task.as_str())) {
+            if !tasks.contains(&task) {
+                tasks.push(task);
+            }
+        }
+        tasks
+    }
+
+    fn tests(&self, same_suite: bool) -> Vec<TestComparison> {
+        let mut out = Vec::new();
+        for metric in Metric::ALL {
+            for task in self.tasks() {
+                let comparable = same_suite || super::is_step(task);
+                let both = |fs: &String| {
+                    self.published.mean(fs, task, metric.id).is_some() && self.measured.mean(fs, task, metric.id).is_some()
+                };
+                if comparable && self.common.iter().any(both) {
+                    out.push(self.test(task, metric));
+                }
+            }
+        }
+        out
+    }
+
+    fn test(&self, task: &str, metric: &Metric) -> TestComparison {
+        let figures: Vec<(Option<f64>, Option<f64>)> = self
+            .common
+            .iter()
+            .map(|fs| (self.published.mean(fs, task, metric.id), self.measured.mean(fs, task, metric.id)))
+            .collect();
+        let pairs: Vec<(f64, f64)> = figures.iter().filter_map(|(first, second)| first.zip(*second)).collect();
+        let (first, second): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        let groups = (center(&first), center(&second));
+        let entries = figures
+            .iter()
+            .map(|(published, measured)| {
+                let ranked = published.zip(*measured);
+                ComparedFigure {
+                    published: *published,
+                    measured: *measured,
+                    published_rank: ranked.map(|(value, _)| rank(value, &first, metric.better)),
+                    measured_rank: ranked.map(|(_, value)| rank(value, &second, metric.better)),
+                    published_ratio: ranked.and_then(|(value, _)| Some(value / groups.0?)),
+                    measured_ratio: ranked.and_then(|(_, value)| Some(value / groups.1?)),
+                }
+            })
+            .collect();
+        let theirs = self.study.figures.iter().find(|figure| figure.task == task && figure.metric == metric.id);
+        let known = self.study.tasks.contains_key(task);
+        let own = self.measured.tasks.iter().find(|(id, _)| id == task).map(|(_, title)| title.clone());
+        TestComparison {
+            task: task.to_owned(),
+            title: if known { title(self.study, task) } else { own.unwrap_or_else(|| task.to_owned()) },
+            metric: metric.id.to_owned(),
+            unit: theirs.map_or_else(|| metric.unit_text().to_owned(), |figure| figure.unit.clone()),
+            better: metric.better,
+            entries,
+            agreement: Agreement::of(&pairs),
+        }
+    }
+
+    /// What the study printed and the run has no figure of, by task; file systems that the run lacks are told apart.
+    fn not_measured(&self, same_suite: bool) -> Vec<String> {
+        let mut out = Vec::new();
+        for task in self.tasks() {
+            let mut metrics: Vec<&str> = Vec::new();
+            let printed = |figure: &&Figure| {
+                figure.run == self.theirs.id && figure.task == task && Metric::find(&figure.metric).is_some()
+            };
+            for figure in self.study.figures.iter().filter(printed) {
+                let comparable = same_suite || super::is_step(task);
+                let has = comparable && self.measured.has(task, &figure.metric);
+                if !has && !metrics.contains(&figure.metric.as_str()) {
+                    metrics.push(&figure.metric);
+                }
+            }
+            if !metrics.is_empty() {
+                out.push(format!("{task} ({}): {}", title(self.study, task), metrics.join(", ")));
+            }
+        }
+        out
+    }
+}
+
+/// Geometric mean; `None` where a figure is not above 0.
+fn center(values: &[f64]) -> Option<f64> {
+    if values.iter().any(|value| *value <= 0.0) {
+        return None;
+    }
+    let logarithms: Vec<f64> = values.iter().map(|value| log(*value)).collect();
+    mean(&logarithms).map(exp)
+}
+
+/// 1 for the best; equals share the mean of their ranks.
+fn rank(value: f64, all: &[f64], better: Better) -> f64 {
+    let ahead = all.iter().filter(|other| match better {
+        Better::Lower => **other < value,
+        Better::Higher => **other > value,
+    });
+    let equal = all.iter().filter(|other| **other == value).count();
+    ahead.count() as f64 + (equal as f64 + 1.0) / 2.0
+}
+
+fn overall(metric: &Metric, tests: &[TestComparison], filesystems: usize, seed: u64) -> OverallComparison {
+    let tests: Vec<&TestComparison> = tests.iter().filter(|test| test.metric == metric.id).collect();
+    let taus: Vec<f64> = tests.iter().filter_map(|test| test.agreement.tau).collect();
+    let sum = |pick: fn(&Agreement) -> usize| tests.iter().map(|test| pick(&test.agreement)).sum();
+    let score = |pick: fn(&ComparedFigure) -> Option<f64>| -> Vec<Option<f64>> {
+        (0..filesystems)
+            .map(|fs| {
+                let ratios: Vec<f64> = tests.iter().filter_map(|test| pick(&test.entries[fs])).collect();
+                center(&ratios).filter(|_| !ratios.is_empty())
+            })
+            .collect()
+    };
+    let (published_score, measured_score) = (score(|entry| entry.published_ratio), score(|entry| entry.measured_ratio));
+    let pairs: Vec<(f64, f64)> =
+        published_score.iter().zip(&measured_score).filter_map(|(first, second)| first.zip(*second)).collect();
+    OverallComparison {
+        metric: metric.id.to_owned(),
+        tests: taus.len(),
+        mean_tau: mean(&taus),
+        mean_tau_interval: resampled(&taus, seed, metric.id),
+        same: sum(|agreement| agreement.same),
+        reversed: sum(|agreement| agreement.reversed),
+        tied: sum(|agreement| agreement.tied),
+        published_score,
+        measured_score,
+        agreement: Agreement::of(&pairs),
+    }
+}
+
+fn resampled(taus: &[f64], seed: u64, name: &str) -> Option<Interval> {
+    if taus.len() < 3 {
+        return None;
+    }
+    let mut random = Random::named(seed, name);
+    let mut places = Vec::new();
+    let mut means: Vec<f64> = (0..RESAMPLES)
+        .map(|_| {
+            bootstrap::draw(&mut random, taus.len(), &mut places);
+            places.iter().map(|place| taus[*place]).sum::<f64>() / taus.len() as f64
+        })
+        .collect();
+    means.sort_unstable_by(f64::total_cmp);
+    bootstrap::percentile(&means, 0.95)
+}
+
+fn moves(tests: &[TestComparison], common: &[String]) -> Vec<RankMove> {
+    let mut out = Vec::new();
+    for test in tests {
+        for (fs, entry) in common.iter().zip(&test.entries) {
+            let ranks = entry.published_rank.zip(entry.measured_rank).filter(|(from, to)| from != to);
+            if let (Some((from, to)), Some(published), Some(measured)) = (ranks, entry.published, entry.measured) {
+                out.push(RankMove {
+                    task: test.task.clone(),
+                    title: test.title.clone(),
+                    metric: test.metric.clone(),
+                    fs: fs.clone(),
+                    from,
+                    to,
+                    of: test.agreement.items,
+                    published,
+                    measured,
+                });
+            }
+        }
+    }
+    // Of equal moves, those of the first tests: the order of the report. A move by less than two places is no news.
+    out.retain(|found: &RankMove| (found.to - found.from).abs() >= 2.0);
+    out.sort_by(|a, b| (b.to - b.from).abs().total_cmp(&(a.to - a.from).abs()));
+    out.truncate(NAMED);
+    out
+}
+
+fn changes(tests: &[TestComparison], common: &[String]) -> Vec<RatioChange> {
+    let mut out = Vec::new();
+    for test in tests {
+        for (fs, entry) in common.iter().zip(&test.entries) {
+            if let Some((from, to)) = entry.published_ratio.zip(entry.measured_ratio) {
+                let factor = to / from;
+                let (task, title, metric) = (test.task.clone(), test.title.clone(), test.metric.clone());
+                out.push(RatioChange { task, title, metric, fs: fs.clone(), from, to, factor });
+            }
+        }
+    }
+    let far = |change: &RatioChange| log(change.factor).abs();
+    out.retain(|change| change.factor.is_finite() && far(change) >= log(CHANGE));
+    out.sort_by(|a, b| far(b).total_cmp(&far(a)));
+    out.truncate(NAMED);
+    out
+}

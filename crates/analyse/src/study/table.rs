@@ -1,0 +1,90 @@
+//! Figures of a run or of a study in one form: file system x task x metric, one figure a block.
+
+use std::collections::HashMap;
+
+use mountmark_model::{Study, protocol_task};
+use mountmark_record::RunRecord;
+
+use crate::figures::Figures;
+use crate::stats::summary::mean;
+
+/// Steps of the protocol: they mean the same in every suite.
+pub(crate) const STEPS: [&str; 5] =
+    [protocol_task::MKFS, protocol_task::MOUNT, protocol_task::UMOUNT, protocol_task::FSCK, protocol_task::CAPACITY];
+
+/// Whether a task is a step of the protocol.
+pub(crate) fn is_step(task: &str) -> bool {
+    STEPS.contains(&task)
+}
+
+/// Figures by file system, task and metric.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    /// Configuration names, in the order of their source.
+    pub filesystems: Vec<String>,
+    /// Task ids and titles in their order, without protocol steps.
+    pub tasks: Vec<(String, String)>,
+    blocks: HashMap<(String, String, String), Vec<Option<f64>>>,
+}
+
+impl Table {
+    /// Of a run: one figure a repeat, those of failed tasks left out.
+    pub fn of_run(run: &RunRecord) -> Table {
+        let figures = Figures::new(run);
+        let mut table = Table { filesystems: figures.configurations.clone(), ..Table::default() };
+        for task in &figures.tasks {
+            if !is_step(&task.id) {
+                table.tasks.push((task.id.clone(), task.title.clone()));
+            }
+            for series in &task.series {
+                for (name, blocks) in figures.configurations.iter().zip(&series.blocks) {
+                    let key = (name.clone(), task.id.clone(), series.metric.id.to_owned());
+                    table.blocks.insert(key, blocks.clone());
+                }
+            }
+        }
+        table
+    }
+
+    /// Of one run of a study: its printed figures, each a block of its own.
+    pub fn of_study(study: &Study, run: &str) -> Table {
+        let filesystems = study.run(Some(run)).map_or_else(Vec::new, |run| run.filesystems.clone());
+        let mut table = Table { filesystems, ..Table::default() };
+        for figure in study.figures.iter().filter(|figure| figure.run == run) {
+            let Some(value) = figure.point() else { continue };
+            if !is_step(&figure.task) && !table.tasks.iter().any(|(id, _)| *id == figure.task) {
+                table.tasks.push((figure.task.clone(), title(study, &figure.task)));
+            }
+            let key = (figure.fs.clone(), figure.task.clone(), figure.metric.clone());
+            table.blocks.insert(key, vec![Some(value)]);
+        }
+        table
+    }
+
+    /// The figures by block; empty where there are none.
+    pub fn blocks(&self, fs: &str, task: &str, metric: &str) -> &[Option<f64>] {
+        let key = (fs.to_owned(), task.to_owned(), metric.to_owned());
+        self.blocks.get(&key).map_or(&[], Vec::as_slice)
+    }
+
+    /// The mean over blocks.
+    pub fn mean(&self, fs: &str, task: &str, metric: &str) -> Option<f64> {
+        let values: Vec<f64> = self.blocks(fs, task, metric).iter().flatten().copied().collect();
+        mean(&values)
+    }
+
+    /// Whether any file system has a figure of this metric at this task.
+    pub fn has(&self, task: &str, metric: &str) -> bool {
+        self.filesystems.iter().any(|fs| self.mean(fs, task, metric).is_some())
+    }
+
+    /// Whether any task has a figure of this metric.
+    pub fn has_metric(&self, metric: &str) -> bool {
+        self.blocks.iter().any(|((_, _, id), blocks)| id == metric && blocks.iter().any(Option::is_some))
+    }
+}
+
+/// What a task of a study does; its id where the study does not say.
+pub(crate) fn title(study: &Study, task: &str) -> String {
+    study.tasks.get(task).cloned().unwrap_or_else(|| task.to_owned())
+}

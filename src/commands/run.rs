@@ -14,7 +14,7 @@ use mountmark_lab::host::{self, HostLab};
 use mountmark_lab::image::kernel;
 use mountmark_model::{Bytes, Cell, Disk, Lab as LabName, Machine, Plan, Scale};
 use mountmark_plan::{Catalogue, CorpusRequest, CorpusSource, Options, configurations, control};
-use mountmark_record::{CellRecord, Output, RunStatus, Sample, Store, TaskOutcome, Timestamp};
+use mountmark_record::{CellRecord, Output, RunRecord, RunStatus, Sample, Store, TaskOutcome, Timestamp};
 use mountmark_run::schedule::{self, CellResult};
 
 use crate::common::{self, FormatOptions, StoreOptions, WrongUse};
@@ -215,7 +215,9 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     if arguments.lab.lab != LabChoice::Virtual && !arguments.no_control {
         let runs: Vec<_> = wanted.iter().filter(|one| options.fs.contains(&one.name)).cloned().collect();
         if let Some(control) = control(&runs) {
-            eprintln!("mountmark: {control} is added: what differs between equals is chance (--no-control leaves it out)");
+            eprintln!(
+                "mountmark: {control} is added: what differs between equals is chance (--no-control leaves it out)"
+            );
             options.fs.push(control);
         }
     }
@@ -303,15 +305,30 @@ fn execute(plan: &Plan, lab: &dyn Lab, store: &Store, jobs: usize, stop: &Stop, 
     let environment = lab.environment(&plan.cells[0])?;
     let command_line = std::env::args().collect::<Vec<_>>().join(" ");
     let id = store.begin_run(plan, &environment, &command_line)?;
-    let mut progress = Progress::new(plan, jobs, arguments.verbose);
-    let result = schedule::run(lab, &plan.cells, jobs, stop, &mut |step| {
-        if let schedule::Progress::Ended(cell, result) = &step {
-            store.record_cell_with_outputs(&id, &record(cell, result, lab)?, &outputs(cell, result))?;
+    let run_cells = |plan: &Plan| {
+        let mut progress = Progress::new(plan, jobs, arguments.verbose);
+        let result = schedule::run(lab, &plan.cells, jobs, stop, &mut |step| {
+            if let schedule::Progress::Ended(cell, result) = &step {
+                store.record_cell_with_outputs(&id, &record(cell, result, lab)?, &outputs(cell, result))?;
+            }
+            progress.show(&step);
+            Ok(())
+        });
+        progress.finish();
+        result
+    };
+    let mut result = run_cells(plan);
+    // The virtual lab would give the same figures again.
+    if plan.lab != LabName::Virtual && matches!(result, Ok(true)) {
+        let again = in_doubt(plan, &store.load(&id)?);
+        if !again.cells.is_empty() {
+            eprintln!(
+                "mountmark: {} cells have figures that do not fit the others; they are run again",
+                again.cells.len()
+            );
+            result = run_cells(&again);
         }
-        progress.show(&step);
-        Ok(())
-    });
-    progress.finish();
+    }
     let status = match &result {
         Ok(true) => RunStatus::Done,
         Ok(false) => RunStatus::Interrupted,
@@ -334,6 +351,14 @@ fn execute(plan: &Plan, lab: &dyn Lab, store: &Store, jobs: usize, stop: &Stop, 
     }
     eprintln!("mountmark: run {} is kept in {}", id.as_str(), store.path().display());
     Ok(if run.cells.iter().any(CellRecord::has_failure) { common::FAILED } else { common::DONE })
+}
+
+/// The cells whose figures do not fit those of their equals, to be run once more behind the plan's own.
+fn in_doubt(plan: &Plan, run: &RunRecord) -> Plan {
+    let doubtful = mountmark_analyse::cells_in_doubt(run);
+    let cells = plan.cells.iter().filter(|cell| doubtful.contains(&cell.index));
+    let cells = cells.zip(plan.cells.len() as u32..).map(|(cell, index)| Cell { index, ..cell.clone() }).collect();
+    Plan { cells, ..plan.clone() }
 }
 
 fn record(cell: &Cell, result: &CellResult, lab: &dyn Lab) -> Result<CellRecord> {

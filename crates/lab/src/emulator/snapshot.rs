@@ -66,7 +66,10 @@ fn make(folder: &Path, hardware: &Hardware) -> Result<Snapshot> {
     }
     let lines = first_lines(&guest)?;
     guest.qmp.run("xen-save-devices-state", json!({ "filename": state, "live": false })).with_context(|| {
-        format!("QEMU could not write the snapshot to {}; free some space there or set MOUNTMARK_CACHE", folder.display())
+        format!(
+            "QEMU could not write the snapshot to {}; free some space there or set MOUNTMARK_CACHE",
+            folder.display()
+        )
     })?;
     guest.end();
     let modified = [cache::modified(&ram), cache::modified(&state)].map(|time| time.unwrap_or(0));

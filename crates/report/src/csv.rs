@@ -1,4 +1,4 @@
-//! One line a sample, for spreadsheets and statistics programs.
+//! One line a sample, for spreadsheets and statistics programs; and one line a mean in the columns of published studies.
 //!
 //! Quoting is RFC 4180's. Lines end with a line feed alone: with the RFC's CR before it, line tools take the CR
 //! for a part of the last field, and every reader of CSV takes both.
@@ -7,10 +7,13 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use anyhow::Result;
-use mountmark_model::Metric;
+use mountmark_analyse::Summary;
+use mountmark_model::{Metric, Qualifier};
 use mountmark_record::RunRecord;
 
+use crate::document::{Document, Report};
 use crate::format::{Format, Options};
+use crate::html::view::{View, judged};
 
 pub(crate) struct Csv;
 
@@ -68,6 +71,81 @@ pub fn csv(run: &RunRecord) -> String {
         }
     }
     out
+}
+
+pub(crate) struct StudyCsv;
+
+impl Document for StudyCsv {
+    fn name(&self) -> &'static str {
+        "csv"
+    }
+
+    fn about(&self) -> &'static str {
+        "means in the columns of published studies; `mountmark show --format csv` has the samples"
+    }
+
+    fn render(&self, reports: &[Report]) -> Result<String> {
+        Ok(study_csv(reports))
+    }
+
+    fn is_ours(&self, start: &str) -> bool {
+        start.starts_with(STUDY_HEAD)
+    }
+}
+
+const STUDY_HEAD: &str = "study,run,fs,task,metric,unit,value,qualifier,note\n";
+
+/// Means in the columns in which published figures are kept, so that old and new can stand in one sheet. The study is the
+/// suite; the task is its id. A figure that is missing for a reason has no value and the reason as its note.
+pub fn study_csv(reports: &[Report]) -> String {
+    let mut out = String::from(STUDY_HEAD);
+    for report in reports {
+        let view = View::new(report, 0, 1);
+        let run = format!("{},{}", quote(&report.run.plan.suite), quote(report.run.id.as_str()));
+        let all = report.findings.tasks.iter().flat_map(|task| task.metrics.iter().map(move |found| (task, found)));
+        for (task, found) in all {
+            let is_judged = judged(task).is_some_and(|judged| judged.metric.id == found.metric.id);
+            for (configuration, estimate) in found.estimates.iter().enumerate() {
+                let (value, qualifier, note) = match estimate.as_ref().map(|estimate| &estimate.summary) {
+                    Some(summary) => (number(summary.mean), qualifier(summary), note(summary)),
+                    // Once a task, not once a metric.
+                    None if is_judged => match view.absent(configuration, &task.id) {
+                        "–" => continue,
+                        word => (String::new(), Qualifier::NotRun, word.to_owned()),
+                    },
+                    None => continue,
+                };
+                out += &format!(
+                    "{run},{},{},{},{},{value},{},{}\n",
+                    quote(view.name(configuration)),
+                    quote(&task.id),
+                    found.metric.id,
+                    found.metric.unit_text(),
+                    qualifier.word(),
+                    quote(&note)
+                );
+            }
+        }
+    }
+    out
+}
+
+/// How a mean is printed, in the words of published figures.
+fn qualifier(summary: &Summary) -> Qualifier {
+    match summary.n {
+        1 => Qualifier::SingleRun,
+        3 => Qualifier::MeanOf3,
+        _ => Qualifier::Exact,
+    }
+}
+
+/// What a mean alone does not tell; nothing of a single figure.
+fn note(summary: &Summary) -> String {
+    if summary.n == 1 {
+        return String::new();
+    }
+    let [median, min, max] = [summary.median, summary.min, summary.max].map(number);
+    format!("mean of {}; median {median}; {min} to {max}", summary.n)
 }
 
 /// The shortest decimal that is read back as the same number; with an exponent only where it would be long.

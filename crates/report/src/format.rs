@@ -70,7 +70,7 @@ pub fn find_metric(id: &str) -> Result<&'static Metric, UnknownName> {
     Metric::find(id).ok_or_else(|| unknown("metric", id, Metric::ALL.iter().map(|metric| metric.id).collect()))
 }
 
-fn unknown(kind: &'static str, name: &str, all: Vec<&'static str>) -> UnknownName {
+pub(crate) fn unknown(kind: &'static str, name: &str, all: Vec<&'static str>) -> UnknownName {
     let lower = name.to_lowercase();
     let mut scored: Vec<(f64, &'static str)> = all
         .iter()

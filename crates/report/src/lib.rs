@@ -7,17 +7,22 @@
 //! same in both.
 
 mod csv;
+mod document;
 mod format;
 mod header;
+mod html;
 mod json;
 mod markdown;
 mod matrix;
 mod runs;
+mod svg;
 mod table;
 mod text;
 
-pub use csv::csv;
+pub use csv::{csv, study_csv};
+pub use document::{DOCUMENTS, Document, Report, find_document};
 pub use format::{ALL, Format, Options, UnknownName, find_format, find_metric};
+pub use html::html;
 pub use json::json;
 pub use markdown::markdown;
 pub use runs::runs_table;

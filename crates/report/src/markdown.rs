@@ -62,7 +62,7 @@ pub fn markdown(run: &RunRecord, options: &Options) -> String {
 }
 
 /// Text that Markdown leaves as it is.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::new();
     for letter in text.chars() {
         if matches!(letter, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#') {

@@ -45,7 +45,7 @@ fn environment() -> Environment {
 }
 
 /// Every configuration measured: each figure tells its task and its configuration.
-fn run(names: &[&str], repeats: u32) -> RunRecord {
+pub(crate) fn run(names: &[&str], repeats: u32) -> RunRecord {
     let plan = plan(names, repeats);
     let cells = plan
         .cells

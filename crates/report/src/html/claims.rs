@@ -1,0 +1,112 @@
+//! What a run says of the claims of published studies.
+
+use mountmark_analyse::claim::{ClaimOutcome, JudgedClaim};
+
+use super::markup::{Markup, put};
+use super::view::View;
+
+/// The section, where claims were judged.
+pub(super) fn claims(view: &View) -> Markup {
+    let mut out = Markup::new();
+    let Some(claims) = view.report.claims else { return out };
+    out.heading(view.level + 1, &view.id("claims"), "What studies claimed, and what this run says");
+    put!(out, "<p class=\"key\">");
+    for outcome in ClaimOutcome::ALL {
+        let count = claims.iter().filter(|claim| claim.outcome == outcome).count();
+        if count > 0 {
+            put!(out, badge(outcome), count, " ");
+        }
+    }
+    put!(out, "</p>\n");
+    let is_judged = |claim: &&JudgedClaim| !NOT_JUDGED.contains(&claim.outcome);
+    let judged: Vec<&JudgedClaim> = claims.iter().filter(is_judged).collect();
+    let rest: Vec<&JudgedClaim> = claims.iter().filter(|claim| !is_judged(claim)).collect();
+    if judged.is_empty() {
+        put!(out, "<p>This run has no figures for any of them.</p>\n");
+    } else {
+        table(&mut out, view, &judged, "judged", "Claims that this run's figures decide");
+    }
+    if !rest.is_empty() {
+        put!(
+            out,
+            "<details><summary>",
+            rest.len(),
+            " claims that this run does not decide, and what would</summary>\n"
+        );
+        table(&mut out, view, &rest, "open", "Claims that this run's figures do not decide");
+        put!(out, "</details>\n");
+    }
+    out
+}
+
+/// These say nothing of the claim.
+const NOT_JUDGED: [ClaimOutcome; 2] = [ClaimOutcome::NotMeasured, ClaimOutcome::Undecidable];
+
+/// An outcome as a word on a shade, with a sign for who cannot tell the shades.
+fn badge(outcome: ClaimOutcome) -> Markup {
+    let (class, sign) = match outcome {
+        ClaimOutcome::Holds => ("best", "✓"),
+        ClaimOutcome::Partly => ("heat1", "◐"),
+        ClaimOutcome::NoDifference => ("calm", "="),
+        ClaimOutcome::Reversed => ("heat3", "⇄"),
+        ClaimOutcome::Fails => ("heat2", "✗"),
+        ClaimOutcome::NotMeasured | ClaimOutcome::Undecidable => ("calm", "–"),
+    };
+    let mut out = Markup::new();
+    put!(
+        out,
+        "<span class=\"chip ",
+        class,
+        "\"><span aria-hidden=\"true\">",
+        sign,
+        "</span> ",
+        outcome.words(),
+        "</span> "
+    );
+    out
+}
+
+fn table(out: &mut Markup, view: &View, claims: &[&JudgedClaim], name: &str, text: &str) {
+    let caption = view.id(&format!("claims-{name}-caption"));
+    put!(
+        out,
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"",
+        caption,
+        "\">\n<table class=\"plain claims\">\n"
+    );
+    put!(out, "<caption id=\"", caption, "\">", text, "</caption>\n<thead><tr><th scope=\"col\">claim</th>");
+    put!(
+        out,
+        "<th scope=\"col\" class=\"words\">this run</th><th scope=\"col\" class=\"words\">why</th></tr></thead>\n<tbody>\n"
+    );
+    for claim in claims {
+        put!(
+            out,
+            "<tr><th scope=\"row\"><span class=\"id\">",
+            claim.id,
+            "</span> ",
+            claim.text,
+            "<span class=\"verdict\">"
+        );
+        put!(out, claim.study);
+        if let Some(own) = claim.own_figures {
+            put!(out, "; by its own figures: ", own.words());
+        }
+        put!(out, "</span></th><td class=\"words\">", badge(claim.outcome));
+        if !claim.complete && !NOT_JUDGED.contains(&claim.outcome) {
+            put!(out, "<span class=\"verdict\">as far as measured</span>");
+        }
+        put!(out, "</td><td class=\"long\">", claim.sentence);
+        if let Some(note) = &claim.note {
+            put!(out, "<span class=\"verdict\">", note, "</span>");
+        }
+        for missing in &claim.missing {
+            put!(out, "<span class=\"verdict\">", missing, "</span>");
+        }
+        for command in &claim.commands {
+            put!(out, "<span class=\"verdict\"><code>", command, "</code></span>");
+        }
+        put!(out, "</td></tr>\n");
+    }
+    put!(out, "</tbody>\n</table>\n</div>\n");
+}

@@ -1,0 +1,157 @@
+//! All tests together: the sum of their times as stacked bars, one behind the other in a file system's row.
+
+use mountmark_analyse::TaskFindings;
+use mountmark_model::Metric;
+
+use super::markup::{Markup, put};
+use super::plot::{Scale, axis};
+use super::view::{LOOKS, View, category, figures, mean, quantity, ratio_text};
+
+/// A part of a bar this wide, in per cent of the scale, has room for a task's id.
+const ROOM: f64 = 3.2;
+
+/// One file system's bar.
+pub(crate) struct Bar<'a> {
+    pub configuration: usize,
+    /// Mean returned times in seconds, by kind of work and then in the order of the tasks.
+    pub parts: Vec<(&'a TaskFindings, f64)>,
+    /// Tasks without a figure.
+    pub lacking: usize,
+}
+
+impl Bar<'_> {
+    /// In seconds.
+    pub(crate) fn sum(&self) -> f64 {
+        self.parts.iter().map(|(_, value)| value).sum()
+    }
+}
+
+/// The bars, shortest first; those that lack a test last.
+pub(crate) fn bars<'a>(view: &View<'a>) -> Vec<Bar<'a>> {
+    let mut tasks: Vec<&TaskFindings> = view.tasks().filter(|task| figures(task, &Metric::ELAPSED).is_some()).collect();
+    let categories = view.categories();
+    tasks.sort_by_key(|task| categories.iter().position(|name| *name == category(task)));
+    let mut bars: Vec<Bar> = (0..view.findings().configurations.len())
+        .map(|configuration| {
+            let values = tasks.iter().map(|task| (*task, mean(task, &Metric::ELAPSED, configuration)));
+            let parts: Vec<_> = values.filter_map(|(task, value)| Some((task, value?.max(0.0)))).collect();
+            Bar { configuration, lacking: tasks.len() - parts.len(), parts }
+        })
+        .filter(|bar| !bar.parts.is_empty())
+        .collect();
+    bars.sort_by(|a, b| (a.lacking > 0).cmp(&(b.lacking > 0)).then(a.sum().total_cmp(&b.sum())));
+    bars
+}
+
+/// The look of a kind of work.
+pub(crate) fn look(categories: &[&str], name: &str) -> usize {
+    categories.iter().position(|known| *known == name).unwrap_or(0) % LOOKS
+}
+
+/// The section, where there are at least two tests.
+pub(super) fn composite(view: &View) -> Markup {
+    let mut out = Markup::new();
+    let bars = bars(view);
+    let categories = view.categories();
+    let tests = view.tasks().count();
+    if bars.is_empty() || tests < 2 {
+        return out;
+    }
+    out.heading(view.level + 1, &view.id("all"), "All tests together");
+    let scale = Scale::covering(bars.iter().map(Bar::sum));
+    put!(out, "<figure class=\"wide\">\n<figcaption>Sum of the mean returned times of ", tests);
+    put!(out, " tests, each a part of the bar, coloured by kind of work.</figcaption>\n<p class=\"key\">");
+    for name in &categories {
+        put!(out, "<span class=\"kind look", look(&categories, name), "\">", name, "</span> ");
+    }
+    put!(
+        out,
+        "</p>\n<table class=\"chart\">\n<thead><tr><th scope=\"col\">file system</th><th scope=\"col\" class=\"drawn\">"
+    );
+    put!(out, axis("0", &quantity(&Metric::ELAPSED, scale.max)), "</th><th scope=\"col\">sum</th>");
+    let baseline = view.name(view.findings().baseline);
+    put!(out, "<th scope=\"col\" class=\"roomy\">mean ratio to ", baseline, "</th></tr></thead>\n<tbody>\n");
+    let least = bars.iter().filter(|bar| bar.lacking == 0).map(|bar| Metric::ELAPSED.format(bar.sum())).next();
+    for bar in &bars {
+        row(&mut out, view, bar, scale, &categories, least.as_deref());
+    }
+    put!(out, "</tbody>\n</table>\n");
+    put!(
+        out,
+        "<p class=\"legend\">A sum is led by the longest tests. The mean ratio is the geometric mean over all tests of the "
+    );
+    put!(out, view.main().title, " time, in which each test counts the same.</p>\n</figure>\n");
+    by_kind(&mut out, view, &bars, &categories);
+    out
+}
+
+fn row(out: &mut Markup, view: &View, bar: &Bar, scale: Scale, categories: &[&str], least: Option<&str>) {
+    let sum = Metric::ELAPSED.format(bar.sum());
+    put!(out, "<tr><th scope=\"row\">", view.name(bar.configuration), "</th><td class=\"drawn\"><div class=\"stack\">");
+    for (task, value) in &bar.parts {
+        let share = (100.0 * value / scale.max).min(100.0);
+        if share.is_nan() || share < 0.05 {
+            continue;
+        }
+        let title = format!("{} {}: {}", task.id, task.title, quantity(&Metric::ELAPSED, *value));
+        put!(
+            out,
+            "<span class=\"part look",
+            look(categories, category(task)),
+            "\" style=\"width:",
+            format!("{share:.2}")
+        );
+        put!(out, "%\" title=\"", title, "\" aria-hidden=\"true\">");
+        if share >= ROOM && task.id.chars().count() <= 4 {
+            put!(out, task.id);
+        }
+        put!(out, "</span>");
+    }
+    put!(out, "</div></td>");
+    if bar.lacking > 0 {
+        put!(out, "<td class=\"none\">", sum, " s without ", bar.lacking, " of the tests</td>");
+    } else if view.findings().configurations.len() > 1 && least == Some(sum.as_str()) {
+        super::matrix::put_best(out, &format!("{sum} s"));
+    } else {
+        put!(out, "<td>", sum, " s</td>");
+    }
+    let mean = view.findings().overall.geometric_mean.get(bar.configuration).copied().flatten();
+    put!(out, "<td class=\"roomy\">", mean.map_or("–".into(), ratio_text), "</td></tr>\n");
+}
+
+/// The same sums by kind of work, as figures.
+fn by_kind(out: &mut Markup, view: &View, bars: &[Bar], categories: &[&str]) {
+    if categories.len() < 2 {
+        return;
+    }
+    let caption = view.id("kinds-caption");
+    put!(
+        out,
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"",
+        caption,
+        "\">\n<table class=\"plain\">\n"
+    );
+    put!(out, "<caption id=\"", caption, "\">The same sums by kind of work, in seconds</caption>\n");
+    put!(out, "<thead><tr><th scope=\"col\">file system</th>");
+    for name in categories {
+        put!(out, "<th scope=\"col\">", name, "</th>");
+    }
+    put!(out, "</tr></thead>\n<tbody>\n");
+    for bar in bars {
+        put!(out, "<tr><th scope=\"row\">", view.name(bar.configuration), "</th>");
+        for name in categories {
+            let wanted = view.tasks().filter(|task| category(task) == *name);
+            let wanted = wanted.filter(|task| figures(task, &Metric::ELAPSED).is_some()).count();
+            let parts: Vec<f64> =
+                bar.parts.iter().filter(|(task, _)| category(task) == *name).map(|(_, value)| *value).collect();
+            // A sum that lacks a test would look like a good one.
+            if parts.len() < wanted || parts.is_empty() {
+                put!(out, "<td class=\"none\">–</td>");
+            } else {
+                put!(out, "<td>", Metric::ELAPSED.format(parts.iter().sum()), "</td>");
+            }
+        }
+        put!(out, "</tr>\n");
+    }
+    put!(out, "</tbody>\n</table>\n</div>\n");
+}

@@ -1,0 +1,176 @@
+//! Text for HTML and SVG in which nothing that comes from a run can be markup.
+//!
+//! Literals of the source code are markup; every value is text and is escaped, unless it is [`Markup`] itself. So there is
+//! nothing to remember when a section is written. A template engine would do the same at run time; the program is copied
+//! into the memory of every guest, and some twenty lines do it here when it is compiled. What a file or a page means is
+//! not known here.
+
+use std::fmt::Write as _;
+
+/// Text that is markup already.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Markup(String);
+
+impl Markup {
+    pub(crate) fn new() -> Markup {
+        Markup::default()
+    }
+
+    /// Appends what the source code says, as it is.
+    pub(crate) fn raw(&mut self, literal: &'static str) {
+        self.0.push_str(literal);
+    }
+
+    /// Appends a value as text.
+    pub(crate) fn show(&mut self, value: &(impl Show + ?Sized)) {
+        value.put_into(self);
+    }
+
+    /// A heading that can be linked to, of level 1 to 6.
+    pub(crate) fn heading(&mut self, level: u8, id: &str, text: &str) {
+        const TAGS: [(&str, &str); 6] = [
+            ("<h1 id=\"", "</h1>\n"),
+            ("<h2 id=\"", "</h2>\n"),
+            ("<h3 id=\"", "</h3>\n"),
+            ("<h4 id=\"", "</h4>\n"),
+            ("<h5 id=\"", "</h5>\n"),
+            ("<h6 id=\"", "</h6>\n"),
+        ];
+        let (open, close) = TAGS[usize::from(level.clamp(1, 6)) - 1];
+        self.raw(open);
+        self.show(id);
+        self.raw("\">");
+        self.show(text);
+        self.raw(close);
+    }
+
+    /// JSON for a `script` element: there `<` could end the element. What turns the direction of text is written as
+    /// JSON's own escape too.
+    pub(crate) fn json(&mut self, json: &str) {
+        for letter in json.chars() {
+            if letter == '<' || is_turning(letter) {
+                let _ = write!(self.0, "\\u{:04x}", u32::from(letter));
+            } else {
+                self.0.push(letter);
+            }
+        }
+    }
+
+    /// Whether an element in it has this id.
+    pub(crate) fn has_id(&self, id: &str) -> bool {
+        self.0.contains(&format!(" id=\"{id}\""))
+    }
+
+    pub(crate) fn into_string(self) -> String {
+        self.0
+    }
+}
+
+/// Whether a character turns the direction of what is written behind it.
+fn is_turning(letter: char) -> bool {
+    matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// What can be put between literals.
+pub(crate) trait Show {
+    fn put_into(&self, out: &mut Markup);
+}
+
+impl Show for str {
+    fn put_into(&self, out: &mut Markup) {
+        for letter in self.chars() {
+            match letter {
+                '&' => out.0.push_str("&amp;"),
+                '<' => out.0.push_str("&lt;"),
+                '>' => out.0.push_str("&gt;"),
+                '"' => out.0.push_str("&quot;"),
+                '\'' => out.0.push_str("&#39;"),
+                '\n' | '\t' => out.0.push(letter),
+                // Not allowed in XML.
+                '\u{fffe}' | '\u{ffff}' => out.0.push('\u{fffd}'),
+                control if control.is_control() || is_turning(control) => out.0.push('\u{fffd}'),
+                other => out.0.push(other),
+            }
+        }
+    }
+}
+
+impl Show for String {
+    fn put_into(&self, out: &mut Markup) {
+        self.as_str().put_into(out);
+    }
+}
+
+impl Show for Markup {
+    fn put_into(&self, out: &mut Markup) {
+        out.0.push_str(&self.0);
+    }
+}
+
+impl<T: Show + ?Sized> Show for &T {
+    fn put_into(&self, out: &mut Markup) {
+        (*self).put_into(out);
+    }
+}
+
+macro_rules! show_numbers {
+    ($($number:ty)*) => {
+        $(impl Show for $number {
+            fn put_into(&self, out: &mut Markup) {
+                let _ = write!(out.0, "{self}");
+            }
+        })*
+    };
+}
+
+show_numbers! { u8 u32 u64 usize i64 f64 }
+
+/// `put!(out, "<td>", name, "</td>")`: literals are markup, everything else is text.
+macro_rules! put {
+    ($out:expr $(,)?) => {{}};
+    ($out:expr, $literal:literal $(, $($rest:tt)*)?) => {{
+        $out.raw($literal);
+        $(put!($out, $($rest)*);)?
+    }};
+    ($out:expr, $value:expr $(, $($rest:tt)*)?) => {{
+        $out.show(&$value);
+        $(put!($out, $($rest)*);)?
+    }};
+}
+pub(crate) use put;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_never_markup() {
+        let mut out = Markup::new();
+        put!(
+            out,
+            "<td title=\"",
+            "a\"b'".to_owned(),
+            "\">",
+            "</script><img onerror=x>&\u{0}\u{202e}".to_owned(),
+            "</td>"
+        );
+        let text = out.into_string();
+        assert_eq!(text, "<td title=\"a&quot;b&#39;\">&lt;/script&gt;&lt;img onerror=x&gt;&amp;\u{fffd}\u{fffd}</td>");
+    }
+
+    #[test]
+    fn json_cannot_end_its_element() {
+        let mut out = Markup::new();
+        out.json("[\"</script><!--\"]");
+        assert_eq!(out.into_string(), "[\"\\u003c/script>\\u003c!--\"]");
+    }
+
+    #[test]
+    fn markup_in_markup_is_kept() {
+        let mut inner = Markup::new();
+        put!(inner, "<b>", 1_usize + 2, "</b>");
+        let mut out = Markup::new();
+        put!(out, "<p>", inner, "</p>");
+        assert_eq!(out.into_string(), "<p><b>3</b></p>");
+    }
+}

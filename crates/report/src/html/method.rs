@@ -1,0 +1,198 @@
+//! How the figures came about, with what, and how to have them again.
+
+use std::collections::BTreeMap;
+
+use mountmark_model::{Disk, Environment, Lab};
+use mountmark_record::RunRecord;
+
+use super::markup::{Markup, put};
+use super::view::View;
+
+/// The last section of a run.
+pub(super) fn method(view: &View) -> Markup {
+    let mut out = Markup::new();
+    let run = view.run();
+    out.heading(view.level + 1, &view.id("method"), "Method and environment");
+    clock(&mut out, run);
+    put!(out, "<p>Each file system is made anew, mounted, given the suite's tests one after the other, unmounted and ");
+    put!(out, "checked. Before each test nothing is dirty and the disk is idle. The order of file systems is random ");
+    put!(
+        out,
+        "within each repeat. Everything random comes from the seed ",
+        run.plan.seed,
+        "; each repeat has a seed of its own.</p>\n"
+    );
+    out.heading(view.level + 2, &view.id("again"), "To make it again");
+    let command = view.id("command");
+    put!(out, "<div class=\"command\"><pre tabindex=\"0\"><code id=\"", command, "\">", again(run), "</code></pre>");
+    put!(out, "<button type=\"button\" class=\"copy\" hidden data-copy=\"", command, "\">copy</button></div>\n");
+    put!(
+        out,
+        "<p class=\"legend\">Typed as <code>",
+        run.command_line,
+        "</code>, with mountmark ",
+        run.program,
+        ".</p>\n"
+    );
+    decisions(&mut out, run);
+    environment(&mut out, view);
+    notes(&mut out, run);
+    out
+}
+
+/// What a second is.
+fn clock(out: &mut Markup, run: &RunRecord) {
+    let machine = &run.plan.machine;
+    match run.plan.lab {
+        Lab::Virtual => {
+            let rate = 1000.0 / f64::from(1_u32 << machine.shift.min(20));
+            put!(out, "<p>This ran in a virtual lab: an emulated computer whose clock counts instructions, ", rate);
+            put!(out, " million to the second. Waiting for the disk takes the time that a model of ", disk(run));
+            put!(
+                out,
+                " says, so neither the speed nor the load of the machine that ran it shows in any figure. Seconds "
+            );
+            put!(
+                out,
+                "are therefore those of the machine that the profile ",
+                machine.name,
+                " describes, a model without "
+            );
+            put!(
+                out,
+                "processor caches and parallel processors: compare file systems by them, and confirm on your own "
+            );
+            put!(out, "hardware what matters to you.</p>\n");
+        }
+        Lab::Kvm => {
+            put!(
+                out,
+                "<p>This ran in guests under KVM. Figures are seconds of wall time of the machine that ran them, "
+            );
+            put!(out, "with all that it did at the time. Compare file systems within a repeat.</p>\n");
+        }
+        Lab::Host => {
+            put!(out, "<p>This ran on the machine's own kernel. Figures are seconds of wall time, with all that the ");
+            put!(out, "machine did at the time. Compare file systems within a repeat.</p>\n");
+        }
+    }
+}
+
+fn disk(run: &RunRecord) -> String {
+    let mut disks: Vec<&Disk> = Vec::new();
+    for cell in &run.plan.cells {
+        if !disks.iter().any(|disk| disk.name == cell.disk.name) {
+            disks.push(&cell.disk);
+        }
+    }
+    match disks.as_slice() {
+        [] => format!("the disk {}", run.plan.machine.disk),
+        disks => disks.iter().map(|disk| format!("{} ({})", disk.name, disk.about)).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// The command that was typed, with what it left to defaults: those may change.
+pub(crate) fn again(run: &RunRecord) -> String {
+    let plan = &run.plan;
+    let mut typed = run.command_line.split_whitespace();
+    let typed: Vec<&str> = if typed.any(|word| word == "run") { typed.collect() } else { Vec::new() };
+    let has = |option: &str| typed.iter().any(|word| *word == option || word.starts_with(&format!("{option}=")));
+    let mut words = vec!["mountmark".to_owned(), "run".to_owned()];
+    words.extend(typed.iter().map(|word| (*word).to_owned()));
+    let mut add = |option: &str, value: String| {
+        if !has(option) {
+            words.extend([option.to_owned(), quoted(&value)]);
+        }
+    };
+    add("--fs", plan.configurations.join(","));
+    add("--suite", plan.suite.clone());
+    add("--scale", plan.scale.to_string());
+    add("--repeat", plan.repeats.to_string());
+    add("--seed", plan.seed.to_string());
+    add("--lab", plan.lab.name().to_owned());
+    if plan.lab != Lab::Host {
+        add("--machine", plan.machine.name.clone());
+        add("--kernel", plan.kernel.clone());
+        if let Some(cell) = plan.cells.first() {
+            add("--disk", cell.disk.name.clone());
+        }
+    }
+    crate::text::clean(&words.join(" "))
+}
+
+/// A word as a shell must read it.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:,=+@%^".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+fn decisions(out: &mut Markup, run: &RunRecord) {
+    if run.plan.decisions.is_empty() {
+        return;
+    }
+    put!(out, "<details><summary>What the suite's source leaves open, and how it was decided</summary>\n<ul>\n");
+    for decision in &run.plan.decisions {
+        put!(out, "<li>", decision, "</li>\n");
+    }
+    put!(out, "</ul>\n</details>\n");
+}
+
+/// Where all cells agree once, and what differs by configuration.
+fn environment(out: &mut Markup, view: &View) {
+    let run = view.run();
+    let all: Vec<&Environment> = run.cells.iter().map(|cell| &cell.environment).chain([&run.environment]).collect();
+    put!(out, "<details><summary>Kernel, emulator, packages</summary>\n<dl class=\"facts\">\n");
+    let mut fact = |label: &str, of: &dyn Fn(&Environment) -> &str| {
+        let mut texts: Vec<&str> =
+            all.iter().map(|environment| of(environment)).filter(|text| !text.is_empty()).collect();
+        texts.sort_unstable();
+        texts.dedup();
+        if !texts.is_empty() {
+            put!(out, "<div><dt>", label, "</dt><dd>", texts.join("; "), "</dd></div>\n");
+        }
+    };
+    fact("kernel", &|environment| &environment.kernel);
+    fact("emulator", &|environment| &environment.emulator);
+    fact("lab's kernel", &|environment| &environment.host_kernel);
+    fact("lab's processor", &|environment| &environment.host_cpu);
+    fact("clock", &|environment| &environment.clock);
+    put!(out, "</dl>\n");
+    let mut packages: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (name, version) in all.iter().flat_map(|environment| &environment.packages) {
+        let versions = packages.entry(name).or_default();
+        if !versions.contains(&version.as_str()) {
+            versions.push(version);
+        }
+    }
+    if !packages.is_empty() {
+        put!(out, "<p>Packages: ");
+        for (index, (name, versions)) in packages.iter().enumerate() {
+            let comma = if index == 0 { "" } else { ", " };
+            put!(out, comma, name, " ", versions.join(" and "));
+        }
+        put!(out, "</p>\n");
+    }
+    put!(out, "</details>\n");
+}
+
+/// So many remarks of cells are shown.
+const NOTES: usize = 200;
+
+fn notes(out: &mut Markup, run: &RunRecord) {
+    let notes: Vec<_> = run.cells.iter().flat_map(|cell| cell.notes.iter().map(move |note| (cell, note))).collect();
+    if notes.is_empty() {
+        return;
+    }
+    put!(out, "<details><summary>Remarks of cells</summary>\n<ul>\n");
+    for (cell, note) in notes.iter().take(NOTES) {
+        put!(out, "<li>", cell.configuration, ", repeat ", cell.repeat + 1, ": ", note, "</li>\n");
+    }
+    if notes.len() > NOTES {
+        put!(out, "<li>and ", notes.len() - NOTES, " more</li>\n");
+    }
+    put!(out, "</ul>\n</details>\n");
+}

@@ -1,0 +1,83 @@
+//! The head of a run: what was compared on what, and what came out of it.
+
+use mountmark_model::Lab;
+
+use super::markup::{Markup, put};
+use super::view::{View, counted, listed};
+use crate::header::header;
+
+/// Title, facts, conclusions and their limits.
+pub(super) fn overview(view: &View) -> Markup {
+    let mut out = Markup::new();
+    let (run, findings) = (view.run(), view.findings());
+    out.heading(view.level, &view.id("top"), &title(view));
+    let place = match run.plan.lab {
+        Lab::Virtual => format!("on a model of the machine {}", run.plan.machine.name),
+        Lab::Kvm => "in a guest on this run's machine".to_owned(),
+        Lab::Host => "on this run's own machine".to_owned(),
+    };
+    let repeats = counted(findings.repeats as usize, "repeat", "repeats");
+    put!(
+        out,
+        "<p class=\"under\">Suite ",
+        run.plan.suite,
+        ", ",
+        place,
+        ", ",
+        repeats,
+        ", run ",
+        run.id.as_str(),
+        "</p>\n"
+    );
+
+    if !findings.conclusions.is_empty() {
+        out.heading(view.level + 1, &view.id("conclusions"), "Conclusions");
+        put!(out, "<ul class=\"conclusions\">\n");
+        for sentence in &findings.conclusions {
+            put!(out, "<li>", sentence, "</li>\n");
+        }
+        put!(out, "</ul>\n");
+    }
+    if !findings.remarks.is_empty() {
+        put!(out, "<div class=\"limits\">\n<p><strong>How far this goes.</strong></p>\n<ul>\n");
+        for remark in &findings.remarks {
+            put!(out, "<li>", remark, "</li>\n");
+        }
+        put!(out, "</ul>\n</div>\n");
+    }
+
+    out.heading(view.level + 1, &view.id("compared"), "What was compared");
+    put!(out, "<dl class=\"facts\">\n");
+    let names: Vec<&str> = findings.configurations.iter().map(String::as_str).collect();
+    fact(&mut out, "file systems", &names.join(", "));
+    if let Some(baseline) = findings.configurations.get(findings.baseline) {
+        fact(&mut out, "baseline", &format!("{baseline}: ratios are to it"));
+    }
+    let mut before = "";
+    for (label, text) in header(run) {
+        // The method section explains the clock.
+        if label != "clock" {
+            let label = if label.is_empty() { before } else { label };
+            fact(&mut out, label, &text);
+            before = label;
+        }
+    }
+    put!(out, "</dl>\n");
+    out
+}
+
+fn fact(out: &mut Markup, label: &str, text: &str) {
+    put!(out, "<div><dt>", label, "</dt><dd>", text, "</dd></div>\n");
+}
+
+/// What is compared, as a heading.
+pub(crate) fn title(view: &View) -> String {
+    let findings = view.findings();
+    let names: Vec<&str> = findings.configurations.iter().map(String::as_str).collect();
+    match names.len() {
+        0 => "No file system was measured".into(),
+        1 => format!("{} measured", names[0]),
+        2..=4 if names.iter().all(|name| name.chars().count() <= 24) => format!("{} compared", listed(&names)),
+        count => format!("{count} file systems compared"),
+    }
+}

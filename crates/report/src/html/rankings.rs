@@ -1,0 +1,85 @@
+//! Rankings by kind of work, with how firm each place is.
+
+use mountmark_analyse::Rank;
+
+use super::markup::{Markup, put};
+use super::view::{View, ratio_text};
+
+/// The section, where anything is ranked.
+pub(super) fn rankings(view: &View) -> Markup {
+    let mut out = Markup::new();
+    let findings = view.findings();
+    if findings.configurations.len() < 2 || findings.categories.iter().all(|category| category.ranking.is_empty()) {
+        return out;
+    }
+    out.heading(view.level + 1, &view.id("rankings"), "Rankings by kind of work");
+    put!(
+        out,
+        "<p class=\"legend\">Score: geometric mean of a file system's ratios to the best of each test; 1 is the best everywhere, 2 takes twice as much."
+    );
+    let all = findings.categories.iter().flat_map(|category| &category.ranking);
+    let firm = all.chain(&findings.overall.ranking).any(|rank| rank.stability.is_some());
+    if firm {
+        put!(out, " Firm: how often the place stays the same when repeats are drawn anew.");
+    }
+    put!(out, "</p>\n<div class=\"cards\">\n");
+    if !findings.overall.ranking.is_empty() {
+        put!(out, "<figure class=\"card\">\n<figcaption><strong>overall</strong></figcaption>\n");
+        table(&mut out, view, &findings.overall.ranking);
+        put!(out, "</figure>\n");
+    }
+    for category in findings.categories.iter().filter(|category| !category.ranking.is_empty()) {
+        put!(
+            out,
+            "<figure class=\"card\">\n<figcaption><strong>",
+            category.name,
+            "</strong> <span class=\"basis\">by "
+        );
+        put!(out, category.basis, "</span><span class=\"verdict\">", category.sentence, "</span></figcaption>\n");
+        table(&mut out, view, &category.ranking);
+        put!(out, "</figure>\n");
+    }
+    put!(out, "</div>\n");
+    out
+}
+
+fn table(out: &mut Markup, view: &View, ranking: &[Rank]) {
+    let has_interval = ranking.iter().any(|rank| rank.interval.is_some());
+    let has_stability = ranking.iter().any(|rank| rank.stability.is_some());
+    put!(
+        out,
+        "<table class=\"chart ranking\">\n<thead><tr><th scope=\"col\">place</th><th scope=\"col\" class=\"words\">file system</th><th scope=\"col\">score</th>"
+    );
+    if has_interval {
+        put!(out, "<th scope=\"col\">95 % interval</th>");
+    }
+    if has_stability {
+        put!(out, "<th scope=\"col\">firm</th>");
+    }
+    put!(out, "</tr></thead>\n<tbody>\n");
+    let mut place = 0;
+    for (position, rank) in ranking.iter().enumerate() {
+        // Equal scores have one place.
+        if position == 0 || ratio_text(ranking[position - 1].score) != ratio_text(rank.score) {
+            place = position + 1;
+        }
+        put!(
+            out,
+            "<tr><td class=\"place\">",
+            place,
+            "</td><th scope=\"row\" class=\"words\">",
+            view.name(rank.configuration)
+        );
+        put!(out, "</th><td>", ratio_text(rank.score), "</td>");
+        if has_interval {
+            let text = rank.interval.map(|i| format!("{} to {}", ratio_text(i.low), ratio_text(i.high)));
+            put!(out, "<td>", text.unwrap_or("–".into()), "</td>");
+        }
+        if has_stability {
+            let text = rank.stability.map(|share| format!("{:.0} %", 100.0 * share));
+            put!(out, "<td>", text.unwrap_or("–".into()), "</td>");
+        }
+        put!(out, "</tr>\n");
+    }
+    put!(out, "</tbody>\n</table>\n");
+}

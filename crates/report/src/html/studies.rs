@@ -1,0 +1,221 @@
+//! A run beside the figures of a published study.
+
+use mountmark_analyse::Interval;
+use mountmark_analyse::study::{Agreement, ComparedFigure, StudyComparison, TestComparison};
+use mountmark_model::Metric;
+
+use super::markup::{Markup, put};
+use super::view::{View, ratio_text};
+
+/// So many of the largest changes are told.
+const MOVES: usize = 8;
+
+/// The section, where the run was set beside a study.
+pub(super) fn study(view: &View) -> Markup {
+    let mut out = Markup::new();
+    let Some(study) = view.report.study else { return out };
+    out.heading(view.level + 1, &view.id("study"), "Beside published figures");
+    put!(out, "<p>", study.source, ". Its run ", study.study_run, ": ", study.study_run_about, ".</p>\n");
+    if !study.warnings.is_empty() {
+        put!(out, "<div class=\"limits\"><ul>\n");
+        for warning in &study.warnings {
+            put!(out, "<li>", warning, "</li>\n");
+        }
+        put!(out, "</ul></div>\n");
+    }
+    overall(&mut out, view, study);
+    moves(&mut out, study);
+    let mut metrics: Vec<&str> = study.tests.iter().map(|test| test.metric.as_str()).collect();
+    metrics.dedup();
+    for (index, metric) in metrics.iter().enumerate() {
+        let tests: Vec<&TestComparison> = study.tests.iter().filter(|test| test.metric == *metric).collect();
+        if index > 0 {
+            put!(
+                out,
+                "<details><summary>",
+                title(metric),
+                ": ",
+                tests.len(),
+                " tests beside published figures</summary>\n"
+            );
+        }
+        table(&mut out, view, study, metric, index, &tests);
+        if index > 0 {
+            put!(out, "</details>\n");
+        }
+    }
+    for (summary, texts) in [
+        ("What the publication has and this run has not", &study.not_measured),
+        ("Where the publication contradicts itself", &study.inconsistencies),
+        ("How this was reckoned", &study.remarks),
+    ] {
+        if !texts.is_empty() {
+            put!(out, "<details><summary>", summary, "</summary>\n<ul>\n");
+            for text in texts {
+                put!(out, "<li>", text, "</li>\n");
+            }
+            put!(out, "</ul>\n</details>\n");
+        }
+    }
+    out
+}
+
+fn title(metric: &str) -> &str {
+    Metric::find(metric).map_or(metric, |metric| metric.title)
+}
+
+/// Tau with its interval, or why there is none.
+fn agreement_text(agreement: &Agreement) -> String {
+    let Some(tau) = agreement.tau else { return "–".into() };
+    tau_text(Some(tau), agreement.interval)
+}
+
+fn tau_text(tau: Option<f64>, interval: Option<Interval>) -> String {
+    match (tau, interval) {
+        (Some(tau), Some(interval)) => format!("{tau:.2} ({:.2} to {:.2})", interval.low, interval.high),
+        (Some(tau), None) => format!("{tau:.2}"),
+        (None, _) => "–".into(),
+    }
+}
+
+/// One row a metric, and the scores of the file systems on both sides.
+fn overall(out: &mut Markup, view: &View, study: &StudyComparison) {
+    if study.overall.is_empty() {
+        put!(out, "<p>No test has figures on both sides.</p>\n");
+        return;
+    }
+    let caption = view.id("study-overall");
+    put!(
+        out,
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"",
+        caption,
+        "\">\n<table class=\"plain\">\n<caption id=\"",
+        caption,
+        "\">"
+    );
+    put!(
+        out,
+        "All tests of a metric together. For each file system the geometric mean of its ratio to the group, published → "
+    );
+    put!(out, "this run; 1 is the middle of the group. Tau is 1 for the same order, 0 for none in common, −1 for the ");
+    put!(
+        out,
+        "reverse; the mean is over tests, with its 95 % interval</caption>\n<thead><tr><th scope=\"col\">metric</th>"
+    );
+    for name in &study.common {
+        put!(out, "<th scope=\"col\">", name, "</th>");
+    }
+    put!(
+        out,
+        "<th scope=\"col\">tests</th><th scope=\"col\">mean tau</th><th scope=\"col\">pairs in order</th></tr></thead>\n<tbody>\n"
+    );
+    for all in &study.overall {
+        put!(out, "<tr><th scope=\"row\">", title(&all.metric), "</th>");
+        for (published, measured) in all.published_score.iter().zip(&all.measured_score) {
+            put!(out, "<td>", pair(*published, *measured, ratio_text), "</td>");
+        }
+        let pairs = all.same + all.reversed + all.tied;
+        put!(out, "<td>", all.tests, "</td><td>", tau_text(all.mean_tau, all.mean_tau_interval), "</td><td>");
+        put!(out, all.same, " of ", pairs, "</td></tr>\n");
+    }
+    put!(out, "</tbody>\n</table>\n</div>\n");
+}
+
+fn pair(published: Option<f64>, measured: Option<f64>, text: impl Fn(f64) -> String) -> String {
+    let text = |value: Option<f64>| value.map_or("–".to_owned(), &text);
+    format!("{} → {}", text(published), text(measured))
+}
+
+/// What moved most, as sentences.
+fn moves(out: &mut Markup, study: &StudyComparison) {
+    if study.moves.is_empty() {
+        return;
+    }
+    put!(out, "<p>What moved most in rank:</p>\n<ul>\n");
+    for moved in study.moves.iter().take(MOVES) {
+        let figure = |value: f64| {
+            Metric::find(&moved.metric).map_or(format!("{value}"), |metric| super::view::quantity(metric, value))
+        };
+        put!(
+            out,
+            "<li>",
+            moved.fs,
+            " at <span class=\"id\">",
+            moved.task,
+            "</span> ",
+            moved.title,
+            " (",
+            title(&moved.metric),
+            "): from place "
+        );
+        put!(
+            out,
+            moved.from,
+            " to ",
+            moved.to,
+            " of ",
+            moved.of,
+            ", ",
+            figure(moved.published),
+            " → ",
+            figure(moved.measured),
+            "</li>\n"
+        );
+    }
+    put!(out, "</ul>\n");
+}
+
+fn table(
+    out: &mut Markup,
+    view: &View,
+    study: &StudyComparison,
+    metric: &str,
+    index: usize,
+    tests: &[&TestComparison],
+) {
+    let caption = view.id(&format!("study-{index}"));
+    put!(
+        out,
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"",
+        caption,
+        "\">\n<table class=\"plain study\">\n<caption id=\"",
+        caption
+    );
+    put!(
+        out,
+        "\">",
+        title(metric),
+        ", published → this run, with the ranks below. Ranks and ratios can be compared; seconds only where the machines are alike</caption>\n"
+    );
+    put!(out, "<thead><tr><th scope=\"col\">test</th>");
+    for name in &study.common {
+        put!(out, "<th scope=\"col\">", name, "</th>");
+    }
+    put!(out, "<th scope=\"col\">tau (95 %)</th></tr></thead>\n<tbody>\n");
+    for test in tests {
+        put!(out, "<tr><th scope=\"row\"><span class=\"id\">", test.task, "</span> ");
+        if test.title != test.task {
+            put!(out, test.title);
+        }
+        put!(out, "</th>");
+        for entry in &test.entries {
+            cell(out, metric, entry);
+        }
+        put!(out, "<td>", agreement_text(&test.agreement));
+        if let Some(remark) = &test.agreement.remark {
+            put!(out, "<span class=\"verdict\">", remark, "</span>");
+        }
+        put!(out, "</td></tr>\n");
+    }
+    put!(out, "</tbody>\n</table>\n</div>\n");
+}
+
+fn cell(out: &mut Markup, metric: &str, entry: &ComparedFigure) {
+    let text = |value: f64| Metric::find(metric).map_or(format!("{value}"), |metric| metric.format(value));
+    put!(out, "<td>", pair(entry.published, entry.measured, text));
+    if let (Some(from), Some(to)) = (entry.published_rank, entry.measured_rank) {
+        let class = if (from - to).abs() >= 2.0 { "ranks far" } else { "ranks" };
+        put!(out, "<span class=\"", class, "\">", from, " → ", to, "</span>");
+    }
+    put!(out, "</td>");
+}

@@ -1,0 +1,195 @@
+//! Test by test: for each a chart with a bar, every sample and the interval, the processor's share beside it, and the
+//! verdict. The steps of the protocol, and usable space, in the same form.
+
+use mountmark_analyse::{Estimate, TaskFindings};
+use mountmark_model::{Metric, protocol_task};
+
+use super::markup::{Markup, put};
+use super::matrix::{figure_text, label, put_best};
+use super::plot::{Drawing, Scale, axis, draw};
+use super::view::{View, best, figures, judged, median, quantity};
+
+/// The section with one chart for each of the suite's tests.
+pub(super) fn tasks(view: &View) -> Markup {
+    let mut out = Markup::new();
+    if view.tasks().next().is_none() {
+        return out;
+    }
+    out.heading(view.level + 1, &view.id("tests"), "Test by test");
+    explain(&mut out, view);
+    for category in view.categories() {
+        if view.categories().len() > 1 {
+            out.heading(view.level + 2, &view.id(&format!("tests-{}", slug(view, category))), category);
+        }
+        put!(out, "<div class=\"cards\">\n");
+        for task in view.tasks().filter(|task| super::view::category(task) == category) {
+            put!(out, card(view, task));
+        }
+        put!(out, "</div>\n");
+    }
+    out
+}
+
+/// The section about making, mounting and unmounting, and about room.
+pub(super) fn steps(view: &View) -> Markup {
+    let mut out = Markup::new();
+    let steps: Vec<&TaskFindings> = view.findings().tasks.iter().filter(|task| task.step).collect();
+    if steps.is_empty() {
+        return out;
+    }
+    out.heading(view.level + 1, &view.id("steps"), "Making, mounting, unmounting, and room");
+    put!(out, "<div class=\"cards\">\n");
+    for step in steps {
+        if step.id == protocol_task::CAPACITY {
+            put!(out, room(view, step));
+        } else {
+            put!(out, card(view, step));
+        }
+    }
+    put!(out, "</div>\n");
+    out
+}
+
+/// Ids of categories: a name from a suite need not be fit for one.
+fn slug(view: &View, category: &str) -> usize {
+    view.categories().iter().position(|name| *name == category).unwrap_or(0)
+}
+
+fn explain(out: &mut Markup, view: &View) {
+    put!(out, "<p class=\"legend\"><span class=\"swatch bar\"></span> until the command returned ");
+    if view.tasks().any(|task| figures(task, &Metric::DURABLE).is_some()) {
+        put!(
+            out,
+            "<span class=\"swatch to\"></span> until its data was on the medium too; figures and dots are of this time "
+        );
+    }
+    put!(out, "<span class=\"swatch dot\"></span> a sample ");
+    if !view.findings().doubts.is_empty() {
+        put!(out, "<span class=\"swatch ring\"></span> a doubtful one ");
+    }
+    let has_intervals = view
+        .findings()
+        .tasks
+        .iter()
+        .flat_map(|task| &task.metrics)
+        .any(|found| found.estimates.iter().flatten().any(|estimate| estimate.median_interval.is_some()));
+    if has_intervals {
+        put!(out, "<span class=\"swatch interval\"></span> 95 % interval of the median ");
+    }
+    put!(out, "CPU: processor time of the command over its returned time.</p>\n");
+}
+
+/// One task or step.
+fn card(view: &View, task: &TaskFindings) -> Markup {
+    let mut out = Markup::new();
+    let Some(found) = judged(task) else {
+        put!(out, "<figure class=\"card\"><figcaption><strong>", label(task), "</strong></figcaption>");
+        put!(out, "<p class=\"none\">No file system has a figure.</p></figure>\n");
+        return out;
+    };
+    let metric = found.metric;
+    let ends = found.estimates.iter().flatten().flat_map(|estimate| {
+        let high = estimate.median_interval.map_or(0.0, |interval| interval.high);
+        estimate.points.iter().map(|point| point.value).chain([estimate.summary.median, high])
+    });
+    let scale = Scale::covering(ends);
+    let has_cpu = figures(task, &Metric::CPU_PERCENT).is_some();
+    put!(out, "<figure class=\"card\">\n<figcaption><strong>", label(task), "</strong>");
+    if let Some(verdict) = &found.verdict {
+        put!(out, "<span class=\"verdict\">", verdict.sentence, "</span>");
+    }
+    put!(
+        out,
+        "</figcaption>\n<table class=\"chart\">\n<thead><tr><th scope=\"col\"><span class=\"unseen\">file system</span></th>"
+    );
+    put!(out, "<th scope=\"col\" class=\"drawn\">", axis("0", &quantity(metric, scale.max)), "</th>");
+    put!(out, "<th scope=\"col\">", metric.title, "</th>");
+    if has_cpu {
+        put!(out, "<th scope=\"col\">CPU</th>");
+    }
+    put!(out, "</tr></thead>\n<tbody>\n");
+    let best = best(found);
+    for configuration in 0..view.findings().configurations.len() {
+        put!(out, "<tr><th scope=\"row\">", view.name(configuration), "</th>");
+        let Some(estimate) = found.estimates.get(configuration).and_then(Option::as_ref) else {
+            let columns: u32 = if has_cpu { 3 } else { 2 };
+            let word = view.absent(configuration, &task.id);
+            put!(out, "<td class=\"none\" colspan=\"", columns, "\">", word, "</td></tr>\n");
+            continue;
+        };
+        let bar = if metric.id == Metric::DURABLE.id {
+            median(task, &Metric::ELAPSED, configuration).unwrap_or(estimate.summary.median)
+        } else {
+            estimate.summary.median
+        };
+        let drawing = Drawing {
+            bar: Some(bar),
+            to: Some(estimate.summary.median),
+            interval: estimate.median_interval,
+            points: &estimate.points,
+        };
+        put!(out, "<td class=\"drawn\">", draw(scale, &drawing), "</td>");
+        let text = quantity(metric, estimate.summary.median);
+        if best.contains(&configuration) {
+            put_best(&mut out, &text);
+        } else {
+            put!(out, "<td title=\"", spread(estimate), "\">", text, "</td>");
+        }
+        if has_cpu {
+            let share = median(task, &Metric::CPU_PERCENT, configuration);
+            put!(out, "<td class=\"cpu\">", share.map_or("–".to_owned(), |share| format!("{share:.0} %")), "</td>");
+        }
+        put!(out, "</tr>\n");
+    }
+    put!(out, "</tbody>\n</table>\n</figure>\n");
+    out
+}
+
+/// What stands behind a median, for whoever points at it.
+fn spread(estimate: &Estimate) -> String {
+    let summary = &estimate.summary;
+    let mut text = format!("{} figures, {} to {}", summary.n, summary.min, summary.max);
+    if let Some(cv) = summary.cv {
+        text += &format!(", coefficient of variation {:.2} %", 100.0 * cv);
+    }
+    text
+}
+
+/// What the columns of the table about room are called there.
+const ROOM: [(&Metric, &str); 4] = [
+    (&Metric::CAPACITY_BYTES, "usable"),
+    (&Metric::CAPACITY_DEVICE, "of the device"),
+    (&Metric::CAPACITY, "free after mkfs"),
+    (&Metric::CAPACITY_RESIDUAL, "free after removal"),
+];
+
+/// Usable space.
+fn room(view: &View, step: &TaskFindings) -> Markup {
+    let mut out = Markup::new();
+    let columns: Vec<_> = ROOM.into_iter().filter(|(metric, _)| figures(step, metric).is_some()).collect();
+    let caption = view.id("room-caption");
+    put!(out, "<figure class=\"card broad\">\n<figcaption id=\"", caption, "\"><strong>usable space</strong>");
+    if let Some(verdict) = columns.iter().find_map(|(metric, _)| figures(step, metric)?.verdict.as_ref()) {
+        put!(out, "<span class=\"verdict\">", verdict.sentence, "</span>");
+    }
+    put!(out, "</figcaption>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"", caption, "\">");
+    put!(out, "<table class=\"chart\">\n<thead><tr><th scope=\"col\"><span class=\"unseen\">file system</span></th>");
+    for (metric, head) in &columns {
+        put!(out, "<th scope=\"col\" title=\"", metric.about, "\">", head, "</th>");
+    }
+    put!(out, "</tr></thead>\n<tbody>\n");
+    for configuration in 0..view.findings().configurations.len() {
+        put!(out, "<tr><th scope=\"row\">", view.name(configuration), "</th>");
+        for (metric, _) in &columns {
+            let text = figure_text(metric, median(step, metric, configuration));
+            if figures(step, metric).is_some_and(|found| best(found).contains(&configuration)) {
+                put_best(&mut out, &text);
+            } else {
+                put!(out, "<td>", text, "</td>");
+            }
+        }
+        put!(out, "</tr>\n");
+    }
+    put!(out, "</tbody>\n</table></div>\n</figure>\n");
+    out
+}

@@ -1,0 +1,367 @@
+use std::collections::BTreeSet;
+
+use mountmark_analyse::{
+    CategoryFindings, Doubt, Estimate, Findings, MetricFindings, Overall, Point, Rank, Summary, TaskFindings, Verdict,
+    VerdictOutcome,
+};
+use mountmark_model::{Metric, Outcome, protocol_task};
+use mountmark_record::{RunRecord, Sample, TaskOutcome};
+
+use super::html;
+use crate::document::{DOCUMENTS, Report};
+use crate::tests::run;
+
+/// Findings made by hand from a record: what analysis finds is not tested here.
+fn findings(run: &RunRecord) -> Findings {
+    let names = &run.plan.configurations;
+    let step = |id: &str| (id.to_owned(), id.to_owned(), true);
+    let mut ids = vec![step(protocol_task::MKFS), step(protocol_task::MOUNT)];
+    ids.extend(run.plan.tasks.iter().map(|(id, title)| (id.clone(), title.clone(), false)));
+    ids.extend([step(protocol_task::UMOUNT), step(protocol_task::CAPACITY)]);
+    let tasks = ids
+        .into_iter()
+        .map(|(id, title, step)| TaskFindings {
+            metrics: Metric::ALL.iter().filter_map(|metric| figures(run, &id, metric)).collect(),
+            category: if step { "steps".into() } else { format!("kind of {}", id.len() % 2) },
+            id,
+            title,
+            step,
+        })
+        .collect();
+    let ranking: Vec<Rank> = (0..names.len())
+        .map(|configuration| Rank {
+            configuration,
+            score: 1.0 + configuration as f64,
+            interval: None,
+            stability: Some(0.9),
+        })
+        .collect();
+    Findings {
+        run: run.id.as_str().into(),
+        configurations: names.clone(),
+        baseline: 0,
+        repeats: run.plan.repeats,
+        tasks,
+        categories: vec![CategoryFindings {
+            name: "kind of 1".into(),
+            basis: "durable time".into(),
+            ranking: ranking.clone(),
+            sentence: "The first leads.".into(),
+        }],
+        overall: Overall { composite: vec![None; names.len()], geometric_mean: vec![Some(1.5); names.len()], ranking },
+        conclusions: vec!["The first is the fastest.".into()],
+        doubts: vec![Doubt {
+            configuration: 0,
+            task: "001".into(),
+            metric: "durable".into(),
+            repeat: 0,
+            value: 10.0,
+            others: 5.0,
+            again: false,
+        }],
+        missing: vec![],
+        remarks: vec!["Few repeats.".into()],
+    }
+}
+
+fn figures(run: &RunRecord, task: &str, metric: &'static Metric) -> Option<MetricFindings> {
+    let estimates: Vec<Option<Estimate>> = run
+        .plan
+        .configurations
+        .iter()
+        .map(|name| {
+            let cells = run.cells.iter().filter(|cell| cell.configuration == *name);
+            let points: Vec<Point> = cells
+                .flat_map(|cell| cell.samples.iter().map(move |sample| (cell.repeat, sample)))
+                .filter(|(_, sample)| sample.task == task && sample.metric == metric.id)
+                .map(|(repeat, sample)| Point {
+                    repeat,
+                    iteration: sample.iteration,
+                    value: sample.value,
+                    doubtful: false,
+                })
+                .collect();
+            estimate(points)
+        })
+        .collect();
+    let is_there = estimates.iter().any(Option::is_some);
+    is_there.then_some(MetricFindings { metric, estimates, verdict: None })
+}
+
+fn estimate(points: Vec<Point>) -> Option<Estimate> {
+    let mut values: Vec<f64> = points.iter().map(|point| point.value).collect();
+    values.sort_by(f64::total_cmp);
+    let (first, last) = (*values.first()?, *values.last()?);
+    let summary = Summary {
+        n: values.len(),
+        mean: values.iter().sum::<f64>() / values.len() as f64,
+        median: values[values.len() / 2],
+        min: first,
+        max: last,
+        cv: Some(0.01),
+    };
+    Some(Estimate { summary, median_interval: None, ratio: Some(1.25), ratio_interval: None, points })
+}
+
+/// A run whose tasks have durable times too.
+fn whole(names: &[&str], repeats: u32) -> RunRecord {
+    let mut run = run(names, repeats);
+    for cell in &mut run.cells {
+        let more: Vec<Sample> = cell
+            .samples
+            .iter()
+            .filter(|sample| sample.metric == "elapsed")
+            .flat_map(|sample| {
+                let make = |metric: &str, value| Sample { metric: metric.into(), value, ..sample.clone() };
+                [
+                    make("durable", sample.value * 1.5),
+                    make("sync", sample.value * 0.5),
+                    make("settle", sample.value),
+                    make("cpu_percent", 42.0),
+                ]
+            })
+            .collect();
+        cell.samples.extend(more);
+    }
+    run
+}
+
+fn report<'a>(run: &'a RunRecord, findings: &'a Findings) -> Report<'a> {
+    Report { run, findings, study: None, claims: None }
+}
+
+fn page(run: &RunRecord) -> String {
+    html(&[report(run, &findings(run))]).unwrap()
+}
+
+/// Elements that are closed in order, ids that are there once, and references to ids that are there.
+fn check(text: &str) {
+    const EMPTY: [&str; 3] = ["meta", "!DOCTYPE", "br"];
+    let (mut open, mut ids, mut wanted) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+    let mut rest = text;
+    while let Some(start) = rest.find('<') {
+        rest = &rest[start + 1..];
+        if rest.starts_with("!--") {
+            rest = &rest[rest.find("-->").expect("a comment ends")..];
+            continue;
+        }
+        let tag = &rest[..rest.find('>').expect("a tag ends")];
+        assert!(!tag.contains('<') && tag.matches('"').count() % 2 == 0, "{tag}");
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name), "in {tag}");
+            continue;
+        }
+        let name = tag.split([' ', '/']).next().unwrap();
+        for part in tag.split("\" ").flat_map(|part| part.split_once("=\"")) {
+            let (attribute, value) = (part.0.rsplit(' ').next().unwrap(), part.1.trim_end_matches(['"', '/']));
+            match attribute {
+                "id" => assert!(ids.insert(value), "{value} is there twice"),
+                "aria-labelledby" | "for" | "data-copy" => wanted.extend(value.split(' ')),
+                "href" => wanted.extend(value.strip_prefix('#')),
+                _ => {}
+            }
+        }
+        if !tag.ends_with('/') && !EMPTY.contains(&name) {
+            open.push(name);
+        }
+        // What is in these is not markup.
+        if ["script", "style"].contains(&name) {
+            rest = &rest[rest.find(&format!("</{name}>")).expect("an end")..];
+        }
+    }
+    assert_eq!(open, Vec::<&str>::new());
+    let lost: Vec<&&str> = wanted.difference(&ids).collect();
+    assert!(lost.is_empty(), "no element has {lost:?}");
+}
+
+const EVIL: &str = "</script><img src=x onerror=alert(1)>\"'&\u{1b}[31m\u{202e}";
+
+/// Hostile text wherever a run has text.
+fn evil() -> (RunRecord, Findings) {
+    let mut run = whole(&["ext4", EVIL], 2);
+    let mut found = findings(&run);
+    run.plan.suite = EVIL.into();
+    run.plan.suite_about = EVIL.into();
+    run.plan.machine.name = EVIL.into();
+    run.plan.kernel = EVIL.into();
+    run.command_line = format!("mountmark run --suite {EVIL}");
+    run.plan.decisions = vec![EVIL.into()];
+    run.plan.skipped = vec![(EVIL.into(), EVIL.into())];
+    for cell in &mut run.cells {
+        cell.notes = vec![EVIL.into()];
+        cell.environment.packages.insert(EVIL.into(), EVIL.into());
+        cell.outcomes.push(TaskOutcome {
+            task: EVIL.into(),
+            outcome: Outcome::Failed { reason: EVIL.into(), detail: EVIL.into() },
+        });
+    }
+    for task in &mut found.tasks {
+        task.category = EVIL.into();
+        task.title = EVIL.into();
+        if !task.step {
+            task.id = EVIL.into();
+        }
+        for metric in &mut task.metrics {
+            metric.verdict = Some(Verdict {
+                outcome: VerdictOutcome::NotJudged { reason: EVIL.into() },
+                groups: vec![],
+                sentence: EVIL.into(),
+            });
+        }
+    }
+    found.categories[0].sentence = EVIL.into();
+    for list in [&mut found.conclusions, &mut found.missing, &mut found.remarks] {
+        *list = vec![EVIL.into()];
+    }
+    (run, found)
+}
+
+#[test]
+fn what_comes_from_a_run_is_never_markup() {
+    let (run, found) = evil();
+    let text = html(&[report(&run, &found)]).unwrap();
+    check(&text);
+    assert!(!text.contains("<img"), "an image from a name");
+    assert_eq!(text.matches("</script").count(), 2, "the data and the script");
+    assert!(!text.contains(['\u{1b}', '\u{202e}']), "control characters");
+    assert!(text.matches("&lt;img src=x").count() > 50);
+    // The script reads the names as they are.
+    let data = text.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let data: serde_json::Value = serde_json::from_str(data).unwrap();
+    assert_eq!(data[0]["configurations"][1], EVIL);
+
+    for document in DOCUMENTS {
+        let text = document.render(&[report(&run, &found)]).unwrap();
+        assert!(document.is_ours(&text[..text.floor_char_boundary(4096)]), "{} knows its own", document.name());
+        match document.name() {
+            "svg" => check(&text),
+            "json" => assert_eq!(
+                serde_json::from_str::<serde_json::Value>(&text).unwrap()["mountmark_reports"][0]["findings"]["configurations"]
+                    [1],
+                EVIL
+            ),
+            _ => {}
+        }
+        // In Markdown a sign behind a stroke, and in a block of code, is text.
+        let text = text.replace("\\<", "");
+        let text = text.split("```").next().unwrap_or_default();
+        assert!(
+            !["svg", "html", "markdown"].contains(&document.name()) || !text.contains("<img"),
+            "{}",
+            document.name()
+        );
+    }
+}
+
+#[test]
+fn pages_are_well_formed_whatever_a_run_lacks() {
+    let mut runs =
+        vec![whole(&["ext4", "xfs", "jfs"], 3), whole(&["ext4"], 1), run(&["ext4", "xfs"], 1), whole(&[], 1)];
+    // Nothing was measured.
+    let mut empty = run(&["ext4", "xfs"], 2);
+    empty.cells.clear();
+    runs.push(empty);
+    // What no filter keeps out.
+    let mut odd = whole(&["ext4", "xfs"], 2);
+    for (sample, value) in
+        odd.cells[0].samples.iter_mut().zip([f64::NAN, f64::INFINITY, -1.0, 0.0, f64::MAX, 1e-300].into_iter().cycle())
+    {
+        sample.value = value;
+    }
+    runs.push(odd);
+    let found: Vec<Findings> = runs.iter().map(findings).collect();
+    let reports: Vec<Report> = runs.iter().zip(&found).map(|(run, found)| report(run, found)).collect();
+    for one in &reports {
+        let text = html(&[*one]).unwrap();
+        check(&text);
+        assert!(!text.contains("width:NaN") && !text.contains("width:inf"), "a length that is no number");
+        for document in DOCUMENTS {
+            assert!(document.render(&[*one]).unwrap().ends_with('\n'), "{}", document.name());
+        }
+    }
+    check(&html(&reports).unwrap());
+}
+
+#[test]
+fn sections_have_what_they_are_for() {
+    let mut run = whole(&["ext4", "xfs", "jfs"], 3);
+    run.cells[1].outcomes[3].outcome =
+        Outcome::Failed { reason: "cp ended with 1".into(), detail: "No space left".into() };
+    let text = page(&run);
+    for id in ["conclusions", "compared", "matrix", "all", "rankings", "tests", "steps", "tails", "trouble", "method"] {
+        assert!(text.contains(&format!("id=\"{id}\"")) && text.contains(&format!("href=\"#{id}\"")), "{id}");
+    }
+    for words in
+        ["The first is the fastest.", "Few repeats.", "cp ended with 1", "No space left", "virtual lab", "--seed 7"]
+    {
+        assert!(text.contains(words), "{words:?} is missing");
+    }
+    assert!(!text.contains("http://") && !text.contains("https://") && !text.contains("@import"), "it needs a network");
+}
+
+#[test]
+fn the_best_is_marked_as_the_verdict_says() {
+    let run = whole(&["ext4", "xfs", "jfs"], 3);
+    let mut found = findings(&run);
+    let stars = |found: &Findings| {
+        let text = html(&[report(&run, found)]).unwrap();
+        let matrix = text.split("matrix-table").nth(1).unwrap().split("</table>").next().unwrap();
+        let row = matrix.split("touch 10,000 files").nth(1).unwrap().split("</tr>").next().unwrap().to_owned();
+        row.split("<td").skip(1).map(|cell| cell.contains("class=\"best\"")).collect::<Vec<bool>>()
+    };
+    assert_eq!(stars(&found), [true, false, false], "by the figures where nothing was judged");
+    for (outcome, expected) in [
+        (VerdictOutcome::Winner { configuration: 1 }, [false, true, false]),
+        (VerdictOutcome::Tied { configurations: vec![0, 2] }, [true, false, true]),
+        (VerdictOutcome::NoDifferenceShown { detectable: None }, [false, false, false]),
+        (VerdictOutcome::NotJudged { reason: "one repeat".into() }, [true, false, false]),
+    ] {
+        for metric in found.tasks.iter_mut().flat_map(|task| &mut task.metrics) {
+            metric.verdict = Some(Verdict { outcome: outcome.clone(), groups: vec![], sentence: String::new() });
+        }
+        assert_eq!(stars(&found), expected, "{outcome:?}");
+    }
+}
+
+#[test]
+fn csv_has_the_columns_of_published_figures() {
+    let run = whole(&["ext4", "a,b"], 3);
+    let text = crate::study_csv(&[report(&run, &findings(&run))]);
+    let mut lines = text.lines();
+    let published = include_str!("../../../../catalog/studies/piszcz-2006.csv");
+    assert_eq!(lines.next(), published.lines().find(|line| !line.starts_with('#')));
+    assert!(text.contains("tiny,20261121-0345-a1b2,ext4,001,elapsed,s,"), "{text}");
+    assert!(text.contains(",\"a,b\",001,") && text.contains(",mean_of_3,"), "{text}");
+}
+
+/// Not part of every run, since it is of use in release builds alone: what a large run takes.
+/// `cargo test --release -p mountmark-report -- --ignored --nocapture large`
+#[test]
+#[ignore = "a measurement"]
+fn large_runs_make_small_pages() {
+    for (names, tasks, repeats, iterations) in [(7, 21, 10, 1), (7, 21, 3, 20), (50, 100, 1, 1), (4, 1, 3, 500)] {
+        let names: Vec<String> = (0..names).map(|index| format!("ext4:variant{index}")).collect();
+        let mut run = run(&names.iter().map(String::as_str).collect::<Vec<_>>(), repeats);
+        run.plan.tasks = (0..tasks).map(|index| (format!("{index:03}"), format!("the test {index}"))).collect();
+        let mut state = 1_u64;
+        let mut samples = 0;
+        for cell in &mut run.cells {
+            cell.samples.clear();
+            for (task, _) in &run.plan.tasks {
+                for metric in &Metric::ALL[..25] {
+                    for iteration in 0..iterations {
+                        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                        let value = 0.001 + (state >> 40) as f64 / 1e5;
+                        cell.samples.push(Sample { task: task.clone(), iteration, metric: metric.id.into(), value });
+                        samples += 1;
+                    }
+                }
+            }
+        }
+        let found = findings(&run);
+        let begin = std::time::Instant::now();
+        let text = html(&[report(&run, &found)]).unwrap();
+        println!("{samples} samples: {:?}, {} bytes", begin.elapsed(), text.len());
+        assert!(text.len() < 3_000_000, "{} bytes", text.len());
+    }
+}

@@ -1,0 +1,126 @@
+//! What failed, what was skipped, what is doubtful.
+
+use std::collections::BTreeMap;
+
+use mountmark_model::{Metric, Outcome};
+
+use super::markup::{Markup, put};
+use super::view::{View, counted, quantity};
+
+/// So many failures are shown with what the command and the kernel said; more of a kind say nothing new.
+const DETAILS: usize = 40;
+
+/// The section; it is there even if there is nothing to tell, so that nobody looks for it in vain.
+pub(super) fn trouble(view: &View) -> Markup {
+    let mut out = Markup::new();
+    out.heading(view.level + 1, &view.id("trouble"), "Failed, skipped, doubtful");
+    let findings = view.findings();
+    let skipped = &view.run().plan.skipped;
+    let failures = failures(view);
+    if findings.missing.is_empty() && skipped.is_empty() && failures.is_empty() && findings.doubts.is_empty() {
+        put!(out, "<p>Nothing: every planned cell ran, every test succeeded, and no sample stands out.</p>\n");
+        return out;
+    }
+    if !findings.missing.is_empty() || !skipped.is_empty() {
+        put!(out, "<ul>\n");
+        for (name, reason) in skipped {
+            put!(out, "<li><strong>", name, "</strong> was skipped: ", reason, "</li>\n");
+        }
+        for sentence in &findings.missing {
+            put!(out, "<li>", sentence, "</li>\n");
+        }
+        put!(out, "</ul>\n");
+    }
+    for ((configuration, task, reason), (times, detail)) in failures.iter().take(DETAILS) {
+        if detail.is_empty() {
+            continue;
+        }
+        put!(out, "<details><summary>What was said when ", configuration);
+        if !task.is_empty() {
+            put!(out, " failed at ", task);
+        } else {
+            put!(out, " failed");
+        }
+        put!(
+            out,
+            " (",
+            counted(*times, "time", "times"),
+            "): ",
+            reason,
+            "</summary><pre tabindex=\"0\">",
+            detail,
+            "</pre></details>\n"
+        );
+    }
+    if failures.len() > DETAILS {
+        put!(out, "<p>And ", failures.len() - DETAILS, " more kinds of failures.</p>\n");
+    }
+    doubts(&mut out, view);
+    out
+}
+
+type Failures<'a> = BTreeMap<(&'a str, &'a str, &'a str), (usize, &'a str)>;
+
+/// Failures by configuration, task and reason; repeats mostly fail alike.
+fn failures<'a>(view: &View<'a>) -> Failures<'a> {
+    let mut out: Failures = BTreeMap::new();
+    for cell in &view.run().cells {
+        let tasks = cell.outcomes.iter().map(|ended| (ended.task.as_str(), &ended.outcome));
+        let whole = [("", &cell.outcome)].into_iter();
+        let mut seen: Vec<&str> = Vec::new();
+        for (task, outcome) in tasks.chain(whole) {
+            let Outcome::Failed { reason, detail } = outcome else { continue };
+            // A step that fails ends its cell with the same sentence.
+            if seen.contains(&reason.as_str()) {
+                continue;
+            }
+            seen.push(reason);
+            let entry = out.entry((&cell.configuration, task, reason)).or_insert((0, detail));
+            entry.0 += 1;
+        }
+    }
+    out
+}
+
+fn doubts(out: &mut Markup, view: &View) {
+    let doubts = &view.findings().doubts;
+    if doubts.is_empty() {
+        return;
+    }
+    let caption = view.id("doubts-caption");
+    put!(
+        out,
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"",
+        caption,
+        "\">\n<table class=\"plain\">\n<caption id=\"",
+        caption
+    );
+    put!(out, "\">Samples that do not fit the others of their row</caption>\n<thead><tr><th scope=\"col\">test</th>");
+    put!(
+        out,
+        "<th scope=\"col\" class=\"words\">file system</th><th scope=\"col\">repeat</th><th scope=\"col\" class=\"words\">metric</th>"
+    );
+    put!(
+        out,
+        "<th scope=\"col\">sample</th><th scope=\"col\">the others</th><th scope=\"col\" class=\"words\">run again</th></tr></thead>\n<tbody>\n"
+    );
+    for doubt in doubts {
+        let text = |value| match Metric::find(&doubt.metric) {
+            Some(metric) => quantity(metric, value),
+            None => value.to_string(),
+        };
+        put!(out, "<tr><th scope=\"row\">", doubt.task, "</th><td class=\"words\">", view.name(doubt.configuration));
+        put!(
+            out,
+            "</td><td>",
+            doubt.repeat + 1,
+            "</td><td class=\"words\">",
+            doubt.metric,
+            "</td><td>",
+            text(doubt.value)
+        );
+        let again = if doubt.again { "yes" } else { "no" };
+        put!(out, "</td><td>", text(doubt.others), "</td><td class=\"words\">", again, "</td></tr>\n");
+    }
+    put!(out, "</tbody>\n</table>\n</div>\n");
+}

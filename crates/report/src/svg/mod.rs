@@ -1,0 +1,228 @@
+//! One picture of a run as a file of its own, for a README or an article: all tests together as stacked bars.
+//!
+//! It follows the reader's colour scheme where the viewer tells it. Charts inside pages are in `html/plot.rs`: there text
+//! flows, here every place is reckoned. What the figures mean is not known here.
+
+use anyhow::{Result, ensure};
+use mountmark_model::Metric;
+
+use crate::document::{Document, Report};
+use crate::html::markup::{Markup, put};
+use crate::html::view::{View, category, quantity};
+use crate::html::{Bar, bars, look, title};
+
+pub(crate) struct Svg;
+
+/// What every picture begins with.
+const MARK: &str = "<!-- mountmark report -->";
+
+impl Document for Svg {
+    fn name(&self) -> &'static str {
+        "svg"
+    }
+
+    fn about(&self) -> &'static str {
+        "one picture: the times of all tests together, by file system"
+    }
+
+    fn render(&self, reports: &[Report]) -> Result<String> {
+        ensure!(reports.len() == 1, "a picture shows one run, and here are {}: make one picture a run", reports.len());
+        Ok(composite(&View::new(&reports[0], 0, 1)).into_string())
+    }
+
+    fn is_ours(&self, start: &str) -> bool {
+        start.starts_with(MARK)
+    }
+}
+
+/// Width of the picture, of the column of names, and of that of sums, in pixels.
+const WIDTH: f64 = 960.0;
+const SUMS: f64 = 76.0;
+/// From bar to bar, and the bar's own height.
+const ROW: f64 = 34.0;
+const BAR: f64 = 24.0;
+const MARGIN: f64 = 20.0;
+/// Width of a letter of the small type, on average; names and keys are placed by it.
+const LETTER: f64 = 7.2;
+/// The longest name that is not cut.
+const NAME: usize = 30;
+
+fn composite(view: &View) -> Markup {
+    let bars = bars(view);
+    let categories = view.categories();
+    let longest = bars.iter().map(|bar| name(view, bar).chars().count()).max().unwrap_or(0);
+    let left = MARGIN + longest as f64 * LETTER + 12.0;
+    let right = WIDTH - MARGIN - SUMS;
+    let (key, key_height) = key(&categories);
+    let top = 84.0 + key_height;
+    let height = top + bars.len() as f64 * ROW + 52.0;
+    let largest = bars.iter().map(Bar::sum).fold(0.0, f64::max);
+
+    let mut out = Markup::new();
+    out.raw(MARK);
+    put!(
+        out,
+        "\n<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ",
+        WIDTH,
+        " ",
+        height.round(),
+        "\" role=\"img\" aria-labelledby=\"t d\">\n"
+    );
+    let plan = &view.run().plan;
+    let heading = format!("{}: {}", plan.suite, title(view));
+    put!(out, "<title id=\"t\">", heading, "</title>\n<desc id=\"d\">", described(view, &bars), "</desc>\n<style>\n");
+    out.raw(include_str!("picture.css"));
+    put!(out, "</style>\n<defs>\n");
+    for (index, path) in HATCHES.into_iter().enumerate().filter(|(_, path)| !path.is_empty()) {
+        put!(
+            out,
+            "<pattern id=\"h",
+            index,
+            "\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\"><path class=\"hatch\" d=\"",
+            path,
+            "\"/></pattern>\n"
+        );
+    }
+    put!(out, "</defs>\n<rect class=\"page\" width=\"", WIDTH, "\" height=\"", height.round(), "\"/>\n");
+    put!(out, "<text class=\"heading\" x=\"", MARGIN, "\" y=\"34\">", heading, "</text>\n");
+    let under = format!(
+        "sum of mean times of {} tests until the command returned; scale {}, {} lab, machine {}",
+        view.tasks().count(),
+        plan.scale,
+        plan.lab.name(),
+        plan.machine.name
+    );
+    put!(out, "<text class=\"quiet\" x=\"", MARGIN, "\" y=\"56\">", under, "</text>\n", key);
+    if bars.is_empty() {
+        put!(out, "<text x=\"", MARGIN, "\" y=\"", top + 20.0, "\">There is no figure to draw.</text>\n");
+    }
+    for (index, bar) in bars.iter().enumerate() {
+        let y = top + index as f64 * ROW;
+        row(&mut out, view, bar, &categories, y, left, (right - left) / largest.max(f64::MIN_POSITIVE));
+    }
+    let foot = format!("Made by mountmark {} from run {}. {}", view.run().program, view.run().id, clock(view));
+    put!(
+        out,
+        "<text class=\"quiet\" x=\"",
+        MARGIN,
+        "\" y=\"",
+        (height - 18.0).round(),
+        "\">",
+        foot,
+        "</text>\n</svg>\n"
+    );
+    out
+}
+
+/// Lines over the colour of every second kind of work.
+const HATCHES: [&str; 6] = ["", "M0 7L7 0", "M0 3.5H7", "M0 0L7 7", "M3.5 0V7", "M3 3.5h1"];
+
+fn name(view: &View, bar: &Bar) -> String {
+    let name = crate::text::clean(view.name(bar.configuration));
+    if name.chars().count() <= NAME { name } else { name.chars().take(NAME - 1).chain(['…']).collect() }
+}
+
+fn clock(view: &View) -> &'static str {
+    match view.run().plan.lab {
+        mountmark_model::Lab::Virtual => "Virtual seconds: those of the machine that the profile describes.",
+        mountmark_model::Lab::Kvm | mountmark_model::Lab::Host => "Seconds of wall time.",
+    }
+}
+
+fn described(view: &View, bars: &[Bar]) -> String {
+    let sums = bars.iter().map(|bar| {
+        let lacking = if bar.lacking > 0 { format!(" without {} of the tests", bar.lacking) } else { String::new() };
+        format!("{} {}{lacking}", view.name(bar.configuration), quantity(&Metric::ELAPSED, bar.sum()))
+    });
+    sums.collect::<Vec<_>>().join(", ")
+}
+
+/// What the colours are, in as many lines as it takes, and their height.
+fn key(categories: &[&str]) -> (Markup, f64) {
+    let mut out = Markup::new();
+    let (mut x, mut y) = (MARGIN, 70.0);
+    for name in categories {
+        let shown = crate::text::clean(name);
+        let width = 26.0 + shown.chars().count() as f64 * LETTER + 14.0;
+        if x + width > WIDTH - MARGIN && x > MARGIN {
+            (x, y) = (MARGIN, y + 22.0);
+        }
+        let look = look(categories, name);
+        put!(
+            out,
+            part(x, y, 16.0, 14.0, look),
+            "<text class=\"small\" x=\"",
+            x + 22.0,
+            "\" y=\"",
+            y + 11.5,
+            "\">",
+            shown,
+            "</text>\n"
+        );
+        x += width;
+    }
+    (out, y - 70.0 + 14.0)
+}
+
+/// A rectangle in the look of a kind of work.
+fn part(x: f64, y: f64, width: f64, height: f64, look: usize) -> Markup {
+    let mut out = Markup::new();
+    let place = |out: &mut Markup| {
+        put!(
+            out,
+            " x=\"",
+            format!("{x:.1}"),
+            "\" y=\"",
+            format!("{y:.1}"),
+            "\" width=\"",
+            format!("{width:.1}"),
+            "\" height=\"",
+            height,
+            "\""
+        );
+    };
+    put!(out, "<rect class=\"look", look, "\"");
+    place(&mut out);
+    put!(out, "/>");
+    if !HATCHES[look].is_empty() {
+        put!(out, "<rect fill=\"url(#h", look, ")\"");
+        place(&mut out);
+        put!(out, "/>");
+    }
+    out
+}
+
+fn row(out: &mut Markup, view: &View, bar: &Bar, categories: &[&str], y: f64, left: f64, unit: f64) {
+    let middle = y + BAR / 2.0 + 4.5;
+    put!(out, "<text class=\"name\" x=\"", left - 12.0, "\" y=\"", middle, "\">", name(view, bar), "</text>\n");
+    let mut x = left;
+    for (task, value) in &bar.parts {
+        let width = value * unit;
+        // Parts that nobody sees would only make the file longer.
+        if width >= 0.3 {
+            put!(out, "<g><title>", task.id, " ", task.title, ": ", quantity(&Metric::ELAPSED, *value), "</title>");
+            put!(out, part(x, y, width, BAR, look(categories, category(task))));
+            if width >= 12.0 + 6.0 * task.id.chars().count() as f64 {
+                put!(
+                    out,
+                    "<text class=\"id\" x=\"",
+                    format!("{:.1}", x + width / 2.0),
+                    "\" y=\"",
+                    middle - 0.5,
+                    "\">",
+                    task.id,
+                    "</text>"
+                );
+            }
+            put!(out, "</g>\n");
+        }
+        x += width;
+    }
+    let sum = Metric::ELAPSED.format(bar.sum());
+    let text = if bar.lacking > 0 { format!("{sum} s *") } else { format!("{sum} s") };
+    put!(out, "<text x=\"", format!("{:.1}", x + 8.0), "\" y=\"", middle, "\">", text);
+    if bar.lacking > 0 {
+        put!(out, "<title>without ", bar.lacking, " of the tests</title>");
+    }
+    put!(out, "</text>\n");
+}

@@ -68,7 +68,7 @@ pub(super) fn composite(view: &View) -> Markup {
         out,
         "</p>\n<table class=\"chart\">\n<thead><tr><th scope=\"col\">file system</th><th scope=\"col\" class=\"drawn\">"
     );
-    put!(out, axis("0", &quantity(&Metric::ELAPSED, scale.max)), "</th><th scope=\"col\">sum</th>");
+    put!(out, axis("0", &scale.text(&Metric::ELAPSED)), "</th><th scope=\"col\">sum</th>");
     let baseline = view.name(view.findings().baseline);
     put!(out, "<th scope=\"col\" class=\"roomy\">mean ratio to ", baseline, "</th></tr></thead>\n<tbody>\n");
     let least = bars.iter().filter(|bar| bar.lacking == 0).map(|bar| Metric::ELAPSED.format(bar.sum())).next();
@@ -87,7 +87,15 @@ pub(super) fn composite(view: &View) -> Markup {
 
 fn row(out: &mut Markup, view: &View, bar: &Bar, scale: Scale, categories: &[&str], least: Option<&str>) {
     let sum = Metric::ELAPSED.format(bar.sum());
-    put!(out, "<tr><th scope=\"row\">", view.name(bar.configuration), "</th><td class=\"drawn\"><div class=\"stack\">");
+    let name = view.name(bar.configuration);
+    put!(
+        out,
+        "<tr><th scope=\"row\"",
+        super::tasks::short(name),
+        ">",
+        name,
+        "</th><td class=\"drawn\"><div class=\"stack\">"
+    );
     for (task, value) in &bar.parts {
         let share = (100.0 * value / scale.max).min(100.0);
         if share.is_nan() || share < 0.05 {

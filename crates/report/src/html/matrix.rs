@@ -2,7 +2,7 @@
 //! from the data that lies beside it.
 
 use mountmark_analyse::{MetricFindings, TaskFindings};
-use mountmark_model::{Metric, Unit};
+use mountmark_model::{Metric, Scale, Unit};
 
 use super::markup::{Markup, put};
 use super::view::{HEAT, View, best, counted, figures, heat, judged, median, quantity, shown};
@@ -171,6 +171,10 @@ fn legend(out: &mut Markup, view: &View) {
     if repeats > 1 {
         let repeats = counted(repeats as usize, "repeat", "repeats");
         put!(out, "Figures are medians over ", repeats, ". ");
+    }
+    let scale = view.run().plan.scale;
+    if scale != Scale::ONE {
+        put!(out, "Titles name the suite's own counts and sizes; here it is ", scale.to_string(), " of them. ");
     }
     put!(out, "</p>\n");
 }

@@ -11,22 +11,30 @@ pub(super) fn overview(view: &View) -> Markup {
     let mut out = Markup::new();
     let (run, findings) = (view.run(), view.findings());
     out.heading(view.level, &view.id("top"), &title(view));
-    let place = match run.plan.lab {
-        Lab::Virtual => format!("on a model of the machine {}", run.plan.machine.name),
-        Lab::Kvm => "in a guest on this run's machine".to_owned(),
-        Lab::Host => "on this run's own machine".to_owned(),
-    };
+    let plan = &run.plan;
     let repeats = counted(findings.repeats as usize, "repeat", "repeats");
     put!(
         out,
         "<p class=\"under\">Suite ",
-        run.plan.suite,
-        ", ",
-        place,
-        ", ",
+        plan.suite,
+        " at scale ",
+        plan.scale.to_string(),
+        "; ",
+        plan.lab.name(),
+        " lab"
+    );
+    if plan.lab != Lab::Host {
+        let disk = plan.cells.first().map_or(&plan.machine.disk, |cell| &cell.disk.name);
+        put!(out, ", machine ", plan.machine.name, ", disk ", disk, ", kernel ", plan.kernel);
+    }
+    put!(
+        out,
+        "; ",
         repeats,
-        ", run ",
+        "; run ",
         run.id.as_str(),
+        " of ",
+        run.started.to_string().chars().take(10).collect::<String>(),
         "</p>\n"
     );
 

@@ -11,8 +11,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use mountmark_analyse::{Interval, Point};
+use mountmark_model::{Metric, Unit};
 
 use super::markup::{Markup, put};
+use super::view::quantity;
 
 /// Units of a drawing from end to end.
 const WIDTH: f64 = 1000.0;
@@ -35,6 +37,15 @@ impl Scale {
         // The last step is for logarithms that were rounded down.
         let max = steps.iter().map(|step| step * power).find(|max| *max >= largest).unwrap_or(20.0 * power);
         Scale { max: if max.is_finite() { max } else { largest } }
+    }
+
+    /// The end of the scale with the unit of `metric`, without the digits that a round number does not need.
+    pub(crate) fn text(self, metric: &Metric) -> String {
+        if metric.unit != Unit::Seconds {
+            return quantity(metric, self.max);
+        }
+        let digits = format!("{:.9}", self.max);
+        format!("{} s", digits.trim_end_matches('0').trim_end_matches('.'))
     }
 
     /// Where a value lies, in units of the drawing; values beyond the ends lie at the ends.

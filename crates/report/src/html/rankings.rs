@@ -35,7 +35,12 @@ pub(super) fn rankings(view: &View) -> Markup {
             category.name,
             "</strong> <span class=\"basis\">by "
         );
-        put!(out, category.basis, "</span><span class=\"verdict\">", category.sentence, "</span></figcaption>\n");
+        put!(out, category.basis, "</span>");
+        // What was concluded above is not said twice.
+        if !findings.conclusions.contains(&category.sentence) {
+            put!(out, "<span class=\"verdict\">", category.sentence, "</span>");
+        }
+        put!(out, "</figcaption>\n");
         table(&mut out, view, &category.ranking);
         put!(out, "</figure>\n");
     }

@@ -70,7 +70,7 @@ fn chart(out: &mut Markup, view: &View, tails: &[Tail]) {
         out,
         "</p>\n<table class=\"chart\">\n<thead><tr><th scope=\"col\">file system</th><th scope=\"col\" class=\"drawn\">"
     );
-    put!(out, axis("0", &quantity(&Metric::ELAPSED, scale.max)), "</th>");
+    put!(out, axis("0", &scale.text(&Metric::ELAPSED)), "</th>");
     for (_, name) in PARTS {
         put!(out, "<th scope=\"col\">", name, "</th>");
     }
@@ -78,7 +78,9 @@ fn chart(out: &mut Markup, view: &View, tails: &[Tail]) {
     for tail in tails {
         put!(
             out,
-            "<tr><th scope=\"row\">",
+            "<tr><th scope=\"row\"",
+            super::tasks::short(view.name(tail.configuration)),
+            ">",
             view.name(tail.configuration),
             "</th><td class=\"drawn\"><div class=\"stack\">"
         );

@@ -56,27 +56,27 @@ fn slug(view: &View, category: &str) -> usize {
 }
 
 fn explain(out: &mut Markup, view: &View) {
-    put!(out, "<p class=\"legend\"><span class=\"swatch bar\"></span> until the command returned ");
+    put!(
+        out,
+        "<p class=\"legend swatches\"><span><span class=\"swatch bar\"></span>until the command returned</span> "
+    );
     if view.tasks().any(|task| figures(task, &Metric::DURABLE).is_some()) {
         put!(
             out,
-            "<span class=\"swatch to\"></span> until its data was on the medium too; figures and dots are of this time "
+            "<span><span class=\"swatch to\"></span>until its data was on the medium too: what figures and dots "
         );
+        put!(out, "show</span> ");
     }
-    put!(out, "<span class=\"swatch dot\"></span> a sample ");
+    put!(out, "<span><span class=\"swatch dot\"></span>a sample</span> ");
     if !view.findings().doubts.is_empty() {
-        put!(out, "<span class=\"swatch ring\"></span> a doubtful one ");
+        put!(out, "<span><span class=\"swatch ring\"></span>a doubtful one</span> ");
     }
-    let has_intervals = view
-        .findings()
-        .tasks
-        .iter()
-        .flat_map(|task| &task.metrics)
-        .any(|found| found.estimates.iter().flatten().any(|estimate| estimate.median_interval.is_some()));
-    if has_intervals {
-        put!(out, "<span class=\"swatch interval\"></span> 95 % interval of the median ");
+    let mut estimates =
+        view.findings().tasks.iter().flat_map(|task| &task.metrics).flat_map(|found| found.estimates.iter().flatten());
+    if estimates.any(|estimate| estimate.median_interval.is_some()) {
+        put!(out, "<span><span class=\"swatch interval\"></span>95 % interval of the median</span> ");
     }
-    put!(out, "CPU: processor time of the command over its returned time.</p>\n");
+    put!(out, "<span>CPU: processor time of the command over its returned time</span></p>\n");
 }
 
 /// One task or step.
@@ -102,7 +102,7 @@ fn card(view: &View, task: &TaskFindings) -> Markup {
         out,
         "</figcaption>\n<table class=\"chart\">\n<thead><tr><th scope=\"col\"><span class=\"unseen\">file system</span></th>"
     );
-    put!(out, "<th scope=\"col\" class=\"drawn\">", axis("0", &quantity(metric, scale.max)), "</th>");
+    put!(out, "<th scope=\"col\" class=\"drawn\">", axis("0", &scale.text(metric)), "</th>");
     put!(out, "<th scope=\"col\">", metric.title, "</th>");
     if has_cpu {
         put!(out, "<th scope=\"col\">CPU</th>");
@@ -110,7 +110,7 @@ fn card(view: &View, task: &TaskFindings) -> Markup {
     put!(out, "</tr></thead>\n<tbody>\n");
     let best = best(found);
     for configuration in 0..view.findings().configurations.len() {
-        put!(out, "<tr><th scope=\"row\">", view.name(configuration), "</th>");
+        put!(out, "<tr><th scope=\"row\"", short(view.name(configuration)), ">", view.name(configuration), "</th>");
         let Some(estimate) = found.estimates.get(configuration).and_then(Option::as_ref) else {
             let columns: u32 = if has_cpu { 3 } else { 2 };
             let word = view.absent(configuration, &task.id);
@@ -142,6 +142,15 @@ fn card(view: &View, task: &TaskFindings) -> Markup {
         put!(out, "</tr>\n");
     }
     put!(out, "</tbody>\n</table>\n</figure>\n");
+    out
+}
+
+/// Names that need not be broken are not.
+pub(super) fn short(name: &str) -> Markup {
+    let mut out = Markup::new();
+    if name.chars().count() <= 12 {
+        put!(out, " class=\"short\"");
+    }
     out
 }
 
@@ -179,7 +188,7 @@ fn room(view: &View, step: &TaskFindings) -> Markup {
     }
     put!(out, "</tr></thead>\n<tbody>\n");
     for configuration in 0..view.findings().configurations.len() {
-        put!(out, "<tr><th scope=\"row\">", view.name(configuration), "</th>");
+        put!(out, "<tr><th scope=\"row\"", short(view.name(configuration)), ">", view.name(configuration), "</th>");
         for (metric, _) in &columns {
             let text = figure_text(metric, median(step, metric, configuration));
             if figures(step, metric).is_some_and(|found| best(found).contains(&configuration)) {

@@ -84,12 +84,19 @@ pub(crate) struct Tested {
     pub error: f64,
     /// Degrees of freedom of `error`.
     pub df: f64,
+    /// Half the width of the confidence interval of the mean difference, before any correction.
+    pub reach: f64,
     /// p-value after Holm's correction for the whole family.
     pub adjusted: f64,
 }
 
 impl Tested {
-    /// Confidence interval of a mean difference of logarithms.
+    /// Confidence interval of a mean difference of logarithms, at the level that the family was tested at.
+    pub fn around(&self, mean: f64) -> (f64, f64) {
+        (mean - self.reach, mean + self.reach)
+    }
+
+    /// Confidence interval of a mean difference of logarithms at any level.
     pub fn interval(&self, mean: f64, level: f64) -> (f64, f64) {
         let reach = if self.error == 0.0 { 0.0 } else { t_quantile(1.0 - level, self.df) * self.error };
         (mean - reach, mean + reach)
@@ -101,24 +108,32 @@ impl Tested {
     }
 }
 
-/// Tests all contrasts as one family.
+/// Tests all contrasts as one family; [`Tested::around`] is at 95 %.
 pub(crate) fn test(contrasts: &[Contrast]) -> Vec<Tested> {
-    let variances = strata(contrasts);
+    test_at(contrasts, 0.95)
+}
+
+/// Tests all contrasts as one family; [`Tested::around`] is at `level`.
+pub(crate) fn test_at(contrasts: &[Contrast], level: f64) -> Vec<Tested> {
+    // A quantile costs more than everything else, and all contrasts of a stratum have the same.
+    let with_quantile = |variance: Variance| (variance, t_quantile(1.0 - level, variance.df));
+    let strata: BTreeMap<usize, (Variance, f64)> =
+        strata(contrasts).into_iter().map(|(stratum, variance)| (stratum, with_quantile(variance))).collect();
     let mut raw = Vec::with_capacity(contrasts.len());
     let mut out = Vec::with_capacity(contrasts.len());
     for contrast in contrasts {
-        let (error, df, p) = match variances.get(&contrast.stratum) {
-            Some(stratum) if !contrast.exact => {
+        let (error, df, quantile, p) = match strata.get(&contrast.stratum) {
+            Some((stratum, quantile)) if !contrast.exact => {
                 let own = &contrast.own;
                 let is_noisier = f_tail(own.value / stratum.value, own.df, stratum.df) < OWN;
                 let value = if is_noisier { own.value } else { stratum.value };
                 let error = (value * contrast.scale).sqrt();
-                (error, stratum.df, t_tails(contrast.mean / error, stratum.df))
+                (error, stratum.df, *quantile, t_tails(contrast.mean / error, stratum.df))
             }
-            _ => (0.0, f64::INFINITY, if contrast.mean.abs() <= EQUAL { 1.0 } else { 0.0 }),
+            _ => (0.0, f64::INFINITY, 0.0, if contrast.mean.abs() <= EQUAL { 1.0 } else { 0.0 }),
         };
         raw.push(p);
-        out.push(Tested { error, df, adjusted: 1.0 });
+        out.push(Tested { error, df, reach: quantile * error, adjusted: 1.0 });
     }
     for (tested, adjusted) in out.iter_mut().zip(holm::adjust(&raw)) {
         tested.adjusted = adjusted;

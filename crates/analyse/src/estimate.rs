@@ -34,7 +34,7 @@ pub(crate) fn estimates(
             ratio,
             ratio_interval: ratio.and_then(|ratio| {
                 let (mean, tested) = ratio_to_baseline(configuration)?;
-                ratio_interval(ratio, mean, &tested, level)
+                ratio_interval(ratio, mean, &tested)
             }),
             points: points(series, task, configuration, doubtful),
         })
@@ -56,8 +56,8 @@ pub(crate) fn ratio(series: &Series, configuration: usize, baseline: usize) -> O
 
 /// The interval of a ratio from that of the mean difference of logarithms. The median of the ratios, which is what
 /// tables show, always lies in it: with few blocks it may differ from their geometric mean.
-pub(crate) fn ratio_interval(ratio: f64, mean: f64, tested: &Tested, level: f64) -> Option<Interval> {
-    let (low, high) = tested.interval(mean, level);
+pub(crate) fn ratio_interval(ratio: f64, mean: f64, tested: &Tested) -> Option<Interval> {
+    let (low, high) = tested.around(mean);
     let interval = Interval { low: libm::exp(low).min(ratio), high: libm::exp(high).max(ratio) };
     Some(interval).filter(|interval| interval.low.is_finite() && interval.high.is_finite())
 }

@@ -5,6 +5,7 @@
 //! bit. This crate does not know where runs lie, how findings are shown, or how anything was measured.
 
 mod analysis;
+mod change;
 pub mod claim;
 mod conclude;
 mod contrast;
@@ -21,6 +22,7 @@ mod verdict;
 mod words;
 
 pub use analysis::{configurations, findings};
+pub use change::{Change, ChangeOutcome, Changes, Difference, changes, incomparable};
 pub use doubt::{cells_in_doubt, doubts};
 pub use findings::*;
 pub use options::Options;

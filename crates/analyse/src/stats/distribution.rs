@@ -130,8 +130,8 @@ pub fn t_quantile(tails: f64, df: f64) -> f64 {
     while t_tails(high, df) > tails && high < 1e300 {
         high *= 2.0;
     }
-    let mut low = 0.0;
-    for _ in 0..100 {
+    let mut low = if high > 1.0 { high / 2.0 } else { 0.0 };
+    while high - low > high * 1e-14 {
         let middle = low + (high - low) / 2.0;
         if middle <= low || middle >= high {
             break;

@@ -48,6 +48,10 @@ pub fn prior(variances: &[Variance]) -> Option<Prior> {
 
 /// The variances with the prior's strength added, in their order.
 ///
+/// The prior counts at most as much as the stratum itself, or as [`FEW`]: taken for certain, it would have the tails of
+/// the normal distribution, and noise has heavier ones (one figure in ten 20 % higher: 6.5 % of runs with three repeats
+/// would show a difference that is not there).
+///
 /// A variance of few degrees of freedom can be small by chance alone, and with noise of two modes often is: three
 /// repeats that all fell into one mode. Such a one counts as no smaller than the median of all.
 pub fn moderate(variances: &[Variance]) -> Vec<Variance> {
@@ -57,10 +61,15 @@ pub fn moderate(variances: &[Variance]) -> Vec<Variance> {
         .iter()
         .map(|own| {
             let mut out = match prior {
-                Some(prior) if prior.df.is_infinite() => prior,
                 Some(prior) => {
-                    let df = own.df + prior.df;
-                    Variance { value: (own.value * own.df + prior.value * prior.df) / df, df }
+                    let borrowed = prior.df.min(own.df.max(FEW));
+                    let df = own.df + borrowed;
+                    // How much is borrowed says how far tails reach; the value is the best estimate there is.
+                    let value = match prior.df.is_infinite() {
+                        true => prior.value,
+                        false => (own.value * own.df + prior.value * prior.df) / (own.df + prior.df),
+                    };
+                    Variance { value, df }
                 }
                 None => *own,
             };

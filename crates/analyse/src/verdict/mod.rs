@@ -53,7 +53,7 @@ impl Family {
                 judged.push(Judged { task, metric: series.metric.id, pairs });
             }
         }
-        let tested = contrast::test(&contrasts);
+        let tested = contrast::test_at(&contrasts, options.level);
         let adjusted: Vec<f64> = tested.iter().map(|tested| tested.adjusted).collect();
         let mut tested = tested.into_iter();
         for pair in judged.iter_mut().flat_map(|judged| &mut judged.pairs) {
@@ -87,7 +87,7 @@ fn pairs(series: &Series, stratum: usize, contrasts: &mut Vec<Contrast>) -> Vec<
             let ratios = series.log_ratios(*left, *right);
             let Some(contrast) = Contrast::paired(stratum, &ratios, share) else { continue };
             let median = summary::median(&ratios).unwrap_or(0.0);
-            let tested = Tested { error: 0.0, df: 0.0, adjusted: 1.0 };
+            let tested = Tested { error: 0.0, df: 0.0, reach: 0.0, adjusted: 1.0 };
             out.push(Pair { left: *left, right: *right, mean: contrast.mean, median, tested });
             contrasts.push(contrast);
         }
@@ -116,8 +116,10 @@ pub(crate) fn verdict(figures: &Figures, family: &Family, judged: &Judged, optio
     let leaders = relation.leaders(&order);
     let groups = relation.groups(&order);
     let outcome = if leaders.len() == order.len() {
-        let largest = judged.pairs.iter().map(|pair| pair.tested.detectable(family.next_level)).reduce(f64::max);
-        let detectable = largest.map(libm::expm1).map(|found| found.max(options.matters));
+        // All pairs of a series have the same degrees of freedom, but for exact ones.
+        let widest = judged.pairs.iter().max_by(|a, b| a.tested.error.total_cmp(&b.tested.error));
+        let detectable = widest.map(|pair| libm::expm1(pair.tested.detectable(family.next_level)));
+        let detectable = detectable.map(|found| found.max(options.matters));
         VerdictOutcome::NoDifferenceShown { detectable: detectable.filter(|found| found.is_finite()) }
     } else if leaders.len() == 1 {
         VerdictOutcome::Winner { configuration: leaders[0] }

@@ -91,7 +91,7 @@ pub(crate) fn advantage(
     let factor = ratio(series, top, bottom)?;
     let interval = judged
         .contrast(top, bottom)
-        .and_then(|(mean, tested)| ratio_interval(factor, mean, &tested, options.level))
+        .and_then(|(mean, tested)| ratio_interval(factor, mean, &tested))
         .map(|interval| crate::words::interval(&interval, options.level));
     let interval = interval.map(|text| format!(" ({text})")).unwrap_or_default();
     Some(format!("{}{interval} {}", times(factor), than(series.metric)))

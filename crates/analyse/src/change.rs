@@ -1,0 +1,343 @@
+//! A run beside an earlier one: what differs between the two, and what that did to each figure.
+//!
+//! Where both runs have the same seed, their repeats are pairs: the same workload before and after. Otherwise they are
+//! independent samples. All comparisons are one family, tested as those inside a run (`contrast`).
+//!
+//! With one repeat in the virtual lab and one seed, figures are exact for that seed: two runs of one plan are equal to the
+//! nanosecond, so every difference comes from what differs between the runs. Such a comparison goes by the plain ratio.
+//! Whether another seed would show the same, one repeat cannot say.
+
+mod differences;
+
+use std::collections::BTreeMap;
+
+use mountmark_model::{Better, Lab, Metric};
+use mountmark_record::RunRecord;
+use serde::Serialize;
+
+pub use differences::{Difference, differences, incomparable};
+
+use crate::contrast::{self, Contrast, Tested};
+use crate::figures::{Figures, Series};
+use crate::stats::summary::{self, median};
+use crate::words::{figure, interval, percent};
+use crate::{Interval, Options, Summary};
+
+/// What has changed from one run to another.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Changes {
+    /// Name of the earlier run.
+    pub before: String,
+    /// Name of the later run.
+    pub after: String,
+    /// What differs between the runs apart from figures.
+    pub differences: Vec<Difference>,
+    /// How the figures are compared, and what limits that: sentences.
+    pub remarks: Vec<String>,
+    /// The worst regression first, the best improvement last; what nothing was shown of lies between.
+    pub changes: Vec<Change>,
+}
+
+/// One task by one metric on one configuration, before and after.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// Task id, or a protocol step.
+    pub task: String,
+    /// What it does.
+    pub title: String,
+    /// Configuration name; of both, where they differ.
+    pub configuration: String,
+    /// Metric id.
+    pub metric: &'static str,
+    /// Figures before, one a repeat.
+    pub before: Option<Summary>,
+    /// Figures after, one a repeat.
+    pub after: Option<Summary>,
+    /// After over before: the median of the ratios of pairs, or the ratio of the medians.
+    pub ratio: Option<f64>,
+    /// Confidence interval of `ratio`; `None` with one repeat.
+    pub interval: Option<Interval>,
+    /// By how much it is worse: 0.05 is 5 %, below 0 is better. From `ratio`, by the metric's direction.
+    pub worse: Option<f64>,
+    /// What that amounts to.
+    pub outcome: ChangeOutcome,
+    /// The whole as a sentence with its numbers.
+    pub sentence: String,
+}
+
+/// What a change amounts to. In the order of reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChangeOutcome {
+    /// It had a figure and has none any more.
+    Lost,
+    /// It is shown to be worse, by what matters.
+    Regression,
+    /// Nothing is shown, or nothing that matters.
+    NoDifferenceShown,
+    /// There is nothing to judge by: one repeat under wall time or of different seeds, or a figure of 0.
+    NotJudged,
+    /// Only the later run has a figure.
+    New,
+    /// It is shown to be better, by what matters.
+    Improvement,
+}
+
+impl Changes {
+    /// Regressions of more than `limit` (0.05 is 5 %), and what has no figure any more: what a gate should stop at.
+    pub fn beyond(&self, limit: f64) -> Vec<&Change> {
+        let is_beyond = |change: &&Change| match change.outcome {
+            ChangeOutcome::Lost => true,
+            ChangeOutcome::Regression => change.worse.is_some_and(|worse| worse > limit),
+            _ => false,
+        };
+        self.changes.iter().filter(is_beyond).collect()
+    }
+
+    /// Whether there was anything to judge.
+    pub fn is_judged(&self) -> bool {
+        self.changes.iter().any(|change| change.outcome != ChangeOutcome::NotJudged)
+    }
+}
+
+/// How two runs are compared.
+struct Way {
+    paired: bool,
+    exact: bool,
+}
+
+/// Compares the judged metrics of `after` with those of `before`, or `metric` alone.
+pub fn changes(before: &RunRecord, after: &RunRecord, metric: Option<&'static Metric>, options: &Options) -> Changes {
+    let (old, new) = (Figures::new(before), Figures::new(after));
+    let way = way(before, after, &old, &new);
+    let mut rows = Vec::new();
+    let mut contrasts = Vec::new();
+    for (name, one, other) in matched(&old, &new) {
+        collect(&old, &new, (&name, one, other), metric, &way, &mut rows, &mut contrasts);
+    }
+    let mut tested = contrast::test_at(&contrasts, options.level).into_iter();
+    let mut changes: Vec<Change> = rows
+        .into_iter()
+        .map(|row| {
+            let found = if row.mean.is_some() { tested.next() } else { None };
+            row.judge(found, &way, options)
+        })
+        .collect();
+    sort(&mut changes);
+    Changes {
+        before: before.id.to_string(),
+        after: after.id.to_string(),
+        differences: differences(before, after),
+        remarks: remarks(before, &old, &new, &way, options),
+        changes,
+    }
+}
+
+fn way(before: &RunRecord, after: &RunRecord, old: &Figures, new: &Figures) -> Way {
+    let paired = before.plan.seed == after.plan.seed;
+    let is_virtual = [before, after].iter().all(|run| run.plan.lab == Lab::Virtual);
+    Way { paired, exact: paired && is_virtual && (old.repeats.len() == 1 || new.repeats.len() == 1) }
+}
+
+/// Configurations of the same name; where there is none and each run has one, these two.
+fn matched(old: &Figures, new: &Figures) -> Vec<(String, usize, usize)> {
+    let of_new = |name: &String| new.configurations.iter().position(|known| known == name);
+    let same = old.configurations.iter().enumerate();
+    let out: Vec<(String, usize, usize)> =
+        same.filter_map(|(at, name)| Some((name.clone(), at, of_new(name)?))).collect();
+    match (out.is_empty(), old.configurations.as_slice(), new.configurations.as_slice()) {
+        (true, [one], [other]) => vec![(format!("{one} -> {other}"), 0, 0)],
+        _ => out,
+    }
+}
+
+/// A change before it is judged.
+struct Row {
+    change: Change,
+    metric: &'static Metric,
+    /// Mean difference of logarithms, where it is in the family.
+    mean: Option<f64>,
+    /// Whether the exact ratio of one repeat decides.
+    single: bool,
+}
+
+fn collect(
+    old: &Figures,
+    new: &Figures,
+    (name, one, other): (&str, usize, usize),
+    metric: Option<&'static Metric>,
+    way: &Way,
+    rows: &mut Vec<Row>,
+    contrasts: &mut Vec<Contrast>,
+) {
+    for (at, task) in old.tasks.iter().enumerate() {
+        let Some(later) = new.tasks.iter().find(|later| later.id == task.id) else { continue };
+        let judged: Vec<&Metric> = metric.map_or_else(|| task.judged().iter().collect(), |metric| vec![metric]);
+        for metric in judged.into_iter().filter_map(|metric| Metric::find(metric.id)) {
+            let (before, after) = (task.series(metric), later.series(metric));
+            let values = |series: Option<&Series>, c: usize| series.map(|s| s.figures(c)).unwrap_or_default();
+            let (earlier, then) = (values(before, one), values(after, other));
+            if earlier.is_empty() && then.is_empty() {
+                continue;
+            }
+            let logs = pairs(old, new, before, after, one, other);
+            let stratum = at * Metric::ALL.len() + Metric::ALL.iter().position(|m| m.id == metric.id).unwrap_or(0);
+            let contrast = if way.paired {
+                Contrast::paired(stratum, &logs, 1.0)
+            } else {
+                let ln =
+                    |values: &[f64]| values.iter().filter(|v| **v > 0.0).map(|v| libm::log(*v)).collect::<Vec<_>>();
+                Contrast::unpaired(stratum, &ln(&then), &ln(&earlier))
+            };
+            let ratio = if way.paired {
+                median(&logs.iter().map(|log| libm::exp(*log)).collect::<Vec<_>>())
+            } else {
+                median(&then).zip(median(&earlier)).map(|(then, earlier)| then / earlier)
+            };
+            rows.push(Row {
+                metric,
+                mean: contrast.as_ref().map(|contrast| contrast.mean),
+                single: contrast.is_none() && way.exact && logs.len() == 1,
+                change: Change {
+                    task: task.id.clone(),
+                    title: task.title.clone(),
+                    configuration: name.into(),
+                    metric: metric.id,
+                    before: summary::summary(&earlier),
+                    after: summary::summary(&then),
+                    ratio: ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0),
+                    interval: None,
+                    worse: None,
+                    outcome: ChangeOutcome::NotJudged,
+                    sentence: String::new(),
+                },
+            });
+            contrasts.extend(contrast);
+        }
+    }
+}
+
+/// Differences of logarithms of the repeats that both have, by number.
+fn pairs(
+    old: &Figures,
+    new: &Figures,
+    before: Option<&Series>,
+    after: Option<&Series>,
+    one: usize,
+    other: usize,
+) -> Vec<f64> {
+    let (Some(before), Some(after)) = (before, after) else { return Vec::new() };
+    let earlier: BTreeMap<u32, f64> =
+        old.repeats.iter().zip(&before.blocks[one]).filter_map(|(repeat, value)| Some((*repeat, (*value)?))).collect();
+    let later = new.repeats.iter().zip(&after.blocks[other]);
+    later
+        .filter_map(|(repeat, value)| Some((value.as_ref()?, earlier.get(repeat)?)))
+        .filter(|(after, before)| **after > 0.0 && **before > 0.0)
+        .map(|(after, before)| libm::log(*after) - libm::log(*before))
+        .collect()
+}
+
+impl Row {
+    fn judge(mut self, tested: Option<Tested>, way: &Way, options: &Options) -> Change {
+        let change = &mut self.change;
+        change.worse = change.ratio.map(|ratio| match self.metric.better {
+            Better::Lower => ratio - 1.0,
+            Better::Higher => 1.0 / ratio - 1.0,
+        });
+        if let (Some(ratio), Some(mean), Some(tested)) = (change.ratio, self.mean, &tested) {
+            change.interval = crate::estimate::ratio_interval(ratio, mean, tested);
+        }
+        let direction = self.mean.unwrap_or_default() * change.ratio.map(libm::log).unwrap_or_default();
+        let is_shown = self.single || tested.is_some_and(|t| t.adjusted <= options.error() && direction > 0.0);
+        let matters = change.ratio.is_some_and(|ratio| libm::log(ratio).abs() >= options.ln_matters());
+        change.outcome = match (&change.before, &change.after, change.worse) {
+            (Some(_), None, _) => ChangeOutcome::Lost,
+            (None, Some(_), _) => ChangeOutcome::New,
+            (_, _, Some(worse)) if is_shown && matters && worse > 0.0 => ChangeOutcome::Regression,
+            (_, _, Some(_)) if is_shown && matters => ChangeOutcome::Improvement,
+            _ if self.single || tested.is_some() => ChangeOutcome::NoDifferenceShown,
+            _ => ChangeOutcome::NotJudged,
+        };
+        change.sentence = sentence(change, self.metric, way, options);
+        self.change
+    }
+}
+
+fn sentence(change: &Change, metric: &Metric, way: &Way, options: &Options) -> String {
+    let value = |summary: &Option<Summary>| summary.map(|s| figure(metric, s.median)).unwrap_or("no figure".into());
+    let (before, after) = (value(&change.before), value(&change.after));
+    let what =
+        if change.title == change.task { change.task.clone() } else { format!("{} ({})", change.task, change.title) };
+    let start = format!("{}, {what}, {}: {before} before, {after} after", change.configuration, metric.title);
+    let certain = match &change.interval {
+        Some(found) => format!(" (ratio at {})", interval(found, options.level)),
+        None if way.exact => " (one repeat, exact for its seed)".into(),
+        None => String::new(),
+    };
+    let by = percent(change.worse.unwrap_or_default().abs());
+    match change.outcome {
+        ChangeOutcome::Lost => format!("{start}."),
+        ChangeOutcome::New => format!("{start}."),
+        ChangeOutcome::Regression => format!("{start}: {by} worse{certain}."),
+        ChangeOutcome::Improvement => {
+            // By how much better, not by how much the later would be worse.
+            let gain = change.worse.map_or(0.0, |worse| 1.0 / (1.0 + worse) - 1.0);
+            format!("{start}: {} better{certain}.", percent(gain))
+        }
+        ChangeOutcome::NoDifferenceShown => format!("{start}: no difference that matters is shown{certain}."),
+        ChangeOutcome::NotJudged => format!("{start}: not judged."),
+    }
+}
+
+/// Regressions by size, then what is not shown in the order of tasks, then improvements, the largest last.
+fn sort(changes: &mut [Change]) {
+    changes.sort_by(|a, b| {
+        let by_size = match a.outcome {
+            ChangeOutcome::Regression | ChangeOutcome::Improvement => {
+                b.worse.unwrap_or_default().total_cmp(&a.worse.unwrap_or_default())
+            }
+            _ => std::cmp::Ordering::Equal,
+        };
+        a.outcome.cmp(&b.outcome).then(by_size)
+    });
+}
+
+fn remarks(before: &RunRecord, old: &Figures, new: &Figures, way: &Way, options: &Options) -> Vec<String> {
+    let mut out = Vec::new();
+    let only = |these: &Figures, those: &Figures| {
+        these.configurations.iter().filter(|name| !those.configurations.contains(name)).cloned().collect::<Vec<_>>()
+    };
+    let least = old.repeats.len().min(new.repeats.len());
+    if matched(old, new).is_empty() {
+        out.push("The runs have no configuration in common: nothing is compared.".into());
+    }
+    for (whose, names) in [("earlier", only(old, new)), ("later", only(new, old))] {
+        if !names.is_empty() && !matched(old, new).iter().any(|(name, ..)| name.contains(" -> ")) {
+            out.push(format!("Only the {whose} run has {}.", crate::words::and(names.into_iter())));
+        }
+    }
+    if way.exact {
+        out.push(
+            "One repeat in the virtual lab with one seed: figures are exact for that seed, and differences come from what \
+             differs between the runs. Other seeds may show others: repeat both (--repeat 5) before much depends on it."
+                .into(),
+        );
+    } else if least <= 1 {
+        let why = if way.paired { "under wall time" } else { "of different seeds" };
+        out.push(format!("One repeat {why}: nothing is shown by it. Repeat both runs (--repeat 5)."));
+    } else {
+        out.push(match way.paired {
+            true => "Repeats of one seed are compared in pairs: both runs had the same workloads.".into(),
+            false => "The runs have different seeds: repeats are compared as independent samples.".into(),
+        });
+        out.push(format!(
+            "Differences are shown at {} for all comparisons together, and count from {} on.",
+            percent(options.level),
+            percent(options.matters)
+        ));
+        if before.plan.lab == Lab::Virtual && way.paired {
+            out.push("The virtual lab has no noise: intervals say how much the change depends on the workload.".into());
+        }
+    }
+    out
+}

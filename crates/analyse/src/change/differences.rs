@@ -1,0 +1,128 @@
+//! What differs between two runs apart from their figures, and what makes them incomparable.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mountmark_record::RunRecord;
+use serde::Serialize;
+
+/// One thing that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// Its name: `kernel`, `machine`.
+    pub what: String,
+    /// In the earlier run.
+    pub before: String,
+    /// In the later run.
+    pub after: String,
+}
+
+/// Everything that differs, in the order of a run's head.
+pub fn differences(before: &RunRecord, after: &RunRecord) -> Vec<Difference> {
+    let mut out = Vec::new();
+    for (what, value) in FACTS {
+        push(&mut out, what, value(before), value(after));
+    }
+    let packages = |run: &RunRecord| -> BTreeMap<String, String> {
+        let of_cells = run.cells.iter().flat_map(|cell| &cell.environment.packages);
+        of_cells.chain(&run.environment.packages).map(|(name, version)| (name.clone(), version.clone())).collect()
+    };
+    let (earlier, later) = (packages(before), packages(after));
+    // A package that only one run has belongs to a configuration that only one run has.
+    for (name, version) in &earlier {
+        if let Some(other) = later.get(name) {
+            push(&mut out, &format!("package {name}"), version.clone(), other.clone());
+        }
+    }
+    for name in names(before).intersection(&names(after)) {
+        push(&mut out, &format!("options of {name}"), options(before, name), options(after, name));
+    }
+    out
+}
+
+type Fact = (&'static str, fn(&RunRecord) -> String);
+
+const FACTS: &[Fact] = &[
+    ("started", |run| run.started.to_string()),
+    ("suite", |run| run.plan.suite.clone()),
+    ("scale", |run| run.plan.scale.to_string()),
+    ("corpus", corpora),
+    ("lab", |run| run.plan.lab.name().into()),
+    ("machine", |run| run.plan.machine.name.clone()),
+    ("speed of the machine (shift)", |run| run.plan.machine.shift.to_string()),
+    ("memory", |run| run.plan.machine.ram.to_string()),
+    ("disk", |run| joined(run.cells.iter().map(|cell| cell.disk.clone()))),
+    ("disk size", |run| joined(run.cells.iter().map(|cell| cell.disk_size.to_string()))),
+    ("kernel", kernel),
+    ("host kernel", |run| run.environment.host_kernel.clone()),
+    ("host processor", |run| run.environment.host_cpu.clone()),
+    ("emulator", |run| run.environment.emulator.clone()),
+    ("mountmark", |run| run.program.clone()),
+    ("seed", |run| run.plan.seed.to_string()),
+    ("repeats", |run| run.plan.repeats.to_string()),
+    ("configurations", |run| run.plan.configurations.join(", ")),
+];
+
+fn push(out: &mut Vec<Difference>, what: &str, before: String, after: String) {
+    if before != after {
+        let or_none = |text: String| if text.is_empty() { "not known".to_owned() } else { text };
+        out.push(Difference { what: what.into(), before: or_none(before), after: or_none(after) });
+    }
+}
+
+fn joined(values: impl Iterator<Item = String>) -> String {
+    values.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
+}
+
+fn kernel(run: &RunRecord) -> String {
+    let measured = joined(run.cells.iter().map(|cell| cell.environment.kernel.clone()));
+    if measured.is_empty() { run.plan.kernel.clone() } else { measured }
+}
+
+fn corpora(run: &RunRecord) -> String {
+    joined(run.cells.iter().filter_map(|cell| cell.corpus.as_ref()).map(|corpus| corpus.name.clone()))
+}
+
+fn names(run: &RunRecord) -> BTreeSet<&str> {
+    run.plan.cells.iter().map(|cell| cell.configuration.name.as_str()).collect()
+}
+
+fn options(run: &RunRecord, name: &str) -> String {
+    let found = run.plan.cells.iter().map(|cell| &cell.configuration).find(|found| found.name == name);
+    found.map_or(String::new(), |found| {
+        format!("mkfs {}, mount {}", list(&found.mkfs_options), list(&found.mount_options))
+    })
+}
+
+fn list(options: &[String]) -> String {
+    if options.is_empty() { "with defaults".into() } else { options.join(" ") }
+}
+
+/// Why figures of the two do not speak of the same work: sentences, none where they do.
+///
+/// Suite, scale and corpus must be equal. With one seed the corpus must be equal to the byte; with several it is of the
+/// same making.
+pub fn incomparable(before: &RunRecord, after: &RunRecord) -> Vec<String> {
+    let mut out = Vec::new();
+    let (one, other) = (&before.plan, &after.plan);
+    if one.suite != other.suite {
+        out.push(format!("the suites differ: {} and {}", one.suite, other.suite));
+    }
+    if one.scale != other.scale {
+        out.push(format!("the scales differ: {} and {}", one.scale, other.scale));
+    }
+    let (first, second) = (corpora(before), corpora(after));
+    if !first.is_empty() && !second.is_empty() && first != second {
+        out.push(format!("the corpora differ: {first} and {second}"));
+        return out;
+    }
+    let contents = |run: &RunRecord| -> BTreeMap<u64, String> {
+        let of = run.cells.iter().filter_map(|cell| Some((cell.seed, cell.corpus.as_ref()?.sha256.clone())));
+        of.filter(|(_, sum)| !sum.is_empty()).collect()
+    };
+    let (earlier, later) = (contents(before), contents(after));
+    let same_seed = earlier.iter().filter_map(|(seed, sum)| Some((seed, sum, later.get(seed)?)));
+    if let Some((seed, ..)) = same_seed.into_iter().find(|(_, one, other)| one != other) {
+        out.push(format!("the corpora differ in their contents, though both are called {first} and have seed {seed}"));
+    }
+    out
+}

@@ -34,7 +34,7 @@ pub(super) fn capacity(work: &Work) -> u64 {
 /// The first phase that cannot run here, with a sentence that says what it needs and what there is.
 pub(super) fn check(works: &[Work], folder: &Path, seed: u64) -> Result<(), EngineError> {
     let mut need = Need::default();
-    for work in works {
+    for (index, work) in works.iter().enumerate() {
         let cannot = |reason: String| Err(EngineError::cannot_run(&work.name, reason));
         if work.engine == Engine::Uring
             && let Some(reason) = uring_unavailable()
@@ -44,12 +44,11 @@ pub(super) fn check(works: &[Work], folder: &Path, seed: u64) -> Result<(), Engi
         if work.direct && work.engine != Engine::Null {
             direct(work, folder)?;
         }
-        let existing_later = work.files.existing && !folder.join(&work.files.folder).exists();
-        if existing_later {
+        let set = match Set::open(folder, &work.files, seed) {
             // An earlier phase may make them; what they need cannot be known before.
-            continue;
-        }
-        let set = Set::open(folder, &work.files, seed)?;
+            Err(_) if work.files.existing && index > 0 => continue,
+            set => set?,
+        };
         if let Some(reason) = descriptors(work, &set).or_else(|| memory(work, &set)) {
             return cannot(reason);
         }

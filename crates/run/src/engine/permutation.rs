@@ -27,7 +27,8 @@ impl Permutation {
     /// `count` at least 1.
     pub(super) fn new(count: u64, key: u64) -> Permutation {
         let bits = (64 - (count - 1).leading_zeros()).max(2);
-        let keys = std::array::from_fn(|round| mix(key.wrapping_add(round as u64 * 0x9e37_79b9_7f4a_7c15)));
+        let keys =
+            std::array::from_fn(|round| mix(key.wrapping_add((round as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15))));
         Permutation { count, low: bits / 2, high: bits - bits / 2, keys }
     }
 

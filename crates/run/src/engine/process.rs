@@ -84,7 +84,8 @@ impl Worker {
     fn hear(&mut self) -> Result<String, EngineError> {
         let mut line = String::new();
         match self.lines.read_line(&mut line) {
-            Ok(0) => {
+            // A process that ends with a line unread resets the socket.
+            Ok(0) | Err(_) => {
                 let reason = match self.child.wait() {
                     Ok(status) => format!("ended before its work was done: {status}"),
                     Err(error) => format!("cannot be waited for: {error}"),
@@ -92,7 +93,6 @@ impl Worker {
                 Err(self.failed(reason))
             }
             Ok(_) => Ok(line.trim_end().to_owned()),
-            Err(error) => Err(self.failed(format!("cannot be heard: {error}"))),
         }
     }
 }

@@ -241,6 +241,7 @@ fn a_mix_makes_and_removes_without_an_error() {
         [[phases]]
         name = "half"
         what = "write-file"
+        pattern = "shuffled"
         run = { operations = 100 }
         setup = true
         [[phases]]

@@ -54,6 +54,12 @@ fn more_operations_allocate_nothing_more() {
     let folder = tempfile::tempdir().unwrap();
     let set = "files = { count = 16, directories = 4, size = \"64 KiB\" }\n";
     done(&format!("{set}[[phases]]\nname = \"put\"\nwhat = \"write\"\nverify = true\n"), folder.path());
+    // Half of these are there, so that a mix that makes and removes as often does not come to an end.
+    let half = "files = { folder = \"half\", count = 4000, size = 4096 }";
+    let setup = "what = \"write-file\"\npattern = \"shuffled\"\nrun = { operations = 2000 }";
+    done(&format!("{half}\n[[phases]]\nname = \"put\"\n{setup}\n"), folder.path());
+    let mix = "what = { write-file = 1, unlink = 1, chmod = 1, readdir = 1 }\npattern = \"random\"";
+    let mix = format!("{half}\n{mix}");
     for phase in [
         "what = \"read\"\nengine = \"null\"",
         "what = \"read\"\npattern = \"random\"",
@@ -63,7 +69,7 @@ fn more_operations_allocate_nothing_more() {
         "what = \"read\"\nengine = \"uring\"\nqueue_depth = 8\npattern = \"random\"",
         "what = \"read\"\nengine = \"stdio\"",
         "what = \"read\"\nengine = \"mmap\"\npattern = \"shuffled\"",
-        "what = { write-file = 1, unlink = 1, chmod = 1, readdir = 1 }\npattern = \"random\"\nblock = \"64 KiB\"",
+        &mix,
     ] {
         let with = |operations: u64| {
             let run = format!("run = {{ operations = {operations} }}");

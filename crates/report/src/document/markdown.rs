@@ -105,9 +105,10 @@ fn head(out: &mut String, first: &str, others: impl Iterator<Item = String>) {
 }
 
 fn matrix(out: &mut String, view: &View) {
-    let rows: Vec<(&TaskFindings, &MetricFindings)> =
-        view.findings().tasks.iter().filter_map(|task| Some((task, shown(task, view.main())?))).collect();
-    if rows.is_empty() {
+    let all = view.findings().tasks.iter().map(|task| (task, shown(task, view.main())));
+    let rows: Vec<(&TaskFindings, Option<&MetricFindings>)> =
+        all.filter(|(task, found)| found.is_some() || (!task.step && task.metrics.is_empty())).collect();
+    if rows.iter().all(|(_, found)| found.is_none()) {
         return;
     }
     let main = view.main();
@@ -116,18 +117,17 @@ fn matrix(out: &mut String, view: &View) {
     let unit = format!("{} ({})", main.title, main.unit_text());
     head(out, &unit, view.findings().configurations.iter().map(|name| line(name)));
     for (task, found) in rows {
-        let best = best(found);
         let mut label =
             if task.title == task.id { line(&task.id) } else { line(&format!("{} {}", task.id, task.title)) };
-        if found.metric.id != main.id {
+        if let Some(found) = found.filter(|found| found.metric.id != main.id) {
             label += &format!(" ({}, {})", found.metric.title, found.metric.unit_text());
         }
-        let cells = found.estimates.iter().enumerate().map(|(configuration, estimate)| match estimate {
-            None => view.absent(configuration, &task.id).to_owned(),
-            Some(estimate) if best.contains(&configuration) => {
-                format!("**{}**", found.metric.format(estimate.summary.median))
-            }
-            Some(estimate) => found.metric.format(estimate.summary.median),
+        let best = found.map(best).unwrap_or_default();
+        let cells = (0..view.findings().configurations.len()).map(|configuration| {
+            let estimate = found.and_then(|found| Some((found, found.estimates.get(configuration)?.as_ref()?)));
+            let Some((found, estimate)) = estimate else { return view.absent(configuration, &task.id).to_owned() };
+            let text = found.metric.format(estimate.summary.median);
+            if best.contains(&configuration) { format!("**{text}**") } else { text }
         });
         row(out, std::iter::once(label).chain(cells));
     }

@@ -11,11 +11,16 @@ use super::view::{HEAT, View, best, counted, figures, heat, judged, median, quan
 pub(super) fn matrix(view: &View) -> Markup {
     let mut out = Markup::new();
     let (findings, metric) = (view.findings(), view.main());
-    let rows: Vec<(&TaskFindings, &MetricFindings)> =
-        findings.tasks.iter().filter_map(|task| Some((task, shown(task, metric)?))).collect();
+    // A test that nobody got through belongs into the matrix all the same.
+    let rows: Vec<(&TaskFindings, Option<&MetricFindings>)> = findings
+        .tasks
+        .iter()
+        .map(|task| (task, shown(task, metric)))
+        .filter(|(task, found)| found.is_some() || (!task.step && task.metrics.is_empty()))
+        .collect();
     let is_mixed = is_mixed(view);
     out.heading(view.level + 1, &view.id("matrix"), "Tests and file systems");
-    if rows.is_empty() {
+    if rows.iter().all(|(_, found)| found.is_none()) {
         put!(out, "<p>There is no figure of ", metric.title, " in this run.</p>\n");
         return out;
     }
@@ -32,14 +37,15 @@ pub(super) fn matrix(view: &View) -> Markup {
     put!(out, "</tr></thead>\n<tbody>\n");
     for (task, found) in &rows {
         put!(out, "<tr><th scope=\"row\">", label(task));
-        if is_mixed {
+        if let Some(found) = found.filter(|_| is_mixed) {
             put!(out, " <span class=\"unit\">", found.metric.unit_text(), "</span>");
         }
         put!(out, "</th>");
-        let best = best(found);
+        let best = found.map(best).unwrap_or_default();
         for configuration in 0..findings.configurations.len() {
-            match median(task, found.metric, configuration) {
-                Some(value) => {
+            let figure = found.and_then(|found| Some((found, median(task, found.metric, configuration)?)));
+            match figure {
+                Some((found, value)) => {
                     let text = found.metric.format(value);
                     cell(&mut out, &text, best.contains(&configuration), heat(found, value));
                 }

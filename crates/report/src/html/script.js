@@ -50,7 +50,12 @@
       return run.tasks.flatMap((task, number) => {
         const wanted = state.metric === "judged" ? task.judged : index;
         const found = task.figures.find((figures) => figures[0] === wanted);
-        if (!found) return [];
+        if (!found) {
+          // A test that nobody got through is shown all the same.
+          if (task.step || task.figures.length) return [];
+          const none = run.configurations.map(() => null);
+          return [{ number, task, metric: null, values: none, ratios: none, best: [] }];
+        }
         const [, values, given, best] = found;
         const base = values[run.baseline];
         const ratios = values.map((value, column) => {
@@ -99,7 +104,7 @@
         const head = element("th", { scope: "row" });
         if (row.task.title) head.append(element("span", { className: "id" }, row.task.id), " ", row.task.title);
         else head.append(row.task.id);
-        if (mixed) head.append(" ", element("span", { className: "unit" }, row.metric.unit));
+        if (mixed && row.metric) head.append(" ", element("span", { className: "unit" }, row.metric.unit));
         return element("tr", {}, head, ...run.configurations.map((_, column) => cell(row, column)));
       });
       table.tBodies[0].replaceChildren(...body);
@@ -115,7 +120,7 @@
 
     const foot = (shown, metric) => {
       table.tFoot?.remove();
-      const suite = shown.filter((row) => !row.task.step);
+      const suite = shown.filter((row) => !row.task.step && row.metric);
       if (!metric || !metric.sums || suite.length < 2) return;
       const line = element("tr", {}, element("th", { scope: "row" }, `sum of ${suite.length} tests`));
       const sum = (column) => {

@@ -62,7 +62,11 @@ fn composite(view: &View) -> Markup {
     out.raw(MARK);
     put!(
         out,
-        "\n<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ",
+        "\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"",
+        WIDTH,
+        "\" height=\"",
+        height.round(),
+        "\" viewBox=\"0 0 ",
         WIDTH,
         " ",
         height.round(),

@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `resolve`, `check` | a phase in numbers; what would make it fail |
+//! | `resolve`, `refuse`, `check` | a phase in numbers; contradictions in it; what would make it fail here |
 //! | `set`, `course`, `permutation`, `zipf` | names and sizes; which block or file comes next |
 //! | `io`, `buffer`, `tags` | ways to read and write; contents and their checking |
 //! | `step` | what one operation does |
@@ -29,6 +29,7 @@ mod permutation;
 mod population;
 mod process;
 mod recorder;
+mod refuse;
 mod resolve;
 mod series;
 mod set;

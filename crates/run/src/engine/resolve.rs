@@ -1,15 +1,15 @@
-//! A phase with all its quantities worked out, and refused where it asks for what cannot be.
+//! A phase with all its quantities worked out.
 
 use std::collections::BTreeMap;
 
+use mountmark_model::Quantity;
 use mountmark_model::workload::{
     Data, Engine, FileSet, NameOrder, OpenSync, Operation, Pattern, Phase, Run, Sizes, Workload,
 };
-use mountmark_model::{Quantity, format_bytes};
 use serde::{Deserialize, Serialize};
 
 use super::error::EngineError;
-use super::tags::UNIT;
+use super::refuse::refuse;
 
 /// The largest block: buffers are `queue_depth` of them in each thread.
 const LARGEST_BLOCK: u64 = 1 << 30;
@@ -211,182 +211,4 @@ fn numbers(phase: &Phase, files: &FileSet, parameters: &BTreeMap<String, u64>) -
         setup: phase.setup,
         target: phase.target.clone(),
     })
-}
-
-/// The sentence for a phase that contradicts itself.
-fn refuse(work: &Work) -> Result<(), String> {
-    let fail = |reason: &str| Err(reason.to_owned());
-    let files = &work.files;
-    if work.mix.is_empty() {
-        return fail("nothing is asked for: give at least one operation a weight above 0");
-    }
-    if work.mix.iter().map(|(_, weight)| u64::from(*weight)).sum::<u64>() > 1_000_000 {
-        return fail("the weights add up to more than 1,000,000; divide them all by the same number");
-    }
-    let plain = |text: &str| {
-        (1..=64).contains(&text.len())
-            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
-    };
-    let folder_is_inside = files.folder.split('/').all(|part| !part.is_empty() && part != "..");
-    if files.folder.len() > 1024 || !folder_is_inside || files.folder.contains('\0') {
-        return Err(format!("the folder {:?} must be a path below the workload's own, without \"..\"", files.folder));
-    }
-    if !plain(&files.prefix) || !plain(&work.target) {
-        return fail("prefix and target must be 1 to 64 letters, digits or any of . _ -");
-    }
-    let makes_names = |o| {
-        matches!(
-            o,
-            Operation::Rename | Operation::Link | Operation::Symlink | Operation::CopyFile | Operation::ReflinkFile
-        )
-    };
-    if work.has(makes_names) && work.target == files.prefix {
-        return fail("target and the files' prefix are the same, so new names would be the old ones");
-    }
-    match files.sizes {
-        SizeLaw::Uniform { min, max } | SizeLaw::Lognormal { min, max, .. } if min > max => {
-            return Err(format!("files.sizes: min {} is above max {}", format_bytes(min), format_bytes(max)));
-        }
-        SizeLaw::Lognormal { mu, sigma, .. } if !(mu.abs() <= 60.0 && (0.0..=20.0).contains(&sigma)) => {
-            return fail("files.sizes: mu must be -60 to 60 and sigma 0 to 20");
-        }
-        SizeLaw::Gamma { shape, mean, .. } if !(0.1..=100.0).contains(&shape) || mean == 0 => {
-            return fail("files.sizes: shape must be 0.1 to 100 and mean above 0");
-        }
-        _ => {}
-    }
-    if files.directories > files.count && !files.existing {
-        return Err(format!("{} directories for {} files: some would be empty", files.directories, files.count));
-    }
-    if let Data::Compressible(ratio) = work.data
-        && !(1.0..=100.0).contains(&ratio)
-    {
-        return Err(format!("data.compressible is {ratio}, must be 1 to 100"));
-    }
-    refuse_pattern(work)?;
-    refuse_engine(work)?;
-    refuse_verify(work)
-}
-
-fn refuse_pattern(work: &Work) -> Result<(), String> {
-    let fail = |reason: &str| Err(reason.to_owned());
-    match work.pattern {
-        Pattern::Zipf(theta) if !(theta > 0.0 && theta <= 10.0) => {
-            return Err(format!("pattern.zipf is {theta}, must be above 0 and at most 10"));
-        }
-        Pattern::Strided(0) => return fail("pattern.strided is 0, must be at least 1"),
-        Pattern::Append if work.has(|o| o != Operation::Write) => {
-            return fail("the pattern append goes with write alone; for whole files there is append-file");
-        }
-        Pattern::PerCharacter if work.has(|o| !matches!(o, Operation::Read | Operation::Write)) => {
-            return fail("the pattern per-character goes with read and write alone");
-        }
-        Pattern::PerCharacter if !matches!(work.engine, Engine::Psync | Engine::Stdio | Engine::Null) => {
-            return fail("the pattern per-character needs the engine psync or stdio");
-        }
-        _ => {}
-    }
-    let on_blocks = work.on_blocks();
-    if on_blocks && work.files.sizes == SizeLaw::Fixed(0) && !work.files.existing {
-        return fail("its files have no size: say files.size, or files.sizes");
-    }
-    // What makes or removes a name can do so once; a pattern that hits a file twice would fail.
-    let once = |o: Operation| {
-        matches!(
-            o,
-            Operation::Create
-                | Operation::Unlink
-                | Operation::Rename
-                | Operation::Link
-                | Operation::Symlink
-                | Operation::Mkdir
-                | Operation::Rmdir
-        )
-    };
-    if work.has(once) && !work.changes_population() {
-        if matches!(work.pattern, Pattern::Random | Pattern::Zipf(_) | Pattern::SameRecord) {
-            return fail(
-                "its operation can be done once to each file, and this pattern comes back to files: use sequential or \
-                 shuffled, or mix it with the operation that undoes it (create or write-file with unlink, mkdir with \
-                 rmdir)",
-            );
-        }
-        if matches!(work.end, End::Time(_)) || matches!(work.end, End::Passes(passes) if passes > 1) {
-            return fail("its operation can be done once to each file: run it once, or for a number of operations");
-        }
-    }
-    if !work.shared && !work.files.existing && work.files.count < u64::from(work.threads) {
-        return Err(format!(
-            "{} threads and {} files: say shared = true, or have at least as many files as threads",
-            work.threads, work.files.count
-        ));
-    }
-    Ok(())
-}
-
-fn refuse_engine(work: &Work) -> Result<(), String> {
-    let fail = |reason: &str| Err(reason.to_owned());
-    if work.depth > 1 && work.engine != Engine::Uring && work.engine != Engine::Null {
-        return fail("queue_depth above 1 needs engine = \"uring\": the others have one operation in flight");
-    }
-    if work.engine == Engine::Uring {
-        if work.has(|o| !matches!(o, Operation::Read | Operation::Write | Operation::Fsync)) {
-            return fail("the engine uring does read, write and fsync; use psync for the rest");
-        }
-        if work.sync.all_files {
-            return fail("the engine uring syncs the file written last: leave out sync.all_files");
-        }
-    }
-    if work.direct {
-        if matches!(work.engine, Engine::Mmap | Engine::Stdio) {
-            return Err(format!("direct I/O goes past the page cache, and {} needs it", work.engine.name()));
-        }
-        if work.pattern == Pattern::PerCharacter {
-            return fail("direct I/O moves whole sectors, not characters");
-        }
-        if !work.block.is_multiple_of(512) {
-            return Err(format!("direct I/O needs a block of whole 512 bytes, not {}", work.block));
-        }
-        if work.has(|o| matches!(o, Operation::ReadFile | Operation::WriteFile | Operation::AppendFile)) {
-            return fail("direct I/O is for read, write and rewrite: whole files have lengths of any number of bytes");
-        }
-    }
-    if work.sync.every > 1 && !work.on_blocks() {
-        return fail(
-            "sync.every above 1 needs files that stay open (read, write); whole files are synced with every = 1",
-        );
-    }
-    if work.engine == Engine::Mmap && work.pattern == Pattern::Append {
-        return fail("a mapping does not grow: append needs psync, uring or stdio");
-    }
-    if work.processes && work.files.existing && work.changes_population() {
-        return fail("existing files can be removed and made by threads, not by processes");
-    }
-    if work.files.existing && work.has(|o| matches!(o, Operation::Create | Operation::Mkdir | Operation::Rmdir)) {
-        return fail("files that exist cannot be made: leave out existing");
-    }
-    Ok(())
-}
-
-fn refuse_verify(work: &Work) -> Result<(), String> {
-    if !work.verify {
-        return Ok(());
-    }
-    let fail = |reason: &str| Err(reason.to_owned());
-    if !work.block.is_multiple_of(UNIT as u64) {
-        return Err(format!("verify needs a block of whole {UNIT} bytes, not {}", work.block));
-    }
-    if work.files.existing {
-        return fail("verify needs files that it wrote itself, and these exist already");
-    }
-    if matches!(work.pattern, Pattern::Append | Pattern::PerCharacter) {
-        return fail("verify goes with whole blocks at known places: not with append or per-character");
-    }
-    if work.has(|o| matches!(o, Operation::AppendFile | Operation::Truncate | Operation::Fallocate)) {
-        return fail("verify cannot tell what append-file, truncate and fallocate leave in a file");
-    }
-    if work.engine == Engine::Null {
-        return fail("the engine null writes nothing that could be verified");
-    }
-    Ok(())
 }

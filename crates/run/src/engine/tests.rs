@@ -109,7 +109,7 @@ fn a_flipped_byte_is_found_and_named() {
         ("psync", "read-file", Operation::ReadFile),
     ] {
         let phases = done(&read(engine, what), folder.path());
-        assert_eq!(phases[0].errors, [sentence.clone()], "{engine} {what}");
+        assert_eq!(phases[0].errors, std::slice::from_ref(&sentence), "{engine} {what}");
         // A rewrite writes the other blocks anew and leaves the wrong one as it was, for the engines after it.
         assert_eq!(of(&phases[0], operation).errors, 1);
     }

@@ -114,7 +114,7 @@ fn limits<E>(worker: &Worker<'_, E>) -> Limits {
         operations,
         time: if let End::Time(time) = work.end { time } else { u64::MAX },
         every: if work.sync.every > 0 && work.on_blocks() { work.sync.every } else { u64::MAX },
-        pace: if work.rate > 0 { (u64::from(work.threads) * 1_000_000_000 / work.rate).max(1) } else { 0 },
+        pace: (u64::from(work.threads) * 1_000_000_000).checked_div(work.rate).map_or(0, |pace| pace.max(1)),
     }
 }
 

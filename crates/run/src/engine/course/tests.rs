@@ -83,7 +83,7 @@ proptest! {
         for _ in 0..draws {
             let place = course.place();
             let size = set.size(u64::from(place.slot));
-            prop_assert!(place.offset % block == 0 && place.length > 0);
+            prop_assert!(place.offset.is_multiple_of(block) && place.length > 0);
             prop_assert!(place.length as u64 == block.min(size - place.offset));
         }
     }

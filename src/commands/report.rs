@@ -1,0 +1,180 @@
+//! `mountmark report`: what was found in runs, as a file to show.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use mountmark_analyse::claim::{JudgedClaim, judge_claims};
+use mountmark_analyse::study::{StudyComparison, compare_study};
+use mountmark_analyse::{Findings, configurations, findings};
+use mountmark_model::Study;
+use mountmark_plan::Catalogue;
+use mountmark_record::RunRecord;
+use mountmark_report::{Document, Report, find_document};
+
+use super::compare;
+use crate::common::{self, StoreOptions, WrongUse};
+
+/// Write a report of one or more runs: an HTML file, or Markdown, CSV, JSON or a picture
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mountmark report                                     the latest run, as report-RUN.html in this folder\n  mountmark report latest --baseline ext4 --output ext4.html\n  mountmark report latest --study piszcz-2006 --claims\n  mountmark report 20260131-0902 latest                two runs, one after the other\n  mountmark report latest --format markdown >> notes.md\n  mountmark report latest --format svg --output times.svg\n\nA file that is there already is written anew if it is a report of the same format, and left alone otherwise."
+)]
+pub struct Arguments {
+    /// Names of runs, their first letters, or `latest`
+    #[arg(value_name = "RUN", default_value = "latest")]
+    runs: Vec<String>,
+    /// How to write: html, markdown, csv, json or svg
+    #[arg(long, value_name = "FORMAT", default_value = "html")]
+    format: String,
+    /// The file, or - for standard output [default: report-RUN.html for html, standard output for the others]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The configuration that ratios are against [default: the first of each run]
+    #[arg(long, value_name = "NAME")]
+    baseline: Option<String>,
+    /// Set the runs beside the figures of this study, NAME or NAME#RUN; `mountmark list studies` has them all
+    #[arg(long, value_name = "STUDY")]
+    study: Option<String>,
+    /// Say what the runs make of the claims of all published studies, or of --study alone
+    #[arg(long)]
+    claims: bool,
+    #[command(flatten)]
+    store: StoreOptions,
+}
+
+pub fn run(arguments: Arguments) -> Result<u8> {
+    let format = find_document(&arguments.format).map_err(|error| WrongUse(format!("--format: {error}")))?;
+    if format.name() == "svg" && arguments.runs.len() > 1 {
+        bail!(WrongUse("--format svg draws one run: name one".into()));
+    }
+    // Names are checked before anything is read.
+    let catalogue = Catalogue::load(None)?;
+    let study = arguments.study.as_ref().map(|name| compare::study::find(&catalogue, name)).transpose()?;
+    let store = arguments.store.open_read_only()?;
+    let mut runs: Vec<RunRecord> = Vec::new();
+    for name in &arguments.runs {
+        let id = store.resolve(name)?;
+        if runs.iter().any(|run| run.id == id) {
+            bail!(WrongUse(format!("{name}: run {id} is named twice")));
+        }
+        runs.push(store.load(&id)?);
+    }
+    let target = target(&arguments, format, &runs);
+    if let Target::File(path) = &target {
+        refuse_foreign(path, format)?;
+    }
+
+    let found: Vec<Findings> = runs.iter().map(|run| found(run, &arguments)).collect::<Result<_>>()?;
+    let compared: Vec<Option<StudyComparison>> = runs
+        .iter()
+        .map(|run| study.as_ref().and_then(|(study, its_run)| compare_study(run, study, its_run.as_deref())))
+        .collect();
+    let judged: Vec<Option<Vec<JudgedClaim>>> = runs
+        .iter()
+        .map(|run| arguments.claims.then(|| judge(run, &catalogue, study.as_ref().map(|found| found.0))))
+        .collect();
+    let reports: Vec<Report> = runs
+        .iter()
+        .enumerate()
+        .map(|(index, run)| Report {
+            run,
+            findings: &found[index],
+            study: compared[index].as_ref(),
+            claims: judged[index].as_deref(),
+        })
+        .collect();
+    let text = format.render(&reports)?;
+    match target {
+        Target::Stdout => common::print(&text)?,
+        Target::File(path) => {
+            write(&path, &text)?;
+            eprintln!("mountmark: wrote {} ({})", path.display(), mountmark_model::Bytes(text.len() as u64));
+        }
+    }
+    Ok(common::DONE)
+}
+
+fn found(run: &RunRecord, arguments: &Arguments) -> Result<Findings> {
+    let known = configurations(run);
+    if let Some(name) = arguments.baseline.as_ref().filter(|name| !known.contains(name)) {
+        let known = known.join(", ");
+        bail!(WrongUse(format!("--baseline {name}: run {} has no such configuration; it has {known}", run.id)));
+    }
+    let options = mountmark_analyse::Options { baseline: arguments.baseline.clone(), ..Default::default() };
+    Ok(findings(run, &options))
+}
+
+/// The claims of one study, or of all.
+fn judge(run: &RunRecord, catalogue: &Catalogue, study: Option<&Study>) -> Vec<JudgedClaim> {
+    let studies: Vec<&Study> = study.map_or_else(|| catalogue.list::<Study>().collect(), |study| vec![study]);
+    judge_claims(run, &studies, &compare::claims::reach(catalogue))
+}
+
+enum Target {
+    Stdout,
+    File(PathBuf),
+}
+
+fn target(arguments: &Arguments, format: &dyn Document, runs: &[RunRecord]) -> Target {
+    match &arguments.output {
+        Some(path) if path.as_os_str() == "-" => Target::Stdout,
+        Some(path) => Target::File(path.clone()),
+        None if format.name() != "html" => Target::Stdout,
+        None => {
+            let more = if runs.len() > 1 { format!("-and-{}-more", runs.len() - 1) } else { String::new() };
+            Target::File(format!("report-{}{more}.html", runs[0].id).into())
+        }
+    }
+}
+
+/// So much of a file tells whether it is ours: the longest mark stands behind a short head.
+const START: u64 = 4096;
+
+/// A file that somebody else wrote is not overwritten; devices, pipes and empty files are there to be written.
+fn refuse_foreign(path: &Path, format: &dyn Document) -> Result<()> {
+    let shown = path.display();
+    let about = match fs::metadata(path) {
+        Ok(about) => about,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error).with_context(|| format!("cannot look at {shown}")),
+    };
+    if about.is_dir() {
+        bail!(WrongUse(format!("--output {shown} is a folder: name a file in it")));
+    }
+    if !about.is_file() || about.len() == 0 {
+        return Ok(());
+    }
+    let mut start = Vec::new();
+    let file = File::open(path).with_context(|| format!("cannot read {shown}, which is there already"))?;
+    file.take(START).read_to_end(&mut start).with_context(|| format!("cannot read {shown}"))?;
+    if !format.is_ours(&String::from_utf8_lossy(&start)) {
+        let name = format.name();
+        bail!(WrongUse(format!("{shown} is there already and is no {name} report: name another file, or remove it")));
+    }
+    Ok(())
+}
+
+/// Writes a file whole or not at all; what is no plain file is written as it is.
+fn write(path: &Path, text: &str) -> Result<()> {
+    let context = || format!("cannot write {}", path.display());
+    if fs::metadata(path).is_ok_and(|about| !about.is_file()) {
+        return match File::options().write(true).open(path).with_context(context)?.write_all(text.as_bytes()) {
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            other => other.with_context(context),
+        };
+    }
+    // The file that a link stands for is replaced, not the link.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut name = path.file_name().context("--output names no file")?.to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    let part = folder.join(name);
+    let result = fs::write(&part, text).and_then(|()| fs::rename(&part, &path));
+    if result.is_err() {
+        let _ = fs::remove_file(&part);
+    }
+    result.with_context(context)
+}

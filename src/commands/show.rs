@@ -4,13 +4,14 @@ mod raw;
 
 use anyhow::Result;
 use clap::Args;
+use mountmark_analyse::Options;
 
-use crate::common::{self, FormatOptions, StoreOptions};
+use crate::common::{self, FormatOptions, StoreOptions, WrongUse};
 
 /// Print the figures of a run
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark show latest\n  mountmark show 20260131-0902 --metric durable\n  mountmark show latest --format json > run.json\n  mountmark show latest --raw bonnie"
+    after_help = "Examples:\n  mountmark show latest\n  mountmark show 20260131-0902 --metric durable\n  mountmark show latest --format json > run.json\n  mountmark show latest --verdict --baseline ext4\n  mountmark show latest --raw bonnie\n  mountmark show latest --as bonnie-csv"
 )]
 pub struct Arguments {
     /// Name of the run, its first letters, or `latest`
@@ -19,6 +20,15 @@ pub struct Arguments {
     /// Print what the program of a task printed, or what the engine found, as it is
     #[arg(long, value_name = "TASK")]
     raw: Option<String>,
+    /// Print figures as another program would: bonnie, bonnie-csv, bonnie-2-csv, iozone or sysbench
+    #[arg(long = "as", value_name = "PROGRAM", conflicts_with = "raw")]
+    like: Option<String>,
+    /// Print conclusions, verdicts by task and rankings, with intervals
+    #[arg(long, conflicts_with_all = ["raw", "like"])]
+    verdict: bool,
+    /// What ratios are against, with --verdict [default: the first configuration]
+    #[arg(long, value_name = "CONFIGURATION", requires = "verdict")]
+    baseline: Option<String>,
     #[command(flatten)]
     format: FormatOptions,
     #[command(flatten)]
@@ -27,11 +37,34 @@ pub struct Arguments {
 
 pub fn run(arguments: Arguments) -> Result<u8> {
     arguments.format.check()?;
+    if arguments.verdict {
+        return verdict(&arguments);
+    }
     let record = arguments.store.load(&arguments.run)?;
     if let Some(task) = &arguments.raw {
         common::print(&raw::raw(&arguments.store.open_read_only()?, &record, task)?)?;
         return Ok(common::DONE);
     }
+    if let Some(program) = &arguments.like {
+        let text = mountmark_report::classic(&record, program).map_err(|error| WrongUse(format!("--as {program}: {error}")))?;
+        common::print(&text)?;
+        return Ok(common::DONE);
+    }
     common::print(&arguments.format.render(&record)?)?;
+    Ok(common::DONE)
+}
+
+fn verdict(arguments: &Arguments) -> Result<u8> {
+    let format = &arguments.format.format;
+    mountmark_report::check_verdict_format(format).map_err(|error| WrongUse(format!("--verdict --format: {error}")))?;
+    let record = arguments.store.load(&arguments.run)?;
+    let known = mountmark_analyse::configurations(&record);
+    if let Some(name) = arguments.baseline.as_ref().filter(|name| !known.contains(name)) {
+        let run = &record.id;
+        return Err(WrongUse(format!("--baseline: {run} has no {name:?}; it has {}", known.join(", "))).into());
+    }
+    let options = Options { baseline: arguments.baseline.clone(), ..Options::default() };
+    let findings = mountmark_analyse::findings(&record, &options);
+    common::print(&mountmark_report::verdict(&record, &findings, format, &common::report_options())?)?;
     Ok(common::DONE)
 }

@@ -212,7 +212,7 @@ fn collect(
                     sentence: String::new(),
                 },
             });
-            contrasts.extend(contrast);
+            contrasts.extend(contrast.map(|contrast| contrast.of_kind(one)));
         }
     }
 }

@@ -10,7 +10,9 @@
 //! paired t test alone has two degrees of freedom then: at the corrected level it asks for 90 standard errors, and with
 //! noise of two modes it is often wrong, since three repeats in one mode look as if nothing varied. So the variance of a
 //! contrast is that of its whole stratum, with strength borrowed from the other strata (`stats::variance`); and where
-//! the contrast's own variance is clearly larger than that, its own. Simulations of runs without any difference, and
+//! the contrast's own variance is clearly larger than that, its own. A pair of configurations that is noisier than others
+//! over the whole run counts as noisier in each stratum: without that, two noisy file systems among five quiet ones were
+//! told apart wrongly in a third of the runs. Simulations of runs without any difference, and
 //! of such with one, are in `tests/simulations.rs`.
 //!
 //! A contrast whose differences are all equal is exact: clocks that count instructions and capacities repeat. It is
@@ -46,9 +48,16 @@ pub(crate) struct Contrast {
     pub share: f64,
     /// Whether all differences were equal.
     pub exact: bool,
+    /// Which contrasts, one a stratum, are of the same two things: they may be noisier than others in all strata.
+    pub kind: usize,
 }
 
 impl Contrast {
+    /// The same contrast as one of `kind`.
+    pub fn of_kind(self, kind: usize) -> Contrast {
+        Contrast { kind, ..self }
+    }
+
     /// Of paired differences; `None` below two.
     pub fn paired(stratum: usize, differences: &[f64], share: f64) -> Option<Contrast> {
         let value = summary::variance(differences)?;
@@ -56,7 +65,7 @@ impl Contrast {
         let mean = summary::mean(differences)?;
         let exact = differences.iter().all(|difference| (difference - differences[0]).abs() <= EQUAL);
         let own = Variance { value, df: n - 1.0 };
-        Some(Contrast { stratum, mean, own, scale: 1.0 / n, share, exact })
+        Some(Contrast { stratum, mean, own, scale: 1.0 / n, share, exact, kind: 0 })
     }
 
     /// Of two independent samples of logarithms, `left` minus `right`; `None` where either has fewer than two.
@@ -73,6 +82,7 @@ impl Contrast {
             scale: 1.0 / n + 1.0 / m,
             share: 1.0,
             exact: equal(left) && equal(right),
+            kind: 0,
         })
     }
 }
@@ -119,14 +129,16 @@ pub(crate) fn test_at(contrasts: &[Contrast], level: f64) -> Vec<Tested> {
     let with_quantile = |variance: Variance| (variance, t_quantile(1.0 - level, variance.df));
     let strata: BTreeMap<usize, (Variance, f64)> =
         strata(contrasts).into_iter().map(|(stratum, variance)| (stratum, with_quantile(variance))).collect();
+    let noisiness = noisiness(contrasts);
     let mut raw = Vec::with_capacity(contrasts.len());
     let mut out = Vec::with_capacity(contrasts.len());
     for contrast in contrasts {
         let (error, df, quantile, p) = match strata.get(&contrast.stratum) {
             Some((stratum, quantile)) if !contrast.exact => {
                 let own = &contrast.own;
-                let is_noisier = f_tail(own.value / stratum.value, own.df, stratum.df) < OWN;
-                let value = if is_noisier { own.value } else { stratum.value };
+                let usual = stratum.value * noisiness.get(&contrast.kind).copied().unwrap_or(1.0).max(1.0);
+                let is_noisier = f_tail(own.value / usual, own.df, stratum.df) < OWN;
+                let value = if is_noisier { own.value } else { usual };
                 let error = (value * contrast.scale).sqrt();
                 (error, stratum.df, *quantile, t_tails(contrast.mean / error, stratum.df))
             }
@@ -139,6 +151,24 @@ pub(crate) fn test_at(contrasts: &[Contrast], level: f64) -> Vec<Tested> {
         tested.adjusted = adjusted;
     }
     out
+}
+
+/// How much larger the variance of each kind is than that of its strata, in the mean over strata by degrees of freedom.
+fn noisiness(contrasts: &[Contrast]) -> BTreeMap<usize, f64> {
+    let mut of_strata: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
+    for contrast in contrasts.iter().filter(|contrast| !contrast.exact) {
+        let (squares, degrees) = of_strata.entry(contrast.stratum).or_default();
+        *squares += contrast.own.value * contrast.own.df;
+        *degrees += contrast.own.df;
+    }
+    let mut kinds: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
+    for contrast in contrasts.iter().filter(|contrast| !contrast.exact) {
+        let Some((squares, degrees)) = of_strata.get(&contrast.stratum) else { continue };
+        let (sum, weight) = kinds.entry(contrast.kind).or_default();
+        *sum += contrast.own.df * contrast.own.value / (squares / degrees);
+        *weight += contrast.own.df;
+    }
+    kinds.into_iter().map(|(kind, (sum, weight))| (kind, sum / weight)).filter(|(_, ratio)| ratio.is_finite()).collect()
 }
 
 /// The moderated variance of each stratum in which anything varies.

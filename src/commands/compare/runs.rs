@@ -1,7 +1,76 @@
 //! A run beside an earlier one.
 
+use anyhow::Result;
 use clap::Args;
+use mountmark_analyse::{Changes, changes, incomparable};
+use mountmark_report::find_metric;
+
+use super::Arguments;
+use crate::common::{self, WrongUse};
 
 /// Options of the comparison of two runs.
 #[derive(Args)]
-pub struct Options {}
+pub struct Options {
+    /// Exit with 1 when a regression larger than this is shown, or a task has no figure any more: 5%, 0.05
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    fail_on: Option<f64>,
+    /// Compare this metric alone; otherwise those that tasks are judged by
+    #[arg(long, value_name = "METRIC")]
+    metric: Option<String>,
+    /// Compare runs of different suites, scales or corpora all the same
+    #[arg(long)]
+    anyway: bool,
+}
+
+/// `5%` or `0.05`.
+fn share(text: &str) -> Result<f64, String> {
+    let (number, unit) = match text.trim().strip_suffix('%') {
+        Some(number) => (number, 0.01),
+        None => (text.trim(), 1.0),
+    };
+    let value = number.trim().parse::<f64>().ok().map(|value| value * unit);
+    let value = value.filter(|value| value.is_finite() && *value >= 0.0);
+    value.ok_or_else(|| "write a share that is not negative, such as 5% or 0.05".into())
+}
+
+pub fn run(arguments: &Arguments, before: &str, after: &str) -> Result<u8> {
+    let Options { fail_on, metric, anyway } = &arguments.between;
+    let metric = metric.as_deref().map(find_metric).transpose();
+    let metric = metric.map_err(|error| WrongUse(format!("--metric: {error}")))?;
+    let (before, after) = (arguments.store.load(before)?, arguments.store.load(after)?);
+    let reasons = incomparable(&before, &after);
+    if !reasons.is_empty() && !anyway {
+        return Err(WrongUse(format!(
+            "{} and {} are not of the same work: {}. Add --anyway to compare them all the same",
+            before.id,
+            after.id,
+            reasons.join("; ")
+        ))
+        .into());
+    }
+    let found = changes(&before, &after, metric, &mountmark_analyse::Options::default());
+    common::print(&mountmark_report::changes(&found, &arguments.format, &common::report_options())?)?;
+    for reason in reasons {
+        eprintln!("mountmark: compared anyway, though {reason}");
+    }
+    match fail_on {
+        Some(limit) => gate(&found, *limit),
+        None => Ok(common::DONE),
+    }
+}
+
+/// What a script asks for: whether anything became worse.
+fn gate(found: &Changes, limit: f64) -> Result<u8> {
+    if !found.is_judged() {
+        return Err(WrongUse(format!(
+            "--fail-on: nothing could be judged: {}",
+            if found.changes.is_empty() { "the runs have no figure in common" } else { "see the notes of the comparison" }
+        ))
+        .into());
+    }
+    let beyond = found.beyond(limit);
+    for change in &beyond {
+        eprintln!("mountmark: regression: {}", change.sentence);
+    }
+    Ok(if beyond.is_empty() { common::DONE } else { common::FAILED })
+}

@@ -23,8 +23,15 @@ pub type Prior = Variance;
 /// Fewest variances that make a prior: of fewer nobody knows how they differ.
 const FEWEST: usize = 4;
 
-/// Strata of fewer degrees of freedom are not taken to be quieter than the median of all: see [`moderate`].
-const FEW: f64 = 8.0;
+/// Strata of fewer degrees of freedom are not taken to be quieter than the median of all: see [`moderate`]. Seven
+/// configurations have twelve with three repeats.
+const FEW: f64 = 16.0;
+
+/// How much a prior may count, in degrees of freedom of the stratum's own or of [`LEAST`], whichever are more.
+const BORROWED: f64 = 2.0;
+
+/// See [`BORROWED`].
+const LEAST: f64 = 8.0;
 
 /// The prior by Smyth's equations 6.1 to 6.4. Variances of 0 are left out: nothing varied, which is a case of its own.
 pub fn prior(variances: &[Variance]) -> Option<Prior> {
@@ -48,9 +55,8 @@ pub fn prior(variances: &[Variance]) -> Option<Prior> {
 
 /// The variances with the prior's strength added, in their order.
 ///
-/// The prior counts at most as much as the stratum itself, or as [`FEW`]: taken for certain, it would have the tails of
-/// the normal distribution, and noise has heavier ones (one figure in ten 20 % higher: 6.5 % of runs with three repeats
-/// would show a difference that is not there).
+/// The prior counts at most twice as much as the stratum itself: taken for certain, it would have the tails of the normal
+/// distribution, and noise has heavier ones.
 ///
 /// A variance of few degrees of freedom can be small by chance alone, and with noise of two modes often is: three
 /// repeats that all fell into one mode. Such a one counts as no smaller than the median of all.
@@ -62,7 +68,7 @@ pub fn moderate(variances: &[Variance]) -> Vec<Variance> {
         .map(|own| {
             let mut out = match prior {
                 Some(prior) => {
-                    let borrowed = prior.df.min(own.df.max(FEW));
+                    let borrowed = prior.df.min(BORROWED * own.df.max(LEAST));
                     let df = own.df + borrowed;
                     // How much is borrowed says how far tails reach; the value is the best estimate there is.
                     let value = match prior.df.is_infinite() {

@@ -89,7 +89,7 @@ fn pairs(series: &Series, stratum: usize, contrasts: &mut Vec<Contrast>) -> Vec<
             let median = summary::median(&ratios).unwrap_or(0.0);
             let tested = Tested { error: 0.0, df: 0.0, reach: 0.0, adjusted: 1.0 };
             out.push(Pair { left: *left, right: *right, mean: contrast.mean, median, tested });
-            contrasts.push(contrast);
+            contrasts.push(contrast.of_kind(left * series.blocks.len() + right));
         }
     }
     out

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use mountmark_record::{RunRecord, Store};
+use mountmark_model::Metric;
+use mountmark_record::{RunRecord, Sample, Store};
 use mountmark_report::Options as ReportOptions;
 
 /// Everything was done.
@@ -63,16 +64,18 @@ pub struct FormatOptions {
     /// How to print: table, json, csv or markdown
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: String,
-    /// Which figure tables show; `mountmark list metrics` has them all
-    #[arg(long, value_name = "METRIC", default_value = "elapsed")]
-    pub metric: String,
+    /// Which figure tables show; `mountmark list metrics` has them all [default: rate where tasks have it, else elapsed]
+    #[arg(long, value_name = "METRIC")]
+    pub metric: Option<String>,
 }
 
 impl FormatOptions {
     /// Refuses unknown names before any work is done.
     pub fn check(&self) -> Result<()> {
         mountmark_report::find_format(&self.format).map_err(|error| WrongUse(format!("--format: {error}")))?;
-        mountmark_report::find_metric(&self.metric).map_err(|error| WrongUse(format!("--metric: {error}")))?;
+        if let Some(metric) = &self.metric {
+            mountmark_report::find_metric(metric).map_err(|error| WrongUse(format!("--metric: {error}")))?;
+        }
         Ok(())
     }
 
@@ -80,9 +83,20 @@ impl FormatOptions {
     pub fn render(&self, run: &RunRecord) -> Result<String> {
         self.check()?;
         let format = mountmark_report::find_format(&self.format)?;
-        let options = ReportOptions { metric: mountmark_report::find_metric(&self.metric)?, ..report_options() };
+        let metric = match &self.metric {
+            Some(metric) => mountmark_report::find_metric(metric)?,
+            None => main_metric(run),
+        };
+        let options = ReportOptions { metric, ..report_options() };
         format.render(run, &options)
     }
+}
+
+/// What a run is about: rates where benchmark programs and workloads give such, else the studies' own figure.
+fn main_metric(run: &RunRecord) -> &'static Metric {
+    let rates = |sample: &Sample| sample.metric == Metric::RATE.id;
+    let has_rates = run.cells.iter().any(|cell| cell.samples.iter().any(rates));
+    if has_rates { &Metric::RATE } else { &Metric::ELAPSED }
 }
 
 /// Lines, colours and width as standard output can show them.

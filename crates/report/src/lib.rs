@@ -6,6 +6,7 @@
 //! A format is one file and its line in [`ALL`]; the table and Markdown share the matrix, so that a figure is the
 //! same in both.
 
+mod classic;
 mod csv;
 mod document;
 mod format;
@@ -19,6 +20,7 @@ mod svg;
 mod table;
 mod text;
 
+pub use classic::{ClassicError, classic};
 pub use csv::{csv, study_csv};
 pub use document::{DOCUMENTS, Document, Report, find_document};
 pub use format::{ALL, Format, Options, UnknownName, find_format, find_metric};

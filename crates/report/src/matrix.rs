@@ -114,10 +114,11 @@ pub(crate) fn matrix(run: &RunRecord, metric: &'static Metric) -> Matrix {
     }
     // A task that no configuration got through belongs into the table all the same, as failed or skipped.
     if run.plan.tasks.iter().any(|(task, _)| builder.has_samples(task, metric)) || builder.is_main() {
-        let tasks: Vec<Row> = run
-            .plan
-            .tasks
-            .iter()
+        // A task that is measured, but not by this metric, has no row: a program has times and its figures rates.
+        let has_row = |id: &str| builder.has_samples(id, metric) || !builder.is_measured(id);
+        let shown: Vec<&(String, String)> = run.plan.tasks.iter().filter(|(id, _)| has_row(id)).collect();
+        let tasks: Vec<Row> = shown
+            .into_iter()
             .map(|(id, title)| {
                 let label =
                     clean(if title.is_empty() || title == id { id.clone() } else { format!("{id} {title}") }.as_str());
@@ -195,6 +196,10 @@ impl<'a> Builder<'a> {
 
     fn has_samples(&self, task: &str, metric: &Metric) -> bool {
         self.run.cells.iter().any(|cell| self.sums.contains_key(&(cell.index, task, metric.id)))
+    }
+
+    fn is_measured(&self, task: &str) -> bool {
+        self.run.cells.iter().any(|cell| cell.samples.iter().any(|sample| sample.task == task))
     }
 
     fn note(&mut self, sentence: String) -> usize {

@@ -1,0 +1,114 @@
+//! A run in the words of Bonnie++, IOzone and sysbench, for people and scripts that know these.
+//!
+//! Everything comes from samples, whether the program itself or the own engine took them. What a run does not have is
+//! left blank as the program leaves blank what it was not asked for. Nothing here knows how a figure was measured.
+
+mod bonnie;
+mod iozone;
+mod sysbench;
+
+use mountmark_model::{Metric, Outcome};
+use mountmark_record::{CellRecord, RunRecord};
+use thiserror::Error;
+
+/// A way of writing a run down as another program would.
+struct Style {
+    name: &'static str,
+    about: &'static str,
+    render: fn(&RunRecord) -> Option<String>,
+}
+
+/// All of them, in the order of help texts.
+const ALL: [Style; 5] = [
+    Style { name: "bonnie", about: "the text report of Bonnie++ 1.03", render: bonnie::report },
+    Style { name: "bonnie-csv", about: "the CSV lines of Bonnie++ 1.03, 27 fields", render: bonnie::csv },
+    Style {
+        name: "bonnie-2-csv",
+        about: "the CSV lines of Bonnie++ 2.00, 50 fields, for bon_csv2html",
+        render: bonnie::csv_2,
+    },
+    Style {
+        name: "iozone",
+        about: "IOzone's table, and six lines a test of its throughput mode",
+        render: iozone::report,
+    },
+    Style { name: "sysbench", about: "the summary of sysbench's fileio, one a test", render: sysbench::report },
+];
+
+/// Why a run cannot be written so.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ClassicError {
+    /// No style has this name.
+    #[error("there is no style {name:?}; there are: {}", ALL.iter().map(|style| format!("{} ({})", style.name, style.about)).collect::<Vec<_>>().join(", "))]
+    Unknown {
+        /// As asked for.
+        name: String,
+    },
+    /// The run has nothing that belongs into it.
+    #[error("the suite {suite} has no figures of {style}; suites that have: {suites}")]
+    Nothing {
+        /// The run's suite.
+        suite: String,
+        /// The style.
+        style: &'static str,
+        /// Suites.
+        suites: &'static str,
+    },
+}
+
+/// The run as the program `name` would write it: a report for each cell that was recorded.
+///
+/// # Errors
+/// An unknown name, and a run without figures of that program.
+pub fn classic(run: &RunRecord, name: &str) -> Result<String, ClassicError> {
+    let style = ALL.iter().find(|style| style.name == name);
+    let style = style.ok_or_else(|| ClassicError::Unknown { name: name.to_owned() })?;
+    (style.render)(run).ok_or_else(|| ClassicError::Nothing {
+        suite: run.plan.suite.clone(),
+        style: style.name,
+        suites: match style.name {
+            "iozone" => "iozone, iozone-real, iozone-matrix, fsbench-2004",
+            "sysbench" => "sysbench-fileio, sysbench-real, wiki-2007",
+            _ => "bonnie, bonnie-real, fsbench-2004, wiki-2007",
+        },
+    })
+}
+
+/// The mean of a task's samples in a cell.
+fn mean(cell: &CellRecord, task: &str, metric: &Metric) -> Option<f64> {
+    let samples = cell.samples.iter().filter(|sample| sample.task == task && sample.metric == metric.id);
+    let (sum, count) = samples.fold((0.0, 0), |(sum, count), sample| (sum + sample.value, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+/// Why a task has no figure, where the record says so.
+fn skipped<'a>(cell: &'a CellRecord, task: &str) -> Option<&'a str> {
+    let ended = cell.outcomes.iter().find(|ended| ended.task == task)?;
+    match &ended.outcome {
+        Outcome::Skipped { reason } => Some(reason),
+        _ => None,
+    }
+}
+
+/// `ext4` in a run of one repeat, `ext4#2` in one of several.
+fn label(run: &RunRecord, cell: &CellRecord) -> String {
+    match run.plan.repeats {
+        1 => cell.configuration.clone(),
+        _ => format!("{}#{}", cell.configuration, cell.repeat + 1),
+    }
+}
+
+/// A parameter of the plan.
+fn parameter(run: &RunRecord, name: &str) -> Option<u64> {
+    run.plan.cells.first()?.parameters.get(name).copied()
+}
+
+/// Bytes of one file of a task's workload, where it is one.
+fn file_bytes(run: &RunRecord, task: &str) -> Option<u64> {
+    let cell = run.plan.cells.first()?;
+    let workload = cell.tasks.iter().find(|known| known.id == task)?.workload.as_ref()?;
+    workload.files.size.value(&cell.parameters).ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -10,4 +10,5 @@ mod kernels;
 mod lab;
 mod outputs;
 mod places;
+mod programs;
 mod repeat;

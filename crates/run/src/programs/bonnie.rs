@@ -1,5 +1,5 @@
-//! Bonnie++: the CSV lines of 2.00 and 1.9x (format 1.96 to 1.98, 48 fields) and of 1.03 (27 fields), and the text
-//! report of 1.03.
+//! Bonnie++: the CSV lines of 2.00 (format 1.98, 50 fields), of 1.9x (formats 1.96 and 1.97, 48 fields) and of 1.03 (27
+//! fields), and the text report of 1.03.
 //!
 //! The fields are those of bonnie++'s own `bon_csv2txt`; rates are KiB a second (1024 bytes) or operations a second.
 //! `+++++` stands for a test that took less than 0.5 s, an empty field for one that was not run.
@@ -10,8 +10,9 @@ use mountmark_model::program::BONNIE;
 use super::{Figure, Line, Unparsed, absent, lines};
 
 const NAME: &str = "bonnie++";
-/// Format versions of a CSV line of 48 fields.
-const FORMATS: [&str; 3] = ["1.96", "1.97", "1.98"];
+/// Formats of a CSV line: its first field, the number of its fields, and the first of the large file's results. 1.98
+/// has the number of seeks and of seeking processes before them.
+const FORMATS: [(&str, usize, usize); 3] = [("1.96", 48, 7), ("1.97", 48, 7), ("1.98", 50, 9)];
 const TOO_FAST: &str = "bonnie++ finished this test in less than half a second, too fast to be measured";
 const NOT_RUN: &str = "bonnie++ was not asked to run this test";
 
@@ -32,18 +33,21 @@ pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
 /// The figures of a CSV line; nothing of another line.
 fn csv(line: Line<'_>) -> Result<Option<Vec<Figure>>, Unparsed> {
     let fields: Vec<&str> = line.text.trim_end().split(',').collect();
-    // Name, size, twelve fields, number of files, twelve fields.
-    let (results, latencies) = if FORMATS.contains(&fields[0]) && fields.len() > 10 {
-        if fields.len() != 48 {
-            return Err(line.expected(format!("48 fields of format {}, and not {}", fields[0], fields.len())));
+    let format = FORMATS.iter().find(|(version, _, _)| fields[0] == *version && fields.len() > 10);
+    let (results, latencies) = if let Some((version, count, first)) = format {
+        if fields.len() != *count {
+            return Err(line.expected(format!("{count} fields of format {version}, and not {}", fields.len())));
         }
-        ([&fields[7..19], &fields[24..36]].concat(), &fields[36..48])
+        // Twelve results, five fields about the small files, twelve results, twelve latencies.
+        let (large, small) = (&fields[*first..first + 12], &fields[first + 17..first + 29]);
+        ([large, small].concat(), &fields[first + 29..])
     } else if fields.len() == 27 {
+        // Name, size, twelve results, number of files, twelve results.
         ([&fields[2..14], &fields[15..27]].concat(), &[][..])
     } else if fields.len() > 10 {
+        let known = FORMATS.map(|(version, _, _)| version).join(", ");
         return Err(line.expected(format!(
-            "a CSV line of 27 fields (1.03) or of 48 that begins with {}, and not {} fields",
-            FORMATS.join(", "),
+            "a CSV line of 27 fields (1.03) or one that begins with {known}, and not {} fields",
             fields.len()
         )));
     } else {

@@ -80,6 +80,15 @@ fn bonnie_2_00() {
 }
 
 #[test]
+fn bonnie_2_00_measured() {
+    let all = figures("bonnie++", BONNIE);
+    assert_eq!((value(&all, "put_block", "rate"), value(&all, "put_block", "cpu_percent")), (160_078.0, 16.0));
+    assert_eq!((value(&all, "seq_create", "rate"), value(&all, "seq_create", "cpu_percent")), (3583.0, 11.0));
+    assert_eq!((value(&all, "ran_create", "rate"), value(&all, "ran_create", "latency_max")), (2589.0, 0.236));
+    assert!(reason(&all, "seeks").contains("too fast"));
+}
+
+#[test]
 fn bonnie_1_03_text_and_csv() {
     let all = figures("bonnie++", BONNIE_1_03);
     assert_eq!((value(&all, "putc", "rate"), value(&all, "putc", "cpu_percent")), (67760.0, 99.0));
@@ -256,7 +265,7 @@ fn other_units_and_versions_are_refused() {
     let columns = IOZONE_ONE.replace("rewrite    read    reread", "rewrite  reread      read");
     assert!(fault("iozone", &columns).contains("expected the columns"));
     let version = BONNIE_FAST.replace("1.98,2.00a", "3.00,3.00a");
-    assert!(fault("bonnie++", &version).contains("48 that begins with 1.96"));
+    assert!(fault("bonnie++", &version).contains("one that begins with 1.96"));
     let twice = format!("{BONNIE_1_03_CSV}{BONNIE_1_03_CSV}");
     assert!(fault("bonnie++", &twice).contains("leave -x away"));
 }

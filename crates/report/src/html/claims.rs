@@ -100,8 +100,8 @@ fn table(out: &mut Markup, view: &View, claims: &[&JudgedClaim], name: &str, tex
         if let Some(note) = &claim.note {
             put!(out, "<span class=\"verdict\">", note, "</span>");
         }
-        for missing in &claim.missing {
-            put!(out, "<span class=\"verdict\">", missing, "</span>");
+        if !claim.missing.is_empty() {
+            put!(out, "<span class=\"verdict\">", claim.missing.join(" "), "</span>");
         }
         for command in &claim.commands {
             put!(out, "<span class=\"verdict\"><code>", command, "</code></span>");

@@ -202,7 +202,8 @@ fn table(
             cell(out, metric, entry);
         }
         put!(out, "<td>", agreement_text(&test.agreement));
-        if let Some(remark) = &test.agreement.remark {
+        // Why there is no interval is the same all over the table; why there is no tau is not.
+        if let Some(remark) = test.agreement.remark.as_ref().filter(|_| test.agreement.tau.is_none()) {
             put!(out, "<span class=\"verdict\">", remark, "</span>");
         }
         put!(out, "</td></tr>\n");

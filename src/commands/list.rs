@@ -2,16 +2,16 @@
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use mountmark_model::{Corpus, Disk, FileSystem, Machine, Metric, Suite};
+use mountmark_model::{Corpus, Disk, FileSystem, Machine, Metric, Study, Suite};
 use mountmark_plan::{Catalogue, configurations};
 
 use super::run::LabOptions;
 use crate::common;
 
-/// List file systems, suites, machines, disks, corpora or metrics
+/// List file systems, suites, machines, disks, corpora, studies or metrics
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark list filesystems\n  mountmark list filesystems --kernel 6.1\n  mountmark list metrics"
+    after_help = "Examples:\n  mountmark list filesystems\n  mountmark list filesystems --kernel 6.1\n  mountmark list studies\n  mountmark list metrics"
 )]
 pub struct Arguments {
     /// What to list
@@ -33,6 +33,8 @@ enum Kind {
     Disks,
     /// Corpora: trees of files that suites work on
     Corpora,
+    /// Published studies to compare runs with
+    Studies,
     /// What is measured
     Metrics,
 }
@@ -45,6 +47,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         Kind::Machines => rows(catalogue.list::<Machine>().map(|item| (item.name.clone(), item.about.clone()))),
         Kind::Disks => rows(catalogue.list::<Disk>().map(|item| (item.name.clone(), item.about.clone()))),
         Kind::Corpora => rows(catalogue.list::<Corpus>().map(|item| (item.name.clone(), item.about.clone()))),
+        Kind::Studies => studies(&catalogue),
         Kind::Metrics => {
             rows(Metric::ALL.iter().map(|item| (item.id.to_owned(), format!("[{}] {}", item.unit_text(), item.about))))
         }
@@ -80,6 +83,26 @@ fn filesystems(catalogue: &Catalogue, options: &LabOptions) -> Result<String> {
         }
     }
     Ok(text)
+}
+
+/// Each study with its runs, what it holds, and the suite that repeats it.
+fn studies(catalogue: &Catalogue) -> String {
+    let mut text = rows(catalogue.list::<Study>().map(|study| (study.name.clone(), study.about.clone())));
+    text += "\n";
+    let details = catalogue.list::<Study>().flat_map(|study| {
+        study.runs.iter().enumerate().map(|(index, run)| {
+            let figures = study.figures.iter().filter(|figure| figure.run == run.id).count();
+            let name = if index == 0 { study.name.clone() } else { format!("{}#{}", study.name, run.id) };
+            let suite = match &study.suite {
+                Some(suite) if catalogue.get::<Suite>(suite).is_ok() => format!("; repeated by --suite {suite}"),
+                Some(suite) => format!("; suite {suite} is not there"),
+                None => String::new(),
+            };
+            let claims = if index == 0 { format!(", {} claims", study.claims.len()) } else { String::new() };
+            (name, format!("{}: {figures} figures{claims}{suite}", run.about))
+        })
+    });
+    text + &rows(details)
 }
 
 fn rows(items: impl Iterator<Item = (String, String)>) -> String {

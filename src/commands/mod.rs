@@ -1,9 +1,10 @@
 //! The command line: one file a command.
 
 mod clean;
-// `compare` is declared when its parts are there.
+mod compare;
 mod doctor;
 mod list;
+mod report;
 mod run;
 mod runs;
 mod self_check;
@@ -22,7 +23,7 @@ use crate::common::{self, WrongUse};
     name = "mountmark",
     version,
     about = "Compares file systems in a throw-away lab whose clock repeats",
-    after_help = "Examples:\n  mountmark run                                  seven file systems, a small suite, in the virtual lab\n  mountmark run --fs ext4,xfs,ext3:data=journal   three configurations\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark show latest --metric cpu_percent\n  mountmark list filesystems\n\nExit codes: 0 done, 1 something measured failed, 2 wrong use, 3 cannot run here."
+    after_help = "Examples:\n  mountmark run                                  seven file systems, a small suite, in the virtual lab\n  mountmark run --fs ext4,xfs,ext3:data=journal   three configurations\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark show latest --metric cpu_percent\n  mountmark report latest                          an HTML file to show\n  mountmark list filesystems\n\nExit codes: 0 done, 1 something measured failed, 2 wrong use, 3 cannot run here."
 )]
 struct CommandLine {
     #[command(subcommand)]
@@ -34,6 +35,8 @@ enum Command {
     Run(Box<run::Arguments>),
     Runs(runs::Arguments),
     Show(show::Arguments),
+    Report(report::Arguments),
+    Compare(compare::Arguments),
     List(list::Arguments),
     Doctor(doctor::Arguments),
     Clean(clean::Arguments),
@@ -46,6 +49,8 @@ pub fn main() -> ExitCode {
         Command::Run(arguments) => run::run(*arguments),
         Command::Runs(arguments) => runs::run(arguments),
         Command::Show(arguments) => show::run(arguments),
+        Command::Report(arguments) => report::run(arguments),
+        Command::Compare(arguments) => compare::run(arguments),
         Command::List(arguments) => list::run(arguments),
         Command::Doctor(arguments) => doctor::run(arguments),
         Command::Clean(arguments) => clean::run(arguments),

@@ -200,7 +200,11 @@ impl RawClause {
     }
 
     fn on(&self) -> Result<Vec<String>, String> {
-        if self.on.is_empty() { Err("`on` must name the file systems that this is about".into()) } else { Ok(self.on.clone()) }
+        if self.on.is_empty() {
+            Err("`on` must name the file systems that this is about".into())
+        } else {
+            Ok(self.on.clone())
+        }
     }
 
     fn test(&self) -> Result<Test, String> {

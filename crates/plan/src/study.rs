@@ -35,7 +35,9 @@ pub(crate) fn faults(study: &Study) -> Vec<String> {
             faults.push(format!("there are two claims with the id {:?}: rename one", claim.id));
         }
         match (&claim.undecidable, claim.clauses.is_empty()) {
-            (None, true) => faults.push(format!("claim {}: add clauses, or say in `undecidable` why there are none", claim.id)),
+            (None, true) => {
+                faults.push(format!("claim {}: add clauses, or say in `undecidable` why there are none", claim.id))
+            }
             (Some(_), false) => {
                 faults.push(format!("claim {}: it has clauses and `undecidable`: remove one of them", claim.id));
             }

@@ -149,12 +149,12 @@ fn note(summary: &Summary) -> String {
 }
 
 /// The shortest decimal that is read back as the same number; with an exponent only where it would be long.
-fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     let is_plain = value == 0.0 || (1e-7..1e17).contains(&value.abs()) || !value.is_finite();
     if is_plain { format!("{value}") } else { format!("{value:e}") }
 }
 
-fn quote(text: &str) -> Cow<'_, str> {
+pub(crate) fn quote(text: &str) -> Cow<'_, str> {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\"")).into()
     } else {

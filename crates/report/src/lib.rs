@@ -6,6 +6,8 @@
 //! A format is one file and its line in [`ALL`]; the table and Markdown share the matrix, so that a figure is the
 //! same in both.
 
+mod changes;
+mod claims;
 mod classic;
 mod csv;
 mod document;
@@ -16,10 +18,15 @@ mod json;
 mod markdown;
 mod matrix;
 mod runs;
+mod section;
+mod study;
 mod svg;
 mod table;
 mod text;
+mod verdict;
 
+pub use changes::changes;
+pub use claims::{ClaimsHead, claims};
 pub use classic::{ClassicError, classic};
 pub use csv::{csv, study_csv};
 pub use document::{DOCUMENTS, Document, Report, find_document};
@@ -28,7 +35,9 @@ pub use html::html;
 pub use json::json;
 pub use markdown::markdown;
 pub use runs::runs_table;
+pub use study::{COMPARISON_FORMATS, check_comparison_format, study_comparison};
 pub use table::table;
+pub use verdict::{VERDICT_FORMATS, check_verdict_format, verdict};
 
 #[cfg(test)]
 mod tests;

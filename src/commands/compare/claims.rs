@@ -1,1 +1,44 @@
-//! A run beside claims.
+//! A run beside what the old studies claimed.
+
+use anyhow::Result;
+use mountmark_analyse::claim::{Reach, judge_claims};
+use mountmark_model::{FileSystem, Study, Suite};
+use mountmark_plan::Catalogue;
+use mountmark_report::ClaimsHead;
+
+use super::{Arguments, study};
+use crate::common;
+
+pub fn run(arguments: &Arguments, run: &str) -> Result<u8> {
+    let catalogue = Catalogue::load(None)?;
+    let studies: Vec<&Study> = match &arguments.study {
+        Some(text) => vec![study::find(&catalogue, text)?.0],
+        None => catalogue.list::<Study>().collect(),
+    };
+    let record = arguments.store.load(run)?;
+    let judged = judge_claims(&record, &studies, &reach(&catalogue));
+    let head = ClaimsHead {
+        run: record.id.as_str().to_owned(),
+        suite: record.plan.suite.clone(),
+        repeats: record.plan.repeats,
+        filesystems: mountmark_analyse::configurations(&record),
+        warnings: mountmark_analyse::study::unfinished(&record).into_iter().collect(),
+        titles: studies
+            .iter()
+            .map(|study| (study.name.clone(), format!("{}, {}", study.title, study.published)))
+            .collect(),
+    };
+    common::print(&mountmark_report::claims(&head, &judged, &arguments.format, &common::report_options())?)?;
+    Ok(common::DONE)
+}
+
+/// What the catalogue has to measure with.
+pub fn reach(catalogue: &Catalogue) -> Reach {
+    Reach {
+        suites: catalogue.list::<Suite>().map(|suite| suite.name.clone()).collect(),
+        unavailable: catalogue
+            .list::<FileSystem>()
+            .filter_map(|filesystem| Some((filesystem.name.clone(), filesystem.unavailable.clone()?)))
+            .collect(),
+    }
+}

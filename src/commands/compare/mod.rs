@@ -1,8 +1,8 @@
 //! `mountmark compare`: a run beside another run, beside published figures, beside claims.
 
-mod claims;
+pub(super) mod claims;
 mod runs;
-mod study;
+pub(super) mod study;
 
 use anyhow::Result;
 use clap::Args;
@@ -12,13 +12,13 @@ use crate::common::{StoreOptions, WrongUse};
 /// Compare two runs, or a run with a published study or with what the old studies claimed
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark compare 20260131-0902 latest\n  mountmark compare 20260131-0902 latest --fail-on 5%\n  mountmark compare latest --study piszcz-2006\n  mountmark compare latest --claims"
+    after_help = "Examples:\n  mountmark compare 20260131-0902 latest\n  mountmark compare 20260131-0902 latest --fail-on 5%\n  mountmark compare latest --study piszcz-2006\n  mountmark compare latest --study 'piszcz-2006#1'     its older run\n  mountmark compare latest --claims"
 )]
 pub struct Arguments {
     /// One run and --study or --claims; or two runs, the earlier first
     #[arg(value_name = "RUN", required = true, num_args = 1..=2)]
     runs: Vec<String>,
-    /// Set the run beside the figures of this study; `mountmark list studies` has them all
+    /// Set the run beside the figures of this study, NAME or NAME#RUN; `mountmark list studies` has them all
     #[arg(long, value_name = "STUDY")]
     study: Option<String>,
     /// Judge the claims of all studies, or of --study alone, by the run
@@ -34,6 +34,8 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: Arguments) -> Result<u8> {
+    mountmark_report::check_comparison_format(&arguments.format)
+        .map_err(|error| WrongUse(format!("--format: {error}")))?;
     match (&arguments.runs[..], &arguments.study, arguments.claims) {
         ([run], Some(study), false) => study::run(&arguments, run, study),
         ([run], _, true) => claims::run(&arguments, run),

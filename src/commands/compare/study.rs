@@ -1,1 +1,34 @@
-//! A run beside study.
+//! A run beside a published study.
+
+use anyhow::Result;
+use mountmark_analyse::study::compare_study;
+use mountmark_model::Study;
+use mountmark_plan::Catalogue;
+
+use super::Arguments;
+use crate::common::{self, WrongUse};
+
+pub fn run(arguments: &Arguments, run: &str, study: &str) -> Result<u8> {
+    let catalogue = Catalogue::load(None)?;
+    let (study, study_run) = find(&catalogue, study)?;
+    let record = arguments.store.load(run)?;
+    let comparison = compare_study(&record, study, study_run.as_deref())
+        .ok_or_else(|| WrongUse(format!("--study: {} has no run", study.name)))?;
+    let options = common::report_options();
+    common::print(&mountmark_report::study_comparison(&comparison, &arguments.format, &options)?)?;
+    Ok(common::DONE)
+}
+
+/// The study that `name` or `name#run` stands for.
+pub fn find<'a>(catalogue: &'a Catalogue, text: &str) -> Result<(&'a Study, Option<String>)> {
+    let (name, run) = match text.split_once('#') {
+        Some((name, run)) => (name, Some(run)),
+        None => (text, None),
+    };
+    let study = catalogue.get::<Study>(name)?;
+    if let Some(run) = run.filter(|run| study.run(Some(run)).is_none()) {
+        let known: Vec<String> = study.runs.iter().map(|known| format!("{name}#{}", known.id)).collect();
+        return Err(WrongUse(format!("--study: {name} has no run {run:?}; there are {}", known.join(", "))).into());
+    }
+    Ok((study, run.map(str::to_owned)))
+}

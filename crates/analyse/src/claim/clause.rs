@@ -46,8 +46,8 @@ pub(super) struct Prepared {
     pub unmeasured: usize,
     /// File systems without any figure that the clause needs.
     pub filesystems: Vec<String>,
-    /// Tasks without a figure on some file system that has others.
-    pub gaps: Vec<String>,
+    /// File systems and tasks without a figure, where there are others of them.
+    pub gaps: Vec<(String, String)>,
     /// For sentences: by task (or several together) the figures of all file systems concerned.
     pub figures: Vec<(String, Vec<(String, f64)>)>,
 }
@@ -65,7 +65,9 @@ pub(super) struct Context<'a> {
 pub(super) fn prepare(clause: &Clause, context: &Context<'_>) -> Prepared {
     let mut maker = Maker { clause, context, out: Prepared::default() };
     match &clause.test {
-        Test::Tasks { order, within, on } => maker.within_filesystem(order, *within, on, |name| Column::Task(name.into())),
+        Test::Tasks { order, within, on } => {
+            maker.within_filesystem(order, *within, on, |name| Column::Task(name.into()))
+        }
         Test::Metrics { order, within, on } => {
             let task = clause.tasks[0].clone();
             maker.within_filesystem(order, *within, on, |name| Column::Metric(task.clone(), name.into()));
@@ -207,7 +209,8 @@ impl Maker<'_> {
         let blocks: Vec<(String, Vec<Option<f64>>)> =
             names.iter().map(|fs| (fs.clone(), self.figures(fs, column))).collect();
         self.note(&label, &blocks);
-        let find = |name: &str| blocks.iter().find(|(fs, _)| fs == name).filter(|(_, row)| row.iter().any(Option::is_some));
+        let find =
+            |name: &str| blocks.iter().find(|(fs, _)| fs == name).filter(|(_, row)| row.iter().any(Option::is_some));
         match &self.clause.test {
             Test::FileSystems { order, within } => {
                 let groups = order.resolved(self.context.filesystems);
@@ -221,7 +224,11 @@ impl Maker<'_> {
                 let right: Vec<&Vec<Option<f64>>> =
                     groups[1].names.iter().filter_map(|name| find(name)).map(|(_, row)| row).collect();
                 let right = mean_by_block(&right);
-                let name = groups[1].to_string();
+                let name = Group {
+                    names: groups[1].names.iter().filter(|name| find(name).is_some()).cloned().collect(),
+                    any: false,
+                };
+                let name = name.to_string();
                 let mut unit = Unit { task: index, ..Unit::default() };
                 for left in &groups[0].names {
                     match find(left).filter(|_| !right.is_empty()) {
@@ -243,7 +250,12 @@ impl Maker<'_> {
                         Some((fs, row)) => {
                             let ones = vec![Some(1.0); row.len()];
                             let right = limits_text(limits);
-                            unit.comparisons.extend(self.compare(&label, (fs, row), (&right, &ones), Claimed::Within(*limits)));
+                            unit.comparisons.extend(self.compare(
+                                &label,
+                                (fs, row),
+                                (&right, &ones),
+                                Claimed::Within(*limits),
+                            ));
                         }
                         None => self.out.unmeasured += 1,
                     }
@@ -257,7 +269,11 @@ impl Maker<'_> {
                 there.sort_by(|a, b| value(&a.1).unwrap_or(0.0).total_cmp(&value(&b.1).unwrap_or(0.0)));
                 if let [least, .., most] = there[..] {
                     let pair = self.compare(&label, (&most.0, &most.1), (&least.0, &least.1), Claimed::Within(*limits));
-                    self.out.units.push(Unit { task: index, rule: Rule::Each, comparisons: pair.into_iter().collect() });
+                    self.out.units.push(Unit {
+                        task: index,
+                        rule: Rule::Each,
+                        comparisons: pair.into_iter().collect(),
+                    });
                 }
             }
             Test::First { places, on } => {
@@ -295,7 +311,12 @@ impl Maker<'_> {
                 for (one, other) in lefts.iter().flat_map(|one| rights.iter().map(move |other| (one, other))) {
                     match (find(one), find(other)) {
                         (Some(one), Some(other)) => {
-                            unit.comparisons.extend(self.compare(label, (&one.0, &one.1), (&other.0, &other.1), claimed));
+                            unit.comparisons.extend(self.compare(
+                                label,
+                                (&one.0, &one.1),
+                                (&other.0, &other.1),
+                                claimed,
+                            ));
                         }
                         _ => self.out.unmeasured += 1,
                     }
@@ -342,7 +363,9 @@ impl Maker<'_> {
             }
             let there = blocks.iter().filter_map(|(name, row)| Some((name.clone(), center(row)?))).collect();
             self.out.figures.push((fs.clone(), there));
-            let find = |name: &str| blocks.iter().find(|(id, _)| id == name).filter(|(_, row)| row.iter().any(Option::is_some));
+            let find = |name: &str| {
+                blocks.iter().find(|(id, _)| id == name).filter(|(_, row)| row.iter().any(Option::is_some))
+            };
             for (left, right) in pairs(&groups) {
                 let claimed = claimed(order.relation(left, right), within);
                 self.groups(index, fs, [&groups[left], &groups[right]], claimed, &find);
@@ -381,7 +404,7 @@ impl Maker<'_> {
             blocks.iter().filter_map(|(fs, row)| Some((fs.clone(), center(row)?))).collect();
         for (fs, _) in blocks.iter().filter(|(_, row)| row.iter().all(Option::is_none)) {
             if self.context.table.filesystems.contains(fs) {
-                self.out.gaps.push(format!("{label} on {fs}"));
+                self.out.gaps.push((fs.clone(), label.to_owned()));
             } else if !self.out.filesystems.contains(fs) {
                 self.out.filesystems.push(fs.clone());
             }
@@ -408,9 +431,7 @@ fn pairs(groups: &[Group]) -> Vec<(usize, usize)> {
 
 fn mean_by_block(rows: &[&Vec<Option<f64>>]) -> Vec<Option<f64>> {
     let blocks = rows.iter().map(|row| row.len()).min().unwrap_or(0);
-    (0..blocks)
-        .map(|block| mean(&rows.iter().map(|row| row[block]).collect::<Option<Vec<f64>>>()?))
-        .collect()
+    (0..blocks).map(|block| mean(&rows.iter().map(|row| row[block]).collect::<Option<Vec<f64>>>()?)).collect()
 }
 
 /// Limits in words.

@@ -12,6 +12,9 @@ use super::{ClaimOutcome, Counts, JudgedClaim, JudgedClause, JudgedComparison};
 use crate::contrast::Tested;
 use crate::study::Table;
 
+/// Tasks without a figure that are named.
+const GAPS: usize = 4;
+
 /// What this program could measure: names commands and reasons for what a run lacks.
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
@@ -44,10 +47,8 @@ pub fn judge_claims(run: &RunRecord, studies: &[&Study], reach: &Reach) -> Vec<J
 
 /// What the studies' own figures say of their claims, by study and claim; those that have none are left out.
 pub fn own_figures(studies: &[&Study]) -> BTreeMap<(String, String), ClaimOutcome> {
-    let tables: Vec<(&Study, Table)> = studies
-        .iter()
-        .filter_map(|study| Some((*study, Table::of_study(study, &study.runs.first()?.id))))
-        .collect();
+    let tables: Vec<(&Study, Table)> =
+        studies.iter().filter_map(|study| Some((*study, Table::of_study(study, &study.runs.first()?.id)))).collect();
     let source = |study: &Study, clause: &Clause| {
         let is_it = |other: &Study| match &clause.suite {
             // Of two studies with one suite, the claim's own first.
@@ -93,7 +94,8 @@ fn judge<'a, 't>(
         let own = study.runs.first().map_or(&[][..], |run| &run.filesystems);
         for claim in &study.claims {
             for clause in &claim.clauses {
-                let ready = source(study, clause).map(|table| prepare(clause, &Context { table, filesystems: own, stratum }));
+                let ready =
+                    source(study, clause).map(|table| prepare(clause, &Context { table, filesystems: own, stratum }));
                 stratum += ready.as_ref().map_or(0, |ready| ready.figures.len() + 1);
                 prepared.push(ready);
             }
@@ -157,7 +159,8 @@ fn judge_clause(clause: &Clause, ready: Option<&Prepared>, tested: &[Option<Test
     counts.unmeasured = ready.map_or(0, |ready| ready.unmeasured);
     let outcome = clause_outcome(clause, &decided);
     let sentence = clause_sentence(clause, ready, outcome, &counts, &comparisons);
-    JudgedClause { test: words::test(clause), outcome, counts, sentence, comparisons }
+    let figures = words::figures(clause, ready, outcome, &comparisons);
+    JudgedClause { test: words::test(clause), outcome, counts, sentence, figures, comparisons }
 }
 
 /// Whether a clause says which of two figures is the better one.
@@ -272,12 +275,7 @@ fn finish(
     let sentence = match (&claim.undecidable, &measured[..]) {
         (Some(reason), _) => reason.clone(),
         (None, []) => missing.join(" "),
-        (None, [one]) => one.sentence.clone(),
-        (None, several) => several
-            .iter()
-            .map(|clause| format!("{}: {}", capitalised(clause.outcome.words()), clause.sentence))
-            .collect::<Vec<_>>()
-            .join(" "),
+        (None, measured) => reasons(measured).join(" "),
     };
     JudgedClaim {
         study: study.name.clone(),
@@ -292,6 +290,26 @@ fn finish(
         commands,
         own_figures,
     }
+}
+
+/// One reason a clause, each figure told once.
+fn reasons(clauses: &[&JudgedClause]) -> Vec<String> {
+    let mut told: Vec<&str> = Vec::new();
+    let mut out = Vec::new();
+    for clause in clauses {
+        let mut parts = Vec::new();
+        if clauses.len() > 1 {
+            parts.push(format!("{}: {}.", capitalised(clause.outcome.words()), clause.test));
+        }
+        parts.push(clause.sentence.clone());
+        if !told.contains(&clause.figures.as_str()) {
+            told.push(&clause.figures);
+            parts.push(clause.figures.clone());
+        }
+        parts.retain(|part| !part.is_empty());
+        out.push(parts.join(" "));
+    }
+    out
 }
 
 fn capitalised(text: &str) -> String {
@@ -327,21 +345,27 @@ impl Missing<'_> {
                 needed.entry(suite).or_default().extend(names);
                 continue;
             };
-            let suite = if any_suite || self.study.is_repeated_by(&self.run.plan.suite) { &self.run.plan.suite } else { &suite };
+            let suite = if any_suite || self.study.is_repeated_by(&self.run.plan.suite) {
+                &self.run.plan.suite
+            } else {
+                &suite
+            };
             if !self.table.has_metric(&clause.metric) && !names.is_empty() {
                 push(&mut sentences, format!("The run has no figure of {}.", clause.metric));
             }
             for fs in &ready.filesystems {
-                match self.reach.unavailable.get(fs) {
-                    Some(reason) => push(&mut sentences, format!("{fs} cannot be measured: {}.", reason.trim_end_matches('.'))),
+                match self.unavailable(fs) {
+                    Some(reason) => {
+                        push(&mut sentences, format!("{fs} cannot be measured: {}.", reason.trim_end_matches('.')))
+                    }
                     None => {
-                        push(&mut sentences, format!("{fs} is not in the run."));
+                        push(&mut sentences, format!("{fs} has no figures in the run."));
                         needed.entry(suite.clone()).or_default().extend(names.iter().cloned());
                     }
                 }
             }
-            if !ready.gaps.is_empty() {
-                push(&mut sentences, format!("There is no {} of {}.", clause.metric, ready.gaps.join(", ")));
+            for sentence in gaps(&clause.metric, &ready.gaps) {
+                push(&mut sentences, sentence);
             }
             let nothing_is_said = ready.filesystems.is_empty() && ready.gaps.is_empty();
             if (ready.unmeasured > 0 || ready.units.is_empty()) && nothing_is_said {
@@ -357,10 +381,16 @@ impl Missing<'_> {
                 continue;
             }
             let names: Vec<&str> =
-                names.iter().map(String::as_str).filter(|name| !self.reach.unavailable.contains_key(*name)).collect();
+                names.iter().map(String::as_str).filter(|name| self.unavailable(name).is_none()).collect();
             commands.push(self.command(&suite, &names));
         }
         (sentences, commands)
+    }
+
+    /// Why a file system cannot be measured: by the catalogue, or as the run found.
+    fn unavailable(&self, fs: &str) -> Option<&str> {
+        let skipped = self.run.plan.skipped.iter().find(|(name, _)| name == fs).map(|(_, reason)| reason.as_str());
+        self.reach.unavailable.get(fs).map(String::as_str).or(skipped)
     }
 
     fn command(&self, suite: &str, filesystems: &[&str]) -> String {
@@ -374,6 +404,19 @@ impl Missing<'_> {
     }
 }
 
+/// What has no figure: by file system, the first few of its tasks.
+fn gaps(metric: &str, gaps: &[(String, String)]) -> Vec<String> {
+    let mut by_filesystem: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (fs, task) in gaps {
+        by_filesystem.entry(fs).or_default().push(task);
+    }
+    let sentence = |(fs, tasks): (&str, Vec<&str>)| {
+        let more = if tasks.len() > GAPS { format!(" and {} more", tasks.len() - GAPS) } else { String::new() };
+        format!("{fs} has no figure of {metric} at {}{more}.", tasks[..tasks.len().min(GAPS)].join(", "))
+    };
+    by_filesystem.into_iter().map(sentence).collect()
+}
+
 fn push(sentences: &mut Vec<String>, sentence: String) {
     if !sentences.contains(&sentence) {
         sentences.push(sentence);
@@ -383,7 +426,9 @@ fn push(sentences: &mut Vec<String>, sentence: String) {
 /// Limits of a test, where it has some.
 pub(super) fn limits(test: &Test) -> Option<String> {
     match test {
-        Test::Value { limits, .. } | Test::Ratio { limits, .. } | Test::Spread { limits, .. } => Some(limits_text(limits)),
+        Test::Value { limits, .. } | Test::Ratio { limits, .. } | Test::Spread { limits, .. } => {
+            Some(limits_text(limits))
+        }
         _ => None,
     }
 }

@@ -95,8 +95,10 @@ pub struct JudgedClause {
     pub outcome: ClaimOutcome,
     /// Comparisons by outcome.
     pub counts: Counts,
-    /// Why, with numbers.
+    /// Why, in counts and ratios; empty where the figures say it.
     pub sentence: String,
+    /// The figures, best first; of many tests those that speak against it.
+    pub figures: String,
     /// The comparisons, those not measured left out.
     pub comparisons: Vec<JudgedComparison>,
 }

@@ -51,18 +51,20 @@ pub(super) fn clause_sentence(
     counts: &Counts,
     comparisons: &[JudgedComparison],
 ) -> String {
-    let Some(ready) = ready.filter(|_| outcome != ClaimOutcome::NotMeasured) else { return String::new() };
+    if ready.is_none() || outcome == ClaimOutcome::NotMeasured {
+        return String::new();
+    }
     let mut parts = Vec::new();
     let all = counts.holds + counts.against + counts.undecided;
     let is_share = !matches!(clause.over, Over::Each | Over::Total | Over::Mean | Over::Score);
     if all > 1 && (is_share || !matches!(outcome, ClaimOutcome::Holds)) {
-        let undecided = if counts.undecided > 0 { format!(", {} without a difference", counts.undecided) } else { String::new() };
+        let undecided =
+            if counts.undecided > 0 { format!(", {} without a difference", counts.undecided) } else { String::new() };
         parts.push(format!("{} of {all} comparisons as claimed, {} against{undecided}.", counts.holds, counts.against));
     }
     if matches!(clause.test, Test::Ratio { .. } | Test::Spread { .. }) {
         parts.push(ratios(clause, comparisons));
     }
-    parts.push(figures(clause, ready, comparisons));
     parts.retain(|part| !part.is_empty());
     parts.join(" ")
 }
@@ -73,7 +75,8 @@ fn ratios(clause: &Clause, comparisons: &[JudgedComparison]) -> String {
         .take(FIGURES)
         .filter_map(|found| {
             let ratio = found.ratio?;
-            let range = found.interval.map_or(String::new(), |range| format!(" ({:.2} to {:.2})", range.low, range.high));
+            let range =
+                found.interval.map_or(String::new(), |range| format!(" ({:.2} to {:.2})", range.low, range.high));
             let task = if clause.tasks.len() > 1 { format!(" at {}", found.task) } else { String::new() };
             Some(format!("{} / {} {ratio:.2}{range}{task}", found.left, found.right))
         })
@@ -81,14 +84,23 @@ fn ratios(clause: &Clause, comparisons: &[JudgedComparison]) -> String {
     if said.is_empty() {
         return String::new();
     }
-    let more = if comparisons.len() > FIGURES { format!(" and {} more", comparisons.len() - FIGURES) } else { String::new() };
+    let more =
+        if comparisons.len() > FIGURES { format!(" and {} more", comparisons.len() - FIGURES) } else { String::new() };
     format!("{}{more}; claimed: {}.", said.join(", "), limits(&clause.test).unwrap_or_default())
 }
 
 /// The figures, best first; of many tasks those that speak against the claim.
-fn figures(clause: &Clause, ready: &Prepared, comparisons: &[JudgedComparison]) -> String {
-    let is_against = |task: &str| comparisons.iter().any(|found| found.task == task && found.outcome != ClaimOutcome::Holds);
-    let mut rows: Vec<&(String, Vec<(String, f64)>)> = ready.figures.iter().filter(|(_, row)| !row.is_empty()).collect();
+pub(super) fn figures(
+    clause: &Clause,
+    ready: Option<&Prepared>,
+    outcome: ClaimOutcome,
+    comparisons: &[JudgedComparison],
+) -> String {
+    let Some(ready) = ready.filter(|_| outcome != ClaimOutcome::NotMeasured) else { return String::new() };
+    let is_against =
+        |task: &str| comparisons.iter().any(|found| found.task == task && found.outcome != ClaimOutcome::Holds);
+    let mut rows: Vec<&(String, Vec<(String, f64)>)> =
+        ready.figures.iter().filter(|(_, row)| !row.is_empty()).collect();
     let all = rows.len();
     // A share of all tests is not argued by single ones.
     if all > TOLD && matches!(clause.over, Over::Most | Over::NearlyAll) {
@@ -118,8 +130,13 @@ fn figures(clause: &Clause, ready: &Prepared, comparisons: &[JudgedComparison]) 
         Some(metric) if metric.unit == mountmark_model::Unit::Percent => " %",
         _ => "",
     };
-    let of = if clause.metric == Metric::ELAPSED.id { String::new() } else { format!(" of {}", clause.metric) };
-    if by_task.is_empty() { String::new() } else { format!("{}{more} ({}{}).", by_task.join("; "), unit.trim_start(), of).replace(" ()", "").replace("( of ", "(") }
+    if by_task.is_empty() {
+        return String::new();
+    }
+    let of = if clause.metric == Metric::ELAPSED.id { "" } else { &clause.metric };
+    let unit = format!("{of}{}{unit}", if of.is_empty() || unit.is_empty() { "" } else { "," });
+    let unit = unit.trim();
+    format!("{}{more}{}.", by_task.join("; "), if unit.is_empty() { String::new() } else { format!(" ({unit})") })
 }
 
 fn format_value(clause: &Clause, value: f64) -> String {

@@ -1,7 +1,7 @@
 //! The comparison itself.
 
 use libm::{exp, log};
-use mountmark_model::{Better, Figure, Lab, Metric, Scale, Study, StudyRun};
+use mountmark_model::{Better, Figure, Lab, Metric, Printed, Scale, Study, StudyRun};
 use mountmark_record::RunRecord;
 
 use super::table::{Table, title};
@@ -50,6 +50,8 @@ pub fn compare_study(run: &RunRecord, study: &Study, study_run: Option<&str>) ->
         moves: moves(&tests, &common),
         changes: changes(&tests, &common),
         not_measured: sides.not_measured(same_suite),
+        single: sides.single(same_suite),
+        decisions: decisions(run, &tests),
         tests,
         overall,
         common,
@@ -63,9 +65,15 @@ fn source(study: &Study) -> String {
     format!("{authors}{}, {} ({})", study.title, study.published, study.year)
 }
 
+/// A sentence where a run has not done all of its cells.
+pub fn unfinished(run: &RunRecord) -> Option<String> {
+    let (done, planned) = (run.cells.len(), run.plan.cells.len());
+    (done < planned).then(|| format!("The run is {}: {done} of {planned} cells have ended.", run.status.word()))
+}
+
 fn warnings(run: &RunRecord, study: &Study, same_suite: bool) -> Vec<String> {
     let plan = &run.plan;
-    let mut out = Vec::new();
+    let mut out = unfinished(run).into_iter().collect::<Vec<_>>();
     if !same_suite {
         let which = study.suite.as_deref().unwrap_or("no suite of this program");
         out.push(format!(
@@ -101,6 +109,21 @@ fn warnings(run: &RunRecord, study: &Study, same_suite: bool) -> Vec<String> {
         out.push("One repeat: a measured figure is one sample, not a mean.".into());
     }
     out
+}
+
+/// How the suite does the tests that moved: its decisions that name one of them.
+fn decisions(run: &RunRecord, tests: &[TestComparison]) -> Vec<String> {
+    let common = tests.first().map_or(0, |test| test.entries.len());
+    let names: Vec<String> = (0..common).map(|place| place.to_string()).collect();
+    let moved: Vec<String> = moves(tests, &names)
+        .into_iter()
+        .map(|found| found.task)
+        .chain(changes(tests, &names).into_iter().map(|found| found.task))
+        .collect();
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let names_one =
+        |decision: &str| decision.split(|letter| !is_word(letter)).any(|word| moved.iter().any(|task| task == word));
+    run.plan.decisions.iter().filter(|decision| names_one(decision)).cloned().collect()
 }
 
 fn remarks() -> Vec<String> {
@@ -149,9 +172,10 @@ impl Sides<'_> {
             for task in self.tasks() {
                 let comparable = same_suite || super::is_step(task);
                 let both = |fs: &String| {
-                    self.published.mean(fs, task, metric.id).is_some() && self.measured.mean(fs, task, metric.id).is_some()
+                    self.published.mean(fs, task, metric.id).is_some()
+                        && self.measured.mean(fs, task, metric.id).is_some()
                 };
-                if comparable && self.common.iter().any(both) {
+                if comparable && self.common.iter().filter(|fs| both(fs)).count() >= 2 {
                     out.push(self.test(task, metric));
                 }
             }
@@ -196,13 +220,32 @@ impl Sides<'_> {
         }
     }
 
+    /// Figures that one file system alone has on both sides: there is nothing to rank.
+    fn single(&self, same_suite: bool) -> Vec<String> {
+        let mut out = Vec::new();
+        for metric in Metric::ALL {
+            for task in self.tasks().into_iter().filter(|task| same_suite || super::is_step(task)) {
+                let of = |table: &Table, fs: &String| table.mean(fs, task, metric.id);
+                let mut both =
+                    self.common.iter().filter_map(|fs| Some((fs, of(self.published, fs)?, of(self.measured, fs)?)));
+                if let (Some((fs, published, measured)), None) = (both.next(), both.next()) {
+                    let (published, measured) = (metric.format(published), metric.format(measured));
+                    let unit = metric.unit_text();
+                    out.push(format!("{task} on {fs}, {} ({unit}): {published}, now {measured}", metric.title));
+                }
+            }
+        }
+        out
+    }
+
     /// What the study printed and the run has no figure of, by task; file systems that the run lacks are told apart.
     fn not_measured(&self, same_suite: bool) -> Vec<String> {
         let mut out = Vec::new();
         for task in self.tasks() {
             let mut metrics: Vec<&str> = Vec::new();
             let printed = |figure: &&Figure| {
-                figure.run == self.theirs.id && figure.task == task && Metric::find(&figure.metric).is_some()
+                let is_ours = Metric::find(&figure.metric).is_some() && matches!(figure.value, Printed::Number(_));
+                figure.run == self.theirs.id && figure.task == task && is_ours
             };
             for figure in self.study.figures.iter().filter(printed) {
                 let comparable = same_suite || super::is_step(task);

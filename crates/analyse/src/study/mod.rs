@@ -10,7 +10,7 @@ use mountmark_model::Better;
 use serde::Serialize;
 
 pub use agreement::{Agreement, kendall_tau_b};
-pub use compare::compare_study;
+pub use compare::{compare_study, unfinished};
 pub(crate) use table::{Table, is_step};
 
 /// A run beside one run of a study.
@@ -46,6 +46,10 @@ pub struct StudyComparison {
     pub changes: Vec<RatioChange>,
     /// What the study printed a figure of and the run has none of: sentences.
     pub not_measured: Vec<String>,
+    /// Figures that one file system alone has on both sides: sentences.
+    pub single: Vec<String>,
+    /// How the run's suite does the tests that moved: sentences.
+    pub decisions: Vec<String>,
     /// Where the publication contradicts itself: sentences.
     pub inconsistencies: Vec<String>,
     /// How the above was reckoned, with sources: sentences.

@@ -20,7 +20,7 @@ pub(crate) fn is_step(task: &str) -> bool {
 /// Figures by file system, task and metric.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
-    /// Configuration names, in the order of their source.
+    /// Configurations with figures, in the order of their source.
     pub filesystems: Vec<String>,
     /// Task ids and titles in their order, without protocol steps.
     pub tasks: Vec<(String, String)>,
@@ -43,7 +43,10 @@ impl Table {
                 }
             }
         }
-        table
+        let there =
+            |fs: &String| table.blocks.iter().any(|((name, ..), row)| name == fs && row.iter().any(Option::is_some));
+        let filesystems = table.filesystems.iter().filter(|fs| there(fs)).cloned().collect();
+        Table { filesystems, ..table }
     }
 
     /// Of one run of a study: its printed figures, each a block of its own.

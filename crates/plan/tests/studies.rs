@@ -1,0 +1,125 @@
+//! A user's own study, and what is said about one that is wrong.
+
+use mountmark_model::{Printed, Study};
+use mountmark_plan::{Catalogue, Origin};
+use proptest::prelude::*;
+
+const HEAD: &str = "study,run,fs,task,metric,unit,value,qualifier,note\n";
+
+const STUDY: &str = r#"
+name = "mine"
+about = "mine"
+title = "Mine"
+year = 2026
+published = "nowhere"
+
+[[run]]
+id = "1"
+about = "the only run"
+filesystems = ["ext4", "xfs"]
+
+[[claim]]
+id = "M01"
+text = "XFS is faster."
+clauses = [{ tasks = ["one"], order = "xfs > ext4" }]
+"#;
+
+/// The catalogue with a study of the user's own, or what is said about it.
+fn with(study: &str, csv: Option<&str>) -> Result<Catalogue, String> {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("studies")).unwrap();
+    std::fs::write(folder.path().join("studies/mine.toml"), study).unwrap();
+    if let Some(csv) = csv {
+        std::fs::write(folder.path().join("studies/mine.csv"), csv).unwrap();
+    }
+    Catalogue::load(Some(folder.path())).map_err(|error| error.to_string())
+}
+
+fn lines(lines: &str) -> Result<Catalogue, String> {
+    with(STUDY, Some(&format!("{HEAD}{lines}")))
+}
+
+#[test]
+fn a_users_study_is_read_beside_the_others() {
+    let catalogue = lines("mine,1,ext4,one,elapsed,s,12.5,exact,\"a, note\"\n").unwrap();
+    let study = catalogue.get::<Study>("mine").unwrap();
+    assert_eq!(study.figures[0].value, Printed::Number(12.5));
+    assert_eq!(study.figures[0].note, "a, note");
+    assert!(matches!(catalogue.origin::<Study>("mine"), Some(Origin::File(_))));
+    assert!(catalogue.get::<Study>("piszcz-2006").unwrap().figures.len() > 500);
+    // Without a CSV it has claims alone; columns may stand in any order.
+    assert!(with(STUDY, None).unwrap().get::<Study>("mine").unwrap().figures.is_empty());
+    let turned = "note,qualifier,value,unit,metric,task,fs,run,study\n,exact,1,s,elapsed,one,xfs,1,mine\n";
+    assert_eq!(with(STUDY, Some(turned)).unwrap().get::<Study>("mine").unwrap().figures[0].point(), Some(1.0));
+}
+
+#[test]
+fn what_is_wrong_with_figures_is_told_with_its_line() {
+    let good = "mine,1,ext4,one,elapsed,s,1,exact,\n";
+    for (bad, said) in [
+        ("mine,1,ext4,one,elapsed,s,abc,exact,\n", "\"abc\" is no number"),
+        ("mine,1,ext4,one,elapsed,s,NaN,exact,\n", "not a finite number"),
+        ("mine,1,ext4,one,elapsed,s,inf,exact,\n", "not a finite number"),
+        ("mine,1,ext4,one,elapsed,s,1e999,exact,\n", "not a finite number"),
+        ("mine,1,ext4,one,elapsed,s,\"1,5\",exact,\n", "\"1,5\" is no number"),
+        ("mine,1,ext4,one,elapsed,s,-1,exact,\n", "cannot be below 0"),
+        ("mine,1,ext4,one,elapsed,min,1,exact,\n", "elapsed is in s, not in \"min\""),
+        ("mine,1,ext4,one,elapsed,s,1,perhaps,\n", "\"perhaps\" is unknown: one of mean_of_3"),
+        ("mine,1,ext4,one,elapsed,s,,exact,\n", "must not be empty"),
+        ("mine,1,ext4,one,elapsed,s,1,too_fast,\n", "must be empty"),
+        ("mine,2,ext4,one,elapsed,s,1,exact,\n", "\"2\" is none of the study's runs, 1"),
+        ("yours,1,ext4,one,elapsed,s,1,exact,\n", "\"yours\" in a file of \"mine\""),
+        ("mine,1,,one,elapsed,s,1,exact,\n", "column fs is empty"),
+        ("mine,1,ext4,one,elapsed,s,1\n", "7 fields, 9 expected"),
+        (good, "is there twice"),
+    ] {
+        let error = lines(&format!("{good}{bad}")).expect_err(bad);
+        assert!(error.contains("mine.csv:3: ") && error.contains(said), "{bad}: {error}");
+    }
+}
+
+#[test]
+fn wrong_columns_are_told_with_the_right_ones() {
+    for (head, said) in [
+        ("study,run,fs,task,metric,unit,value,qualifier\n", "column \"note\" is missing: the columns are study,run,fs"),
+        ("study,run,fs,task,metric,unit,value,qualifier,note,more\n", "column \"more\" is unknown"),
+        ("study,run,fs,fs,metric,unit,value,qualifier,note\n", "column \"fs\" is there twice"),
+        ("", "column \"study\" is missing"),
+    ] {
+        let error = with(STUDY, Some(head)).expect_err(head);
+        assert!(error.contains("mine.csv:1: ") && error.contains(said), "{head}: {error}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_claims_is_told() {
+    let replaced = |from: &str, to: &str| with(&STUDY.replace(from, to), None).expect_err(to);
+    for (from, to, said) in [
+        ("xfs > ext4", "xfs >", "is no order"),
+        ("order = \"xfs > ext4\"", "", "a clause needs one of order"),
+        ("tasks = [\"one\"], ", "", "a clause needs `tasks`"),
+        ("order = \"xfs > ext4\"", "order = \"xfs > ext4\", value = true, at_most = 1", "not several"),
+        ("order = \"xfs > ext4\"", "value = true", "need at_least or at_most"),
+        ("order = \"xfs > ext4\"", "spread = true, at_least = 3, at_most = 2", "is above at_most"),
+        ("order = \"xfs > ext4\"", "order = \"xfs > ext4\", metric = \"speed\"", "no metric of ours"),
+        ("order = \"xfs > ext4\"", "order = \"xfs > ext4\", better = \"higher\"", "contradicts the metric"),
+        ("order = \"xfs > ext4\"", "first = 2", "`on` must name"),
+        ("order = \"xfs > ext4\"", "order = \"xfs > ext4\", within = 7", "a share from 0 to 1"),
+        ("clauses = [{ tasks = [\"one\"], order = \"xfs > ext4\" }]", "", "add clauses"),
+        ("text = \"XFS is faster.\"", "text = \"\"\nundecidable = \"no\"", "remove one of them"),
+        ("[[claim]]", "[[run]]\nid = \"1\"\nabout = \"\"\nfilesystems = []\n[[claim]]", "two runs with the id"),
+    ] {
+        let error = replaced(from, to);
+        assert!(error.contains("mine.toml") && error.contains(said), "{to}: {error}");
+    }
+}
+
+proptest! {
+    // Each case reads the whole catalogue.
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn any_bytes_are_read_or_refused(text in "[a-z0-9,\"\n.-]{0,200}") {
+        let _ = with(STUDY, Some(&text));
+        let _ = lines(&text);
+    }
+}

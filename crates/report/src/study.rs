@@ -1,0 +1,236 @@
+//! A run beside a published study, in four formats.
+
+use anyhow::Result;
+use mountmark_analyse::Interval;
+use mountmark_analyse::study::{Agreement, ComparedFigure, OverallComparison, StudyComparison, TestComparison};
+use mountmark_model::{Better, Metric};
+
+use crate::csv::{number, quote};
+use crate::format::{Options, UnknownName, unknown};
+use crate::section::{Section, markdown, text};
+
+/// The formats of comparisons with studies and claims; the first is the default.
+pub const COMPARISON_FORMATS: [&str; 4] = ["table", "markdown", "csv", "json"];
+
+/// Refuses formats that comparisons do not have.
+pub fn check_comparison_format(name: &str) -> Result<(), UnknownName> {
+    if COMPARISON_FORMATS.contains(&name) { Ok(()) } else { Err(unknown("format", name, COMPARISON_FORMATS.to_vec())) }
+}
+
+/// The comparison as text that ends with a line end.
+pub fn study_comparison(comparison: &StudyComparison, format: &str, options: &Options) -> Result<String> {
+    check_comparison_format(format)?;
+    Ok(match format {
+        "json" => serde_json::to_string_pretty(comparison)? + "\n",
+        "csv" => csv(comparison),
+        "markdown" => markdown(&sections(comparison)),
+        _ => text(&sections(comparison), options),
+    })
+}
+
+const HEAD: &str = "study,study_run,run,metric,unit,task,fs,published,measured,published_rank,measured_rank,\
+                    published_ratio,measured_ratio,tau,tau_low,tau_high,p\n";
+
+fn csv(comparison: &StudyComparison) -> String {
+    let mut out = String::from(HEAD);
+    let or_empty = |value: Option<f64>| value.map_or(String::new(), number);
+    for test in &comparison.tests {
+        for (fs, entry) in comparison.common.iter().zip(&test.entries) {
+            let agreement = &test.agreement;
+            let names =
+                [&comparison.study, &comparison.study_run, &comparison.run, &test.metric, &test.unit, &test.task, fs];
+            let figures = [
+                entry.published,
+                entry.measured,
+                entry.published_rank,
+                entry.measured_rank,
+                entry.published_ratio,
+                entry.measured_ratio,
+                agreement.tau,
+                agreement.interval.map(|interval| interval.low),
+                agreement.interval.map(|interval| interval.high),
+                agreement.p,
+            ];
+            let names: Vec<_> = names.iter().map(|name| quote(name).into_owned()).collect();
+            out += &format!("{},{}\n", names.join(","), figures.map(or_empty).join(","));
+        }
+    }
+    out
+}
+
+fn sections(comparison: &StudyComparison) -> Vec<Section> {
+    let mut out = vec![
+        labelled("study", comparison.source.clone()),
+        labelled("", format!("{}, run {}: {}", comparison.study, comparison.study_run, comparison.study_run_about)),
+    ];
+    for other in &comparison.other_study_runs {
+        out.push(labelled("", format!("another run: --study '{}#{other}'", comparison.study)));
+    }
+    out.push(labelled("run", comparison.run.clone()));
+    out.extend(comparison.warnings.iter().map(|warning| labelled("note", warning.clone())));
+    if comparison.tests.is_empty() {
+        out.push(Section::Heading("There is no figure that both have.".into()));
+    }
+    for overall in &comparison.overall {
+        metric(&mut out, comparison, overall);
+    }
+    moved(&mut out, comparison);
+    let list = |names: &[String]| names.join(", ");
+    if !comparison.only_published.is_empty() {
+        out.push(Section::Heading(format!("Only the study has: {}", list(&comparison.only_published))));
+    }
+    if !comparison.only_measured.is_empty() {
+        out.push(Section::Heading(format!("Only the run has: {}", list(&comparison.only_measured))));
+    }
+    if !comparison.not_measured.is_empty() {
+        out.push(Section::Heading("The run has no figure of:".into()));
+        out.extend(comparison.not_measured.iter().cloned().map(Section::Item));
+    }
+    if !comparison.single.is_empty() {
+        out.push(Section::Heading("Of one file system alone both have a figure, so that nothing is ranked:".into()));
+        out.extend(comparison.single.iter().cloned().map(Section::Item));
+    }
+    if !comparison.decisions.is_empty() {
+        out.push(Section::Heading("How the run's suite does the tests that changed most:".into()));
+        out.extend(comparison.decisions.iter().cloned().map(Section::Item));
+    }
+    if !comparison.inconsistencies.is_empty() {
+        out.push(Section::Heading("What does not fit in the study itself:".into()));
+        out.extend(comparison.inconsistencies.iter().cloned().map(Section::Item));
+    }
+    out.push(Section::Heading("How this was reckoned:".into()));
+    out.extend(comparison.remarks.iter().cloned().map(Section::Item));
+    out
+}
+
+fn labelled(label: &str, text: String) -> Section {
+    Section::Labelled(label.into(), text)
+}
+
+/// The tests of one metric, and what they say together.
+fn metric(out: &mut Vec<Section>, comparison: &StudyComparison, overall: &OverallComparison) {
+    let tests: Vec<&TestComparison> = comparison.tests.iter().filter(|test| test.metric == overall.metric).collect();
+    let Some(first) = tests.first() else { return };
+    let better = match first.better {
+        Better::Lower => "lower is better",
+        Better::Higher => "higher is better",
+    };
+    let (title, unit) = Metric::find(&overall.metric)
+        .map_or((&*overall.metric, &*first.unit), |metric| (metric.title, metric.unit_text()));
+    out.push(Section::Heading(format!(
+        "{title} ({unit}), {better}: published above, measured below, each with its rank."
+    )));
+    let mut head = vec![format!("{title} ({unit})")];
+    head.extend(comparison.common.iter().cloned());
+    head.push("tau".into());
+    let rows = tests.iter().map(|test| row(test)).collect();
+    out.push(Section::Table(head, rows));
+    out.extend(together(comparison, overall).into_iter().map(Section::Paragraph));
+}
+
+fn row(test: &TestComparison) -> Vec<String> {
+    let label = if test.title == test.task { test.task.clone() } else { format!("{} {}", test.task, test.title) };
+    let mut row = vec![label];
+    row.extend(test.entries.iter().map(|entry| cell(&test.metric, entry)));
+    row.push(tau(&test.agreement));
+    row
+}
+
+fn cell(metric: &str, entry: &ComparedFigure) -> String {
+    let figure = |value: Option<f64>, rank: Option<f64>| match (value, rank) {
+        (Some(value), Some(rank)) => format!("{} #{:<3}", format_value(metric, value), rank),
+        (Some(value), None) => format!("{}     ", format_value(metric, value)),
+        (None, _) => "-     ".into(),
+    };
+    format!("{}\n{}", figure(entry.published, entry.published_rank), figure(entry.measured, entry.measured_rank))
+}
+
+fn tau(agreement: &Agreement) -> String {
+    let Some(tau) = agreement.tau else {
+        return if agreement.items < 3 { "too few".into() } else { "all equal".into() };
+    };
+    agreement.interval.map_or(format!("{tau:.2}"), |interval| format!("{tau:.2}\n{}", range(interval)))
+}
+
+fn range(interval: Interval) -> String {
+    format!("{:.2} to {:.2}", interval.low, interval.high)
+}
+
+fn format_value(metric: &str, value: f64) -> String {
+    Metric::find(metric).map_or_else(|| format!("{value}"), |metric| metric.format(value))
+}
+
+fn together(comparison: &StudyComparison, overall: &OverallComparison) -> Vec<String> {
+    let mut out = Vec::new();
+    let pairs = overall.same + overall.reversed + overall.tied;
+    if let (Some(mean), true) = (overall.mean_tau, overall.tests > 1) {
+        let interval =
+            overall.mean_tau_interval.map_or(String::new(), |interval| format!(" (95 %: {})", range(interval)));
+        out.push(format!(
+            "All {} tests: mean tau {mean:.2}{interval}. Of {pairs} pairs of file systems {} stand in the same order, {} the \
+             other way round, {} equal on a side.",
+            overall.tests, overall.same, overall.reversed, overall.tied
+        ));
+    }
+    let order = |scores: &[Option<f64>]| {
+        let mut scored: Vec<(&String, f64)> =
+            comparison.common.iter().zip(scores).filter_map(|(fs, score)| Some((fs, (*score)?))).collect();
+        let higher = Metric::find(&overall.metric).is_some_and(|metric| metric.better == Better::Higher);
+        scored.sort_by(|a, b| if higher { b.1.total_cmp(&a.1) } else { a.1.total_cmp(&b.1) });
+        scored.iter().map(|(fs, score)| format!("{fs} {score:.2}")).collect::<Vec<_>>().join(", ")
+    };
+    if overall.tests > 1 && overall.agreement.items > 1 {
+        let agreement = match (overall.agreement.tau, overall.agreement.interval, overall.agreement.p) {
+            (Some(tau), Some(interval), Some(p)) => format!("; tau {tau:.2} ({}), p {p:.2}", range(interval)),
+            (Some(tau), None, _) => format!("; tau {tau:.2}"),
+            _ => String::new(),
+        };
+        out.push(format!(
+            "Mean ratio to the group, best first. Published: {}. Measured: {}{agreement}.",
+            order(&overall.published_score),
+            order(&overall.measured_score)
+        ));
+    }
+    out
+}
+
+fn moved(out: &mut Vec<Section>, comparison: &StudyComparison) {
+    let of = |metric: &str| if metric == Metric::ELAPSED.id { String::new() } else { format!(" ({metric})") };
+    if !comparison.moves.is_empty() {
+        out.push(Section::Heading("Largest changes of rank:".into()));
+        out.extend(comparison.moves.iter().map(|found| {
+            Section::Item(format!(
+                "{} {}{}: {} from rank {} to {} of {} ({}, now {})",
+                found.task,
+                found.title,
+                of(&found.metric),
+                found.fs,
+                found.from,
+                found.to,
+                found.of,
+                format_value(&found.metric, found.published),
+                format_value(&found.metric, found.measured),
+            ))
+        }));
+    }
+    if !comparison.changes.is_empty() {
+        out.push(Section::Heading("Largest changes of the ratio to the group:".into()));
+        out.extend(comparison.changes.iter().map(|found| {
+            Section::Item(format!(
+                "{} {}{}: {} from {:.2} to {:.2} of the group's mean ({})",
+                found.task,
+                found.title,
+                of(&found.metric),
+                found.fs,
+                found.from,
+                found.to,
+                times(found.factor),
+            ))
+        }));
+    }
+}
+
+/// A factor in words.
+fn times(factor: f64) -> String {
+    if factor >= 1.0 { format!("{factor:.1} times as much") } else { format!("{:.1} times less", 1.0 / factor) }
+}

@@ -19,6 +19,9 @@ const PLURALS: [(&str, &str); 6] = [
     ("random_write", "random writers"),
 ];
 
+/// Widths of the table's columns, as IOzone 3.489 prints them.
+const WIDTHS: [usize; 13] = [9, 9, 9, 9, 9, 9, 9, 10, 10, 9, 9, 9, 9];
+
 /// A line of the table: file and record in KiB, and which task has which column.
 type Lines = BTreeMap<(u64, u64), Vec<Option<String>>>;
 
@@ -88,10 +91,10 @@ fn table(out: &mut String, cell: &CellRecord, lines: &Lines) {
             continue;
         }
         let mut row = format!("{size:16}{record:8}");
-        for rate in rates {
+        for (rate, width) in rates.into_iter().zip(WIDTHS) {
             let _ = match rate {
-                Some(rate) => write!(row, "{rate:9.0}"),
-                None => write!(row, "{:9}", ""),
+                Some(rate) => write!(row, "{rate:width$.0}"),
+                None => write!(row, "{:width$}", ""),
             };
         }
         rows += row.trim_end();

@@ -114,11 +114,11 @@ fn iozone_has_its_table_and_its_six_lines() {
     ];
     put(&mut run.cells[0], "processes_random_read", &values);
     let report = classic(&run, "iozone").unwrap();
-    let row = format!("{:16}{:8}{:18}{:9}{:36}{:9}\n", 1024, 64, "", 6_733_974, "", 12);
+    let row = format!("{:16}{:8}{:18}{:9}{:46}{:10}\n", 1024, 64, "", 6_733_974, "", 12);
     assert!(report.contains(&row), "{row}{report}");
     for line in [
-        "\tChildren see throughput for  2 random readers  \t= 7622916.00 kB/sec\n",
-        "\tParent sees throughput for  2 random readers   \t=  770295.35 kB/sec\n",
+        "\tChildren see throughput for  2 random readers \t= 7622916.00 kB/sec\n",
+        "\tParent sees throughput for  2 random readers  \t=  770295.35 kB/sec\n",
         "\tMin xfer \t\t\t\t\t=     256.00 kB\n",
     ] {
         assert!(report.contains(line), "{line:?} in {report}");

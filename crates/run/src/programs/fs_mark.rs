@@ -21,8 +21,8 @@ pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
     for line in rest.filter(|line| !line.text.trim().is_empty()) {
         rows.push(row(line, 5 + 3 * calls.len())?);
     }
-    // The first line repeats the command; without -L there is one loop.
-    let loops = text.lines().next().and_then(|command| {
+    // The first comment repeats the command; without -L there is one loop.
+    let loops = text.lines().find(|line| line.starts_with('#')).and_then(|command| {
         let mut words = command.split_whitespace().skip_while(|word| *word != "-L").skip(1);
         words.next()?.parse::<usize>().ok()
     });

@@ -10,9 +10,9 @@ use mountmark_model::program::IOZONE;
 use super::{Figure, Line, Unparsed, absent, lines};
 
 const NAME: &str = "iozone";
-/// The table's columns are this wide, from this column on (`%16llu%8llu%9llu...`).
+/// The table's rates stand from this column on, in columns of these widths.
 const FIRST: usize = 24;
-const WIDTH: usize = 9;
+const WIDTHS: [usize; 13] = [9, 9, 9, 9, 9, 9, 9, 10, 10, 9, 9, 9, 9];
 /// The lower line of the table's head, by which other versions would be known.
 const HEAD: &str = "kB reclen write rewrite read reread read write read rewrite read fwrite frewrite fread freread";
 
@@ -74,7 +74,7 @@ fn table(text: &str) -> Result<Vec<Figure>, Unparsed> {
 }
 
 fn row(line: Line<'_>) -> Result<Row, Unparsed> {
-    let fault = || line.expected("two sizes and at most 13 rates, in columns of 9 characters from column 25 on");
+    let fault = || line.expected("two sizes and at most 13 rates, below the columns of the head");
     let text = line.text.trim_end();
     if !text.is_ascii() || text.len() <= FIRST {
         return Err(fault());
@@ -84,17 +84,20 @@ fn row(line: Line<'_>) -> Result<Row, Unparsed> {
     let [size, record] = sizes[..] else { return Err(fault()) };
     let mut rates = Vec::new();
     let mut rest = &text[FIRST..];
-    while !rest.is_empty() {
-        let (column, after) = rest.split_at(rest.len().min(WIDTH));
+    for width in WIDTHS {
+        if rest.is_empty() {
+            break;
+        }
+        let (column, after) = rest.split_at(rest.len().min(width));
         rates.push(match column.trim() {
             "" => None,
             // A column ends where its number ends: one that is cut or shifted is not this table's.
-            rate if column.len() == WIDTH && column.ends_with(rate) => Some(line.number(rate, "a rate")?),
+            rate if column.len() == width && column.ends_with(rate) => Some(line.number(rate, "a rate")?),
             _ => return Err(fault()),
         });
         rest = after;
     }
-    if rates.len() > IOZONE.len() { Err(fault()) } else { Ok(Row { size, record, rates }) }
+    if rest.is_empty() { Ok(Row { size, record, rates }) } else { Err(fault()) }
 }
 
 /// IOzone's names of tests in the throughput mode, and ours.

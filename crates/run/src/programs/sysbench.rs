@@ -23,6 +23,10 @@ pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
     let known = MODES.iter().find(|(known, _)| Some(*known) == mode);
     let (_, name) = known.ok_or_else(|| doing.expected("a mode of fileio, such as \"Doing random r/w test\""))?;
 
+    // The last section; a report without it was cut.
+    if !lines(NAME, text).any(|line| line.text.trim_start().starts_with("execution time (avg/stddev):")) {
+        return Err(absent(NAME, "line \"execution time (avg/stddev)\"", text));
+    }
     let value = |section: &str, key: &str| field(text, section, key);
     let [reads, writes, syncs] = ["reads/s", "writes/s", "fsyncs/s"].map(|key| value("File operations:", key));
     let (reads, writes, syncs) = (reads?, writes?, syncs?);

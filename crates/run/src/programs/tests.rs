@@ -84,7 +84,8 @@ fn bonnie_2_00_measured() {
     let all = figures("bonnie++", BONNIE);
     assert_eq!((value(&all, "put_block", "rate"), value(&all, "put_block", "cpu_percent")), (160_078.0, 16.0));
     assert_eq!((value(&all, "seq_create", "rate"), value(&all, "seq_create", "cpu_percent")), (3583.0, 11.0));
-    assert_eq!((value(&all, "ran_create", "rate"), value(&all, "ran_create", "latency_max")), (2589.0, 0.236));
+    assert_eq!(value(&all, "ran_create", "rate"), 2589.0);
+    assert!((value(&all, "ran_create", "latency_max") - 0.236).abs() < 1e-12);
     assert!(reason(&all, "seeks").contains("too fast"));
 }
 
@@ -150,7 +151,8 @@ fn sysbench() {
     assert_eq!(value(&all, "rndrw", "read_rate"), 460.03 * 1024.0);
     assert!((value(&all, "rndrw", "operation_rate") - (29442.07 + 19461.71)).abs() < 1e-6);
     assert_eq!((value(&all, "rndrw", "operations"), value(&all, "rndrw", "measured")), (200.0, 0.0033));
-    assert_eq!((value(&all, "rndrw", "latency_max"), value(&all, "rndrw", "latency_p95")), (0.84e-3, 0.01e-3));
+    assert!((value(&all, "rndrw", "latency_max") - 0.84e-3).abs() < 1e-12);
+    assert!((value(&all, "rndrw", "latency_p95") - 0.01e-3).abs() < 1e-12);
     let all = figures("sysbench", SYSBENCH_WRITE);
     assert_eq!((value(&all, "seqwr", "read_rate"), value(&all, "seqwr", "write_rate")), (0.0, 45.82 * 1024.0));
 }
@@ -217,7 +219,9 @@ fn nothing_is_no_figure() {
 fn truncated_output_gives_no_wrong_figure() {
     for (program, text) in ALL {
         let whole = figures(program, text);
-        for (end, _) in text.char_indices() {
+        // A long JSON document is an error wherever it is cut; not every place is tried.
+        let step = if text.len() > 10_000 { 101 } else { 1 };
+        for (end, _) in text.char_indices().step_by(step) {
             let Ok(found) = parse(program, Printed { stdout: &text[..end], stderr: "" }) else { continue };
             for figure in found.iter().filter(|figure| figure.missing.is_none()) {
                 assert!(whole.contains(figure), "{program} cut at {end}: {figure:?}");

@@ -145,7 +145,8 @@ fn is_measured(claim: &JudgedClaim) -> bool {
 /// A claim: verdict and text, and below why, what is missing, what the article's own figures say, and what to note.
 fn lines(out: &mut Vec<Section>, claim: &JudgedClaim) {
     let id = claim.id.clone();
-    out.push(Section::Labelled(id, format!("{}: {}", claim.outcome.words().to_uppercase(), claim.text)));
+    let so_far = if is_measured(claim) && !claim.complete { ", as far as measured" } else { "" };
+    out.push(Section::Labelled(id, format!("{}{so_far}: {}", claim.outcome.words().to_uppercase(), claim.text)));
     let mut below = |text: String| out.push(Section::Labelled(String::new(), text));
     if !claim.sentence.is_empty() {
         below(format!("Why: {}", claim.sentence));

@@ -335,6 +335,7 @@ impl Missing<'_> {
             return (sentences, commands);
         }
         let own = self.study.runs.first().map_or(&[][..], |run| &run.filesystems);
+        let mut absent = Vec::new();
         // Suite by suite: what it needs, and of which file systems.
         let mut needed: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for Decided { clause, prepared, .. } in self.clauses {
@@ -359,7 +360,7 @@ impl Missing<'_> {
                         push(&mut sentences, format!("{fs} cannot be measured: {}.", reason.trim_end_matches('.')))
                     }
                     None => {
-                        push(&mut sentences, format!("{fs} has no figures in the run."));
+                        push(&mut absent, fs.clone());
                         needed.entry(suite.clone()).or_default().extend(names.iter().cloned());
                     }
                 }
@@ -371,6 +372,11 @@ impl Missing<'_> {
             if (ready.unmeasured > 0 || ready.units.is_empty()) && nothing_is_said {
                 push(&mut sentences, "The run has too few file systems for it, or none with a figure.".into());
             }
+        }
+        if !absent.is_empty() {
+            let verb = if absent.len() == 1 { "has" } else { "have" };
+            absent.sort_unstable();
+            sentences.insert(0, format!("{} {verb} no figures in the run.", absent.join(", ")));
         }
         for (suite, names) in needed {
             if suite != self.run.plan.suite {

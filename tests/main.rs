@@ -1,5 +1,6 @@
 //! All integration tests, in one binary.
 
+mod browser;
 mod corpora;
 mod failures;
 mod filesystems;
@@ -12,3 +13,4 @@ mod outputs;
 mod places;
 mod programs;
 mod repeat;
+mod report;

@@ -1,7 +1,8 @@
 //! The engine beside fio, fs_mark, Bonnie++ and bare loops of system calls, in turn, on this machine.
 //!
-//! `cargo bench -p mountmark-run` in the folder of temporary files, `cargo bench -p mountmark-run -- FOLDER [ROUNDS]`
-//! elsewhere. Each line shows medians of the rounds and the median of the rounds' ratios, with their range; figures of
+//! `cargo bench -p mountmark-run` in the folder of temporary files, `cargo bench -p mountmark-run -- FOLDER [ROUNDS
+//! [PART]]` elsewhere; PART is blocks, names or alone, and all of them without it. Fewer than 7 rounds are for a first
+//! look. Each line shows medians of the rounds and the median of the rounds' ratios, with their range; figures of
 //! one round stand next to each other in time, so noise that lasts longer hits both.
 
 mod bare;
@@ -65,6 +66,15 @@ fn compare(title: &str, rounds: usize, contenders: &mut [Contender<'_>], goals: 
             let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
             let most = ratios.iter().copied().fold(0.0, f64::max);
             line += &format!("   ours/this {:.3} ({least:.3} to {most:.3})", median(&ratios));
+            // On a machine that others use too, processor time says more than rates: it stands still while they run.
+            let costs: Vec<f64> = seen[0]
+                .iter()
+                .zip(&seen[index])
+                .filter_map(|(ours, other)| Some(other.as_ref()?.cpu? / ours.as_ref()?.cpu?))
+                .collect();
+            if !costs.is_empty() {
+                line += &format!(", by CPU time {:.3}", median(&costs));
+            }
             if let Some((_, goal)) = goals.iter().find(|(goal, _)| goal == name) {
                 line += &format!(", goal {goal}: {}", if median(&ratios) >= *goal { "met" } else { "missed" });
             }
@@ -88,9 +98,16 @@ fn main() {
         }
     };
     println!("{rounds} rounds in {}, fio: {}", base.display(), programs::fio_version());
-    blocks(folder.path(), rounds);
-    names(folder.path(), rounds);
-    engine_alone(folder.path(), rounds);
+    let wanted = |part: &str| arguments.get(2).is_none_or(|wanted| wanted == part);
+    if wanted("alone") {
+        engine_alone(folder.path(), rounds);
+    }
+    if wanted("blocks") {
+        blocks(folder.path(), rounds);
+    }
+    if wanted("names") {
+        names(folder.path(), rounds);
+    }
 }
 
 fn blocks(folder: &Path, rounds: usize) {

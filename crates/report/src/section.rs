@@ -62,7 +62,7 @@ pub(crate) fn markdown(sections: &[Section]) -> String {
     let mut is_list = false;
     for section in sections {
         let begins_list = matches!(section, Section::Labelled(..) | Section::Item(_));
-        if !out.is_empty() && !(is_list && begins_list) {
+        if !(out.is_empty() || is_list && begins_list) {
             out.push('\n');
         }
         is_list = begins_list;

@@ -174,9 +174,10 @@ fn package_tools(_: &Machine) -> Finding {
 
 fn package_lists(machine: &Machine) -> Finding {
     match machine.packages().lists() {
-        Lists::System => {
-            Finding::new(State::Note, "this machine's own, in /var/lib/apt/lists: none could be fetched; they may be old")
-        }
+        Lists::System => Finding::new(
+            State::Note,
+            "this machine's own, in /var/lib/apt/lists: none could be fetched; they may be old",
+        ),
         Lists::Cache => Finding::new(State::Ok, format!("in {}", machine.cache.join("apt/lists").display())),
         Lists::Nowhere => Finding::new(State::Note, "none yet: the first run fetches them into the cache, about 10 MB"),
     }

@@ -46,7 +46,8 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         return Ok(common::DONE);
     }
     if let Some(program) = &arguments.like {
-        let text = mountmark_report::classic(&record, program).map_err(|error| WrongUse(format!("--as {program}: {error}")))?;
+        let text = mountmark_report::classic(&record, program)
+            .map_err(|error| WrongUse(format!("--as {program}: {error}")))?;
         common::print(&text)?;
         return Ok(common::DONE);
     }

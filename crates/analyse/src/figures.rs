@@ -188,13 +188,11 @@ fn tasks(run: &RunRecord) -> Vec<Task> {
 /// Values that are no figures: how many, by configuration, task and metric.
 pub(crate) type Absurd = BTreeMap<(usize, usize, usize), (u32, f64)>;
 
-/// (task, metric, [(configuration, figure)]), by task and then by metric; cells in their order.
-fn gather(
-    run: &RunRecord,
-    names: &[String],
-    tasks: &[Task],
-    absurd: &mut Absurd,
-) -> Vec<(usize, usize, Vec<(usize, CellFigure)>)> {
+/// Task, metric, and by configuration the figures of cells in their order.
+type Gathered = (usize, usize, Vec<(usize, CellFigure)>);
+
+/// What cells have, by task and then by metric.
+fn gather(run: &RunRecord, names: &[String], tasks: &[Task], absurd: &mut Absurd) -> Vec<Gathered> {
     let task_at: HashMap<&str, usize> = tasks.iter().enumerate().map(|(at, task)| (task.id.as_str(), at)).collect();
     let metric_at: HashMap<&str, usize> = Metric::ALL.iter().enumerate().map(|(at, metric)| (metric.id, at)).collect();
     let mut slots: Vec<Vec<(usize, CellFigure)>> = (0..tasks.len() * Metric::ALL.len()).map(|_| Vec::new()).collect();

@@ -34,8 +34,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them, in the order of lists.
-    pub const ALL: [Kind; 6] =
-        [Kind::FileSystem, Kind::Suite, Kind::Machine, Kind::Disk, Kind::Corpus, Kind::Study];
+    pub const ALL: [Kind; 6] = [Kind::FileSystem, Kind::Suite, Kind::Machine, Kind::Disk, Kind::Corpus, Kind::Study];
 
     /// Its folder in a catalogue, and its name in `mountmark list`.
     pub fn folder(self) -> &'static str {

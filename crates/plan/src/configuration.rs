@@ -128,9 +128,10 @@ fn are_alike(one: &Configuration, other: &Configuration) -> bool {
 /// means anything. Nothing where nothing is compared or two are alike already.
 pub fn control(configurations: &[Configuration]) -> Option<String> {
     let [first, _, ..] = configurations else { return None };
-    let mut pairs = configurations.iter().enumerate().flat_map(|(at, one)| {
-        configurations[at + 1..].iter().map(move |other| (one, other))
-    });
+    let mut pairs = configurations
+        .iter()
+        .enumerate()
+        .flat_map(|(at, one)| configurations[at + 1..].iter().map(move |other| (one, other)));
     let has_pair = pairs.any(|(one, other)| are_alike(one, other));
     (!has_pair).then(|| format!("{}#control", split(&first.name, '#')[0]))
 }

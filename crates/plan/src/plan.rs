@@ -93,9 +93,7 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
 
     rows.skip(|configuration| configuration.filesystem.unavailable.clone());
     rows.skip(|configuration| too_many_links(configuration, &suite, &parameters));
-    rows.skip(|configuration| {
-        tasks::too_full(&suite, &parameters, configuration.filesystem.max_directory_links?)
-    });
+    rows.skip(|configuration| tasks::too_full(&suite, &parameters, configuration.filesystem.max_directory_links?));
     rows.skip(|configuration| {
         let reason = format!("The suite {} needs names that differ in case alone, modes or links.", suite.name);
         (suite.posix && !configuration.filesystem.posix).then_some(reason)

@@ -278,7 +278,7 @@ pub(crate) fn need(workload: &Workload, parameters: &BTreeMap<String, u64>) -> R
         need.in_one = need.in_one.max(count / value(&files.directories)?.max(1));
         // Another size of the same files replaces the first; other names are other files.
         let is_same = |other: &&FileSet| other.folder == files.folder && other.prefix == files.prefix;
-        if seen.iter().any(|other| is_same(other)) {
+        if seen.iter().any(is_same) {
             continue;
         }
         seen.push(files);

@@ -28,8 +28,9 @@ fn csv(changes: &Changes) -> String {
     let or_empty = |value: Option<f64>| value.map_or(String::new(), number);
     for change in &changes.changes {
         let unit = Metric::find(change.metric).map_or("", Metric::unit_text);
-        let names =
-            [&changes.before, &changes.after, &change.configuration, &change.task, change.metric, unit].map(quote).join(",");
+        let names = [&changes.before, &changes.after, &change.configuration, &change.task, change.metric, unit]
+            .map(quote)
+            .join(",");
         let count = |summary: &Option<mountmark_analyse::Summary>| summary.map_or(0, |summary| summary.n);
         out += &format!(
             "{names},{},{},{},{},{},{},{},{},{}\n",
@@ -108,7 +109,8 @@ fn row(change: &Change) -> Vec<String> {
         (ChangeOutcome::NotJudged, _) => "not judged".into(),
         (outcome, _) => word(outcome).into(),
     };
-    let title = if change.title == change.task { change.task.clone() } else { format!("{} {}", change.task, change.title) };
+    let title =
+        if change.title == change.task { change.task.clone() } else { format!("{} {}", change.task, change.title) };
     vec![
         change.configuration.clone(),
         title,

@@ -48,7 +48,10 @@ fn sections(run: &RunRecord, findings: &Findings) -> Vec<Section> {
     }
     out.extend(ratios(findings, &judged));
     for category in findings.categories.iter().filter(|category| category.ranking.len() > 1) {
-        out.push(Section::Heading(format!("Ranking, {}: geometric mean of {} over the best", category.name, category.basis)));
+        out.push(Section::Heading(format!(
+            "Ranking, {}: geometric mean of {} over the best",
+            category.name, category.basis
+        )));
         out.push(ranking(findings, &category.ranking));
     }
     if findings.overall.ranking.len() > 1 {
@@ -98,9 +101,9 @@ fn ratios(findings: &Findings, judged: &[(&TaskFindings, &MetricFindings)]) -> V
     let Some(base) = findings.configurations.get(findings.baseline).filter(|_| !others.is_empty()) else {
         return Vec::new();
     };
-    let has_interval = judged.iter().any(|(_, metric)| {
-        metric.estimates.iter().flatten().any(|estimate| estimate.ratio_interval.is_some())
-    });
+    let has_interval = judged
+        .iter()
+        .any(|(_, metric)| metric.estimates.iter().flatten().any(|estimate| estimate.ratio_interval.is_some()));
     let what = if has_interval { "median ratio, its 95 % interval below" } else { "ratio" };
     let mut head = vec!["task".to_owned(), format!("{base} median")];
     head.extend(others.iter().map(|other| findings.configurations[*other].clone()));
@@ -109,7 +112,9 @@ fn ratios(findings: &Findings, judged: &[(&TaskFindings, &MetricFindings)]) -> V
         let median = metric.estimates[findings.baseline].as_ref();
         let mut row = vec![task.id.clone()];
         row.push(median.map_or("-".into(), |found| format!("{} {unit}", metric.metric.format(found.summary.median))));
-        row.extend(others.iter().map(|other| metric.estimates[*other].as_ref().map_or("-".into(), |e| ratio(metric, e))));
+        row.extend(
+            others.iter().map(|other| metric.estimates[*other].as_ref().map_or("-".into(), |e| ratio(metric, e))),
+        );
         row
     });
     vec![
@@ -150,7 +155,9 @@ fn mark(
             Some(VerdictOutcome::Tied { configurations }) => configurations.clone(),
             _ => Vec::new(),
         };
-        for (cell, configuration) in row.iter_mut().skip(1).zip(std::iter::once(findings.baseline).chain(others.iter().copied())) {
+        for (cell, configuration) in
+            row.iter_mut().skip(1).zip(std::iter::once(findings.baseline).chain(others.iter().copied()))
+        {
             if leaders.contains(&configuration) {
                 cell.insert(0, '*');
             }

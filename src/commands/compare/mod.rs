@@ -40,7 +40,9 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         ([run], Some(study), false) => study::run(&arguments, run, study),
         ([run], _, true) => claims::run(&arguments, run),
         ([before, after], None, false) => runs::run(&arguments, before, after),
-        ([_], ..) => Err(WrongUse("compare one run with what? Name a second run, --study STUDY or --claims".into()).into()),
+        ([_], ..) => {
+            Err(WrongUse("compare one run with what? Name a second run, --study STUDY or --claims".into()).into())
+        }
         _ => Err(WrongUse("--study and --claims take one run".into()).into()),
     }
 }

@@ -64,7 +64,11 @@ fn gate(found: &Changes, limit: f64) -> Result<u8> {
     if !found.is_judged() {
         return Err(WrongUse(format!(
             "--fail-on: nothing could be judged: {}",
-            if found.changes.is_empty() { "the runs have no figure in common" } else { "see the notes of the comparison" }
+            if found.changes.is_empty() {
+                "the runs have no figure in common"
+            } else {
+                "see the notes of the comparison"
+            }
         ))
         .into());
     }

@@ -222,7 +222,7 @@ pub fn trigamma(mut x: f64) -> f64 {
 
 /// The `x` > 0 with [`trigamma`] of `y`, by bisection of a falling function; infinite for `y` of 0 and below.
 pub fn trigamma_inverse(y: f64) -> f64 {
-    if !(y > 0.0) {
+    if y.is_nan() || y <= 0.0 {
         return f64::INFINITY;
     }
     // trigamma(x) lies between 1/x and 1/x + 1/x^2.

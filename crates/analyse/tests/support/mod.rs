@@ -11,7 +11,7 @@ use serde_json::json;
 pub fn plan(configurations: usize, tasks: usize, repeats: u32) -> Plan {
     let names: Vec<String> = (0..configurations).map(|at| format!("c{at}")).collect();
     let disk = json!({"name": "ram", "about": "memory", "sources": [], "model": "ram"});
-    let category = |at: usize| if at % 2 == 0 { "small files" } else { "large files" };
+    let category = |at: usize| if at.is_multiple_of(2) { "small files" } else { "large files" };
     let definitions: Vec<_> = (0..tasks)
         .map(|at| json!({"id": format!("t{at}"), "title": format!("task {at}"), "category": category(at), "run": "true"}))
         .collect();

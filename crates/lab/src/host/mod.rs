@@ -22,7 +22,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use mountmark_model::{Bytes, Cell, Configuration, Disk, DiskModel, Environment, Event, Machine, Outcome, Plan, Program};
+use mountmark_model::{
+    Bytes, Cell, Configuration, Disk, DiskModel, Environment, Event, Machine, Outcome, Plan, Program,
+};
 
 use crate::watch::{Heard, Watch};
 use crate::{Device, Ended, Lab};

@@ -146,7 +146,7 @@ fn check(text: &str) {
             continue;
         }
         let tag = &rest[..rest.find('>').expect("a tag ends")];
-        assert!(!tag.contains('<') && tag.matches('"').count() % 2 == 0, "{tag}");
+        assert!(!tag.contains('<') && tag.matches('"').count().is_multiple_of(2), "{tag}");
         if let Some(name) = tag.strip_prefix('/') {
             assert_eq!(open.pop(), Some(name), "in {tag}");
             continue;

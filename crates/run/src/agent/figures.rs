@@ -12,13 +12,16 @@ use crate::programs::Figure;
 /// The most characters of an output that go into the record; of a longer one the middle is left out.
 const MOST_OUTPUT: usize = 1 << 20;
 
+/// A part's values by metric, or why it has none.
+pub type PartFigures = (String, Result<BTreeMap<String, f64>, Outcome>);
+
 /// What becomes of the figures of one time that a task was done.
 #[derive(Debug, Default, PartialEq)]
 pub struct Shared {
     /// Values for the task's own sample.
     pub own: BTreeMap<String, f64>,
     /// Parts with their values, or why they have none.
-    pub parts: Vec<(String, Result<BTreeMap<String, f64>, Outcome>)>,
+    pub parts: Vec<PartFigures>,
 }
 
 /// Shares `figures` out among `task` and `parts`, the tasks whose `part_of` it is.

@@ -440,7 +440,10 @@ impl Store {
             set.map(|_| ()).map_err(|source| self.error(source))
         };
         write_back(false)?;
+        // One moment of the file: between two statements another process may have made the store.
+        let moment = self.connection.unchecked_transaction().map_err(|source| self.error(source))?;
         self.read_version()?;
+        self.commit(moment)?;
         write_back(true)
     }
 

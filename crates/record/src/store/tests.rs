@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 use std::process::Command;
+use std::sync::Barrier;
 use std::thread;
 
 use mountmark_model::{Cell, Configuration, RealisedCorpus};
@@ -487,6 +488,24 @@ fn many_writers_lose_nothing() {
     let store = Store::open_read_only(&path).unwrap();
     for run in runs {
         assert_eq!(store.load(&run).unwrap().cells.len(), 20);
+    }
+}
+
+#[test]
+fn many_may_make_the_store_at_once() {
+    for _ in 0..50 {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("results.sqlite");
+        let together = Barrier::new(8);
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    together.wait();
+                    Store::open(&path).unwrap();
+                });
+            }
+        });
+        assert!(Store::open_read_only(&path).unwrap().runs().unwrap().is_empty());
     }
 }
 

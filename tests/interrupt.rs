@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
 
-use crate::lab::{Lab, Started};
+use crate::lab::{Lab, Started, assert_equal_figures};
 
 const TASKS: &str = r#"
 [[task]]
@@ -113,4 +113,43 @@ fn a_killed_run_takes_its_guest_with_it_and_clean_removes_the_rest() {
     let cleaned = lab.command(&["clean"]).ended_with(0);
     assert!(left.iter().all(|name| cleaned.stdout.contains(name)), "{left:?}\n{}", cleaned.stdout);
     assert_eq!(lab.temporary_files(), [""; 0]);
+}
+
+#[test]
+fn an_interrupt_need_not_wait_for_the_first_boot() {
+    let Some(lab) = Lab::with_guests("an_interrupt_need_not_wait_for_the_first_boot", 1) else { return };
+    let lab = lab.with_new_cache("cache");
+    let mut run = lab.start_run(&["--fs", "ext4", "--scale", "0.001", "--repeat", "1"]);
+    run.wait_for("1 at a time");
+    let begin = Instant::now();
+    while lab.processes().is_empty() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "no guest boots:\n{}", run.stderr());
+        thread::sleep(Duration::from_millis(5));
+    }
+    run.signal(libc::SIGINT);
+    run.wait().ended_with(128 + libc::SIGINT).says(&["interrupted; 0 of 1 cells"]);
+    assert_nothing_is_left(&lab);
+    assert_eq!(lab.temporary_files(), [""; 0]);
+    let snapshots = std::fs::read_dir(lab.path("cache/snapshots")).into_iter().flatten().flatten();
+    let booted: Vec<_> = snapshots.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    assert!(booted.is_empty(), "it waited for the boot, or left half a snapshot: {booted:?}");
+}
+
+#[test]
+fn an_interrupted_run_can_be_resumed_and_is_then_like_any_other() {
+    let Some(lab) = Lab::with_guests("an_interrupted_run_can_be_resumed_and_is_then_like_any_other", 1) else { return };
+    let run = in_the_second_cell(&lab);
+    run.signal(libc::SIGINT);
+    run.wait().ended_with(128 + libc::SIGINT).says(&["mountmark resume runs the others"]);
+    let out = lab.out().to_string_lossy().into_owned();
+    let unknown = lab.command(&["resume", "nonsense", "--out", &out]).ended_with(2);
+    unknown.says(&["nonsense"]);
+    let resumed = lab.command(&["resume", "--format", "json", "--out", &out]).ended_with(0);
+    resumed.says(&["1 cells", "[1/1]"]);
+    let resumed = resumed.results();
+    assert_eq!(resumed.run["status"], "done");
+    lab.command(&["resume", "--out", &out]).ended_with(2).says(&["is complete"]);
+    let suite = lab.path("two.toml").to_string_lossy().into_owned();
+    let whole = lab.run(&["--fs", "ext4", "--suite", &suite, "--repeat", "2", "--jobs", "1"]).ended_with(0).results();
+    assert_equal_figures(&resumed, &whole);
 }

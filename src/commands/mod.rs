@@ -5,6 +5,7 @@ mod compare;
 mod doctor;
 mod list;
 mod report;
+mod resume;
 mod run;
 mod runs;
 mod self_check;
@@ -33,6 +34,7 @@ struct CommandLine {
 #[derive(Subcommand)]
 enum Command {
     Run(Box<run::Arguments>),
+    Resume(resume::Arguments),
     Runs(runs::Arguments),
     Show(show::Arguments),
     Report(report::Arguments),
@@ -47,6 +49,7 @@ enum Command {
 pub fn main() -> ExitCode {
     let result = match CommandLine::parse().command {
         Command::Run(arguments) => run::run(*arguments),
+        Command::Resume(arguments) => resume::run(arguments),
         Command::Runs(arguments) => runs::run(arguments),
         Command::Show(arguments) => show::run(arguments),
         Command::Report(arguments) => report::run(arguments),

@@ -101,8 +101,8 @@ impl Emulator {
         }
     }
 
-    /// Starts the cell's guest, ready to go on; its first lines come with it.
-    fn start(&self, cell: &Cell, folder: &Path) -> Result<(Qemu, Vec<String>)> {
+    /// Starts the cell's guest, ready to go on; its first lines come with it. None if `stop` was set before.
+    fn start(&self, cell: &Cell, folder: &Path, stop: &AtomicBool) -> Result<Option<(Qemu, Vec<String>)>> {
         let image = self.image(cell)?;
         let layout = Layout::of(cell)?;
         let hardware = self.hardware(cell, &image, &layout);
@@ -117,14 +117,16 @@ impl Emulator {
         match self.clock() {
             Clock::Instructions { .. } => {
                 let kernel = format!("{} {}", self.kernel.release, self.kernel.vmlinux.display());
-                let snapshot = snapshot::get(&self.options.cache, &hardware, &image.sha256, &kernel, &self.qemu)?;
+                let snapshot = snapshot::get(&self.options.cache, &hardware, &image.sha256, &kernel, &self.qemu, stop)?;
+                let Some(snapshot) = snapshot else { return Ok(None) };
                 let guest = snapshot::restore(&hardware, &snapshot, &media, &serial, &job)?;
-                Ok((guest, snapshot.lines))
+                Ok(Some((guest, snapshot.lines)))
             }
             Clock::Kvm => {
                 let mut guest = Qemu::start(&hardware, &Ram::Anonymous, &media, &serial, Some(&job), false)?;
-                guest.qmp.wait_for("STOP", Duration::from_secs(60)).context("the guest did not boot under KVM")?;
-                Ok((guest, Vec::new()))
+                let limit = Duration::from_secs(60);
+                let booted = guest.qmp.wait_for("STOP", limit, stop).context("the guest did not boot under KVM")?;
+                Ok(booted.then_some((guest, Vec::new())))
             }
         }
     }
@@ -180,7 +182,7 @@ impl Lab for Emulator {
             .tempdir()
             .context("cannot make a temporary folder")?;
         let serial = folder.path().join("kernel.log");
-        let (mut guest, first) = self.start(cell, folder.path())?;
+        let Some((mut guest, first)) = self.start(cell, folder.path(), stop)? else { return Ok(Ended::Interrupted) };
         guest.qmp.run("cont", serde_json::json!({}))?;
         let mut watch = Watch::default();
         for line in first {

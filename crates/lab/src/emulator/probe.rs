@@ -3,6 +3,7 @@
 //! Nothing is fetched and nothing is kept, so the answer is there in seconds, or after the limit.
 
 use std::fs;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -48,7 +49,7 @@ pub fn boot(kernel: &Kernel, clock: Clock, limit: Duration) -> Result<Duration> 
     };
     let begin = Instant::now();
     let mut guest = Qemu::start(&hardware, &Ram::Anonymous, &media, &serial, None, false)?;
-    let ready = guest.qmp.wait_for("STOP", limit);
+    let ready = guest.qmp.wait_for("STOP", limit, &AtomicBool::new(false));
     let took = begin.elapsed();
     let first = guest.lines.recv_timeout(Duration::from_secs(1)).unwrap_or_default();
     let said = guest.end();

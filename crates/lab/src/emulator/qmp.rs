@@ -2,9 +2,11 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 
 /// A connection to one QEMU.
@@ -42,20 +44,38 @@ impl Qmp {
         }
     }
 
-    /// Waits until QEMU says `event`.
-    pub fn wait_for(&mut self, event: &str, limit: Duration) -> Result<()> {
+    /// Waits until QEMU says `event`: true. False when `stop` was set before.
+    pub fn wait_for(&mut self, event: &str, limit: Duration, stop: &AtomicBool) -> Result<bool> {
         let end = Instant::now() + limit;
         loop {
             if let Some(at) = self.events.iter().position(|seen| seen == event) {
                 self.events.remove(at);
-                return Ok(());
+                return Ok(true);
             }
-            let left =
-                end.checked_duration_since(Instant::now()).with_context(|| format!("no {event} within {limit:?}"))?;
-            self.lines.get_ref().set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
-            if let Some(event) = self.read()?.get("event").and_then(Value::as_str) {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            if Instant::now() > end {
+                bail!("no {event} within {limit:?}");
+            }
+            if self.has_line()?
+                && let Some(event) = self.read()?.get("event").and_then(Value::as_str)
+            {
                 self.events.push(event.to_owned());
             }
+        }
+    }
+
+    /// Whether QEMU has said something, now or within a tenth of a second.
+    fn has_line(&self) -> Result<bool> {
+        if !self.lines.buffer().is_empty() {
+            return Ok(true);
+        }
+        let wait = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+        match poll(&mut [PollFd::new(self.lines.get_ref(), PollFlags::IN)], Some(&wait)) {
+            Ok(ready) => Ok(ready > 0),
+            Err(rustix::io::Errno::INTR) => Ok(false),
+            Err(error) => Err(error).context("cannot wait for QEMU"),
         }
     }
 

@@ -7,6 +7,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -35,21 +36,29 @@ pub struct Snapshot {
     pub lines: Vec<String>,
 }
 
-/// The snapshot of `hardware` booted, made if it is not in the cache. `image` is the SHA-256 of the initramfs.
-pub fn get(cache: &Path, hardware: &Hardware, image: &str, kernel: &str, qemu: &str) -> Result<Snapshot> {
+/// The snapshot of `hardware` booted, made if it is not in the cache; none if `stop` was set while it booted. `image`
+/// is the SHA-256 of the initramfs.
+pub fn get(
+    cache: &Path,
+    hardware: &Hardware,
+    image: &str,
+    kernel: &str,
+    qemu: &str,
+    stop: &AtomicBool,
+) -> Result<Option<Snapshot>> {
     let identity = hardware.identity();
     let parts = identity.iter().map(String::as_str).chain([image, kernel, qemu]);
     let folder = cache.join("snapshots").join(cache::key(parts));
     let _lock = cache::Lock::take(&folder)?;
     if let Some(snapshot) = load(&folder) {
-        return Ok(snapshot);
+        return Ok(Some(snapshot));
     }
-    let snapshot = make(&folder, hardware)?;
+    let snapshot = make(&folder, hardware, stop)?;
     cache::prune(&cache.join("snapshots"), "snapshot.json");
     Ok(snapshot)
 }
 
-fn make(folder: &Path, hardware: &Hardware) -> Result<Snapshot> {
+fn make(folder: &Path, hardware: &Hardware, stop: &AtomicBool) -> Result<Option<Snapshot>> {
     let _ = fs::remove_dir_all(folder);
     cache::make_folder(folder)?;
     let ram = folder.join("ram");
@@ -57,12 +66,20 @@ fn make(folder: &Path, hardware: &Hardware) -> Result<Snapshot> {
     let serial = tempfile::NamedTempFile::new_in(folder)?;
     let media = qemu::media(hardware.media)?;
     let mut guest = Qemu::start(hardware, &Ram::Written(&ram), &media, serial.path(), None, false)?;
-    if let Err(error) = guest.qmp.wait_for("STOP", BOOT_LIMIT) {
-        let said = guest.end();
-        let log = crate::kernel_log::telling_lines(&super::read_log(serial.path()), 12);
-        let events = guest.lines.try_iter().collect::<Vec<_>>().join("\n");
-        let _ = fs::remove_dir_all(folder);
-        return Err(error).context(format!("the guest did not boot\n{}{log}\n{events}", said));
+    match guest.qmp.wait_for("STOP", BOOT_LIMIT, stop) {
+        Ok(true) => {}
+        Ok(false) => {
+            guest.end();
+            let _ = fs::remove_dir_all(folder);
+            return Ok(None);
+        }
+        Err(error) => {
+            let said = guest.end();
+            let log = crate::kernel_log::telling_lines(&super::read_log(serial.path()), 12);
+            let events = guest.lines.try_iter().collect::<Vec<_>>().join("\n");
+            let _ = fs::remove_dir_all(folder);
+            return Err(error).context(format!("the guest did not boot\n{said}{log}\n{events}"));
+        }
     }
     let lines = first_lines(&guest)?;
     guest.qmp.run("xen-save-devices-state", json!({ "filename": state, "live": false })).with_context(|| {
@@ -76,7 +93,7 @@ fn make(folder: &Path, hardware: &Hardware) -> Result<Snapshot> {
     let length = |path: &Path| fs::metadata(path).map(|data| data.len());
     let snapshot = Snapshot { lengths: [length(&ram)?, length(&state)?], modified, lines, ram, state };
     cache::write_whole(&folder.join("snapshot.json"), &serde_json::to_vec_pretty(&snapshot)?)?;
-    Ok(snapshot)
+    Ok(Some(snapshot))
 }
 
 /// What the guest said before it paused: its greeting and remarks. QEMU's pipe and its control socket are two ways, and

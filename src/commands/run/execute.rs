@@ -1,0 +1,179 @@
+//! Cells of a plan through a lab into the store, whether the run is new or goes on.
+
+use std::fs;
+use std::time::SystemTime;
+
+use anyhow::Result;
+use mountmark_lab::Lab;
+use mountmark_model::{Bytes, Cell, Lab as LabName, Plan};
+use mountmark_record::{CellRecord, Output, RunId, RunRecord, RunStatus, Sample, Store, TaskOutcome, Timestamp};
+use mountmark_run::schedule::{self, CellResult};
+
+use super::Stop;
+use crate::common::{self, FormatOptions};
+use crate::progress::Progress;
+
+/// With what cells are run, and how the result is shown.
+pub struct Session<'a> {
+    /// Where cells run.
+    pub lab: &'a dyn Lab,
+    /// Where each is kept as it ends.
+    pub store: &'a Store,
+    /// How many run side by side.
+    pub jobs: usize,
+    /// Set when the user wants an end.
+    pub stop: &'a Stop,
+    /// Whether every step is said.
+    pub verbose: bool,
+    /// How the figures are printed in the end.
+    pub format: &'a FormatOptions,
+}
+
+impl Session<'_> {
+    /// Runs a plan anew; the exit code.
+    pub fn begin(&self, plan: &Plan) -> Result<u8> {
+        let environment = self.lab.environment(&plan.cells[0])?;
+        let command_line = std::env::args().collect::<Vec<_>>().join(" ");
+        let id = self.store.begin_run(plan, &environment, &command_line)?;
+        self.run(&id, plan)
+    }
+
+    /// Runs the cells of `rest`, which a run that did not end lacks; the exit code.
+    pub fn go_on(&self, id: &RunId, rest: &Plan) -> Result<u8> {
+        self.store.resume_run(id)?;
+        self.run(id, rest)
+    }
+
+    /// Runs the plan's cells, keeps each as it ends, and prints the result.
+    fn run(&self, id: &RunId, plan: &Plan) -> Result<u8> {
+        let mut result = self.cells(id, plan);
+        // The virtual lab would give the same figures again.
+        if plan.lab != LabName::Virtual && matches!(result, Ok(true)) {
+            let again = in_doubt(plan, &self.store.load(id)?);
+            if !again.cells.is_empty() {
+                eprintln!(
+                    "mountmark: {} cells have figures that do not fit the others; they are run again",
+                    again.cells.len()
+                );
+                result = self.cells(id, &again);
+            }
+        }
+        let status = match &result {
+            Ok(true) => RunStatus::Done,
+            Ok(false) => RunStatus::Interrupted,
+            Err(_) => RunStatus::Failed,
+        };
+        self.store.end_run(id, status)?;
+        let complete = result?;
+        let run = self.store.load(id)?;
+        if !run.cells.is_empty() {
+            common::print(&self.format.render(&run)?)?;
+        }
+        if !complete {
+            eprintln!(
+                "mountmark: interrupted; {} of {} cells are kept in run {}{}",
+                run.cells.len(),
+                run.plan.cells.len(),
+                id.as_str(),
+                if plan.lab == LabName::Virtual { "; mountmark resume runs the others" } else { "" }
+            );
+            return Ok(self.stop.code());
+        }
+        eprintln!("mountmark: run {} is kept in {}", id.as_str(), self.store.path().display());
+        Ok(if run.cells.iter().any(CellRecord::has_failure) { common::FAILED } else { common::DONE })
+    }
+
+    /// True when all ended, false when the user wanted an end.
+    fn cells(&self, id: &RunId, plan: &Plan) -> Result<bool> {
+        let mut progress = Progress::new(plan, self.jobs, self.verbose);
+        let result = schedule::run(self.lab, &plan.cells, self.jobs, self.stop, &mut |step| {
+            if let schedule::Progress::Ended(cell, result) = &step {
+                self.store.record_cell_with_outputs(id, &record(cell, result, self.lab)?, &outputs(cell, result))?;
+            }
+            progress.show(&step);
+            Ok(())
+        });
+        progress.finish();
+        result
+    }
+}
+
+/// The cells whose figures do not fit those of their equals, to be run once more behind the plan's own.
+fn in_doubt(plan: &Plan, run: &RunRecord) -> Plan {
+    let doubtful = mountmark_analyse::cells_in_doubt(run);
+    let cells = plan.cells.iter().filter(|cell| doubtful.contains(&cell.index));
+    let cells = cells.zip(plan.cells.len() as u32..).map(|(cell, index)| Cell { index, ..cell.clone() }).collect();
+    Plan { cells, ..plan.clone() }
+}
+
+fn record(cell: &Cell, result: &CellResult, lab: &dyn Lab) -> Result<CellRecord> {
+    let mut environment = lab.environment(cell)?;
+    if !result.kernel.is_empty() {
+        environment.kernel = result.kernel.clone();
+    }
+    let mut record = CellRecord::new(cell, &environment);
+    record.started = timestamp(result.started);
+    record.ended = timestamp(result.ended);
+    record.outcome = result.outcome.clone();
+    record.outcomes = result
+        .tasks
+        .iter()
+        .map(|(task, outcome)| TaskOutcome { task: task.clone(), outcome: outcome.clone() })
+        .collect();
+    for (task, iteration, values) in &result.samples {
+        record.samples.extend(values.iter().map(|(metric, value)| Sample {
+            task: task.clone(),
+            iteration: *iteration,
+            metric: metric.clone(),
+            value: *value,
+        }));
+    }
+    record.notes = result.notes.clone();
+    record.log = result.log.clone();
+    Ok(record)
+}
+
+fn outputs(cell: &Cell, result: &CellResult) -> Vec<Output> {
+    let outputs = result.outputs.iter().map(|(task, iteration, kind, text)| Output {
+        cell: cell.index,
+        task: task.clone(),
+        iteration: *iteration,
+        kind: kind.clone(),
+        text: text.clone(),
+    });
+    outputs.collect()
+}
+
+fn timestamp(time: SystemTime) -> Timestamp {
+    Timestamp(time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |passed| passed.as_millis() as i64))
+}
+
+/// How many guests run side by side: as `given`, else one a processor, and at most as many as this machine's memory
+/// holds even if they fill their disks, which live there.
+pub fn jobs(given: Option<usize>, plan: &Plan) -> usize {
+    let wanted = given.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let wanted = wanted.min(plan.cells.len());
+    let need = plan.cells.iter().map(|cell| {
+        let second = cell.second_disk.as_ref().map_or(0, |medium| medium.size.0 + medium.corpus.tar_bytes);
+        cell.ram.0 + cell.disk_size.0 + second
+    });
+    let need = need.max().unwrap_or(0).max(1);
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    let Some(available) = kib.map(|kib| kib << 10) else { return wanted };
+    let (need_text, available_text) = (Bytes(need), Bytes(available));
+    if need > available {
+        eprintln!(
+            "mountmark: a guest with full disks takes {need_text} of memory, and {available_text} are available: it may \
+             be killed; a smaller --scale or corpus takes less"
+        );
+    }
+    let fitting = usize::try_from(available / need).unwrap_or(wanted).clamp(1, wanted.max(1));
+    if fitting < wanted {
+        eprintln!(
+            "mountmark: {fitting} at a time: {wanted} guests of up to {need_text} each would not fit in {available_text} of memory"
+        );
+    }
+    fitting
+}

@@ -1,0 +1,205 @@
+//! `mountmark run`: a plan, a lab, cells, records, a table.
+
+mod execute;
+mod lab;
+mod signals;
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use mountmark_lab::{Lab, host};
+use mountmark_model::{Bytes, Cell, Disk, Machine, Plan, Scale};
+use mountmark_plan::{Catalogue, CorpusRequest, CorpusSource, Options, configurations, control};
+
+use crate::common::{FormatOptions, StoreOptions, WrongUse};
+pub use execute::{Session, jobs};
+pub use lab::{LabChoice, LabOptions};
+pub use signals::Stop;
+
+/// File systems that are compared unless `--fs` names others.
+pub const DEFAULT_FILESYSTEMS: &str = "ext2,ext3,ext4,jfs,reiserfs,xfs,btrfs";
+
+/// Run a suite on file systems and compare them
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every\nload, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store, and `mountmark resume` runs\nthe others."
+)]
+pub struct Arguments {
+    /// File systems, separated by commas; `mountmark list filesystems` shows them with their variants.
+    /// FS:VARIANT, FS:mount=OPTIONS and FS:mkfs=ARGUMENTS (joined by +) make and mount them otherwise
+    #[arg(long, value_name = "LIST", default_value = DEFAULT_FILESYSTEMS)]
+    fs: Vec<String>,
+    /// The suite: a name, or the path of a TOML file of your own
+    #[arg(long, value_name = "SUITE", default_value = "piszcz-2006")]
+    suite: String,
+    /// Shrinks counts and sizes evenly: a number or a fraction; 1 is the suite's own size
+    #[arg(long, value_name = "SCALE", default_value = "0.02", allow_hyphen_values = true)]
+    scale: String,
+    /// How often each configuration is made and measured
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    repeat: u32,
+    /// What everything random comes from
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    seed: u64,
+    /// The files to work on instead of the suite's: a name, a tar (plain, gz, xz, zst) or a folder
+    #[arg(long, value_name = "CORPUS")]
+    corpus: Option<String>,
+    /// The disk under test instead of the machine's
+    #[arg(long, value_name = "DISK")]
+    disk: Option<String>,
+    /// Size of the file system under test instead of what the suite needs
+    #[arg(long, value_name = "SIZE", visible_alias = "size")]
+    disk_size: Option<String>,
+    /// Guests side by side [default: the number of processors; the host lab runs one cell at a time]
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+    /// Labs under wall time: leave out the control, which is the first file system once more
+    #[arg(long)]
+    no_control: bool,
+    /// Say every step of every cell, with the wall time since the start
+    #[arg(long, short)]
+    verbose: bool,
+    #[command(flatten)]
+    lab: LabOptions,
+    #[command(flatten)]
+    format: FormatOptions,
+    #[command(flatten)]
+    store: StoreOptions,
+}
+
+pub fn run(arguments: Arguments) -> Result<u8> {
+    arguments.format.check()?;
+    let scale: Scale = arguments.scale.parse().map_err(|error| WrongUse(format!("--scale: {error}")))?;
+    let disk_size = match &arguments.disk_size {
+        Some(text) => Some(text.parse::<Bytes>().map_err(|error| WrongUse(format!("--disk-size: {error}")))?),
+        None => None,
+    };
+    if arguments.jobs == Some(0) {
+        bail!(WrongUse("--jobs 0: give at least 1".into()));
+    }
+    let host = arguments.lab.lab == LabChoice::Host;
+    if host && arguments.disk.is_some() {
+        bail!(WrongUse("--disk chooses the disk of a guest; --image says where the host lab's disk lies".into()));
+    }
+    arguments.lab.check()?;
+    let catalogue = Catalogue::load(None)?;
+    let machine = catalogue.get::<Machine>(&arguments.lab.machine)?.clone();
+    let mut options = Options {
+        fs: arguments.fs.clone(),
+        suite: arguments.suite.clone(),
+        lab: arguments.lab.name(),
+        machine: arguments.lab.machine.clone(),
+        // A disk of any size: the real one is the file system's below the image.
+        disk: if host { Some("ram".into()) } else { arguments.disk.clone() },
+        disk_size,
+        kernel: arguments.lab.kernel.clone(),
+        scale,
+        repeats: arguments.repeat,
+        seed: arguments.seed,
+        corpus: arguments.corpus.clone(),
+    };
+    // Everything that the user wrote is checked before anything is fetched or made.
+    let wanted = configurations(&catalogue, &options.fs)?;
+    catalogue.suite(&options.suite)?;
+    if let Some(disk) = &options.disk {
+        catalogue.get::<Disk>(disk)?;
+    }
+    if options.repeats == 0 {
+        bail!(WrongUse("--repeat 0: give at least 1".into()));
+    }
+    let store = arguments.store.open()?;
+    let stop = Stop::on_signals()?;
+    let cache = mountmark_lab::cache::default_folder();
+    mountmark_lab::cache::make_folder(&cache)?;
+    let kernel = if host { "this machine's" } else { &arguments.lab.kernel };
+    eprintln!("mountmark: preparing the lab (kernel {kernel}, cache {})", cache.display());
+    let lab = arguments.lab.open(&machine)?;
+    let mut skipped = Vec::new();
+    options.fs = Vec::new();
+    for configuration in &wanted {
+        match lab.unavailable(configuration)? {
+            None => options.fs.push(configuration.name.clone()),
+            Some(reason) => skipped.push((configuration.name.clone(), reason)),
+        }
+    }
+    for (name, reason) in &skipped {
+        eprintln!("mountmark: {name} is skipped: {reason}");
+    }
+    if arguments.lab.lab != LabChoice::Virtual && !arguments.no_control {
+        let runs: Vec<_> = wanted.iter().filter(|one| options.fs.contains(&one.name)).cloned().collect();
+        if let Some(control) = control(&runs) {
+            eprintln!(
+                "mountmark: {control} is added: what differs between equals is chance (--no-control leaves it out)"
+            );
+            options.fs.push(control);
+        }
+    }
+    if options.fs.is_empty() {
+        bail!("none of the file systems can run here");
+    }
+    let mut plan =
+        mountmark_plan::plan(&catalogue, &options, &mut |request| realise(request, &cache).map_err(Into::into))?;
+    for (name, reason) in &plan.skipped {
+        eprintln!("mountmark: {name} is skipped: {reason}");
+    }
+    plan.skipped.splice(0..0, skipped);
+    leave_out_programs(&mut plan, lab.as_ref())?;
+    if host {
+        host::describe(&mut plan);
+    }
+    if plan.cells.is_empty() {
+        bail!("none of the file systems can run this suite");
+    }
+    for cell in &plan.cells {
+        if stop.load(Ordering::SeqCst) {
+            return Ok(stop.code());
+        }
+        lab.prepare(cell)?;
+    }
+    let jobs = match arguments.jobs {
+        Some(more @ 2..) if host => {
+            eprintln!("mountmark: --jobs {more}: the host lab runs one cell at a time, as its figures are wall time");
+            1
+        }
+        None if host => 1,
+        given => jobs(given, &plan),
+    };
+    let (verbose, format) = (arguments.verbose, &arguments.format);
+    Session { lab: lab.as_ref(), store: &store, jobs, stop: &stop, verbose, format }.begin(&plan)
+}
+
+/// Leaves out the tasks whose benchmark programs are not to be had here, and says so.
+fn leave_out_programs(plan: &mut Plan, lab: &dyn Lab) -> Result<()> {
+    let Some(tasks) = plan.cells.first().map(|cell| cell.tasks.clone()) else { return Ok(()) };
+    for program in mountmark_plan::programs(&tasks) {
+        if let Some(reason) = lab.lacks(program)? {
+            eprintln!("mountmark: tasks of {} are skipped: {reason}", program.name);
+            mountmark_plan::leave_out(plan, program, &reason);
+        }
+    }
+    let runs = |cell: &Cell| cell.tasks.iter().any(|task| task.part_of.is_none() && task.skip.is_none());
+    if !plan.cells.iter().any(runs) {
+        bail!("no task of the suite {} can run here", plan.suite);
+    }
+    Ok(())
+}
+
+/// Makes a corpus where the plan asks for one.
+fn realise(request: &CorpusRequest, cache: &std::path::Path) -> Result<(PathBuf, mountmark_model::RealisedCorpus)> {
+    let source = match &request.source {
+        CorpusSource::Generated(corpus) => mountmark_corpus::CorpusSource::Catalogue(corpus.clone()),
+        CorpusSource::Own(path) => mountmark_corpus::CorpusSource::Path(
+            fs::canonicalize(path)
+                .with_context(|| WrongUse(format!("--corpus {}: there is no such file or folder", path.display())))?,
+        ),
+    };
+    let seed = request.seed.unwrap_or(0);
+    mountmark_corpus::realise(&source, request.scale, seed, &cache.join("corpora"), &mut |progress| {
+        if let mountmark_corpus::Progress::Skipped(path) = progress {
+            eprintln!("mountmark: {} is no file, folder or link and is left out of the corpus", path.display());
+        }
+    })
+}

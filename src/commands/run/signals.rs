@@ -1,0 +1,39 @@
+//! Ctrl-C and its like: the first one asks for an end, the second one ends.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use anyhow::Result;
+
+/// Set by the first SIGINT or SIGTERM; the second ends the program at once, and its guests with it.
+#[derive(Clone)]
+pub struct Stop {
+    flag: Arc<AtomicBool>,
+    signal: Arc<AtomicUsize>,
+}
+
+impl std::ops::Deref for Stop {
+    type Target = AtomicBool;
+    fn deref(&self) -> &AtomicBool {
+        &self.flag
+    }
+}
+
+impl Stop {
+    /// Listens for the signals, for the rest of the program's life.
+    pub fn on_signals() -> Result<Stop> {
+        let stop = Stop { flag: Arc::new(AtomicBool::new(false)), signal: Arc::new(AtomicUsize::new(0)) };
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+            // In this order: at the second signal the flag is already set.
+            signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop.flag))?;
+            signal_hook::flag::register(signal, Arc::clone(&stop.flag))?;
+            signal_hook::flag::register_usize(signal, Arc::clone(&stop.signal), signal as usize)?;
+        }
+        Ok(stop)
+    }
+
+    /// The exit code of a program that a signal ended.
+    pub fn code(&self) -> u8 {
+        128 + self.signal.load(Ordering::SeqCst) as u8
+    }
+}

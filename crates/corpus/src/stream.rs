@@ -71,6 +71,7 @@ impl Stream {
     ///
     /// # Panics
     /// When `bound` is 0: there is no such number.
+    #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "no whole number is below 0");
         let mut product = u128::from(self.next_u64()) * u128::from(bound);

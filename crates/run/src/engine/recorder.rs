@@ -32,6 +32,9 @@ impl Tally {
 /// Counts of one thread.
 pub(super) struct Recorder {
     tallies: Vec<Tally>,
+    /// Whether there is one kind of operation only: then the course over time holds its sums, and they need not be kept
+    /// twice while time is taken.
+    alone: bool,
     /// Syncs that the policy asked for.
     syncs: Tally,
     series: Course,
@@ -67,8 +70,10 @@ pub(super) struct Kind {
 
 impl Recorder {
     pub(super) fn new(operations: impl Iterator<Item = Operation>) -> Recorder {
+        let tallies: Vec<Tally> = operations.map(Tally::new).collect();
         Recorder {
-            tallies: operations.map(Tally::new).collect(),
+            alone: tallies.len() == 1,
+            tallies,
             syncs: Tally::new(Operation::Fsync),
             series: Course::new(),
             errors: 0,
@@ -86,9 +91,13 @@ impl Recorder {
     #[inline(always)]
     pub(super) fn record(&mut self, kind: usize, bytes: u64, latency: u64, at: u64) {
         if let Some(tally) = self.tallies.get_mut(kind) {
-            tally.count += 1;
-            tally.bytes += bytes;
-            tally.histogram.record(latency);
+            if self.alone {
+                tally.histogram.record_but_sum(latency);
+            } else {
+                tally.count += 1;
+                tally.bytes += bytes;
+                tally.histogram.record(latency);
+            }
         }
         self.series.record(at, latency, bytes);
     }
@@ -130,7 +139,15 @@ impl Recorder {
     }
 
     /// All counts, and the course over time.
-    pub(super) fn into_parts(self) -> (Vec<Kind>, Course) {
+    pub(super) fn into_parts(mut self) -> (Vec<Kind>, Course) {
+        let (operations, bytes, nanoseconds) = self.series.finish();
+        if self.alone
+            && let Some(tally) = self.tallies.first_mut()
+        {
+            tally.count += operations;
+            tally.bytes += bytes;
+            tally.histogram.add_sum(nanoseconds);
+        }
         let syncs = Some(self.syncs).filter(|syncs| syncs.count + syncs.errors > 0);
         let kinds = self.tallies.into_iter().chain(syncs).map(|tally| Kind {
             operation: tally.operation,

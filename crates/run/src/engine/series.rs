@@ -31,40 +31,63 @@ impl Point {
 pub(super) struct Course {
     shift: u32,
     points: Vec<Point>,
+    /// The step under way; it is added to its point when it is over.
+    present: Point,
+    /// Its place, and when it ends.
+    index: usize,
+    until: u64,
 }
 
 impl Course {
     pub(super) fn new() -> Course {
-        Course { shift: FIRST_SHIFT, points: vec![Point::default(); LENGTH] }
+        let points = vec![Point::default(); LENGTH];
+        Course { shift: FIRST_SHIFT, points, present: Point::default(), index: 0, until: 1 << FIRST_SHIFT }
     }
 
     pub(super) fn clear(&mut self) {
         self.shift = FIRST_SHIFT;
         self.points.fill(Point::default());
+        (self.present, self.index, self.until) = (Point::default(), 0, 1 << FIRST_SHIFT);
     }
 
-    /// Counts one operation that ended `at` nanoseconds after the start.
+    /// Counts one operation that ended `at` nanoseconds after the start, no earlier than the one before it.
     #[inline(always)]
     pub(super) fn record(&mut self, at: u64, latency: u64, bytes: u64) {
-        let mut index = (at >> self.shift) as usize;
-        if index >= self.points.len() {
-            index = self.lengthen(at);
+        if at >= self.until {
+            self.turn(at);
         }
-        // The index is below the length by now; asking again costs less than proving it.
-        if let Some(point) = self.points.get_mut(index) {
-            point.operations += 1;
-            point.bytes += bytes;
-            point.sum += latency;
-            point.max = point.max.max(latency);
+        let present = &mut self.present;
+        present.operations += 1;
+        present.bytes += bytes;
+        present.sum += latency;
+        if latency > present.max {
+            present.max = latency;
         }
     }
 
+    /// Ends the present step and begins the one of `at`.
     #[cold]
-    fn lengthen(&mut self, at: u64) -> usize {
+    fn turn(&mut self, at: u64) {
+        self.keep();
         while (at >> self.shift) as usize >= self.points.len() {
             self.fold();
         }
-        (at >> self.shift) as usize
+        self.index = (at >> self.shift) as usize;
+        self.until = ((self.index + 1) as u64) << self.shift;
+    }
+
+    /// Adds the present step to its point.
+    fn keep(&mut self) {
+        let present = std::mem::take(&mut self.present);
+        self.points[self.index].join(&present);
+    }
+
+    /// No more will be recorded; operations, bytes and nanoseconds of all that was.
+    pub(super) fn finish(&mut self) -> (u64, u64, u64) {
+        self.keep();
+        self.points.iter().fold((0, 0, 0), |(operations, bytes, sum), point| {
+            (operations + point.operations, bytes + point.bytes, sum + point.sum)
+        })
     }
 
     /// Joins neighbours.
@@ -79,7 +102,8 @@ impl Course {
         self.shift += 1;
     }
 
-    /// Adds what another thread counted. Threads start together, to within the time that it takes to wake them.
+    /// Adds what another thread counted, both having finished. Threads start together, to within the time that it takes
+    /// to wake them.
     pub(super) fn add(&mut self, other: &Course) {
         let mut other = other.clone();
         while self.shift < other.shift {
@@ -91,7 +115,7 @@ impl Course {
         self.points.iter_mut().zip(&other.points).for_each(|(own, other)| own.join(other));
     }
 
-    /// The figures of a result, up to the last step with an operation.
+    /// The figures of a result that has finished, up to the last step with an operation.
     pub(super) fn summary(&self) -> Series {
         let used = self.points.iter().rposition(|point| point.operations > 0).map_or(0, |last| last + 1);
         let points = self.points[..used].iter().map(|point| SeriesPoint {
@@ -114,6 +138,7 @@ mod tests {
         for millisecond in 0..10_000u64 {
             course.record(millisecond * 1_000_000, millisecond, 2);
         }
+        assert_eq!(course.finish(), (10_000, 20_000, (0..10_000).sum()));
         let series = course.summary();
         assert!(series.points.len() <= LENGTH);
         assert_eq!(series.points.iter().map(|point| point.operations).sum::<u64>(), 10_000);
@@ -128,6 +153,7 @@ mod tests {
         let (mut short, mut long) = (Course::new(), Course::new());
         (0..100).for_each(|at| short.record(at * 1_000_000, 5, 1));
         (0..100).for_each(|at| long.record(at * 50_000_000, 7, 1));
+        let _ = [&mut short, &mut long].map(Course::finish);
         let mut sums = [short.clone(), long.clone()];
         sums[0].add(&long);
         sums[1].add(&short);

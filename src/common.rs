@@ -99,6 +99,21 @@ fn main_metric(run: &RunRecord) -> &'static Metric {
     if has_rates { &Metric::RATE } else { &Metric::ELAPSED }
 }
 
+/// The command line as it can be typed anywhere: `mountmark` whatever the program's file is called, words as a shell must
+/// read them, and without the folder of the store, which is where results go and changes none.
+pub fn command_line(arguments: impl IntoIterator<Item = String>) -> String {
+    let mut words = vec!["mountmark".to_owned()];
+    let mut arguments = arguments.into_iter().skip(1);
+    while let Some(argument) = arguments.next() {
+        if argument == "--out" {
+            arguments.next();
+        } else if !argument.starts_with("--out=") {
+            words.push(mountmark_report::shell_word(&argument));
+        }
+    }
+    words.join(" ")
+}
+
 /// Lines, colours and width as standard output can show them.
 pub fn report_options() -> ReportOptions {
     let terminal = std::io::stdout().is_terminal();
@@ -125,5 +140,23 @@ pub fn print(text: &str) -> Result<()> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         other => other.context("cannot write to standard output"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(words: &[&str]) -> String {
+        command_line(words.iter().map(|word| (*word).to_owned()))
+    }
+
+    #[test]
+    fn command_lines_can_be_typed_anywhere() {
+        let typed = ["/tmp/target/release/mountmark", "run", "--out", "/tmp/store", "--fs", "ext4,xfs"];
+        assert_eq!(of(&typed), "mountmark run --fs ext4,xfs");
+        assert_eq!(of(&["./mountmark", "run", "--out=store", "--repeat", "3"]), "mountmark run --repeat 3");
+        assert_eq!(of(&["mountmark", "run", "--suite", "my suite's"]), "mountmark run --suite 'my suite'\\''s'");
+        assert_eq!(of(&["mountmark", "run", "--scale", "0.1", "--out"]), "mountmark run --scale 0.1");
     }
 }

@@ -1,6 +1,7 @@
 //! All integration tests, in one binary.
 
 mod browser;
+mod compare;
 mod corpora;
 mod failures;
 mod filesystems;
@@ -9,6 +10,8 @@ mod input;
 mod interrupt;
 mod kernels;
 mod lab;
+mod large;
+mod made;
 mod outputs;
 mod places;
 mod programs;

@@ -6,7 +6,7 @@ use mountmark_record::RunRecord;
 use crate::conclude::{self, Evidence};
 use crate::estimate::estimates;
 use crate::figures::{CAPACITY, Figures, STEPS};
-use crate::ranking::Resampled;
+use crate::ranking::Ranked;
 use crate::stats::summary::mean;
 use crate::verdict::{Family, verdict};
 use crate::words::capital;
@@ -24,9 +24,9 @@ pub fn findings(run: &RunRecord, options: &Options) -> Findings {
     let doubts = doubt::in_doubt(&figures);
     let family = Family::new(&figures, options);
     let tasks = tasks(&figures, &family, baseline, &doubt::doubtful(&doubts), options);
-    let resampled = Resampled::new(&figures, RANKED, options, run.plan.seed);
-    let categories = categories(&figures, &resampled, options);
-    let overall = overall(&figures, &resampled, baseline, options);
+    let ranked = Ranked::new(&figures, RANKED_BY, options, run.plan.seed);
+    let categories = categories(&figures, &ranked, options);
+    let overall = overall(&figures, &ranked, baseline, options);
     let evidence = Evidence {
         figures: &figures,
         family: &family,
@@ -57,8 +57,13 @@ pub fn configurations(run: &RunRecord) -> Vec<String> {
     crate::figures::configurations(run)
 }
 
+/// What usable space is ranked by.
+pub(crate) const SPACE: &str = "usable space";
+/// What memory is ranked by.
+pub(crate) const MEMORY: &str = "minor faults and peak memory";
+
 /// What rankings are made of.
-const RANKED: &[Metric] = &[
+const RANKED_BY: &[Metric] = &[
     Metric::ELAPSED,
     Metric::DURABLE,
     Metric::RATE,
@@ -99,7 +104,7 @@ fn tasks(
 }
 
 /// The suite's categories in the order of its tasks, then steps, usable space, processor time, memory.
-fn categories(figures: &Figures, resampled: &Resampled, options: &Options) -> Vec<CategoryFindings> {
+fn categories(figures: &Figures, ranked: &Ranked, options: &Options) -> Vec<CategoryFindings> {
     let mut names: Vec<&str> = Vec::new();
     for task in figures.tasks.iter().filter(|task| !task.step) {
         if !names.contains(&task.category.as_str()) {
@@ -114,19 +119,19 @@ fn categories(figures: &Figures, resampled: &Resampled, options: &Options) -> Ve
             task.category == name && task.step == is_step && task.main().is_some_and(|main| main.metric.id == metric)
         };
         let basis = match name {
-            CAPACITY => "usable space",
+            CAPACITY => SPACE,
             STEPS => "time",
             _ => basis(figures, |task| !task.step && task.category == name),
         };
-        out.extend(category(figures, resampled, name, basis, &of, options));
+        out.extend(category(figures, ranked, name, basis, &of, options));
     }
     let of_tasks = |metrics: &'static [Metric]| {
         move |at: usize, metric: &str| !figures.tasks[at].step && metrics.iter().any(|known| known.id == metric)
     };
     let busy = of_tasks(&[Metric::BUSY]);
-    out.extend(category(figures, resampled, "CPU thrift", "processor time of the whole machine", &busy, options));
+    out.extend(category(figures, ranked, "CPU thrift", "processor time of the whole machine", &busy, options));
     let memory = of_tasks(&[Metric::MINOR_FAULTS, Metric::PEAK_MEMORY]);
-    out.extend(category(figures, resampled, "memory", "minor faults and peak memory", &memory, options));
+    out.extend(category(figures, ranked, "memory", MEMORY, &memory, options));
     out
 }
 
@@ -141,35 +146,29 @@ fn basis(figures: &Figures, want: impl Fn(&crate::figures::Task) -> bool) -> &'s
         ["elapsed"] => "returned time",
         ["rate"] => "rate",
         ["durable", "rate"] => "durable time or rate",
-        _ => "time or rate",
+        metrics if metrics.contains(&"rate") => "time or rate",
+        _ => "time",
     }
 }
 
 fn category(
     figures: &Figures,
-    resampled: &Resampled,
+    ranked: &Ranked,
     name: &str,
     basis: &str,
     of: &dyn Fn(usize, &str) -> bool,
     options: &Options,
 ) -> Option<CategoryFindings> {
-    let series = resampled.select(of);
+    let series = ranked.select(of);
     if series.is_empty() {
         return None;
     }
-    let ranking = resampled.ranking(&series, options.level);
-    let sentence = category_sentence(figures, resampled, name, basis, &ranking, options);
+    let ranking = ranked.ranking(&series, options.level);
+    let sentence = category_sentence(figures, name, basis, &ranking, options);
     Some(CategoryFindings { name: name.into(), basis: basis.into(), ranking, sentence })
 }
 
-fn category_sentence(
-    figures: &Figures,
-    resampled: &Resampled,
-    name: &str,
-    basis: &str,
-    ranking: &[Rank],
-    options: &Options,
-) -> String {
+fn category_sentence(figures: &Figures, name: &str, basis: &str, ranking: &[Rank], options: &Options) -> String {
     let missing: Vec<String> = (0..figures.configurations.len())
         .filter(|configuration| !ranking.iter().any(|rank| rank.configuration == *configuration))
         .map(|configuration| figures.configurations[configuration].clone())
@@ -182,26 +181,14 @@ fn category_sentence(
         }
     };
     let said = match ranking {
-        [] => "no configuration has figures of all tasks".to_owned(),
-        [only] => format!("only {} has figures of all tasks", figures.configurations[only.configuration]),
-        [first, second, ..] => {
-            let worst = &ranking[ranking.len() - 1];
-            let lead = conclude::lead(figures, first, second, basis, options);
-            match ranking.len() {
-                2 => lead,
-                _ => format!(
-                    "{lead}; last is {} with {}",
-                    figures.configurations[worst.configuration],
-                    crate::words::factor(worst.score)
-                ),
-            }
-        }
+        [] => "no configuration has figures of all tests".to_owned(),
+        [only] => format!("only {} has figures of all tests", figures.configurations[only.configuration]),
+        _ => conclude::lead(figures, ranking, basis, false, options),
     };
-    let begin = if resampled.blocks() > 1 { capital(name) } else { format!("{}, in this one repeat", capital(name)) };
-    format!("{begin}: {said}.{not_ranked}")
+    format!("{}: {said}.{not_ranked}", capital(name))
 }
 
-fn overall(figures: &Figures, resampled: &Resampled, baseline: usize, options: &Options) -> Overall {
+fn overall(figures: &Figures, ranked: &Ranked, baseline: usize, options: &Options) -> Overall {
     let count = figures.configurations.len();
     let tasks = || figures.tasks.iter().filter(|task| !task.step);
     let elapsed: Vec<_> = tasks().filter_map(|task| task.series(&Metric::ELAPSED)).collect();
@@ -221,13 +208,14 @@ fn overall(figures: &Figures, resampled: &Resampled, baseline: usize, options: &
             .collect();
         mean(&logs?).map(libm::exp)
     });
-    let series = resampled.select(|at, metric| {
+    let series = ranked.select(|at, metric| {
         let task = &figures.tasks[at];
         !task.step && task.main().is_some_and(|main| main.metric.id == metric)
     });
     Overall {
         composite: composite.collect(),
         geometric_mean: geometric_mean.collect(),
-        ranking: resampled.ranking(&series, options.level),
+        basis: basis(figures, |task| !task.step).into(),
+        ranking: ranked.ranking(&series, options.level),
     }
 }

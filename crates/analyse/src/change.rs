@@ -47,8 +47,9 @@ pub struct Change {
     pub title: String,
     /// Configuration name; of both, where they differ.
     pub configuration: String,
-    /// Metric id.
-    pub metric: &'static str,
+    /// What was measured.
+    #[serde(serialize_with = "crate::findings::metric_id")]
+    pub metric: &'static Metric,
     /// Figures before, one a repeat.
     pub before: Option<Summary>,
     /// Figures after, one a repeat.
@@ -57,7 +58,8 @@ pub struct Change {
     pub ratio: Option<f64>,
     /// Confidence interval of `ratio`; `None` with one repeat.
     pub interval: Option<Interval>,
-    /// By how much it is worse: 0.05 is 5 %, below 0 is better. From `ratio`, by the metric's direction.
+    /// By how much it is worse, from `ratio`: 0.05 is 5 % more of what should be little, or 5 % less of what should be
+    /// much. Below 0 it is better by as much.
     pub worse: Option<f64>,
     /// What that amounts to.
     pub outcome: ChangeOutcome,
@@ -154,7 +156,6 @@ fn matched(old: &Figures, new: &Figures) -> Vec<(String, usize, usize)> {
 /// A change before it is judged.
 struct Row {
     change: Change,
-    metric: &'static Metric,
     /// Mean difference of logarithms, where it is in the family.
     mean: Option<f64>,
     /// Whether the exact ratio of one repeat decides.
@@ -194,15 +195,16 @@ fn collect(
             } else {
                 median(&then).zip(median(&earlier)).map(|(then, earlier)| then / earlier)
             };
+            // With the unit that a rate has at this task.
+            let metric = after.or(before).map_or(metric, |series| series.metric);
             rows.push(Row {
-                metric,
                 mean: contrast.as_ref().map(|contrast| contrast.mean),
                 single: contrast.is_none() && way.exact && logs.len() == 1,
                 change: Change {
                     task: task.id.clone(),
                     title: task.title.clone(),
                     configuration: name.into(),
-                    metric: metric.id,
+                    metric,
                     before: summary::summary(&earlier),
                     after: summary::summary(&then),
                     ratio: ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0),
@@ -240,9 +242,9 @@ fn pairs(
 impl Row {
     fn judge(mut self, tested: Option<Tested>, way: &Way, options: &Options) -> Change {
         let change = &mut self.change;
-        change.worse = change.ratio.map(|ratio| match self.metric.better {
+        change.worse = change.ratio.map(|ratio| match change.metric.better {
             Better::Lower => ratio - 1.0,
-            Better::Higher => 1.0 / ratio - 1.0,
+            Better::Higher => 1.0 - ratio,
         });
         if let (Some(ratio), Some(mean), Some(tested)) = (change.ratio, self.mean, &tested) {
             change.interval = crate::estimate::ratio_interval(ratio, mean, tested);
@@ -258,44 +260,55 @@ impl Row {
             _ if self.single || tested.is_some() => ChangeOutcome::NoDifferenceShown,
             _ => ChangeOutcome::NotJudged,
         };
-        change.sentence = sentence(change, self.metric, way, options);
+        change.sentence = sentence(change, way, options);
         self.change
     }
 }
 
-fn sentence(change: &Change, metric: &Metric, way: &Way, options: &Options) -> String {
+fn sentence(change: &Change, way: &Way, options: &Options) -> String {
+    let metric = change.metric;
     let value = |summary: &Option<Summary>| summary.map(|s| figure(metric, s.median)).unwrap_or("no figure".into());
     let (before, after) = (value(&change.before), value(&change.after));
     let what =
         if change.title == change.task { change.task.clone() } else { format!("{} ({})", change.task, change.title) };
-    let start = format!("{}, {what}, {}: {before} before, {after} after", change.configuration, metric.title);
+    let is_step = crate::study::is_step(&change.task);
+    let start = format!(
+        "{}, {what}, {}: {before} before, {after} after",
+        change.configuration,
+        crate::words::subject(metric, is_step)
+    );
     let certain = match &change.interval {
         Some(found) => format!(" (ratio at {})", interval(found, options.level)),
         None if way.exact => " (one repeat, exact for its seed)".into(),
         None => String::new(),
     };
-    let by = percent(change.worse.unwrap_or_default().abs());
     match change.outcome {
-        ChangeOutcome::Lost => format!("{start}."),
-        ChangeOutcome::New => format!("{start}."),
-        ChangeOutcome::Regression => format!("{start}: {by} worse{certain}."),
-        ChangeOutcome::Improvement => {
-            // By how much better, not by how much the later would be worse.
-            let gain = change.worse.map_or(0.0, |worse| 1.0 / (1.0 + worse) - 1.0);
-            format!("{start}: {} better{certain}.", percent(gain))
-        }
+        ChangeOutcome::Lost | ChangeOutcome::New => format!("{start}."),
+        ChangeOutcome::Regression => format!("{start}: {}, which is worse{certain}.", change.more_or_less()),
+        ChangeOutcome::Improvement => format!("{start}: {}, which is better{certain}.", change.more_or_less()),
         ChangeOutcome::NoDifferenceShown => format!("{start}: no difference that matters is shown{certain}."),
         ChangeOutcome::NotJudged => format!("{start}: not judged."),
+    }
+}
+
+impl Change {
+    /// `9 % more`, `12 % less`: what became of the figure, whichever way is better; empty without a ratio.
+    pub fn more_or_less(&self) -> String {
+        let Some(ratio) = self.ratio else { return String::new() };
+        format!("{} {}", percent((ratio - 1.0).abs()), if ratio < 1.0 { "less" } else { "more" })
     }
 }
 
 /// Regressions by size, then what is not shown in the order of tasks, then improvements, the largest last.
 fn sort(changes: &mut [Change]) {
     changes.sort_by(|a, b| {
+        // A rate of a tenth is as bad as ten times the time.
+        let size = |change: &Change| {
+            let log = change.ratio.map(libm::log).unwrap_or_default();
+            if change.metric.better == Better::Lower { log } else { -log }
+        };
         let by_size = match a.outcome {
-            ChangeOutcome::Regression | ChangeOutcome::Improvement => {
-                b.worse.unwrap_or_default().total_cmp(&a.worse.unwrap_or_default())
-            }
+            ChangeOutcome::Regression | ChangeOutcome::Improvement => size(b).total_cmp(&size(a)),
             _ => std::cmp::Ordering::Equal,
         };
         a.outcome.cmp(&b.outcome).then(by_size)

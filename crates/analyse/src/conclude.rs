@@ -1,17 +1,17 @@
 //! Conclusions in plain sentences: what a reader would be told first, each with the numbers that carry it.
 //!
-//! A sentence says "fastest" only of what a verdict shows; where there are no verdicts (one repeat), every sentence that
-//! compares begins with "In this one repeat".
+//! A sentence says "is fastest" only of what a verdict shows. With one repeat there are no verdicts: the first sentence
+//! says so, and the others tell in the past tense what was measured.
 
-use mountmark_model::{Better, Lab, Metric};
+use mountmark_model::{Better, Lab, Metric, Scale};
 use mountmark_record::RunRecord;
 
 use crate::figures::{CAPACITY, Figures, STEPS};
-use crate::verdict::{Family, advantage, best_first};
-use crate::words::{and, capital, counted, factor, figure, interval, percent};
-use crate::{CategoryFindings, MetricFindings, Options, Overall, Rank, TaskFindings, VerdictOutcome};
+use crate::verdict::{Family, beside, best_first};
+use crate::words::{and, capital, counted, factor, figure, interval, percent, verb};
+use crate::{CategoryFindings, Options, Overall, Rank, TaskFindings, VerdictOutcome};
 
-/// Tasks whose largest difference is told.
+/// Tests whose largest difference is told.
 const STRIKING: usize = 4;
 
 /// What sentences are made of.
@@ -32,12 +32,21 @@ pub(crate) fn conclusions(evidence: &Evidence<'_>) -> Vec<String> {
     let mut out = Vec::new();
     out.extend(overall(evidence));
     out.extend(tally(evidence));
-    out.extend(evidence.categories.iter().filter(|c| c.ranking.len() > 1).map(|c| c.sentence.clone()));
+    // Steps and usable space are told below, with their figures.
+    let told = evidence.categories.iter().filter(|c| ![STEPS, CAPACITY].contains(&c.name.as_str()));
+    out.extend(told.filter(|c| c.ranking.len() > 1).map(|c| c.sentence.clone()));
     out.extend(striking(evidence));
     out.extend(steps(evidence));
     out.extend(composite(evidence));
+    if !out.is_empty() && !evidence.has_repeats() {
+        out.insert(0, ONE_REPEAT.into());
+    }
     out
 }
+
+/// What stands before everything that one repeat says.
+const ONE_REPEAT: &str = "This run has one repeat. It tells what was measured, and shows no difference between file \
+                          systems: whether another repeat would give the same order, only more repeats can tell.";
 
 impl Evidence<'_> {
     fn name(&self, configuration: usize) -> &str {
@@ -47,60 +56,97 @@ impl Evidence<'_> {
     fn has_repeats(&self) -> bool {
         self.figures.repeats.len() > 1
     }
-
-    /// What a sentence without verdicts begins with.
-    fn begin(&self, text: &str) -> String {
-        if self.has_repeats() { capital(text) } else { format!("In this one repeat {text}") }
-    }
 }
 
 fn overall(evidence: &Evidence<'_>) -> Option<String> {
     let ranking = &evidence.overall.ranking;
-    let [first, second, ..] = ranking.as_slice() else { return None };
-    let tasks = evidence.tasks.iter().filter(|task| !task.step).count();
-    Some(evidence.begin(&format!(
-        "over all {} {}.",
-        counted(tasks, "task"),
-        lead(evidence.figures, first, second, "durable time", evidence.options)
-    )))
+    if ranking.len() < 2 {
+        return None;
+    }
+    let judged = |task: &&crate::figures::Task| !task.step && task.main().is_some();
+    let tests = counted(evidence.figures.tasks.iter().filter(judged).count(), "test");
+    let told = lead(evidence.figures, ranking, &evidence.overall.basis, true, evidence.options);
+    Some(format!("Over all {tests}, {told}."))
 }
 
-/// "ext4 leads: 1.07 times the least durable time of each task in the geometric mean (...), before xfs with 1.12 (...)".
-/// A lead is only said where the first place is steady.
-pub(crate) fn lead(figures: &Figures, first: &Rank, second: &Rank, basis: &str, options: &Options) -> String {
+/// "ext4 took the least durable time, on average 1.07 times the best of each test; then xfs with 1.12, last is jfs with
+/// 1.5". A first place is only said where it is steady. `whole` adds how the average is made, and intervals.
+pub(crate) fn lead(figures: &Figures, ranking: &[Rank], basis: &str, whole: bool, options: &Options) -> String {
+    let [first, second, ..] = ranking else { return String::new() };
     let name = |rank: &Rank| figures.configurations[rank.configuration].clone();
     let score = |rank: &Rank| match &rank.interval {
-        Some(found) => format!("{} ({})", factor(rank.score), interval(found, options.level)),
-        None => factor(rank.score),
+        Some(found) if whole => format!("{} ({})", factor(rank.score), interval(found, options.level)),
+        _ => factor(rank.score),
     };
-    let close = second.score / first.score < 1.0 + options.matters;
+    if basis == crate::analysis::SPACE {
+        let part = |rank: &Rank| format!("{} with {} of that", name(rank), factor(first.score / rank.score));
+        let last = last_of(ranking).map_or(String::new(), |last| format!("; last is {}", part(last)));
+        return format!("{} left the most usable space; then {}{last}", name(first), part(second));
+    }
+    let average = if whole { "on average (geometric mean)" } else { "on average" };
+    let (least, times) = scored_by(basis);
+    let last = last_of(ranking);
+    let is_close = |rank: &Rank| rank.score / first.score < 1.0 + options.matters;
     let unsteady = first.stability.is_some_and(|stability| stability < options.level);
-    let what = format!("geometric mean of {basis} over the best of each");
-    if close || unsteady {
+    if last.is_some_and(is_close) {
+        let (count, matters) = (ranking.len(), percent(options.matters));
+        return format!("all {count} file systems are level: {average} they are less than {matters} apart");
+    }
+    let last = last.map_or(String::new(), |last| format!("; last is {} with {}", name(last), score(last)));
+    if is_close(second) || unsteady {
         let why = match first.stability {
             Some(stability) if unsteady => {
-                format!("; the first place is kept in {} of resamplings only", percent(round(stability)))
+                let kept = percent(hundredths(stability));
+                format!("with repeats drawn anew, the first place stays the same in only {kept} of draws")
             }
-            _ => format!("; the difference is less than {}", percent(options.matters)),
+            _ => format!("they are less than {} apart", percent(options.matters)),
         };
-        format!("{} and {} are level: {} and {} ({what}){why}", name(first), name(second), score(first), score(second))
-    } else {
-        format!("{} leads with {}, before {} with {} ({what})", name(first), score(first), name(second), score(second))
+        let (one, other) = (score(first), score(second));
+        return format!(
+            "{} and {} are level, {average} {one} and {other} {times} ({why}){last}",
+            name(first),
+            name(second)
+        );
+    }
+    // The logarithms of equal figures cancel exactly, their sums to the last digits.
+    let is_best_everywhere = first.score < 1.0 + 1e-9;
+    let by = match is_best_everywhere {
+        true => "the best of every test".to_owned(),
+        false => format!("{average} {} {times}", score(first)),
+    };
+    let then = if is_best_everywhere { format!("{average} {} {times}", score(second)) } else { score(second) };
+    format!("{} {least}, {by}; then {} with {then}{last}", name(first), name(second))
+}
+
+/// The last of three or more.
+fn last_of(ranking: &[Rank]) -> Option<&Rank> {
+    ranking.last().filter(|_| ranking.len() > 2)
+}
+
+/// What the first of a ranking did, and what a score is.
+fn scored_by(basis: &str) -> (String, &'static str) {
+    let time = "times the best of each test";
+    match basis {
+        crate::analysis::MEMORY => (format!("used the least memory ({basis})"), time),
+        basis if basis.contains("rate") => {
+            (format!("was fastest (by {basis})"), "times as slow as the best of each test")
+        }
+        basis => (format!("took the least {basis}"), time),
     }
 }
 
 /// A share in whole hundredths.
-fn round(share: f64) -> f64 {
+fn hundredths(share: f64) -> f64 {
     (share * 100.0).floor() / 100.0
 }
 
-/// Who won how many tasks.
+/// Who won how many tests.
 fn tally(evidence: &Evidence<'_>) -> Option<String> {
     let verdicts: Vec<&VerdictOutcome> = evidence
         .tasks
         .iter()
         .filter(|task| !task.step)
-        .filter_map(|task| Some(&main(task)?.verdict.as_ref()?.outcome))
+        .filter_map(|task| Some(&task.judged()?.verdict.as_ref()?.outcome))
         .collect();
     let judged = verdicts.iter().filter(|outcome| !matches!(outcome, VerdictOutcome::NotJudged { .. })).count();
     if judged == 0 {
@@ -116,39 +162,43 @@ fn tally(evidence: &Evidence<'_>) -> Option<String> {
             VerdictOutcome::NotJudged { .. } => {}
         }
     }
-    let mut order: Vec<usize> = (0..wins.len()).filter(|at| wins[*at] > 0).collect();
-    order.sort_by(|a, b| wins[*b].cmp(&wins[*a]));
-    let mut parts: Vec<String> =
-        order.iter().map(|at| format!("{} is shown to be fastest in {}", evidence.name(*at), wins[*at])).collect();
+    let mut parts = places(evidence, &wins, "is fastest in");
     if tied > 0 {
-        parts.push(format!("the best are tied in {tied}"));
+        parts.push(format!("several share the first place in {tied}"));
     }
     if none > 0 {
         parts.push(format!("no difference that matters is shown in {none}"));
     }
-    Some(format!("Of {}, {}.", counted(judged, "task"), and(parts.into_iter())))
+    Some(format!("Of {}, {}.", counted(judged, "test"), and(parts.into_iter())))
 }
 
-/// Who was best in how many tasks, where nothing is shown.
+/// "ext4 is fastest in 3", "xfs in 2": those with any, most first.
+fn places(evidence: &Evidence<'_>, counts: &[usize], is: &str) -> Vec<String> {
+    let mut order: Vec<usize> = (0..counts.len()).filter(|at| counts[*at] > 0).collect();
+    order.sort_by(|a, b| counts[*b].cmp(&counts[*a]));
+    let text = |(place, at): (usize, &usize)| {
+        let is = if place == 0 { is } else { "in" };
+        format!("{} {is} {}", evidence.name(*at), counts[*at])
+    };
+    order.iter().enumerate().map(text).collect()
+}
+
+/// Who was best in how many tests, where nothing is shown.
 fn best_in(evidence: &Evidence<'_>) -> Option<String> {
-    let mut least = vec![0; evidence.figures.configurations.len()];
-    let mut tasks = 0;
+    let mut best = vec![0; evidence.figures.configurations.len()];
+    let mut tests = 0;
     for task in evidence.figures.tasks.iter().filter(|task| !task.step) {
         let Some(series) = task.main() else { continue };
-        let order = best_first(series);
-        if let [first, _, ..] = order.as_slice() {
-            tasks += 1;
-            least[*first] += 1;
+        if let [first, _, ..] = best_first(series).as_slice() {
+            tests += 1;
+            best[*first] += 1;
         }
     }
-    let mut order: Vec<usize> = (0..least.len()).filter(|at| least[*at] > 0).collect();
-    order.sort_by(|a, b| least[*b].cmp(&least[*a]));
-    let parts = order.iter().map(|at| format!("{} in {}", evidence.name(*at), least[*at]));
-    (tasks > 0)
-        .then(|| format!("In this one repeat, of {}, the best figure has {}.", counted(tasks, "task"), and(parts)))
+    let parts = places(evidence, &best, "had the best figure in");
+    (tests > 0).then(|| format!("Of {}, {}.", counted(tests, "test"), and(parts.into_iter())))
 }
 
-/// The tasks with the largest differences from best to worst.
+/// The tests with the largest differences from best to worst.
 fn striking(evidence: &Evidence<'_>) -> Vec<String> {
     let mut found: Vec<(f64, String)> = Vec::new();
     for (at, task) in evidence.figures.tasks.iter().enumerate().filter(|(_, task)| !task.step) {
@@ -161,22 +211,19 @@ fn striking(evidence: &Evidence<'_>) -> Vec<String> {
             continue;
         }
         let value = |configuration: usize| series.median(configuration).unwrap_or_default();
-        let Some(by) = advantage(series, judged, *best, *worst, evidence.options) else { continue };
-        let ratio = value(*worst) / value(*best);
-        if !ratio.is_finite() || ratio < 1.0 + evidence.options.matters {
+        let Some(by) = beside(series, judged, *worst, *best, evidence.options) else { continue };
+        let times = match series.metric.better {
+            Better::Lower => value(*worst) / value(*best),
+            Better::Higher => value(*best) / value(*worst),
+        };
+        if !times.is_finite() || times < 1.0 + evidence.options.matters {
             continue;
         }
-        found.push((
-            ratio,
-            evidence.begin(&format!(
-                "{}: {} needs {}, {by} {} with {}.",
-                crate::missing::label(task),
-                evidence.name(*best),
-                figure(series.metric, value(*best)),
-                evidence.name(*worst),
-                figure(series.metric, value(*worst))
-            )),
-        ));
+        let label = crate::missing::label(task);
+        let told = |one: usize| {
+            format!("{} {} {}", evidence.name(one), verb(series.metric), figure(series.metric, value(one)))
+        };
+        found.push((times, format!("{label}: {}; {}, {by}.", told(*best), told(*worst))));
     }
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
     found.into_iter().take(STRIKING).map(|(_, sentence)| sentence).collect()
@@ -190,40 +237,35 @@ fn steps(evidence: &Evidence<'_>) -> Vec<String> {
         let order = best_first(series);
         let [best, .., worst] = order.as_slice() else { continue };
         let value = |c: &usize| series.median(*c).map(|value| figure(series.metric, value)).unwrap_or_default();
-        let what = match (task.category.as_str(), series.metric.better) {
-            (CAPACITY, Better::Higher) => "usable space".to_owned(),
-            _ => task.id.clone(),
-        };
-        out.push(evidence.begin(&format!(
-            "{what}: from {} on {} to {} on {}.",
-            value(best),
-            evidence.name(*best),
-            value(worst),
-            evidence.name(*worst)
-        )));
+        let is_space = task.category == CAPACITY;
+        let what = if is_space { crate::words::subject(series.metric, true) } else { task.id.as_str() };
+        let took = if is_space { "is" } else { "took" };
+        if value(best) == value(worst) {
+            out.push(format!("{} {took} {} on all file systems.", capital(what), value(best)));
+            continue;
+        }
+        let ends = [best, worst].map(|one| format!("{} on {}", value(one), evidence.name(*one)));
+        out.push(format!("{} {took} from {} to {}.", capital(what), ends[0], ends[1]));
     }
     out
 }
 
-/// The old studies' own figure.
+/// The old studies' own figure, which says something of commands alone.
 fn composite(evidence: &Evidence<'_>) -> Option<String> {
+    let mut tests = evidence.figures.tasks.iter().filter(|task| !task.step);
+    if tests.any(|task| task.in_parts || task.main().is_some_and(|main| main.metric.id == Metric::RATE.id)) {
+        return None;
+    }
     let mut sums: Vec<(f64, usize)> =
         evidence.overall.composite.iter().enumerate().filter_map(|(at, sum)| sum.map(|sum| (sum, at))).collect();
     sums.sort_by(|a, b| a.0.total_cmp(&b.0));
     let ([first, .., last], true) = (sums.as_slice(), sums.len() > 1) else { return None };
-    let text = |(sum, at): &(f64, usize)| format!("{} {}", evidence.name(*at), figure(&Metric::ELAPSED, *sum));
-    Some(evidence.begin(&format!(
-        "the composite time (the sum of all tasks' mean returned times, as the study of 2006 drew it) goes from {} to {}.",
+    let text = |(sum, at): &(f64, usize)| format!("{} on {}", figure(&Metric::ELAPSED, *sum), evidence.name(*at));
+    Some(format!(
+        "The sum of all tests' mean returned times, the composite of the study of 2006, is from {} to {}.",
         text(first),
         text(last)
-    )))
-}
-
-/// The metric that a task is judged by first.
-pub(crate) fn main(task: &TaskFindings) -> Option<&MetricFindings> {
-    [Metric::RATE.id, Metric::DURABLE.id, Metric::ELAPSED.id, Metric::CAPACITY_DEVICE.id, Metric::CAPACITY.id]
-        .iter()
-        .find_map(|id| task.metrics.iter().find(|metric| metric.metric.id == *id && metric.verdict.is_some()))
+    ))
 }
 
 /// What limits the findings.
@@ -254,9 +296,23 @@ pub(crate) fn remarks(run: &RunRecord, figures: &Figures, options: &Options, bas
     }
     if repeats > 1 {
         out.push(format!(
-            "Differences are shown at {} for all comparisons of the run together, and count from {} on.",
-            percent(options.level),
+            "A difference is shown where it would turn up by chance in fewer than {} of runs without any, all comparisons \
+             of the run taken together. One of less than {} does not count.",
+            percent(options.error()),
             percent(options.matters)
+        ));
+    }
+    if figures.configurations.len() > 1 && repeats > 0 {
+        out.push(
+            "On average: the geometric mean of a file system's ratios to the best of each test, in which each test counts \
+             the same. 1 is the best in every test."
+                .into(),
+        );
+    }
+    if run.plan.scale != Scale::ONE {
+        out.push(format!(
+            "Titles of tests name the suite's own counts and sizes; here it is {} of them.",
+            run.plan.scale
         ));
     }
     out

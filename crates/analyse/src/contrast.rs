@@ -20,7 +20,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::stats::distribution::{f_tail, normal_quantile, t_quantile, t_tails};
+use crate::stats::distribution::{f_quantile, normal_quantile, t_quantile, t_tails};
 use crate::stats::summary;
 use crate::stats::{
     holm,
@@ -130,6 +130,8 @@ pub(crate) fn test_at(contrasts: &[Contrast], level: f64) -> Vec<Tested> {
     let strata: BTreeMap<usize, (Variance, f64)> =
         strata(contrasts).into_iter().map(|(stratum, variance)| (stratum, with_quantile(variance))).collect();
     let noisiness = noisiness(contrasts);
+    // So does the test whether a variance is larger than usual, and few pairs of degrees of freedom occur.
+    let mut larger: BTreeMap<(u64, u64), f64> = BTreeMap::new();
     let mut raw = Vec::with_capacity(contrasts.len());
     let mut out = Vec::with_capacity(contrasts.len());
     for contrast in contrasts {
@@ -137,7 +139,10 @@ pub(crate) fn test_at(contrasts: &[Contrast], level: f64) -> Vec<Tested> {
             Some((stratum, quantile)) if !contrast.exact => {
                 let own = &contrast.own;
                 let usual = stratum.value * noisiness.get(&contrast.kind).copied().unwrap_or(1.0).max(1.0);
-                let is_noisier = f_tail(own.value / usual, own.df, stratum.df) < OWN;
+                let from = larger
+                    .entry((own.df.to_bits(), stratum.df.to_bits()))
+                    .or_insert_with(|| f_quantile(OWN, own.df, stratum.df));
+                let is_noisier = own.value / usual > *from;
                 let value = if is_noisier { own.value } else { usual };
                 let error = (value * contrast.scale).sqrt();
                 (error, stratum.df, *quantile, t_tails(contrast.mean / error, stratum.df))

@@ -1,23 +1,30 @@
 //! Doubtful samples: cells that do not fit the others of their configuration.
 //!
-//! Figures are compared as logarithms with the median of their configuration, by a robust scale: the median absolute
-//! deviation, of all configurations of the task together, since that of three figures is often next to nothing, or the
-//! configuration's own where that is larger. The bound is that of Student's t for all figures of the run together, so
-//! that a run without outliers has a doubt about once in twenty. The usual rule of three standard deviations cannot
-//! find anything below eleven repeats: the largest of n figures is at most (n - 1) / sqrt(n) standard deviations from
-//! their mean.
+//! A figure's distance is from the median of the others of its configuration, in logarithms. The scale is robust: the
+//! median distance of all figures of the task from the medians of their configurations, since the distances of three
+//! figures are often next to nothing. A configuration that is noisier than others in most tasks counts as noisier in each;
+//! one whose others are clearly wider apart in this task has a scale of its own. Distance over scale is held to follow
+//! Student's t, and the bound is that for all figures of the run together, so that at most about one run without outliers
+//! in twenty has a doubt: `tests/findings.rs` counts, and finds fewer where there are fewer than five repeats. The usual rule
+//! of three standard deviations cannot find anything below eleven repeats: the largest of n figures is at most
+//! (n - 1) / sqrt(n) standard deviations from their mean.
+//!
+//! The median distance from a median is too small a scale where few figures make it, and more so where their number is
+//! even: the median then lies between two of them, and both distances are short. With four figures it is 28 % too small,
+//! with ten 13 %, which makes four times as many doubts as there should be. [`small`] mends it.
 //!
 //! What differs by less than a fiftieth is never doubtful: to run a cell again costs more than that is worth.
 
 use std::collections::BTreeSet;
+use std::f64::consts::FRAC_PI_2;
 
 use mountmark_record::RunRecord;
 
 use crate::Doubt;
 use crate::estimate::Doubtful;
 use crate::figures::{Figures, Series};
-use crate::stats::distribution::t_quantile;
-use crate::stats::summary::median;
+use crate::stats::distribution::{f_tail, t_quantile};
+use crate::stats::summary::{median, median_of};
 
 /// Probability that a run without outliers has any doubt, if its noise is normal.
 const ERROR: f64 = 0.05;
@@ -30,6 +37,19 @@ const FEWEST: usize = 3;
 
 /// Makes a median absolute deviation the standard deviation of normal noise: 1 over the normal quantile of 3/4.
 const NORMAL: f64 = 1.482_602_218_505_602;
+
+/// How many degrees of freedom of a standard deviation one of a median absolute deviation is worth. In the middle of the
+/// distribution it is 0.37 (Rousseeuw and Croux, JASA 88, 1993); in the tails, where bounds are, simulations give one half.
+const WORTH: f64 = 0.5;
+
+/// A configuration's own scale counts where one so large would have come from the task's by chance less often.
+const OWN: f64 = 0.05;
+
+/// Fewest tasks that tell how noisy a configuration is.
+const TASKS: usize = 5;
+
+/// How much noisier than its tasks a configuration must be, in the median over tasks, to count as noisier.
+const NOISIER: f64 = 1.3;
 
 /// Samples of the judged metrics that do not fit, in the order of tasks.
 pub fn doubts(run: &RunRecord) -> Vec<Doubt> {
@@ -59,84 +79,132 @@ pub(crate) fn doubtful(found: &[Found]) -> Doubtful {
 }
 
 pub(crate) fn in_doubt(figures: &Figures) -> Vec<Found> {
-    let judged: Vec<(usize, &Series)> = figures
-        .tasks
-        .iter()
-        .enumerate()
-        .filter(|(_, task)| task.category != crate::figures::CAPACITY)
-        .filter_map(|(at, task)| Some((at, task.main()?)))
-        .collect();
-    let count: usize = judged.iter().flat_map(|(_, series)| &series.cells).map(Vec::len).sum();
+    let judged = figures.tasks.iter().enumerate().filter(|(_, task)| task.category != crate::figures::CAPACITY);
+    let strata: Vec<Stratum> =
+        judged.filter_map(|(at, task)| Some((at, task.main()?))).filter_map(Stratum::new).collect();
+    let count: usize = strata.iter().flat_map(|stratum| &stratum.logs).map(Vec::len).sum();
+    let noisiness = noisiness(&strata, figures.configurations.len());
     let mut out = Vec::new();
-    for (task, series) in judged {
-        find(figures, task, series, ERROR / count.max(1) as f64, &mut out);
+    for stratum in &strata {
+        stratum.find(figures, &noisiness, ERROR / count.max(1) as f64, &mut out);
     }
     out
 }
 
-fn find(figures: &Figures, task: usize, series: &Series, error: f64, out: &mut Vec<Found>) {
-    // Zeroes have no logarithm; nobody doubts them.
-    let logs: Vec<Vec<(usize, f64)>> = series
-        .cells
-        .iter()
-        .map(|cells| {
+/// A task's figures by configuration, and how far they are apart.
+struct Stratum<'a> {
+    task: usize,
+    series: &'a Series,
+    /// By configuration: position among its cells, and logarithm. Empty where there are too few.
+    logs: Vec<Vec<(usize, f64)>>,
+    /// By configuration: standard deviation by its own figures; `None` where it says nothing.
+    own: Vec<Option<f64>>,
+    /// Standard deviation by all figures, and what it is worth.
+    scale: f64,
+    df: f64,
+}
+
+impl<'a> Stratum<'a> {
+    fn new((task, series): (usize, &'a Series)) -> Option<Stratum<'a>> {
+        // Zeroes have no logarithm; nobody doubts them.
+        let logs = |cells: &Vec<crate::figures::CellFigure>| -> Vec<(usize, f64)> {
             let above = cells.iter().enumerate().filter(|(_, cell)| cell.mean > 0.0);
-            above.map(|(at, cell)| (at, libm::log(cell.mean))).collect()
-        })
-        .collect();
-    let enough: Vec<usize> = (0..logs.len()).filter(|configuration| logs[*configuration].len() >= FEWEST).collect();
-    let mut residuals = Vec::new();
-    let mut lost = 0;
-    let mut centers = vec![0.0; logs.len()];
-    for configuration in &enough {
-        let values: Vec<f64> = logs[*configuration].iter().map(|(_, log)| *log).collect();
-        centers[*configuration] = median(&values).unwrap_or_default();
-        residuals.extend(values.iter().map(|value| (value - centers[*configuration]).abs()));
-        lost += 1;
+            let logs: Vec<_> = above.map(|(at, cell)| (at, libm::log(cell.mean))).collect();
+            if logs.len() >= FEWEST { logs } else { Vec::new() }
+        };
+        let logs: Vec<Vec<(usize, f64)>> = series.cells.iter().map(logs).collect();
+        let (mut all, mut own, mut df) = (Vec::new(), Vec::new(), 0);
+        for of_configuration in &logs {
+            let mut distances = distances(&of_configuration.iter().map(|(_, log)| *log).collect::<Vec<_>>());
+            all.extend_from_slice(&distances);
+            own.push(median_of(&mut distances).map(|middle| middle * NORMAL));
+            df += of_configuration.len().saturating_sub(1);
+        }
+        let scale = median_of(&mut all)? * NORMAL;
+        Some(Stratum { task, series, logs, own, scale, df: (df as f64 * WORTH).max(1.0) })
     }
-    let df = residuals.len().saturating_sub(lost);
-    let Some(shared) = scale(&residuals, lost) else { return };
-    // A median absolute deviation is worth 37 % of as many figures' standard deviation (Rousseeuw and Croux, 1993).
-    let bound = t_quantile(error, (df as f64 * 0.37).max(1.0));
-    for configuration in enough {
-        let cells = &series.cells[configuration];
-        let center = centers[configuration];
-        for (at, log) in &logs[configuration] {
-            let others: Vec<f64> =
-                logs[configuration].iter().filter(|(other, _)| other != at).map(|(_, l)| *l).collect();
-            let own: Vec<f64> = others.iter().map(|other| (other - center).abs()).collect();
-            let own = median(&own).unwrap_or_default() * NORMAL;
-            let distance = (log - center).abs();
-            if distance <= LEAST || distance <= bound * own.max(shared) {
-                continue;
+
+    /// Adds the figures whose distance has a probability of less than `error`.
+    fn find(&self, figures: &Figures, noisiness: &[f64], error: f64, out: &mut Vec<Found>) {
+        let bound = t_quantile(error, self.df);
+        for (configuration, logs) in self.logs.iter().enumerate() {
+            for (at, log) in logs {
+                let others: Vec<f64> = logs.iter().filter(|(other, _)| other != at).map(|(_, log)| *log).collect();
+                let Some(center) = median(&others) else { continue };
+                let distance = (log - center).abs();
+                let apart = distance / (1.0 + variance_of_median(others.len())).sqrt();
+                if distance <= LEAST || apart <= bound * self.scale * noisiness[configuration] {
+                    continue;
+                }
+                if apart > bound * self.scale_beside(&others, noisiness[configuration]) {
+                    out.push(self.found(figures, configuration, *at));
+                }
             }
-            let cell = &cells[*at];
-            let again = cells.iter().any(|other| other.repeat == cell.repeat && other.cell != cell.cell);
-            let means: Vec<f64> =
-                cells.iter().filter(|other| other.cell != cell.cell).map(|other| other.mean).collect();
-            out.push(Found {
-                task,
-                metric: series.metric.id,
-                cell: cell.cell,
-                doubt: Doubt {
-                    configuration,
-                    task: figures.tasks[task].id.clone(),
-                    metric: series.metric.id.into(),
-                    repeat: cell.repeat,
-                    value: cell.mean,
-                    others: median(&means).unwrap_or_default(),
-                    again,
-                },
-            });
+        }
+    }
+
+    /// The scale for a figure beside these others of its configuration.
+    fn scale_beside(&self, others: &[f64], noisiness: f64) -> f64 {
+        let usual = self.scale * noisiness;
+        let own = median_of(&mut distances(others)).unwrap_or(0.0) * NORMAL;
+        let df = others.len().saturating_sub(1) as f64 * WORTH;
+        let is_wider = own > usual && (usual == 0.0 || f_tail((own / usual) * (own / usual), df, self.df) < OWN);
+        if is_wider { own } else { usual }
+    }
+
+    fn found(&self, figures: &Figures, configuration: usize, at: usize) -> Found {
+        let cells = &self.series.cells[configuration];
+        let cell = &cells[at];
+        let again = cells.iter().any(|other| other.repeat == cell.repeat && other.cell != cell.cell);
+        let others: Vec<f64> = cells.iter().filter(|other| other.cell != cell.cell).map(|other| other.mean).collect();
+        Found {
+            task: self.task,
+            metric: self.series.metric.id,
+            cell: cell.cell,
+            doubt: Doubt {
+                configuration,
+                task: figures.tasks[self.task].id.clone(),
+                metric: self.series.metric.id.into(),
+                repeat: cell.repeat,
+                value: cell.mean,
+                others: median(&others).unwrap_or_default(),
+                again,
+            },
         }
     }
 }
 
-/// Robust standard deviation from distances to `centers` medians, each of which is one of the figures: its distance of 0
-/// says nothing.
-fn scale(distances: &[f64], centers: usize) -> Option<f64> {
-    let mut sorted = distances.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let zeroes = sorted.iter().take(centers).filter(|distance| **distance == 0.0).count();
-    median(&sorted[zeroes..]).map(|middle| middle * NORMAL)
+/// By configuration: how much noisier than its tasks it is, in their median; 1 where it is not, or nobody can tell.
+fn noisiness(strata: &[Stratum], configurations: usize) -> Vec<f64> {
+    let of = |configuration: usize| {
+        let known = strata.iter().filter(|stratum| stratum.scale > 0.0);
+        let mut ratios: Vec<f64> =
+            known.filter_map(|stratum| Some(stratum.own[configuration]? / stratum.scale)).collect();
+        if ratios.len() < TASKS { None } else { median_of(&mut ratios) }
+    };
+    (0..configurations).map(|one| of(one).filter(|ratio| *ratio >= NOISIER).unwrap_or(1.0)).collect()
+}
+
+/// Distances from the median, as large as those from the middle of what the values are from. The median's own distance
+/// of 0 says nothing, where it is one of the values.
+fn distances(values: &[f64]) -> Vec<f64> {
+    let Some(center) = median(values) else { return Vec::new() };
+    let mut out: Vec<f64> = values.iter().map(|value| (value - center).abs() * small(values.len())).collect();
+    if values.len() % 2 == 1 {
+        out.swap_remove(values.iter().position(|value| *value == center).unwrap_or(0));
+    }
+    out
+}
+
+/// What makes the median distance of `n` values from their median, 0 left out, that from the true middle: for normal noise,
+/// by simulation of 200,000 samples each.
+fn small(n: usize) -> f64 {
+    const SMALL: [f64; 11] = [1.0, 1.0, 1.416, 0.980, 1.389, 0.983, 1.278, 0.988, 1.196, 0.992, 1.153];
+    let even = n.is_multiple_of(2);
+    SMALL.get(n).copied().unwrap_or(1.0 + if even { 1.25 } else { -0.09 } / n as f64)
+}
+
+/// Variance of the median of `n` standard normal values: pi/2 over n where n is large, and by simulation below.
+fn variance_of_median(n: usize) -> f64 {
+    FRAC_PI_2 / (n as f64 + if n.is_multiple_of(2) { 1.2 } else { 0.5 })
 }

@@ -31,6 +31,8 @@ pub(crate) struct Task {
     pub title: String,
     pub category: String,
     pub step: bool,
+    /// Whether other tasks are parts of it and have rates: they are judged, and how long the whole takes may be given.
+    pub in_parts: bool,
     /// In the order of [`Metric::ALL`]; only those with figures.
     pub series: Vec<Series>,
 }
@@ -70,10 +72,11 @@ impl Task {
     }
 
     /// What the task is judged by: the first of these with figures counts in categories. A task with a rate is judged by
-    /// that: how long its program runs may be given.
+    /// that, and commands by the time until their data is durable; of a program whose parts have rates these are judged.
     pub fn judged(&self) -> &'static [Metric] {
         match self.category.as_str() {
             _ if !self.step && self.series(&Metric::RATE).is_some() => &[Metric::RATE],
+            _ if self.in_parts => &[],
             _ if !self.step => &[Metric::DURABLE, Metric::ELAPSED],
             STEPS => &[Metric::ELAPSED],
             CAPACITY => &[Metric::CAPACITY_DEVICE, Metric::CAPACITY],
@@ -136,6 +139,7 @@ impl Figures {
                 .collect();
             tasks[task].series.push(Series { metric: &Metric::ALL[metric], blocks, cells });
         }
+        rates(run, &mut tasks);
         missing.extend(crate::missing::absurd(absurd, &names, &tasks));
         tasks.retain(|task| !task.step || !task.series.is_empty());
         Figures { configurations: names, repeats, tasks, missing }
@@ -164,6 +168,7 @@ fn tasks(run: &RunRecord) -> Vec<Task> {
         title: id.into(),
         category: category.into(),
         step: true,
+        in_parts: false,
         series: Vec::new(),
     };
     let mut out = vec![step(protocol_task::MKFS, STEPS), step(protocol_task::MOUNT, STEPS)];
@@ -172,6 +177,7 @@ fn tasks(run: &RunRecord) -> Vec<Task> {
         title: if title.is_empty() { id.clone() } else { title.clone() },
         category: definition(id).map(|task| task.category.clone()).filter(|c| !c.is_empty()).unwrap_or("tasks".into()),
         step: false,
+        in_parts: false,
         series: Vec::new(),
     }));
     out.extend([
@@ -183,6 +189,23 @@ fn tasks(run: &RunRecord) -> Vec<Task> {
     let named: BTreeSet<&str> = plan.tasks.iter().map(|(id, _)| id.as_str()).collect();
     out.retain(|task| !task.step || !named.contains(task.id.as_str()));
     out
+}
+
+/// Gives rates the unit of their task, and marks the programs that are judged by their parts.
+fn rates(run: &RunRecord, tasks: &mut [Task]) {
+    let Some(cell) = run.plan.cells.iter().find(|cell| !cell.tasks.is_empty()) else { return };
+    let mut wholes: BTreeSet<&str> = BTreeSet::new();
+    for task in tasks.iter_mut().filter(|task| !task.step) {
+        let Some(definition) = cell.tasks.iter().find(|known| known.id == task.id) else { continue };
+        let has = |metric: &Metric| task.series(metric).is_some();
+        let metric = crate::rate::metric(definition, &cell.tasks, has);
+        let Some(series) = task.series.iter_mut().find(|series| series.metric.id == metric.id) else { continue };
+        series.metric = metric;
+        wholes.extend(definition.part_of.as_deref());
+    }
+    for task in tasks.iter_mut() {
+        task.in_parts = wholes.contains(task.id.as_str());
+    }
 }
 
 /// Values that are no figures: how many, by configuration, task and metric.

@@ -47,6 +47,16 @@ pub struct TaskFindings {
     pub metrics: Vec<MetricFindings>,
 }
 
+impl TaskFindings {
+    /// The metric that the task is judged by first: its rate, otherwise its durable time, otherwise its returned time; of
+    /// usable space the part of the device. `None` where nothing is judged.
+    pub fn judged(&self) -> Option<&MetricFindings> {
+        [Metric::RATE, Metric::DURABLE, Metric::ELAPSED, Metric::CAPACITY_DEVICE, Metric::CAPACITY].iter().find_map(
+            |wanted| self.metrics.iter().find(|found| found.metric.id == wanted.id && found.verdict.is_some()),
+        )
+    }
+}
+
 /// One task by one metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricFindings {
@@ -182,8 +192,11 @@ pub struct Overall {
     /// By configuration: the sum of mean elapsed times of all tasks in seconds, as Piszcz drew it; `None` where a task
     /// has no figure.
     pub composite: Vec<Option<f64>>,
-    /// By configuration: geometric mean of the durable-time ratios to the baseline over all tasks.
+    /// By configuration: geometric mean over all tasks of the ratios to the baseline, by what each task is judged by; of
+    /// rates the inverse ratios, so that less is better everywhere.
     pub geometric_mean: Vec<Option<f64>>,
+    /// What the tasks are judged by: "durable time", "rate", "durable time or rate".
+    pub basis: String,
     /// By the score over all tasks, best first.
     pub ranking: Vec<Rank>,
 }
@@ -207,6 +220,6 @@ pub struct Doubt {
     pub again: bool,
 }
 
-fn metric_id<S: serde::Serializer>(metric: &&'static Metric, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn metric_id<S: serde::Serializer>(metric: &&'static Metric, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(metric.id)
 }

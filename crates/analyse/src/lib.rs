@@ -16,6 +16,7 @@ mod findings;
 mod missing;
 mod options;
 mod ranking;
+mod rate;
 pub mod stats;
 pub mod study;
 mod verdict;

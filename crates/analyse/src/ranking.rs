@@ -1,66 +1,73 @@
-//! Rankings over several tasks: geometric means of ratios to the best, and how steady they are.
+//! Rankings over several tasks: geometric means of ratios to the best, their intervals, and how steady they are.
 //!
-//! Repeats are resampled as whole blocks, for all tasks and configurations at once, since what is compared was measured
-//! in the same block. A configuration is ranked where it has a figure of every task that any has a figure of: a mean over
-//! the tasks that it got through would flatter it.
+//! A configuration is ranked where it has a figure of every task that any has a figure of: a mean over the tasks that it
+//! got through would flatter it.
+//!
+//! The interval of a score is that of Student's t on the blocks: in each the mean over tasks of the logarithms of the
+//! ratios to the task's best, which is the best by medians over all blocks. Such means are close to normal, whatever the
+//! noise of a figure is, since each is of many. Bootstrap intervals (BCa) were tried first: of few blocks they are too
+//! narrow. `tests/simulations.rs` has the coverage of both. What neither says: where several are equally good, the best of
+//! a test is the best by luck, and all scores are larger by that luck.
+//!
+//! For the stability of places, repeats are resampled as whole blocks, for all tasks and configurations at once, since
+//! what is compared was measured in the same block. Few blocks have few different resamplings (ten of three), so that each
+//! is looked at once and counts as often as it was drawn.
+
+use std::collections::BTreeMap;
 
 use mountmark_model::{Better, Metric};
 
 use crate::figures::{Figures, Series};
-use crate::stats::bootstrap::{bca, draw, percentile};
+use crate::stats::bootstrap::draw;
+use crate::stats::distribution::t_quantile;
 use crate::stats::random::Random;
-use crate::{Options, Rank};
+use crate::stats::summary::{mean, variance};
+use crate::{Interval, Options, Rank};
 
-/// Logarithms of the medians of series by configuration, for the run itself and for its resamplings. Higher is worse.
-pub(crate) struct Resampled {
+/// The series that rankings are made of, and the resamplings of their blocks.
+pub(crate) struct Ranked {
     configurations: usize,
+    /// Task and metric.
     series: Vec<(usize, &'static str)>,
-    /// The run's own first, then resamplings, then the run without each of its blocks.
-    draws: Vec<Vec<f64>>,
-    resamples: usize,
+    /// By series, then by configuration.
+    rows: Vec<Row>,
+    /// How often each block counts, and how often that was drawn.
+    draws: Vec<(Vec<u32>, u32)>,
     blocks: usize,
 }
 
-impl Resampled {
+impl Ranked {
     /// Of all series of `metrics`.
-    pub fn new(figures: &Figures, metrics: &[Metric], options: &Options, seed: u64) -> Resampled {
+    pub fn new(figures: &Figures, metrics: &[Metric], options: &Options, seed: u64) -> Ranked {
         let configurations = figures.configurations.len();
         let blocks = figures.repeats.len();
         let mut series = Vec::new();
-        let mut sorted = Vec::new();
+        let mut rows = Vec::new();
         for (task, of_task) in figures.tasks.iter().enumerate() {
-            for one in of_task.series.iter().filter(|one| metrics.contains(one.metric)) {
+            for one in of_task.series.iter().filter(|one| metrics.iter().any(|metric| metric.id == one.metric.id)) {
                 series.push((task, one.metric.id));
-                sorted.extend((0..configurations).map(|configuration| Sorted::new(one, configuration)));
+                rows.extend((0..configurations).map(|configuration| Row::new(one, configuration)));
             }
         }
-        let medians = |counts: &[u32]| sorted.iter().map(|sorted| sorted.log_median(counts)).collect::<Vec<f64>>();
-        let resamples = if blocks > 1 { options.resamples } else { 0 };
         let mut random = Random::named(seed ^ options.seed, "rankings");
-        let mut draws = vec![medians(&vec![1; blocks])];
-        let (mut positions, mut counts) = (Vec::new(), vec![0; blocks]);
-        for _ in 0..resamples {
+        let (mut positions, mut draws) = (Vec::new(), BTreeMap::new());
+        for _ in 0..if blocks > 1 { options.resamples } else { 0 } {
             draw(&mut random, blocks, &mut positions);
-            counts.fill(0);
+            let mut counts = vec![0; blocks];
             positions.iter().for_each(|position| counts[*position] += 1);
-            draws.push(medians(&counts));
+            *draws.entry(counts).or_insert(0) += 1;
         }
-        for left_out in 0..if resamples > 0 { blocks } else { 0 } {
-            counts.fill(1);
-            counts[left_out] = 0;
-            draws.push(medians(&counts));
-        }
-        Resampled { configurations, series, draws, resamples, blocks }
+        Ranked { configurations, series, rows, draws: draws.into_iter().collect(), blocks }
     }
 
     /// Positions of the series that `want` takes, by task and metric, and that make ratios: above 0 for all that have
     /// them.
     pub fn select(&self, want: impl Fn(usize, &str) -> bool) -> Vec<usize> {
-        let own = &self.draws[0];
+        let all = vec![1; self.blocks];
         (0..self.series.len())
             .filter(|at| want(self.series[*at].0, self.series[*at].1))
             .filter(|at| {
-                let values = &own[at * self.configurations..(at + 1) * self.configurations];
+                let values: Vec<f64> = self.of_series(*at).iter().map(|row| row.log_median(&all)).collect();
                 // No figure is NaN, a figure of 0 is infinite.
                 values.iter().any(|value| value.is_finite()) && !values.iter().any(|value| value.is_infinite())
             })
@@ -69,57 +76,93 @@ impl Resampled {
 
     /// The ranking by these series; empty where nobody has figures of all.
     pub fn ranking(&self, series: &[usize], level: f64) -> Vec<Rank> {
-        let ranked: Vec<usize> = (0..self.configurations)
-            .filter(|c| series.iter().all(|at| self.draws[0][at * self.configurations + c].is_finite()))
-            .collect();
+        let all = vec![1; self.blocks];
+        let medians: Vec<Vec<f64>> =
+            series.iter().map(|at| self.of_series(*at).iter().map(|row| row.log_median(&all)).collect()).collect();
+        let ranked: Vec<usize> =
+            (0..self.configurations).filter(|c| medians.iter().all(|row| row[*c].is_finite())).collect();
         if series.is_empty() || ranked.is_empty() {
             return Vec::new();
         }
-        // A draw in which a configuration has no figure says nothing.
-        let scores: Vec<Option<Vec<f64>>> = self.draws.iter().map(|draw| self.scores(draw, series, &ranked)).collect();
-        let Some(Some(own)) = scores.first() else { return Vec::new() };
-        let order = places(own);
-        let resampled: Vec<&Vec<f64>> = scores[1..=self.resamples].iter().flatten().collect();
-        let left_out: Vec<&Vec<f64>> = scores[1 + self.resamples..].iter().flatten().collect();
-        let orders: Vec<Vec<usize>> = resampled.iter().map(|scores| places(scores)).collect();
-        let mut out = Vec::new();
-        for (place, at) in order.iter().enumerate() {
-            let of = |scores: &[&Vec<f64>]| scores.iter().map(|scores| scores[*at]).collect::<Vec<f64>>();
-            let mut values = of(&resampled);
-            let interval = bca(own[*at], &values, &of(&left_out), level).or_else(|| {
-                values.sort_unstable_by(f64::total_cmp);
-                percentile(&values, level)
-            });
-            let kept = orders.iter().filter(|order| order[place] == *at).count();
-            out.push(Rank {
-                configuration: ranked[*at],
-                score: own[*at],
-                interval,
-                stability: (!orders.is_empty()).then(|| kept as f64 / orders.len() as f64),
-            });
-        }
-        out
+        let Some(own) = scores(medians.iter().map(Vec::as_slice), &ranked) else { return Vec::new() };
+        let order = places(&own);
+        let best: Vec<usize> = medians.iter().map(|row| least(row)).collect();
+        let (kept, drawn) = self.kept(series, &ranked, &order);
+        let rank = |(place, at): (usize, &usize)| Rank {
+            configuration: ranked[*at],
+            score: own[*at],
+            interval: self.interval(series, &best, ranked[*at], own[*at], level),
+            stability: (drawn > 0).then(|| f64::from(kept[place]) / f64::from(drawn)),
+        };
+        order.iter().enumerate().map(rank).collect()
     }
 
-    /// How many repeats the resampling is over.
-    pub fn blocks(&self) -> usize {
-        self.blocks
-    }
-
-    /// Scores of the ranked; `None` where any has no figure.
-    fn scores(&self, draw: &[f64], series: &[usize], ranked: &[usize]) -> Option<Vec<f64>> {
-        let mut sums = vec![0.0; ranked.len()];
-        for at in series {
-            let values = &draw[at * self.configurations..(at + 1) * self.configurations];
-            // The best of all, not of the ranked alone: who fails elsewhere may still be the best here.
-            let best = values.iter().copied().filter(|value| value.is_finite()).reduce(f64::min)?;
-            for (sum, configuration) in sums.iter_mut().zip(ranked) {
-                *sum += values[*configuration] - best;
+    /// In how many resamplings each place is kept, and of how many.
+    fn kept(&self, series: &[usize], ranked: &[usize], order: &[usize]) -> (Vec<u32>, u32) {
+        let (mut kept, mut drawn) = (vec![0; order.len()], 0);
+        let mut medians = vec![vec![0.0; self.configurations]; series.len()];
+        for (counts, times) in &self.draws {
+            for (row, at) in medians.iter_mut().zip(series) {
+                for (value, figures) in row.iter_mut().zip(self.of_series(*at)) {
+                    *value = figures.log_median(counts);
+                }
+            }
+            // A draw in which a configuration has no figure says nothing.
+            let Some(scores) = scores(medians.iter().map(Vec::as_slice), ranked) else { continue };
+            drawn += times;
+            for (kept, (now, own)) in kept.iter_mut().zip(places(&scores).iter().zip(order)) {
+                *kept += if now == own { *times } else { 0 };
             }
         }
-        let scores: Vec<f64> = sums.iter().map(|sum| libm::exp(sum / series.len() as f64)).collect();
-        scores.iter().all(|score| score.is_finite()).then_some(scores)
+        (kept, drawn)
     }
+
+    /// The interval of a score from the blocks in which it and the best of each task have figures; never below 1, which no
+    /// score is. `None` below two such blocks.
+    fn interval(&self, series: &[usize], best: &[usize], one: usize, score: f64, level: f64) -> Option<Interval> {
+        let of_block = |block: usize| {
+            let mut sum = 0.0;
+            for (at, best) in series.iter().zip(best) {
+                let rows = self.of_series(*at);
+                sum += rows[one].logs[block] - rows[*best].logs[block];
+            }
+            Some(sum / series.len() as f64).filter(|mean| mean.is_finite())
+        };
+        let blocks: Vec<f64> = (0..self.blocks).filter_map(of_block).collect();
+        let center = mean(&blocks)?;
+        let n = blocks.len() as f64;
+        let reach = t_quantile(1.0 - level, n - 1.0) * (variance(&blocks)? / n).sqrt();
+        // The score is of medians: with few blocks it may lie beside the mean.
+        let low = libm::exp(center - reach).min(score).max(1.0_f64.min(score));
+        let high = libm::exp(center + reach).max(score);
+        Some(Interval { low, high }).filter(|interval| interval.high.is_finite())
+    }
+
+    fn of_series(&self, at: usize) -> &[Row] {
+        &self.rows[at * self.configurations..(at + 1) * self.configurations]
+    }
+}
+
+/// Scores of the ranked from logarithms of medians, higher is worse; `None` where any has no figure.
+fn scores<'a>(series: impl Iterator<Item = &'a [f64]>, ranked: &[usize]) -> Option<Vec<f64>> {
+    let mut sums = vec![0.0; ranked.len()];
+    let mut count = 0.0;
+    for values in series {
+        // The best of all, not of the ranked alone: who fails elsewhere may still be the best here.
+        let best = values.iter().copied().filter(|value| value.is_finite()).reduce(f64::min)?;
+        for (sum, configuration) in sums.iter_mut().zip(ranked) {
+            *sum += values[*configuration] - best;
+        }
+        count += 1.0;
+    }
+    let scores: Vec<f64> = sums.iter().map(|sum| libm::exp(sum / count)).collect();
+    scores.iter().all(|score| score.is_finite()).then_some(scores)
+}
+
+/// The position of the least that is a number.
+fn least(values: &[f64]) -> usize {
+    let finite = values.iter().enumerate().filter(|(_, value)| value.is_finite());
+    finite.min_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(at, _)| at)
 }
 
 /// Positions by score, the least first; equal ones in the user's order.
@@ -130,19 +173,22 @@ fn places(scores: &[f64]) -> Vec<usize> {
 }
 
 /// The figures of a series on one configuration by value, with the block of each: medians of resamplings need no sorting.
-struct Sorted {
+struct Row {
     values: Vec<(f64, usize)>,
+    /// By block: the logarithm, its negative where higher is better; NaN where there is none.
+    logs: Vec<f64>,
     sign: f64,
 }
 
-impl Sorted {
-    fn new(series: &Series, configuration: usize) -> Sorted {
+impl Row {
+    fn new(series: &Series, configuration: usize) -> Row {
         let blocks = series.blocks[configuration].iter().enumerate();
         let mut values: Vec<(f64, usize)> =
             blocks.filter_map(|(block, value)| value.map(|value| (value, block))).collect();
         values.sort_by(|a, b| a.0.total_cmp(&b.0));
         let sign = if series.metric.better == Better::Lower { 1.0 } else { -1.0 };
-        Sorted { values, sign }
+        let log = |value: &Option<f64>| value.map_or(f64::NAN, |value| sign * libm::log(value));
+        Row { values, logs: series.blocks[configuration].iter().map(log).collect(), sign }
     }
 
     /// Logarithm of the median where each block counts as often as it was drawn; its negative where higher is better.

@@ -10,7 +10,8 @@ pub(crate) fn figure(metric: &Metric, value: f64) -> String {
     match metric.unit {
         Unit::Seconds => format!("{text} s"),
         Unit::Percent => format!("{text} %"),
-        Unit::KibPerSecond | Unit::PerSecond => format!("{text} {}", metric.unit_text()),
+        Unit::KibPerSecond => format!("{text} KiB/s"),
+        Unit::PerSecond => format!("{text} operations/s"),
         Unit::Bytes | Unit::Count | Unit::Ratio | Unit::Throughput => text,
     }
 }
@@ -48,30 +49,54 @@ pub(crate) fn interval(interval: &Interval, level: f64) -> String {
     format!("{}: {} to {}", percent(level), factor(interval.low), factor(interval.high))
 }
 
-/// `1.18 times`.
-pub(crate) fn times(value: f64) -> String {
-    format!("{} times", factor(value))
+/// What a verdict is about: "durable time", "rate", "usable space".
+pub(crate) fn subject(metric: &Metric, is_step: bool) -> &'static str {
+    match metric.id {
+        id if id == Metric::DURABLE.id => "durable time",
+        id if id == Metric::ELAPSED.id => {
+            if is_step {
+                "time"
+            } else {
+                "returned time"
+            }
+        }
+        id if id == Metric::CAPACITY_DEVICE.id => "usable part of the device",
+        id if is_space(id) => "usable space",
+        _ => metric.title,
+    }
 }
 
 /// What the best is, by this metric.
 pub(crate) fn is_best(metric: &Metric) -> &'static str {
-    match (metric.id, metric.better) {
-        (id, _) if is_speed(id) => "is fastest",
-        (id, _) if is_space(id) => "leaves the most usable space",
-        (_, Better::Lower) => "has the least",
-        (_, Better::Higher) => "has the most",
+    match metric.better {
+        _ if is_speed(metric.id) => "is fastest",
+        _ if is_space(metric.id) => "leaves the most",
+        Better::Lower => "has the least",
+        Better::Higher => "has the most",
     }
 }
 
-/// What follows a factor, before the other's name.
-pub(crate) fn than(metric: &Metric) -> &'static str {
-    if is_speed(metric.id) {
-        return "as fast as";
-    }
+/// What any other is, beside the best.
+pub(crate) fn is_worse(metric: &Metric) -> &'static str {
     match metric.better {
-        Better::Lower => "less than",
-        Better::Higher => "as much as",
+        _ if is_speed(metric.id) => "slower",
+        Better::Lower => "higher",
+        Better::Higher => "lower",
     }
+}
+
+/// What a file system did: "took" 3.2 s.
+pub(crate) fn verb(metric: &Metric) -> &'static str {
+    match (metric.better, is_speed(metric.id)) {
+        (Better::Lower, true) => "took",
+        (Better::Higher, true) => "reached",
+        _ => "had",
+    }
+}
+
+/// A ratio to a figure that was just named: `1.18 times that`, `0.85 of that`.
+pub(crate) fn of_that(ratio: f64) -> String {
+    if ratio >= 1.0 { format!("{} times that", factor(ratio)) } else { format!("{} of that", factor(ratio)) }
 }
 
 fn is_speed(id: &str) -> bool {

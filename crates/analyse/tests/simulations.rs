@@ -4,11 +4,13 @@
 
 mod support;
 
+use mountmark_analyse::stats::bootstrap::draw;
 use mountmark_analyse::stats::interval::median_interval;
 use mountmark_analyse::stats::random::Random;
 use mountmark_analyse::stats::summary::median;
-use mountmark_analyse::{Findings, Options, VerdictOutcome, findings};
+use mountmark_analyse::{Findings, Interval, Options, VerdictOutcome, findings};
 use mountmark_model::Plan;
+use support::bca::bca;
 use support::{Noise, plan, run};
 
 /// Runs behind each figure of a table.
@@ -136,4 +138,158 @@ fn runs_without_differences_have_none_and_a_true_one_is_found() {
         assert!(share <= 0.15, "{noise:?}: {share}");
     }
     assert!(found_share(7, 21, 10, 1.05, 20) >= 0.9);
+}
+
+/// Noise that intervals are tried with.
+const TRIED: [Noise; 4] = [Noise::Normal, Noise::Lognormal, Noise::Halves, Noise::Seldom];
+
+/// Figures of 7 configurations at 21 tasks whose true times are known, by configuration, task and repeat. Each
+/// configuration is the best of three tasks, by `spread` before the next; with 0 all are equal.
+struct Known {
+    spread: f64,
+    figures: Vec<f64>,
+    repeats: usize,
+}
+
+const CONFIGURATIONS: usize = 7;
+const TASKS: usize = 21;
+
+impl Known {
+    fn new(noise: Noise, repeats: usize, spread: f64, seed: u64) -> Known {
+        let mut random = Random::new(seed);
+        let mut out = Known { spread, figures: vec![0.0; CONFIGURATIONS * TASKS * repeats], repeats };
+        for task in 0..TASKS {
+            for repeat in 0..repeats {
+                let block = 10.0 * (1.0 + 0.03 * random.normal());
+                for one in 0..CONFIGURATIONS {
+                    let at = out.at(one, task, repeat);
+                    out.figures[at] =
+                        block * out.factor(one, task) * noise.draw(&mut random, one, CONFIGURATIONS, task);
+                }
+            }
+        }
+        out
+    }
+
+    fn at(&self, one: usize, task: usize, repeat: usize) -> usize {
+        (one * TASKS + task) * self.repeats + repeat
+    }
+
+    fn factor(&self, one: usize, task: usize) -> f64 {
+        1.0 + self.spread * ((one + task) % CONFIGURATIONS) as f64
+    }
+
+    /// What a score would be without noise.
+    fn score(&self, one: usize) -> f64 {
+        ((0..TASKS).map(|task| self.factor(one, task).ln()).sum::<f64>() / TASKS as f64).exp()
+    }
+
+    fn findings(&self) -> Findings {
+        let plan = plan(CONFIGURATIONS, TASKS, self.repeats as u32);
+        findings(&run(&plan, |one, task, repeat| self.figures[self.at(one, task, repeat as usize)]), &strict())
+    }
+
+    /// Scores by medians over `blocks`, each as often as it is named.
+    fn scores(&self, blocks: &[usize]) -> Vec<f64> {
+        let mut sums = vec![0.0; CONFIGURATIONS];
+        for task in 0..TASKS {
+            let of = |one: usize| {
+                let values: Vec<f64> = blocks.iter().map(|block| self.figures[self.at(one, task, *block)]).collect();
+                median(&values).expect("some").ln()
+            };
+            let logs: Vec<f64> = (0..CONFIGURATIONS).map(of).collect();
+            let best = logs.iter().copied().fold(f64::INFINITY, f64::min);
+            sums.iter_mut().zip(logs).for_each(|(sum, log)| *sum += log - best);
+        }
+        sums.into_iter().map(|sum| (sum / TASKS as f64).exp()).collect()
+    }
+
+    /// Bootstrap intervals of the scores, blocks drawn anew.
+    fn bootstrapped(&self, random: &mut Random) -> Vec<Option<Interval>> {
+        let all: Vec<usize> = (0..self.repeats).collect();
+        let mut places = Vec::new();
+        let drawn: Vec<Vec<f64>> = (0..500)
+            .map(|_| {
+                draw(random, self.repeats, &mut places);
+                self.scores(&places)
+            })
+            .collect();
+        let without = |out: &usize| self.scores(&all.iter().copied().filter(|block| block != out).collect::<Vec<_>>());
+        let left_out: Vec<Vec<f64>> = all.iter().map(without).collect();
+        let own = self.scores(&all);
+        let of = |from: &[Vec<f64>], one: usize| from.iter().map(|scores| scores[one]).collect::<Vec<f64>>();
+        (0..CONFIGURATIONS).map(|one| bca(own[one], &of(&drawn, one), &of(&left_out, one), 0.95)).collect()
+    }
+}
+
+fn covers(interval: Option<Interval>, truth: f64) -> bool {
+    // A score that is 1 by definition is there to the last digits.
+    interval.is_some_and(|found| found.low <= truth * (1.0 + 1e-12) && truth <= found.high * (1.0 + 1e-12))
+}
+
+/// Share of true ratios to the baseline that their intervals cover.
+fn ratios_covered(noise: Noise, repeats: usize, runs: u64) -> f64 {
+    let (mut hits, mut all) = (0, 0);
+    for seed in 0..runs {
+        let known = Known::new(noise, repeats, 0.3, seed);
+        for (task, found) in known.findings().tasks.iter().enumerate() {
+            for one in 1..CONFIGURATIONS {
+                let interval = found.metrics[0].estimates[one].as_ref().and_then(|estimate| estimate.ratio_interval);
+                hits += usize::from(covers(interval, known.factor(one, task) / known.factor(0, task)));
+                all += 1;
+            }
+        }
+    }
+    hits as f64 / all as f64
+}
+
+/// Share of true scores that the intervals of findings cover, and that bootstrap intervals do.
+fn scores_covered(noise: Noise, repeats: usize, spread: f64, runs: u64, bootstrap: bool) -> (f64, f64) {
+    let (mut hits, mut bootstrap_hits, mut all) = (0, 0, 0);
+    let mut random = Random::new(6);
+    for seed in 0..runs {
+        let known = Known::new(noise, repeats, spread, seed);
+        for rank in &known.findings().overall.ranking {
+            hits += usize::from(covers(rank.interval, known.score(rank.configuration)));
+            all += 1;
+        }
+        if bootstrap {
+            let found = known.bootstrapped(&mut random);
+            bootstrap_hits += (0..CONFIGURATIONS).filter(|one| covers(found[*one], known.score(*one))).count();
+        }
+    }
+    (hits as f64 / all as f64, bootstrap_hits as f64 / all as f64)
+}
+
+#[test]
+#[ignore = "takes minutes; prints tables"]
+fn table_of_coverage_of_ratios_and_scores() {
+    let repeats = [3, 5, 10, 30];
+    println!("share of true ratios to the baseline that 95 % intervals cover; 7 configurations, 21 tasks, 200 runs");
+    println!("{:16} {:>6} {:>6} {:>6} {:>6}", "repeats", 3, 5, 10, 30);
+    for noise in TRIED {
+        let [a, b, c, d] = repeats.map(|repeats| 100.0 * ratios_covered(noise, repeats, 200));
+        println!("{:16} {a:>5.1}% {b:>5.1}% {c:>5.1}% {d:>5.1}%", format!("{noise:?}"));
+    }
+    for (spread, what) in [(0.3, "each the best of three tasks by 30 %"), (0.0, "all equal")] {
+        println!("share of true scores that 95 % intervals cover, and that BCa intervals do; {what}; 200 runs");
+        println!("{:16} {:>15} {:>15} {:>15} {:>15}", "repeats", 3, 5, 10, 30);
+        for noise in TRIED {
+            let text = repeats.map(|repeats| {
+                let (own, bootstrap) = scores_covered(noise, repeats, spread, 200, true);
+                format!("{:>6.1}% {:>6.1}%", 100.0 * own, 100.0 * bootstrap)
+            });
+            println!("{:16} {}", format!("{noise:?}"), text.join(" "));
+        }
+    }
+}
+
+#[test]
+fn intervals_of_ratios_and_scores_cover() {
+    for repeats in [5, 10] {
+        let ratios = ratios_covered(Noise::Normal, repeats, 40);
+        assert!((0.93..=0.98).contains(&ratios), "{repeats} repeats: ratios {ratios}");
+        let (scores, _) = scores_covered(Noise::Normal, repeats, 0.3, 150, false);
+        assert!((0.92..=0.98).contains(&scores), "{repeats} repeats: scores {scores}");
+    }
 }

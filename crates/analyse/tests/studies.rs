@@ -3,7 +3,7 @@
 
 mod support;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mountmark_analyse::claim::{ClaimOutcome, JudgedClaim, Reach, judge_claims, own_figures};
 use mountmark_analyse::study::compare_study;
@@ -53,6 +53,7 @@ fn judged(run: &RunRecord, studies: &[&Study]) -> BTreeMap<String, JudgedClaim> 
     let reach = Reach {
         suites: catalogue.list::<Suite>().map(|suite| suite.name.clone()).collect(),
         unavailable: BTreeMap::from([("reiser4".into(), "no kernel of Debian has it".into())]),
+        own_kernel: BTreeSet::new(),
     };
     judge_claims(run, studies, &reach).into_iter().map(|claim| (claim.id.clone(), claim)).collect()
 }
@@ -266,6 +267,33 @@ fn what_a_run_lacks_is_said_with_a_command() {
     for claim in judged.values().filter(|claim| claim.outcome == ClaimOutcome::NotMeasured) {
         assert!(!claim.missing.is_empty() && !claim.sentence.is_empty(), "{claim:?}");
     }
+}
+
+#[test]
+fn what_needs_a_kernel_of_ones_own_is_offered_with_it_alone() {
+    let catalogue = catalogue();
+    let studies: Vec<&Study> = catalogue.list::<Study>().collect();
+    let reach = Reach {
+        suites: catalogue.list::<Suite>().map(|suite| suite.name.clone()).collect(),
+        own_kernel: BTreeSet::from(["reiser4".into()]),
+        ..Reach::default()
+    };
+    for (suite, names) in [("piszcz-2006", &["ext2", "xfs"][..]), ("another", &["ext2"]), ("hans-2006", &["jfs"])] {
+        let judged = judge_claims(&empty(suite, names), &studies, &reach);
+        let commands: Vec<&String> = judged.iter().flat_map(|claim| &claim.commands).collect();
+        assert!(commands.iter().any(|command| command.contains("reiser4")), "{suite}: some claims name it");
+        assert!(commands.iter().any(|command| !command.contains("reiser4")), "{suite}: others do not");
+        for command in commands {
+            assert_eq!(command.contains("reiser4"), command.ends_with(" --kernel VMLINUX,MODULES"), "{command}");
+        }
+    }
+    let judged = judge_claims(&empty("piszcz-2006", &["ext2"]), &studies, &reach);
+    let told = judged.iter().find(|claim| claim.id == "P05").unwrap();
+    assert!(
+        told.missing.iter().any(|text| text.contains("kernel has reiser4: give one that has")),
+        "{:?}",
+        told.missing
+    );
 }
 
 #[test]

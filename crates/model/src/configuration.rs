@@ -56,6 +56,10 @@ pub struct FileSystem {
     /// Why it cannot run anywhere, in a sentence; then nothing else is tried.
     #[serde(default)]
     pub unavailable: Option<String>,
+    /// Whether no distribution's kernel has it: it runs where the user gives a kernel that has.
+    // Not written where it is false: a job of other text would take other figures to read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own_kernel: bool,
     /// Named ways of making or mounting it.
     #[serde(default)]
     pub variants: BTreeMap<String, Variant>,

@@ -112,6 +112,11 @@ metrics! {
 }
 
 impl Metric {
+    /// [`Metric::RATE`] of a task that moves data: KiB a second.
+    pub const RATE_OF_DATA: Metric = Metric { unit: Unit::KibPerSecond, ..Metric::RATE };
+    /// [`Metric::RATE`] of a task that does not: operations a second.
+    pub const RATE_OF_OPERATIONS: Metric = Metric { unit: Unit::PerSecond, ..Metric::RATE };
+
     /// The metric with this id.
     pub fn find(id: &str) -> Option<&'static Metric> {
         Metric::ALL.iter().find(|metric| metric.id == id)

@@ -91,6 +91,17 @@ impl Program {
     pub fn find(name: &str) -> Option<&'static Program> {
         Program::ALL.iter().find(|program| program.name == name)
     }
+
+    /// Whether the rate that it prints as `figure` is of data, in KiB a second; otherwise it is of operations.
+    pub fn rate_is_of_data(&self, figure: &str) -> bool {
+        match self.name {
+            // The first five of its twelve tests write and read a file.
+            "bonnie++" => BONNIE[..5].iter().any(|(name, _)| *name == figure),
+            "fs_mark" => false,
+            "postmark" => figure.starts_with("data_"),
+            _ => true,
+        }
+    }
 }
 
 /// Bonnie's twelve tests, in the order of its CSV lines.
@@ -162,5 +173,17 @@ mod tests {
             assert_eq!(names.len(), program.figures.len(), "{}", program.name);
         }
         assert_eq!(Program::find("bonnie"), None);
+    }
+
+    #[test]
+    fn rates_are_of_data_or_of_operations() {
+        let of_data = |program: &str| {
+            let program = Program::find(program).expect("a program");
+            let figures = program.figures.iter().map(|(name, _)| *name);
+            figures.filter(|figure| program.rate_is_of_data(figure)).collect::<Vec<_>>()
+        };
+        assert_eq!(of_data("bonnie++"), ["putc", "put_block", "rewrite", "getc", "get_block"]);
+        assert_eq!(of_data("postmark"), ["data_read", "data_written"]);
+        assert_eq!((of_data("fs_mark").len(), of_data("iozone").len()), (0, IOZONE.len()));
     }
 }

@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 use mountmark_analyse::{Change, ChangeOutcome, Changes};
-use mountmark_model::Metric;
 
 use crate::csv::{number, quote};
 use crate::format::Options;
+use crate::html::view::quantity;
 use crate::section::{Section, markdown, text};
 use crate::study::check_comparison_format;
 
@@ -27,10 +27,9 @@ fn csv(changes: &Changes) -> String {
     let mut out = String::from(HEAD);
     let or_empty = |value: Option<f64>| value.map_or(String::new(), number);
     for change in &changes.changes {
-        let unit = Metric::find(change.metric).map_or("", Metric::unit_text);
-        let names = [&changes.before, &changes.after, &change.configuration, &change.task, change.metric, unit]
-            .map(quote)
-            .join(",");
+        let (metric, unit) = (change.metric.id, change.metric.unit_text());
+        let names =
+            [&changes.before, &changes.after, &change.configuration, &change.task, metric, unit].map(quote).join(",");
         let count = |summary: &Option<mountmark_analyse::Summary>| summary.map_or(0, |summary| summary.n);
         out += &format!(
             "{names},{},{},{},{},{},{},{},{},{}\n",
@@ -88,7 +87,7 @@ fn sections(changes: &Changes) -> Vec<Section> {
         count(ChangeOutcome::NotJudged),
     )));
     if !changes.changes.is_empty() {
-        let head = ["configuration", "task", "metric", "before", "after", "ratio", "95 %", "change"];
+        let head = ["file system", "test", "metric", "before", "after", "ratio", "95 %", "change"];
         let head = head.map(str::to_owned).to_vec();
         out.push(Section::Table(head, changes.changes.iter().map(row).collect()));
     }
@@ -96,25 +95,21 @@ fn sections(changes: &Changes) -> Vec<Section> {
 }
 
 fn row(change: &Change) -> Vec<String> {
-    let metric = Metric::find(change.metric);
-    let figure = |value: Option<f64>| match (value, metric) {
-        (Some(value), Some(metric)) => format!("{} {}", metric.format(value), metric.unit_text()).trim_end().to_owned(),
-        _ => "-".into(),
-    };
+    let figure = |value: Option<f64>| value.map_or("-".into(), |value| quantity(change.metric, value));
     let factor = |value: f64| format!("{value:.3}");
-    let outcome = match (change.outcome, change.worse) {
-        (ChangeOutcome::Regression, Some(worse)) => format!("{:.1} % worse", worse * 100.0),
-        (ChangeOutcome::Improvement, Some(worse)) => format!("{:.1} % better", (1.0 / (1.0 + worse) - 1.0) * 100.0),
-        (ChangeOutcome::NoDifferenceShown, _) => "none shown".into(),
-        (ChangeOutcome::NotJudged, _) => "not judged".into(),
-        (outcome, _) => word(outcome).into(),
+    let outcome = match change.outcome {
+        ChangeOutcome::Regression => format!("worse: {}", change.more_or_less()),
+        ChangeOutcome::Improvement => format!("better: {}", change.more_or_less()),
+        ChangeOutcome::NoDifferenceShown => "none shown".into(),
+        ChangeOutcome::NotJudged => "not judged".into(),
+        outcome => word(outcome).into(),
     };
     let title =
         if change.title == change.task { change.task.clone() } else { format!("{} {}", change.task, change.title) };
     vec![
         change.configuration.clone(),
         title,
-        metric.map_or(change.metric, |metric| metric.title).into(),
+        change.metric.title.into(),
         figure(change.before.map(|summary| summary.median)),
         figure(change.after.map(|summary| summary.median)),
         change.ratio.map_or("-".into(), factor),

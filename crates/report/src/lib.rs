@@ -9,6 +9,7 @@
 mod changes;
 mod claims;
 mod classic;
+mod command;
 mod csv;
 mod document;
 mod format;
@@ -28,6 +29,7 @@ mod verdict;
 pub use changes::changes;
 pub use claims::{ClaimsHead, claims};
 pub use classic::{ClassicError, classic};
+pub use command::shell_word;
 pub use csv::{csv, study_csv};
 pub use document::{DOCUMENTS, Document, Report, find_document};
 pub use format::{ALL, Format, Options, UnknownName, find_format, find_metric};

@@ -37,9 +37,9 @@ fn sections(run: &RunRecord, findings: &Findings) -> Vec<Section> {
     list(&mut out, "Conclusions", &findings.conclusions);
     list(&mut out, "How to read them", &findings.remarks);
     let judged: Vec<(&TaskFindings, &MetricFindings)> =
-        findings.tasks.iter().filter_map(|task| Some((task, first_judged(task)?))).collect();
+        findings.tasks.iter().filter_map(|task| Some((task, task.judged()?))).collect();
     if !judged.is_empty() && findings.configurations.len() > 1 {
-        out.push(Section::Heading("By task".into()));
+        out.push(Section::Heading("By test".into()));
         for (task, metric) in &judged {
             let sentence = metric.verdict.as_ref().map_or(String::new(), |verdict| verdict.sentence.clone());
             let title = if task.title == task.id { task.id.clone() } else { format!("{} {}", task.id, task.title) };
@@ -48,14 +48,11 @@ fn sections(run: &RunRecord, findings: &Findings) -> Vec<Section> {
     }
     out.extend(ratios(findings, &judged));
     for category in findings.categories.iter().filter(|category| category.ranking.len() > 1) {
-        out.push(Section::Heading(format!(
-            "Ranking, {}: geometric mean of {} over the best",
-            category.name, category.basis
-        )));
+        out.push(Section::Heading(format!("Ranking, {} (by {})", category.name, category.basis)));
         out.push(ranking(findings, &category.ranking));
     }
     if findings.overall.ranking.len() > 1 {
-        out.push(Section::Heading("Ranking, all tasks".into()));
+        out.push(Section::Heading(format!("Ranking, all tests (by {})", findings.overall.basis)));
         out.push(ranking(findings, &findings.overall.ranking));
     }
     let doubts: Vec<String> = findings
@@ -88,13 +85,6 @@ fn list(out: &mut Vec<Section>, heading: &str, items: &[String]) {
     }
 }
 
-/// The metric that a task is judged by first: the one whose direction and place in the order of reports decide; durable
-/// before returned time.
-fn first_judged(task: &TaskFindings) -> Option<&MetricFindings> {
-    let judged = |id: &str| task.metrics.iter().find(|metric| metric.metric.id == id && metric.verdict.is_some());
-    ["rate", "durable", "elapsed", "capacity_device", "capacity"].into_iter().find_map(judged)
-}
-
 /// Medians of the baseline, ratios of the others with their intervals.
 fn ratios(findings: &Findings, judged: &[(&TaskFindings, &MetricFindings)]) -> Vec<Section> {
     let others: Vec<usize> = (0..findings.configurations.len()).filter(|at| *at != findings.baseline).collect();
@@ -105,25 +95,23 @@ fn ratios(findings: &Findings, judged: &[(&TaskFindings, &MetricFindings)]) -> V
         .iter()
         .any(|(_, metric)| metric.estimates.iter().flatten().any(|estimate| estimate.ratio_interval.is_some()));
     let what = if has_interval { "median ratio, its 95 % interval below" } else { "ratio" };
-    let mut head = vec!["task".to_owned(), format!("{base} median")];
+    let mut head = vec!["test".to_owned(), format!("{base} median")];
     head.extend(others.iter().map(|other| findings.configurations[*other].clone()));
     let rows = judged.iter().map(|(task, metric)| {
         let unit = metric.metric.unit_text();
         let median = metric.estimates[findings.baseline].as_ref();
         let mut row = vec![task.id.clone()];
         row.push(median.map_or("-".into(), |found| format!("{} {unit}", metric.metric.format(found.summary.median))));
-        row.extend(
-            others.iter().map(|other| metric.estimates[*other].as_ref().map_or("-".into(), |e| ratio(metric, e))),
-        );
+        row.extend(others.iter().map(|other| metric.estimates[*other].as_ref().map_or("-".into(), |e| ratio(e))));
         row
     });
     vec![
-        Section::Heading(format!("Against {base}: {what}; * where the verdict's leader is")),
+        Section::Heading(format!("Against {base}: {what}; * the best, and what shares the first place")),
         Section::Table(head, mark(findings, judged, &others, rows.collect())),
     ]
 }
 
-fn ratio(_: &MetricFindings, estimate: &Estimate) -> String {
+fn ratio(estimate: &Estimate) -> String {
     let Some(ratio) = estimate.ratio else { return "-".into() };
     match estimate.ratio_interval {
         Some(interval) => format!("{}\n{}-{}", short(ratio), short(interval.low), short(interval.high)),
@@ -167,7 +155,7 @@ fn mark(
 }
 
 fn ranking(findings: &Findings, ranks: &[Rank]) -> Section {
-    let head = ["configuration", "score", "95 % interval", "keeps its place"].map(str::to_owned).to_vec();
+    let head = ["file system", "times the best", "95 % interval", "keeps its place"].map(str::to_owned).to_vec();
     let rows = ranks.iter().map(|rank| {
         vec![
             findings.configurations[rank.configuration].clone(),

@@ -40,5 +40,10 @@ pub fn reach(catalogue: &Catalogue) -> Reach {
             .list::<FileSystem>()
             .filter_map(|filesystem| Some((filesystem.name.clone(), filesystem.unavailable.clone()?)))
             .collect(),
+        own_kernel: catalogue
+            .list::<FileSystem>()
+            .filter(|filesystem| filesystem.own_kernel)
+            .map(|filesystem| filesystem.name.clone())
+            .collect(),
     }
 }

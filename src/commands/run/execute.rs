@@ -33,7 +33,7 @@ impl Session<'_> {
     /// Runs a plan anew; the exit code.
     pub fn begin(&self, plan: &Plan) -> Result<u8> {
         let environment = self.lab.environment(&plan.cells[0])?;
-        let command_line = std::env::args().collect::<Vec<_>>().join(" ");
+        let command_line = common::command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned()));
         let id = self.store.begin_run(plan, &environment, &command_line)?;
         self.run(&id, plan)
     }

@@ -22,6 +22,8 @@ pub struct Reach {
     pub suites: BTreeSet<String>,
     /// Configurations that cannot be measured, with the reason.
     pub unavailable: BTreeMap<String, String>,
+    /// File systems that run only with a kernel that the user gives.
+    pub own_kernel: BTreeSet<String>,
 }
 
 /// Judges the claims of `studies` by a run.
@@ -341,7 +343,10 @@ impl Missing<'_> {
         for Decided { clause, prepared, .. } in self.clauses {
             let any_suite = is_of_every_suite(clause);
             let suite = clause.suite.as_ref().or(self.study.suite.as_ref()).cloned().unwrap_or_default();
-            let names = filesystems(clause, own);
+            // What needs a kernel of the user's own is asked for where the claim names it, not where it is one of the others.
+            let test = words::test(clause);
+            let is_asked = |fs: &String| !self.reach.own_kernel.contains(fs) || test.contains(fs.as_str());
+            let names: Vec<String> = filesystems(clause, own).into_iter().filter(is_asked).collect();
             let Some(ready) = prepared else {
                 needed.entry(suite).or_default().extend(names);
                 continue;
@@ -359,6 +364,7 @@ impl Missing<'_> {
                     Some(reason) => {
                         push(&mut sentences, format!("{fs} cannot be measured: {}.", reason.trim_end_matches('.')))
                     }
+                    None if !is_asked(fs) => push(&mut absent, fs.clone()),
                     None => {
                         push(&mut absent, fs.clone());
                         needed.entry(suite.clone()).or_default().extend(names.iter().cloned());
@@ -372,6 +378,15 @@ impl Missing<'_> {
             if (ready.unmeasured > 0 || ready.units.is_empty()) && nothing_is_said {
                 push(&mut sentences, "The run has too few file systems for it, or none with a figure.".into());
             }
+        }
+        let own: Vec<&str> =
+            absent.iter().map(String::as_str).filter(|fs| self.reach.own_kernel.contains(*fs)).collect();
+        if !own.is_empty() {
+            let text = format!(
+                "No distribution's kernel has {}: give one that has (--kernel VMLINUX,MODULES).",
+                own.join(", ")
+            );
+            push(&mut sentences, text);
         }
         if !absent.is_empty() {
             let verb = if absent.len() == 1 { "has" } else { "have" };
@@ -406,7 +421,10 @@ impl Missing<'_> {
         } else {
             (self.study.machine.as_deref().unwrap_or(&plan.machine.name), "1".to_owned())
         };
-        format!("mountmark run --suite {suite} --fs {} --machine {machine} --scale {scale}", filesystems.join(","))
+        let of = |name: &&str| name.split(':').next().is_some_and(|fs| self.reach.own_kernel.contains(fs));
+        let kernel = if filesystems.iter().any(|name| of(name)) { " --kernel VMLINUX,MODULES" } else { "" };
+        let names = filesystems.join(",");
+        format!("mountmark run --suite {suite} --fs {names} --machine {machine} --scale {scale}{kernel}")
     }
 }
 

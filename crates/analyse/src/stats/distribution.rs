@@ -150,8 +150,27 @@ pub fn f_tail(f: f64, above: f64, below: f64) -> f64 {
         return 0.0;
     }
     // Many degrees below are as good as infinitely many, and keep the continued fraction short.
-    let below = below.min(1e6);
+    let below = below.min(1e4);
     beta(below / 2.0, above / 2.0, below / (below + above * f))
+}
+
+/// The `f` with [`f_tail`] of `tail`, by bisection; infinite for a tail of 0.
+pub fn f_quantile(tail: f64, above: f64, below: f64) -> f64 {
+    if !(tail > 0.0 && above > 0.0 && below > 0.0) {
+        return f64::INFINITY;
+    }
+    let (mut low, mut high) = (0.0, 1.0);
+    while f_tail(high, above, below) > tail && high < 1e300 {
+        (low, high) = (high, high * 2.0);
+    }
+    while high - low > high * 1e-12 {
+        let middle = low + (high - low) / 2.0;
+        if middle <= low || middle >= high {
+            break;
+        }
+        if f_tail(middle, above, below) > tail { low = middle } else { high = middle }
+    }
+    high
 }
 
 /// Regularised incomplete beta function by its continued fraction: Press et al., "Numerical Recipes", 3rd edition,

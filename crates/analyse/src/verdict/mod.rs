@@ -15,7 +15,10 @@ use crate::figures::{Figures, Series};
 use crate::stats::{holm, summary};
 use crate::{Options, Verdict, VerdictOutcome};
 use groups::Relation;
-pub(crate) use sentence::advantage;
+pub(crate) use sentence::beside;
+
+/// Why a run of one repeat is not judged.
+const ONE_REPEAT: &str = "one repeat";
 
 /// Two configurations by one judged series.
 pub(crate) struct Pair {
@@ -100,7 +103,7 @@ pub(crate) fn verdict(figures: &Figures, family: &Family, judged: &Judged, optio
     let series = figures.tasks[judged.task].series.iter().find(|series| series.metric.id == judged.metric)?;
     let order = best_first(series);
     let not_judged = |reason: &str| {
-        let sentence = sentence::not_judged(figures, series, &order, reason);
+        let sentence = sentence::not_judged(figures, judged.task, series, &order, reason);
         let outcome = VerdictOutcome::NotJudged { reason: reason.into() };
         Some(Verdict { outcome, groups: Vec::new(), sentence })
     };
@@ -110,7 +113,7 @@ pub(crate) fn verdict(figures: &Figures, family: &Family, judged: &Judged, optio
     if judged.pairs.is_empty() {
         let has_repeats = order.iter().any(|configuration| series.figures(*configuration).len() > 1);
         // With zeroes there are no ratios.
-        return not_judged(if has_repeats { "no ratios within repeats" } else { "one repeat" });
+        return not_judged(if has_repeats { "no ratios within repeats" } else { ONE_REPEAT });
     }
     let relation = Relation::new(series, judged, options);
     let leaders = relation.leaders(&order);

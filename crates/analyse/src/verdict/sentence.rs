@@ -1,26 +1,27 @@
-//! A verdict in words, with the numbers that carry it.
+//! A verdict in words: the metric that it is by, and the numbers that carry it.
 
 use mountmark_model::Better;
 
 use super::{Judged, Relation};
 use crate::estimate::{ratio, ratio_interval};
 use crate::figures::{Figures, Series};
-use crate::words::{and, figure, is_best, than, times};
+use crate::words::{and, capital, figure, is_best, is_worse, of_that, subject};
 use crate::{Options, VerdictOutcome};
 
-/// What is said where nothing is judged: the order, as it was in this run.
-pub(super) fn not_judged(figures: &Figures, series: &Series, order: &[usize], reason: &str) -> String {
+/// What is said where nothing is judged: the order, as it was in this run. `task` is a position in the figures.
+pub(super) fn not_judged(figures: &Figures, task: usize, series: &Series, order: &[usize], reason: &str) -> String {
     let name = |configuration: usize| figures.configurations[configuration].as_str();
     let value = |configuration: usize| figure(series.metric, series.median(configuration).unwrap_or_default());
-    let (Some(first), rest) = (order.first().copied(), order.get(1..).unwrap_or_default()) else {
-        return "No configuration has a figure.".into();
-    };
-    if rest.is_empty() {
-        return format!("{} took {}; {reason}: there is nothing to compare it with.", name(first), value(first));
+    let subject = capital(subject(series.metric, figures.tasks[task].step));
+    let all: Vec<String> = order.iter().map(|one| format!("{} {}", name(*one), value(*one))).collect();
+    match order {
+        [] => "No configuration has a figure.".into(),
+        [_] => format!("{subject}: {}; {reason}: there is nothing to compare it with.", all[0]),
+        _ if reason == super::ONE_REPEAT => {
+            format!("{subject} in this one repeat: {}. One repeat shows no difference.", all.join(", "))
+        }
+        _ => format!("{subject}: {} ({reason}: not judged).", all.join(", ")),
     }
-    let others: Vec<String> = rest.iter().map(|other| format!("{} {}", name(*other), value(*other))).collect();
-    let reason = if reason == "one repeat" { "one repeat: no interval, no verdict" } else { reason };
-    format!("In order: {} {}, {} ({reason}).", name(first), value(first), others.join(", "))
 }
 
 /// What is said of a judged series.
@@ -37,20 +38,34 @@ pub(super) fn verdict(
     let median = |configuration: usize| series.median(configuration).unwrap_or_default();
     let value = |configuration: usize| figure(series.metric, median(configuration));
     let with_value = |configuration: usize| format!("{} ({})", name(configuration), value(configuration));
-    match outcome {
+    let said = match outcome {
         VerdictOutcome::Winner { configuration } => {
             let winner = *configuration;
             let Some(next) = order.iter().copied().find(|other| *other != winner) else { return String::new() };
-            let by = advantage(series, judged, winner, next, options).unwrap_or_default();
-            format!("{} {}: {}, {by} {}.", name(winner), is_best(series.metric), value(winner), with_value(next))
+            let by = beside(series, judged, next, winner, options).map_or(String::new(), |by| format!(": {by}"));
+            let best = is_best(series.metric);
+            format!(
+                "{} {best} with {}; the next is {} with {}{by}.",
+                name(winner),
+                value(winner),
+                name(next),
+                value(next)
+            )
         }
         VerdictOutcome::Tied { configurations } => {
             let leaders = and(configurations.iter().map(|leader| with_value(*leader)));
             let rest: Vec<usize> = order.iter().copied().filter(|other| !configurations.contains(other)).collect();
             let below_all = rest.iter().all(|other| configurations.iter().all(|one| relation.is_better(*one, *other)));
-            let next = rest.first().map(|next| with_value(*next)).unwrap_or_default();
-            let how = if below_all { "are better than all others" } else { "none is shown to be better" };
-            format!("{leaders} cannot be told apart, and {how}; the next is {next}.")
+            let (next, worse) =
+                (rest.first().map(|next| with_value(*next)).unwrap_or_default(), is_worse(series.metric));
+            let others = match (below_all, rest.len()) {
+                (true, 1) => format!("{next} is {worse}"),
+                (true, _) => format!("all others are {worse}, the next is {next}"),
+                // A tied one that varies much may have a worse median than one that is shown to be worse.
+                (false, 1) => format!("{next} is {worse} than at least one of them"),
+                (false, _) => format!("each other is {worse} than at least one of them, the next is {next}"),
+            };
+            format!("{leaders} share the first place, no difference between them is shown; {others}.")
         }
         VerdictOutcome::NoDifferenceShown { detectable } => {
             let (low, high) = (median(order[0]), median(order[order.len() - 1]));
@@ -60,39 +75,28 @@ pub(super) fn verdict(
             };
             let medians = format!("medians {} to {}", figure(series.metric, range.0), figure(series.metric, range.1));
             let smaller = crate::words::percent(options.matters);
-            if relation.has_small {
-                return format!("No difference that matters: what is shown is less than {smaller} ({medians}).");
-            }
             match detectable {
+                _ if relation.has_small => {
+                    format!("no difference that matters, what is shown is less than {smaller} ({medians}).")
+                }
                 Some(found) if *found > options.matters => {
                     let found = crate::words::percent(*found);
-                    format!("No difference shown ({medians}); one of {found} would be, four times out of five.")
+                    format!("no difference is shown ({medians}); one of {found} would be, four times out of five.")
                 }
-                _ => format!("No difference of {smaller} or more ({medians})."),
+                _ => format!("no difference of {smaller} or more ({medians})."),
             }
         }
-        VerdictOutcome::NotJudged { reason } => not_judged(figures, series, order, reason),
-    }
+        VerdictOutcome::NotJudged { reason } => return not_judged(figures, judged.task, series, order, reason),
+    };
+    format!("{}: {said}", capital(subject(series.metric, figures.tasks[judged.task].step)))
 }
 
-/// "1.18 times as fast as", with its interval: how much better `one` is than `other`.
-pub(crate) fn advantage(
-    series: &Series,
-    judged: &Judged,
-    one: usize,
-    other: usize,
-    options: &Options,
-) -> Option<String> {
-    // How often the worse has what the better has: above 1 both ways.
-    let (top, bottom) = match series.metric.better {
-        Better::Lower => (other, one),
-        Better::Higher => (one, other),
-    };
-    let factor = ratio(series, top, bottom)?;
+/// "1.18 times that (95 %: 1.15 to 1.21)": what `other` has beside `one`, as a ratio and its interval.
+pub(crate) fn beside(series: &Series, judged: &Judged, other: usize, one: usize, options: &Options) -> Option<String> {
+    let factor = ratio(series, other, one)?;
     let interval = judged
-        .contrast(top, bottom)
+        .contrast(other, one)
         .and_then(|(mean, tested)| ratio_interval(factor, mean, &tested))
-        .map(|interval| crate::words::interval(&interval, options.level));
-    let interval = interval.map(|text| format!(" ({text})")).unwrap_or_default();
-    Some(format!("{}{interval} {}", times(factor), than(series.metric)))
+        .map(|interval| format!(" ({})", crate::words::interval(&interval, options.level)));
+    Some(format!("{}{}", of_that(factor), interval.unwrap_or_default()))
 }

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of this")]
 
+pub mod bca;
+
 use mountmark_analyse::stats::random::Random;
 use mountmark_model::{Cell, Environment, Outcome, Plan};
 use mountmark_record::{CellRecord, RunId, RunRecord, RunStatus, Sample, TaskOutcome, Timestamp};

@@ -53,7 +53,7 @@ impl Document for Json {
             let plan = &report.run.plan;
             let found = Found {
                 run: report.run.id.as_str(),
-                command: crate::html::again(report.run),
+                command: crate::command::again(report.run),
                 compared: Compared {
                     suite: &plan.suite,
                     scale: plan.scale.factor(),

@@ -7,9 +7,10 @@ use mountmark_analyse::{MetricFindings, Rank, TaskFindings};
 use mountmark_model::Metric;
 
 use super::{Document, Report};
+use crate::command::again;
 use crate::header::header;
+use crate::html::title;
 use crate::html::view::{View, best, counted, figures, judged, quantity, ratio_text, shown};
-use crate::html::{again, title};
 use crate::markdown::escape;
 
 pub(crate) struct Markdown;

@@ -10,6 +10,9 @@ use super::view::{LOOKS, View, category, figures, mean, quantity, ratio_text};
 /// A part of a bar this wide, in per cent of the scale, has room for a task's id.
 const ROOM: f64 = 3.2;
 
+/// Parts that are thinner, in per cent of the scale, are not drawn: nobody would see them.
+const THIN: f64 = 0.05;
+
 /// One file system's bar.
 pub(crate) struct Bar<'a> {
     pub configuration: usize,
@@ -80,7 +83,7 @@ pub(super) fn composite(view: &View) -> Markup {
         out,
         "<p class=\"legend\">A sum is led by the longest tests. The mean ratio is the geometric mean over all tests of the "
     );
-    put!(out, view.main().title, " time, in which each test counts the same.</p>\n</figure>\n");
+    put!(out, view.findings().overall.basis, ", in which each test counts the same.</p>\n</figure>\n");
     by_kind(&mut out, view, &bars, &categories);
     out
 }
@@ -98,7 +101,7 @@ fn row(out: &mut Markup, view: &View, bar: &Bar, scale: Scale, categories: &[&st
     );
     for (task, value) in &bar.parts {
         let share = (100.0 * value / scale.max).min(100.0);
-        if share.is_nan() || share < 0.05 {
+        if share.is_nan() || share < THIN {
             continue;
         }
         let title = format!("{} {}: {}", task.id, task.title, quantity(&Metric::ELAPSED, *value));

@@ -47,13 +47,26 @@ struct TaskData<'a> {
 #[derive(Serialize)]
 struct Figures(usize, Vec<Option<Short>>, Vec<Option<Short>>, Vec<usize>);
 
-/// A number with six significant digits: more than any reader is shown.
+/// A number with so many significant digits as readers are shown, and one more where sorting needs it.
 #[derive(Clone, Copy, PartialEq)]
 struct Short(f64);
 
 impl Short {
-    fn new(value: f64) -> Option<Short> {
-        format!("{value:.5e}").parse().ok().filter(|value: &f64| value.is_finite()).map(Short)
+    fn new(value: f64, digits: usize) -> Option<Short> {
+        let decimals = digits - 1;
+        format!("{value:.decimals$e}").parse().ok().filter(|value: &f64| value.is_finite()).map(Short)
+    }
+}
+
+/// Digits of ratios.
+const RATIO: usize = 4;
+
+/// Digits of a figure: counts and rates are shown in full, up to six.
+fn digits(metric: &Metric) -> usize {
+    match metric.unit {
+        Unit::Seconds | Unit::Bytes => 4,
+        Unit::Percent | Unit::Ratio => 5,
+        Unit::Count | Unit::KibPerSecond | Unit::PerSecond | Unit::Throughput => 6,
     }
 }
 
@@ -105,15 +118,19 @@ pub(super) fn data<'a>(view: &View<'a>) -> Data<'a> {
                 }
             }
             let figures = task.metrics.iter().filter_map(|found| {
-                let medians: Vec<Option<Short>> =
-                    found.estimates.iter().map(|estimate| Short::new(estimate.as_ref()?.summary.median)).collect();
+                let digits = digits(found.metric);
+                let medians: Vec<Option<Short>> = found
+                    .estimates
+                    .iter()
+                    .map(|estimate| Short::new(estimate.as_ref()?.summary.median, digits))
+                    .collect();
                 let ratios: Vec<Option<Short>> =
-                    found.estimates.iter().map(|estimate| Short::new(estimate.as_ref()?.ratio?)).collect();
+                    found.estimates.iter().map(|estimate| Short::new(estimate.as_ref()?.ratio?, RATIO)).collect();
                 let base = found.estimates.get(findings.baseline).and_then(Option::as_ref);
                 let base = base.map_or(f64::NAN, |estimate| estimate.summary.median);
                 let is_quotient = found.estimates.iter().zip(&ratios).all(|(estimate, ratio)| {
                     let (Some(estimate), Some(ratio)) = (estimate, ratio) else { return true };
-                    (estimate.summary.median / base / ratio.0 - 1.0).abs() < 1e-4
+                    (estimate.summary.median / base / ratio.0 - 1.0).abs() < 1e-3
                 });
                 let ratios = if is_quotient { Vec::new() } else { ratios };
                 Some(Figures(position(found.metric)?, medians, ratios, best(found)))

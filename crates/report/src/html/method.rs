@@ -7,6 +7,7 @@ use mountmark_record::RunRecord;
 
 use super::markup::{Markup, put};
 use super::view::View;
+use crate::command::{again, typed};
 
 /// The last section of a run.
 pub(super) fn method(view: &View) -> Markup {
@@ -26,14 +27,7 @@ pub(super) fn method(view: &View) -> Markup {
     let command = view.id("command");
     put!(out, "<div class=\"command\"><pre tabindex=\"0\"><code id=\"", command, "\">", again(run), "</code></pre>");
     put!(out, "<button type=\"button\" class=\"copy\" hidden data-copy=\"", command, "\">copy</button></div>\n");
-    put!(
-        out,
-        "<p class=\"legend\">Typed as <code>",
-        run.command_line,
-        "</code>, with mountmark ",
-        run.program,
-        ".</p>\n"
-    );
+    put!(out, "<p class=\"legend\">Typed as <code>", typed(run), "</code>, with mountmark ", run.program, ".</p>\n");
     decisions(&mut out, run);
     environment(&mut out, view);
     notes(&mut out, run);
@@ -88,45 +82,6 @@ fn disk(run: &RunRecord) -> String {
     match disks.as_slice() {
         [] => format!("the disk {}", run.plan.machine.disk),
         disks => disks.iter().map(|disk| format!("{} ({})", disk.name, disk.about)).collect::<Vec<_>>().join(", "),
-    }
-}
-
-/// The command that was typed, with what it left to defaults: those may change.
-pub(crate) fn again(run: &RunRecord) -> String {
-    let plan = &run.plan;
-    let mut typed = run.command_line.split_whitespace();
-    let typed: Vec<&str> = if typed.any(|word| word == "run") { typed.collect() } else { Vec::new() };
-    let has = |option: &str| typed.iter().any(|word| *word == option || word.starts_with(&format!("{option}=")));
-    let mut words = vec!["mountmark".to_owned(), "run".to_owned()];
-    words.extend(typed.iter().map(|word| (*word).to_owned()));
-    let mut add = |option: &str, value: String| {
-        if !has(option) {
-            words.extend([option.to_owned(), quoted(&value)]);
-        }
-    };
-    add("--fs", plan.configurations.join(","));
-    add("--suite", plan.suite.clone());
-    add("--scale", plan.scale.to_string());
-    add("--repeat", plan.repeats.to_string());
-    add("--seed", plan.seed.to_string());
-    add("--lab", plan.lab.name().to_owned());
-    if plan.lab != Lab::Host {
-        add("--machine", plan.machine.name.clone());
-        add("--kernel", plan.kernel.clone());
-        if let Some(cell) = plan.cells.first() {
-            add("--disk", cell.disk.name.clone());
-        }
-    }
-    crate::text::clean(&words.join(" "))
-}
-
-/// A word as a shell must read it.
-fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:,=+@%^".contains(letter);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }
 

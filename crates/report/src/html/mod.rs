@@ -27,7 +27,6 @@ use markup::Markup;
 use view::View;
 
 pub(crate) use composite::{Bar, bars, look};
-pub(crate) use method::again;
 pub(crate) use overview::title;
 
 pub(crate) struct Html;

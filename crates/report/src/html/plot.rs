@@ -72,7 +72,7 @@ pub(crate) fn draw(scale: Scale, drawing: &Drawing) -> Markup {
     let mut out = Markup::new();
     put!(
         out,
-        "<svg class=\"plot\" viewBox=\"0 0 1000 18\" preserveAspectRatio=\"none\" aria-hidden=\"true\" focusable=\"false\">",
+        "<svg class=\"plot\" viewBox=\"0 0 1000 18\" preserveAspectRatio=\"none\" aria-hidden=\"true\">",
         "<path class=\"grid\" d=\"M250 0V18M500 0V18M750 0V18M1000 0V18\"/>"
     );
     if let (Some(bar), Some(to)) = (drawing.bar, drawing.to) {

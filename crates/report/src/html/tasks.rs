@@ -1,13 +1,41 @@
 //! Test by test: for each a chart with a bar, every sample and the interval, the processor's share beside it, and the
 //! verdict. The steps of the protocol, and usable space, in the same form.
 
-use mountmark_analyse::{Estimate, TaskFindings};
-use mountmark_model::{Metric, protocol_task};
+use mountmark_analyse::{Estimate, MetricFindings, TaskFindings};
+use mountmark_model::{Better, Metric, protocol_task};
 
 use super::markup::{Markup, put};
 use super::matrix::{figure_text, label, put_best};
 use super::plot::{Drawing, Scale, axis, draw};
 use super::view::{View, best, figures, judged, median, quantity};
+
+/// A page with more results than this shows the best few of each test, or browsers would be slow and files large.
+const ROWS: usize = 2000;
+
+/// So many.
+const SHOWN: usize = 10;
+
+/// Whether charts show the best of each test alone.
+fn is_large(view: &View) -> bool {
+    view.findings().tasks.len() * view.findings().configurations.len() > ROWS
+}
+
+/// The configurations that a chart shows: all, or of a large page the best and the baseline.
+fn rows(view: &View, found: &MetricFindings) -> Vec<usize> {
+    let all = 0..view.findings().configurations.len();
+    if !is_large(view) {
+        return all.collect();
+    }
+    let value = |one: &usize| {
+        let median = found.estimates.get(*one).and_then(Option::as_ref).map_or(f64::INFINITY, |e| e.summary.median);
+        if found.metric.better == Better::Lower || median.is_infinite() { median } else { -median }
+    };
+    let mut order: Vec<usize> = all.collect();
+    order.sort_by(|a, b| value(a).total_cmp(&value(b)));
+    let baseline = view.findings().baseline;
+    let keeps = |(place, one): &(usize, usize)| *place < SHOWN || *one == baseline;
+    order.into_iter().enumerate().filter(keeps).map(|(_, one)| one).collect()
+}
 
 /// The section with one chart for each of the suite's tests.
 pub(super) fn tasks(view: &View) -> Markup {
@@ -17,6 +45,11 @@ pub(super) fn tasks(view: &View) -> Markup {
     }
     out.heading(view.level + 1, &view.id("tests"), "Test by test");
     explain(&mut out, view);
+    if is_large(view) {
+        put!(out, "<p>The run has more results than a page can draw: each test shows its best ", SHOWN, " file ");
+        put!(out, "systems and the baseline. The matrix above has the figures of all, and the CSV and JSON reports ");
+        put!(out, "every sample.</p>\n");
+    }
     for category in view.categories() {
         if view.categories().len() > 1 {
             out.heading(view.level + 2, &view.id(&format!("tests-{}", slug(view, category))), category);
@@ -109,7 +142,7 @@ fn card(view: &View, task: &TaskFindings) -> Markup {
     }
     put!(out, "</tr></thead>\n<tbody>\n");
     let best = best(found);
-    for configuration in 0..view.findings().configurations.len() {
+    for configuration in rows(view, found) {
         put!(out, "<tr><th scope=\"row\"", short(view.name(configuration)), ">", view.name(configuration), "</th>");
         let Some(estimate) = found.estimates.get(configuration).and_then(Option::as_ref) else {
             let columns: u32 = if has_cpu { 3 } else { 2 };
@@ -133,7 +166,7 @@ fn card(view: &View, task: &TaskFindings) -> Markup {
         if best.contains(&configuration) {
             put_best(&mut out, &text);
         } else {
-            put!(out, "<td title=\"", spread(estimate), "\">", text, "</td>");
+            put!(out, "<td title=\"", spread(metric, estimate), "\">", text, "</td>");
         }
         if has_cpu {
             let share = median(task, &Metric::CPU_PERCENT, configuration);
@@ -155,9 +188,10 @@ pub(super) fn short(name: &str) -> Markup {
 }
 
 /// What stands behind a median, for whoever points at it.
-fn spread(estimate: &Estimate) -> String {
+fn spread(metric: &Metric, estimate: &Estimate) -> String {
     let summary = &estimate.summary;
-    let mut text = format!("{} figures, {} to {}", summary.n, summary.min, summary.max);
+    let mut text =
+        format!("{} figures, {} to {}", summary.n, quantity(metric, summary.min), quantity(metric, summary.max));
     if let Some(cv) = summary.cv {
         text += &format!(", coefficient of variation {:.2} %", 100.0 * cv);
     }

@@ -48,7 +48,12 @@ fn findings(run: &RunRecord) -> Findings {
             ranking: ranking.clone(),
             sentence: "The first leads.".into(),
         }],
-        overall: Overall { composite: vec![None; names.len()], geometric_mean: vec![Some(1.5); names.len()], ranking },
+        overall: Overall {
+            composite: vec![None; names.len()],
+            geometric_mean: vec![Some(1.5); names.len()],
+            basis: "durable time".into(),
+            ranking,
+        },
         conclusions: vec!["The first is the fastest.".into()],
         doubts: vec![Doubt {
             configuration: 0,

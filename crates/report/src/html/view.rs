@@ -186,7 +186,8 @@ pub(crate) fn quantity(metric: &Metric, value: f64) -> String {
     match metric.unit {
         Unit::Seconds => format!("{text} s"),
         Unit::Percent => format!("{text} %"),
-        Unit::KibPerSecond | Unit::PerSecond => format!("{text} {}", metric.unit_text()),
+        Unit::KibPerSecond => format!("{text} KiB/s"),
+        Unit::PerSecond => format!("{text}/s"),
         Unit::Bytes | Unit::Count | Unit::Ratio | Unit::Throughput => text,
     }
 }

@@ -1,7 +1,10 @@
-//! One picture of a run as a file of its own, for a README or an article: all tests together as stacked bars.
+//! One picture of a run as a file of its own, for a README or an article: the matrix of tests and file systems, and below
+//! it all tests together as stacked bars.
 //!
 //! It follows the reader's colour scheme where the viewer tells it. Charts inside pages are in `html/plot.rs`: there text
 //! flows, here every place is reckoned. What the figures mean is not known here.
+
+mod matrix;
 
 use anyhow::{Result, ensure};
 use mountmark_model::Metric;
@@ -22,12 +25,12 @@ impl Document for Svg {
     }
 
     fn about(&self) -> &'static str {
-        "one picture: the times of all tests together, by file system"
+        "one picture: every test by file system, and all tests together"
     }
 
     fn render(&self, reports: &[Report]) -> Result<String> {
         ensure!(reports.len() == 1, "a picture shows one run, and here are {}: make one picture a run", reports.len());
-        Ok(composite(&View::new(&reports[0], 0, 1)).into_string())
+        Ok(picture(&View::new(&reports[0], 0, 1)).into_string())
     }
 
     fn is_ours(&self, start: &str) -> bool {
@@ -47,83 +50,81 @@ const LETTER: f64 = 7.2;
 /// The longest name that is not cut.
 const NAME: usize = 30;
 
-fn composite(view: &View) -> Markup {
-    let bars = bars(view);
-    let categories = view.categories();
-    let longest = bars.iter().map(|bar| name(view, bar).chars().count()).max().unwrap_or(0);
-    let left = MARGIN + longest as f64 * LETTER + 12.0;
-    let right = WIDTH - MARGIN - SUMS;
-    let (key, key_height) = key(&categories);
-    let top = 84.0 + key_height;
-    let height = top + bars.len() as f64 * ROW + 52.0;
-    let largest = bars.iter().map(Bar::sum).fold(0.0, f64::max);
+fn picture(view: &View) -> Markup {
+    let (matrix, matrix_height) = matrix::matrix(view, 76.0);
+    let from = 76.0 + if matrix_height > 0.0 { matrix_height + 26.0 } else { 0.0 };
+    let (bars, height) = composite(view, from, matrix_height > 0.0);
+    let height = (from + height + 34.0).round();
 
     let mut out = Markup::new();
     out.raw(MARK);
-    put!(
-        out,
-        "\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"",
-        WIDTH,
-        "\" height=\"",
-        height.round(),
-        "\" viewBox=\"0 0 ",
-        WIDTH,
-        " ",
-        height.round(),
-        "\" role=\"img\" aria-labelledby=\"t d\">\n"
-    );
+    put!(out, "\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", WIDTH, "\" height=\"", height);
+    put!(out, "\" viewBox=\"0 0 ", WIDTH, " ", height, "\" role=\"img\" aria-labelledby=\"t d\">\n");
     let plan = &view.run().plan;
     let heading = format!("{}: {}", plan.suite, title(view));
-    put!(out, "<title id=\"t\">", heading, "</title>\n<desc id=\"d\">", described(view, &bars), "</desc>\n<style>\n");
+    put!(out, "<title id=\"t\">", heading, "</title>\n<desc id=\"d\">", described(view), "</desc>\n<style>\n");
     out.raw(include_str!("picture.css"));
     put!(out, "</style>\n<defs>\n");
     for (index, path) in HATCHES.into_iter().enumerate().filter(|(_, path)| !path.is_empty()) {
-        put!(
-            out,
-            "<pattern id=\"h",
-            index,
-            "\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\"><path class=\"hatch\" d=\"",
-            path,
-            "\"/></pattern>\n"
-        );
+        put!(out, "<pattern id=\"h", index, "\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\">");
+        put!(out, "<path class=\"hatch\" d=\"", path, "\"/></pattern>\n");
     }
-    put!(out, "</defs>\n<rect class=\"page\" width=\"", WIDTH, "\" height=\"", height.round(), "\"/>\n");
+    put!(out, "</defs>\n<rect class=\"page\" width=\"", WIDTH, "\" height=\"", height, "\"/>\n");
     put!(out, "<text class=\"heading\" x=\"", MARGIN, "\" y=\"34\">", heading, "</text>\n");
+    let repeats = view.findings().repeats;
     let under = format!(
-        "sum of mean times of {} tests until the command returned; scale {}, {} lab, machine {}",
-        view.tasks().count(),
+        "{}; scale {}, {} lab, machine {}",
+        if repeats > 1 { format!("medians of {repeats} repeats") } else { "one repeat".to_owned() },
         plan.scale,
         plan.lab.name(),
         plan.machine.name
     );
-    put!(out, "<text class=\"quiet\" x=\"", MARGIN, "\" y=\"56\">", under, "</text>\n", key);
+    put!(out, "<text class=\"quiet\" x=\"", MARGIN, "\" y=\"56\">", under, "</text>\n", matrix, bars);
+    let foot = format!("Made by mountmark {} from run {}. {}", view.run().program, view.run().id, clock(view));
+    put!(out, "<text class=\"quiet\" x=\"", MARGIN, "\" y=\"", height - 18.0, "\">", foot, "</text>\n</svg>\n");
+    out
+}
+
+/// The bars from `top` on, and their height. Nothing where a matrix shows all there is, and there are no sums.
+fn composite(view: &View, top: f64, has_matrix: bool) -> (Markup, f64) {
+    let mut out = Markup::new();
+    let bars = bars(view);
     if bars.is_empty() {
-        put!(out, "<text x=\"", MARGIN, "\" y=\"", top + 20.0, "\">There is no figure to draw.</text>\n");
+        if !has_matrix {
+            put!(out, "<text x=\"", MARGIN, "\" y=\"", top + 20.0, "\">There is no figure to draw.</text>\n");
+        }
+        return (out, if has_matrix { 0.0 } else { 34.0 });
     }
+    let categories = view.categories();
+    let longest = bars.iter().map(|bar| name(view, bar).chars().count()).max().unwrap_or(0);
+    let left = MARGIN + longest as f64 * LETTER + 12.0;
+    let right = WIDTH - MARGIN - SUMS;
+    let largest = bars.iter().map(Bar::sum).fold(0.0, f64::max);
+    let tests = view.tasks().count();
+    put!(out, "<text class=\"small\" x=\"", MARGIN, "\" y=\"", top + 4.0, "\">sum of the mean times of ", tests);
+    put!(out, " tests until the command returned</text>\n");
+    let (key, key_height) = key(&categories, top + 16.0);
+    out.show(&key);
+    let first = top + 30.0 + key_height;
     for (index, bar) in bars.iter().enumerate() {
-        let y = top + index as f64 * ROW;
+        let y = first + index as f64 * ROW;
         row(&mut out, view, bar, &categories, y, left, (right - left) / largest.max(f64::MIN_POSITIVE));
     }
-    let foot = format!("Made by mountmark {} from run {}. {}", view.run().program, view.run().id, clock(view));
-    put!(
-        out,
-        "<text class=\"quiet\" x=\"",
-        MARGIN,
-        "\" y=\"",
-        (height - 18.0).round(),
-        "\">",
-        foot,
-        "</text>\n</svg>\n"
-    );
-    out
+    (out, first + bars.len() as f64 * ROW - top)
 }
 
 /// Lines over the colour of every second kind of work.
 const HATCHES: [&str; 6] = ["", "M0 7L7 0", "M0 3.5H7", "M0 0L7 7", "M3.5 0V7", "M3 3.5h1"];
 
 fn name(view: &View, bar: &Bar) -> String {
-    let name = crate::text::clean(view.name(bar.configuration));
-    if name.chars().count() <= NAME { name } else { name.chars().take(NAME - 1).chain(['…']).collect() }
+    cut(view.name(bar.configuration), NAME)
+}
+
+/// Text in one line of at most so many letters.
+fn cut(text: &str, most: usize) -> String {
+    let text = crate::text::clean(text);
+    let most = most.max(2);
+    if text.chars().count() <= most { text } else { text.chars().take(most - 1).chain(['…']).collect() }
 }
 
 fn clock(view: &View) -> &'static str {
@@ -133,7 +134,8 @@ fn clock(view: &View) -> &'static str {
     }
 }
 
-fn described(view: &View, bars: &[Bar]) -> String {
+fn described(view: &View) -> String {
+    let bars = bars(view);
     let sums = bars.iter().map(|bar| {
         let lacking = if bar.lacking > 0 { format!(" without {} of the tests", bar.lacking) } else { String::new() };
         format!("{} {}{lacking}", view.name(bar.configuration), quantity(&Metric::ELAPSED, bar.sum()))
@@ -141,10 +143,10 @@ fn described(view: &View, bars: &[Bar]) -> String {
     sums.collect::<Vec<_>>().join(", ")
 }
 
-/// What the colours are, in as many lines as it takes, and their height.
-fn key(categories: &[&str]) -> (Markup, f64) {
+/// What the colours are, from `top` on in as many lines as it takes, and their height.
+fn key(categories: &[&str], top: f64) -> (Markup, f64) {
     let mut out = Markup::new();
-    let (mut x, mut y) = (MARGIN, 70.0);
+    let (mut x, mut y) = (MARGIN, top);
     for name in categories {
         let shown = crate::text::clean(name);
         let width = 26.0 + shown.chars().count() as f64 * LETTER + 14.0;
@@ -165,7 +167,7 @@ fn key(categories: &[&str]) -> (Markup, f64) {
         );
         x += width;
     }
-    (out, y - 70.0 + 14.0)
+    (out, y - top + 14.0)
 }
 
 /// A rectangle in the look of a kind of work.

@@ -1,0 +1,62 @@
+//! What a task's rate counts: KiB or operations.
+//!
+//! The metric `rate` has one id and one direction for both. Here a task gets the one with the unit of its own, so that
+//! sentences and tables can say it.
+
+use mountmark_model::{Metric, Program, RateOf, Task};
+
+/// The metric `rate` with the unit that it has at `task`. `tasks` are those of its suite, `has` tells whether there are
+/// figures of a metric at the task. [`Metric::RATE`] itself where nobody can tell.
+pub(crate) fn metric(task: &Task, tasks: &[Task], has: impl Fn(&Metric) -> bool) -> &'static Metric {
+    // A part is measured by the task that it is a part of.
+    let runs = task.part_of.as_ref().and_then(|whole| tasks.iter().find(|other| other.id == *whole)).unwrap_or(task);
+    let of_data = match (&runs.program, &runs.workload) {
+        _ if runs.fio.is_some() => true,
+        (Some(name), _) => match Program::find(name) {
+            Some(program) => program.rate_is_of_data(task.figure_name()),
+            None => return &Metric::RATE,
+        },
+        (None, Some(_)) => match runs.rate {
+            RateOf::Data | RateOf::Children => true,
+            RateOf::Operations => false,
+            // The engine tells rates of data apart only where there was data.
+            RateOf::Automatic => [Metric::READ_RATE, Metric::WRITE_RATE, Metric::PARENT_RATE].iter().any(has),
+        },
+        (None, None) => return &Metric::RATE,
+    };
+    if of_data { &Metric::RATE_OF_DATA } else { &Metric::RATE_OF_OPERATIONS }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(fields: serde_json::Value) -> Task {
+        let mut all = serde_json::json!({"id": "t", "title": "t"});
+        all.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        serde_json::from_value(all).unwrap()
+    }
+
+    #[test]
+    fn programs_and_workloads_say_what_their_rates_count() {
+        let none = |_: &Metric| false;
+        let unit = |fields| metric(&task(fields), &[], none).unit_text();
+        assert_eq!(unit(serde_json::json!({"program": "iozone", "figure": "read"})), "KiB/s");
+        assert_eq!(unit(serde_json::json!({"program": "bonnie++", "figure": "seeks"})), "1/s");
+        assert_eq!(unit(serde_json::json!({"run": "true"})), "KiB/s or 1/s");
+        let workload = serde_json::json!({"files": {"folder": "f"}, "phases": [{"name": "p", "what": "create"}]});
+        assert_eq!(unit(serde_json::json!({"workload": workload, "rate": "children"})), "KiB/s");
+        let automatic = task(serde_json::json!({"workload": workload}));
+        assert_eq!(metric(&automatic, &[], none).unit_text(), "1/s");
+        assert_eq!(metric(&automatic, &[], |metric| metric.id == "write_rate").unit_text(), "KiB/s");
+    }
+
+    #[test]
+    fn a_part_is_of_the_program_that_its_whole_runs() {
+        let whole = task(serde_json::json!({"id": "bonnie", "program": "bonnie++"}));
+        let part = |id: &str| task(serde_json::json!({"id": id, "part_of": "bonnie"}));
+        let all = [whole, part("putc"), part("seq_del")];
+        assert_eq!(metric(&all[1], &all, |_| false).unit_text(), "KiB/s");
+        assert_eq!(metric(&all[2], &all, |_| false).unit_text(), "1/s");
+    }
+}

@@ -1,0 +1,116 @@
+//! The command that makes a run again, to be typed anywhere.
+
+use mountmark_model::Lab;
+use mountmark_record::RunRecord;
+
+/// The command that was typed, with what it left to defaults: those may change.
+pub(crate) fn again(run: &RunRecord) -> String {
+    let plan = &run.plan;
+    let typed = arguments(&run.command_line);
+    let has = |option: &str| typed.iter().any(|word| *word == option || word.starts_with(&format!("{option}=")));
+    let mut words = vec!["mountmark".to_owned(), "run".to_owned()];
+    words.extend(typed.iter().map(|word| (*word).to_owned()));
+    let mut add = |option: &str, value: String| {
+        if !has(option) {
+            words.extend([option.to_owned(), shell_word(&value)]);
+        }
+    };
+    add("--fs", plan.configurations.join(","));
+    add("--suite", plan.suite.clone());
+    add("--scale", plan.scale.to_string());
+    add("--repeat", plan.repeats.to_string());
+    add("--seed", plan.seed.to_string());
+    add("--lab", plan.lab.name().to_owned());
+    if plan.lab != Lab::Host {
+        add("--machine", plan.machine.name.clone());
+        add("--kernel", plan.kernel.clone());
+        if let Some(cell) = plan.cells.first() {
+            add("--disk", cell.disk.name.clone());
+        }
+    }
+    crate::text::clean(&words.join(" "))
+}
+
+/// The command as it was typed, without the program's folder and that of the store.
+pub(crate) fn typed(run: &RunRecord) -> String {
+    let words = arguments(&run.command_line);
+    if words.is_empty() && !words_of(&run.command_line).contains(&"run") {
+        return crate::text::clean(&run.command_line);
+    }
+    crate::text::clean(&format!("mountmark run {}", words.join(" ")))
+}
+
+/// What stood behind `run`, without the folder of the store: older programs recorded it.
+fn arguments(command_line: &str) -> Vec<&str> {
+    let mut words = words_of(command_line).into_iter().skip_while(|word| *word != "run").skip(1);
+    let mut out = Vec::new();
+    while let Some(word) = words.next() {
+        if word == "--out" {
+            words.next();
+        } else if !word.starts_with("--out=") {
+            out.push(word);
+        }
+    }
+    out
+}
+
+/// The words of a command line, with their quotes: [`shell_word`] makes single ones alone.
+fn words_of(text: &str) -> Vec<&str> {
+    let (mut out, mut start, mut is_quoted) = (Vec::new(), None, false);
+    for (at, letter) in text.char_indices() {
+        is_quoted ^= letter == '\'';
+        match start {
+            Some(from) if letter.is_whitespace() && !is_quoted => {
+                out.push(&text[from..at]);
+                start = None;
+            }
+            None if !letter.is_whitespace() => start = Some(at),
+            _ => {}
+        }
+    }
+    out.extend(start.map(|from| &text[from..]));
+    out
+}
+
+/// A word as a shell must read it.
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:,=+@%^".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::run;
+
+    #[test]
+    fn the_command_needs_neither_this_program_nor_this_store() {
+        let mut run = run(&["ext4", "xfs"], 2);
+        for typed_as in [
+            "/tmp/x/mountmark run --fs ext4,xfs --out /tmp/store --seed 7",
+            "mountmark run --fs ext4,xfs --seed 7",
+            "./mountmark run --out=store --fs ext4,xfs --seed 7",
+        ] {
+            run.command_line = typed_as.into();
+            assert_eq!(typed(&run), "mountmark run --fs ext4,xfs --seed 7");
+            let command = again(&run);
+            assert!(command.starts_with("mountmark run --fs ext4,xfs --seed 7 --suite tiny "), "{command}");
+            assert!(command.contains(" --repeat 2 ") && !command.contains("store"), "{command}");
+        }
+    }
+
+    #[test]
+    fn quoted_words_stay_one() {
+        let mut run = run(&["ext4"], 1);
+        run.command_line = format!("mountmark run --suite {} --jobs 1", shell_word("my suite's --out"));
+        assert_eq!(typed(&run), run.command_line);
+        assert!(!again(&run).contains("--suite tiny"), "{}", again(&run));
+        run.command_line = "a test".into();
+        assert_eq!(typed(&run), "a test");
+        assert!(again(&run).starts_with("mountmark run --fs ext4 --suite tiny "));
+    }
+}

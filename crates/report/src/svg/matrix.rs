@@ -1,0 +1,114 @@
+//! The matrix of tests and file systems as a drawing: a figure and a shade a cell.
+
+use mountmark_analyse::{MetricFindings, TaskFindings};
+
+use super::{LETTER, MARGIN, WIDTH, cut};
+use crate::html::markup::{Markup, put};
+use crate::html::view::{HEAT, View, best, heat, median, shown};
+
+/// From row to row.
+const ROW: f64 = 22.0;
+/// Room for the name of a test, in letters.
+const LABEL: usize = 34;
+/// The narrowest column that holds a figure.
+const COLUMN: f64 = 64.0;
+/// The widest.
+const WIDE: f64 = 120.0;
+/// More rows than fit on a page are no picture.
+const ROWS: usize = 60;
+
+/// The drawing from `top` on, and its height; nothing where the run has too many file systems or tests for a picture,
+/// where nothing was compared, or where there is no figure.
+pub(super) fn matrix(view: &View, top: f64) -> (Markup, f64) {
+    let mut out = Markup::new();
+    let findings = view.findings();
+    let rows: Vec<(&TaskFindings, &MetricFindings)> =
+        findings.tasks.iter().filter_map(|task| Some((task, shown(task, view.main())?))).collect();
+    let columns = findings.configurations.len();
+    let labels: Vec<String> = rows.iter().map(|(task, _)| cut(&label(task), LABEL)).collect();
+    let longest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+    let left = MARGIN + longest as f64 * LETTER * 0.94 + 12.0;
+    let width = ((WIDTH - MARGIN - left) / columns.max(1) as f64).min(WIDE);
+    if columns < 2 || rows.is_empty() || rows.len() > ROWS || width < COLUMN {
+        return (out, 0.0);
+    }
+    let main = view.main();
+    let unit = if rows.iter().all(|(_, found)| found.metric.unit == rows[0].1.metric.unit) {
+        format!("{}, {}", main.title, rows[0].1.metric.unit_text())
+    } else {
+        "what each test is judged by".to_owned()
+    };
+    put!(out, "<text class=\"small\" x=\"", MARGIN, "\" y=\"", top + 12.0, "\">", unit, "</text>\n");
+    for (column, name) in findings.configurations.iter().enumerate() {
+        let x = left + (column as f64 + 1.0) * width - 8.0;
+        let name = cut(name, (width / LETTER) as usize);
+        put!(out, "<text class=\"number head\" x=\"", place(x), "\" y=\"", top + 12.0, "\">", name, "</text>\n");
+    }
+    for (row, ((task, found), label)) in rows.iter().zip(&labels).enumerate() {
+        let y = top + 20.0 + row as f64 * ROW;
+        put!(out, "<text class=\"small\" x=\"", MARGIN, "\" y=\"", y + 15.0, "\">", label, "</text>\n");
+        let best = best(found);
+        for column in 0..columns {
+            let x = left + column as f64 * width;
+            cell(&mut out, view, (task, found), column, best.contains(&column), [x, y, width]);
+        }
+    }
+    let y = top + 20.0 + rows.len() as f64 * ROW;
+    let height = legend(&mut out, y + 8.0);
+    (out, y + 8.0 + height - top)
+}
+
+fn label(task: &TaskFindings) -> String {
+    if task.title.is_empty() || task.title == task.id { task.id.clone() } else { format!("{} {}", task.id, task.title) }
+}
+
+fn cell(
+    out: &mut Markup,
+    view: &View,
+    (task, found): (&TaskFindings, &MetricFindings),
+    column: usize,
+    is_best: bool,
+    [x, y, width]: [f64; 3],
+) {
+    let (text, look) = match median(task, found.metric, column) {
+        Some(value) => {
+            let text = found.metric.format(value);
+            let heat = heat(found, value);
+            let look = if is_best { "best".to_owned() } else { format!("heat{heat}") };
+            (if is_best { format!("★ {text}") } else { text }, look)
+        }
+        None => (view.absent(column, &task.id).to_owned(), "heat0".to_owned()),
+    };
+    put!(
+        out,
+        "<rect class=\"",
+        look,
+        "\" x=\"",
+        place(x + 1.0),
+        "\" y=\"",
+        place(y),
+        "\" width=\"",
+        place(width - 2.0)
+    );
+    put!(out, "\" height=\"", ROW - 2.0, "\"/><text class=\"number\" x=\"", place(x + width - 8.0), "\" y=\"");
+    put!(out, place(y + 14.5), "\">", text, "</text>\n");
+}
+
+/// What the shades are, and their height.
+fn legend(out: &mut Markup, y: f64) -> f64 {
+    let mut x = MARGIN;
+    let shades =
+        HEAT.iter().enumerate().map(|(at, from)| (format!("heat{}", at + 1), format!("from {from} times the best")));
+    let best = ("best".to_owned(), "★ best, and what cannot be told from it".to_owned());
+    for (look, text) in std::iter::once(best).chain(shades) {
+        put!(out, "<rect class=\"", look, "\" x=\"", place(x), "\" y=\"", place(y), "\" width=\"16\" height=\"14\"/>");
+        put!(out, "<text class=\"small\" x=\"", place(x + 22.0), "\" y=\"", place(y + 11.5), "\">", text, "</text>\n");
+        x += 36.0 + text.chars().count() as f64 * LETTER;
+    }
+    30.0
+}
+
+/// A place to a tenth of a pixel.
+fn place(value: f64) -> String {
+    format!("{value:.1}")
+}

@@ -81,5 +81,8 @@ pub fn noise(configuration: &str, task: &str, repeat: u32, seed: u64) -> f64 {
     let hash = text
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    // The last letters of a text have moved the low bits alone.
+    let hash = (hash ^ (hash >> 31)).wrapping_mul(0x7fb5_d329_728e_a185);
+    let hash = (hash ^ (hash >> 27)).wrapping_mul(0x81da_def4_bc2d_d44d);
     0.99 + 0.02 * (hash >> 11) as f64 / (1_u64 << 53) as f64
 }

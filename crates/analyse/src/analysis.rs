@@ -36,7 +36,7 @@ pub fn findings(run: &RunRecord, options: &Options) -> Findings {
         options,
     };
     let conclusions = conclude::conclusions(&evidence);
-    let remarks = conclude::remarks(run, &figures, options, found == Some(None));
+    let remarks = crate::remarks::remarks(run, &figures, options, found == Some(None));
     Findings {
         run: run.id.to_string(),
         baseline,

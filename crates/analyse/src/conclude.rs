@@ -3,8 +3,7 @@
 //! A sentence says "is fastest" only of what a verdict shows. With one repeat there are no verdicts: the first sentence
 //! says so, and the others tell in the past tense what was measured.
 
-use mountmark_model::{Better, Lab, Metric, Scale};
-use mountmark_record::RunRecord;
+use mountmark_model::{Better, Metric};
 
 use crate::figures::{CAPACITY, Figures, STEPS};
 use crate::verdict::{Family, beside, best_first};
@@ -74,10 +73,11 @@ fn overall(evidence: &Evidence<'_>) -> Option<String> {
 pub(crate) fn lead(figures: &Figures, ranking: &[Rank], basis: &str, whole: bool, options: &Options) -> String {
     let [first, second, ..] = ranking else { return String::new() };
     let name = |rank: &Rank| figures.configurations[rank.configuration].clone();
-    let score = |rank: &Rank| match &rank.interval {
-        Some(found) if whole => format!("{} ({})", factor(rank.score), interval(found, options.level)),
-        _ => factor(rank.score),
+    let certain = |rank: &Rank| match &rank.interval {
+        Some(found) if whole => format!(" ({})", interval(found, options.level)),
+        _ => String::new(),
     };
+    let score = |rank: &Rank| format!("{}{}", factor(rank.score), certain(rank));
     if basis == crate::analysis::SPACE {
         let part = |rank: &Rank| format!("{} with {} of that", name(rank), factor(first.score / rank.score));
         let last = last_of(ranking).map_or(String::new(), |last| format!("; last is {}", part(last)));
@@ -112,9 +112,12 @@ pub(crate) fn lead(figures: &Figures, ranking: &[Rank], basis: &str, whole: bool
     let is_best_everywhere = first.score < 1.0 + 1e-9;
     let by = match is_best_everywhere {
         true => "the best of every test".to_owned(),
-        false => format!("{average} {} {times}", score(first)),
+        false => format!("{average} {} {times}{}", factor(first.score), certain(first)),
     };
-    let then = if is_best_everywhere { format!("{average} {} {times}", score(second)) } else { score(second) };
+    let then = match is_best_everywhere {
+        true => format!("{average} {} {times}{}", factor(second.score), certain(second)),
+        false => score(second),
+    };
     format!("{} {least}, {by}; then {} with {then}{last}", name(first), name(second))
 }
 
@@ -239,8 +242,9 @@ fn steps(evidence: &Evidence<'_>) -> Vec<String> {
         let value = |c: &usize| series.median(*c).map(|value| figure(series.metric, value)).unwrap_or_default();
         let is_space = task.category == CAPACITY;
         let what = if is_space { crate::words::subject(series.metric, true) } else { task.id.as_str() };
-        let took = if is_space { "is" } else { "took" };
+        let took = if is_space { "goes" } else { "took" };
         if value(best) == value(worst) {
+            let took = if is_space { "is" } else { took };
             out.push(format!("{} {took} {} on all file systems.", capital(what), value(best)));
             continue;
         }
@@ -262,58 +266,8 @@ fn composite(evidence: &Evidence<'_>) -> Option<String> {
     let ([first, .., last], true) = (sums.as_slice(), sums.len() > 1) else { return None };
     let text = |(sum, at): &(f64, usize)| format!("{} on {}", figure(&Metric::ELAPSED, *sum), evidence.name(*at));
     Some(format!(
-        "The sum of all tests' mean returned times, the composite of the study of 2006, is from {} to {}.",
+        "The sum of all tests' mean returned times, the composite of the study of 2006, goes from {} to {}.",
         text(first),
         text(last)
     ))
-}
-
-/// What limits the findings.
-pub(crate) fn remarks(run: &RunRecord, figures: &Figures, options: &Options, baseline_unknown: bool) -> Vec<String> {
-    let mut out = Vec::new();
-    let repeats = figures.repeats.len();
-    if baseline_unknown {
-        let asked = options.baseline.as_deref().unwrap_or_default();
-        out.push(format!("There is no configuration {asked:?} in this run: ratios are against the first one."));
-    }
-    match (run.plan.lab, repeats) {
-        (_, 0) => out.push("No cell has ended: there is nothing to judge.".into()),
-        (Lab::Virtual, 1) => out.push(
-            "One repeat: no intervals, no verdicts. The figures are exact for their seed: the same plan gives the same \
-             figures to the nanosecond. What other seeds would give, only more repeats can say (--repeat 5)."
-                .into(),
-        ),
-        (_, 1) => out.push("One repeat: no intervals, no verdicts. Repeat it to tell differences from noise (--repeat 5).".into()),
-        (Lab::Virtual, _) => out.push(
-            "Repeats differ by their seed alone, since the lab's clock has no noise: intervals say how much the workload \
-             varies, not how well a figure was measured."
-                .into(),
-        ),
-        (..) => {}
-    }
-    if (2..crate::stats::interval::FEWEST).contains(&repeats) {
-        out.push(format!("{repeats} repeats: a median has an interval from {} on.", crate::stats::interval::FEWEST));
-    }
-    if repeats > 1 {
-        out.push(format!(
-            "A difference is shown where it would turn up by chance in fewer than {} of runs without any, all comparisons \
-             of the run taken together. One of less than {} does not count.",
-            percent(options.error()),
-            percent(options.matters)
-        ));
-    }
-    if figures.configurations.len() > 1 && repeats > 0 {
-        out.push(
-            "On average: the geometric mean of a file system's ratios to the best of each test, in which each test counts \
-             the same. 1 is the best in every test."
-                .into(),
-        );
-    }
-    if run.plan.scale != Scale::ONE {
-        out.push(format!(
-            "Titles of tests name the suite's own counts and sizes; here it is {} of them.",
-            run.plan.scale
-        ));
-    }
-    out
 }

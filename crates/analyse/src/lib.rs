@@ -17,6 +17,7 @@ mod missing;
 mod options;
 mod ranking;
 mod rate;
+mod remarks;
 pub mod stats;
 pub mod study;
 mod verdict;

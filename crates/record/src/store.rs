@@ -1,19 +1,27 @@
-//! The store itself.
+//! The store itself: opened, written to, and its format kept. Reading runs back is in `store/load.rs`, the file before
+//! SQLite sees it in `store/file.rs`.
 
-use std::collections::{BTreeMap, HashSet};
-use std::fs::{self, File};
+use std::collections::HashSet;
+use std::fs;
 use std::hash::{BuildHasher, RandomState};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use mountmark_model::{Bytes, Environment, Outcome, Plan};
+use mountmark_model::{Environment, Outcome, Plan};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use crate::error::StoreError;
 use crate::process::Process;
-use crate::{CellRecord, Output, RunId, RunRecord, RunStatus, RunSummary, Sample, TaskOutcome, Timestamp, names};
+use crate::{CellRecord, Output, RunId, RunStatus, Sample, TaskOutcome, Timestamp, names};
+
+mod file;
+mod load;
+mod outputs;
+mod row;
+
+use file::{Inspected, has_wal, immutable_uri, inspect};
+use row::status;
 
 /// The steps from an empty file to the present format; `PRAGMA user_version` counts those that were done. What is
 /// here has been released: it is never changed, only added to.
@@ -188,178 +196,9 @@ impl Store {
         self.commit(transaction)
     }
 
-    /// All runs, oldest first.
-    pub fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
-        let this = Process::this();
-        let mut statement = self
-            .connection
-            .prepare_cached(
-                "SELECT id, started, ended, status, process, program, command_line, suite, lab, machine, kernel, scale,
-                     seed, repeats, configurations, planned,
-                     (SELECT count(*) FROM cell WHERE cell.run = run.number),
-                     (SELECT count(*) FROM cell WHERE cell.run = run.number AND (outcome = 'failed' OR EXISTS (
-                         SELECT 1 FROM task_outcome WHERE cell = cell.id AND outcome = 'failed')))
-                 FROM run ORDER BY started, number",
-            )
-            .map_err(|source| self.error(source))?;
-        let mut rows = statement.query([]).map_err(|source| self.error(source))?;
-        let mut runs = Vec::new();
-        while let Some(row) = rows.next().map_err(|source| self.error(source))? {
-            let get = || -> rusqlite::Result<_> {
-                let id = RunId(row.get(0)?);
-                let configurations: String = row.get(14)?;
-                let summary = RunSummary {
-                    id,
-                    started: Timestamp(row.get(1)?),
-                    ended: row.get::<_, Option<i64>>(2)?.map(Timestamp),
-                    status: status(row, 3, 4, &this)?,
-                    program: row.get(5)?,
-                    command_line: row.get(6)?,
-                    suite: row.get(7)?,
-                    lab: row.get(8)?,
-                    machine: row.get(9)?,
-                    kernel: row.get(10)?,
-                    scale: row.get(11)?,
-                    seed: number(row, 12)?,
-                    repeats: row.get(13)?,
-                    configurations: Vec::new(),
-                    planned: row.get(15)?,
-                    recorded: row.get(16)?,
-                    failed: row.get(17)?,
-                };
-                Ok((summary, configurations))
-            };
-            let (mut summary, configurations) = get().map_err(|source| self.error(source))?;
-            summary.configurations = parse("list of configurations", &summary.id, &configurations)?;
-            runs.push(summary);
-        }
-        Ok(runs)
-    }
-
     /// The run that `name` means: a whole name, the beginning of only one, or `latest` (`last`).
     pub fn resolve(&self, name: &str) -> Result<RunId, StoreError> {
         names::resolve(name, &self.ids()?)
-    }
-
-    /// Positions of the cells that are in the store: what need not be run again.
-    pub fn recorded(&self, run: &RunId) -> Result<Vec<u32>, StoreError> {
-        let number = self.run_number(run)?;
-        self.rows("SELECT position FROM cell WHERE run = ?1 ORDER BY position", number, |row| row.get(0))
-    }
-
-    /// What programs printed and the engine found in the cells of a run, in the plan's order; of all tasks, or of
-    /// `task` alone. Runs that were recorded by an older program have none.
-    pub fn outputs(&self, run: &RunId, task: Option<&str>) -> Result<Vec<Output>, StoreError> {
-        let number = self.run_number(run)?;
-        outputs::load(&self.connection, number, task).map_err(|source| self.error(source))
-    }
-
-    /// A run with all its cells and samples.
-    pub fn load(&self, run: &RunId) -> Result<RunRecord, StoreError> {
-        // One transaction: what is read is the store at one moment, whoever writes meanwhile.
-        let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)
-            .map_err(|source| self.error(source))?;
-        let number = self.run_number(run)?;
-        let mut cells = self.load_cells(run, number)?;
-        let position: BTreeMap<i64, usize> = cells.iter().enumerate().map(|(at, (id, _))| (*id, at)).collect();
-
-        self.each(
-            "SELECT cell, task, task_outcome.outcome, task_outcome.reason, task_outcome.detail
-             FROM cell JOIN task_outcome ON cell = cell.id WHERE run = ?1 ORDER BY cell.position, task_outcome.position",
-            number,
-            |row| {
-                let ended = TaskOutcome { task: row.get(1)?, outcome: outcome(row, 2)? };
-                cells[position[&row.get(0)?]].1.outcomes.push(ended);
-                Ok(())
-            },
-        )?;
-        self.each(
-            "SELECT cell, text FROM cell JOIN note ON cell = cell.id WHERE run = ?1 ORDER BY cell.position, note.position",
-            number,
-            |row| {
-                cells[position[&row.get(0)?]].1.notes.push(row.get(1)?);
-                Ok(())
-            },
-        )?;
-        self.each(
-            "SELECT cell, task, iteration, metric, value
-             FROM cell JOIN sample ON cell = cell.id WHERE run = ?1 ORDER BY cell.position, sample.position",
-            number,
-            |row| {
-                let sample =
-                    Sample { task: row.get(1)?, iteration: row.get(2)?, metric: row.get(3)?, value: row.get(4)? };
-                cells[position[&row.get(0)?]].1.samples.push(sample);
-                Ok(())
-            },
-        )?;
-
-        let this = Process::this();
-        let (head, plan, environment) = self
-            .connection
-            .query_row(
-                "SELECT started, ended, status, process, program, command_line, plan, environment
-                 FROM run WHERE number = ?1",
-                [number],
-                |row| {
-                    let head = Head {
-                        started: Timestamp(row.get(0)?),
-                        ended: row.get::<_, Option<i64>>(1)?.map(Timestamp),
-                        status: status(row, 2, 3, &this)?,
-                        program: row.get(4)?,
-                        command_line: row.get(5)?,
-                    };
-                    Ok((head, row.get::<_, String>(6)?, row.get::<_, String>(7)?))
-                },
-            )
-            .map_err(|source| self.error(source))?;
-        drop(transaction);
-        Ok(RunRecord {
-            id: run.clone(),
-            started: head.started,
-            ended: head.ended,
-            status: head.status,
-            program: head.program,
-            command_line: head.command_line,
-            plan: parse("plan", run, &plan)?,
-            environment: parse("environment", run, &environment)?,
-            cells: cells.into_iter().map(|(_, cell)| cell).collect(),
-        })
-    }
-
-    fn load_cells(&self, run: &RunId, number: i64) -> Result<Vec<(i64, CellRecord)>, StoreError> {
-        let rows = self.rows(
-            "SELECT id, position, repeat, configuration, seed, disk, disk_size, started, ended, outcome, reason,
-                 detail, log, environment, corpus
-             FROM cell WHERE run = ?1 ORDER BY position",
-            number,
-            |row| {
-                let cell = CellRecord {
-                    index: row.get(1)?,
-                    repeat: row.get(2)?,
-                    configuration: row.get(3)?,
-                    seed: self::number(row, 4)?,
-                    disk: row.get(5)?,
-                    disk_size: Bytes(row.get::<_, i64>(6)?.unsigned_abs()),
-                    started: Timestamp(row.get(7)?),
-                    ended: Timestamp(row.get(8)?),
-                    outcome: outcome(row, 9)?,
-                    environment: Environment::default(),
-                    corpus: None,
-                    outcomes: Vec::new(),
-                    samples: Vec::new(),
-                    notes: Vec::new(),
-                    log: row.get(12)?,
-                };
-                Ok((row.get(0)?, cell, row.get::<_, String>(13)?, row.get::<_, Option<String>>(14)?))
-            },
-        )?;
-        rows.into_iter()
-            .map(|(id, mut cell, environment, corpus)| {
-                cell.environment = parse("environment of a cell", run, &environment)?;
-                cell.corpus = corpus.map(|corpus| parse("corpus of a cell", run, &corpus)).transpose()?;
-                Ok((id, cell))
-            })
-            .collect()
     }
 
     /// The inserts of [`Store::record_cell`], inside its transaction; answers the cell's id.
@@ -556,109 +395,9 @@ impl Store {
         }
     }
 
-    fn rows<T>(
-        &self,
-        sql: &str,
-        parameter: i64,
-        mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>, StoreError> {
-        let mut out = Vec::new();
-        self.each(sql, parameter, |row| {
-            out.push(read(row)?);
-            Ok(())
-        })?;
-        Ok(out)
-    }
-
-    fn each(
-        &self,
-        sql: &str,
-        parameter: i64,
-        mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
-    ) -> Result<(), StoreError> {
-        let mut all = || -> rusqlite::Result<()> {
-            let mut statement = self.connection.prepare_cached(sql)?;
-            let mut rows = statement.query([parameter])?;
-            while let Some(row) = rows.next()? {
-                read(row)?;
-            }
-            Ok(())
-        };
-        all().map_err(|source| self.error(source))
-    }
-
     fn error(&self, source: rusqlite::Error) -> StoreError {
         explain(&self.path, source)
     }
-}
-
-/// The columns of a run that need no parsing.
-struct Head {
-    started: Timestamp,
-    ended: Option<Timestamp>,
-    status: RunStatus,
-    program: String,
-    command_line: String,
-}
-
-/// What a look at the file's first bytes shows.
-#[derive(PartialEq)]
-enum Inspected {
-    /// No file, or nothing in it.
-    Empty,
-    /// An SQLite database, which may be a store.
-    Database,
-}
-
-/// Refuses what is certainly no store of this version, without SQLite, which writes files beside what it reads.
-/// The header is described in SQLite's "Database File Format", section 1.3.
-fn inspect(path: &Path) -> Result<Inspected, StoreError> {
-    let failed = |source: std::io::Error| StoreError::Open { path: path.to_owned(), reason: source.to_string() };
-    let mut file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Inspected::Empty),
-        Err(error) => return Err(failed(error)),
-    };
-    if !file.metadata().map_err(failed)?.is_file() {
-        return Err(StoreError::Open { path: path.to_owned(), reason: "it is not a regular file".into() });
-    }
-    let mut header = Vec::new();
-    file.by_ref().take(100).read_to_end(&mut header).map_err(failed)?;
-    if header.is_empty() {
-        return Ok(Inspected::Empty);
-    }
-    if header.len() < 100 || !header.starts_with(b"SQLite format 3\0") {
-        return Err(StoreError::NotADatabase { path: path.to_owned() });
-    }
-    let word = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
-    let (found, application) = (word(60), word(68));
-    if application == APPLICATION && found > VERSION {
-        return Err(StoreError::Newer { path: path.to_owned(), found, known: VERSION });
-    }
-    if application != APPLICATION && application != 0 {
-        return Err(StoreError::Foreign { path: path.to_owned() });
-    }
-    Ok(Inspected::Database)
-}
-
-fn has_wal(path: &Path) -> bool {
-    let mut name = path.as_os_str().to_owned();
-    name.push("-wal");
-    fs::metadata(name).is_ok_and(|metadata| metadata.len() > 0)
-}
-
-/// `file:` URI for a file that nobody changes; see SQLite's "Uniform Resource Identifiers".
-fn immutable_uri(path: &Path) -> String {
-    use std::fmt::Write;
-    use std::os::unix::ffi::OsStrExt;
-    let mut uri = String::from("file:");
-    for byte in path.as_os_str().as_bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => uri.push(*byte as char),
-            _ => write!(uri, "%{byte:02X}").expect("a String takes every write"),
-        }
-    }
-    uri + "?immutable=1"
 }
 
 fn is_busy(error: &rusqlite::Error) -> bool {
@@ -728,47 +467,6 @@ fn new_id(started: Timestamp) -> RunId {
 fn json<T: serde::Serialize>(value: &T) -> String {
     serde_json::to_string(value).expect("the model's types have text keys only and do not fail by themselves")
 }
-
-fn parse<T: serde::de::DeserializeOwned>(what: &'static str, run: &RunId, text: &str) -> Result<T, StoreError> {
-    serde_json::from_str(text).map_err(|source| StoreError::Unreadable { what, run: run.clone(), source })
-}
-
-fn bad_text(column: usize, what: String) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, what.into())
-}
-
-fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    let text: String = row.get(column)?;
-    text.parse().map_err(|_| bad_text(column, format!("{text:?} is not a number")))
-}
-
-/// A status as it is now: of a run whose process is gone nobody wrote down that it was interrupted.
-fn status(row: &Row<'_>, word: usize, process: usize, this: &Process) -> rusqlite::Result<RunStatus> {
-    let text: String = row.get(word)?;
-    let status =
-        RunStatus::from_word(&text).ok_or_else(|| bad_text(word, format!("{text:?} is not a status of a run")))?;
-    if status == RunStatus::Running {
-        let process: Process = serde_json::from_str(&row.get::<_, String>(process)?).unwrap_or_default();
-        if process.is_gone(this) {
-            return Ok(RunStatus::Interrupted);
-        }
-    }
-    Ok(status)
-}
-
-/// An outcome from three columns: word, reason, detail.
-fn outcome(row: &Row<'_>, column: usize) -> rusqlite::Result<Outcome> {
-    let word: String = row.get(column)?;
-    let text = |at: usize| row.get::<_, Option<String>>(at).map(Option::unwrap_or_default);
-    match word.as_str() {
-        "ok" => Ok(Outcome::Ok),
-        "skipped" => Ok(Outcome::Skipped { reason: text(column + 1)? }),
-        "failed" => Ok(Outcome::Failed { reason: text(column + 1)?, detail: text(column + 2)? }),
-        _ => Err(bad_text(column, format!("{word:?} is not an outcome"))),
-    }
-}
-
-mod outputs;
 
 #[cfg(test)]
 mod tests;

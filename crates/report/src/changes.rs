@@ -117,3 +117,6 @@ fn row(change: &Change) -> Vec<String> {
         outcome,
     ]
 }
+
+#[cfg(test)]
+mod tests;

@@ -89,7 +89,7 @@ pub(crate) fn run(names: &[&str], repeats: u32) -> RunRecord {
     }
 }
 
-fn sample(task: &str, metric: &str, value: f64) -> Sample {
+pub(crate) fn sample(task: &str, metric: &str, value: f64) -> Sample {
     Sample { task: task.into(), iteration: 0, metric: metric.into(), value }
 }
 

@@ -166,3 +166,6 @@ fn ranking(findings: &Findings, ranks: &[Rank]) -> Section {
     });
     Section::Table(head, rows.collect())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,17 +1,15 @@
 //! A clause becomes comparisons of figures.
 
-use libm::{exp, log};
-use mountmark_model::{Better, Clause, Group, Limits, Order, Over, Relation, Test};
+use libm::log;
+use mountmark_model::{Clause, Group, Limits, Order, Relation, Test};
 
+use super::column::Column;
 use super::decide::{Claimed, Comparison};
 use crate::stats::summary::mean;
 use crate::study::{Table, is_step};
 
 /// The smallest relative difference that matters, unless a clause says otherwise.
 pub(super) const SMALLEST: f64 = 0.01;
-
-/// What stands for a task where several are taken together.
-const ALL: &str = "all";
 
 /// One thing that must be so: all of its comparisons, or any.
 #[derive(Clone, Debug, Default)]
@@ -105,103 +103,13 @@ pub(super) fn filesystems(clause: &Clause, all: &[String]) -> Vec<String> {
     }
 }
 
-/// What a figure is taken of.
-enum Column {
-    Task(String),
-    Metric(String, String),
-    Together(Vec<String>),
-}
-
-struct Maker<'a> {
-    clause: &'a Clause,
-    context: &'a Context<'a>,
+pub(super) struct Maker<'a> {
+    pub clause: &'a Clause,
+    pub context: &'a Context<'a>,
     out: Prepared,
 }
 
 impl Maker<'_> {
-    fn tasks(&self) -> Vec<String> {
-        let mut tasks = Vec::new();
-        for task in &self.clause.tasks {
-            if task == ALL {
-                let has = |id: &&String| self.context.table.has(id, &self.clause.metric);
-                tasks.extend(self.context.table.tasks.iter().map(|(id, _)| id).filter(has).cloned());
-            } else {
-                tasks.push(task.clone());
-            }
-        }
-        tasks
-    }
-
-    fn columns(&self) -> Vec<Column> {
-        let tasks = self.tasks();
-        match self.clause.over {
-            Over::Total | Over::Mean | Over::Score => vec![Column::Together(tasks)],
-            Over::Each | Over::Most | Over::NearlyAll | Over::Some => tasks.into_iter().map(Column::Task).collect(),
-        }
-    }
-
-    fn label(&self, column: &Column) -> String {
-        let tasks = match column {
-            Column::Task(task) => return task.clone(),
-            Column::Metric(_, metric) => return metric.clone(),
-            Column::Together(tasks) => tasks,
-        };
-        let word = match self.clause.over {
-            Over::Total => "total",
-            Over::Mean => "mean",
-            _ => "score",
-        };
-        match &tasks[..] {
-            [one] => one.clone(),
-            several if several.len() <= 4 => format!("{word} of {}", several.join(", ")),
-            several => format!("{word} of {} tests", several.len()),
-        }
-    }
-
-    /// The figures of a file system by block; empty where one is missing.
-    fn figures(&self, fs: &str, column: &Column) -> Vec<Option<f64>> {
-        let (table, metric) = (self.context.table, &self.clause.metric);
-        match column {
-            Column::Task(task) => table.blocks(fs, task, metric).to_vec(),
-            Column::Metric(task, metric) => table.blocks(fs, task, metric).to_vec(),
-            Column::Together(tasks) => {
-                let rows: Vec<&[Option<f64>]> = tasks.iter().map(|task| table.blocks(fs, task, metric)).collect();
-                let blocks = rows.iter().map(|row| row.len()).min().unwrap_or(0);
-                (0..blocks).map(|block| self.together(tasks, &rows, block)).collect()
-            }
-        }
-    }
-
-    fn together(&self, tasks: &[String], rows: &[&[Option<f64>]], block: usize) -> Option<f64> {
-        let values: Vec<f64> = rows.iter().map(|row| row[block]).collect::<Option<_>>()?;
-        match self.clause.over {
-            Over::Total => Some(values.iter().sum()),
-            Over::Mean => mean(&values),
-            _ => {
-                let logarithms: Option<Vec<f64>> =
-                    values.iter().zip(tasks).map(|(value, task)| self.log_to_best(*value, task, block)).collect();
-                mean(&logarithms?).map(exp)
-            }
-        }
-    }
-
-    /// Logarithm of how many times worse than the best of its task a figure is; at least 0.
-    fn log_to_best(&self, value: f64, task: &str, block: usize) -> Option<f64> {
-        let (table, metric) = (self.context.table, &self.clause.metric);
-        let of = |fs: &String| table.blocks(fs, task, metric).get(block).copied().flatten();
-        let values = self.context.filesystems.iter().filter_map(of);
-        let (best, sign) = match self.clause.better {
-            Better::Lower => (values.reduce(f64::min)?, 1.0),
-            Better::Higher => (values.reduce(f64::max)?, -1.0),
-        };
-        (best > 0.0 && value > 0.0).then(|| sign * (log(value) - log(best)))
-    }
-
-    /// Which values are the better ones: a score is worse the larger it is.
-    fn better(&self) -> Better {
-        if self.clause.over == Over::Score { Better::Lower } else { self.clause.better }
-    }
-
     /// One test over file systems.
     fn across(&mut self, index: usize, column: &Column) {
         let label = self.label(column);

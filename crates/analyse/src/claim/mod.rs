@@ -5,8 +5,10 @@
 //! where claims are read or how verdicts are shown.
 
 mod clause;
+mod column;
 mod decide;
 mod judge;
+mod missing;
 mod words;
 
 use serde::Serialize;

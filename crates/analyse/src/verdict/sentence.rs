@@ -63,7 +63,7 @@ pub(super) fn verdict(
                 (true, _) => format!("all others are {worse}, the next is {next}"),
                 // A tied one that varies much may have a worse median than one that is shown to be worse.
                 (false, 1) => format!("{next} is {worse} than at least one of them"),
-                (false, _) => format!("each other is {worse} than at least one of them, the next is {next}"),
+                (false, _) => format!("every other is {worse} than at least one of them, the next is {next}"),
             };
             format!("{leaders} share the first place, no difference between them is shown; {others}.")
         }

@@ -3,7 +3,7 @@ use std::process::Command;
 use std::sync::Barrier;
 use std::thread;
 
-use mountmark_model::{Cell, Configuration, RealisedCorpus};
+use mountmark_model::{Bytes, Cell, Configuration, RealisedCorpus};
 use proptest::prelude::*;
 use serde_json::json;
 use tempfile::TempDir;

@@ -7,6 +7,9 @@ use mountmark_analyse::{
 use mountmark_model::{Metric, Outcome, protocol_task};
 use mountmark_record::{RunRecord, Sample, TaskOutcome};
 
+mod hostile;
+mod large;
+
 use super::html;
 use crate::document::{DOCUMENTS, Report};
 use crate::tests::run;
@@ -179,85 +182,6 @@ fn check(text: &str) {
     assert!(lost.is_empty(), "no element has {lost:?}");
 }
 
-const EVIL: &str = "</script><img src=x onerror=alert(1)>\"'&\u{1b}[31m\u{202e}";
-
-/// Hostile text wherever a run has text.
-fn evil() -> (RunRecord, Findings) {
-    let mut run = whole(&["ext4", EVIL], 2);
-    let mut found = findings(&run);
-    run.plan.suite = EVIL.into();
-    run.plan.suite_about = EVIL.into();
-    run.plan.machine.name = EVIL.into();
-    run.plan.kernel = EVIL.into();
-    run.command_line = format!("mountmark run --suite {EVIL}");
-    run.plan.decisions = vec![EVIL.into()];
-    run.plan.skipped = vec![(EVIL.into(), EVIL.into())];
-    for cell in &mut run.cells {
-        cell.notes = vec![EVIL.into()];
-        cell.environment.packages.insert(EVIL.into(), EVIL.into());
-        cell.outcomes.push(TaskOutcome {
-            task: EVIL.into(),
-            outcome: Outcome::Failed { reason: EVIL.into(), detail: EVIL.into() },
-        });
-    }
-    for task in &mut found.tasks {
-        task.category = EVIL.into();
-        task.title = EVIL.into();
-        if !task.step {
-            task.id = EVIL.into();
-        }
-        for metric in &mut task.metrics {
-            metric.verdict = Some(Verdict {
-                outcome: VerdictOutcome::NotJudged { reason: EVIL.into() },
-                groups: vec![],
-                sentence: EVIL.into(),
-            });
-        }
-    }
-    found.categories[0].sentence = EVIL.into();
-    for list in [&mut found.conclusions, &mut found.missing, &mut found.remarks] {
-        *list = vec![EVIL.into()];
-    }
-    (run, found)
-}
-
-#[test]
-fn what_comes_from_a_run_is_never_markup() {
-    let (run, found) = evil();
-    let text = html(&[report(&run, &found)]).unwrap();
-    check(&text);
-    assert!(!text.contains("<img"), "an image from a name");
-    assert_eq!(text.matches("</script").count(), 2, "the data and the script");
-    assert!(!text.contains(['\u{1b}', '\u{202e}']), "control characters");
-    assert!(text.matches("&lt;img src=x").count() > 50);
-    // The script reads the names as they are.
-    let data = text.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
-    let data: serde_json::Value = serde_json::from_str(data).unwrap();
-    assert_eq!(data[0]["configurations"][1], EVIL);
-
-    for document in DOCUMENTS {
-        let text = document.render(&[report(&run, &found)]).unwrap();
-        assert!(document.is_ours(&text[..text.floor_char_boundary(4096)]), "{} knows its own", document.name());
-        match document.name() {
-            "svg" => check(&text),
-            "json" => assert_eq!(
-                serde_json::from_str::<serde_json::Value>(&text).unwrap()["mountmark_reports"][0]["findings"]["configurations"]
-                    [1],
-                EVIL
-            ),
-            _ => {}
-        }
-        // In Markdown a sign behind a stroke, and in a block of code, is text.
-        let text = text.replace("\\<", "");
-        let text = text.split("```").next().unwrap_or_default();
-        assert!(
-            !["svg", "html", "markdown"].contains(&document.name()) || !text.contains("<img"),
-            "{}",
-            document.name()
-        );
-    }
-}
-
 #[test]
 fn pages_are_well_formed_whatever_a_run_lacks() {
     let mut runs =
@@ -345,43 +269,4 @@ fn csv_has_the_columns_of_published_figures() {
     assert_eq!(lines.next(), published.lines().find(|line| !line.starts_with('#')));
     assert!(text.contains("tiny,20261121-0345-a1b2,ext4,001,elapsed,s,"), "{text}");
     assert!(text.contains(",\"a,b\",001,") && text.contains(",mean_of_3,"), "{text}");
-}
-
-/// Not part of every run, since it is of use in release builds alone: what a large run takes, findings included. The peak
-/// of memory is that of the whole process.
-/// `cargo test --release -p mountmark-report --lib -- --ignored --nocapture large`
-#[test]
-#[ignore = "a measurement"]
-fn large_runs_make_small_pages_soon() {
-    // 210,000 samples of a large suite, of many iterations, of many file systems, and of one task.
-    for (names, tasks, repeats, iterations) in [(7, 40, 30, 1), (7, 21, 3, 20), (42, 100, 2, 1), (4, 1, 3, 700)] {
-        let names: Vec<String> = (0..names).map(|index| format!("ext4:variant{index}")).collect();
-        let mut run = run(&names.iter().map(String::as_str).collect::<Vec<_>>(), repeats);
-        run.plan.tasks = (0..tasks).map(|index| (format!("{index:03}"), format!("the test {index}"))).collect();
-        let mut state = 1_u64;
-        let mut samples = 0;
-        for cell in &mut run.cells {
-            cell.samples.clear();
-            for (task, _) in &run.plan.tasks {
-                for metric in &Metric::ALL[..25] {
-                    for iteration in 0..iterations {
-                        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                        let value = 0.001 + (state >> 40) as f64 / 1e5;
-                        cell.samples.push(Sample { task: task.clone(), iteration, metric: metric.id.into(), value });
-                        samples += 1;
-                    }
-                }
-            }
-        }
-        let begin = std::time::Instant::now();
-        let found = mountmark_analyse::findings(&run, &mountmark_analyse::Options::default());
-        let analysed = begin.elapsed();
-        let text = html(&[report(&run, &found)]).unwrap();
-        let status = std::fs::read_to_string("/proc/self/status").unwrap();
-        let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
-        let all = begin.elapsed();
-        println!("{samples} samples: findings {analysed:?}, with the page {all:?}, {} bytes; {peak}", text.len());
-        assert!(text.len() < 3_000_000, "{} bytes", text.len());
-        assert!(all.as_secs_f64() < 2.0 || cfg!(debug_assertions), "{all:?}");
-    }
 }

@@ -1,0 +1,68 @@
+//! The store's file before SQLite sees it: what it is, and how it is named where nothing may be written.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+use super::{APPLICATION, VERSION};
+use crate::error::StoreError;
+
+/// What a look at the file's first bytes shows.
+#[derive(PartialEq)]
+pub(super) enum Inspected {
+    /// No file, or nothing in it.
+    Empty,
+    /// An SQLite database, which may be a store.
+    Database,
+}
+
+/// Refuses what is certainly no store of this version, without SQLite, which writes files beside what it reads.
+/// The header is described in SQLite's "Database File Format", section 1.3.
+pub(super) fn inspect(path: &Path) -> Result<Inspected, StoreError> {
+    let failed = |source: std::io::Error| StoreError::Open { path: path.to_owned(), reason: source.to_string() };
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Inspected::Empty),
+        Err(error) => return Err(failed(error)),
+    };
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(StoreError::Open { path: path.to_owned(), reason: "it is not a regular file".into() });
+    }
+    let mut header = Vec::new();
+    file.by_ref().take(100).read_to_end(&mut header).map_err(failed)?;
+    if header.is_empty() {
+        return Ok(Inspected::Empty);
+    }
+    if header.len() < 100 || !header.starts_with(b"SQLite format 3\0") {
+        return Err(StoreError::NotADatabase { path: path.to_owned() });
+    }
+    let word = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    let (found, application) = (word(60), word(68));
+    if application == APPLICATION && found > VERSION {
+        return Err(StoreError::Newer { path: path.to_owned(), found, known: VERSION });
+    }
+    if application != APPLICATION && application != 0 {
+        return Err(StoreError::Foreign { path: path.to_owned() });
+    }
+    Ok(Inspected::Database)
+}
+
+pub(super) fn has_wal(path: &Path) -> bool {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    fs::metadata(name).is_ok_and(|metadata| metadata.len() > 0)
+}
+
+/// `file:` URI for a file that nobody changes; see SQLite's "Uniform Resource Identifiers".
+pub(super) fn immutable_uri(path: &Path) -> String {
+    use std::fmt::Write;
+    use std::os::unix::ffi::OsStrExt;
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => uri.push(*byte as char),
+            _ => write!(uri, "%{byte:02X}").expect("a String takes every write"),
+        }
+    }
+    uri + "?immutable=1"
+}

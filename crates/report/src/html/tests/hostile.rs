@@ -1,0 +1,88 @@
+//! Names and sentences that try to be markup.
+
+use mountmark_analyse::{Findings, Verdict, VerdictOutcome};
+use mountmark_model::Outcome;
+use mountmark_record::{RunRecord, TaskOutcome};
+
+use super::{check, findings, report, whole};
+use crate::document::DOCUMENTS;
+use crate::html::html;
+
+const EVIL: &str = "</script><img src=x onerror=alert(1)>\"'&\u{1b}[31m\u{202e}";
+
+/// Hostile text wherever a run has text.
+fn evil() -> (RunRecord, Findings) {
+    let mut run = whole(&["ext4", EVIL], 2);
+    let mut found = findings(&run);
+    run.plan.suite = EVIL.into();
+    run.plan.suite_about = EVIL.into();
+    run.plan.machine.name = EVIL.into();
+    run.plan.kernel = EVIL.into();
+    run.command_line = format!("mountmark run --suite {EVIL}");
+    run.plan.decisions = vec![EVIL.into()];
+    run.plan.skipped = vec![(EVIL.into(), EVIL.into())];
+    for cell in &mut run.cells {
+        cell.notes = vec![EVIL.into()];
+        cell.environment.packages.insert(EVIL.into(), EVIL.into());
+        cell.outcomes.push(TaskOutcome {
+            task: EVIL.into(),
+            outcome: Outcome::Failed { reason: EVIL.into(), detail: EVIL.into() },
+        });
+    }
+    for task in &mut found.tasks {
+        task.category = EVIL.into();
+        task.title = EVIL.into();
+        if !task.step {
+            task.id = EVIL.into();
+        }
+        for metric in &mut task.metrics {
+            metric.verdict = Some(Verdict {
+                outcome: VerdictOutcome::NotJudged { reason: EVIL.into() },
+                groups: vec![],
+                sentence: EVIL.into(),
+            });
+        }
+    }
+    found.categories[0].sentence = EVIL.into();
+    for list in [&mut found.conclusions, &mut found.missing, &mut found.remarks] {
+        *list = vec![EVIL.into()];
+    }
+    (run, found)
+}
+
+#[test]
+fn what_comes_from_a_run_is_never_markup() {
+    let (run, found) = evil();
+    let text = html(&[report(&run, &found)]).unwrap();
+    check(&text);
+    assert!(!text.contains("<img"), "an image from a name");
+    assert_eq!(text.matches("</script").count(), 2, "the data and the script");
+    assert!(!text.contains(['\u{1b}', '\u{202e}']), "control characters");
+    assert!(text.matches("&lt;img src=x").count() > 50);
+    // The script reads the names as they are.
+    let data = text.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let data: serde_json::Value = serde_json::from_str(data).unwrap();
+    assert_eq!(data[0]["configurations"][1], EVIL);
+
+    for document in DOCUMENTS {
+        let text = document.render(&[report(&run, &found)]).unwrap();
+        assert!(document.is_ours(&text[..text.floor_char_boundary(4096)]), "{} knows its own", document.name());
+        match document.name() {
+            "svg" => check(&text),
+            "json" => assert_eq!(
+                serde_json::from_str::<serde_json::Value>(&text).unwrap()["mountmark_reports"][0]["findings"]["configurations"]
+                    [1],
+                EVIL
+            ),
+            _ => {}
+        }
+        // In Markdown a sign behind a stroke, and in a block of code, is text.
+        let text = text.replace("\\<", "");
+        let text = text.split("```").next().unwrap_or_default();
+        assert!(
+            !["svg", "html", "markdown"].contains(&document.name()) || !text.contains("<img"),
+            "{}",
+            document.name()
+        );
+    }
+}

@@ -3,6 +3,8 @@
 //! It runs this program as a user would and looks at it from outside: what the runs printed, and what the kernel
 //! counted for the processes.
 
+mod engines;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::hint;
@@ -14,7 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use clap::Args;
+use clap::{Args, Subcommand};
 use serde_json::Value;
 
 use crate::common;
@@ -22,9 +24,12 @@ use crate::common;
 /// Measure on this machine what the virtual lab promises: figures that repeat, a quick start, little cost
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark self-check\n  mountmark self-check --fs ext4,xfs --disk hdd\n\nEach plan runs twice: once alone, once with another number of guests side by side and a busy loop on every processor.\nExit code 1 if a figure is not equal to the last bit or a promise is missed."
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:\n  mountmark self-check\n  mountmark self-check engines\n  mountmark self-check --fs ext4,xfs --disk hdd\n\nEach plan runs twice: once alone, once with another number of guests side by side and a busy loop on every processor.\nExit code 1 if a figure is not equal to the last bit or a promise is missed."
 )]
 pub struct Arguments {
+    #[command(subcommand)]
+    what: Option<What>,
     /// File systems to try
     #[arg(long, value_name = "LIST", default_value = super::run::DEFAULT_FILESYSTEMS)]
     fs: String,
@@ -37,6 +42,12 @@ pub struct Arguments {
     /// The guest's kernel
     #[arg(long, value_name = "KERNEL", default_value = mountmark_lab::image::kernel::DEFAULT)]
     kernel: String,
+}
+
+/// Other promises than the virtual lab's.
+#[derive(Subcommand)]
+enum What {
+    Engines(engines::Arguments),
 }
 
 /// The longest time from the program's start to the first mkfs in a guest, with a warm cache.
@@ -61,6 +72,9 @@ struct Seen {
 }
 
 pub fn run(arguments: Arguments) -> Result<u8> {
+    if let Some(What::Engines(arguments)) = &arguments.what {
+        return engines::run(arguments);
+    }
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let mut good = true;
     let mut starts = Vec::new();

@@ -116,6 +116,13 @@ pub struct Phase {
     /// file system keeps of names stays cached: a task's own `cold` unmounts.
     #[serde(default)]
     pub cold: bool,
+    /// Whether the phase's files are removed before it, untimed, so that they are made anew each time it is done.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub fresh: bool,
+    /// Whether the phase runs at the same time as the one before it: a group of threads of its own, with its own files,
+    /// blocks, rate and policy. Several in a row all run together. Its figures are its own.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub beside: bool,
     /// Whether the phase only prepares others: it is done, and its figures are marked as no result.
     #[serde(default)]
     pub setup: bool,
@@ -223,6 +230,9 @@ pub struct SyncPolicy {
     /// `every` syncs all open files of the thread and not only the one written last (sysbench's way).
     #[serde(default)]
     pub all_files: bool,
+    /// `every` counts all operations and not only those that write (sysbench's way).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub all_operations: bool,
     /// By each write itself.
     #[serde(default)]
     pub open: OpenSync,
@@ -254,6 +264,8 @@ pub enum Run {
     Seconds(f64),
     /// When everything came so many times.
     Passes(Quantity),
+    /// When all phases that it runs beside have ended: what goes on in the background.
+    Beside,
 }
 
 /// What is written where tags do not stand.
@@ -280,6 +292,10 @@ fn four_kib() -> Quantity {
 
 fn yes() -> bool {
     true
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 fn target() -> String {

@@ -11,7 +11,7 @@ use include_dir::{Dir, include_dir};
 use mountmark_model::{Corpus, Disk, FileSystem, Machine, Study, Suite};
 use serde::de::DeserializeOwned;
 
-use crate::{PlanError, Result, check, fio, study, tasks};
+use crate::{PlanError, Result, check, fio, matrix, study, tasks};
 
 static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../catalog");
 
@@ -338,13 +338,24 @@ fn read<T: Entry>(path: &Path) -> Result<T> {
 }
 
 fn parse<T: Entry>(text: &str, shown: &str, path: &Path) -> Result<T> {
-    let entry: T = toml::from_str(text).map_err(|error| match error.span() {
+    let placed = |error: toml::de::Error| match error.span() {
         Some(span) => {
             let (line, column) = position(text, span.start);
             fault(&format_args!("{shown}:{line}:{column}"), error.message())
         }
         None => fault(&shown, error.message()),
-    })?;
+    };
+    let plain = match T::KIND {
+        Kind::Suite => {
+            let document: toml::Table = toml::from_str(text).map_err(placed)?;
+            matrix::expanded(&document).map_err(|sentence| fault(&shown, sentence))?
+        }
+        _ => None,
+    };
+    let entry: T = match plain {
+        Some(document) => document.try_into().map_err(placed)?,
+        None => toml::from_str(text).map_err(placed)?,
+    };
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     if entry.name() != stem {
         let kind = T::KIND.word();

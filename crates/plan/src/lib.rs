@@ -11,6 +11,7 @@ mod check;
 mod configuration;
 mod error;
 mod fio;
+mod matrix;
 mod order;
 mod plan;
 mod size;

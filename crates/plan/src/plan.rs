@@ -87,6 +87,8 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
     // Counted at this scale (which job files do not heed), and compared with what the suite says of scale 1.
     let workloads = tasks::room(&suite, &parameters)?.max(tasks::job_files_room(&suite)?);
     suite.room = Bytes(suite.room.0.max((workloads as f64 / options.scale.factor()).ceil() as u64));
+    let repeated = tasks::written_again(&suite) / options.scale.factor();
+    suite.written = suite.written.map(|written| Bytes(written.0.saturating_add(repeated.ceil() as u64)));
     if let Some(reason) = tasks::too_much_memory(&suite, &parameters, machine.ram) {
         return Err(PlanError::Options(reason));
     }

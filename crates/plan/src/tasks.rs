@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use mountmark_model::workload::{FileSet, Phase, Run, Sizes};
+use mountmark_model::workload::{FileSet, Operation, Phase, Run, Sizes};
 use mountmark_model::{Bytes, Plan, Program, Quantity, QuantityError, Suite, Task, Workload};
 
 use crate::{PlanError, Result, fio};
@@ -146,7 +146,7 @@ fn quantities(workload: &Workload) -> Vec<&Quantity> {
         all.extend(&phase.rate);
         match &phase.run {
             Run::Operations(count) | Run::Passes(count) => all.push(count),
-            Run::Once | Run::Seconds(_) => {}
+            Run::Once | Run::Seconds(_) | Run::Beside => {}
         }
     }
     all
@@ -228,6 +228,18 @@ pub(crate) fn room(suite: &Suite, parameters: &BTreeMap<String, u64>) -> Result<
         largest = largest.max(need.room());
     }
     Ok(largest)
+}
+
+/// Bytes that workloads write because they are done again until they took long enough, at any scale.
+pub(crate) fn written_again(suite: &Suite) -> f64 {
+    /// Bytes a second that no file system of the lab takes: a disk of memory on the fastest machine.
+    const FASTEST: f64 = (1u64 << 30) as f64;
+    let writes = |workload: &Workload| {
+        let writing = [Operation::Write, Operation::Rewrite, Operation::WriteFile, Operation::AppendFile];
+        workload.phases.iter().any(|phase| phase.what.0.keys().any(|operation| writing.contains(operation)))
+    };
+    let again = suite.tasks.iter().filter(|task| task.workload.as_ref().is_some_and(writes));
+    again.map(|task| task.least_seconds * FASTEST).sum()
 }
 
 /// The largest room in bytes that one job file needs, at any scale.

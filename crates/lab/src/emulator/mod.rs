@@ -158,15 +158,21 @@ impl Lab for Emulator {
 
     fn lacks(&self, program: &Program) -> Result<Option<String>> {
         let package = program.package;
-        if Packages::new(&self.options.cache).exists(package)? {
+        let packages = Packages::new(&self.options.cache);
+        let is_there = match program.component {
+            Some(component) => packages.exists_in(component, package)?,
+            None => packages.exists(package)?,
+        };
+        if is_there {
             return Ok(None);
         }
         let mut text =
             format!("Debian's package {package}, which holds {}, is not in this machine's package lists", program.tool);
         if let Some(component) = program.component {
             text += &format!(
-                ": it is in {component}; add that to the Components in /etc/apt/sources.list.d/debian.sources, and run \
-                 mountmark clean --cache, so that the lists are fetched again"
+                ": it is in {component}, which this machine's mirror does not have, or which is not Debian's own; add a \
+                 source with it to /etc/apt/sources.list.d, and run mountmark clean --cache, so that the lists are \
+                 fetched again"
             );
         }
         Ok(Some(text + "."))

@@ -9,6 +9,7 @@ pub mod kernel;
 pub mod modules;
 pub mod packages;
 pub mod programs;
+mod sources;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -13,6 +13,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
+use super::sources;
 use crate::cache;
 
 /// An unpacked package.
@@ -151,7 +152,10 @@ impl Packages {
     /// Whether Debian's package lists have a version of `name` that can be installed.
     pub fn exists(&self, name: &str) -> Result<bool> {
         let file = self.cache.join(format!("closures/exists-{name}"));
-        if let Ok(kept) = fs::read_to_string(&file) {
+        let written = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
+        // Younger lists may have what older ones had not.
+        let is_young = written(&file) >= written(&self.fetched());
+        if let Some(kept) = fs::read_to_string(&file).ok().filter(|kept| kept == "yes" || is_young) {
             return Ok(kept == "yes");
         }
         let text = self.apt("apt-cache", &["policy", name])?;
@@ -159,6 +163,36 @@ impl Packages {
         let found = candidate.is_some_and(|version| version != "(none)");
         cache::write_whole(&file, if found { b"yes" } else { b"no" })?;
         Ok(found)
+    }
+
+    /// Whether there is a package `name` in `component` of this machine's own mirror: its lists may leave the component
+    /// out, and then it is added to those in the cache. Where the mirror does not have it, nothing is changed.
+    ///
+    /// # Errors
+    /// A cache that cannot be written, or no apt.
+    pub fn exists_in(&self, component: &str, name: &str) -> Result<bool> {
+        if self.exists(name)? {
+            return Ok(true);
+        }
+        if self.sources().exists() || self.lists() != Lists::Cache {
+            return Ok(false);
+        }
+        let _lock = cache::Lock::take(&self.fetched())?;
+        if !self.sources().exists() {
+            sources::copy_with(component, &self.sources())?;
+            let output = self.command("apt-get", Lists::Cache).args(["update", "-q"]).output().with_context(no_apt)?;
+            if !output.status.success() {
+                let _ = fs::remove_dir_all(self.sources());
+                return Ok(false);
+            }
+            cache::write_whole(&self.fetched(), b"cache")?;
+        }
+        self.exists(name)
+    }
+
+    /// The folder of sources with a component more than this machine's own, where there is one.
+    fn sources(&self) -> PathBuf {
+        self.cache.join("apt/sources")
     }
 
     fn solve(&self, names: &[String]) -> Result<Vec<Solved>> {
@@ -236,6 +270,11 @@ impl Packages {
         let archives = self.cache.join("apt/archives");
         let _ = cache::make_folder(&archives.join("partial"));
         command.arg("-o").arg(format!("Dir::Cache::archives={}", archives.display()));
+        let sources = self.sources();
+        if lists != Lists::System && sources.is_dir() {
+            command.arg("-o").arg(format!("Dir::Etc::sourceparts={}", sources.display()));
+            command.arg("-o").arg(format!("Dir::Etc::sourcelist={}", sources.join("sources.list").display()));
+        }
         if lists != Lists::System {
             command.arg("-o").arg(format!("Dir::State::Lists={}", self.cache.join("apt/lists").display()));
             command.args(["-o", "Dir::Cache::pkgcache=", "-o", "Dir::Cache::srcpkgcache="]);

@@ -4,6 +4,7 @@
 //! read once per operation: the end of one is the start of the next.
 
 use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use mountmark_corpus::Stream;
 
@@ -51,7 +52,7 @@ impl Choose for Weighted {
 
 /// When a loop ends and when it syncs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(super) struct Limits<'a> {
     /// Operations at most.
     pub(super) operations: u64,
     /// Nanoseconds at most.
@@ -60,6 +61,15 @@ pub(super) struct Limits {
     pub(super) every: u64,
     /// Nanoseconds from one operation's due time to the next; 0 without a rate.
     pub(super) pace: u64,
+    /// Set when all that it runs beside is over.
+    pub(super) over: Option<&'a AtomicBool>,
+}
+
+impl Limits<'_> {
+    #[inline(always)]
+    pub(super) fn is_over(&self) -> bool {
+        self.over.is_some_and(|over| over.load(Ordering::Relaxed))
+    }
 }
 
 /// One operation after another, each timed.
@@ -69,7 +79,7 @@ pub(super) fn timed<E: Engine, C: Clock, M: Choose>(
     chooser: &mut M,
     recorder: &mut Recorder,
     clock: C,
-    limits: Limits,
+    limits: Limits<'_>,
 ) {
     let start = clock.now();
     let mut last = start;
@@ -96,7 +106,7 @@ pub(super) fn timed<E: Engine, C: Clock, M: Choose>(
             last = clock.now();
             recorder.sync(answer, Some(last - now));
         }
-        if last - start >= limits.time {
+        if last - start >= limits.time || limits.is_over() {
             return;
         }
     }
@@ -109,7 +119,7 @@ pub(super) fn untimed<E: Engine, C: Clock, M: Choose>(
     chooser: &mut M,
     recorder: &mut Recorder,
     clock: C,
-    limits: Limits,
+    limits: Limits<'_>,
 ) {
     /// Operations from one look to the next.
     const UNSEEN: u64 = 64;
@@ -134,7 +144,7 @@ pub(super) fn untimed<E: Engine, C: Clock, M: Choose>(
             }
         }
         left -= left.min(UNSEEN);
-        if limits.time < u64::MAX && clock.now() - start >= limits.time {
+        if limits.is_over() || limits.time < u64::MAX && clock.now() - start >= limits.time {
             return;
         }
     }
@@ -147,13 +157,13 @@ pub(super) fn paced<E: Engine, C: Clock, M: Choose>(
     chooser: &mut M,
     recorder: &mut Recorder,
     clock: C,
-    limits: Limits,
+    limits: Limits<'_>,
 ) {
     let start = clock.now();
     let mut due = start;
     let mut until_sync = limits.every;
     for _ in 0..limits.operations {
-        if due - start >= limits.time {
+        if due - start >= limits.time || limits.is_over() {
             return;
         }
         let now = clock.now();

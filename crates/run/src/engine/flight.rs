@@ -48,7 +48,7 @@ pub(super) fn flying<E: Engine, C: Clock, M: Choose, const CAREFUL: bool>(
     chooser: &mut M,
     recorder: &mut Recorder,
     clock: C,
-    limits: Limits,
+    limits: Limits<'_>,
 ) {
     let depth = worker.core.work.depth;
     let none = Flying { kind: 0, sync: false, slot: 0, offset: 0, length: 0, begin: 0 };
@@ -67,7 +67,7 @@ pub(super) fn flying<E: Engine, C: Clock, M: Choose, const CAREFUL: bool>(
     let mut now = start;
     let mut stopped = false;
     loop {
-        stopped |= now - start >= limits.time;
+        stopped |= now - start >= limits.time || limits.is_over();
         // An operation with a due time waits for it; with others in flight it is looked at again when one of them ends.
         while !stopped && (left > 0 || sky.sync_due) {
             let Some(tag) = sky.free.pop() else { break };

@@ -8,6 +8,7 @@
 //! | `step` | what one operation does |
 //! | `drive`, `flight`, `clock` | the loops |
 //! | `worker`, `thread`, `process` | one thread's state; its life; the same in a process of its own |
+//! | `group` | phases that run beside each other, from the first thread's start to the last one's end |
 //! | `histogram`, `series`, `recorder`, `merge` | counting, and what becomes of the counts |
 //!
 //! All choices are made before a loop begins: it is compiled for its engine and clock, and steps, patterns and layouts
@@ -22,6 +23,7 @@ mod course;
 mod drive;
 mod error;
 mod flight;
+mod group;
 mod histogram;
 mod io;
 mod merge;
@@ -41,10 +43,8 @@ mod worker;
 mod zipf;
 
 use std::collections::BTreeMap;
-use std::ffi::{OsString, c_int};
+use std::ffi::OsString;
 use std::path::Path;
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use mountmark_model::WorkloadResult;
 use mountmark_model::workload::{Operation, Pattern, Workload};
@@ -52,11 +52,9 @@ use mountmark_model::workload::{Operation, Pattern, Workload};
 pub use error::EngineError;
 pub use process::{WORKER, is_worker, worker_main};
 
-use recorder::Found;
+use group::Member;
 use resolve::{End, Work};
 use set::Set;
-use sys::Name;
-use worker::Orders;
 
 /// What a workload needs to know beside itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,18 +94,28 @@ pub fn run(workload: &Workload, folder: &Path, options: &Options) -> Result<Work
     let mut result = WorkloadResult::default();
     // The oldest generation that may be found in a set: 1, until one phase has written all of it.
     let mut oldest: BTreeMap<(String, String), u32> = BTreeMap::new();
-    for (index, work) in (0u32..).zip(&works) {
-        let generation = options.generation.saturating_add(index);
-        let key = (work.files.folder.clone(), work.files.prefix.clone());
-        let known = oldest.get(&key).copied().unwrap_or(1);
-        let found = phase(work, folder, options, generation, known)?;
-        result.clock = found.first().map(|found| found.clock.clone()).unwrap_or_default();
-        result.phases.push(merge::merge(work, found));
-        if work.verify && writes_everything(work) {
-            oldest.insert(key, generation);
+    let mut generation = options.generation;
+    for group in works.chunk_by(|_, next| next.beside) {
+        let mut members = Vec::with_capacity(group.len());
+        for work in group {
+            let known = oldest.get(&key(work)).copied().unwrap_or(1);
+            members.push(Member { work, set: Set::open(folder, &work.files, options.seed)?, generation, oldest: known });
+            generation = generation.saturating_add(1);
+        }
+        for (member, found) in members.iter().zip(group::run(&members, folder, options)?) {
+            result.clock = found.first().map(|found| found.clock.clone()).unwrap_or_default();
+            result.phases.push(merge::merge(member.work, found));
+            if member.work.verify && writes_everything(member.work) {
+                oldest.insert(key(member.work), member.generation);
+            }
         }
     }
     Ok(result)
+}
+
+/// Which files a phase works on: folder and first letters.
+fn key(work: &Work) -> (String, String) {
+    (work.files.folder.clone(), work.files.prefix.clone())
 }
 
 /// Whether no block of the set is left as it was.
@@ -115,64 +123,6 @@ fn writes_everything(work: &Work) -> bool {
     let walks = !matches!(work.pattern, Pattern::Random | Pattern::Zipf(_) | Pattern::SameRecord | Pattern::Append);
     let writes = |o| matches!(o, Operation::Write | Operation::Rewrite | Operation::WriteFile);
     walks && matches!(work.end, End::Passes(_)) && work.mix.iter().all(|(operation, _)| writes(*operation))
-}
-
-fn phase(
-    work: &Work,
-    folder: &Path,
-    options: &Options,
-    generation: u32,
-    oldest: u32,
-) -> Result<Vec<Found>, EngineError> {
-    let set = Set::open(folder, &work.files, options.seed)?;
-    set.make_directories()?;
-    if work.cold {
-        chill(&set);
-    }
-    let capacity = check::capacity(work);
-    let orders: Vec<Orders> = (0..work.threads)
-        .map(|thread| Orders { thread, seed: options.seed, generation, oldest: oldest.min(generation), capacity })
-        .collect();
-    if work.processes {
-        return process::run(work, folder, &orders, &options.worker);
-    }
-    if let [orders] = orders[..] {
-        return thread::run(work, &set, orders, |fit| fit).map(|found| found.into_iter().collect());
-    }
-    let (barrier, all_fit) = (Barrier::new(orders.len()), AtomicBool::new(true));
-    let ready = |fit: bool| {
-        all_fit.fetch_and(fit, Ordering::SeqCst);
-        barrier.wait();
-        all_fit.load(Ordering::SeqCst)
-    };
-    let ended: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = orders.iter().map(|o| scope.spawn(|| thread::run(work, &set, *o, ready))).collect();
-        threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect()
-    });
-    let mut found = Vec::with_capacity(ended.len());
-    for thread in ended {
-        match thread {
-            Ok(thread) => found.extend(thread?),
-            Err(_) => return Err(EngineError::Workload(format!("a thread of phase {} broke down", work.name))),
-        }
-    }
-    Ok(found)
-}
-
-/// Writes back and drops the pages of all files that are there.
-fn chill(set: &Set) {
-    let mut name = Name::new();
-    for file in 0..set.count() {
-        set.name(set.prefix(), file, &mut name);
-        let opened = sys::openat(set.folder(), &name, libc::O_RDONLY);
-        if opened >= 0 {
-            let opened = opened as c_int;
-            // Dirty pages are not dropped, so they are written first.
-            sys::fsync(opened);
-            sys::drop_pages(opened);
-            sys::close(opened);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
 
@@ -162,7 +163,7 @@ fn work_as_told() -> anyhow::Result<()> {
     let ready = |fit: bool| {
         fit && writeln!(answers, "{READY}").is_ok() && lines.read_line(&mut told).is_ok() && told.trim_end() == GO
     };
-    match thread::run(&job.work, &set, job.orders, ready) {
+    match thread::run(&job.work, &set, job.orders, &AtomicBool::new(false), ready) {
         Ok(Some(found)) => writeln!(answers, "{}", serde_json::to_string(&found)?)?,
         Ok(None) => {}
         Err(error) => writeln!(answers, "failed: {error}")?,

@@ -3,6 +3,7 @@
 use mountmark_model::format_bytes;
 use mountmark_model::workload::{Data, Engine, Operation, Pattern};
 
+use super::error::EngineError;
 use super::resolve::{End, SizeLaw, Work};
 use super::tags::UNIT;
 
@@ -61,6 +62,35 @@ pub(super) fn refuse(work: &Work) -> Result<(), String> {
     refuse_verify(work)
 }
 
+/// Refuses phases that cannot run beside each other.
+pub(super) fn refuse_groups(works: &[Work]) -> Result<(), EngineError> {
+    let fail = |work: &Work, reason: &str| Err(EngineError::phase(&work.name, reason));
+    if let Some(first) = works.first().filter(|work| work.beside) {
+        return fail(first, "beside: there is no phase before it that it could run together with");
+    }
+    for group in works.chunk_by(|_, next| next.beside) {
+        let together = group.len() > 1;
+        for work in group {
+            if together && work.processes {
+                return fail(work, "phases that run beside each other have threads: leave out processes");
+            }
+            if together && work.verify {
+                return fail(work, "what phases beside each other write cannot be verified: leave out verify");
+            }
+            if together && work.changes_population() {
+                return fail(work, "phases beside each other cannot make and remove files by turns: give it a task alone");
+            }
+            if work.end == End::Beside && group.iter().all(|other| other.end == End::Beside) {
+                return fail(work, "run = \"beside\": no phase beside it ends by itself; give one of them another end");
+            }
+            if work.end == End::Beside && work.warm_up > 0 {
+                return fail(work, "run = \"beside\" has no warm_up: it begins with the others");
+            }
+        }
+    }
+    Ok(())
+}
+
 fn refuse_pattern(work: &Work) -> Result<(), String> {
     let fail = |reason: &str| Err(reason.to_owned());
     match work.pattern {
@@ -104,7 +134,7 @@ fn refuse_pattern(work: &Work) -> Result<(), String> {
                  rmdir)",
             );
         }
-        if matches!(work.end, End::Time(_)) || matches!(work.end, End::Passes(passes) if passes > 1) {
+        if matches!(work.end, End::Time(_) | End::Beside) || matches!(work.end, End::Passes(passes) if passes > 1) {
             return fail("its operation can be done once to each file: run it once, or for a number of operations");
         }
     }

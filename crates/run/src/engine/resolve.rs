@@ -9,7 +9,7 @@ use mountmark_model::workload::{
 use serde::{Deserialize, Serialize};
 
 use super::error::EngineError;
-use super::refuse::refuse;
+use super::refuse::{refuse, refuse_groups};
 
 /// The largest block: buffers are `queue_depth` of them in each thread.
 const LARGEST_BLOCK: u64 = 1 << 30;
@@ -43,6 +43,9 @@ pub(super) struct Work {
     pub(super) data: Data,
     pub(super) latency: bool,
     pub(super) cold: bool,
+    pub(super) fresh: bool,
+    /// Whether it runs together with the phase before it.
+    pub(super) beside: bool,
     pub(super) setup: bool,
     pub(super) target: String,
 }
@@ -75,6 +78,7 @@ pub(super) struct Syncs {
     pub(super) end: bool,
     pub(super) data_only: bool,
     pub(super) all_files: bool,
+    pub(super) all_operations: bool,
     pub(super) open: OpenSync,
 }
 
@@ -84,6 +88,8 @@ pub(super) enum End {
     Operations(u64),
     /// Nanoseconds.
     Time(u64),
+    /// With the phases that it runs beside.
+    Beside,
 }
 
 impl Work {
@@ -137,6 +143,7 @@ pub(super) fn resolve(workload: &Workload, parameters: &BTreeMap<String, u64>) -
         refuse(&work).map_err(|reason| EngineError::phase(&phase.name, reason))?;
         works.push(work);
     }
+    refuse_groups(&works)?;
     Ok(works)
 }
 
@@ -191,6 +198,7 @@ fn numbers(phase: &Phase, files: &FileSet, parameters: &BTreeMap<String, u64>) -
             end: phase.sync.end,
             data_only: phase.sync.data_only,
             all_files: phase.sync.all_files,
+            all_operations: phase.sync.all_operations,
             open: phase.sync.open,
         },
         rate: phase.rate.as_ref().map_or(Ok(0), |rate| within("rate", rate, 1_000_000_000))?,
@@ -202,12 +210,15 @@ fn numbers(phase: &Phase, files: &FileSet, parameters: &BTreeMap<String, u64>) -
             Run::Seconds(length) => {
                 return Err(EngineError::phase(&phase.name, format!("run.seconds is {length}, must be above 0")));
             }
+            Run::Beside => End::Beside,
         },
         warm_up: seconds("warm_up", phase.warm_up)?,
         verify: phase.verify,
         data: phase.data,
         latency: phase.latency,
         cold: phase.cold,
+        fresh: phase.fresh,
+        beside: phase.beside,
         setup: phase.setup,
         target: phase.target.clone(),
     })

@@ -10,6 +10,7 @@ use mountmark_model::workload::{OperationResult, PhaseResult};
 
 use super::*;
 
+mod groups;
 mod mounted;
 mod refusals;
 

@@ -1,5 +1,7 @@
 //! One thread of a phase, from its files' opening to its counts.
 
+use std::sync::atomic::AtomicBool;
+
 use mountmark_corpus::Stream;
 use mountmark_model::workload::{Engine as Kind, Pattern};
 
@@ -17,10 +19,10 @@ use super::sys;
 use super::worker::{Core, Orders, Worker};
 
 /// A loop, compiled for its engine, clock and chooser.
-type Loop<E, C, M> = fn(&mut Worker<'_, E>, &[Entry<E>], &mut M, &mut Recorder, C, Limits);
+type Loop<E, C, M> = fn(&mut Worker<'_, E>, &[Entry<E>], &mut M, &mut Recorder, C, Limits<'_>);
 
 /// Works through a phase as one of its threads. `ready` is called once when all is prepared and returns when all threads
-/// may start; it is told whether this one is fit to.
+/// may start; it is told whether this one is fit to. `over` is set when all that the phase runs beside has ended.
 ///
 /// # Errors
 /// A file that cannot be opened, a ring that cannot be had.
@@ -28,9 +30,11 @@ pub(super) fn run(
     work: &Work,
     set: &Set,
     orders: Orders,
+    over: &AtomicBool,
     ready: impl FnOnce(bool) -> bool,
 ) -> Result<Option<Found>, EngineError> {
-    let core = Core::new(work, set, orders);
+    let mut core = Core::new(work, set, orders);
+    core.over = (work.end == End::Beside).then_some(over);
     let append = work.pattern == Pattern::Append;
     match work.engine {
         Kind::Null => prepared(Worker { core, engine: Null }, orders, ready, false),
@@ -41,7 +45,6 @@ pub(super) fn run(
             prepared(Worker { core, engine }, orders, ready, false)
         }
         Kind::Uring => {
-            let mut core = core;
             let (start, step) = (core.buffers.as_mut_ptr(), core.step);
             // SAFETY: each buffer lies within the allocation, which is `depth` steps long.
             let buffers: Vec<(*mut u8, usize)> =
@@ -96,7 +99,7 @@ fn clocked<E: Engine, C: Clock>(worker: Worker<'_, E>, orders: Orders, clock: C,
 }
 
 /// How many operations, and for how long.
-fn limits<E>(worker: &Worker<'_, E>) -> Limits {
+fn limits<'a, E>(worker: &Worker<'a, E>) -> Limits<'a> {
     let core = &worker.core;
     let work = core.work;
     let course = if work.on_blocks() { &core.blocks } else { &core.numbers };
@@ -108,13 +111,14 @@ fn limits<E>(worker: &Worker<'_, E>) -> Limits {
             let (from, to) = share(operations, core.part.thread, work.threads);
             to - from
         }
-        End::Time(_) => u64::MAX,
+        End::Time(_) | End::Beside => u64::MAX,
     };
     Limits {
         operations,
         time: if let End::Time(time) = work.end { time } else { u64::MAX },
         every: if work.sync.every > 0 && work.on_blocks() { work.sync.every } else { u64::MAX },
         pace: (u64::from(work.threads) * 1_000_000_000).checked_div(work.rate).map_or(0, |pace| pace.max(1)),
+        over: core.over,
     }
 }
 

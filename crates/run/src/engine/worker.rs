@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ffi::c_int;
+use std::sync::atomic::AtomicBool;
 
 use mountmark_corpus::Stream;
 use mountmark_model::workload::{OpenSync, Operation, Pattern};
@@ -66,6 +67,8 @@ pub(super) struct Core<'a> {
     pub(super) verified: u64,
     pub(super) sentences: Vec<String>,
     pub(super) notes: Vec<String>,
+    /// Set when all that the phase runs beside is over, where that is its end.
+    pub(super) over: Option<&'a AtomicBool>,
 }
 
 /// A thread with its engine.
@@ -137,6 +140,7 @@ impl<'a> Core<'a> {
             verified: 0,
             sentences: Vec::with_capacity(SENTENCES),
             notes: Vec::new(),
+            over: None,
         }
     }
 

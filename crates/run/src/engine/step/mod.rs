@@ -24,7 +24,7 @@ pub(super) struct Entry<E> {
     pub(super) operation: Operation,
     pub(super) step: Step<E>,
     pub(super) pick: Pick,
-    /// 1 if it writes, so that it counts towards the next sync; otherwise 0.
+    /// 1 if it counts towards the next sync, because it writes or because all do; otherwise 0.
     pub(super) writes: u64,
 }
 
@@ -84,7 +84,8 @@ fn entry<E: Engine>(work: &Work, operation: Operation) -> Entry<E> {
         O::Unlink | O::Rmdir => doomed,
         _ => present,
     };
-    let writes = matches!(operation, O::Write | O::Rewrite | O::Fallocate | O::WriteFile | O::AppendFile);
+    let writes = matches!(operation, O::Write | O::Rewrite | O::Fallocate | O::WriteFile | O::AppendFile)
+        || work.sync.all_operations;
     Entry { operation, step, pick, writes: u64::from(writes) }
 }
 

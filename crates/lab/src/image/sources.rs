@@ -1,0 +1,98 @@
+//! apt's sources with a component more, such as Debian's non-free: copies of this machine's own, in the cache.
+//!
+//! It does not know what is in a component, nor whether the mirror has it: fetching the lists tells.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::cache;
+
+/// Copies `/etc/apt/sources.list` and what lies in `/etc/apt/sources.list.d` into `folder`, with `component` added to
+/// every source of Debian's own.
+///
+/// # Errors
+/// A folder or file that cannot be written; what cannot be read is left out.
+pub fn copy_with(component: &str, folder: &Path) -> Result<()> {
+    cache::make_folder(folder)?;
+    let apt = Path::new("/etc/apt");
+    let parts = fs::read_dir(apt.join("sources.list.d")).into_iter().flatten().flatten().map(|entry| entry.path());
+    for path in parts.chain([apt.join("sources.list")]) {
+        let (Ok(text), Some(name)) = (fs::read_to_string(&path), path.file_name()) else { continue };
+        let changed = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("sources") => stanzas(&text, component),
+            Some("list") => lines(&text, component),
+            _ => continue,
+        };
+        let copy = folder.join(name);
+        fs::write(&copy, changed).with_context(|| format!("cannot write {}", copy.display()))?;
+    }
+    Ok(())
+}
+
+/// Whether a source is Debian's own or a mirror of it: other archives have other components.
+fn is_debian(uri: &str) -> bool {
+    let path = uri.trim_end_matches('/');
+    path.ends_with("/debian") || path.ends_with("/debian-security")
+}
+
+/// The form `deb [options] URI SUITE COMPONENTS`.
+fn lines(text: &str, component: &str) -> String {
+    let changed = text.lines().map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let takes_it = words.first() == Some(&"deb") && words.iter().any(|word| is_debian(word));
+        match takes_it && words.contains(&"main") && !words.contains(&component) {
+            // A comment may stand behind the components.
+            true => line.replacen(" main", &format!(" main {component}"), 1),
+            false => line.to_owned(),
+        }
+    });
+    changed.map(|line| line + "\n").collect()
+}
+
+/// The form of stanzas with fields (sources.list(5), DEB822-STYLE FORMAT).
+fn stanzas(text: &str, component: &str) -> String {
+    let field = |stanza: &str, name: &str| {
+        let line = stanza.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.map(|value| value.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).unwrap_or_default()
+    };
+    let changed = text.split("\n\n").map(|stanza| {
+        let (uris, components) = (field(stanza, "URIs"), field(stanza, "Components"));
+        let takes_it = !uris.is_empty() && uris.iter().all(|uri| is_debian(uri));
+        let (main, own) = ("main".to_owned(), component.to_owned());
+        match takes_it && components.contains(&main) && !components.contains(&own) {
+            true => {
+                let added = |line: &str| match line.starts_with("Components:") {
+                    true => format!("{line} {component}"),
+                    false => line.to_owned(),
+                };
+                stanza.lines().map(added).collect::<Vec<_>>().join("\n")
+            }
+            false => stanza.to_owned(),
+        }
+    });
+    changed.collect::<Vec<_>>().join("\n\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debians_own_sources_get_the_component() {
+        let text = "deb http://deb.debian.org/debian bookworm main\ndeb-src http://deb.debian.org/debian bookworm main\n\
+                    deb https://example.org/apt bookworm main\ndeb [a=b] http://m.org/debian/ x main non-free # why\n";
+        let wanted = text.replacen("bookworm main\n", "bookworm main non-free\n", 1);
+        assert_eq!(lines(text, "non-free"), wanted);
+    }
+
+    #[test]
+    fn stanzas_get_it_too() {
+        let text = "Types: deb\nURIs: http://deb.debian.org/debian\nSuites: a b\nComponents: main\nSigned-By: /k\n\n\
+                    # another archive\nTypes: deb\nURIs: https://example.org/x\nSuites: a\nComponents: main\n";
+        let changed = stanzas(text, "non-free");
+        assert_eq!(changed.matches("Components: main non-free\nSigned-By").count(), 1, "{changed}");
+        assert_eq!(changed.matches("non-free").count(), 1, "{changed}");
+    }
+}

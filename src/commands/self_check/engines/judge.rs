@@ -1,0 +1,183 @@
+//! Whether two rates of one phase agree, or why they rightly do not.
+
+use mountmark_model::Metric;
+
+use super::Figures;
+use super::pairs::{OwnWork, Phase};
+
+/// Rates within this share of each other agree.
+pub const TOLERANCE: f64 = 0.10;
+
+/// One phase, judged.
+#[derive(Debug)]
+pub struct Verdict {
+    /// The phase's name.
+    pub phase: String,
+    /// What was the same on both sides.
+    pub matched: String,
+    /// What the rates count.
+    pub unit: String,
+    /// Rates of the own engine and of the program, where there are both.
+    pub rates: Option<(f64, f64)>,
+    /// What is said about them.
+    pub kind: Kind,
+}
+
+/// What is said about a phase.
+#[derive(Debug, PartialEq)]
+pub enum Kind {
+    /// Within the tolerance.
+    Agrees,
+    /// They differ, and this is why.
+    Explained(String),
+    /// They differ, and no known reason fits.
+    Differs,
+    /// A side has no figure, as this says.
+    Unmeasured(String),
+    /// A side failed.
+    Failed(String),
+}
+
+impl Verdict {
+    /// Whether nothing has to be mended.
+    pub fn is_good(&self) -> bool {
+        !matches!(self.kind, Kind::Differs | Kind::Failed(_))
+    }
+
+    /// Whether there were figures of both sides.
+    pub fn is_measured(&self) -> bool {
+        self.rates.is_some()
+    }
+
+    /// The own engine's rate by the program's.
+    pub fn ratio(&self) -> Option<f64> {
+        self.rates.map(|(native, real)| native / real)
+    }
+}
+
+/// Judges a phase by the figures of a cell.
+pub fn judge(phase: &Phase, figures: &Figures, filesystem: &str, disk: &str) -> Verdict {
+    let rate = |task: &str| figures.values.get(&(task.to_owned(), Metric::RATE.id.to_owned())).copied();
+    let mut verdict = Verdict {
+        phase: phase.native.clone(),
+        matched: phase.matched.clone(),
+        unit: phase.unit.clone(),
+        rates: None,
+        kind: Kind::Agrees,
+    };
+    let (Some(native), Some(real)) = (rate(&phase.native), rate(&phase.real)) else {
+        let missing = [&phase.real, &phase.native].into_iter().find_map(|task| figures.missing.get(task));
+        verdict.kind = match missing {
+            Some(missing) if missing.failed => Kind::Failed(missing.reason.clone()),
+            Some(missing) => Kind::Unmeasured(missing.reason.clone()),
+            None => Kind::Failed("there is neither a rate nor a reason for its absence".to_owned()),
+        };
+        return verdict;
+    };
+    verdict.rates = Some((native, real));
+    let ratio = native / real;
+    if agrees(ratio) {
+        return verdict;
+    }
+    let holds = |names: &[String], name: &str| names.is_empty() || names.iter().any(|known| known == name);
+    let known = phase.differs.iter().find(|known| {
+        (known.from..=known.to).contains(&ratio) && holds(&known.on, filesystem) && holds(&known.disks, disk)
+    });
+    verdict.kind = match (phase.own_work.as_ref().and_then(|own| own_work(phase, own, figures)), known) {
+        (Some(reason), _) => Kind::Explained(reason),
+        (None, Some(known)) => Kind::Explained(known.reason.clone()),
+        (None, None) => Kind::Differs,
+    };
+    verdict
+}
+
+fn agrees(ratio: f64) -> bool {
+    // Which side is the larger must not matter.
+    (1.0 - TOLERANCE..=1.0 / (1.0 - TOLERANCE)).contains(&ratio)
+}
+
+/// The sentence that says that the programs' own work makes the difference, where it does: with the difference of their
+/// own work taken off, an operation takes as long on both sides.
+fn own_work(phase: &Phase, own: &OwnWork, figures: &Figures) -> Option<String> {
+    let nanoseconds = |task: &str| {
+        let rate = figures.values.get(&(task.to_owned(), Metric::OPERATION_RATE.id.to_owned())).copied()?;
+        (rate > 0.0).then(|| 1e9 / rate)
+    };
+    let (native, real) = (nanoseconds(&phase.native)?, nanoseconds(&phase.real)?);
+    let more = nanoseconds(&own.real)? - nanoseconds(&own.native)?;
+    let ratio = (real - more) / native;
+    agrees(ratio).then(|| {
+        format!(
+            "the program's own work takes {more:.0} ns an operation more than the engine's (measured without system \
+             calls); without that the ratio is {ratio:.3}"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Missing;
+    use super::super::pairs::Difference;
+    use super::*;
+
+    fn phase() -> Phase {
+        Phase {
+            native: "a".into(),
+            real: "b".into(),
+            matched: "all".into(),
+            unit: "KiB/s".into(),
+            differs: vec![Difference {
+                from: 1.2,
+                to: 1.5,
+                reason: "a pipe".into(),
+                on: vec!["ext4".into()],
+                disks: Vec::new(),
+            }],
+            own_work: None,
+        }
+    }
+
+    fn figures(values: &[(&str, &str, f64)]) -> Figures {
+        let values = values.iter().map(|(task, metric, value)| (((*task).into(), (*metric).into()), *value));
+        Figures { values: values.collect(), ..Figures::default() }
+    }
+
+    #[test]
+    fn a_tenth_is_borne_and_more_needs_a_reason_that_fits() {
+        let of = |native: f64, fs: &str| {
+            judge(&phase(), &figures(&[("a", "rate", native), ("b", "rate", 100.0)]), fs, "ram").kind
+        };
+        assert_eq!(of(109.0, "ext4"), Kind::Agrees);
+        assert_eq!(of(91.0, "ext4"), Kind::Agrees);
+        assert_eq!(of(130.0, "ext4"), Kind::Explained("a pipe".into()));
+        assert_eq!(of(130.0, "xfs"), Kind::Differs);
+        assert_eq!(of(160.0, "ext4"), Kind::Differs);
+        assert_eq!(of(80.0, "ext4"), Kind::Differs);
+    }
+
+    #[test]
+    fn a_missing_side_says_why() {
+        let mut seen = figures(&[("a", "rate", 1.0)]);
+        seen.missing.insert("b".into(), Missing { failed: false, reason: "too fast.".into() });
+        let verdict = judge(&phase(), &seen, "ext4", "ram");
+        assert!(verdict.is_good() && !verdict.is_measured() && verdict.ratio().is_none());
+        assert_eq!(verdict.kind, Kind::Unmeasured("too fast.".into()));
+        seen.missing.insert("b".into(), Missing { failed: true, reason: "broke".into() });
+        assert!(!judge(&phase(), &seen, "ext4", "ram").is_good());
+    }
+
+    #[test]
+    fn own_work_explains_what_it_takes_and_no_more() {
+        let own = OwnWork { native: "n".into(), real: "m".into() };
+        let phase = Phase { own_work: Some(own), differs: Vec::new(), ..phase() };
+        // 1,000 and 1,500 ns, of which the program's own work takes 520 and the engine's 20.
+        let mut values = vec![("a", "rate", 3.0), ("b", "rate", 2.0), ("a", "operation_rate", 1e6)];
+        values.extend([("b", "operation_rate", 1e9 / 1500.0), ("m", "operation_rate", 1e9 / 520.0)]);
+        values.push(("n", "operation_rate", 1e9 / 20.0));
+        let Kind::Explained(reason) = judge(&phase, &figures(&values), "ext4", "ram").kind else { panic!() };
+        assert!(reason.contains("500 ns") && reason.contains("1.000"), "{reason}");
+        values.retain(|(task, _, _)| *task != "m");
+        values.push(("m", "operation_rate", 1e9 / 120.0));
+        assert_eq!(judge(&phase, &figures(&values), "ext4", "ram").kind, Kind::Differs);
+    }
+}

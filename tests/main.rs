@@ -3,6 +3,7 @@
 mod browser;
 mod compare;
 mod corpora;
+mod engines;
 mod failures;
 mod filesystems;
 mod host;

@@ -69,9 +69,8 @@ fn tasks_of(matrix: &Table) -> Result<Vec<Value>, String> {
     // Every combination, as the index of each axis's value.
     let mut combinations: Vec<Vec<usize>> = vec![Vec::new()];
     for axis in &axes {
-        let more = |one: &Vec<usize>| {
-            (0..axis.values.len()).map(|value| [&one[..], &[value]].concat()).collect::<Vec<_>>()
-        };
+        let more =
+            |one: &Vec<usize>| (0..axis.values.len()).map(|value| [&one[..], &[value]].concat()).collect::<Vec<_>>();
         combinations = combinations.iter().flat_map(more).collect();
     }
     let except = match matrix.get("except").map(|except| except.as_array().ok_or("except is a list of tables")) {
@@ -214,7 +213,10 @@ mod tests {
              workload.files = {{ size = \"{{size.bytes}}\" }}\n[[task.tasks]]\nid = \"r_{{size.id}}\"\n\
              only = {{ size = [\"l\"], record = [4] }}\n[[task]]\nid = \"last\"\n"
         );
-        let fewer = text.replace("]\n[[task.tasks]]\nid = \"w", "]\nexcept = [{ size = \"l\", record = 4 }]\n[[task.tasks]]\nid = \"w");
+        let fewer = text.replace(
+            "]\n[[task.tasks]]\nid = \"w",
+            "]\nexcept = [{ size = \"l\", record = 4 }]\n[[task.tasks]]\nid = \"w",
+        );
         assert_eq!(ids(&fewer), ["first", "w_s_4", "w_s_64 KiB", "w_l_64 KiB", "last"]);
         assert_eq!(ids(&text), ["first", "w_s_4", "w_s_64 KiB", "w_l_4", "r_l", "w_l_64 KiB", "last"]);
         let document = expanded(&text.parse().unwrap()).unwrap().unwrap();

@@ -51,6 +51,8 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let checks: Vec<Check> = arguments.programs.iter().map(|name| pairs::find(name)).collect::<Result<_>>()?;
+    // A wrong scale is told before anything runs.
+    checks.iter().try_for_each(|check| check.parameters(&arguments.scale).map(drop))?;
     let folder = tempfile::Builder::new().prefix("mountmark-self-check-").tempdir().context("no temporary folder")?;
     let out = arguments.keep.clone().unwrap_or_else(|| folder.path().join("out"));
     let mut good = true;
@@ -68,11 +70,15 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
             }
             let Some(seen) = Seen::of(&mut command, check, disk, &arguments.scale)? else { continue };
             for (filesystem, figures) in &seen.cells {
-                let verdicts: Vec<Verdict> =
-                    check.phases.iter().map(|phase| judge::judge(phase, figures, filesystem, disk)).collect();
+                let verdicts: Vec<Verdict> = check
+                    .phases
+                    .iter()
+                    .map(|phase| judge::judge(phase, figures, filesystem, disk, check.by_time))
+                    .collect();
                 good &= verdicts.iter().all(Verdict::is_good);
                 measured += verdicts.iter().filter(|verdict| verdict.is_measured()).count();
-                let head = table::Head { check, filesystem, disk, scale: &arguments.scale, parameters: &seen.parameters };
+                let head =
+                    table::Head { check, filesystem, disk, scale: &arguments.scale, parameters: &seen.parameters };
                 common::print(&table::text(&head, &verdicts))?;
             }
         }

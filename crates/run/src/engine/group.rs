@@ -89,10 +89,8 @@ fn threads(group: &[Member<'_>], orders: &[Vec<Orders>]) -> Result<Vec<Vec<Found
         let own = group.iter().zip(orders).filter(|(member, _)| counted(member.work.end));
         own.map(|(_, orders)| orders.len()).sum::<usize>()
     };
-    let ending = Ending {
-        at_work: AtomicU32::new(count(|end| end != End::Beside) as u32),
-        over: AtomicBool::new(false),
-    };
+    let ending =
+        Ending { at_work: AtomicU32::new(count(|end| end != End::Beside) as u32), over: AtomicBool::new(false) };
     let (barrier, all_fit) = (Barrier::new(count(|_| true)), AtomicBool::new(true));
     let ready = |fit: bool| {
         all_fit.fetch_and(fit, Ordering::SeqCst);

@@ -99,7 +99,12 @@ pub fn run(workload: &Workload, folder: &Path, options: &Options) -> Result<Work
         let mut members = Vec::with_capacity(group.len());
         for work in group {
             let known = oldest.get(&key(work)).copied().unwrap_or(1);
-            members.push(Member { work, set: Set::open(folder, &work.files, options.seed)?, generation, oldest: known });
+            members.push(Member {
+                work,
+                set: Set::open(folder, &work.files, options.seed)?,
+                generation,
+                oldest: known,
+            });
             generation = generation.saturating_add(1);
         }
         for (member, found) in members.iter().zip(group::run(&members, folder, options)?) {

@@ -78,7 +78,10 @@ pub(super) fn refuse_groups(works: &[Work]) -> Result<(), EngineError> {
                 return fail(work, "what phases beside each other write cannot be verified: leave out verify");
             }
             if together && work.changes_population() {
-                return fail(work, "phases beside each other cannot make and remove files by turns: give it a task alone");
+                return fail(
+                    work,
+                    "phases beside each other cannot make and remove files by turns: give it a task alone",
+                );
             }
             if work.end == End::Beside && group.iter().all(|other| other.end == End::Beside) {
                 return fail(work, "run = \"beside\": no phase beside it ends by itself; give one of them another end");

@@ -55,9 +55,18 @@ impl Verdict {
     }
 }
 
-/// Judges a phase by the figures of a cell.
-pub fn judge(phase: &Phase, figures: &Figures, filesystem: &str, disk: &str) -> Verdict {
-    let rate = |task: &str| figures.values.get(&(task.to_owned(), Metric::RATE.id.to_owned())).copied();
+/// Judges a phase by the figures of a cell. `by_time`: see [`super::pairs::Check::by_time`].
+pub fn judge(phase: &Phase, figures: &Figures, filesystem: &str, disk: &str, by_time: bool) -> Verdict {
+    let value = |task: &str, metric: Metric| figures.values.get(&(task.to_owned(), metric.id.to_owned())).copied();
+    let rate = |task: &str| {
+        let rate = value(task, Metric::RATE).filter(|rate| *rate > 0.0)?;
+        if !by_time || task != phase.real {
+            return Some(rate);
+        }
+        // What the own engine moved, over the time that the program took for as much.
+        let moved = value(&phase.native, Metric::RATE)? * value(&phase.native, Metric::MEASURED)?;
+        Some(moved / value(task, Metric::MEASURED).filter(|time| *time > 0.0)?)
+    };
     let mut verdict = Verdict {
         phase: phase.native.clone(),
         matched: phase.matched.clone(),
@@ -145,7 +154,7 @@ mod tests {
     #[test]
     fn a_tenth_is_borne_and_more_needs_a_reason_that_fits() {
         let of = |native: f64, fs: &str| {
-            judge(&phase(), &figures(&[("a", "rate", native), ("b", "rate", 100.0)]), fs, "ram").kind
+            judge(&phase(), &figures(&[("a", "rate", native), ("b", "rate", 100.0)]), fs, "ram", false).kind
         };
         assert_eq!(of(109.0, "ext4"), Kind::Agrees);
         assert_eq!(of(91.0, "ext4"), Kind::Agrees);
@@ -159,11 +168,11 @@ mod tests {
     fn a_missing_side_says_why() {
         let mut seen = figures(&[("a", "rate", 1.0)]);
         seen.missing.insert("b".into(), Missing { failed: false, reason: "too fast.".into() });
-        let verdict = judge(&phase(), &seen, "ext4", "ram");
+        let verdict = judge(&phase(), &seen, "ext4", "ram", false);
         assert!(verdict.is_good() && !verdict.is_measured() && verdict.ratio().is_none());
         assert_eq!(verdict.kind, Kind::Unmeasured("too fast.".into()));
         seen.missing.insert("b".into(), Missing { failed: true, reason: "broke".into() });
-        assert!(!judge(&phase(), &seen, "ext4", "ram").is_good());
+        assert!(!judge(&phase(), &seen, "ext4", "ram", false).is_good());
     }
 
     #[test]
@@ -174,10 +183,17 @@ mod tests {
         let mut values = vec![("a", "rate", 3.0), ("b", "rate", 2.0), ("a", "operation_rate", 1e6)];
         values.extend([("b", "operation_rate", 1e9 / 1500.0), ("m", "operation_rate", 1e9 / 520.0)]);
         values.push(("n", "operation_rate", 1e9 / 20.0));
-        let Kind::Explained(reason) = judge(&phase, &figures(&values), "ext4", "ram").kind else { panic!() };
+        let Kind::Explained(reason) = judge(&phase, &figures(&values), "ext4", "ram", false).kind else { panic!() };
         assert!(reason.contains("500 ns") && reason.contains("1.000"), "{reason}");
         values.retain(|(task, _, _)| *task != "m");
         values.push(("m", "operation_rate", 1e9 / 120.0));
-        assert_eq!(judge(&phase, &figures(&values), "ext4", "ram").kind, Kind::Differs);
+        assert_eq!(judge(&phase, &figures(&values), "ext4", "ram", false).kind, Kind::Differs);
+    }
+
+    #[test]
+    fn the_same_work_is_compared_by_time() {
+        let seen = [("a", "rate", 100.0), ("a", "measured", 2.0), ("b", "rate", 1.0), ("b", "measured", 2.5)];
+        let verdict = judge(&phase(), &figures(&seen), "jfs", "ram", true);
+        assert_eq!((verdict.rates, verdict.kind), (Some((100.0, 80.0)), Kind::Differs));
     }
 }

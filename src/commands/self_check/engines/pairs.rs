@@ -26,6 +26,10 @@ pub struct Check {
     pub title: String,
     /// What is the same in all phases; `$NAME` stands for a parameter's value.
     pub matched: String,
+    /// Whether the program's rate is worked out from its time, both sides having done the same: what it prints as its
+    /// rate is over another time.
+    #[serde(default)]
+    pub by_time: bool,
     /// The pairs, in the order of the table.
     #[serde(rename = "phase")]
     pub phases: Vec<Phase>,
@@ -92,7 +96,10 @@ fn kib() -> String {
 /// An unknown name.
 pub fn find(name: &str) -> Result<Check> {
     let Some((_, text)) = PROGRAMS.iter().find(|(known, _)| *known == name) else {
-        bail!(WrongUse(format!("--programs: there is no program {name:?} to compare with; there are {}", super::known())));
+        bail!(WrongUse(format!(
+            "--programs: there is no program {name:?} to compare with; there are {}",
+            super::known()
+        )));
     };
     toml::from_str(text).with_context(|| format!("the pairs of {name} are damaged"))
 }

@@ -21,7 +21,9 @@ pub fn text(head: &Head<'_>, verdicts: &[Verdict]) -> String {
         // The longest name first: one may begin another.
         let mut names: Vec<_> = head.parameters.iter().collect();
         names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-        names.into_iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("${name}"), &number(*value as f64)))
+        names
+            .into_iter()
+            .fold(text.to_owned(), |text, (name, value)| text.replace(&format!("${name}"), &number(*value as f64)))
     };
     let mut reasons: Vec<&str> = Vec::new();
     let mut rows = vec![["phase", "matched", "engine", "program", "", "ratio", "verdict"].map(str::to_owned)];
@@ -41,7 +43,8 @@ pub fn text(head: &Head<'_>, verdicts: &[Verdict]) -> String {
     let widths: Vec<usize> =
         (0..7).map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)).collect();
     let Head { check, filesystem, disk, scale, .. } = head;
-    let mut out = format!("{} on {filesystem}, disk {disk}, scale {scale}\n  {}\n", check.title, filled(&check.matched));
+    let mut out =
+        format!("{} on {filesystem}, disk {disk}, scale {scale}\n  {}\n", check.title, filled(&check.matched));
     for row in &rows {
         let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| match column {
             2 | 3 | 5 => format!("{cell:>width$}"),

@@ -58,7 +58,11 @@ what = "read"
     assert_eq!((of(writers, Operation::Write).count, of(writers, Operation::Fsync).count), (10, 10));
     // It ends after the readers, and has done what its rate allows for that time: at least one, at most a few more.
     let written = of(log, Operation::Write).count;
-    assert!(log.seconds >= 0.25 && (1..=(log.seconds * 100.0) as u64 + 1).contains(&written), "{written}, {}", log.seconds);
+    assert!(
+        log.seconds >= 0.25 && (1..=(log.seconds * 100.0) as u64 + 1).contains(&written),
+        "{written}, {}",
+        log.seconds
+    );
     assert_eq!(of(after, Operation::Read).bytes, 4 << 16);
     assert!(fs::metadata(folder.path().join("log00000000")).unwrap().len() >= 16 << 10);
 }
@@ -112,7 +116,9 @@ fn groups_that_cannot_be_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let said = |text: &str| run(&workload(text), folder.path(), &options()).unwrap_err().to_string();
     let phase = |name: &str, more: &str| {
-        format!("[[phases]]\nname = \"{name}\"\nwhat = \"write\"\nfiles = {{ size = 4096, prefix = \"{name}\" }}\n{more}\n")
+        format!(
+            "[[phases]]\nname = \"{name}\"\nwhat = \"write\"\nfiles = {{ size = 4096, prefix = \"{name}\" }}\n{more}\n"
+        )
     };
     assert!(said(&phase("a", "beside = true")).contains("no phase before it"));
     assert!(said(&phase("a", "run = \"beside\"")).contains("no phase beside it ends by itself"));

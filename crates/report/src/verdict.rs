@@ -102,7 +102,7 @@ fn ratios(findings: &Findings, judged: &[(&TaskFindings, &MetricFindings)]) -> V
         let median = metric.estimates[findings.baseline].as_ref();
         let mut row = vec![task.id.clone()];
         row.push(median.map_or("-".into(), |found| format!("{} {unit}", metric.metric.format(found.summary.median))));
-        row.extend(others.iter().map(|other| metric.estimates[*other].as_ref().map_or("-".into(), |e| ratio(e))));
+        row.extend(others.iter().map(|other| metric.estimates[*other].as_ref().map_or("-".into(), ratio)));
         row
     });
     vec![

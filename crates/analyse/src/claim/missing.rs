@@ -116,7 +116,7 @@ impl Missing<'_> {
             (self.study.machine.as_deref().unwrap_or(&plan.machine.name), "1".to_owned())
         };
         let of = |name: &&str| name.split(':').next().is_some_and(|fs| self.reach.own_kernel.contains(fs));
-        let kernel = if filesystems.iter().any(|name| of(name)) { " --kernel VMLINUX,MODULES" } else { "" };
+        let kernel = if filesystems.iter().any(of) { " --kernel VMLINUX,MODULES" } else { "" };
         let names = filesystems.join(",");
         format!("mountmark run --suite {suite} --fs {names} --machine {machine} --scale {scale}{kernel}")
     }

@@ -5,7 +5,7 @@ use mountmark_analyse::{
     VerdictOutcome,
 };
 use mountmark_model::{Metric, Outcome, protocol_task};
-use mountmark_record::{RunRecord, Sample, TaskOutcome};
+use mountmark_record::{RunRecord, Sample};
 
 mod hostile;
 mod large;

@@ -11,7 +11,7 @@ use mountmark_analyse::study::{StudyComparison, compare_study};
 use mountmark_analyse::{Findings, configurations, findings};
 use mountmark_model::Study;
 use mountmark_plan::Catalogue;
-use mountmark_record::RunRecord;
+use mountmark_record::{DeviceUse, DeviceUses, Output, RunRecord, Store};
 use mountmark_report::{Document, Report, find_document};
 
 use super::compare;
@@ -76,6 +76,10 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         .iter()
         .map(|run| arguments.claims.then(|| judge(run, &catalogue, study.as_ref().map(|found| found.0))))
         .collect();
+    let mut beside = Vec::new();
+    for run in &runs {
+        beside.push(first_repeat(&store, run, format.name())?);
+    }
     let reports: Vec<Report> = runs
         .iter()
         .enumerate()
@@ -84,6 +88,8 @@ pub fn run(arguments: Arguments) -> Result<u8> {
             findings: &found[index],
             study: compared[index].as_ref(),
             claims: judged[index].as_deref(),
+            devices: &beside[index].0,
+            results: &beside[index].1,
         })
         .collect();
     let text = format.render(&reports)?;
@@ -95,6 +101,15 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         }
     }
     Ok(common::DONE)
+}
+
+/// What only pages show: records of the device, and what the engine found.
+fn first_repeat(store: &Store, run: &RunRecord, format: &str) -> Result<(Vec<DeviceUse>, Vec<Output>)> {
+    if format != "html" {
+        return Ok(Default::default());
+    }
+    let wanted = DeviceUses { task: None, repeat: Some(0) };
+    Ok((store.devices(&run.id, &wanted)?, store.results(&run.id, 0)?))
 }
 
 fn found(run: &RunRecord, arguments: &Arguments) -> Result<Findings> {

@@ -1,5 +1,6 @@
 //! `mountmark show`: the figures of one run.
 
+mod io;
 mod raw;
 
 use anyhow::Result;
@@ -11,7 +12,7 @@ use crate::common::{self, FormatOptions, StoreOptions, WrongUse};
 /// Print the figures of a run
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark show latest\n  mountmark show 20260131-0902 --metric durable\n  mountmark show latest --format json > run.json\n  mountmark show latest --verdict --baseline ext4\n  mountmark show latest --raw bonnie\n  mountmark show latest --as bonnie-csv"
+    after_help = "Examples:\n  mountmark show latest\n  mountmark show 20260131-0902 --metric durable\n  mountmark show latest --format json > run.json\n  mountmark show latest --verdict --baseline ext4\n  mountmark show latest --raw bonnie\n  mountmark show latest --as bonnie-csv\n  mountmark show latest --io\n  mountmark show latest --io 003 --format json > io.json"
 )]
 pub struct Arguments {
     /// Name of the run, its first letters, or `latest`
@@ -23,6 +24,10 @@ pub struct Arguments {
     /// Print figures as another program would: bonnie, bonnie-csv, bonnie-2-csv, iozone or sysbench
     #[arg(long = "as", value_name = "PROGRAM", conflicts_with = "raw")]
     like: Option<String>,
+    /// Print what tasks asked of the device in iostat's columns, of all tasks or of one; as json with what happened over
+    /// time, request sizes and addresses
+    #[arg(long, value_name = "TASK", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["raw", "like", "verdict"])]
+    io: Option<String>,
     /// Print conclusions, verdicts by task and rankings, with intervals
     #[arg(long, conflicts_with_all = ["raw", "like"])]
     verdict: bool,
@@ -37,6 +42,10 @@ pub struct Arguments {
 
 pub fn run(arguments: Arguments) -> Result<u8> {
     arguments.format.check()?;
+    if let Some(task) = &arguments.io {
+        common::print(&io::io(&arguments.store, &arguments.run, task, &arguments.format.format)?)?;
+        return Ok(common::DONE);
+    }
     if arguments.verdict {
         return verdict(&arguments);
     }

@@ -10,6 +10,7 @@ pub mod host;
 pub mod image;
 pub mod kernel_log;
 pub mod leftovers;
+mod trace;
 mod watch;
 
 use std::path::PathBuf;
@@ -18,6 +19,9 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Result;
 use mountmark_model::{Cell, Configuration, Environment, Event, Outcome, Program};
 use serde::{Deserialize, Serialize};
+
+pub use mountmark_trace::Times;
+pub use trace::{DeviceTrace, Unseen};
 
 /// Where the disks' media begin in a guest's physical memory: above everything that is RAM.
 pub const MEDIA_START: u64 = 4 << 30;
@@ -68,6 +72,8 @@ pub struct Devices {
     /// Called with `true` before something is measured and `false` before inputs are laid out: modelled disks keep
     /// time only while measuring.
     pub measuring: Box<dyn Fn(bool)>,
+    /// Sees the requests at the disk under test.
+    pub trace: Box<dyn DeviceTrace>,
     /// Where the file system under test is mounted.
     pub test_folder: PathBuf,
     /// Where the second disk is mounted.

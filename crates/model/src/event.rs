@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Outcome;
+use crate::{DeviceRecord, Outcome};
 
 /// One line from the agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,6 +43,15 @@ pub enum Event {
         kind: String,
         /// The text; the middle of a very long one is left out.
         text: String,
+    },
+    /// What a task or a protocol step asked of the device under test.
+    Device {
+        /// Task id, or a protocol step such as `mkfs`.
+        task: String,
+        /// Which time in this cell, from 0.
+        iteration: u32,
+        /// From the beginning of its command until the machine had settled.
+        record: Box<DeviceRecord>,
     },
     /// A task, a protocol step, or (`task` empty) the whole cell ended.
     Ended {

@@ -7,6 +7,7 @@ mod cell;
 mod claim;
 mod configuration;
 mod corpus;
+pub mod device;
 mod environment;
 mod event;
 mod machine;
@@ -23,6 +24,7 @@ pub use cell::{Cell, Lab, Plan, SourceMedium, protocol_task};
 pub use claim::{Claim, Clause, Limits, Over, Test};
 pub use configuration::{Configuration, FileSystem, Fsck, Variant};
 pub use corpus::{Corpus, CorpusKind, Distribution, Extension, RealisedCorpus};
+pub use device::DeviceRecord;
 pub use environment::Environment;
 pub use event::Event;
 pub use machine::Machine;
@@ -37,4 +39,4 @@ pub use suite::{Parameter, Peak, RateOf, Source, Suite, Task};
 pub use workload::{Quantity, QuantityError, Workload, WorkloadResult};
 
 /// The version of the protocol between this program and its agent in a guest: both must be equal.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;

@@ -17,6 +17,8 @@ mod store;
 mod timestamp;
 
 pub use error::StoreError;
-pub use record::{CellRecord, Output, RunId, RunRecord, RunStatus, RunSummary, Sample, TaskOutcome};
+pub use record::{
+    CellRecord, DeviceUse, DeviceUses, Output, RunId, RunRecord, RunStatus, RunSummary, Sample, TaskOutcome,
+};
 pub use store::Store;
 pub use timestamp::Timestamp;

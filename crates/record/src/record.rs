@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mountmark_model::{Bytes, Cell, Environment, Outcome, Plan, RealisedCorpus};
+use mountmark_model::{Bytes, Cell, DeviceRecord, Environment, Outcome, Plan, RealisedCorpus};
 use serde::Serialize;
 
 use crate::Timestamp;
@@ -229,4 +229,26 @@ pub struct Output {
     pub kind: String,
     /// As it is; the middle of a very long one is left out.
     pub text: String,
+}
+
+/// What a task or a protocol step asked of the device under test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceUse {
+    /// Position of the cell in the plan.
+    pub cell: u32,
+    /// Task id, or a protocol step such as `mkfs`.
+    pub task: String,
+    /// Which time in its cell, from 0.
+    pub iteration: u32,
+    /// Over time, by size and by address.
+    pub record: DeviceRecord,
+}
+
+/// Which of a run's [`DeviceUse`]s are asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceUses {
+    /// Those of one task or step; of all without.
+    pub task: Option<String>,
+    /// Those of one repeat, from 0; of all without.
+    pub repeat: Option<u32>,
 }

@@ -13,8 +13,9 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction,
 
 use crate::error::StoreError;
 use crate::process::Process;
-use crate::{CellRecord, Output, RunId, RunStatus, Sample, TaskOutcome, Timestamp, names};
+use crate::{CellRecord, DeviceUse, Output, RunId, RunStatus, Sample, TaskOutcome, Timestamp, names};
 
+mod devices;
 mod file;
 mod load;
 mod outputs;
@@ -25,7 +26,8 @@ use row::status;
 
 /// The steps from an empty file to the present format; `PRAGMA user_version` counts those that were done. What is
 /// here has been released: it is never changed, only added to.
-const MIGRATIONS: &[&str] = &[include_str!("schema/001.sql"), include_str!("schema/002.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("schema/001.sql"), include_str!("schema/002.sql"), include_str!("schema/003.sql")];
 
 /// The format that this program writes.
 const VERSION: u32 = MIGRATIONS.len() as u32;
@@ -158,20 +160,22 @@ impl Store {
     /// Writes down a cell that ended, whole: when this returns it survives a power failure, and when it does not
     /// return nothing of the cell is in the store.
     pub fn record_cell(&self, run: &RunId, cell: &CellRecord) -> Result<(), StoreError> {
-        self.record_cell_with_outputs(run, cell, &[])
+        self.record_cell_with(run, cell, &[], &[])
     }
 
-    /// As [`Store::record_cell`], with what its programs printed.
-    pub fn record_cell_with_outputs(
+    /// As [`Store::record_cell`], with what its programs printed and what its tasks asked of the device.
+    pub fn record_cell_with(
         &self,
         run: &RunId,
         cell: &CellRecord,
         outputs: &[Output],
+        devices: &[DeviceUse],
     ) -> Result<(), StoreError> {
         check_samples(cell)?;
         let transaction = self.write()?;
         let id = self.insert_cell(run, cell)?;
         outputs::insert(&self.connection, id, outputs).map_err(|source| self.error(source))?;
+        devices::insert(&self.connection, id, devices).map_err(|source| self.error(source))?;
         self.commit(transaction)
     }
 
@@ -466,6 +470,15 @@ fn new_id(started: Timestamp) -> RunId {
 
 fn json<T: serde::Serialize>(value: &T) -> String {
     serde_json::to_string(value).expect("the model's types have text keys only and do not fail by themselves")
+}
+
+/// A value of a row, or why its text is not one.
+type Unpacked<T> = Result<T, serde_json::Error>;
+
+/// Whether the store has a table. One that an older program wrote and nobody has written to since lacks the newer ones.
+fn there(connection: &Connection, table: &str) -> rusqlite::Result<bool> {
+    let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+    connection.query_row(sql, [table], |row| row.get::<_, i64>(0)).map(|count| count > 0)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use anyhow::Result;
 use mountmark_analyse::Findings;
 use mountmark_analyse::claim::JudgedClaim;
 use mountmark_analyse::study::StudyComparison;
-use mountmark_record::RunRecord;
+use mountmark_record::{DeviceUse, Output, RunRecord};
 
 /// A run, what was found in it, and what it was set beside.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,10 @@ pub struct Report<'a> {
     pub study: Option<&'a StudyComparison>,
     /// What `run` says of published claims, where that was asked for.
     pub claims: Option<&'a [JudgedClaim]>,
+    /// What tasks asked of the device in the first repeat of `run`, as far as that was loaded.
+    pub devices: &'a [DeviceUse],
+    /// What the engine found in the first repeat of `run`, as far as that was loaded.
+    pub results: &'a [Output],
 }
 
 /// A way of writing reports down.

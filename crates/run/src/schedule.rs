@@ -8,7 +8,7 @@ use std::time::{Instant, SystemTime};
 
 use anyhow::{Error, Result};
 use mountmark_lab::{Ended, Lab};
-use mountmark_model::{Cell, Event, Outcome};
+use mountmark_model::{Cell, DeviceRecord, Event, Outcome};
 
 /// A cell that has ended, with all that was said of it.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub struct CellResult {
     pub tasks: Vec<(String, Outcome)>,
     /// What programs printed and the engine found: (task, iteration, kind, text) as in [`Event::Output`].
     pub outputs: Vec<(String, u32, String, String)>,
+    /// What was asked of the device under test: (task, iteration, record).
+    pub devices: Vec<(String, u32, Box<DeviceRecord>)>,
     /// Remarks.
     pub notes: Vec<String>,
     /// Kernel release and version that the agent reported.
@@ -129,6 +131,7 @@ fn run_cell(
         samples: Vec::new(),
         tasks: Vec::new(),
         outputs: Vec::new(),
+        devices: Vec::new(),
         notes: Vec::new(),
         kernel: String::new(),
         log: String::new(),
@@ -144,6 +147,7 @@ fn run_cell(
         }
         Event::Sample { task, iteration, values } => result.samples.push((task, iteration, values)),
         Event::Output { task, iteration, kind, text } => result.outputs.push((task, iteration, kind, text)),
+        Event::Device { task, iteration, record } => result.devices.push((task, iteration, record)),
         Event::Ended { task, outcome } if !task.is_empty() => result.tasks.push((task, outcome)),
         Event::Note { text } => result.notes.push(text),
         Event::Ended { .. } | Event::Done => {}

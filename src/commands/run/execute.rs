@@ -6,7 +6,9 @@ use std::time::SystemTime;
 use anyhow::Result;
 use mountmark_lab::Lab;
 use mountmark_model::{Bytes, Cell, Lab as LabName, Plan};
-use mountmark_record::{CellRecord, Output, RunId, RunRecord, RunStatus, Sample, Store, TaskOutcome, Timestamp};
+use mountmark_record::{
+    CellRecord, DeviceUse, Output, RunId, RunRecord, RunStatus, Sample, Store, TaskOutcome, Timestamp,
+};
 use mountmark_run::schedule::{self, CellResult};
 
 use super::Stop;
@@ -88,7 +90,12 @@ impl Session<'_> {
         let mut progress = Progress::new(plan, self.jobs, self.verbose);
         let result = schedule::run(self.lab, &plan.cells, self.jobs, self.stop, &mut |step| {
             if let schedule::Progress::Ended(cell, result) = &step {
-                self.store.record_cell_with_outputs(id, &record(cell, result, self.lab)?, &outputs(cell, result))?;
+                self.store.record_cell_with(
+                    id,
+                    &record(cell, result, self.lab)?,
+                    &outputs(cell, result),
+                    &devices(cell, result),
+                )?;
             }
             progress.show(&step);
             Ok(())
@@ -142,6 +149,16 @@ fn outputs(cell: &Cell, result: &CellResult) -> Vec<Output> {
         text: text.clone(),
     });
     outputs.collect()
+}
+
+fn devices(cell: &Cell, result: &CellResult) -> Vec<DeviceUse> {
+    let devices = result.devices.iter().map(|(task, iteration, record)| DeviceUse {
+        cell: cell.index,
+        task: task.clone(),
+        iteration: *iteration,
+        record: (**record).clone(),
+    });
+    devices.collect()
 }
 
 fn timestamp(time: SystemTime) -> Timestamp {

@@ -7,13 +7,13 @@ mod media;
 mod nbd;
 mod ports;
 mod setup;
+mod shared;
 
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -21,17 +21,22 @@ use anyhow::{Context, Result, bail};
 use mountmark_disk::DiskModel;
 use mountmark_model::{Cell, Event, Outcome, PROTOCOL};
 
-use crate::{CorpusData, Device, Devices, Job, MEDIA_START, Region};
+use crate::{CorpusData, Device, DeviceTrace, Devices, Job, MEDIA_START, Region, Unseen};
 use media::Medium;
 use ports::Ports;
+use shared::{ServedTrace, SetupFlag};
 
 pub use setup::MODULES_FILE;
 pub(crate) use setup::{kernel_version, memory};
 
 /// The argument that makes this program serve one disk.
 const DISK_SERVER: &str = "disk-server";
-/// Where the setup flag lies: a page that the agent and the disk servers share.
-const SETUP_FLAG: &str = "/run/setup";
+/// The last argument of the server whose requests are recorded: that of the disk under test.
+const TRACED: &str = "traced";
+/// Why the disk `ram` shows no requests.
+const UNSEEN: &str = "The disk ram is memory that file systems copy to and from (pmem): it has no queue and no server \
+                      that would see requests, so there are no slices of time, no sizes and no map; the figures are \
+                      the kernel's own counters.";
 
 /// What is to be done with a cell and its disks; says events as it goes.
 pub type Agent = fn(&Cell, &Devices, &mut dyn FnMut(Event)) -> Result<()>;
@@ -94,11 +99,16 @@ fn live(agent: Agent) -> Result<()> {
         None => None,
     };
     let measuring: Box<dyn Fn(bool)> = Box::new(move |measuring| flag.set(!measuring));
+    let trace: Box<dyn DeviceTrace> = match test.server {
+        Some(_) => Box::new(ServedTrace::open(test.size)?),
+        None => Box::new(Unseen(UNSEEN.to_owned())),
+    };
     let devices = Devices {
         test,
         source,
         corpus,
         measuring,
+        trace,
         test_folder: "/test".into(),
         source_folder: "/source".into(),
         exclusive: true,
@@ -152,6 +162,7 @@ fn start_disk(model: &DiskModel, index: usize, region: &Region, servers: &mut Ve
     let server = Command::new("/init")
         .arg(DISK_SERVER)
         .args([&path, &region.offset.to_string(), &region.size.to_string(), &serde_json::to_string(model)?])
+        .args((index == 0).then_some(TRACED))
         .stdin(Stdio::null())
         // A group of its own, so that a task that signals its group does not take the disk away.
         .process_group(0)
@@ -169,48 +180,18 @@ fn start_disk(model: &DiskModel, index: usize, region: &Region, servers: &mut Ve
 }
 
 fn serve_disk(arguments: &[String]) -> Result<()> {
-    let [path, offset, size, model] = arguments else { bail!("expected: DEVICE OFFSET SIZE MODEL") };
+    let [path, offset, size, model, rest @ ..] = arguments else {
+        bail!("expected: DEVICE OFFSET SIZE MODEL [{TRACED}]")
+    };
     let (offset, size): (u64, u64) = (offset.parse()?, size.parse()?);
     let model: DiskModel = serde_json::from_str(model)?;
     let medium = Medium::map(MEDIA_START + offset, size)?;
     let flag = SetupFlag::open()?;
     let socket = nbd::attach(path, size, matches!(model, DiskModel::Flash(_)))?;
-    nbd::serve(socket, medium, &model, &flag)
-}
-
-/// Tells the disk servers whether inputs are being laid out (answer at once) or something is measured (keep time).
-struct SetupFlag(&'static AtomicU32);
-
-impl SetupFlag {
-    fn open() -> Result<SetupFlag> {
-        use rustix::mm::{MapFlags, ProtFlags};
-        let file = fs::OpenOptions::new().read(true).write(true).create(true).truncate(false).open(SETUP_FLAG)?;
-        file.set_len(4096)?;
-        // SAFETY: a fresh shared mapping of one page of a file that is never shortened; it stays until the process
-        // ends, and an aligned u32 at its start is valid for atomic use by several processes.
-        let flag = unsafe {
-            let page = rustix::mm::mmap(
-                std::ptr::null_mut(),
-                4096,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::SHARED,
-                &file,
-                0,
-            )?;
-            &*page.cast::<AtomicU32>()
-        };
-        Ok(SetupFlag(flag))
-    }
-
-    fn set(&self, setup: bool) {
-        self.0.store(setup.into(), Ordering::SeqCst);
-    }
-}
-
-impl nbd::Instant for SetupFlag {
-    fn instant(&self) -> bool {
-        self.0.load(Ordering::SeqCst) != 0
-    }
+    let traced = rest.first().is_some_and(|argument| argument == TRACED);
+    let trace = if traced { Some(ServedTrace::open(size)?) } else { None };
+    let observer = trace.as_ref().map(|trace| trace as &dyn nbd::Observer);
+    nbd::serve(socket, medium, &model, &flag, observer)
 }
 
 fn round_up(value: u64, to: u64) -> u64 {

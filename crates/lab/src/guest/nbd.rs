@@ -14,6 +14,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use mountmark_disk::{DiskModel, Model, Operation, Request};
+use mountmark_model::device::DeviceOperation;
+use mountmark_trace::Completed;
 
 use super::media::Medium;
 
@@ -76,21 +78,40 @@ pub trait Instant {
     fn instant(&self) -> bool;
 }
 
+/// Is told of every request.
+pub trait Observer {
+    /// A request has come at the time `at`.
+    fn arrive(&self, at: u64);
+    /// A request was answered at the time `at`.
+    fn complete(&self, at: u64, request: &Completed);
+}
+
 /// Serves one disk until the kernel closes the socket.
-pub fn serve(mut socket: UnixStream, mut medium: Medium, model: &DiskModel, instant: &dyn Instant) -> Result<()> {
+pub fn serve(
+    mut socket: UnixStream,
+    mut medium: Medium,
+    model: &DiskModel,
+    instant: &dyn Instant,
+    observer: Option<&dyn Observer>,
+) -> Result<()> {
     let mut server = Server { model: model.start(), waiting: BinaryHeap::new(), number: 0 };
     loop {
         let wait = server.waiting.peek().map(|Reverse(next)| next.due.saturating_sub(now()));
         if readable(&socket, wait)? {
             match server.accept(&mut socket, &mut medium, instant.instant()) {
-                Ok(true) => {}
-                Ok(false) => return Ok(()),
+                Ok(Some(arrival)) => observer.iter().for_each(|observer| observer.arrive(arrival)),
+                Ok(None) => return Ok(()),
                 Err(error) => return Err(error),
             }
         }
-        while server.waiting.peek().is_some_and(|Reverse(next)| next.due <= now()) {
+        while let Some(Reverse(next)) = server.waiting.peek() {
+            let time = now();
+            if next.due > time {
+                break;
+            }
             let Reverse(done) = server.waiting.pop().expect("peeked");
             reply(&mut socket, &medium, &done)?;
+            observer.iter().for_each(|observer| observer.complete(time, &done.request));
         }
     }
 }
@@ -107,17 +128,17 @@ struct Waiting {
     due: u64,
     number: u64,
     handle: [u8; 8],
-    read: Option<(u64, u64)>,
+    request: Completed,
     error: u32,
 }
 
 impl Server {
-    /// Takes one request from the socket; false when the kernel has closed it.
-    fn accept(&mut self, socket: &mut UnixStream, medium: &mut Medium, instant: bool) -> Result<bool> {
+    /// Takes one request from the socket and answers when it came; nothing when the kernel has closed it.
+    fn accept(&mut self, socket: &mut UnixStream, medium: &mut Medium, instant: bool) -> Result<Option<u64>> {
         let mut header = [0; 28];
         match socket.read_exact(&mut header) {
             Ok(()) => {}
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(false),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
             Err(error) => return Err(error).context("cannot read from the nbd driver"),
         }
         let arrival = now();
@@ -129,19 +150,15 @@ impl Server {
         let offset = u64::from_be_bytes(header[16..24].try_into().expect("eight bytes"));
         let length = u64::from(word(24));
         let fua = command & COMMAND_FUA != 0;
-        let mut read = None;
         let mut error = 0;
         let operation = match command & 0xffff {
-            0 => {
-                read = Some((offset, length));
-                Operation::Read
-            }
+            0 => Operation::Read,
             1 => {
                 let target = medium.slice_mut(offset, length).context("a write beyond the end of the medium")?;
                 socket.read_exact(target).context("the nbd driver broke off in a write")?;
                 Operation::Write { fua }
             }
-            2 => return Ok(false),
+            2 => return Ok(None),
             3 => Operation::Flush,
             4 => Operation::Trim,
             _ => {
@@ -155,8 +172,15 @@ impl Server {
         };
         self.number += 1;
         let handle = header[8..16].try_into().expect("eight bytes");
-        self.waiting.push(Reverse(Waiting { due, number: self.number, handle, read, error }));
-        Ok(true)
+        let kind = match operation {
+            Operation::Read => DeviceOperation::Read,
+            Operation::Write { .. } => DeviceOperation::Write,
+            Operation::Flush => DeviceOperation::Flush,
+            Operation::Trim => DeviceOperation::Discard,
+        };
+        let request = Completed { operation: kind, offset, length, arrival };
+        self.waiting.push(Reverse(Waiting { due, number: self.number, handle, request, error }));
+        Ok(Some(arrival))
     }
 }
 
@@ -166,7 +190,8 @@ fn reply(socket: &mut UnixStream, medium: &Medium, done: &Waiting) -> Result<()>
     header[4..8].copy_from_slice(&done.error.to_be_bytes());
     header[8..].copy_from_slice(&done.handle);
     socket.write_all(&header)?;
-    if let Some((offset, length)) = done.read {
+    let Completed { operation, offset, length, .. } = done.request;
+    if operation == DeviceOperation::Read {
         socket.write_all(medium.slice(offset, length).context("a read beyond the end of the medium")?)?;
     }
     Ok(())

@@ -14,8 +14,9 @@ use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use serde::{Deserialize, Serialize};
 
+use super::trace::{KernelTrace, unseen};
 use crate::guest::Agent;
-use crate::{CorpusData, Device, Devices};
+use crate::{CorpusData, Device, DeviceTrace, Devices, Unseen};
 
 /// The argument that makes this program the agent; its job comes on standard input.
 pub(super) const ARGUMENT: &str = "host-agent";
@@ -71,11 +72,16 @@ fn live(agent: Agent) -> Result<()> {
     let base = separate()?;
     let (kernel, memory) = (crate::guest::kernel_version()?, crate::guest::memory()?);
     send(&Event::Hello { protocol: PROTOCOL, kernel, memory });
+    let trace: Box<dyn DeviceTrace> = match KernelTrace::start(&job.test, &base.join("tracing")) {
+        Ok(trace) => Box::new(trace),
+        Err(error) => Box::new(Unseen(unseen(&error))),
+    };
     let devices = Devices {
         test: job.test,
         source: job.source,
         corpus: corpus.as_ref().map(|file| CorpusData::File(format!("/proc/self/fd/{}", file.as_raw_fd()).into())),
         measuring: Box::new(|_| {}),
+        trace,
         test_folder: base.join("test"),
         source_folder: base.join("source"),
         exclusive: false,

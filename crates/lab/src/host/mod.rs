@@ -9,6 +9,7 @@ mod image;
 mod loops;
 mod messages;
 mod tools;
+mod trace;
 mod undo;
 
 use std::io::{BufRead, BufReader, Read, Write};

@@ -109,6 +109,22 @@ pub struct Latency {
     pub histogram: Vec<(u64, u64)>,
 }
 
+impl Latency {
+    /// The time in nanoseconds that a share `q`, from 0 to 1, of the operations did not exceed, by the histogram; the
+    /// largest time without one.
+    pub fn quantile(&self, q: f64) -> u64 {
+        let total: u64 = self.histogram.iter().map(|(_, count)| count).sum();
+        let wanted = ((q * total as f64).ceil() as u64).clamp(1, total.max(1));
+        let mut seen = 0;
+        let step = self.histogram.iter().find(|(_, count)| {
+            seen += count;
+            seen >= wanted
+        });
+        // A damaged document may have them the wrong way round.
+        step.map_or(self.max, |(value, _)| (*value).max(self.min).min(self.max))
+    }
+}
+
 /// Rate and latency over the phase's time, in at most 256 steps of equal length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
@@ -129,4 +145,20 @@ pub struct SeriesPoint {
     pub mean: f64,
     /// Largest latency in nanoseconds.
     pub max: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_come_from_the_histogram() {
+        let histogram = vec![(10, 90), (20, 9), (1000, 1)];
+        let latency = Latency { count: 100, min: 9, max: 990, histogram, ..Latency::default() };
+        assert_eq!(
+            [0.0, 0.5, 0.9, 0.95, 0.99, 0.999, 1.0].map(|q| latency.quantile(q)),
+            [10, 10, 10, 20, 20, 990, 990]
+        );
+        assert_eq!(Latency::default().quantile(0.5), 0);
+    }
 }

@@ -6,10 +6,12 @@ use mountmark_model::{Bytes, Environment};
 use rusqlite::{Row, Transaction, TransactionBehavior};
 
 use super::row::{number, outcome, status};
-use super::{Store, outputs};
+use super::{Store, devices, outputs};
 use crate::error::StoreError;
 use crate::process::Process;
-use crate::{CellRecord, Output, RunId, RunRecord, RunStatus, RunSummary, Sample, TaskOutcome, Timestamp};
+use crate::{
+    CellRecord, DeviceUse, DeviceUses, Output, RunId, RunRecord, RunStatus, RunSummary, Sample, TaskOutcome, Timestamp,
+};
 
 impl Store {
     /// All runs, oldest first.
@@ -70,7 +72,22 @@ impl Store {
     /// `task` alone. Runs that were recorded by an older program have none.
     pub fn outputs(&self, run: &RunId, task: Option<&str>) -> Result<Vec<Output>, StoreError> {
         let number = self.run_number(run)?;
-        outputs::load(&self.connection, number, task).map_err(|source| self.error(source))
+        outputs::load(&self.connection, number, task, None, None).map_err(|source| self.error(source))
+    }
+
+    /// What the engine found in the cells of one repeat, from 0, in the plan's order: documents as JSON.
+    pub fn results(&self, run: &RunId, repeat: u32) -> Result<Vec<Output>, StoreError> {
+        let number = self.run_number(run)?;
+        outputs::load(&self.connection, number, None, Some("result"), Some(repeat)).map_err(|source| self.error(source))
+    }
+
+    /// What tasks asked of the device under test, as far as it is `wanted`, in the plan's order. Runs that were recorded
+    /// by an older program have none.
+    pub fn devices(&self, run: &RunId, wanted: &DeviceUses) -> Result<Vec<DeviceUse>, StoreError> {
+        let number = self.run_number(run)?;
+        let found = devices::load(&self.connection, number, wanted).map_err(|source| self.error(source))?;
+        let unreadable = |source| StoreError::Unreadable { what: "record of a device", run: run.clone(), source };
+        found.into_iter().map(|found| found.map_err(unreadable)).collect()
     }
 
     /// A run with all its cells and samples.

@@ -13,18 +13,23 @@ pub(super) fn insert(connection: &Connection, cell: i64, outputs: &[Output]) -> 
     Ok(())
 }
 
-/// The outputs of a run's cells, of all tasks or of one.
-pub(super) fn load(connection: &Connection, run: i64, task: Option<&str>) -> rusqlite::Result<Vec<Output>> {
-    // A store that an older program wrote and nobody has written to since has no such table.
-    let there = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'output'";
-    if connection.query_row(there, [], |row| row.get::<_, i64>(0))? == 0 {
+/// The outputs of a run's cells: of all tasks, kinds and repeats, or of one.
+pub(super) fn load(
+    connection: &Connection,
+    run: i64,
+    task: Option<&str>,
+    kind: Option<&str>,
+    repeat: Option<u32>,
+) -> rusqlite::Result<Vec<Output>> {
+    if !super::there(connection, "output")? {
         return Ok(Vec::new());
     }
     let mut statement = connection.prepare_cached(
         "SELECT cell.position, task, iteration, kind, text FROM cell JOIN output ON cell = cell.id
-         WHERE run = ?1 AND (?2 IS NULL OR task = ?2) ORDER BY cell.position, output.position",
+         WHERE run = ?1 AND (?2 IS NULL OR task = ?2) AND (?3 IS NULL OR kind = ?3) AND (?4 IS NULL OR repeat = ?4)
+         ORDER BY cell.position, output.position",
     )?;
-    let rows = statement.query_map(params![run, task], |row| {
+    let rows = statement.query_map(params![run, task, kind, repeat], |row| {
         Ok(Output {
             cell: row.get(0)?,
             task: row.get(1)?,

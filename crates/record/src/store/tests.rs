@@ -3,7 +3,7 @@ use std::process::Command;
 use std::sync::Barrier;
 use std::thread;
 
-use mountmark_model::{Bytes, Cell, Configuration, RealisedCorpus};
+use mountmark_model::{Bytes, Cell, Configuration, DeviceRecord, RealisedCorpus};
 use proptest::prelude::*;
 use serde_json::json;
 use tempfile::TempDir;
@@ -603,11 +603,12 @@ fn outputs_come_back_for_all_tasks_or_one_and_go_with_their_run() {
         text: format!("{task}\n\u{0}{cell}"),
     };
     let (a, b, c) = (output(1, "a", "stdout"), output(1, "b", "stderr"), output(0, "a", "result"));
-    store.record_cell_with_outputs(&run, &cell(1, 2), &[a.clone(), b.clone()]).unwrap();
-    store.record_cell_with_outputs(&run, &cell(0, 2), std::slice::from_ref(&c)).unwrap();
+    store.record_cell_with(&run, &cell(1, 2), &[a.clone(), b.clone()], &[]).unwrap();
+    store.record_cell_with(&run, &cell(0, 2), std::slice::from_ref(&c), &[]).unwrap();
     let reader = Store::open_read_only(&path).unwrap();
     assert_eq!(reader.outputs(&run, None).unwrap(), [c.clone(), a.clone(), b]);
-    assert_eq!(reader.outputs(&run, Some("a")).unwrap(), [c, a]);
+    assert_eq!(reader.outputs(&run, Some("a")).unwrap(), [c.clone(), a]);
+    assert_eq!((reader.results(&run, 0).unwrap(), reader.results(&run, 1).unwrap()), (vec![c], vec![]));
     assert!(reader.outputs(&run, Some("x")).unwrap().is_empty());
     store.end_run(&run, RunStatus::Done).unwrap();
     store.delete_run(&run).unwrap();
@@ -615,19 +616,48 @@ fn outputs_come_back_for_all_tasks_or_one_and_go_with_their_run() {
 }
 
 #[test]
+fn what_devices_saw_comes_back_for_all_one_task_or_one_repeat() {
+    let (_folder, path, store) = store();
+    let run = begin(&store);
+    let device = |cell: u32, task: &str| DeviceUse {
+        cell,
+        task: task.into(),
+        iteration: 0,
+        record: DeviceRecord { size: 1 << 30, settled: u64::from(cell) + 5, ..DeviceRecord::default() },
+    };
+    let (a, b, c) = (device(1, "a"), device(1, "b"), device(0, "a"));
+    store.record_cell_with(&run, &cell(1, 2), &[], &[a.clone(), b.clone()]).unwrap();
+    store.record_cell_with(&run, &cell(0, 2), &[], std::slice::from_ref(&c)).unwrap();
+    let reader = Store::open_read_only(&path).unwrap();
+    let devices = |task: Option<&str>, repeat| {
+        reader.devices(&run, &DeviceUses { task: task.map(str::to_owned), repeat }).unwrap()
+    };
+    assert_eq!(devices(None, None), [c.clone(), a.clone(), b.clone()]);
+    assert_eq!(devices(Some("a"), None), [c.clone(), a.clone()]);
+    assert_eq!((devices(None, Some(1)), devices(Some("b"), Some(0))), (vec![a, b], vec![]));
+    store.batch("UPDATE device SET record = x'00'").unwrap();
+    let error = reader.devices(&run, &DeviceUses::default()).unwrap_err().to_string();
+    assert!(error.contains("record of a device"), "{error}");
+    store.end_run(&run, RunStatus::Done).unwrap();
+    store.delete_run(&run).unwrap();
+    assert_eq!(store.number("SELECT count(*) FROM device").unwrap(), 0);
+}
+
+#[test]
 fn a_store_of_the_first_version_is_read_as_it_is_and_migrated_by_the_next_writer() {
     let (_folder, path, store) = store();
     let run = begin(&store);
     store.record_cell(&run, &cell(0, 2)).unwrap();
-    store.batch("DROP TABLE output; PRAGMA user_version = 1").unwrap();
+    store.batch("DROP TABLE output; DROP TABLE device; PRAGMA user_version = 1").unwrap();
     drop(store);
     let reader = Store::open_read_only(&path).unwrap();
     assert!(reader.outputs(&run, None).unwrap().is_empty());
+    assert!(reader.devices(&run, &DeviceUses::default()).unwrap().is_empty());
     assert_eq!(reader.load(&run).unwrap().cells.len(), 1);
     drop(reader);
     let store = Store::open(&path).unwrap();
     assert_eq!(store.number("PRAGMA user_version").unwrap(), i64::from(VERSION));
     let kept = Output { cell: 1, task: "a".into(), iteration: 0, kind: "stdout".into(), text: "x".into() };
-    store.record_cell_with_outputs(&run, &cell(1, 2), std::slice::from_ref(&kept)).unwrap();
+    store.record_cell_with(&run, &cell(1, 2), std::slice::from_ref(&kept), &[]).unwrap();
     assert_eq!(store.outputs(&run, None).unwrap(), [kept]);
 }

@@ -7,6 +7,8 @@
 mod claims;
 mod composite;
 mod data;
+mod device;
+mod latency;
 pub(crate) mod markup;
 mod matrix;
 mod method;
@@ -59,7 +61,7 @@ pub fn html(reports: &[Report]) -> Result<String> {
 
 /// All sections of a run, in the order of reading.
 fn sections(view: &View) -> Markup {
-    const SECTIONS: [fn(&View) -> Markup; 11] = [
+    const SECTIONS: [fn(&View) -> Markup; 13] = [
         overview::overview,
         matrix::matrix,
         composite::composite,
@@ -67,6 +69,8 @@ fn sections(view: &View) -> Markup {
         tasks::tasks,
         tasks::steps,
         tails::tails,
+        device::device,
+        latency::latency,
         studies::study,
         claims::claims,
         trouble::trouble,

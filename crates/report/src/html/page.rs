@@ -73,7 +73,7 @@ pub(super) fn page(views: &[View], sections: &[Markup]) -> serde_json::Result<Ma
 }
 
 /// What sections are called in the contents, by the name in their ids; those that a run has are listed.
-const SECTIONS: [(&str, &str); 12] = [
+const SECTIONS: [(&str, &str); 14] = [
     ("conclusions", "Conclusions"),
     ("compared", "What was compared"),
     ("matrix", "Tests and file systems"),
@@ -82,6 +82,8 @@ const SECTIONS: [(&str, &str); 12] = [
     ("tests", "Test by test"),
     ("steps", "mkfs, mount, room"),
     ("tails", "After the command"),
+    ("device", "Device, I/O maps"),
+    ("latency", "Latencies"),
     ("study", "Published figures"),
     ("claims", "Claims"),
     ("trouble", "Failed, skipped, doubtful"),

@@ -15,7 +15,7 @@ use crate::document::{DOCUMENTS, Report};
 use crate::tests::run;
 
 /// Findings made by hand from a record: what analysis finds is not tested here.
-fn findings(run: &RunRecord) -> Findings {
+pub(super) fn findings(run: &RunRecord) -> Findings {
     let names = &run.plan.configurations;
     let step = |id: &str| (id.to_owned(), id.to_owned(), true);
     let mut ids = vec![step(protocol_task::MKFS), step(protocol_task::MOUNT)];
@@ -112,7 +112,7 @@ fn estimate(points: Vec<Point>) -> Option<Estimate> {
 }
 
 /// A run whose tasks have durable times too.
-fn whole(names: &[&str], repeats: u32) -> RunRecord {
+pub(super) fn whole(names: &[&str], repeats: u32) -> RunRecord {
     let mut run = run(names, repeats);
     for cell in &mut run.cells {
         let more: Vec<Sample> = cell
@@ -134,8 +134,8 @@ fn whole(names: &[&str], repeats: u32) -> RunRecord {
     run
 }
 
-fn report<'a>(run: &'a RunRecord, findings: &'a Findings) -> Report<'a> {
-    Report { run, findings, study: None, claims: None }
+pub(super) fn report<'a>(run: &'a RunRecord, findings: &'a Findings) -> Report<'a> {
+    Report { run, findings, study: None, claims: None, devices: &[], results: &[] }
 }
 
 fn page(run: &RunRecord) -> String {
@@ -143,7 +143,7 @@ fn page(run: &RunRecord) -> String {
 }
 
 /// Elements that are closed in order, ids that are there once, and references to ids that are there.
-fn check(text: &str) {
+pub(super) fn check(text: &str) {
     const EMPTY: [&str; 3] = ["meta", "!DOCTYPE", "br"];
     let (mut open, mut ids, mut wanted) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
     let mut rest = text;

@@ -4,6 +4,7 @@
 //! clock it reads, or what becomes of its events.
 
 mod command;
+mod device;
 mod figures;
 mod probes;
 mod settle;
@@ -19,8 +20,8 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use mountmark_lab::{Device, Devices};
-use mountmark_model::{Cell, Event, Metric, Outcome, Task, protocol_task};
+use mountmark_lab::{Device, Devices, Times};
+use mountmark_model::{Cell, DeviceRecord, Event, Metric, Outcome, Task, protocol_task};
 
 use command::{Finished, Keep};
 use figures::Shared;
@@ -35,7 +36,8 @@ const STEP_LIMIT: f64 = 7200.0;
 pub fn run_cell(cell: &Cell, devices: &Devices, emit: &mut dyn FnMut(Event)) -> Result<()> {
     let scratch = scratch_folder()?;
     let servers = [Some(&devices.test), devices.source.as_ref()];
-    let servers: Vec<u32> = servers.into_iter().flatten().filter_map(|device| device.server).collect();
+    let servers = servers.into_iter().flatten().filter_map(|device| device.server);
+    let servers: Vec<u32> = servers.chain(devices.trace.watcher()).collect();
     let result = Agent { cell, devices, scratch: scratch.clone(), servers, ended_parts: BTreeSet::new(), emit }.run();
     let _ = fs::remove_dir_all(scratch);
     result
@@ -63,6 +65,7 @@ struct Agent<'a> {
 struct Measured {
     finished: Finished,
     values: BTreeMap<String, f64>,
+    device: DeviceRecord,
 }
 
 impl Agent<'_> {
@@ -134,6 +137,7 @@ impl Agent<'_> {
         let measured = self.measure(id, &mut process, STEP_LIMIT, Keep::Tail)?;
         let what = command.join(" ");
         let Some(reason) = measured.finished.failure(&what) else {
+            self.device(id, 0, measured.device);
             self.sample(id, 0, measured.values);
             self.ended(id, Outcome::Ok);
             return Ok(true);
@@ -197,6 +201,7 @@ impl Agent<'_> {
             return Ok(false);
         }
         measured.values.extend(shared.own);
+        self.device(&task.id, iteration, measured.device);
         self.sample(&task.id, iteration, measured.values);
         let last = iteration + 1 == task.repeat;
         for (part, values) in shared.parts {
@@ -294,15 +299,30 @@ impl Agent<'_> {
 
     /// Runs a command and takes all figures around it: until it returned, until durable, until settled.
     fn measure(&mut self, id: &str, command: &mut Command, limit: f64, keep: Keep) -> Result<Measured> {
+        let begin = now();
+        self.devices.trace.begin(begin);
         let before = Counters::read(&self.devices.test, &self.servers)?;
         let finished = command::run(command, &self.scratch, limit, keep)?;
         let sync_begin = now();
         self.sync(id)?;
-        let sync = now() - sync_begin;
+        let sync_end = now();
+        let sync = sync_end - sync_begin;
         let durable = Counters::read(&self.devices.test, &self.servers)?;
         let mut values = BTreeMap::new();
         before.until(&durable, &mut values);
+        let settle_begin = now();
         let settled = self.settle_measured(id)?;
+        let times = Times {
+            returned: sync_begin - begin,
+            durable: sync_end - begin,
+            settled: settle_begin + settled.took - begin,
+        };
+        let device = match self.devices.trace.end(times) {
+            Ok(record) => record,
+            Err(reason) => {
+                device::counted(self.devices.test.size, times, &before.device, &settled.counters.device, reason)
+            }
+        };
         let usage = &finished.usage;
         let time = |value: libc::timeval| value.tv_sec as f64 + value.tv_usec as f64 / 1e6;
         let (user, system) = (time(usage.ru_utime), time(usage.ru_stime));
@@ -321,17 +341,17 @@ impl Agent<'_> {
         put(Metric::PEAK_MEMORY, usage.ru_maxrss as f64 * 1024.0);
         put(Metric::SETTLE, seconds(settled.took));
         put(Metric::SETTLE_BUSY, seconds(settled.counters.busy.saturating_sub(durable.busy)));
-        let device = (&durable.device, &settled.counters.device);
-        let tail = (device.1.written_sectors - device.0.written_sectors) * 512;
+        let (at_durable, at_rest) = (&durable.device, &settled.counters.device);
+        let tail = (at_rest.written_sectors - at_durable.written_sectors) * 512;
         put(Metric::SETTLE_WRITTEN_BYTES, tail as f64);
         if let Some(written) = finished.written {
             put(Metric::TASK_WRITTEN_BYTES, written as f64);
-            let total = (device.1.written_sectors - before.device.written_sectors) * 512;
+            let total = (at_rest.written_sectors - before.device.written_sectors) * 512;
             if written > 0 {
                 put(Metric::WRITE_AMPLIFICATION, total as f64 / written as f64);
             }
         }
-        Ok(Measured { finished, values })
+        Ok(Measured { finished, values, device })
     }
 
     /// Makes durable what a step or task has done: the file system where it is mounted, the device where not.
@@ -433,6 +453,7 @@ impl Agent<'_> {
         let measured = self.measure(protocol_task::FSCK, &mut process, STEP_LIMIT, Keep::Tail)?;
         let code = measured.finished.status.code();
         if code.is_some_and(|code| fsck.clean.contains(&code)) && measured.finished.timed_out.is_none() {
+            self.device(protocol_task::FSCK, 0, measured.device);
             self.sample(protocol_task::FSCK, 0, measured.values);
             self.ended(protocol_task::FSCK, Outcome::Ok);
             return Ok(());
@@ -497,6 +518,10 @@ impl Agent<'_> {
 
     fn sample(&mut self, task: &str, iteration: u32, values: BTreeMap<String, f64>) {
         (self.emit)(Event::Sample { task: task.to_owned(), iteration, values });
+    }
+
+    fn device(&mut self, task: &str, iteration: u32, record: DeviceRecord) {
+        (self.emit)(Event::Device { task: task.to_owned(), iteration, record: Box::new(record) });
     }
 
     fn ended(&mut self, task: &str, outcome: Outcome) {

@@ -29,16 +29,30 @@ pub struct DeviceCounters {
     pub reads: u64,
     /// Sectors read.
     pub read_sectors: u64,
+    /// Milliseconds that reads took together.
+    pub read_time: u64,
     /// Completed writes.
     pub writes: u64,
     /// Sectors written.
     pub written_sectors: u64,
+    /// Milliseconds that writes took together.
+    pub write_time: u64,
     /// Requests in flight.
     pub in_flight: u64,
+    /// Milliseconds with requests in flight.
+    pub busy_time: u64,
+    /// Milliseconds that all requests took together.
+    pub queue_time: u64,
+    /// Completed discards.
+    pub discards: u64,
     /// Sectors discarded.
     pub discarded_sectors: u64,
+    /// Milliseconds that discards took together.
+    pub discard_time: u64,
     /// Completed flushes.
     pub flushes: u64,
+    /// Milliseconds that flushes took together.
+    pub flush_time: u64,
 }
 
 impl Counters {
@@ -76,11 +90,18 @@ impl DeviceCounters {
         Some(DeviceCounters {
             reads: get(0)?,
             read_sectors: get(2)?,
+            read_time: get(3)?,
             writes: get(4)?,
             written_sectors: get(6)?,
+            write_time: get(7)?,
             in_flight: get(8)?,
+            busy_time: get(9)?,
+            queue_time: get(10)?,
+            discards: get(11).unwrap_or(0),
             discarded_sectors: get(13).unwrap_or(0),
+            discard_time: get(14).unwrap_or(0),
             flushes: get(15).unwrap_or(0),
+            flush_time: get(16).unwrap_or(0),
         })
     }
 }
@@ -136,6 +157,11 @@ mod tests {
             (118, 4096, 999, 81920)
         );
         assert_eq!((counters.in_flight, counters.discarded_sectors, counters.flushes), (1, 640, 55));
+        assert_eq!(
+            (counters.read_time, counters.write_time, counters.discard_time, counters.flush_time),
+            (2, 40, 1, 3)
+        );
+        assert_eq!((counters.busy_time, counters.queue_time, counters.discards), (44, 42, 7));
         // Linux 4.19 and older have eleven fields.
         let old = "118 0 4096 2 999 12 81920 40 0 44 42";
         assert_eq!(DeviceCounters::parse(old).unwrap().flushes, 0);

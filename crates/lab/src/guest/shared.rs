@@ -1,0 +1,115 @@
+//! Memory that process 1 and the disk servers share: files in /run, mapped by each.
+
+use std::cell::UnsafeCell;
+use std::fs::OpenOptions;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use anyhow::{Context, Result};
+use mountmark_model::DeviceRecord;
+use mountmark_trace::{Completed, Recorder, Times};
+use rustix::mm::{MapFlags, ProtFlags};
+
+use super::nbd;
+use crate::DeviceTrace;
+
+/// Where the setup flag lies.
+const SETUP_FLAG: &str = "/run/setup";
+/// Where the trace of the disk under test lies.
+const TRACE: &str = "/run/trace";
+
+/// Maps the file `path`, which is made if it is not there, until the process ends.
+///
+/// # Safety
+/// Zeroes must be a valid `T`, and `T` must be fit to be used by several processes.
+unsafe fn map<T>(path: &str) -> Result<&'static T> {
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+    let file = file.with_context(|| format!("cannot make {path}"))?;
+    let size = size_of::<T>().next_multiple_of(4096);
+    file.set_len(size as u64)?;
+    // Present from the start, so that no page fault falls into what is measured.
+    let flags = MapFlags::SHARED | MapFlags::POPULATE;
+    // SAFETY: a new shared mapping of a file that is never shortened; it is aligned to pages, holds zeroes or what
+    // another process of this program wrote into it, and stays until the process ends.
+    unsafe {
+        let start = rustix::mm::mmap(std::ptr::null_mut(), size, ProtFlags::READ | ProtFlags::WRITE, flags, &file, 0)?;
+        Ok(&*start.cast::<T>())
+    }
+}
+
+/// Tells the disk servers whether inputs are being laid out (answer at once) or something is measured (keep time).
+pub(super) struct SetupFlag(&'static AtomicU32);
+
+impl SetupFlag {
+    pub(super) fn open() -> Result<SetupFlag> {
+        // SAFETY: zero is an atomic number, and that is made for this.
+        Ok(SetupFlag(unsafe { map(SETUP_FLAG)? }))
+    }
+
+    pub(super) fn set(&self, setup: bool) {
+        self.0.store(setup.into(), Ordering::SeqCst);
+    }
+}
+
+impl nbd::Instant for SetupFlag {
+    fn instant(&self) -> bool {
+        self.0.load(Ordering::SeqCst) != 0
+    }
+}
+
+/// The recorder of the disk under test: its server writes while `on` is set, process 1 while it is not.
+#[repr(C)]
+struct Shared {
+    on: AtomicU32,
+    recorder: UnsafeCell<Recorder>,
+}
+
+/// Either end of the trace. A guest has one processor, and the server's priority is above all: it is never interrupted
+/// between looking at `on` and writing.
+pub(super) struct ServedTrace {
+    shared: &'static Shared,
+    size: u64,
+}
+
+impl ServedTrace {
+    /// For the disk under test, of `size` bytes.
+    pub(super) fn open(size: u64) -> Result<ServedTrace> {
+        // SAFETY: zeroes are a valid recorder and a flag that is not set; who may write when is said at `Shared`.
+        Ok(ServedTrace { shared: unsafe { map(TRACE)? }, size })
+    }
+
+    /// The recorder, if process 1 wants it written.
+    fn on(&self) -> Option<&mut Recorder> {
+        // SAFETY: while the flag is set nobody but the server uses the recorder, and the server has one thread, in
+        // which no other reference lives.
+        (self.shared.on.load(Ordering::SeqCst) != 0).then(|| unsafe { &mut *self.shared.recorder.get() })
+    }
+}
+
+impl nbd::Observer for ServedTrace {
+    fn arrive(&self, at: u64) {
+        if let Some(recorder) = self.on() {
+            recorder.arrive(at);
+        }
+    }
+
+    fn complete(&self, at: u64, request: &Completed) {
+        if let Some(recorder) = self.on() {
+            recorder.complete(at, request);
+        }
+    }
+}
+
+impl DeviceTrace for ServedTrace {
+    fn begin(&self, at: u64) {
+        self.shared.on.store(0, Ordering::SeqCst);
+        // SAFETY: the flag is not set, so the server does not use the recorder; this process has one thread.
+        unsafe { (*self.shared.recorder.get()).reset(at, self.size) };
+        self.shared.on.store(1, Ordering::SeqCst);
+    }
+
+    fn end(&self, times: Times) -> Result<DeviceRecord, String> {
+        self.shared.on.store(0, Ordering::SeqCst);
+        // SAFETY: as in `begin`.
+        Ok(unsafe { (*self.shared.recorder.get()).record(times) })
+    }
+}

@@ -1,0 +1,121 @@
+//! What a block trace point says, read by the layout that its `format` file describes.
+
+use anyhow::{Context, Result};
+use mountmark_model::device::DeviceOperation;
+
+/// Where the fields of a trace point lie: offset and size in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    /// The number in its first two bytes.
+    pub id: u16,
+    sector: (usize, usize),
+    sectors: (usize, usize),
+    rwbs: (usize, usize),
+}
+
+/// A request as a trace point names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Named {
+    pub operation: DeviceOperation,
+    /// First sector of 512 bytes.
+    pub sector: u64,
+    pub sectors: u64,
+}
+
+impl Layout {
+    /// From the text of the `format` file of `block_rq_issue` or `block_rq_complete`.
+    pub(super) fn parse(format: &str) -> Result<Layout> {
+        let id = format.lines().find_map(|line| line.strip_prefix("ID: ")).and_then(|id| id.trim().parse().ok());
+        let field = |name: &str| {
+            let line = format.lines().find_map(|line| {
+                let (declared, rest) = line.trim().strip_prefix("field:")?.split_once(';')?;
+                let declared = declared.split('[').next()?.split_whitespace().next_back()?;
+                (declared == name).then_some(rest)
+            })?;
+            let number = |label: &str| {
+                let rest = &line[line.find(label)? + label.len()..];
+                rest.split(';').next()?.trim().parse::<usize>().ok()
+            };
+            Some((number("offset:")?, number("size:")?))
+        };
+        let field = |name: &str| field(name).with_context(|| format!("the trace point has no field {name}"));
+        Ok(Layout {
+            id: id.context("the trace point has no ID")?,
+            sector: field("sector")?,
+            sectors: field("nr_sector")?,
+            rwbs: field("rwbs")?,
+        })
+    }
+
+    /// The request of a record; nothing of what is no request for data, a discard or a flush.
+    pub(super) fn read(&self, bytes: &[u8]) -> Option<Named> {
+        let number = |(offset, size): (usize, usize)| {
+            let field = bytes.get(offset..offset.checked_add(size)?)?;
+            Some(field.iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte)))
+        };
+        let rwbs = bytes.get(self.rwbs.0..self.rwbs.0 + self.rwbs.1)?;
+        Some(Named { operation: operation(rwbs)?, sector: number(self.sector)?, sectors: number(self.sectors)? })
+    }
+}
+
+/// `rwbs` is an F where a flush comes first, the operation's letter, and further flags (blk_fill_rwbs in the kernel's
+/// kernel/trace/blktrace.c). A flush alone is `FF` or `F`.
+fn operation(rwbs: &[u8]) -> Option<DeviceOperation> {
+    let letters: Vec<u8> = rwbs.iter().copied().take_while(|letter| *letter != 0).collect();
+    let kind = |letter: &u8| match letter {
+        b'R' => Some(DeviceOperation::Read),
+        b'W' => Some(DeviceOperation::Write),
+        b'D' | b'E' => Some(DeviceOperation::Discard),
+        b'F' => Some(DeviceOperation::Flush),
+        _ => None,
+    };
+    match letters.as_slice() {
+        [b'F', second, ..] => kind(second).or(Some(DeviceOperation::Flush)),
+        [first, ..] => kind(first),
+        [] => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From Linux 6.18, without its last line.
+    const COMPLETE: &str = "name: block_rq_complete
+ID: 2107
+format:
+\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
+\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
+
+\tfield:dev_t dev;\toffset:8;\tsize:4;\tsigned:0;
+\tfield:sector_t sector;\toffset:16;\tsize:8;\tsigned:0;
+\tfield:unsigned int nr_sector;\toffset:24;\tsize:4;\tsigned:0;
+\tfield:int error;\toffset:28;\tsize:4;\tsigned:1;
+\tfield:char rwbs[10];\toffset:34;\tsize:10;\tsigned:0;
+\tfield:__data_loc char[] cmd;\toffset:44;\tsize:4;\tsigned:0;
+";
+
+    #[test]
+    fn a_layout_is_read_and_reads() {
+        let layout = Layout::parse(COMPLETE).unwrap();
+        assert_eq!(layout, Layout { id: 2107, sector: (16, 8), sectors: (24, 4), rwbs: (34, 10) });
+        let mut bytes = [0u8; 48];
+        bytes[16..24].copy_from_slice(&0x1_0000_0008u64.to_le_bytes());
+        bytes[24..28].copy_from_slice(&2048u32.to_le_bytes());
+        bytes[34..37].copy_from_slice(b"FWS");
+        let named = Named { operation: DeviceOperation::Write, sector: 0x1_0000_0008, sectors: 2048 };
+        assert_eq!(layout.read(&bytes), Some(named));
+        assert_eq!(layout.read(&bytes[..40]), None);
+        assert!(Layout::parse("ID: 3\n").unwrap_err().to_string().contains("no field sector"));
+        assert!(Layout::parse(COMPLETE.trim_start_matches("name: block_rq_complete\nID: 2107")).is_err());
+    }
+
+    #[test]
+    fn operations_are_told_by_their_letters() {
+        let kinds = ["RA", "WS", "DS", "FF", "F", "FWFS", "WFS", "N", ""].map(|text| operation(text.as_bytes()));
+        use DeviceOperation::{Discard, Flush, Read, Write};
+        let expected = [Read, Write, Discard, Flush, Flush, Write, Write].map(Some);
+        assert_eq!(kinds[..7], expected);
+        assert_eq!(kinds[7..], [None, None]);
+    }
+}

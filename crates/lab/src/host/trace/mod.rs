@@ -1,0 +1,145 @@
+//! Sees the requests at a loop device by the kernel's block trace points, in a process of its own.
+//!
+//! The process is a fork of the agent. It sleeps between requests' records, its processor time is known, and it ends with
+//! the agent. What the trace points say comes through perf events, which the kernel takes away with their process:
+//! nothing of a killed run is left in the tracing file system.
+
+mod event;
+mod perf;
+mod watch;
+
+use std::cell::RefCell;
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use mountmark_model::DeviceRecord;
+use mountmark_trace::Times;
+use serde::{Deserialize, Serialize};
+
+use crate::{Device, DeviceTrace};
+
+/// Longer than emptying the buffers of any machine takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What the agent asks of the watcher: one JSON object a line.
+#[derive(Serialize, Deserialize)]
+enum Ask {
+    /// See what arrives from this moment on.
+    Begin(u64),
+    /// Say what was seen: returned, durable, settled.
+    End(u64, u64, u64),
+}
+
+/// What the watcher answers.
+#[derive(Serialize, Deserialize)]
+enum Answer {
+    Begun,
+    Seen(Box<DeviceRecord>),
+}
+
+/// The watcher, as the agent sees it.
+pub(super) struct KernelTrace {
+    process: u32,
+    stream: RefCell<BufReader<UnixStream>>,
+    /// Why it was lost, if it was.
+    broken: RefCell<Option<String>>,
+}
+
+impl KernelTrace {
+    /// Starts a watcher of `device`; `mount_point` is an empty folder of this process's own, for the tracing file system
+    /// where the machine has it nowhere.
+    pub(super) fn start(device: &Device, mount_point: &Path) -> Result<KernelTrace> {
+        let points = perf::TracePoints::find(mount_point)?;
+        let number = device_number(&device.name)?;
+        let events = perf::Events::open(&points, number)?;
+        let (ours, theirs) = UnixStream::pair().context("cannot make a socket pair")?;
+        ours.set_read_timeout(Some(PATIENCE))?;
+        let size = device.size;
+        // SAFETY: the agent has one thread, so that the child may do whatever this process could.
+        match unsafe { libc::fork() } {
+            -1 => Err(std::io::Error::last_os_error()).context("cannot start a process"),
+            0 => {
+                drop(ours);
+                leave_streams();
+                let _ = watch::watch(&theirs, events, &points, size);
+                // SAFETY: ends this process without running what the agent wants to run at its own end.
+                unsafe { libc::_exit(0) }
+            }
+            process => Ok(KernelTrace {
+                process: process as u32,
+                stream: RefCell::new(BufReader::new(ours)),
+                broken: RefCell::new(None),
+            }),
+        }
+    }
+
+    fn ask(&self, ask: &Ask) -> Result<Answer> {
+        let mut stream = self.stream.borrow_mut();
+        let line = serde_json::to_string(ask)? + "\n";
+        stream.get_mut().write_all(line.as_bytes()).context("its watcher has ended")?;
+        let mut answer = String::new();
+        if stream.read_line(&mut answer).context("its watcher does not answer")? == 0 {
+            bail!("its watcher has ended");
+        }
+        Ok(serde_json::from_str(&answer)?)
+    }
+}
+
+impl DeviceTrace for KernelTrace {
+    fn begin(&self, at: u64) {
+        if self.broken.borrow().is_none()
+            && let Err(error) = self.ask(&Ask::Begin(at))
+        {
+            *self.broken.borrow_mut() = Some(unseen(&error));
+        }
+    }
+
+    fn end(&self, times: Times) -> Result<DeviceRecord, String> {
+        if let Some(reason) = &*self.broken.borrow() {
+            return Err(reason.clone());
+        }
+        match self.ask(&Ask::End(times.returned, times.durable, times.settled)) {
+            Ok(Answer::Seen(record)) => Ok(*record),
+            Ok(Answer::Begun) => Err("The device's requests were not seen: its watcher lost its place.".into()),
+            Err(error) => Err(unseen(&error)),
+        }
+    }
+
+    fn watcher(&self) -> Option<u32> {
+        Some(self.process)
+    }
+}
+
+/// Why there are counters alone.
+pub(super) fn unseen(error: &anyhow::Error) -> String {
+    format!(
+        "The device's requests were not seen ({error:#}), so there are no slices of time, no sizes and no map; the figures \
+         are the kernel's own counters."
+    )
+}
+
+/// Standard streams are the agent's: who reads them waits until all copies are closed.
+fn leave_streams() {
+    let Ok(null) = std::fs::File::options().read(true).write(true).open("/dev/null") else { return };
+    for standard in 0..3 {
+        // SAFETY: replaces descriptors that this process does not use again.
+        unsafe { libc::dup2(null.as_raw_fd(), standard) };
+    }
+    // SAFETY: takes plain numbers.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+}
+
+/// The device's number as trace points have it: the major number above 20 bits of the minor one.
+fn device_number(name: &str) -> Result<u32> {
+    let path = format!("/sys/class/block/{name}/dev");
+    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
+    let parse = || {
+        let (major, minor) = text.trim().split_once(':')?;
+        Some(major.parse::<u32>().ok()? << 20 | minor.parse::<u32>().ok()?)
+    };
+    parse().with_context(|| format!("{path} holds {text:?}"))
+}

@@ -1,0 +1,58 @@
+//! What tasks asked of their device: beside the figures, and out of the way of everything that reads these.
+
+use std::io::{Read, Write};
+
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
+use mountmark_model::DeviceRecord;
+use rusqlite::{Connection, params};
+
+use super::{Unpacked, there};
+use crate::{DeviceUse, DeviceUses};
+
+/// A record is some tens of kilobytes; what unpacks to more than this was not written by this program.
+const MOST: u64 = 16 << 20;
+
+/// Inserts the records of the cell with this id, inside the caller's transaction.
+pub(super) fn insert(connection: &Connection, cell: i64, devices: &[DeviceUse]) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached("INSERT INTO device VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    for (position, device) in (0_i64..).zip(devices) {
+        statement.execute(params![cell, position, device.task, device.iteration, pack(&device.record)])?;
+    }
+    Ok(())
+}
+
+/// The records of a run's cells that `wanted` describes, in the plan's order.
+pub(super) fn load(
+    connection: &Connection,
+    run: i64,
+    wanted: &DeviceUses,
+) -> rusqlite::Result<Vec<Unpacked<DeviceUse>>> {
+    if !there(connection, "device")? {
+        return Ok(Vec::new());
+    }
+    let mut statement = connection.prepare_cached(
+        "SELECT cell.position, task, iteration, record FROM cell JOIN device ON cell = cell.id
+         WHERE run = ?1 AND (?2 IS NULL OR task = ?2) AND (?3 IS NULL OR repeat = ?3)
+         ORDER BY cell.position, device.position",
+    )?;
+    let rows = statement.query_map(params![run, wanted.task, wanted.repeat], |row| {
+        let packed: Vec<u8> = row.get(3)?;
+        let (cell, task, iteration) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        Ok(unpack(&packed).map(|record| DeviceUse { cell, task, iteration, record }))
+    })?;
+    rows.collect()
+}
+
+fn pack(record: &DeviceRecord) -> Vec<u8> {
+    let mut out = ZlibEncoder::new(Vec::new(), Compression::default());
+    let written = out.write_all(super::json(record).as_bytes());
+    written.and_then(|()| out.finish()).expect("a Vec takes every write")
+}
+
+fn unpack(packed: &[u8]) -> Unpacked<DeviceRecord> {
+    let mut text = Vec::new();
+    ZlibDecoder::new(packed).take(MOST).read_to_end(&mut text).map_err(serde_json::Error::io)?;
+    serde_json::from_slice(&text)
+}

@@ -1,0 +1,120 @@
+//! Curves in a frame. The drawing is stretched to its room, the numbers at its sides are text beside it and keep their
+//! size; which curve is whose is told by colour and by dashes.
+
+use std::fmt::Write as _;
+
+use super::super::markup::{Markup, put};
+
+/// Units of the drawing.
+const WIDTH: f64 = 1000.0;
+const HEIGHT: f64 = 400.0;
+/// Colours, and ways of dashing, that the style sheet has.
+const COLOURS: usize = 6;
+const DASHES: usize = 5;
+
+/// A number at the side of a frame.
+pub(super) struct Tick {
+    /// From 0 at the left or bottom to 1.
+    pub at: f64,
+    /// What is written.
+    pub text: String,
+}
+
+/// What stands at the sides.
+pub(super) struct Frame {
+    pub x: Vec<Tick>,
+    pub y: Vec<Tick>,
+}
+
+/// A line.
+pub(super) struct Curve {
+    /// Which look it has.
+    pub look: usize,
+    /// From 0 to 1 in both directions.
+    pub points: Vec<(f64, f64)>,
+}
+
+fn look(index: usize) -> String {
+    format!("stroke{} dash{}", index % COLOURS, (index + index / COLOURS) % DASHES)
+}
+
+/// Curves in a frame; their figures must stand beside it, as readers without sight pass it over.
+pub(super) fn draw(out: &mut Markup, frame: &Frame, curves: &[Curve]) {
+    put!(out, "<div class=\"frame\" aria-hidden=\"true\"><div class=\"ys\">");
+    for tick in &frame.y {
+        put!(out, "<span style=\"bottom:", percent(tick.at), "%\">", tick.text, "</span>");
+    }
+    put!(
+        out,
+        "</div><svg class=\"plot curves\" viewBox=\"0 0 1000 400\" preserveAspectRatio=\"none\" focusable=\"false\">"
+    );
+    let mut grid = String::new();
+    for tick in &frame.x {
+        let _ = write!(grid, "M{} 0V{HEIGHT}", place(tick.at, WIDTH));
+    }
+    for tick in &frame.y {
+        let _ = write!(grid, "M0 {}H{WIDTH}", place(1.0 - tick.at, HEIGHT));
+    }
+    put!(out, "<path class=\"grid\" d=\"", grid, "\"/>");
+    for curve in curves {
+        put!(out, "<path class=\"", look(curve.look), "\" d=\"", path(&curve.points), "\"/>");
+    }
+    put!(out, "</svg><div class=\"xs\">");
+    for tick in &frame.x {
+        put!(out, "<span style=\"left:", percent(tick.at), "%\">", tick.text, "</span>");
+    }
+    put!(out, "</div></div>\n");
+}
+
+/// The look of a curve, small, before its name.
+pub(super) fn swatch(index: usize) -> Markup {
+    let mut out = Markup::new();
+    put!(out, "<svg class=\"plot stroke\" viewBox=\"0 0 26 10\" aria-hidden=\"true\" focusable=\"false\">");
+    put!(out, "<path class=\"", look(index), "\" d=\"M0 5H26\"/></svg>");
+    out
+}
+
+fn percent(at: f64) -> String {
+    format!("{:.2}", 100.0 * at.clamp(0.0, 1.0))
+}
+
+fn place(at: f64, length: f64) -> i64 {
+    if at.is_finite() { (at.clamp(0.0, 1.0) * length).round() as i64 } else { 0 }
+}
+
+/// Points that lie on a level line with their neighbours are left out.
+fn path(points: &[(f64, f64)]) -> String {
+    let placed: Vec<(i64, i64)> = points.iter().map(|(x, y)| (place(*x, WIDTH), place(1.0 - y, HEIGHT))).collect();
+    let mut path = String::new();
+    for (index, (x, y)) in placed.iter().enumerate() {
+        let before = index.checked_sub(1).and_then(|before| placed.get(before));
+        let level = |other: Option<&(i64, i64)>| other.is_some_and(|(_, other)| other == y);
+        if level(before) && level(placed.get(index + 1)) {
+            continue;
+        }
+        let _ = match before {
+            None => write!(path, "M{x} {y}"),
+            Some(_) if level(before) => write!(path, "H{x}"),
+            Some(_) => write!(path, "L{x} {y}"),
+        };
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn level_points_are_left_out() {
+        let points = [(0.0, 0.0), (0.1, 0.0), (0.2, 0.0), (0.5, 1.0), (1.0, f64::NAN)];
+        assert_eq!(path(&points), "M0 400H200L500 0H1000");
+        assert_eq!((path(&[]), path(&[(2.0, -1.0)])), (String::new(), "M1000 400".to_owned()));
+    }
+
+    #[test]
+    fn looks_of_neighbours_differ_in_colour_and_dashes() {
+        let looks: Vec<String> = (0..30).map(look).collect();
+        assert!((0..30).all(|at| looks.iter().filter(|other| **other == looks[at]).count() == 1), "{looks:?}");
+    }
+}

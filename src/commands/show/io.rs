@@ -1,0 +1,33 @@
+//! `mountmark show --io`: what tasks asked of the device.
+
+use anyhow::Result;
+use mountmark_record::DeviceUses;
+
+use crate::common::{self, StoreOptions, WrongUse};
+
+/// The device use of the run `name` by one task, or by all where `task` is empty.
+pub fn io(store: &StoreOptions, name: &str, task: &str, format: &str) -> Result<String> {
+    mountmark_report::check_io_format(format).map_err(|error| WrongUse(format!("--io --format: {error}")))?;
+    let store = store.open_read_only()?;
+    let run = store.load(&store.resolve(name)?)?;
+    let part = run.plan.cells.iter().flat_map(|cell| &cell.tasks).find(|known| known.id == task);
+    let whole = part.and_then(|part| part.part_of.as_deref()).unwrap_or(task);
+    let wanted = DeviceUses { task: Some(whole.to_owned()).filter(|task| !task.is_empty()), repeat: None };
+    let uses = store.devices(&run.id, &wanted)?;
+    if uses.is_empty() {
+        let mut known: Vec<String> = Vec::new();
+        for found in store.devices(&run.id, &DeviceUses { task: None, repeat: Some(0) })? {
+            if !known.contains(&found.task) {
+                known.push(found.task);
+            }
+        }
+        let reason = match known.is_empty() {
+            true => {
+                format!("run {} holds no record of its device; it was made by an older mountmark or failed", run.id)
+            }
+            false => format!("no record of the device by task {task:?}; there are those of {}", known.join(", ")),
+        };
+        return Err(WrongUse(format!("--io: {reason}")).into());
+    }
+    Ok(mountmark_report::io(&run, &uses, format, &common::report_options())?)
+}

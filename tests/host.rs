@@ -83,6 +83,33 @@ fn a_cell_is_measured_and_nothing_stays() {
     }
     assert_eq!(leftovers(folder.path()), Vec::<String>::new());
     assert!(!folder.path().join("disk.img").exists());
+    sees_requests(folder.path());
+}
+
+/// Where the kernel lets trace points be used, what mkfs wrote is seen as its counters have it, and drawn; otherwise the
+/// record says why not.
+fn sees_requests(folder: &Path) {
+    let output = mountmark(folder).args(["show", "latest", "--io", "mkfs", "--format", "json"]).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    let io: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mkfs = &io["devices"][0];
+    let number = |value: &serde_json::Value| value.as_u64().unwrap();
+    let written = number(&mkfs["iostat"]["write"]["bytes"]);
+    assert!(written > 0, "{mkfs}");
+    if let Some(reason) = mkfs["lacking"].as_str() {
+        assert!(reason.contains("were not seen"), "{reason}");
+        return eprintln!("skipped: {reason}");
+    }
+    let drawn: u64 = mkfs["map"]["fields"].as_array().unwrap().iter().map(|field| number(&field[3])).sum();
+    assert_eq!(drawn, written);
+    let output = mountmark(folder).args(["show", "latest", "--format", "json"]).output().unwrap();
+    let figures: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let counted = figures["samples"].as_array().unwrap().iter().filter(|sample| {
+        sample["task"] == "mkfs"
+            && ["written_bytes", "settle_written_bytes"].contains(&sample["metric"].as_str().unwrap())
+    });
+    let counted: f64 = counted.map(|sample| sample["value"].as_f64().unwrap()).sum();
+    assert_eq!(written as f64, counted, "the counters have seen the same");
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod filesystems;
 mod host;
 mod input;
 mod interrupt;
+mod io;
 mod kernels;
 mod lab;
 mod large;

@@ -152,6 +152,11 @@ impl DeviceRecord {
         totals
     }
 
+    /// Whether not a byte was read, written or discarded; the sync at a task's end may have flushed the disk's cache.
+    pub fn moved_nothing(&self) -> bool {
+        self.totals().bytes == [0; 4]
+    }
+
     /// Seconds from the record's beginning to its end.
     pub fn seconds(&self) -> f64 {
         self.settled as f64 / 1e9

@@ -66,7 +66,7 @@ fn sections(run: &RunRecord, uses: &[DeviceUse]) -> Vec<Section> {
         if of_task.is_empty() {
             continue;
         }
-        if of_task.iter().all(|found| found.record.slices.is_empty()) {
+        if of_task.iter().all(|found| found.record.moved_nothing()) {
             idle.push(id);
             continue;
         }
@@ -74,7 +74,7 @@ fn sections(run: &RunRecord, uses: &[DeviceUse]) -> Vec<Section> {
         out.push(table(run, &of_task));
     }
     if !idle.is_empty() {
-        out.push(Section::Paragraph(format!("Nothing was asked of the device by {}.", idle.join(", "))));
+        out.push(Section::Paragraph(format!("Nothing was read or written by {}.", idle.join(", "))));
     }
     out
 }

@@ -37,8 +37,11 @@ enum Ask {
 /// What the watcher answers.
 #[derive(Serialize, Deserialize)]
 enum Answer {
+    /// It is ready, or sees from now on.
     Begun,
     Seen(Box<DeviceRecord>),
+    /// It ends, for this reason.
+    Failed(String),
 }
 
 /// The watcher, as the agent sees it.
@@ -55,7 +58,6 @@ impl KernelTrace {
     pub(super) fn start(device: &Device, mount_point: &Path) -> Result<KernelTrace> {
         let points = perf::TracePoints::find(mount_point)?;
         let number = device_number(&device.name)?;
-        let events = perf::Events::open(&points, number)?;
         let (ours, theirs) = UnixStream::pair().context("cannot make a socket pair")?;
         ours.set_read_timeout(Some(PATIENCE))?;
         let size = device.size;
@@ -65,27 +67,42 @@ impl KernelTrace {
             0 => {
                 drop(ours);
                 leave_streams();
-                let _ = watch::watch(&theirs, events, &points, size);
+                // The kernel's records are mapped here: such a mapping does not come along with a fork.
+                let watched = perf::Events::open(&points, number)
+                    .and_then(|events| watch::watch(&theirs, &events, &points, size));
+                if let Err(error) = watched {
+                    let _ = answer(&theirs, &Answer::Failed(format!("{error:#}")));
+                }
                 // SAFETY: ends this process without running what the agent wants to run at its own end.
                 unsafe { libc::_exit(0) }
             }
-            process => Ok(KernelTrace {
-                process: process as u32,
-                stream: RefCell::new(BufReader::new(ours)),
-                broken: RefCell::new(None),
-            }),
+            process => {
+                let trace = KernelTrace {
+                    process: process as u32,
+                    stream: RefCell::new(BufReader::new(ours)),
+                    broken: RefCell::new(None),
+                };
+                trace.hear()?;
+                Ok(trace)
+            }
         }
     }
 
     fn ask(&self, ask: &Ask) -> Result<Answer> {
-        let mut stream = self.stream.borrow_mut();
         let line = serde_json::to_string(ask)? + "\n";
-        stream.get_mut().write_all(line.as_bytes()).context("its watcher has ended")?;
-        let mut answer = String::new();
-        if stream.read_line(&mut answer).context("its watcher does not answer")? == 0 {
+        self.stream.borrow_mut().get_mut().write_all(line.as_bytes()).context("its watcher has ended")?;
+        self.hear()
+    }
+
+    fn hear(&self) -> Result<Answer> {
+        let mut line = String::new();
+        if self.stream.borrow_mut().read_line(&mut line).context("its watcher does not answer")? == 0 {
             bail!("its watcher has ended");
         }
-        Ok(serde_json::from_str(&answer)?)
+        match serde_json::from_str(&line)? {
+            Answer::Failed(reason) => bail!("{reason}"),
+            answer => Ok(answer),
+        }
     }
 }
 
@@ -104,7 +121,7 @@ impl DeviceTrace for KernelTrace {
         }
         match self.ask(&Ask::End(times.returned, times.durable, times.settled)) {
             Ok(Answer::Seen(record)) => Ok(*record),
-            Ok(Answer::Begun) => Err("The device's requests were not seen: its watcher lost its place.".into()),
+            Ok(_) => Err("The device's requests were not seen: its watcher lost its place.".into()),
             Err(error) => Err(unseen(&error)),
         }
     }
@@ -112,6 +129,11 @@ impl DeviceTrace for KernelTrace {
     fn watcher(&self) -> Option<u32> {
         Some(self.process)
     }
+}
+
+/// Says something to the agent.
+fn answer(mut stream: &UnixStream, answer: &Answer) -> Result<()> {
+    Ok(stream.write_all((serde_json::to_string(answer)? + "\n").as_bytes())?)
 }
 
 /// Why there are counters alone.

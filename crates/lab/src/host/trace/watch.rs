@@ -1,7 +1,7 @@
 //! The watcher's own life: takes records out of the rings and tells a recorder of them, until the agent is gone.
 
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixStream;
 
 use anyhow::Result;
@@ -11,16 +11,17 @@ use mountmark_trace::{Completed, Recorder, Times};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::perf::{Events, Sample, TracePoints};
-use super::{Answer, Ask};
+use super::{Answer, Ask, answer};
 
 /// The longest time between two looks at the rings while recording.
 const INTERVAL: rustix::time::Timespec = rustix::time::Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
 /// Answers until the agent's end of the stream is closed.
-pub(super) fn watch(stream: &UnixStream, events: Events, points: &TracePoints, size: u64) -> Result<()> {
+pub(super) fn watch(stream: &UnixStream, events: &Events, points: &TracePoints, size: u64) -> Result<()> {
     let mut asked = BufReader::new(stream);
     let mut pairs = Pairs::new(points, size);
     let mut on = false;
+    answer(stream, &Answer::Begun)?;
     loop {
         let has_asked = {
             let mut waited: Vec<PollFd> = vec![PollFd::new(stream, PollFlags::IN)];
@@ -34,7 +35,7 @@ pub(super) fn watch(stream: &UnixStream, events: Events, points: &TracePoints, s
             }
         };
         if on {
-            pairs.drain(&events, now());
+            pairs.drain(events, now());
         }
         if !has_asked {
             continue;
@@ -43,7 +44,7 @@ pub(super) fn watch(stream: &UnixStream, events: Events, points: &TracePoints, s
         if asked.read_line(&mut line)? == 0 {
             return Ok(());
         }
-        let answer = match serde_json::from_str(&line)? {
+        let seen = match serde_json::from_str(&line)? {
             Ask::Begin(at) => {
                 // What the last task left is none of this one's.
                 events.take(&mut Vec::new());
@@ -54,13 +55,12 @@ pub(super) fn watch(stream: &UnixStream, events: Events, points: &TracePoints, s
             }
             Ask::End(returned, durable, settled) => {
                 events.enable(false)?;
-                pairs.drain(&events, u64::MAX);
+                pairs.drain(events, u64::MAX);
                 on = false;
                 Answer::Seen(Box::new(pairs.record(Times { returned, durable, settled })))
             }
         };
-        let mut stream = stream;
-        stream.write_all((serde_json::to_string(&answer)? + "\n").as_bytes())?;
+        answer(stream, &seen)?;
     }
 }
 

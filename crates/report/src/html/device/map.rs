@@ -73,7 +73,7 @@ pub(super) fn span(record: &DeviceRecord) -> u64 {
 /// The picture; nothing where there is nothing to draw.
 pub(super) fn picture(record: &DeviceRecord, shades: &Shades) -> Option<Picture> {
     let map = record.map.as_ref()?;
-    if map.fields.is_empty() && record.totals().count(DeviceOperation::Flush) == 0 {
+    if map.fields.is_empty() {
         return None;
     }
     let width = columns(record);

@@ -35,14 +35,14 @@ pub(super) fn device(view: &View) -> Markup {
         if uses.is_empty() {
             continue;
         }
-        if uses.iter().all(|(_, record)| record.slices.is_empty()) {
+        if uses.iter().all(|(_, record)| record.moved_nothing()) {
             idle.push(task);
             continue;
         }
         put!(out, card(view, task, &uses));
     }
     if !idle.is_empty() {
-        put!(out, "<p>No file system asked anything of the device in: ");
+        put!(out, "<p>No file system read or wrote anything in: ");
         for (index, task) in idle.into_iter().enumerate() {
             if index > 0 {
                 put!(out, "; ");
@@ -183,7 +183,7 @@ fn maps(out: &mut Markup, view: &View, uses: &Uses) {
                 put!(out, "%\" alt=\"", words(name, record), "\"/><span class=\"io-mark\" style=\"left:");
                 put!(out, share(record.returned.min(span)), "%\"></span>");
             }
-            None => put!(out, "<span class=\"none\">no I/O</span>"),
+            None => put!(out, "<span class=\"none\">nothing read or written</span>"),
         }
         put!(out, "</div><span class=\"axis\"><span>0</span><span>", format_seconds(span as f64 / 1e9));
         put!(out, " s</span></span></figure>\n");

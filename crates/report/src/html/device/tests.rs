@@ -63,8 +63,8 @@ fn maps_have_words_and_share_an_axis() {
     let words = "alt=\"ext4: 1.41 MiB read in 360 requests, 9.38 MiB written in 600 requests, 120 flushes";
     assert!(section.contains(words), "{section}");
     assert!(section.contains("style=\"width:50.00%\"") && section.contains("style=\"width:100.00%\""));
-    assert!(section.contains("no I/O") && section.contains("No &lt;queue&gt;."));
-    let idle = section.split("No file system asked anything of the device in: ").nth(1).unwrap();
+    assert!(section.contains("nothing read or written") && section.contains("No &lt;queue&gt;."));
+    let idle = section.split("No file system read or wrote anything in: ").nth(1).unwrap();
     assert!(idle.contains("copy a tree") && !idle.contains("touch"), "{idle}");
     assert!(!html(&[report(&run, &found)]).unwrap().contains("id=\"device\""));
 }

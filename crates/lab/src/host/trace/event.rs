@@ -54,7 +54,13 @@ impl Layout {
             Some(field.iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte)))
         };
         let rwbs = bytes.get(self.rwbs.0..self.rwbs.0 + self.rwbs.1)?;
-        Some(Named { operation: operation(rwbs)?, sector: number(self.sector)?, sectors: number(self.sectors)? })
+        let (operation, sector, sectors) = (operation(rwbs)?, number(self.sector)?, number(self.sectors)?);
+        match operation {
+            // A flush has no place; what the kernel writes there differs between its issue and its end.
+            DeviceOperation::Flush => Some(Named { operation, sector: 0, sectors: 0 }),
+            // What asked for a flush completes once more, without data, when that is done.
+            _ => (sectors > 0).then_some(Named { operation, sector, sectors }),
+        }
     }
 }
 
@@ -64,7 +70,8 @@ fn operation(rwbs: &[u8]) -> Option<DeviceOperation> {
     let letters: Vec<u8> = rwbs.iter().copied().take_while(|letter| *letter != 0).collect();
     let kind = |letter: &u8| match letter {
         b'R' => Some(DeviceOperation::Read),
-        b'W' => Some(DeviceOperation::Write),
+        // N has no letter of its own; with data it is the writing of zeroes, which the kernel's counters have as writes.
+        b'W' | b'N' => Some(DeviceOperation::Write),
         b'D' | b'E' => Some(DeviceOperation::Discard),
         b'F' => Some(DeviceOperation::Flush),
         _ => None,
@@ -106,13 +113,17 @@ format:
         let named = Named { operation: DeviceOperation::Write, sector: 0x1_0000_0008, sectors: 2048 };
         assert_eq!(layout.read(&bytes), Some(named));
         assert_eq!(layout.read(&bytes[..40]), None);
+        bytes[24..28].fill(0);
+        assert_eq!(layout.read(&bytes), None, "it has no data");
+        bytes[34..37].copy_from_slice(b"FF\0");
+        assert_eq!(layout.read(&bytes), Some(Named { operation: DeviceOperation::Flush, sector: 0, sectors: 0 }));
         assert!(Layout::parse("ID: 3\n").unwrap_err().to_string().contains("no field sector"));
         assert!(Layout::parse(COMPLETE.trim_start_matches("name: block_rq_complete\nID: 2107")).is_err());
     }
 
     #[test]
     fn operations_are_told_by_their_letters() {
-        let kinds = ["RA", "WS", "DS", "FF", "F", "FWFS", "WFS", "N", ""].map(|text| operation(text.as_bytes()));
+        let kinds = ["RA", "WS", "DS", "FF", "F", "FWFS", "N", "X", ""].map(|text| operation(text.as_bytes()));
         use DeviceOperation::{Discard, Flush, Read, Write};
         let expected = [Read, Write, Discard, Flush, Flush, Write, Write].map(Some);
         assert_eq!(kinds[..7], expected);

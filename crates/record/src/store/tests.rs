@@ -9,6 +9,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
+use crate::DeviceUses;
 
 fn plan() -> Plan {
     let disk = json!({"name": "ram", "about": "memory", "sources": [], "model": "ram"});

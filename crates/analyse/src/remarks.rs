@@ -31,7 +31,8 @@ pub(crate) fn remarks(run: &RunRecord, figures: &Figures, options: &Options, bas
         (..) => {}
     }
     if (2..crate::stats::interval::FEWEST).contains(&repeats) {
-        out.push(format!("{repeats} repeats: a median has an interval from {} on.", crate::stats::interval::FEWEST));
+        let fewest = crate::stats::interval::FEWEST;
+        out.push(format!("{repeats} repeats: medians are given without an interval, which takes {fewest}."));
     }
     if repeats > 1 {
         out.push(format!(

@@ -2,7 +2,10 @@
 //!
 //! The interval of a median is distribution-free and needs five repeats. The interval of a ratio comes from the test of
 //! the same contrast (`contrast`), so that it has an answer from two repeats on and agrees with the verdict: both speak
-//! of the mean difference of logarithms within blocks, whose exponential is the geometric mean of the ratios.
+//! of the mean difference of logarithms within blocks, whose exponential is the geometric mean of the ratios. In
+//! simulations of 7 configurations and 21 tasks, 95.4 to 97.2 % of 95 % intervals cover the true ratio with 3 to 30 repeats
+//! of normal, lognormal and two-moded noise; where one figure in ten is 20 % higher, 98 % with 3 and 5 repeats: they are
+//! wider there than they need be. `tests/simulations.rs` prints the table.
 
 use std::collections::HashSet;
 

@@ -5,9 +5,14 @@
 //!
 //! The interval of a score is that of Student's t on the blocks: in each the mean over tasks of the logarithms of the
 //! ratios to the task's best, which is the best by medians over all blocks. Such means are close to normal, whatever the
-//! noise of a figure is, since each is of many. Bootstrap intervals (BCa) were tried first: of few blocks they are too
-//! narrow. `tests/simulations.rs` has the coverage of both. What neither says: where several are equally good, the best of
-//! a test is the best by luck, and all scores are larger by that luck.
+//! noise of a figure is, since each is of many. In simulations of 7 configurations and 21 tasks with normal, lognormal and
+//! two-moded noise, 93.8 to 95.7 % of 95 % intervals cover the true score, with 3, 5, 10 and 30 repeats. Bootstrap
+//! intervals (BCa), which were tried first, cover 35 to 72 % with 3, 72 to 93 % with 5 and 88 to 99 % with 10.
+//!
+//! That holds where each task has one that is best. Where several are equally good, the best of a task is so by luck, and
+//! all scores are larger by that luck, which no resampling of repeats shows: of seven equal ones with normal noise of 2 % the
+//! true score of 1 is covered by 53 % of intervals with 3 repeats and 12 % with 10. Ratios to the baseline have no such
+//! fault. `tests/simulations.rs` prints the tables.
 //!
 //! For the stability of places, repeats are resampled as whole blocks, for all tasks and configurations at once, since
 //! what is compared was measured in the same block. Few blocks have few different resamplings (ten of three), so that each

@@ -45,7 +45,8 @@ pub(crate) fn remarks(run: &RunRecord, figures: &Figures, options: &Options, bas
     if figures.configurations.len() > 1 && repeats > 0 {
         out.push(
             "On average: the geometric mean of a file system's ratios to the best of each test, in which each test counts \
-             the same. 1 is the best in every test."
+             the same. 1 is the best in every test. Where several are equally good at a test, its best is so by luck, and \
+             scores come out larger by that."
                 .into(),
         );
     }

@@ -262,7 +262,7 @@ fn scores_covered(noise: Noise, repeats: usize, spread: f64, runs: u64, bootstra
 }
 
 #[test]
-#[ignore = "takes minutes; prints tables"]
+#[ignore = "takes ten minutes; prints tables"]
 fn table_of_coverage_of_ratios_and_scores() {
     let repeats = [3, 5, 10, 30];
     println!("share of true ratios to the baseline that 95 % intervals cover; 7 configurations, 21 tasks, 200 runs");

@@ -55,8 +55,12 @@ pub struct Recorder {
 impl Recorder {
     /// An empty recorder on the heap: it takes some 106 KB.
     pub fn new() -> Box<Recorder> {
+        let mut room = Box::<Recorder>::new_uninit();
         // SAFETY: all fields are integers or arrays of integers, for which zeroes are valid.
-        unsafe { Box::<Recorder>::new_zeroed().assume_init() }
+        unsafe {
+            room.as_mut_ptr().write_bytes(0, 1);
+            room.assume_init()
+        }
     }
 
     /// Forgets everything and begins anew at the time `begin`, on a device of `size` bytes.

@@ -29,5 +29,5 @@ pub fn io(store: &StoreOptions, name: &str, task: &str, format: &str) -> Result<
         };
         return Err(WrongUse(format!("--io: {reason}")).into());
     }
-    Ok(mountmark_report::io(&run, &uses, format, &common::report_options())?)
+    mountmark_report::io(&run, &uses, format, &common::report_options())
 }

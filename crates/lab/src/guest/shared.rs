@@ -77,25 +77,23 @@ impl ServedTrace {
         Ok(ServedTrace { shared: unsafe { map(TRACE)? }, size })
     }
 
-    /// The recorder, if process 1 wants it written.
-    fn on(&self) -> Option<&mut Recorder> {
-        // SAFETY: while the flag is set nobody but the server uses the recorder, and the server has one thread, in
-        // which no other reference lives.
-        (self.shared.on.load(Ordering::SeqCst) != 0).then(|| unsafe { &mut *self.shared.recorder.get() })
+    /// Writes into the recorder, if process 1 wants it written.
+    fn write(&self, act: impl FnOnce(&mut Recorder)) {
+        if self.shared.on.load(Ordering::SeqCst) != 0 {
+            // SAFETY: while the flag is set nobody but the server uses the recorder, and the server has one thread, in
+            // which no other reference lives.
+            act(unsafe { &mut *self.shared.recorder.get() });
+        }
     }
 }
 
 impl nbd::Observer for ServedTrace {
     fn arrive(&self, at: u64) {
-        if let Some(recorder) = self.on() {
-            recorder.arrive(at);
-        }
+        self.write(|recorder| recorder.arrive(at));
     }
 
     fn complete(&self, at: u64, request: &Completed) {
-        if let Some(recorder) = self.on() {
-            recorder.complete(at, request);
-        }
+        self.write(|recorder| recorder.complete(at, request));
     }
 }
 

@@ -91,6 +91,23 @@ fn the_studies_are_whole() {
 }
 
 #[test]
+fn matrices_become_plain_tasks() {
+    let catalogue = Catalogue::built_in().unwrap();
+    let has = |suite: &str, count: usize, there: &[&str], absent: &[&str]| {
+        let tasks = &catalogue.get::<Suite>(suite).unwrap().tasks;
+        assert_eq!(tasks.len(), count, "{suite}");
+        let has = |id: &&&str| tasks.iter().any(|task| task.id == **id);
+        assert_eq!((there.iter().find(|id| !has(id)), absent.iter().find(has)), (None, None), "{suite}");
+        assert!(tasks.iter().all(|task| !task.title.contains(['{', '}'])), "{suite}");
+    };
+    has("iozone-matrix", 104, &["write_s16th_r64k", "stride_s4th_r1m", "freread_s1_r16m"], &["write_s16th_r16m"]);
+    has("fsbench-2004", 29, &["putc_1g", "seeks_4g", "ran_del", "fwrite_2g", "fwrite_2g_16m"], &["putc_2g"]);
+    let matrix = SUITE.replace("id = \"one\"\ntitle = \"one\"\nrun = \"true\"\n", "matrix = []\n");
+    let said = fault("suites/mine.toml", &matrix);
+    assert!(said.contains("suites/mine.toml: task 1, a matrix: it has no task"), "{said}");
+}
+
+#[test]
 fn a_users_file_stands_in_for_a_built_in_one() {
     let text = toml::to_string(&FileSystem {
         about: "another".into(),

@@ -169,6 +169,9 @@ pub(super) fn paced<E: Engine, C: Clock, M: Choose>(
         let now = clock.now();
         if now < due {
             std::thread::sleep(std::time::Duration::from_nanos(due - now));
+            if limits.is_over() {
+                return;
+            }
         }
         let kind = chooser.next();
         let Some(entry) = entries.get(kind) else { return };

@@ -155,7 +155,8 @@ fn looped<E: Engine, C: Clock, M: Choose>(
     if drained < 0 {
         worker.core.sentences.push(format!("writing out what was buffered: {}", sys::error(drained)));
     }
-    if work.sync.end && worker.core.writable {
+    // After reading too, where that is asked for: the file may have been written by another phase.
+    if work.sync.end {
         for slot in 0..worker.slots() {
             let before = clock.now();
             if let Some(answer) = drive::sync_slot(&mut worker, slot) {

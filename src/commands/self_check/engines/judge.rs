@@ -30,6 +30,9 @@ pub enum Kind {
     Agrees,
     /// They differ, and this is why.
     Explained(String),
+    /// They differ by what the program itself costs: its own work takes so many nanoseconds an operation more than the
+    /// engine's, and the ratio is this with that taken off.
+    OwnWork { more: f64, ratio: f64 },
     /// They differ, and no known reason fits.
     Differs,
     /// A side has no figure, as this says.
@@ -92,11 +95,8 @@ pub fn judge(phase: &Phase, figures: &Figures, filesystem: &str, disk: &str, by_
     let known = phase.differs.iter().find(|known| {
         (known.from..=known.to).contains(&ratio) && holds(&known.on, filesystem) && holds(&known.disks, disk)
     });
-    verdict.kind = match (phase.own_work.as_ref().and_then(|own| own_work(phase, own, figures)), known) {
-        (Some(reason), _) => Kind::Explained(reason),
-        (None, Some(known)) => Kind::Explained(known.reason.clone()),
-        (None, None) => Kind::Differs,
-    };
+    let own = phase.own_work.as_ref().and_then(|own| own_work(phase, own, figures));
+    verdict.kind = own.or(known.map(|known| Kind::Explained(known.reason.clone()))).unwrap_or(Kind::Differs);
     verdict
 }
 
@@ -105,9 +105,9 @@ fn agrees(ratio: f64) -> bool {
     (1.0 - TOLERANCE..=1.0 / (1.0 - TOLERANCE)).contains(&ratio)
 }
 
-/// The sentence that says that the programs' own work makes the difference, where it does: with the difference of their
-/// own work taken off, an operation takes as long on both sides.
-fn own_work(phase: &Phase, own: &OwnWork, figures: &Figures) -> Option<String> {
+/// Whether the programs' own work makes the difference: with the difference of their own work taken off, an operation
+/// takes as long on both sides.
+fn own_work(phase: &Phase, own: &OwnWork, figures: &Figures) -> Option<Kind> {
     let nanoseconds = |task: &str| {
         let rate = figures.values.get(&(task.to_owned(), Metric::OPERATION_RATE.id.to_owned())).copied()?;
         (rate > 0.0).then(|| 1e9 / rate)
@@ -115,12 +115,7 @@ fn own_work(phase: &Phase, own: &OwnWork, figures: &Figures) -> Option<String> {
     let (native, real) = (nanoseconds(&phase.native)?, nanoseconds(&phase.real)?);
     let more = nanoseconds(&own.real)? - nanoseconds(&own.native)?;
     let ratio = (real - more) / native;
-    agrees(ratio).then(|| {
-        format!(
-            "the program's own work takes {more:.0} ns an operation more than the engine's (measured without system \
-             calls); without that the ratio is {ratio:.3}"
-        )
-    })
+    agrees(ratio).then_some(Kind::OwnWork { more, ratio })
 }
 
 #[cfg(test)]
@@ -183,8 +178,10 @@ mod tests {
         let mut values = vec![("a", "rate", 3.0), ("b", "rate", 2.0), ("a", "operation_rate", 1e6)];
         values.extend([("b", "operation_rate", 1e9 / 1500.0), ("m", "operation_rate", 1e9 / 520.0)]);
         values.push(("n", "operation_rate", 1e9 / 20.0));
-        let Kind::Explained(reason) = judge(&phase, &figures(&values), "ext4", "ram", false).kind else { panic!() };
-        assert!(reason.contains("500 ns") && reason.contains("1.000"), "{reason}");
+        let Kind::OwnWork { more, ratio } = judge(&phase, &figures(&values), "ext4", "ram", false).kind else {
+            panic!()
+        };
+        assert!((more - 500.0).abs() < 1e-6 && (ratio - 1.0).abs() < 1e-9, "{more}, {ratio}");
         values.retain(|(task, _, _)| *task != "m");
         values.push(("m", "operation_rate", 1e9 / 120.0));
         assert_eq!(judge(&phase, &figures(&values), "ext4", "ram", false).kind, Kind::Differs);

@@ -25,7 +25,7 @@ pub fn text(head: &Head<'_>, verdicts: &[Verdict]) -> String {
             .into_iter()
             .fold(text.to_owned(), |text, (name, value)| text.replace(&format!("${name}"), &number(*value as f64)))
     };
-    let mut reasons: Vec<&str> = Vec::new();
+    let mut reasons: Vec<String> = Vec::new();
     let mut rows = vec![["phase", "matched", "engine", "program", "", "ratio", "verdict"].map(str::to_owned)];
     for verdict in verdicts {
         let (native, real) = verdict.rates.map_or_else(Default::default, |(a, b)| (number(a), number(b)));
@@ -33,6 +33,13 @@ pub fn text(head: &Head<'_>, verdicts: &[Verdict]) -> String {
             Kind::Agrees => format!("within {:.0} %", TOLERANCE * 100.0),
             Kind::Differs => "DIFFERS, no known reason".to_owned(),
             Kind::Explained(reason) => format!("differs rightly {}", note(&mut reasons, reason)),
+            Kind::OwnWork { more, ratio } => {
+                let reason = format!(
+                    "the program's own work takes {more:.0} ns an operation more than the engine's, as measured without \
+                     system calls; the ratio without it is the second one"
+                );
+                format!("own work: {ratio:.3} without {}", note(&mut reasons, &reason))
+            }
             Kind::Unmeasured(reason) => format!("not measured {}", note(&mut reasons, reason)),
             Kind::Failed(reason) => format!("FAILED {}", note(&mut reasons, reason)),
         };
@@ -59,9 +66,9 @@ pub fn text(head: &Head<'_>, verdicts: &[Verdict]) -> String {
 }
 
 /// The mark of a reason, which is kept once.
-fn note<'a>(reasons: &mut Vec<&'a str>, reason: &'a str) -> String {
-    let at = reasons.iter().position(|known| *known == reason).unwrap_or_else(|| {
-        reasons.push(reason);
+fn note(reasons: &mut Vec<String>, reason: &str) -> String {
+    let at = reasons.iter().position(|known| known == reason).unwrap_or_else(|| {
+        reasons.push(reason.to_owned());
         reasons.len() - 1
     });
     format!("[{}]", at + 1)
@@ -100,6 +107,7 @@ mod tests {
             verdict("b", Some((3.0, 2.0)), Kind::Explained("because".into())),
             verdict("c", Some((3.0, 2.0)), Kind::Explained("because".into())),
             verdict("d", None, Kind::Unmeasured("too fast".into())),
+            verdict("e", Some((3.0, 2.0)), Kind::OwnWork { more: 500.0, ratio: 1.04 }),
         ];
         let parameters = BTreeMap::from([("SEEKS".to_owned(), 8000), ("FILE_MIB".to_owned(), 64)]);
         let head = Head { check: &check, filesystem: "ext4", disk: "ram", scale: "1", parameters: &parameters };
@@ -108,6 +116,10 @@ mod tests {
         assert!(text.contains("8,000 places  1,234,567  1,200,000  KiB/s  1.029  within 10 %\n"), "{text}");
         assert_eq!(text.matches("differs rightly [1]").count(), 2, "{text}");
         assert_eq!(text.matches("[1] because").count(), 1, "{text}");
+        assert!(
+            text.contains("1.500  own work: 1.040 without [3]")
+                && text.contains("[3] the program's own work takes 500 ns")
+        );
         assert!(text.contains("not measured [2]") && text.contains("[2] too fast"), "{text}");
     }
 }

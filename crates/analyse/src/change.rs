@@ -173,10 +173,14 @@ fn collect(
     contrasts: &mut Vec<Contrast>,
 ) {
     for (at, task) in old.tasks.iter().enumerate() {
-        let Some(later) = new.tasks.iter().find(|later| later.id == task.id) else { continue };
+        // A step without any figure is not among the tasks: its figure is lost.
+        let later = new.tasks.iter().find(|later| later.id == task.id);
+        if later.is_none() && !task.step {
+            continue;
+        }
         let judged: Vec<&Metric> = metric.map_or_else(|| task.judged().iter().collect(), |metric| vec![metric]);
         for metric in judged.into_iter().filter_map(|metric| Metric::find(metric.id)) {
-            let (before, after) = (task.series(metric), later.series(metric));
+            let (before, after) = (task.series(metric), later.and_then(|later| later.series(metric)));
             let values = |series: Option<&Series>, c: usize| series.map(|s| s.figures(c)).unwrap_or_default();
             let (earlier, then) = (values(before, one), values(after, other));
             if earlier.is_empty() && then.is_empty() {

@@ -8,6 +8,7 @@ use mountmark_record::RunRecord;
 
 use crate::format::{Options, UnknownName, unknown};
 use crate::header::header;
+use crate::html::view::quantity;
 use crate::section::{Section, markdown, text};
 
 /// The formats of verdicts; the first is the default.
@@ -88,7 +89,8 @@ fn list(out: &mut Vec<Section>, heading: &str, items: &[String]) {
 /// Medians of the baseline, ratios of the others with their intervals.
 fn ratios(findings: &Findings, judged: &[(&TaskFindings, &MetricFindings)]) -> Vec<Section> {
     let others: Vec<usize> = (0..findings.configurations.len()).filter(|at| *at != findings.baseline).collect();
-    let Some(base) = findings.configurations.get(findings.baseline).filter(|_| !others.is_empty()) else {
+    let is_there = !others.is_empty() && !judged.is_empty();
+    let Some(base) = findings.configurations.get(findings.baseline).filter(|_| is_there) else {
         return Vec::new();
     };
     let has_interval = judged
@@ -98,10 +100,9 @@ fn ratios(findings: &Findings, judged: &[(&TaskFindings, &MetricFindings)]) -> V
     let mut head = vec!["test".to_owned(), format!("{base} median")];
     head.extend(others.iter().map(|other| findings.configurations[*other].clone()));
     let rows = judged.iter().map(|(task, metric)| {
-        let unit = metric.metric.unit_text();
         let median = metric.estimates[findings.baseline].as_ref();
         let mut row = vec![task.id.clone()];
-        row.push(median.map_or("-".into(), |found| format!("{} {unit}", metric.metric.format(found.summary.median))));
+        row.push(median.map_or("-".into(), |found| quantity(metric.metric, found.summary.median)));
         row.extend(others.iter().map(|other| metric.estimates[*other].as_ref().map_or("-".into(), ratio)));
         row
     });

@@ -26,7 +26,7 @@ fn pair() -> (RunRecord, RunRecord) {
 
 fn text(before: &RunRecord, after: &RunRecord, format: &str) -> String {
     let found = mountmark_analyse::changes(before, after, None, &Analysis::default());
-    changes(&found, format, &Options::default()).unwrap()
+    changes(&found, format, &Options { width: 200, ..Options::default() }).unwrap()
 }
 
 #[test]

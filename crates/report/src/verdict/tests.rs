@@ -5,9 +5,10 @@ use serde_json::Value;
 use super::*;
 use crate::tests::run;
 
+/// On a screen so wide that no sentence is broken.
 fn text(run: &RunRecord, baseline: Option<&str>, format: &str) -> String {
     let options = mountmark_analyse::Options { baseline: baseline.map(str::to_owned), ..Default::default() };
-    verdict(run, &findings(run, &options), format, &Options::default()).unwrap()
+    verdict(run, &findings(run, &options), format, &Options { width: 400, ..Options::default() }).unwrap()
 }
 
 #[test]
@@ -32,7 +33,9 @@ fn verdicts_have_all_their_parts_in_order() {
         let at = rest.find(part).unwrap_or_else(|| panic!("{part:?} is missing, or stands too early, in\n{text}"));
         rest = &rest[at + part.len()..];
     }
-    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    let found = findings(&run(&["ext4", "xfs", "jfs"], 3), &mountmark_analyse::Options::default());
+    let narrow = verdict(&run(&["ext4", "xfs", "jfs"], 3), &found, "table", &Options::default()).unwrap();
+    assert!(narrow.lines().all(|line| line.chars().count() <= 100), "{narrow}");
 }
 
 #[test]

@@ -69,6 +69,11 @@ fn maps_have_words_and_share_an_axis() {
     assert!(!html(&[report(&run, &found)]).unwrap().contains("id=\"device\""));
 }
 
+/// Bytes of the pictures in a page.
+fn pictures(text: &str) -> usize {
+    text.split(";base64,").skip(1).filter_map(|rest| rest.find('"')).sum()
+}
+
 /// 21 tests on seven file systems with maps as full as jobs of small files make them.
 #[test]
 fn many_maps_fit_a_page() {
@@ -80,6 +85,7 @@ fn many_maps_fit_a_page() {
     let found = findings(&run);
     let devices = uses(&run, &tasks, &record(1 << 20, |column, row| (column * 31 + row * row) % 6 == 0));
     let text = html(&[Report { devices: &devices, ..report(&run, &found) }]).unwrap();
+    println!("147 maps: a page of {} bytes, {} of them pictures", text.len(), pictures(&text));
     assert_eq!(text.matches("<img ").count(), 147);
     assert!(text.len() < 3_000_000, "{} bytes", text.len());
 }

@@ -145,10 +145,12 @@ fn shares(out: &mut Markup, view: &View, phase: &Phase, operation: Operation) {
     let high = most.log10().ceil().max(low + 1.0);
     let y = |nanoseconds: u64| ((nanoseconds.max(1) as f64).log10() - low) / (high - low);
     let curves = found.iter().map(|(at, latency)| {
-        let end = (latency.count as f64).log10().min(LAST);
+        // Of n operations the slowest is the one beyond the share 1 - 1/n.
+        let end = (latency.count as f64).log10();
         let steps = (0..=POINTS).map(|step| LAST * step as f64 / POINTS as f64).take_while(|x| *x < end);
-        let points = steps.chain([end]).map(|x| (x / LAST, y(latency.quantile(1.0 - 10f64.powf(-x)))));
-        Curve { look: *at, points: points.collect() }
+        let points = steps.map(|x| (x / LAST, y(latency.quantile(1.0 - 10f64.powf(-x)))));
+        let slowest = (end <= LAST).then(|| (end / LAST, y(latency.max)));
+        Curve { look: *at, points: points.chain(slowest).collect() }
     });
     let shares = SHARES.iter().map(|(share, text)| Tick { at: -(1.0 - share).log10() / LAST, text: (*text).into() });
     let decades = (low as i32..=high as i32)

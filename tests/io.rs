@@ -93,14 +93,12 @@ fn a_disk_sees_what_is_written_and_read_and_figures_repeat() {
 }
 
 #[test]
-fn a_disk_without_a_queue_says_so_and_has_its_counters() {
-    let Some(lab) = Lab::with_guests("a_disk_without_a_queue_says_so_and_has_its_counters", 1) else { return };
-    let (results, devices) = measured(&lab, "ram");
+fn a_disk_without_a_queue_says_so() {
+    let Some(lab) = Lab::with_guests("a_disk_without_a_queue_says_so", 1) else { return };
+    let (_, devices) = measured(&lab, "ram");
     let write = of(&devices, "write");
     assert!(write["lacking"].as_str().is_some_and(|reason| reason.contains("it has no queue")), "{write}");
     assert!(write["map"].is_null());
-    let all = ["written_bytes", "settle_written_bytes"].map(|metric| results.value("ext4", "write", metric) as u64);
-    assert_eq!(number(&write["iostat"]["write"]["bytes"]), all.iter().sum::<u64>());
     let out = lab.out().to_string_lossy().into_owned();
     let show = |arguments: &[&str]| {
         let mut all = vec!["show", "latest", "--out", &out, "--io"];
@@ -109,8 +107,7 @@ fn a_disk_without_a_queue_says_so_and_has_its_counters() {
     };
     let table = show(&["write"]).ended_with(0);
     let words = table.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("wareq-sz") && words.contains("it has no queue"), "{}", table.text());
-    assert!(!table.stdout.contains("read 8 MiB"), "{}", table.text());
+    assert!(words.contains("it has no queue") && !words.contains("Nothing was read"), "{}", table.text());
     show(&["no-such"]).ended_with(2).says(&["no-such", "mkfs, mount, write"]);
     show(&["--format", "csv"]).ended_with(2).says(&["\"csv\"", "table, markdown, json"]);
 }

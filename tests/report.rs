@@ -158,6 +158,16 @@ fn without_scripts(browser: &mut Browser, page: &std::path::Path) {
     let count = |index: usize| seen[index].as_u64().expect("a number");
     assert!(count(0) >= 5 && count(1) >= 8 && count(2) >= 4, "rows, drawings, parts of bars: {seen}");
     assert_eq!(count(4), 0, "nothing to press that does nothing");
+    let maps = browser.evaluate(
+        "[...document.querySelectorAll('.plate img')].map(i => [i.naturalWidth, i.naturalHeight, i.alt, i.width])",
+    );
+    let maps = maps.as_array().expect("maps of the device");
+    let written = |map: &&serde_json::Value| map[2].as_str().is_some_and(|alt| alt.contains(" written in "));
+    assert!(maps.iter().filter(written).count() >= 4, "{maps:?}");
+    for map in maps {
+        let number = |at: usize| map[at].as_u64().expect("a number");
+        assert!((1..=120).contains(&number(0)) && number(1) > 96 && number(3) > 0, "{map}");
+    }
     browser.scripts(true);
 }
 

@@ -67,7 +67,10 @@ fn sections(run: &RunRecord, uses: &[DeviceUse]) -> Vec<Section> {
             continue;
         }
         if of_task.iter().all(|found| found.record.moved_nothing()) {
-            idle.push(id);
+            // What was not seen is not nothing; the note above says why.
+            if of_task.iter().all(|found| found.record.lacking.is_none()) {
+                idle.push(id);
+            }
             continue;
         }
         out.push(Section::Heading(if title == id { id.to_owned() } else { format!("{id} {title}") }));

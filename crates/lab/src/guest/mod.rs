@@ -35,8 +35,7 @@ const DISK_SERVER: &str = "disk-server";
 const TRACED: &str = "traced";
 /// Why the disk `ram` shows no requests.
 const UNSEEN: &str = "The disk ram is memory that file systems copy to and from (pmem): it has no queue and no server \
-                      that would see requests, so there are no slices of time, no sizes and no map; the figures are \
-                      the kernel's own counters.";
+                      that would see requests, and the kernel does not count them, so nothing is known of its use.";
 
 /// What is to be done with a cell and its disks; says events as it goes.
 pub type Agent = fn(&Cell, &Devices, &mut dyn FnMut(Event)) -> Result<()>;

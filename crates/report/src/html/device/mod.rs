@@ -36,7 +36,10 @@ pub(super) fn device(view: &View) -> Markup {
             continue;
         }
         if uses.iter().all(|(_, record)| record.moved_nothing()) {
-            idle.push(task);
+            // What was not seen is not nothing.
+            if uses.iter().all(|(_, record)| record.lacking.is_none()) {
+                idle.push(task);
+            }
             continue;
         }
         put!(out, card(view, task, &uses));

@@ -47,14 +47,18 @@ struct TaskData<'a> {
 #[derive(Serialize)]
 struct Figures(usize, Vec<Option<Short>>, Vec<Option<Short>>, Vec<usize>);
 
-/// A number with so many significant digits as readers are shown, and one more where sorting needs it.
+/// A number with one digit more than readers are shown, or as many as it takes that the script writes it as the program
+/// does.
 #[derive(Clone, Copy, PartialEq)]
 struct Short(f64);
 
 impl Short {
     fn new(value: f64, digits: usize) -> Option<Short> {
-        let decimals = digits - 1;
-        format!("{value:.decimals$e}").parse().ok().filter(|value: &f64| value.is_finite()).map(Short)
+        // Rounded twice, a number may come out otherwise than rounded once: never to a 5 that is not there.
+        let tie = |text: &str| text.split('e').next().unwrap_or(text).trim_end_matches('0').ends_with('5');
+        let texts = (digits - 1..17).map(|decimals| format!("{value:.decimals$e}"));
+        let short = texts.filter(|text| !tie(text)).find_map(|text| text.parse().ok()).unwrap_or(value);
+        short.is_finite().then_some(Short(short))
     }
 }
 
@@ -152,5 +156,23 @@ pub(super) fn data<'a>(view: &View<'a>) -> Data<'a> {
         tasks,
         mixed: MIXED,
         absent,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_numbers_are_written_as_the_long_ones() {
+        for step in 1..200_000 {
+            let value = f64::from(step).powf(1.5) * 1.234_567e-7;
+            let short = Short::new(value, 4).expect("a number").0;
+            for decimals in 0..3 {
+                assert_eq!(format!("{short:.decimals$e}"), format!("{value:.decimals$e}"), "{short} for {value}");
+            }
+        }
+        assert_eq!(Short::new(0.5, 4).map(|short| short.0), Some(0.5));
+        assert_eq!(Short::new(f64::NAN, 4).map(|short| short.0), None);
     }
 }

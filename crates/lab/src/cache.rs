@@ -1,6 +1,7 @@
 //! The cache folder: packages, kernels, images, snapshots, corpora. All of it can be made again.
 
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -84,9 +85,24 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Images and snapshots that no run has used for this long are removed when another is made: each version of the
-/// program, its kernel and its tools makes its own.
-const KEEP_UNUSED: Duration = Duration::from_secs(14 * 24 * 3600);
+/// What of a folder of the cache stays when another entry is made in it. Each version of the program, its kernel and its
+/// tools makes its own images and snapshots, so that they would fill a disk in time.
+pub struct Keep {
+    /// Entries that no run has used for this long go.
+    unused: Duration,
+    /// Where the entries take more bytes than this on disk, those unused for longest go first.
+    bytes: u64,
+}
+
+/// An entry used as lately as this stays in any case: its run may be about to open it.
+const LATELY: Duration = Duration::from_secs(900);
+
+impl Keep {
+    /// What one program uses in two weeks, and at most about `bytes`.
+    pub const fn at_most(bytes: u64) -> Keep {
+        Keep { unused: Duration::from_secs(14 * 24 * 3600), bytes }
+    }
+}
 
 /// Notes that an entry is in use now; `last` is the file of it that is written last.
 pub fn used(last: &Path) {
@@ -94,18 +110,32 @@ pub fn used(last: &Path) {
     let _ = File::options().write(true).open(last).and_then(|file| file.set_modified(SystemTime::now()));
 }
 
-/// Removes the entries of `folder` that no run has used for long; `last` names the file that is written last in each.
-/// What cannot be removed stays.
-pub fn prune(folder: &Path, last: &str) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let age = || fs::metadata(entry.path().join(last)).ok()?.modified().ok()?.elapsed().ok();
-        if age().is_some_and(|age| age > KEEP_UNUSED)
-            && let Ok(Some(_lock)) = Lock::try_take(&entry.path())
-        {
-            let _ = fs::remove_dir_all(entry.path());
-            let _ = fs::remove_file(entry.path().with_extension("lock"));
+/// Removes the entries of `folder` that need not stay; `last` names the file that is written last in each. What is in
+/// use, half-made or cannot be removed stays.
+pub fn prune(folder: &Path, last: &str, keep: &Keep) {
+    let mut entries: Vec<(Duration, u64, PathBuf)> = (fs::read_dir(folder).into_iter().flatten().flatten())
+        .filter_map(|entry| {
+            let path = entry.path();
+            let age = fs::metadata(path.join(last)).ok()?.modified().ok()?.elapsed().ok()?;
+            Some((age, bytes_on_disk(&path), path))
+        })
+        .collect();
+    entries.sort();
+    let mut total = 0;
+    for (age, bytes, path) in entries {
+        total += bytes;
+        let stays = age <= LATELY || (age <= keep.unused && total <= keep.bytes);
+        if !stays && let Ok(Some(_lock)) = Lock::try_take(&path) {
+            let _ = fs::remove_dir_all(&path);
+            let _ = fs::remove_file(path.with_extension("lock"));
         }
     }
+}
+
+/// What the files of a folder take on disk; a guest's RAM is mostly holes.
+fn bytes_on_disk(folder: &Path) -> u64 {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    files.filter_map(|file| file.metadata().ok()).map(|data| data.blocks() * 512).sum()
 }
 
 /// Held while a thing in the cache is made, so that two runs do not make it twice.
@@ -140,25 +170,55 @@ impl Lock {
 mod tests {
     use super::*;
 
+    const KEEP: Keep = Keep::at_most(1 << 20);
+
+    /// An entry of so many bytes that was used so many hours ago.
+    fn entry(folder: &Path, name: &str, bytes: usize, hours: u64) {
+        fs::create_dir(folder.join(name)).unwrap();
+        let last = folder.join(name).join("last");
+        fs::write(&last, vec![1; bytes]).unwrap();
+        let when = SystemTime::now() - Duration::from_secs(hours * 3600 + 60);
+        File::options().write(true).open(&last).unwrap().set_modified(when).unwrap();
+    }
+
+    /// The names of the entries left.
+    fn left(folder: &Path) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| !name.ends_with(".lock"))
+            .collect();
+        names.sort();
+        names
+    }
+
     #[test]
     fn entries_go_when_they_were_not_used_for_long() {
         let folder = tempfile::tempdir().unwrap();
-        let long_ago = SystemTime::now() - KEEP_UNUSED - Duration::from_secs(60);
-        for name in ["old", "used", "locked", "half-made"] {
-            fs::create_dir(folder.path().join(name)).unwrap();
-        }
         for name in ["old", "used", "locked"] {
-            let last = folder.path().join(name).join("last");
-            fs::write(&last, "").unwrap();
-            File::options().write(true).open(&last).unwrap().set_modified(long_ago).unwrap();
+            entry(folder.path(), name, 0, 14 * 24);
         }
+        fs::create_dir(folder.path().join("half-made")).unwrap();
         used(&folder.path().join("used/last"));
         let lock = Lock::take(&folder.path().join("locked")).unwrap();
-        prune(folder.path(), "last");
+        prune(folder.path(), "last", &KEEP);
+        assert_eq!(left(folder.path()), ["half-made", "locked", "used"]);
         drop(lock);
-        let there = |name: &str| folder.path().join(name).exists();
-        assert_eq!([there("old"), there("used"), there("locked"), there("half-made")], [false, true, true, true]);
-        prune(folder.path(), "last");
-        assert!(!there("locked"));
+        prune(folder.path(), "last", &KEEP);
+        assert_eq!(left(folder.path()), ["half-made", "used"]);
+    }
+
+    #[test]
+    fn the_entries_unused_for_longest_go_when_all_take_too_much_room() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, hours) in [("day", 24), ("now", 0), ("two-hours", 2), ("week", 168)] {
+            entry(folder.path(), name, 400 << 10, hours);
+        }
+        prune(folder.path(), "last", &KEEP);
+        assert_eq!(left(folder.path()), ["now", "two-hours"]);
+        // Where what was used just now takes the room alone, it stays, and all else goes.
+        entry(folder.path(), "large", 2 << 20, 0);
+        prune(folder.path(), "last", &KEEP);
+        assert_eq!(left(folder.path()), ["large", "now"]);
     }
 }

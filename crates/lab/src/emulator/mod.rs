@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use mountmark_disk::DiskModel;
-use mountmark_model::{Cell, Configuration, Environment, Event, Machine, Outcome, Program, RealisedCorpus};
+use mountmark_model::{Bytes, Cell, Configuration, Environment, Event, Machine, Outcome, Program, RealisedCorpus};
 
 use crate::image::kernel::Kernel;
 use crate::image::modules::ModuleTree;
@@ -27,6 +27,9 @@ use crate::watch::{Heard, Watch};
 use crate::{Ended, Job, Lab, Region};
 use qemu::{Clock, Hardware, Qemu, Ram};
 
+/// The most memory of a guest: above it QEMU's machine has its hole for devices, and more would push the media from
+/// their place (`MEDIA_START`).
+const RAM_MOST: u64 = 3 << 30;
 /// The media begin on this boundary, as pmem wants it.
 const ALIGNMENT: u64 = 128 << 20;
 /// The media's room in guest-physical memory, unless more is needed. It costs nothing: only what a cell writes is there.
@@ -79,7 +82,9 @@ impl Emulator {
         let wanted = wanted(cell);
         let key = format!("{wanted:?}");
         let mut images = self.images.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(image) = images.get(&key) {
+        // Another run may have made room in the cache since.
+        if let Some(image) = images.get(&key).filter(|image| image.path.exists()) {
+            image.is_used();
             return Ok(image.clone());
         }
         let image = Builder::new(&self.options.cache, &self.kernel)?.build(&wanted)?;
@@ -87,25 +92,37 @@ impl Emulator {
         Ok(image)
     }
 
-    fn hardware(&self, cell: &Cell, image: &Image, layout: &Layout) -> Hardware {
+    fn hardware(&self, cell: &Cell, image: &Image, layout: &Layout) -> Result<Hardware> {
         let pmem = layout.pmem(cell);
         // The kernel keeps 64 bytes for each page of pmem; they and the image are not the machine's memory.
         let overhead = image.unpacked_bytes + pmem.iter().map(|region| region.size / 64).sum::<u64>();
-        Hardware {
+        let ram = cell.ram.0 + overhead.next_multiple_of(2 << 20);
+        if ram > RAM_MOST {
+            bail!(
+                "the guest of {} would need {} of memory ({} of the machine, {} for its image and for the kernel's notes on \
+                 a disk in memory), and {} is the most: choose a machine with less, or a smaller --disk-size",
+                cell.configuration.name,
+                Bytes(ram),
+                cell.ram,
+                Bytes(ram - cell.ram.0),
+                Bytes(RAM_MOST)
+            );
+        }
+        Ok(Hardware {
             clock: self.clock(),
-            ram: cell.ram.0 + overhead.next_multiple_of(2 << 20),
+            ram,
             media: layout.total,
             memory_map: qemu::memory_map(layout.total, &pmem),
             vmlinux: self.kernel.vmlinux.clone(),
             image: image.path.clone(),
-        }
+        })
     }
 
     /// Starts the cell's guest, ready to go on; its first lines come with it. None if `stop` was set before.
     fn start(&self, cell: &Cell, folder: &Path, stop: &AtomicBool) -> Result<Option<(Qemu, Vec<String>)>> {
         let image = self.image(cell)?;
         let layout = Layout::of(cell)?;
-        let hardware = self.hardware(cell, &image, &layout);
+        let hardware = self.hardware(cell, &image, &layout)?;
         let media = qemu::media(layout.total)?;
         if let (Some(region), Some(source)) = (&layout.corpus, &cell.second_disk) {
             qemu::fill(&media, region.offset, Path::new(&source.tar))?;

@@ -32,6 +32,9 @@ const BASE_PACKAGES: [&str; 6] = ["coreutils", "dash", "findutils", "grep", "gzi
 const BASE_PROGRAMS: [(&str, &str); 5] =
     [("bash", "bash"), ("tar", "tar"), ("mount", "mount"), ("mount", "umount"), ("util-linux", "blockdev")];
 
+/// Some 30 images. Once its snapshot is made an image is needed no more, until another machine is to boot it.
+const KEEP: cache::Keep = cache::Keep::at_most(2 << 30);
+
 /// What goes into an image.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {
@@ -112,7 +115,7 @@ impl<'a> Builder<'a> {
             path,
         };
         cache::write_whole(&folder.join("image.json"), &serde_json::to_vec_pretty(&image)?)?;
-        cache::prune(&self.cache.join("images"), "image.json");
+        cache::prune(&self.cache.join("images"), "image.json", &KEEP);
         Ok(image)
     }
 
@@ -165,6 +168,13 @@ impl<'a> Builder<'a> {
 }
 
 /// The image in `folder`, unless a part is missing or its contents are not what was written.
+impl Image {
+    /// Notes that the image is in use now: it stays in the cache for a while.
+    pub fn is_used(&self) {
+        cache::used(&self.path.with_file_name("image.json"));
+    }
+}
+
 fn load(folder: &Path) -> Option<Image> {
     let mut image: Image = serde_json::from_slice(&fs::read(folder.join("image.json")).ok()?).ok()?;
     if fs::metadata(&image.path).ok()?.len() != image.bytes {
@@ -177,6 +187,6 @@ fn load(folder: &Path) -> Option<Image> {
         }
         image.modified = now;
     }
-    cache::used(&folder.join("image.json"));
+    image.is_used();
     Some(image)
 }

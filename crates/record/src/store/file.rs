@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
-use super::{APPLICATION, VERSION};
+use super::open::{APPLICATION, VERSION};
 use crate::error::StoreError;
 
 /// What a look at the file's first bytes shows.

@@ -62,12 +62,6 @@ impl Store {
         Ok(runs)
     }
 
-    /// Positions of the cells that are in the store: what need not be run again.
-    pub fn recorded(&self, run: &RunId) -> Result<Vec<u32>, StoreError> {
-        let number = self.run_number(run)?;
-        self.rows("SELECT position FROM cell WHERE run = ?1 ORDER BY position", number, |row| row.get(0))
-    }
-
     /// What programs printed and the engine found in the cells of a run, in the plan's order; of all tasks, or of
     /// `task` alone. Runs that were recorded by an older program have none.
     pub fn outputs(&self, run: &RunId, task: Option<&str>) -> Result<Vec<Output>, StoreError> {

@@ -1,0 +1,120 @@
+//! A cell that ended, written down.
+
+use std::collections::HashSet;
+
+use mountmark_model::Outcome;
+use rusqlite::{OptionalExtension, params};
+
+use super::{Store, devices, json, outputs};
+use crate::error::StoreError;
+use crate::{CellRecord, DeviceUse, Output, RunId, Sample, TaskOutcome};
+
+impl Store {
+    /// Writes down a cell that ended, whole: when this returns it survives a power failure, and when it does not
+    /// return nothing of the cell is in the store.
+    pub fn record_cell(&self, run: &RunId, cell: &CellRecord) -> Result<(), StoreError> {
+        self.record_cell_with(run, cell, &[], &[])
+    }
+
+    /// As [`Store::record_cell`], with what its programs printed and what its tasks asked of the device.
+    pub fn record_cell_with(
+        &self,
+        run: &RunId,
+        cell: &CellRecord,
+        outputs: &[Output],
+        devices: &[DeviceUse],
+    ) -> Result<(), StoreError> {
+        check_samples(cell)?;
+        let transaction = self.write()?;
+        let id = self.insert_cell(run, cell)?;
+        outputs::insert(&self.connection, id, outputs).map_err(|source| self.error(source))?;
+        devices::insert(&self.connection, id, devices).map_err(|source| self.error(source))?;
+        self.commit(transaction)
+    }
+
+    /// The inserts of [`Store::record_cell`], inside its transaction; answers the cell's id.
+    pub(super) fn insert_cell(&self, run: &RunId, cell: &CellRecord) -> Result<i64, StoreError> {
+        let number = self.run_number(run)?;
+        let taken: Option<i64> = self
+            .connection
+            .prepare_cached("SELECT id FROM cell WHERE run = ?1 AND position = ?2")
+            .and_then(|mut statement| statement.query_row(params![number, cell.index], |row| row.get(0)).optional())
+            .map_err(|source| self.error(source))?;
+        if taken.is_some() {
+            return Err(StoreError::CellExists { run: run.clone(), index: cell.index });
+        }
+        let disk_size = i64::try_from(cell.disk_size.0)
+            .map_err(|_| StoreError::TooLarge { what: "the disk's size", value: cell.disk_size.0 })?;
+        let insert = || -> rusqlite::Result<i64> {
+            let detail = |outcome: &Outcome| match outcome {
+                Outcome::Failed { detail, .. } => Some(detail.clone()),
+                _ => None,
+            };
+            self.connection
+                .prepare_cached(
+                    "INSERT INTO cell (run, position, repeat, configuration, seed, disk, disk_size, started, ended,
+                         outcome, reason, detail, environment, corpus, log)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+                )?
+                .execute(params![
+                    number,
+                    cell.index,
+                    cell.repeat,
+                    cell.configuration,
+                    cell.seed.to_string(),
+                    cell.disk,
+                    disk_size,
+                    cell.started.0,
+                    cell.ended.0,
+                    cell.outcome.word(),
+                    cell.outcome.reason(),
+                    detail(&cell.outcome),
+                    json(&cell.environment),
+                    cell.corpus.as_ref().map(json),
+                    cell.log,
+                ])?;
+            let id = self.connection.last_insert_rowid();
+            let mut statement =
+                self.connection.prepare_cached("INSERT INTO task_outcome VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+            for (position, TaskOutcome { task, outcome }) in (0_i64..).zip(&cell.outcomes) {
+                statement.execute(params![id, position, task, outcome.word(), outcome.reason(), detail(outcome)])?;
+            }
+            let mut statement = self.connection.prepare_cached("INSERT INTO note VALUES (?1, ?2, ?3)")?;
+            for (position, text) in (0_i64..).zip(&cell.notes) {
+                statement.execute(params![id, position, text])?;
+            }
+            let mut statement = self.connection.prepare_cached("INSERT INTO sample VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+            for (position, sample) in (0_i64..).zip(&cell.samples) {
+                statement.execute(params![id, position, sample.task, sample.iteration, sample.metric, sample.value])?;
+            }
+            Ok(id)
+        };
+        insert().map_err(|source| self.error(source))
+    }
+}
+
+/// Refuses samples that would spoil what is computed from them.
+fn check_samples(cell: &CellRecord) -> Result<(), StoreError> {
+    let mut seen = HashSet::with_capacity(cell.samples.len());
+    for sample in &cell.samples {
+        let Sample { task, iteration, metric, value } = sample;
+        if !value.is_finite() {
+            return Err(StoreError::NotFinite {
+                index: cell.index,
+                task: task.clone(),
+                iteration: *iteration,
+                metric: metric.clone(),
+                value: *value,
+            });
+        }
+        if !seen.insert((task, iteration, metric)) {
+            return Err(StoreError::DuplicateSample {
+                index: cell.index,
+                task: task.clone(),
+                iteration: *iteration,
+                metric: metric.clone(),
+            });
+        }
+    }
+    Ok(())
+}

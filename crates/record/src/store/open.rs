@@ -1,0 +1,165 @@
+//! The store opened, and its format kept.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::file::{Inspected, has_wal, immutable_uri, inspect};
+use super::{Store, explain};
+use crate::error::StoreError;
+
+/// The steps from an empty file to the present format; `PRAGMA user_version` counts those that were done. What is
+/// here has been released: it is never changed, only added to.
+const MIGRATIONS: &[&str] =
+    &[include_str!("../schema/001.sql"), include_str!("../schema/002.sql"), include_str!("../schema/003.sql")];
+
+/// The format that this program writes.
+pub(super) const VERSION: u32 = MIGRATIONS.len() as u32;
+
+/// `PRAGMA application_id` of a results store: "MMRK".
+pub(super) const APPLICATION: u32 = 0x4d4d_524b;
+
+/// How long a writer waits for another. Writes take milliseconds: who waits longer waits for something that hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+impl Store {
+    /// Opens the store for reading and writing; makes it, and the folders above it, where there is none.
+    ///
+    /// A file that is no store, or one of a newer version, is refused before anything is written to it.
+    pub fn open(path: impl AsRef<Path>) -> Result<Store, StoreError> {
+        let path = path.as_ref();
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            fs::create_dir_all(folder).map_err(|source| StoreError::Folder { path: folder.to_owned(), source })?;
+        }
+        inspect(path)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let store = Store::connect(path, path, flags)?;
+        if store.is_read_only()? {
+            return Err(StoreError::NotWritable { path: path.to_owned(), reason: "it can only be read".into() });
+        }
+        store.check_version()?;
+        store.use_wal().map_err(|error| not_writable(path, error))?;
+        store.set("synchronous", "FULL")?;
+        store.set("foreign_keys", "ON")?;
+        store.migrate().map_err(|error| not_writable(path, error))?;
+        Ok(store)
+    }
+
+    /// Opens the store for reading; nothing is made, and no run is changed. Writers may be at work beside it.
+    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Store, StoreError> {
+        let path = path.as_ref();
+        if inspect(path)? == Inspected::Empty {
+            return Err(StoreError::Missing { path: path.to_owned() });
+        }
+        // Where SQLite may write, it removes the files beside the store on closing; where it may not, it reads.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let open = Store::connect(path, path, flags).and_then(|store| {
+            store.check_version()?;
+            store.set("query_only", "ON")?;
+            Ok(store)
+        });
+        let store = match open {
+            // WAL needs a file beside the store even to read. Where none can be made and no WAL is there, nobody
+            // writes either, and the file can be read as one that never changes.
+            Err(StoreError::Open { .. } | StoreError::NotWritable { .. }) if !has_wal(path) => {
+                let uri = immutable_uri(path);
+                let store = Store::connect(path, Path::new(&uri), flags | OpenFlags::SQLITE_OPEN_URI)?;
+                store.check_version()?;
+                store
+            }
+            other => other?,
+        };
+        if store.number("PRAGMA user_version")? == 0 {
+            return Err(StoreError::Missing { path: path.to_owned() });
+        }
+        Ok(store)
+    }
+
+    pub(super) fn connect(path: &Path, name: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
+        let connection = Connection::open_with_flags(name, flags).map_err(|source| explain(path, source))?;
+        connection.busy_timeout(PATIENCE).map_err(|source| explain(path, source))?;
+        Ok(Store { path: path.to_owned(), connection })
+    }
+
+    fn is_read_only(&self) -> Result<bool, StoreError> {
+        self.connection.is_readonly("main").map_err(|source| self.error(source))
+    }
+
+    /// Refuses what is newer or another program's, and leaves it as it is.
+    fn check_version(&self) -> Result<(), StoreError> {
+        // A newer version may lie in the WAL only: nothing is written back, not even by closing, until it is known.
+        let write_back = |on: bool| {
+            let set = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !on);
+            set.map(|_| ()).map_err(|source| self.error(source))
+        };
+        write_back(false)?;
+        // One moment of the file: between two statements another process may have made the store.
+        let moment = self.connection.unchecked_transaction().map_err(|source| self.error(source))?;
+        self.read_version()?;
+        self.commit(moment)?;
+        write_back(true)
+    }
+
+    fn read_version(&self) -> Result<(), StoreError> {
+        let found = self.number("PRAGMA user_version")? as u32;
+        let application = self.number("PRAGMA application_id")? as u32;
+        if application != APPLICATION {
+            let empty = self.number("SELECT count(*) FROM sqlite_schema")? == 0;
+            if application != 0 || found != 0 || !empty {
+                return Err(StoreError::Foreign { path: self.path.clone() });
+            }
+        } else if found > VERSION {
+            return Err(StoreError::Newer { path: self.path.clone(), found, known: VERSION });
+        }
+        Ok(())
+    }
+
+    /// Switches to WAL. SQLite does not wait for others here, so this does.
+    fn use_wal(&self) -> Result<(), StoreError> {
+        let mode = |sql| self.connection.query_row(sql, [], |row| row.get::<_, String>(0));
+        let end = Instant::now() + PATIENCE;
+        loop {
+            match mode("PRAGMA journal_mode")
+                .and_then(|now| if now == "wal" { Ok(now) } else { mode("PRAGMA journal_mode = WAL") })
+            {
+                // Where the file system cannot share memory, SQLite stays with its journal: slower, as safe.
+                Ok(_) => return Ok(()),
+                Err(error) if is_busy(&error) && Instant::now() < end => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                Err(error) => return Err(self.error(error)),
+            }
+        }
+    }
+
+    /// Brings the file to the present format. The empty transaction of a present file finds out that the file
+    /// cannot be written now, not after the first cell has been measured.
+    pub(super) fn migrate(&self) -> Result<(), StoreError> {
+        let transaction = self.write()?;
+        // Again, and now with the lock: another process may have just done it.
+        self.read_version()?;
+        let done = self.number("PRAGMA user_version")? as usize;
+        for migration in &MIGRATIONS[done..] {
+            self.batch(migration)?;
+        }
+        if done < MIGRATIONS.len() {
+            self.batch(&format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"))?;
+        }
+        self.commit(transaction)
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+/// While a store is opened to write, a file beside it that cannot be made is a matter of rights.
+fn not_writable(path: &Path, error: StoreError) -> StoreError {
+    match error {
+        StoreError::Open { reason, .. } => StoreError::NotWritable { path: path.to_owned(), reason },
+        other => other,
+    }
+}

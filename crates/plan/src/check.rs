@@ -191,7 +191,7 @@ pub(crate) fn filesystem(fs: &FileSystem) -> Vec<String> {
 }
 
 /// A medium is handed to the guest's kernel in parts of this size, and its memory ends where they begin.
-const RAM_UNIT: u64 = 128 << 20;
+pub(crate) const RAM_UNIT: u64 = 128 << 20;
 
 /// Above it lies the hole for devices.
 const RAM_MOST: u64 = 3 << 30;
@@ -204,8 +204,11 @@ pub(crate) fn machine(machine: &Machine) -> Vec<String> {
             machine.shift
         ));
     }
-    if machine.ram.0 == 0 || !machine.ram.0.is_multiple_of(RAM_UNIT) || machine.ram.0 > RAM_MOST {
-        faults.push(format!("ram is {}; it must be a multiple of 128 MiB and at most 3 GiB", machine.ram));
+    // The guest's image needs memory beside the machine's.
+    let most = RAM_MOST - RAM_UNIT;
+    if machine.ram.0 == 0 || !machine.ram.0.is_multiple_of(RAM_UNIT) || machine.ram.0 > most {
+        let most = most / (1 << 20);
+        faults.push(format!("ram is {}; it must be a multiple of 128 MiB and at most {most} MiB", machine.ram));
     }
     faults
 }

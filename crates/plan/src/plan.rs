@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use mountmark_model::{
-    Bytes, Cell, Configuration, Corpus, Disk, FileSystem, Lab, Machine, Plan, RealisedCorpus, Scale, Source,
+    Bytes, Cell, Configuration, Corpus, Disk, DiskModel, FileSystem, Lab, Machine, Plan, RealisedCorpus, Scale, Source,
     SourceMedium, Suite,
 };
 
+use crate::check::RAM_UNIT;
 use crate::order::{block, repeat_seed};
 use crate::{Catalogue, PlanError, Result, configurations, size, tasks};
 
@@ -296,12 +297,14 @@ fn given_size_suits(
     corpora: &[RealisedCorpus],
 ) -> Result<()> {
     const PAGE: u64 = 4096;
-    if !given.0.is_multiple_of(PAGE) {
-        let up = given.0.div_ceil(PAGE).saturating_mul(PAGE);
-        return Err(PlanError::Options(format!(
-            "--disk-size {}: disks have whole pages of {PAGE} bytes; give {up}",
-            given.0
-        )));
+    // The guest's kernel takes memory for a disk in parts of that size: the rest of one would be disk too.
+    let (unit, what) = match disk.model {
+        DiskModel::Ram => (RAM_UNIT, "a disk in memory has whole parts of 128 MiB"),
+        _ => (PAGE, "disks have whole pages of 4096 bytes"),
+    };
+    if !given.0.is_multiple_of(unit) {
+        let up = Bytes(given.0.div_ceil(unit).saturating_mul(unit));
+        return Err(PlanError::Options(format!("--disk-size {}: {what}; give {} ({up})", given.0, up.0)));
     }
     has_capacity(disk, given.0)?;
     let needs = |configuration: &&Configuration| size::least(suite, scale, corpora, &configuration.filesystem);

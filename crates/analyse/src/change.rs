@@ -115,7 +115,7 @@ pub fn changes(before: &RunRecord, after: &RunRecord, metric: Option<&'static Me
     let way = way(before, after, &old, &new);
     let mut rows = Vec::new();
     let mut contrasts = Vec::new();
-    for (name, one, other) in matched(&old, &new) {
+    for (name, one, other) in matched(&old, &new, after) {
         collect(&old, &new, (&name, one, other), metric, &way, &mut rows, &mut contrasts);
     }
     let mut tested = contrast::test_at(&contrasts, options.level).into_iter();
@@ -131,7 +131,7 @@ pub fn changes(before: &RunRecord, after: &RunRecord, metric: Option<&'static Me
         before: before.id.to_string(),
         after: after.id.to_string(),
         differences: differences(before, after),
-        remarks: remarks(before, &old, &new, &way, options),
+        remarks: remarks((before, after), (&old, &new), &way, options),
         changes,
     }
 }
@@ -142,14 +142,18 @@ fn way(before: &RunRecord, after: &RunRecord, old: &Figures, new: &Figures) -> W
     Way { paired, exact: paired && is_virtual && (old.repeats.len() == 1 || new.repeats.len() == 1) }
 }
 
-/// Configurations of the same name; where there is none and each run has one, these two.
-fn matched(old: &Figures, new: &Figures) -> Vec<(String, usize, usize)> {
+/// Configurations of the same name; where there is none and each run has one, these two. One that the later run was to
+/// measure and could not is there without a partner: all its figures are lost.
+fn matched(old: &Figures, new: &Figures, after: &RunRecord) -> Vec<(String, usize, Option<usize>)> {
     let of_new = |name: &String| new.configurations.iter().position(|known| known == name);
+    let was_skipped = |name: &String| after.plan.skipped.iter().any(|(skipped, _)| skipped == name);
     let same = old.configurations.iter().enumerate();
-    let out: Vec<(String, usize, usize)> =
-        same.filter_map(|(at, name)| Some((name.clone(), at, of_new(name)?))).collect();
+    let out: Vec<(String, usize, Option<usize>)> = same
+        .map(|(at, name)| (name.clone(), at, of_new(name)))
+        .filter(|(name, _, other)| other.is_some() || was_skipped(name))
+        .collect();
     match (out.is_empty(), old.configurations.as_slice(), new.configurations.as_slice()) {
-        (true, [one], [other]) => vec![(format!("{one} -> {other}"), 0, 0)],
+        (true, [one], [other]) => vec![(format!("{one} -> {other}"), 0, Some(0))],
         _ => out,
     }
 }
@@ -166,7 +170,7 @@ struct Row {
 fn collect(
     old: &Figures,
     new: &Figures,
-    (name, one, other): (&str, usize, usize),
+    (name, one, other): (&str, usize, Option<usize>),
     metric: Option<&'static Metric>,
     way: &Way,
     rows: &mut Vec<Row>,
@@ -182,11 +186,18 @@ fn collect(
         for metric in judged.into_iter().filter_map(|metric| Metric::find(metric.id)) {
             let (before, after) = (task.series(metric), later.and_then(|later| later.series(metric)));
             let values = |series: Option<&Series>, c: usize| series.map(|s| s.figures(c)).unwrap_or_default();
-            let (earlier, then) = (values(before, one), values(after, other));
+            let (mut earlier, mut then) = (values(before, one), other.map_or_else(Vec::new, |c| values(after, c)));
             if earlier.is_empty() && then.is_empty() {
                 continue;
             }
-            let logs = pairs(old, new, before, after, one, other);
+            let pairs = pairs(old, new, before, after, one, other);
+            let logs: Vec<f64> = (pairs.iter().filter(|(before, after)| *before > 0.0 && *after > 0.0))
+                .map(|(before, after)| libm::log(*after) - libm::log(*before))
+                .collect();
+            if way.paired && !logs.is_empty() {
+                // What is said of before and after is of the repeats that the ratio is of.
+                (earlier, then) = pairs.into_iter().unzip();
+            }
             let stratum = at * Metric::ALL.len() + Metric::ALL.iter().position(|m| m.id == metric.id).unwrap_or(0);
             let contrast = if way.paired {
                 Contrast::paired(stratum, &logs, 1.0)
@@ -224,24 +235,20 @@ fn collect(
     }
 }
 
-/// Differences of logarithms of the repeats that both have, by number.
+/// Figures of the repeats that both have, by number: before and after.
 fn pairs(
     old: &Figures,
     new: &Figures,
     before: Option<&Series>,
     after: Option<&Series>,
     one: usize,
-    other: usize,
-) -> Vec<f64> {
-    let (Some(before), Some(after)) = (before, after) else { return Vec::new() };
+    other: Option<usize>,
+) -> Vec<(f64, f64)> {
+    let (Some(before), Some(after), Some(other)) = (before, after, other) else { return Vec::new() };
     let earlier: BTreeMap<u32, f64> =
         old.repeats.iter().zip(&before.blocks[one]).filter_map(|(repeat, value)| Some((*repeat, (*value)?))).collect();
     let later = new.repeats.iter().zip(&after.blocks[other]);
-    later
-        .filter_map(|(repeat, value)| Some((value.as_ref()?, earlier.get(repeat)?)))
-        .filter(|(after, before)| **after > 0.0 && **before > 0.0)
-        .map(|(after, before)| libm::log(*after) - libm::log(*before))
-        .collect()
+    later.filter_map(|(repeat, value)| Some((*earlier.get(repeat)?, (*value)?))).collect()
 }
 
 impl Row {

@@ -17,7 +17,8 @@ pub(crate) fn cells(run: &RunRecord, names: &[String]) -> Vec<String> {
         let ended = run.plan.cells.iter().filter(|cell| cell.configuration.name == *name);
         let ended = ended.filter(|cell| run.cells.iter().any(|record| record.index == cell.index)).count();
         if ended < planned {
-            out.push(format!("{name}: {} of {planned} planned cells were not run.", planned - ended));
+            let were = if planned - ended == 1 { "was" } else { "were" };
+            out.push(format!("{name}: {} of {planned} planned cells {were} not run.", planned - ended));
         }
         let mut reasons: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
         for cell in measured.filter(|cell| !cell.outcome.is_ok()) {

@@ -132,3 +132,60 @@ fn who_shares_the_first_place_is_told_from_who_is_slower() {
     );
     assert!(found.conclusions[0].contains("all 3 file systems are level"), "{:?}", found.conclusions);
 }
+
+#[test]
+fn what_shares_no_repeats_with_the_others_is_no_winner() {
+    let mut record = run(&plan(3, 1, 5), |configuration, _, repeat| {
+        [1.0, 1.3, 3.0][configuration] * (1.0 + 0.001 * f64::from(repeat % 3))
+    });
+    record.cells.retain(|cell| cell.configuration != "c2" || cell.repeat == 0);
+    let found = findings(&record, &Options::default());
+    let verdict = found.tasks[0].judged().unwrap().verdict.as_ref().unwrap();
+    assert_eq!(verdict.outcome, VerdictOutcome::Winner { configuration: 0 });
+    let said = sentence(&found, "t0");
+    assert!(said.starts_with("Durable time: c0 is fastest with 1.00 s; the next is c1"), "{said}");
+    assert!(said.ends_with(" Not judged, for want of repeats that the others have too: c2 (3.00 s)."), "{said}");
+    // Two halves that share none: the larger one is judged.
+    let mut record = run(&plan(3, 1, 6), |configuration, _, _| [1.0, 1.0, 2.0][configuration]);
+    record.cells.retain(|cell| (cell.configuration == "c0") == (cell.repeat < 3) || cell.configuration == "c2");
+    let found = findings(&record, &Options::default());
+    let verdict = found.tasks[0].judged().unwrap().verdict.as_ref().unwrap();
+    assert!(matches!(verdict.outcome, VerdictOutcome::Winner { .. }), "{verdict:?}");
+    assert!(verdict.sentence.contains("Not judged, for want of repeats"), "{}", verdict.sentence);
+}
+
+#[test]
+fn a_small_difference_that_is_shown_hides_no_large_one_that_is_not() {
+    let mut random = Random::new(5);
+    let record = run(&plan(3, 1, 5), |configuration, _, _| {
+        [1.0, 1.005, 1.1][configuration] * (1.0 + [0.0, 0.0, 0.3][configuration] * random.normal())
+    });
+    let said = sentence(&findings(&record, &Options::default()), "t0").to_owned();
+    assert!(said.contains("no difference that matters is shown") && said.contains(" would be, four times"), "{said}");
+}
+
+#[test]
+fn a_file_system_that_the_later_run_skipped_has_lost_its_figures() {
+    let before = run(&plan(2, 2, 3), |configuration, _, _| 1.0 + configuration as f64);
+    let mut after = before.clone();
+    after.cells.retain(|cell| cell.configuration != "c1");
+    after.plan.cells.retain(|cell| cell.configuration.name != "c1");
+    after.plan.configurations.retain(|name| name != "c1");
+    // Not asked for is not lost.
+    assert!(changes(&before, &after, None, &Options::default()).beyond(0.05).is_empty());
+    after.plan.skipped.push(("c1".into(), "The kernel has no c1.".into()));
+    let found = changes(&before, &after, None, &Options::default());
+    let beyond = found.beyond(0.05);
+    assert_eq!(beyond.len(), 2, "both tests: {beyond:?}");
+    assert!(beyond.iter().all(|change| change.outcome == ChangeOutcome::Lost && change.configuration == "c1"));
+    assert!(found.remarks.iter().any(|remark| remark == "The later run skipped c1: The kernel has no c1."));
+}
+
+#[test]
+fn a_change_speaks_of_the_repeats_that_both_runs_have() {
+    let before = run(&plan(1, 1, 1), |_, _, _| 3.0);
+    let after = run(&plan(1, 1, 5), |_, _, repeat| if repeat == 0 { 2.94 } else { 3.3 });
+    let found = changes(&before, &after, None, &Options::default());
+    let said = &found.changes[0].sentence;
+    assert!(said.contains("3.00 s before, 2.94 s after") && said.contains("2 % less"), "{said}");
+}

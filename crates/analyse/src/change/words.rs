@@ -44,20 +44,28 @@ impl Change {
 }
 
 /// How the runs are compared, and what limits that.
-pub(super) fn remarks(before: &RunRecord, old: &Figures, new: &Figures, way: &Way, options: &Options) -> Vec<String> {
+pub(super) fn remarks(
+    (before, after): (&RunRecord, &RunRecord),
+    (old, new): (&Figures, &Figures),
+    way: &Way,
+    options: &Options,
+) -> Vec<String> {
     let mut out = Vec::new();
     let only = |these: &Figures, those: &Figures| {
         these.configurations.iter().filter(|name| !those.configurations.contains(name)).cloned().collect::<Vec<_>>()
     };
     let least = old.repeats.len().min(new.repeats.len());
-    if matched(old, new).is_empty() {
+    let matched = matched(old, new, after);
+    if matched.is_empty() {
         out.push("The runs have no configuration in common: nothing is compared.".into());
     }
     for (whose, names) in [("earlier", only(old, new)), ("later", only(new, old))] {
-        if !names.is_empty() && !matched(old, new).iter().any(|(name, ..)| name.contains(" -> ")) {
+        if !names.is_empty() && !matched.iter().any(|(name, ..)| name.contains(" -> ")) {
             out.push(format!("Only the {whose} run has {}.", crate::words::and(names.into_iter())));
         }
     }
+    let lost = after.plan.skipped.iter().filter(|(name, _)| old.configurations.contains(name));
+    out.extend(lost.map(|(name, reason)| format!("The later run skipped {name}: {reason}")));
     if way.exact {
         out.push(
             "One repeat in the virtual lab with one seed: figures are exact for that seed, and differences come from what \

@@ -97,7 +97,10 @@ impl Missing<'_> {
             }
             let names: Vec<&str> =
                 names.iter().map(String::as_str).filter(|name| self.unavailable(name).is_none()).collect();
-            commands.push(self.command(&suite, &names));
+            // What is missing of those that cannot be measured is said above.
+            if !names.is_empty() {
+                commands.push(self.command(&suite, &names));
+            }
         }
         (sentences, commands)
     }

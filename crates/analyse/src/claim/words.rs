@@ -123,7 +123,11 @@ pub(super) fn figures(
             format!("{task}: {}", values.join(", "))
         })
         .collect();
-    let more = if all > rows.len() { format!("; and {} more tests", all - rows.len()) } else { String::new() };
+    let more = match all.saturating_sub(rows.len()) {
+        0 => String::new(),
+        1 => "; and 1 more test".to_owned(),
+        more => format!("; and {more} more tests"),
+    };
     let unit = match Metric::find(&clause.metric) {
         _ if clause.over == Over::Score => " times the best",
         Some(metric) if metric.unit == mountmark_model::Unit::Seconds => " s",

@@ -115,6 +115,7 @@ pub(crate) fn verdict(figures: &Figures, family: &Family, judged: &Judged, optio
         // With zeroes there are no ratios.
         return not_judged(if has_repeats { "no ratios within repeats" } else { ONE_REPEAT });
     }
+    let (order, apart) = comparable(judged, &order);
     let relation = Relation::new(series, judged, options);
     let leaders = relation.leaders(&order);
     let groups = relation.groups(&order);
@@ -129,8 +130,25 @@ pub(crate) fn verdict(figures: &Figures, family: &Family, judged: &Judged, optio
     } else {
         VerdictOutcome::Tied { configurations: leaders }
     };
-    let sentence = sentence::verdict(figures, series, judged, &relation, &order, &outcome, options);
+    let mut sentence = sentence::verdict(figures, series, judged, &relation, &order, &outcome, options);
+    sentence += &sentence::apart(figures, series, &apart);
     Some(Verdict { outcome, groups, sentence })
+}
+
+/// Those of `order` that have a pair with each other, and the rest: of what shares fewer than two repeats nothing can be
+/// shown, which is no reason to call it one of the best. Those with most pairs come first into the set.
+fn comparable(judged: &Judged, order: &[usize]) -> (Vec<usize>, Vec<usize>) {
+    let has_pair = |one: usize, other: usize| judged.contrast(one, other).is_some();
+    let pairs = |one: usize| order.iter().filter(|other| has_pair(one, **other)).count();
+    let mut by_pairs = order.to_vec();
+    by_pairs.sort_by_key(|one| std::cmp::Reverse(pairs(*one)));
+    let mut set: Vec<usize> = Vec::new();
+    for one in by_pairs {
+        if set.iter().all(|other| has_pair(one, *other)) {
+            set.push(one);
+        }
+    }
+    order.iter().copied().partition(|one| set.contains(one))
 }
 
 /// Configurations with figures, the best median first; equal ones in the user's order.

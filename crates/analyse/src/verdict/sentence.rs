@@ -24,6 +24,16 @@ pub(super) fn not_judged(figures: &Figures, task: usize, series: &Series, order:
     }
 }
 
+/// What is said of configurations that have figures and could not be judged with the others.
+pub(super) fn apart(figures: &Figures, series: &Series, apart: &[usize]) -> String {
+    if apart.is_empty() {
+        return String::new();
+    }
+    let value = |one: usize| figure(series.metric, series.median(one).unwrap_or_default());
+    let all = apart.iter().map(|one| format!("{} ({})", figures.configurations[*one], value(*one)));
+    format!(" Not judged, for want of repeats that the others have too: {}.", and(all))
+}
+
 /// What is said of a judged series.
 pub(super) fn verdict(
     figures: &Figures,
@@ -65,7 +75,8 @@ pub(super) fn verdict(
                 (false, 1) => format!("{next} is {worse} than at least one of them"),
                 (false, _) => format!("every other is {worse} than at least one of them, the next is {next}"),
             };
-            format!("{leaders} share the first place, no difference between them is shown; {others}.")
+            let none = if relation.has_small { "no difference that matters" } else { "no difference" };
+            format!("{leaders} share the first place, {none} between them is shown; {others}.")
         }
         VerdictOutcome::NoDifferenceShown { detectable } => {
             let (low, high) = (median(order[0]), median(order[order.len() - 1]));
@@ -76,6 +87,13 @@ pub(super) fn verdict(
             let medians = format!("medians {} to {}", figure(series.metric, range.0), figure(series.metric, range.1));
             let smaller = crate::words::percent(options.matters);
             match detectable {
+                // Another pair may be far apart and not shown: what could have been seen is said then.
+                Some(found) if relation.has_small && *found > options.matters => {
+                    let found = crate::words::percent(*found);
+                    format!(
+                        "no difference that matters is shown ({medians}); one of {found} would be, four times out of five."
+                    )
+                }
                 _ if relation.has_small => {
                     format!("no difference that matters, what is shown is less than {smaller} ({medians}).")
                 }

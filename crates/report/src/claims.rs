@@ -142,10 +142,15 @@ fn is_measured(claim: &JudgedClaim) -> bool {
     !matches!(claim.outcome, ClaimOutcome::NotMeasured | ClaimOutcome::Undecidable)
 }
 
+/// Whether it is judged without some of the file systems that it speaks of.
+pub(crate) fn is_partial(claim: &JudgedClaim) -> bool {
+    is_measured(claim) && !claim.complete
+}
+
 /// A claim: verdict and text, and below why, what is missing, what the article's own figures say, and what to note.
 fn lines(out: &mut Vec<Section>, claim: &JudgedClaim) {
     let id = claim.id.clone();
-    let so_far = if is_measured(claim) && !claim.complete { ", as far as measured" } else { "" };
+    let so_far = if is_partial(claim) { ", as far as measured" } else { "" };
     out.push(Section::Labelled(id, format!("{}{so_far}: {}", claim.outcome.words().to_uppercase(), claim.text)));
     let mut below = |text: String| out.push(Section::Labelled(String::new(), text));
     if !claim.sentence.is_empty() {

@@ -65,9 +65,13 @@ pub fn find_format(name: &str) -> Result<&'static dyn Format, UnknownName> {
         .ok_or_else(|| unknown("format", name, ALL.iter().map(|format| format.name()).collect()))
 }
 
-/// The metric with this id.
-pub fn find_metric(id: &str) -> Result<&'static Metric, UnknownName> {
-    Metric::find(id).ok_or_else(|| unknown("metric", id, Metric::ALL.iter().map(|metric| metric.id).collect()))
+/// The metric with this id, or with this title where it is the only one: reports show titles.
+pub fn find_metric(name: &str) -> Result<&'static Metric, UnknownName> {
+    let mut titled = Metric::ALL.iter().filter(|metric| metric.title.eq_ignore_ascii_case(name));
+    let by_title = titled.next().filter(|_| titled.next().is_none());
+    Metric::find(name)
+        .or(by_title)
+        .ok_or_else(|| unknown("metric", name, Metric::ALL.iter().map(|metric| metric.id).collect()))
 }
 
 pub(crate) fn unknown(kind: &'static str, name: &str, all: Vec<&'static str>) -> UnknownName {

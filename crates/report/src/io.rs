@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::format::{Options, UnknownName, unknown};
 use crate::header::header;
 use crate::section::{Section, markdown, text};
+use crate::text::three_digits;
 
 /// The formats; the first is the default.
 pub const IO_FORMATS: [&str; 3] = ["table", "markdown", "json"];
@@ -133,9 +134,7 @@ fn wait(stream: &Stream) -> String {
 pub(crate) fn figure(value: f64) -> String {
     match value {
         0.0 => "0".into(),
-        value if value >= 99.95 => format!("{value:.0}"),
-        value if value >= 9.995 => format!("{value:.1}"),
-        value if value >= 0.01 => format!("{value:.2}"),
+        value if value >= 0.01 => three_digits(value),
         value if value >= 0.0001 => format!("{value:.4}"),
         _ => "<0.0001".into(),
     }

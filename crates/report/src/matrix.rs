@@ -1,6 +1,6 @@
 //! Tasks x configurations for one metric: what tables show, whatever draws them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use mountmark_model::{Better, Metric, Outcome, Unit, protocol_task};
 use mountmark_record::{CellRecord, RunRecord};
@@ -264,7 +264,8 @@ impl<'a> Builder<'a> {
 
     fn entry(&mut self, column: usize, task: &str, metric: &Metric) -> Entry {
         let mut notes = Vec::new();
-        let mut means = Vec::new();
+        // A cell in doubt is run again: a repeat may have several cells, and counts once.
+        let mut of_repeats: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         let mut has_failed = false;
         for cell in self.cells[column].clone() {
             let mut ended = cell.outcomes.iter().filter(|ended| ended.task == task).map(|ended| &ended.outcome);
@@ -274,12 +275,13 @@ impl<'a> Builder<'a> {
                 has_failed |= outcome.is_failed();
                 push(&mut notes, self.outcome_note(outcome));
             } else if let Some((sum, count)) = self.sums.get(&(cell.index, task, metric.id)) {
-                means.push(sum / f64::from(*count));
+                of_repeats.entry(cell.repeat).or_default().push(sum / f64::from(*count));
             } else if !cell.outcome.is_ok() {
                 has_failed |= cell.outcome.is_failed();
                 push(&mut notes, self.outcome_note(&cell.outcome));
             }
         }
+        let means: Vec<f64> = of_repeats.into_values().map(median).collect();
         let value = mean(&means);
         let text = match value {
             Some(value) => metric.format(value),
@@ -319,6 +321,13 @@ fn push(notes: &mut Vec<usize>, note: usize) {
 
 fn mean(values: &[f64]) -> Option<f64> {
     if values.is_empty() { None } else { Some(values.iter().sum::<f64>() / values.len() as f64) }
+}
+
+/// Of at least one value.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }
 }
 
 /// Sample standard deviation over mean.

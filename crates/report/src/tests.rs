@@ -239,6 +239,23 @@ fn the_time_of_a_failed_task_is_no_figure() {
 }
 
 #[test]
+fn a_cell_that_was_run_again_does_not_make_its_repeat_count_twice() {
+    let mut record = run(&["ext4"], 3);
+    for cell in &mut record.cells {
+        let value = if cell.repeat == 2 { 2.0 } else { 1.0 };
+        cell.samples.iter_mut().filter(|sample| sample.metric == "elapsed").for_each(|sample| sample.value = value);
+    }
+    let mut again = record.cells[2].clone();
+    again.index = 3;
+    again.samples.iter_mut().for_each(|sample| sample.value = 1.0);
+    record.cells.push(again);
+    let text = find_format("table").unwrap().render(&record, &Options::default()).unwrap();
+    let row = text.lines().find(|line| line.contains("mkfs")).unwrap();
+    // Of the third repeat the median counts, 1.5: the mean of the repeats is 3.5 / 3.
+    assert!(row.contains("1.17") && !row.contains("1.25"), "{row}");
+}
+
+#[test]
 fn runs_without_cells_have_a_header_and_say_so() {
     let mut run = run(&["ext4", "xfs"], 1);
     run.cells.clear();

@@ -10,6 +10,17 @@ pub(crate) fn clean(text: &str) -> String {
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Three digits of 0.1 and more, two decimals of less, all of what is before the point: `0.02`, `1.02`, `12.3`, `345`,
+/// `6789`.
+pub(crate) fn three_digits(value: f64) -> String {
+    let decimals = match value.abs() {
+        value if value >= 99.95 => 0,
+        value if value >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{value:.decimals$}")
+}
+
 /// Columns that text takes.
 pub(crate) fn width(text: &str) -> usize {
     text.chars().count()

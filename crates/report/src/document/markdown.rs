@@ -7,10 +7,11 @@ use mountmark_analyse::{MetricFindings, Rank, TaskFindings};
 use mountmark_model::Metric;
 
 use super::{Document, Report};
+use crate::claims::is_partial;
 use crate::command::again;
 use crate::header::header;
-use crate::html::title;
-use crate::html::view::{View, best, counted, figures, judged, quantity, ratio_text, shown};
+use crate::html::view::{View, best, counted, quantity, ratio_text, shown};
+use crate::html::{best_means, title};
 use crate::markdown::escape;
 
 pub(crate) struct Markdown;
@@ -52,9 +53,7 @@ fn run(out: &mut String, view: &View) {
     matrix(out, view);
     rankings(out, view);
     verdicts(out, view);
-    let skipped = view.run().plan.skipped.iter().map(|(name, reason)| format!("{name} was skipped: {reason}"));
-    let missing: Vec<String> = skipped.chain(findings.missing.iter().cloned()).collect();
-    section(out, "Failed and skipped", &missing);
+    section(out, "Failed and skipped", &findings.missing);
     doubts(out, view);
     if let Some(compared) = view.report.study {
         study(out, compared);
@@ -114,12 +113,11 @@ fn matrix(out: &mut String, view: &View) {
     }
     let main = view.main();
     *out += &format!("\n## Tests and file systems\n\n{}, medians over {}. ", main.title, repeats(view));
-    *out += &format!("Bold: the best of its row, and what cannot be told from it. {}\n\n", escape(main.about));
+    *out += &format!("Bold: the best {} {}\n\n", best_means(view), escape(main.about));
     let unit = format!("{} ({})", main.title, main.unit_text());
     head(out, &unit, view.findings().configurations.iter().map(|name| line(name)));
     for (task, found) in rows {
-        let mut label =
-            if task.title == task.id { line(&task.id) } else { line(&format!("{} {}", task.id, task.title)) };
+        let mut label = label(task);
         if let Some(found) = found.filter(|found| found.metric.id != main.id) {
             label += &format!(" ({}, {})", found.metric.title, found.metric.unit_text());
         }
@@ -132,6 +130,10 @@ fn matrix(out: &mut String, view: &View) {
         });
         row(out, std::iter::once(label).chain(cells));
     }
+}
+
+fn label(task: &TaskFindings) -> String {
+    if task.title == task.id { line(&task.id) } else { line(&format!("{} {}", task.id, task.title)) }
 }
 
 fn repeats(view: &View) -> String {
@@ -160,8 +162,8 @@ fn rankings(out: &mut String, view: &View) {
 
 fn verdicts(out: &mut String, view: &View) {
     let verdict = |task: &TaskFindings| {
-        let found = figures(task, &Metric::CAPACITY_BYTES).or_else(|| judged(task));
-        Some(line(&found?.verdict.as_ref()?.sentence))
+        let verdict = task.judged()?.verdict.as_ref()?;
+        Some(format!("{}: {}", label(task), line(&verdict.sentence)))
     };
     let verdicts: Vec<String> = view.findings().tasks.iter().filter_map(verdict).collect();
     if !verdicts.is_empty() {
@@ -200,7 +202,10 @@ fn claims(out: &mut String, judged: &[JudgedClaim]) {
     *out += "\n| claim | this run | why |\n| --- | --- | --- |\n";
     for claim in judged {
         let text = format!("{} {}", claim.id, claim.text);
-        row(out, [line(&text), claim.outcome.words().to_owned(), line(&claim.sentence)].into_iter());
+        let (far, lacking) =
+            if is_partial(claim) { (", as far as measured", claim.missing.join(" ")) } else { ("", String::new()) };
+        let why = format!("{} {lacking}", claim.sentence);
+        row(out, [line(&text), format!("{}{far}", claim.outcome.words()), line(&why)].into_iter());
     }
 }
 

@@ -3,7 +3,8 @@
 use mountmark_analyse::claim::{ClaimOutcome, JudgedClaim};
 
 use super::markup::{Markup, put};
-use super::view::View;
+use super::view::{View, counted};
+use crate::claims::is_partial;
 
 /// The section, where claims were judged.
 pub(super) fn claims(view: &View) -> Markup {
@@ -30,8 +31,8 @@ pub(super) fn claims(view: &View) -> Markup {
         put!(
             out,
             "<details><summary>",
-            rest.len(),
-            " claims that this run does not decide, and what would</summary>\n"
+            counted(rest.len(), "claim", "claims"),
+            " that this run does not decide, and what would</summary>\n"
         );
         table(&mut out, view, &rest, "open", "Claims that this run's figures do not decide");
         put!(out, "</details>\n");
@@ -93,7 +94,7 @@ fn table(out: &mut Markup, view: &View, claims: &[&JudgedClaim], name: &str, tex
             put!(out, "; by its own figures: ", own.words());
         }
         put!(out, "</span></th><td class=\"words\">", badge(claim.outcome));
-        if !claim.complete && !NOT_JUDGED.contains(&claim.outcome) {
+        if is_partial(claim) {
             put!(out, "<span class=\"verdict\">as far as measured</span>");
         }
         put!(out, "</td><td class=\"long\">", claim.sentence);

@@ -46,6 +46,11 @@ pub(crate) fn bars<'a>(view: &View<'a>) -> Vec<Bar<'a>> {
     bars
 }
 
+/// How many tests have a returned time: of a whole program's parts only the program has.
+pub(crate) fn timed(view: &View) -> usize {
+    view.tasks().filter(|task| figures(task, &Metric::ELAPSED).is_some()).count()
+}
+
 /// The look of a kind of work.
 pub(crate) fn look(categories: &[&str], name: &str) -> usize {
     categories.iter().position(|known| *known == name).unwrap_or(0) % LOOKS
@@ -56,7 +61,7 @@ pub(super) fn composite(view: &View) -> Markup {
     let mut out = Markup::new();
     let bars = bars(view);
     let categories = view.categories();
-    let tests = view.tasks().count();
+    let tests = timed(view);
     if bars.is_empty() || tests < 2 {
         return out;
     }
@@ -83,7 +88,9 @@ pub(super) fn composite(view: &View) -> Markup {
         out,
         "<p class=\"legend\">A sum is led by the longest tests. The mean ratio is the geometric mean over all tests of the "
     );
-    put!(out, view.findings().overall.basis, ", in which each test counts the same.</p>\n</figure>\n");
+    let basis = &view.findings().overall.basis;
+    let inverse = if basis.contains("rate") { " (of a rate its inverse, so that less is better)" } else { "" };
+    put!(out, basis, inverse, ", in which each test counts the same.</p>\n</figure>\n");
     by_kind(&mut out, view, &bars, &categories);
     out
 }

@@ -164,13 +164,22 @@ fn controls(out: &mut Markup, view: &View) {
     put!(out, "</span>\n<span class=\"unseen\" aria-live=\"polite\" id=\"", view.id("said"), "\"></span>\n</div>\n");
 }
 
+/// What the mark of the best says: without repeats nothing is judged.
+pub(crate) fn best_means(view: &View) -> &'static str {
+    if view.findings().repeats > 1 {
+        "of its row, and what cannot be told from it; of figures that are not judged, what prints as the best."
+    } else {
+        "of its row as printed: one repeat shows no difference."
+    }
+}
+
 fn legend(out: &mut Markup, view: &View) {
     let [warm, warmer, warmest] = HEAT;
     put!(
         out,
         "<p class=\"legend\"><span class=\"chip best\"><span class=\"star\" aria-hidden=\"true\">★</span>best</span> "
     );
-    put!(out, "of its row, and what cannot be told from it. How many times the best, from: ");
+    put!(out, best_means(view), " How many times the best, from: ");
     put!(out, "<span class=\"chip heat1\">", warm, "</span> <span class=\"chip heat2\">", warmer, "</span> ");
     put!(out, "<span class=\"chip heat3\">", warmest, "</span>. ");
     let repeats = view.findings().repeats;

@@ -112,8 +112,8 @@ fn environment(out: &mut Markup, view: &View) {
     };
     fact("kernel", &|environment| &environment.kernel);
     fact("emulator", &|environment| &environment.emulator);
-    fact("lab's kernel", &|environment| &environment.host_kernel);
-    fact("lab's processor", &|environment| &environment.host_cpu);
+    fact("host's kernel", &|environment| &environment.host_kernel);
+    fact("host's processor", &|environment| &environment.host_cpu);
     fact("clock", &|environment| &environment.clock);
     put!(out, "</dl>\n");
     let mut packages: BTreeMap<&str, Vec<&str>> = BTreeMap::new();

@@ -28,7 +28,8 @@ use crate::document::{Document, Report};
 use markup::Markup;
 use view::View;
 
-pub(crate) use composite::{Bar, bars, look};
+pub(crate) use composite::{Bar, bars, look, timed};
+pub(crate) use matrix::best_means;
 pub(crate) use overview::title;
 
 pub(crate) struct Html;

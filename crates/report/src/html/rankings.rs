@@ -81,7 +81,7 @@ fn table(out: &mut Markup, view: &View, ranking: &[Rank]) {
             put!(out, "<td>", text.unwrap_or("–".into()), "</td>");
         }
         if has_stability {
-            let text = rank.stability.map(|share| format!("{:.0} %", 100.0 * share));
+            let text = rank.stability.map(|share| format!("{:.0} %", (100.0 * share).floor()));
             put!(out, "<td>", text.unwrap_or("–".into()), "</td>");
         }
         put!(out, "</tr>\n");

@@ -5,7 +5,7 @@ use mountmark_analyse::study::{Agreement, ComparedFigure, StudyComparison, TestC
 use mountmark_model::Metric;
 
 use super::markup::{Markup, put};
-use super::view::{View, ratio_text};
+use super::view::{View, counted, ratio_text};
 
 /// So many of the largest changes are told.
 const MOVES: usize = 8;
@@ -35,8 +35,8 @@ pub(super) fn study(view: &View) -> Markup {
                 "<details><summary>",
                 title(metric),
                 ": ",
-                tests.len(),
-                " tests beside published figures</summary>\n"
+                counted(tests.len(), "test", "tests"),
+                " beside published figures</summary>\n"
             );
         }
         table(&mut out, view, study, metric, index, &tests);

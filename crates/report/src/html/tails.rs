@@ -110,7 +110,10 @@ fn table(out: &mut Markup, view: &View, tasks: &[&TaskFindings]) {
     };
     let listed: Vec<&&TaskFindings> = tasks.iter().filter(|task| matters(task)).collect();
     if listed.is_empty() {
-        put!(out, "<p>No file system left more than a twentieth of a test's time behind.</p>\n");
+        put!(
+            out,
+            "<p>No file system left more than a twentieth of a test's time, and a hundredth of a second, behind.</p>\n"
+        );
         return;
     }
     let caption = view.id("tails-caption");

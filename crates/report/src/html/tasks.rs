@@ -190,6 +190,9 @@ pub(super) fn short(name: &str) -> Markup {
 /// What stands behind a median, for whoever points at it.
 fn spread(metric: &Metric, estimate: &Estimate) -> String {
     let summary = &estimate.summary;
+    if summary.n == 1 {
+        return format!("one figure, {}", quantity(metric, summary.median));
+    }
     let mut text =
         format!("{} figures, {} to {}", summary.n, quantity(metric, summary.min), quantity(metric, summary.max));
     if let Some(cv) = summary.cv {

@@ -15,17 +15,13 @@ pub(super) fn trouble(view: &View) -> Markup {
     let mut out = Markup::new();
     out.heading(view.level + 1, &view.id("trouble"), "Failed, skipped, doubtful");
     let findings = view.findings();
-    let skipped = &view.run().plan.skipped;
     let failures = failures(view);
-    if findings.missing.is_empty() && skipped.is_empty() && failures.is_empty() && findings.doubts.is_empty() {
+    if findings.missing.is_empty() && failures.is_empty() && findings.doubts.is_empty() {
         put!(out, "<p>Nothing: every planned cell ran, every test succeeded, and no sample stands out.</p>\n");
         return out;
     }
-    if !findings.missing.is_empty() || !skipped.is_empty() {
+    if !findings.missing.is_empty() {
         put!(out, "<ul>\n");
-        for (name, reason) in skipped {
-            put!(out, "<li><strong>", name, "</strong> was skipped: ", reason, "</li>\n");
-        }
         for sentence in &findings.missing {
             put!(out, "<li>", sentence, "</li>\n");
         }

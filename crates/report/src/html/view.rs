@@ -7,6 +7,7 @@ use mountmark_model::{Better, Metric, Unit};
 use mountmark_record::RunRecord;
 
 use crate::document::Report;
+use crate::text::three_digits;
 
 /// Kinds of work have this many looks, and then begin again.
 pub(crate) const LOOKS: usize = 6;
@@ -194,15 +195,7 @@ pub(crate) fn quantity(metric: &Metric, value: f64) -> String {
 
 /// A ratio with as many digits as help: `1.02`, `12.3`, `345`.
 pub(crate) fn ratio_text(ratio: f64) -> String {
-    if !ratio.is_finite() {
-        "-".into()
-    } else if ratio.abs() >= 99.95 {
-        format!("{ratio:.0}")
-    } else if ratio.abs() >= 9.995 {
-        format!("{ratio:.1}")
-    } else {
-        format!("{ratio:.2}")
-    }
+    if ratio.is_finite() { three_digits(ratio) } else { "-".into() }
 }
 
 /// `1 repeat`, `3 repeats`.

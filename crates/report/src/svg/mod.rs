@@ -11,8 +11,8 @@ use mountmark_model::Metric;
 
 use crate::document::{Document, Report};
 use crate::html::markup::{Markup, put};
-use crate::html::view::{View, category, quantity};
-use crate::html::{Bar, bars, look, title};
+use crate::html::view::{View, category, counted, quantity};
+use crate::html::{Bar, bars, look, timed, title};
 
 pub(crate) struct Svg;
 
@@ -100,9 +100,9 @@ fn composite(view: &View, top: f64, has_matrix: bool) -> (Markup, f64) {
     let left = MARGIN + longest as f64 * LETTER + 12.0;
     let right = WIDTH - MARGIN - SUMS;
     let largest = bars.iter().map(Bar::sum).fold(0.0, f64::max);
-    let tests = view.tasks().count();
+    let tests = counted(timed(view), "test", "tests");
     put!(out, "<text class=\"small\" x=\"", MARGIN, "\" y=\"", top + 4.0, "\">sum of the mean times of ", tests);
-    put!(out, " tests until the command returned</text>\n");
+    put!(out, " until the command returned</text>\n");
     let (key, key_height) = key(&categories, top + 16.0);
     out.show(&key);
     let first = top + 30.0 + key_height;

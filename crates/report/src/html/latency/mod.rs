@@ -14,6 +14,7 @@ use super::markup::{Markup, put};
 use super::plot::Scale;
 use super::view::{View, counted};
 use crate::io::figure;
+use crate::text::three_digits;
 
 /// The shares that are ticks of the axis, and the digits to print them with.
 const SHARES: [(f64, &str); 5] = [(0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %")];
@@ -244,8 +245,7 @@ fn duration(nanoseconds: f64) -> String {
         n if n < 1e9 => (n / 1e6, "ms"),
         n => (n / 1e9, "s"),
     };
-    let digits = if value >= 99.95 || value.fract() == 0.0 { 0 } else { usize::from(value < 9.995) + 1 };
-    format!("{value:.digits$} {unit}")
+    if value.fract() == 0.0 { format!("{value} {unit}") } else { format!("{} {unit}", three_digits(value)) }
 }
 
 #[cfg(test)]

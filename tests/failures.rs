@@ -198,3 +198,71 @@ fn a_file_system_that_cannot_be_made_fails_alone() {
     }
     results.is_ok("ext4", &["before", "trouble", "after"]);
 }
+
+#[test]
+fn what_a_task_leaves_running_or_unwritten_spoils_no_other() {
+    let Some(lab) = Lab::with_guests("what_a_task_leaves_running_or_unwritten_spoils_no_other", 1) else { return };
+    // A session of its own is out of reach of what ends the task's group; fio gives each of its jobs one.
+    let tasks = r#"
+[[task]]
+id = "leave"
+title = "leave a process behind"
+run = "setsid sh -c 'echo there > left; exec sleep 3000' & while [ ! -e left ]; do sleep 0.1; done"
+
+[[task]]
+id = "alone"
+title = "nobody else is here"
+run = "! cat /proc/[0-9]*/comm | grep -x sleep"
+
+[[task]]
+id = "unwritten"
+title = "what it wrote cannot be written"
+run = "head -c 1000000 /dev/zero > data; xfs_io -x -c shutdown ."
+
+[[task]]
+id = "reading"
+title = "a file system that was shut down"
+run = "cat left"
+"#;
+    let head = "name = \"left\"\nabout = \"what is left\"\nroom = \"16 MiB\"\n\
+                packages = [\"util-linux\", \"xfsprogs\"]\ntools = [\"setsid\", \"xfs_io\"]\n";
+    let suite = lab.write("left.toml", &format!("{head}{tasks}"));
+    let results = lab.run(&["--fs", "xfs", "--suite", &suite, "--repeat", "1"]).ended_with(1).results();
+    results.is_ok("xfs", &["leave", "alone"]);
+    let (word, reason, _) = results.task("xfs", "unwritten");
+    assert_eq!(word, "failed");
+    assert!(reason.contains("task unwritten: what it wrote could not be made durable"), "{reason}");
+}
+
+#[test]
+fn nothing_is_measured_on_what_lies_under_a_lost_file_system() {
+    let Some(lab) = Lab::with_guests("nothing_is_measured_on_what_lies_under_a_lost_file_system", 1) else { return };
+    let tasks = r#"
+[[task]]
+id = "wipe"
+title = "write over the device"
+run = "dd if=/dev/zero of=$(grep \" $TEST \" /proc/mounts | cut -d ' ' -f 1) bs=1M count=16 conv=notrunc"
+
+[[task]]
+id = "cold"
+title = "needs a remount"
+cold = true
+run = "true"
+
+[[task]]
+id = "later"
+title = "would run in the guest's own memory"
+run = "touch here"
+"#;
+    let suite = lab.suite("lost", tasks);
+    let results = lab.run(&["--fs", "ext2", "--suite", &suite, "--repeat", "1"]).ended_with(1).results();
+    let reason = |task: &str| {
+        let (word, reason, _) = results.task("ext2", task);
+        assert_eq!(word, "failed", "{task}: {reason}");
+        reason
+    };
+    assert!(reason("cold").contains("cannot remount before task cold"), "{}", reason("cold"));
+    assert!(reason("later").contains("could not be mounted again"), "{}", reason("later"));
+    let (word, reason, _) = outcome(results.cell("ext2"));
+    assert!(word == "failed" && reason.contains("cannot remount"), "{word}: {reason}");
+}

@@ -25,7 +25,7 @@ pub struct PhaseResult {
     /// From the first thread's start to the last one's end, in seconds, the syncs at the end included and the warm-up
     /// left out.
     pub seconds: f64,
-    /// Processor time of all threads in user space and in the kernel, in seconds, the warm-up included.
+    /// Processor time of all threads in user space and in the kernel, in seconds, the warm-up left out.
     pub user_seconds: f64,
     /// See `user_seconds`.
     pub system_seconds: f64,

@@ -4,6 +4,15 @@
 //! [PART]]` elsewhere; PART is blocks, names or alone, and all of them without it. Fewer than 7 rounds are for a first
 //! look. Each line shows medians of the rounds and the median of the rounds' ratios, with their range; figures of
 //! one round stand next to each other in time, so noise that lasts longer hits both.
+//!
+//! Names and direct I/O are best compared on a new file system in memory: an old one looks long for a free inode, and
+//! not equally long in each folder, and on a disk all wait for the same disk.
+//!
+//! ```text
+//! truncate -s 6G /dev/shm/bench.img && mkfs.ext4 -q -N 3000000 /dev/shm/bench.img
+//! mkdir /tmp/bench && mount -o loop /dev/shm/bench.img /tmp/bench
+//! cargo bench -p mountmark-run -- /tmp/bench 7
+//! ```
 
 mod bare;
 mod ours;

@@ -1,5 +1,6 @@
 //! Runs a command as GNU time would: how long until it returned, and what it used.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, waitid};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, pidfd_open, waitid};
 
 use super::probes::now;
 
@@ -90,6 +91,7 @@ pub fn run(command: &mut Command, scratch: &Path, limit: f64, keep: Keep) -> Res
         None => Stdio::null(),
     };
     command.stdin(Stdio::null()).stdout(out).stderr(stderr.try_clone()?).process_group(0);
+    let before = children();
     let begin = now();
     let child = command.spawn().with_context(|| format!("cannot start {}", command.get_program().to_string_lossy()))?;
     let pid = Pid::from_child(&child);
@@ -111,11 +113,36 @@ pub fn run(command: &mut Command, scratch: &Path, limit: f64, keep: Keep) -> Res
     let (status, usage) = wait4(child.id())?;
     // What a killed or careless command left behind must not run beside the next task.
     let _ = rustix::process::kill_process_group(pid, Signal::KILL);
+    end_orphans(&before);
     let (stderr, stdout) = match &mut stdout {
         Some(stdout) => (last(&mut stderr, MOST_KEPT)?, last(stdout, MOST_KEPT)?),
         None => (last(&mut stderr, TAIL)?.trim().to_owned(), String::new()),
     };
     Ok(Finished { elapsed, status, usage, written, stderr, stdout, timed_out })
+}
+
+/// Ends what a command left behind outside its group (fio gives each of its jobs a session of its own): the agent is the
+/// first process of its lab, so that all orphans are its children.
+fn end_orphans(before: &BTreeSet<libc::pid_t>) {
+    /// Each look may find the children of those that were ended by the one before.
+    const LOOKS: usize = 100;
+    for _ in 0..LOOKS {
+        let orphans: Vec<libc::pid_t> = children().difference(before).copied().collect();
+        if orphans.is_empty() {
+            return;
+        }
+        for pid in orphans.into_iter().filter_map(Pid::from_raw) {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+            let _ = rustix::process::waitpid(Some(pid), WaitOptions::empty());
+        }
+    }
+}
+
+/// The children of this process. None where the kernel does not list them (CONFIG_PROC_CHILDREN).
+fn children() -> BTreeSet<libc::pid_t> {
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    lists.flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
 }
 
 /// The last `most` bytes of a file.

@@ -29,7 +29,7 @@ pub struct Settled {
 }
 
 /// Waits until nothing is dirty, under write-back or in flight, no worker is left, and the device has been idle for
-/// [`QUIET`]. `exclusive`: dirty pages are all the cell's.
+/// [`QUIET`]. `exclusive`: dirty pages and kernel threads are all the cell's.
 ///
 /// Some file systems dirty pages again while they are synced (jfs), or keep pages dirty that only their journal may
 /// write (reiserfs). So when all else is quiet and pages are still dirty, they are synced once more; what even that
@@ -52,7 +52,8 @@ pub fn settle(devices: &[&Device], servers: &[u32], exclusive: bool) -> Result<S
             None
         } else {
             // The dearer looks only when the device has been quiet for long enough.
-            dirty_sign(exclusive, &mut pinned).or_else(|| worker().map(|name| format!("the kernel thread {name}")))
+            let worker = || worker().filter(|_| exclusive).map(|name| format!("the kernel thread {name}"));
+            dirty_sign(exclusive, &mut pinned).or_else(worker)
         };
         before = counters;
         if sign.is_some() {

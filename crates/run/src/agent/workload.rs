@@ -32,6 +32,8 @@ struct Job {
     seed: u64,
     least_seconds: f64,
     folder: PathBuf,
+    /// The first to use: data of earlier tasks in the same files is told from this one's.
+    generation: u32,
 }
 
 fn job_path(scratch: &Path) -> PathBuf {
@@ -43,7 +45,7 @@ fn result_path(scratch: &Path) -> PathBuf {
 }
 
 /// The process that does the task's workload in `folder`.
-pub(super) fn process(task: &Task, cell: &Cell, folder: &Path, scratch: &Path) -> Result<Command> {
+pub(super) fn process(task: &Task, cell: &Cell, folder: &Path, scratch: &Path, generation: u32) -> Result<Command> {
     let workload = task.workload.clone().with_context(|| format!("task {} has no workload", task.id))?;
     let job = Job {
         workload,
@@ -51,6 +53,7 @@ pub(super) fn process(task: &Task, cell: &Cell, folder: &Path, scratch: &Path) -
         seed: cell.seed,
         least_seconds: task.least_seconds,
         folder: folder.to_owned(),
+        generation,
     };
     let (path, result) = (job_path(scratch), result_path(scratch));
     fs::write(&path, serde_json::to_vec(&job)?).with_context(|| format!("cannot write {}", path.display()))?;
@@ -59,6 +62,11 @@ pub(super) fn process(task: &Task, cell: &Cell, folder: &Path, scratch: &Path) -
     let mut process = Command::new("/proc/self/exe");
     process.arg(ARGUMENT).arg(path).arg(result).current_dir(folder);
     Ok(process)
+}
+
+/// How many generations of data a task may write: one for each phase of each round.
+pub(super) fn generations(task: &Task) -> u32 {
+    task.workload.as_ref().map_or(0, |workload| workload.phases.len() as u32 * MOST_ROUNDS)
 }
 
 /// What the child of the task found: the document as it is, and its figures; a sentence where something went wrong.
@@ -102,7 +110,12 @@ fn live(job: &Path, result: &Path) -> Result<()> {
     let job: Job = serde_json::from_slice(&text).context("the job is damaged")?;
     let mut all: Option<WorkloadResult> = None;
     for round in 0..MOST_ROUNDS {
-        let options = engine::Options { parameters: job.parameters.clone(), seed: job.seed, ..Default::default() };
+        let options = engine::Options {
+            parameters: job.parameters.clone(),
+            seed: job.seed,
+            generation: job.generation.saturating_add(round * job.workload.phases.len() as u32),
+            ..Default::default()
+        };
         let one = engine::run(&job.workload, &job.folder, &options)?;
         let merged = match all.take() {
             None => one,

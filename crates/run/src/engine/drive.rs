@@ -7,6 +7,7 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mountmark_corpus::Stream;
+use mountmark_model::workload::Operation;
 
 use super::clock::Clock;
 use super::io::{Action, Engine, Queued, Request};
@@ -104,7 +105,7 @@ pub(super) fn timed<E: Engine, C: Clock, M: Choose>(
             until_sync = limits.every;
             let answer = sync(worker);
             last = clock.now();
-            recorder.sync(answer, Some(last - now));
+            synced(worker, recorder, answer, Some(last - now));
         }
         if last - start >= limits.time || limits.is_over() {
             return;
@@ -140,7 +141,7 @@ pub(super) fn untimed<E: Engine, C: Clock, M: Choose>(
             if until_sync == 0 {
                 until_sync = limits.every;
                 let answer = sync(worker);
-                recorder.sync(answer, None);
+                synced(worker, recorder, answer, None);
             }
         }
         left -= left.min(UNSEEN);
@@ -187,7 +188,7 @@ pub(super) fn paced<E: Engine, C: Clock, M: Choose>(
         if until_sync == 0 {
             until_sync = limits.every;
             let answer = sync(worker);
-            recorder.sync(answer, Some(clock.now() - now));
+            synced(worker, recorder, answer, Some(clock.now() - now));
         }
         due += limits.pace;
         // A stall is felt by what waited behind it, but the time is over for all of them.
@@ -216,6 +217,19 @@ fn sync<E: Engine>(worker: &mut Worker<'_, E>) -> i64 {
 /// Syncs all open files. The first error, or 0.
 fn sync_all<E: Engine>(worker: &mut Worker<'_, E>) -> i64 {
     (0..worker.slots()).filter_map(|slot| sync_slot(worker, slot)).fold(0, |first, answer| first.min(answer))
+}
+
+/// Counts a sync of the policy, and says why it failed: what it was to make durable may be lost.
+pub(super) fn synced<E: Engine>(
+    worker: &mut Worker<'_, E>,
+    recorder: &mut Recorder,
+    answer: i64,
+    latency: Option<u64>,
+) {
+    if answer < 0 {
+        worker.core.explain(Operation::Fsync, answer);
+    }
+    recorder.sync(answer, latency);
 }
 
 /// Syncs the file of a slot, if it is open. 0 or a negative error number.

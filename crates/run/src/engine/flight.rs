@@ -8,7 +8,7 @@ use std::ffi::c_int;
 use mountmark_model::workload::Operation;
 
 use super::clock::Clock;
-use super::drive::{Choose, Limits};
+use super::drive::{self, Choose, Limits};
 use super::io::{Action, Engine, Queued, Request};
 use super::recorder::Recorder;
 use super::step::Entry;
@@ -173,7 +173,7 @@ fn launch_sync<E: Engine, C: Clock>(worker: &mut Worker<'_, E>, sky: &mut Sky<'_
     let request = Request { action, slot, file, offset: 0, buffer: std::ptr::null_mut(), length: 0, tag };
     // SAFETY: a sync uses no buffer.
     if let Queued::Done(answer) = unsafe { worker.engine.queue(&request) } {
-        sky.recorder.sync(answer, None);
+        drive::synced(worker, sky.recorder, answer, None);
         sky.free.push(tag);
     }
 }
@@ -191,7 +191,9 @@ fn land<E: Engine, C: Clock, const CAREFUL: bool>(
     let Some(flying) = sky.flying.get(tag as usize).copied() else { return true };
     let latency = now.saturating_sub(flying.begin);
     if flying.sync {
-        sky.recorder.sync(answer, Some(latency));
+        let slot = std::mem::replace(&mut worker.core.slot, flying.slot);
+        drive::synced(worker, sky.recorder, answer, Some(latency));
+        worker.core.slot = slot;
         return false;
     }
     let Some(entry) = entries.get(flying.kind) else { return true };

@@ -141,12 +141,12 @@ fn looped<E: Engine, C: Clock, M: Choose>(
         (false, false, true) => drive::timed::<E, C, M>,
         (false, false, false) => drive::untimed::<E, C, M>,
     };
-    let processor = sys::processor_time();
     if work.warm_up > 0 && limits.operations > 0 {
         let warm = Limits { operations: u64::MAX, time: work.warm_up, ..limits };
         run(&mut worker, &entries, &mut chooser, &mut recorder, clock, warm);
         recorder.clear();
     }
+    let processor = sys::processor_time();
     let begin = monotonic();
     if !recorder.gave_up() {
         run(&mut worker, &entries, &mut chooser, &mut recorder, clock, limits);
@@ -160,7 +160,8 @@ fn looped<E: Engine, C: Clock, M: Choose>(
         for slot in 0..worker.slots() {
             let before = clock.now();
             if let Some(answer) = drive::sync_slot(&mut worker, slot) {
-                recorder.sync(answer, work.latency.then(|| clock.now() - before));
+                let latency = work.latency.then(|| clock.now() - before);
+                drive::synced(&mut worker, &mut recorder, answer, latency);
             }
         }
     }

@@ -29,6 +29,9 @@ struct Job {
     sync: Option<Sync>,
     usr_cpu: f64,
     sys_cpu: f64,
+    /// Milliseconds, the sum over the jobs of the entry.
+    #[serde(default)]
+    job_runtime: f64,
 }
 
 #[derive(Deserialize)]
@@ -116,8 +119,11 @@ fn together(name: &str, jobs: &[&Job]) -> Vec<Figure> {
     total.put(Metric::OPERATIONS, sum(&|direction| direction.total_ios));
     let longest = moved.iter().flat_map(|(_, part, _)| jobs.iter().map(|job| part(job).runtime)).fold(0.0, f64::max);
     total.put(Metric::MEASURED, longest / 1e3);
-    // fio's shares are of each job's own time; the jobs of one name run side by side.
-    total.put(Metric::CPU_PERCENT, jobs.iter().map(|job| job.usr_cpu + job.sys_cpu).sum());
+    // fio's shares are of each job's own time; the jobs of one name run side by side. With group_reporting they are one
+    // entry whose share is of the sum of their times.
+    let times = |job: &Job| directions.iter().map(|(_, part, _)| part(job).runtime).fold(0.0, f64::max);
+    let side_by_side = |job: &Job| if times(job) > 0.0 { (job.job_runtime / times(job)).max(1.0) } else { 1.0 };
+    total.put(Metric::CPU_PERCENT, jobs.iter().map(|job| (job.usr_cpu + job.sys_cpu) * side_by_side(job)).sum());
     let syncs: f64 = jobs.iter().filter_map(|job| job.sync.as_ref()).map(|sync| sync.total_ios).sum();
     if syncs > 0.0 {
         total.put(Metric::SYNC_OPERATIONS, syncs);

@@ -1,14 +1,19 @@
 //! PostMark 1.5: its report.
 //!
-//! PostMark counts whole seconds and takes a phase of less than one for one. A rate over a single second is therefore
-//! no figure but a count, and is left out with that reason.
+//! PostMark counts whole seconds and takes a phase of less than one for one: what it calls n seconds took between n - 1
+//! and n + 1. Rates over fewer than [`LEAST`] of them are left out with that reason.
 
 use mountmark_model::Metric;
 
 use super::{Figure, Line, Unparsed, absent, lines};
 
 const NAME: &str = "postmark";
-const TOO_FAST: &str = "PostMark counts whole seconds, and this took at most one: ask for more files or transactions";
+/// Seconds that bound the error of a rate at 10 %.
+const LEAST: f64 = 10.0;
+const TOO_FAST: &str =
+    "PostMark counts whole seconds, and this took fewer than ten: ask for more files or transactions";
+
+const TOO_SLOW: &str = "PostMark prints rates without decimals, and this one is less than 1 a second";
 
 pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
     let find = |ending: &str| -> Result<Line<'_>, Unparsed> {
@@ -21,32 +26,39 @@ pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
     let seconds = line.number(line.words().next().unwrap_or_default(), "the time of transactions")?;
 
     let mut figures = Vec::new();
-    let mut push = |figure: Figure, seconds: f64| {
-        let is_figure = seconds > 1.0;
-        figures.push(if is_figure { figure } else { Figure::missing(&figure.name, TOO_FAST) });
-    };
     let transactions = Figure::new("transactions").with(Metric::RATE, bracket(line)?).with(Metric::MEASURED, seconds);
-    push(transactions, seconds);
+    push(&mut figures, transactions, seconds);
     for (name, begin) in [("create", "Creation alone: "), ("delete", "Deletion alone: ")] {
         let line = find(begin)?;
         let text = line.text.split(begin).nth(1).unwrap_or_default();
         let count = line.number(text.split_whitespace().next().unwrap_or_default(), "a number of files")?;
         let rate = bracket(line)?;
         // The time itself is not printed; the rate is the count over it, rounded down.
-        push(
-            Figure::new(name).with(Metric::RATE, rate).with(Metric::OPERATIONS, count),
-            (count / rate.max(1.0)).round(),
-        );
+        let seconds = (count / rate.max(1.0)).round();
+        push(&mut figures, Figure::new(name).with(Metric::RATE, rate).with(Metric::OPERATIONS, count), seconds);
     }
     for (name, ending) in [("read", " read ("), ("append", " appended (")] {
         let line = find(ending)?;
         let count = line.number(line.words().next().unwrap_or_default(), "a number of files")?;
-        push(Figure::new(name).with(Metric::RATE, bracket(line)?).with(Metric::OPERATIONS, count), seconds);
+        push(
+            &mut figures,
+            Figure::new(name).with(Metric::RATE, bracket(line)?).with(Metric::OPERATIONS, count),
+            seconds,
+        );
     }
     for (name, ending) in [("data_read", "bytes read ("), ("data_written", "bytes written (")] {
-        push(Figure::new(name).with(Metric::RATE, data_rate(find(ending)?)?), total);
+        push(&mut figures, Figure::new(name).with(Metric::RATE, data_rate(find(ending)?)?), total);
     }
     Ok(figures)
+}
+
+fn push(figures: &mut Vec<Figure>, figure: Figure, seconds: f64) {
+    let rate = figure.values.get(Metric::RATE.id).copied().unwrap_or_default();
+    figures.push(match () {
+        () if rate < 1.0 => Figure::missing(&figure.name, TOO_SLOW),
+        () if seconds < LEAST => Figure::missing(&figure.name, TOO_FAST),
+        () => figure,
+    });
 }
 
 /// The number behind the bracket: `50 files (50 per second)`.

@@ -30,9 +30,13 @@ pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
     let value = |section: &str, key: &str| field(text, section, key);
     let [reads, writes, syncs] = ["reads/s", "writes/s", "fsyncs/s"].map(|key| value("File operations:", key));
     let (reads, writes, syncs) = (reads?, writes?, syncs?);
-    let mebibyte = 1024.0;
-    let read = value("Throughput:", "read, MiB/s")? * mebibyte;
-    let written = value("Throughput:", "written, MiB/s")? * mebibyte;
+    // MiB have two decimals only, a step of 10 KiB: operations times their size say more.
+    let block = block_size(text);
+    let rate = |key: &str, operations: f64| match block {
+        Some(kib) => Ok(operations * kib),
+        None => Ok(value("Throughput:", key)? * 1024.0),
+    };
+    let (read, written) = (rate("read, MiB/s", reads)?, rate("written, MiB/s", writes)?);
     let seconds = value("General statistics:", "total time")?;
     let milliseconds = |key: &str| Ok(value("Latency (ms):", key)? / 1e3);
 
@@ -59,6 +63,14 @@ pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
         }
     }
     Ok(vec![figure])
+}
+
+/// KiB of each operation: `Block size 16KiB`, with up to five digits and a unit.
+fn block_size(text: &str) -> Option<f64> {
+    let said = lines(NAME, text).find_map(|line| line.text.strip_prefix("Block size "))?.trim();
+    let units = [("KiB", 1.0), ("MiB", 1024.0), ("GiB", 1024.0 * 1024.0), ("B", 1.0 / 1024.0)];
+    let (number, kib) = units.iter().find_map(|(unit, kib)| Some((said.strip_suffix(unit)?, kib)))?;
+    number.trim().parse::<f64>().ok().map(|number| number * kib).filter(|kib| *kib > 0.0)
 }
 
 /// The line `key:` below the head `section`.

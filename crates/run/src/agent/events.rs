@@ -1,0 +1,57 @@
+//! What the agent says.
+
+use std::collections::BTreeMap;
+
+use mountmark_model::{DeviceRecord, Event, Outcome, Task};
+
+use super::{Agent, figures};
+
+impl Agent<'_> {
+    /// What is worth keeping of a failure: what the command said, and the kernel.
+    pub(super) fn detail(&self, stderr: &str) -> String {
+        let mut detail = stderr.to_owned();
+        if self.devices.exclusive {
+            let tail = mountmark_lab::kernel_log::telling_lines(&kernel_log(), 20);
+            if !tail.is_empty() {
+                detail = format!("{detail}\nkernel log:\n{tail}");
+            }
+        }
+        detail
+    }
+
+    pub(super) fn stage(&mut self, name: &str) {
+        (self.emit)(Event::Stage { name: name.to_owned() });
+    }
+
+    pub(super) fn sample(&mut self, task: &str, iteration: u32, values: BTreeMap<String, f64>) {
+        (self.emit)(Event::Sample { task: task.to_owned(), iteration, values });
+    }
+
+    pub(super) fn device(&mut self, task: &str, iteration: u32, record: DeviceRecord) {
+        (self.emit)(Event::Device { task: task.to_owned(), iteration, record: Box::new(record) });
+    }
+
+    pub(super) fn ended(&mut self, task: &str, outcome: Outcome) {
+        (self.emit)(Event::Ended { task: task.to_owned(), outcome });
+    }
+
+    pub(super) fn output(&mut self, task: &Task, iteration: u32, kind: &str, text: &str) {
+        if let Some(event) = figures::output(task, iteration, kind, text) {
+            (self.emit)(event);
+        }
+    }
+
+    pub(super) fn note(&mut self, text: String) {
+        (self.emit)(Event::Note { text });
+    }
+}
+
+/// The kernel's message buffer, as dmesg shows it.
+fn kernel_log() -> String {
+    const READ_ALL: libc::c_int = 3;
+    let mut buffer = vec![0u8; 1 << 18];
+    // SAFETY: the buffer is valid for the length given.
+    let read = unsafe { libc::klogctl(READ_ALL, buffer.as_mut_ptr().cast(), buffer.len() as libc::c_int) };
+    buffer.truncate(usize::try_from(read).unwrap_or(0));
+    String::from_utf8_lossy(&buffer).into_owned()
+}

@@ -1,0 +1,115 @@
+//! A command and all figures around it: until it returned, until durable, until settled.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use mountmark_lab::{Device, Times};
+use mountmark_model::{DeviceRecord, Metric, protocol_task};
+
+use super::command::{self, Finished, Keep};
+use super::probes::{Counters, now, seconds};
+use super::{Agent, device, settle};
+
+/// What is measured around a command.
+pub(super) struct Measured {
+    pub(super) finished: Finished,
+    pub(super) values: BTreeMap<String, f64>,
+    pub(super) device: DeviceRecord,
+    /// Why its data may not be on the medium.
+    pub(super) unwritten: Option<String>,
+}
+
+impl Agent<'_> {
+    /// Runs a command and takes all figures around it: until it returned, until durable, until settled.
+    pub(super) fn measure(&mut self, id: &str, command: &mut Command, limit: f64, keep: Keep) -> Result<Measured> {
+        let begin = now();
+        self.devices.trace.begin(begin);
+        let before = Counters::read(&self.devices.test, &self.servers)?;
+        let finished = command::run(command, &self.scratch, limit, keep)?;
+        let sync_begin = now();
+        let unwritten = self.sync(id)?;
+        let sync_end = now();
+        let sync = sync_end - sync_begin;
+        let durable = Counters::read(&self.devices.test, &self.servers)?;
+        let mut values = BTreeMap::new();
+        before.until(&durable, &mut values);
+        let settle_begin = now();
+        let settled = self.settle_measured(id)?;
+        let times = Times {
+            returned: sync_begin - begin,
+            durable: sync_end - begin,
+            settled: settle_begin + settled.took - begin,
+        };
+        let device = match self.devices.trace.end(times) {
+            Ok(record) => record,
+            Err(reason) => {
+                device::counted(self.devices.test.size, times, &before.device, &settled.counters.device, reason)
+            }
+        };
+        let usage = &finished.usage;
+        let time = |value: libc::timeval| value.tv_sec as f64 + value.tv_usec as f64 / 1e6;
+        let (user, system) = (time(usage.ru_utime), time(usage.ru_stime));
+        let elapsed = seconds(finished.elapsed);
+        let mut put = |metric: Metric, value: f64| values.insert(metric.id.to_owned(), value);
+        put(Metric::ELAPSED, elapsed);
+        put(Metric::SYNC, seconds(sync));
+        put(Metric::DURABLE, seconds(finished.elapsed + sync));
+        put(Metric::USER, user);
+        put(Metric::SYSTEM, system);
+        put(Metric::CPU_PERCENT, if elapsed > 0.0 { 100.0 * (user + system) / elapsed } else { 0.0 });
+        put(Metric::MINOR_FAULTS, usage.ru_minflt as f64);
+        put(Metric::MAJOR_FAULTS, usage.ru_majflt as f64);
+        put(Metric::VOLUNTARY_SWITCHES, usage.ru_nvcsw as f64);
+        put(Metric::INVOLUNTARY_SWITCHES, usage.ru_nivcsw as f64);
+        put(Metric::PEAK_MEMORY, usage.ru_maxrss as f64 * 1024.0);
+        put(Metric::SETTLE, seconds(settled.took));
+        put(Metric::SETTLE_BUSY, seconds(settled.counters.busy.saturating_sub(durable.busy)));
+        let (at_durable, at_rest) = (&durable.device, &settled.counters.device);
+        let tail = (at_rest.written_sectors - at_durable.written_sectors) * 512;
+        put(Metric::SETTLE_WRITTEN_BYTES, tail as f64);
+        if let Some(written) = finished.written {
+            put(Metric::TASK_WRITTEN_BYTES, written as f64);
+            let total = (at_rest.written_sectors - before.device.written_sectors) * 512;
+            if written > 0 {
+                put(Metric::WRITE_AMPLIFICATION, total as f64 / written as f64);
+            }
+        }
+        Ok(Measured { finished, values, device, unwritten })
+    }
+
+    /// Makes durable what a step or task has done: the file system where it is mounted, the device where not. A sentence
+    /// where the file system could not.
+    fn sync(&self, id: &str) -> Result<Option<String>> {
+        let unmounted = [protocol_task::MKFS, protocol_task::UMOUNT, protocol_task::FSCK].contains(&id);
+        if unmounted {
+            let device = File::open(&self.devices.test.path)?;
+            device.sync_all().with_context(|| format!("cannot flush {}", self.devices.test.path))?;
+            return Ok(None);
+        }
+        let synced = File::open(&self.devices.test_folder).and_then(|folder| Ok(rustix::fs::syncfs(folder)?));
+        Ok(match synced {
+            // What is mounted read-only has nothing to write.
+            Err(error) if error.raw_os_error() != Some(libc::EROFS) => {
+                Some(format!("what it wrote could not be made durable: {error}"))
+            }
+            _ => None,
+        })
+    }
+
+    fn settle_measured(&mut self, after: &str) -> Result<settle::Settled> {
+        let devices: Vec<&Device> = std::iter::once(&self.devices.test).chain(self.devices.source.as_ref()).collect();
+        let settled = settle::settle(&devices, &self.servers, self.devices.exclusive)?;
+        if let Some(unfinished) = &settled.unfinished {
+            self.note(format!("{unfinished} after {after} still, {} s later", settle::LIMIT.as_secs()));
+        }
+        Ok(settled)
+    }
+
+    pub(super) fn settle(&mut self, before: &str) -> Result<()> {
+        self.stage("settle");
+        rustix::fs::sync();
+        self.settle_measured(&format!("the preparation of {before}")).map(drop)
+    }
+}

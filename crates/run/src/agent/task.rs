@@ -1,0 +1,184 @@
+//! One task of the suite: prepared, measured, its figures found, cleaned up behind.
+
+use std::fs;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use mountmark_model::{Outcome, Task};
+
+use super::command::{Finished, Keep};
+use super::figures::{self, Shared};
+use super::{Agent, probes, workload};
+use crate::programs::{self, Printed};
+
+impl Agent<'_> {
+    /// One task, once; false if it failed or is left out.
+    pub(super) fn task(&mut self, task: &Task, iteration: u32) -> Result<bool> {
+        if let Some(reason) = &task.skip {
+            self.ended_with_parts(task, &Outcome::Skipped { reason: reason.clone() });
+            return Ok(false);
+        }
+        if !self.mounted {
+            // What lies under the mount point is another file system.
+            return self.failed(task, format!("task {}: the file system could not be mounted again before", task.id));
+        }
+        if let Some(script) = &task.prepare {
+            self.stage("prepare");
+            if let Err(error) = self.untimed(script, &self.devices.test_folder) {
+                return self.failed(task, format!("prepare of task {}: {error:#}", task.id));
+            }
+        }
+        if task.cold {
+            self.stage("remount");
+            if let Err(error) = self.remount() {
+                let reason = format!("cannot remount before task {}: {error:#}", task.id);
+                if !self.mounted {
+                    let detail = self.detail("");
+                    self.ended("", Outcome::Failed { reason: reason.clone(), detail });
+                }
+                return self.failed(task, reason);
+            }
+        }
+        self.settle(&task.id)?;
+        self.pause();
+        self.stage(&task.id);
+        let (mut process, keep) = self.process(task)?;
+        let kills = probes::memory_kills();
+        let mut measured = self.measure(&task.id, &mut process, task.limit_seconds, keep)?;
+        let finished = &measured.finished;
+        let mut failure = finished.failure(&format!("task {}", task.id));
+        // The engine says in a sentence why it refuses.
+        if task.workload.is_some() && finished.status.code() == Some(1) {
+            failure = finished.stderr.lines().next_back().map(|said| format!("task {}: {said}", task.id)).or(failure);
+        }
+        failure = failure.or_else(|| Some(format!("task {}: {}", task.id, measured.unwritten.as_ref()?)));
+        // What a killed part of it was to do may lack without its exit code saying so. Elsewhere others may be killed.
+        if probes::memory_kills() > kills && (failure.is_some() || self.devices.exclusive) {
+            let reason = failure.get_or_insert_with(|| format!("task {}: a process of it was killed", task.id));
+            reason.push_str(": the machine ran out of memory");
+        }
+        let mut shared = Shared::default();
+        if keep == Keep::All {
+            for (kind, text) in [("stdout", &measured.finished.stdout), ("stderr", &measured.finished.stderr)] {
+                self.output(task, iteration, kind, text);
+            }
+        }
+        if failure.is_none() {
+            match self.figures(task, iteration, &measured.finished) {
+                Ok(found) => shared = found,
+                Err(reason) => failure = Some(reason),
+            }
+        }
+        if let Some(reason) = failure {
+            let said = figures::tail(&measured.finished.stdout, &measured.finished.stderr);
+            let outcome = Outcome::Failed { reason, detail: self.detail(&said) };
+            self.ended_with_parts(task, &outcome);
+            self.clean(task);
+            return Ok(false);
+        }
+        measured.values.extend(shared.own);
+        self.device(&task.id, iteration, measured.device);
+        self.sample(&task.id, iteration, measured.values);
+        let last = iteration + 1 == task.repeat;
+        for (part, values) in shared.parts {
+            match values {
+                Ok(values) => {
+                    self.sample(&part, iteration, values);
+                    if last {
+                        self.ended_once(&part, Outcome::Ok);
+                    }
+                }
+                Err(outcome) => self.ended_once(&part, outcome),
+            }
+        }
+        self.clean(task);
+        if last {
+            self.ended(&task.id, Outcome::Ok);
+        }
+        Ok(true)
+    }
+
+    /// What is started for a task, and what is kept of what it prints.
+    fn process(&mut self, task: &Task) -> Result<(Command, Keep)> {
+        let folder = &self.devices.test_folder;
+        if let Some(job) = &task.fio {
+            let path = self.scratch.join("job.fio");
+            fs::write(&path, job).with_context(|| format!("cannot write {}", path.display()))?;
+            let mut process = Command::new("fio");
+            // Its own files (states, logs) lie beside the job, so that they are no work for the file system.
+            process.arg("--output-format=json").arg("--eta=never").arg("--aux-path").arg(&self.scratch).arg(&path);
+            process.current_dir(folder);
+            self.set_environment(&mut process);
+            return Ok((process, Keep::All));
+        }
+        if task.workload.is_some() {
+            let mut process = workload::process(task, self.cell, folder, &self.scratch, self.generation)?;
+            self.generation = self.generation.saturating_add(workload::generations(task));
+            self.set_environment(&mut process);
+            return Ok((process, Keep::Tail));
+        }
+        let keep = if task.program.is_some() { Keep::All } else { Keep::Tail };
+        Ok((self.shell(&task.run, folder), keep))
+    }
+
+    /// The figures of a task that has such; a sentence where there should be some and are not.
+    fn figures(&mut self, task: &Task, iteration: u32, finished: &Finished) -> Result<Shared, String> {
+        let cell = self.cell;
+        let parts: Vec<&Task> = cell.tasks.iter().filter(|part| part.part_of.as_ref() == Some(&task.id)).collect();
+        let program = task.program.as_deref().or(task.fio.as_ref().map(|_| "fio"));
+        let found = if task.workload.is_some() {
+            let (document, found) = workload::found(task, &self.scratch)?;
+            self.output(task, iteration, "result", &document);
+            found
+        } else if let Some(program) = program {
+            let printed = Printed { stdout: &finished.stdout, stderr: &finished.stderr };
+            programs::parse(program, printed).map_err(|fault| format!("task {}: {fault}", task.id))?
+        } else {
+            return Ok(Shared::default());
+        };
+        figures::share(task, &parts, &found)
+    }
+
+    /// Says how a task ended, and that its parts ended like it.
+    fn ended_with_parts(&mut self, task: &Task, outcome: &Outcome) {
+        self.ended(&task.id, outcome.clone());
+        let cell = self.cell;
+        for part in cell.tasks.iter().filter(|part| part.part_of.as_ref() == Some(&task.id)) {
+            let outcome = match outcome.clone() {
+                // Once is enough for what was printed.
+                Outcome::Failed { reason, .. } => Outcome::Failed { reason, detail: String::new() },
+                other => other,
+            };
+            self.ended_once(&part.id, outcome);
+        }
+    }
+
+    /// Says how a part ended, unless that was said of an earlier time.
+    fn ended_once(&mut self, part: &str, outcome: Outcome) {
+        if self.ended_parts.insert(part.to_owned()) {
+            self.ended(part, outcome);
+        }
+    }
+
+    fn clean(&mut self, task: &Task) {
+        let Some(script) = &task.cleanup else { return };
+        self.stage("cleanup");
+        if let Err(error) = self.untimed(script, &self.devices.test_folder) {
+            self.note(format!("cleanup of task {}: {error:#}", task.id));
+        }
+    }
+
+    fn failed(&mut self, task: &Task, reason: String) -> Result<bool> {
+        let detail = self.detail("");
+        self.ended_with_parts(task, &Outcome::Failed { reason, detail });
+        Ok(false)
+    }
+
+    fn pause(&self) {
+        if self.cell.pause_seconds > 0.0 {
+            thread::sleep(Duration::from_secs_f64(self.cell.pause_seconds));
+        }
+    }
+}

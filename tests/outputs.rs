@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::lab::Lab;
+use crate::made;
 
 const TASKS: &str = r#"
 [[task]]
@@ -70,4 +71,26 @@ fn every_format_has_every_sample() {
     let unknown = lab.command(&["show", "19990101", "--out", &out]);
     assert!([2, 3].contains(&unknown.code()), "{}", unknown.text());
     unknown.says(&["\"19990101\"", &run]);
+}
+
+#[test]
+fn runs_are_deleted_by_name_and_a_wrong_name_deletes_none() {
+    let lab = Lab::without_guests();
+    let out = lab.out().to_string_lossy().into_owned();
+    let listed = || lab.command(&["runs", "--out", &out]).ended_with(0).stdout;
+    let [one, two, three] = [1, 2, 3].map(|seed| {
+        let plan = made::plan("piszcz-2006", &["ext4"], 1, seed, "0.02");
+        made::record(&lab, &plan, &[], |_, _, _| Some(1.0)).to_string()
+    });
+    let ran = lab.command(&["runs", "--delete", &one, "20990101-0000", "--out", &out]).ended_with(2);
+    ran.says(&["20990101-0000"]);
+    assert!(listed().contains(&one));
+    let ran = lab.command(&["runs", "--delete", &one, &two, &one, "--out", &out]).ended_with(0);
+    assert_eq!(ran.stdout.lines().count(), 2, "{}", ran.stdout);
+    let left = listed();
+    assert!(left.contains(&three) && !left.contains(&one) && !left.contains(&two), "{left}");
+    // A title of a metric is as good as its name, where it is the only one.
+    let show = |metric: &str| lab.command(&["show", &three, "--metric", metric, "--out", &out]);
+    assert_eq!(show("Returned").ended_with(0).stdout, show("elapsed").ended_with(0).stdout);
+    show("usable").ended_with(2).says(&["there is no metric \"usable\"", "capacity"]);
 }

@@ -29,7 +29,7 @@ pub struct Arguments {
     /// How to write: html, markdown, csv, json or svg
     #[arg(long, value_name = "FORMAT", default_value = "html")]
     format: String,
-    /// The file, or - for standard output [default: report-RUN.html for html, standard output for the others]
+    /// The report's file, or - for standard output [default: report-RUN.html for html, standard output for the others]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// The configuration that ratios are against [default: the first of each run]
@@ -49,6 +49,13 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let format = find_document(&arguments.format).map_err(|error| WrongUse(format!("--format: {error}")))?;
     if format.name() == "svg" && arguments.runs.len() > 1 {
         bail!(WrongUse("--format svg draws one run: name one".into()));
+    }
+    let beside = [("--study", arguments.study.is_some()), ("--claims", arguments.claims)];
+    if let Some((name, _)) = beside.iter().find(|(_, is_given)| *is_given)
+        && ["csv", "svg"].contains(&format.name())
+    {
+        let format = format.name();
+        bail!(WrongUse(format!("--format {format} shows runs alone: leave {name} out, or use `mountmark compare`")));
     }
     // Names are checked before anything is read.
     let catalogue = Catalogue::load(None)?;

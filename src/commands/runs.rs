@@ -2,24 +2,49 @@
 
 use anyhow::Result;
 use clap::Args;
+use mountmark_record::RunId;
 
 use crate::common::{self, StoreOptions};
 
-/// List the runs in the results store
+/// List the runs in the results store, or delete some
 #[derive(Args)]
-#[command(after_help = "Examples:\n  mountmark runs\n  mountmark runs --out ./results")]
+#[command(
+    after_help = "Examples:\n  mountmark runs\n  mountmark runs --out ./results\n  mountmark runs --delete 20260131-0902"
+)]
 pub struct Arguments {
+    /// Delete these runs with all their figures: names, their first letters, or `latest`. A run under way is refused.
+    /// The store's file keeps its size; new runs fill the room
+    #[arg(long, value_name = "RUN", num_args = 1..)]
+    delete: Vec<String>,
     #[command(flatten)]
     store: StoreOptions,
 }
 
 pub fn run(arguments: Arguments) -> Result<u8> {
     let path = arguments.store.path();
+    if !arguments.delete.is_empty() {
+        return delete(&arguments);
+    }
     if !path.exists() {
         eprintln!("mountmark: no runs yet: there is no store {}; `mountmark run` makes one", path.display());
         return Ok(common::DONE);
     }
     let runs = arguments.store.open_read_only()?.runs()?;
     common::print(&mountmark_report::runs_table(&runs, &common::report_options()))?;
+    Ok(common::DONE)
+}
+
+fn delete(arguments: &Arguments) -> Result<u8> {
+    // A mistyped name deletes nothing, and makes no store where there is none.
+    let store = arguments.store.open_read_only()?;
+    let mut runs = arguments.delete.iter().map(|name| store.resolve(name)).collect::<Result<Vec<RunId>, _>>()?;
+    drop(store);
+    runs.sort();
+    runs.dedup();
+    let store = arguments.store.open()?;
+    for run in runs {
+        store.delete_run(&run)?;
+        common::print(&format!("deleted {run}\n"))?;
+    }
     Ok(common::DONE)
 }

@@ -19,7 +19,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use crate::common;
+use crate::common::{self, WrongUse};
 
 /// Measure on this machine what the virtual lab promises: figures that repeat, a quick start, little cost
 #[derive(Args)]
@@ -127,8 +127,8 @@ pub fn run(arguments: Arguments) -> Result<u8> {
 
 /// How many figures are not the same bits in both runs, and the largest relative difference; infinite if one is missing.
 fn compare(one: &BTreeMap<String, u64>, other: &BTreeMap<String, u64>) -> (usize, f64) {
-    let missing = one.len() != other.len();
-    let (mut differ, mut largest) = (0, if missing { f64::INFINITY } else { 0.0 });
+    let more = other.keys().filter(|key| !one.contains_key(*key)).count();
+    let (mut differ, mut largest) = (more, if more > 0 { f64::INFINITY } else { 0.0 });
     for (key, bits) in one.iter().filter(|(key, bits)| other.get(*key) != Some(bits)) {
         let value = f64::from_bits(*bits);
         let spread = other.get(key).map_or(f64::INFINITY, |bits| {
@@ -179,8 +179,12 @@ fn observe(arguments: &Arguments, disk: &str, jobs: usize) -> Result<Seen> {
     let (start, lines) = said.join().map_err(|_| anyhow::anyhow!("a thread panicked"))?;
     let _ = fs::remove_dir_all(&out);
     let text = output.join().map_err(|_| anyhow::anyhow!("a thread panicked"))??;
+    let last = lines.last().map_or("", String::as_str);
+    if status.code() == Some(i32::from(common::WRONG_USE)) {
+        bail!(WrongUse(last.trim_start_matches("mountmark: ").to_owned()));
+    }
     if !status.success() {
-        bail!("a run on the disk {disk} failed ({status}): {}", lines.last().map_or("", String::as_str));
+        bail!("a run on the disk {disk} failed ({status}): {last}");
     }
     let run: Value = serde_json::from_str(&text).context("a run printed no JSON")?;
     let mut figures = BTreeMap::new();

@@ -42,6 +42,7 @@ pub struct Arguments {
 
 pub fn run(arguments: Arguments) -> Result<u8> {
     arguments.format.check()?;
+    refuse_ignored(&arguments)?;
     if let Some(task) = &arguments.io {
         common::print(&io::io(&arguments.store, &arguments.run, task, &arguments.format.format)?)?;
         return Ok(common::DONE);
@@ -62,6 +63,20 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     }
     common::print(&arguments.format.render(&record)?)?;
     Ok(common::DONE)
+}
+
+/// Options that another would make mean nothing.
+fn refuse_ignored(arguments: &Arguments) -> Result<()> {
+    let as_it_is = [("--raw", arguments.raw.is_some()), ("--as", arguments.like.is_some())];
+    let of_its_own = [("--io", arguments.io.is_some()), ("--verdict", arguments.verdict)];
+    let given = |all: &[(&'static str, bool)]| all.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name);
+    if let Some(name) = given(&as_it_is).filter(|_| arguments.format.format != "table") {
+        return Err(WrongUse(format!("{name} prints in a format of its own: leave --format out")).into());
+    }
+    if let Some(name) = given(&as_it_is).or(given(&of_its_own)).filter(|_| arguments.format.metric.is_some()) {
+        return Err(WrongUse(format!("--metric chooses the figure of tables, and {name} prints others")).into());
+    }
+    Ok(())
 }
 
 fn verdict(arguments: &Arguments) -> Result<u8> {

@@ -7,11 +7,14 @@ use mountmark_plan::Catalogue;
 use mountmark_report::ClaimsHead;
 
 use super::{Arguments, study};
-use crate::common;
+use crate::common::{self, WrongUse};
 
 pub fn run(arguments: &Arguments, run: &str) -> Result<u8> {
     let catalogue = Catalogue::load(None)?;
     let studies: Vec<&Study> = match &arguments.study {
+        Some(text) if text.contains('#') => {
+            return Err(WrongUse(format!("--claims: claims are of a whole study, not of {text}")).into());
+        }
         Some(text) => vec![study::find(&catalogue, text)?.0],
         None => catalogue.list::<Study>().collect(),
     };

@@ -12,13 +12,13 @@ use crate::common::{self, WrongUse};
 #[derive(Args)]
 pub struct Options {
     /// Exit with 1 when a regression larger than this is shown, or a task has no figure any more: 5%, 0.05
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with_all = ["study", "claims"])]
     fail_on: Option<f64>,
     /// Compare this metric alone; otherwise those that tasks are judged by
-    #[arg(long, value_name = "METRIC")]
+    #[arg(long, value_name = "METRIC", conflicts_with_all = ["study", "claims"])]
     metric: Option<String>,
     /// Compare runs of different suites, scales or corpora all the same
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["study", "claims"])]
     anyway: bool,
 }
 

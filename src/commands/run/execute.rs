@@ -49,15 +49,22 @@ impl Session<'_> {
     /// Runs the plan's cells, keeps each as it ends, and prints the result.
     fn run(&self, id: &RunId, plan: &Plan) -> Result<u8> {
         let mut result = self.cells(id, plan);
+        let mut is_sure = true;
         // The virtual lab would give the same figures again.
         if plan.lab != LabName::Virtual && matches!(result, Ok(true)) {
             let again = in_doubt(plan, &self.store.load(id)?);
             if !again.cells.is_empty() {
+                let (cells, they) =
+                    if again.cells.len() == 1 { ("cell has", "it is") } else { ("cells have", "they are") };
                 eprintln!(
-                    "mountmark: {} cells have figures that do not fit the others; they are run again",
+                    "mountmark: {} {cells} figures that do not fit the others; {they} run again",
                     again.cells.len()
                 );
-                result = self.cells(id, &again);
+                match self.cells(id, &again) {
+                    // The plan is done all the same.
+                    Ok(ended) => is_sure = ended,
+                    Err(error) => result = Err(error),
+                }
             }
         }
         let status = match &result {
@@ -78,6 +85,13 @@ impl Session<'_> {
                 run.plan.cells.len(),
                 id.as_str(),
                 if plan.lab == LabName::Virtual { "; mountmark resume runs the others" } else { "" }
+            );
+            return Ok(self.stop.code());
+        }
+        if !is_sure {
+            eprintln!(
+                "mountmark: interrupted while cells were run again; run {} has all that were planned",
+                id.as_str()
             );
             return Ok(self.stop.code());
         }

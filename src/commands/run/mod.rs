@@ -29,10 +29,11 @@ pub const DEFAULT_FILESYSTEMS: &str = "ext2,ext3,ext4,jfs,reiserfs,xfs,btrfs";
 )]
 pub struct Arguments {
     /// File systems, separated by commas; `mountmark list filesystems` shows them with their variants.
-    /// FS:VARIANT, FS:mount=OPTIONS and FS:mkfs=ARGUMENTS (joined by +) make and mount them otherwise
+    /// FS:VARIANT, FS:mount=OPTIONS and FS:mkfs=ARGUMENTS (joined by +) make and mount them otherwise, with \, for a
+    /// comma inside; FS#LABEL tells two equal ones apart
     #[arg(long, value_name = "LIST", default_value = DEFAULT_FILESYSTEMS)]
     fs: Vec<String>,
-    /// The suite: a name, or the path of a TOML file of your own
+    /// The suite: a name, the path of a TOML file of your own, or a job file of fio (FILE.fio)
     #[arg(long, value_name = "SUITE", default_value = "piszcz-2006")]
     suite: String,
     /// Shrinks counts and sizes evenly: a number or a fraction; 1 is the suite's own size

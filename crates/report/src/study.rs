@@ -8,6 +8,7 @@ use mountmark_model::{Better, Metric};
 use crate::csv::{number, quote};
 use crate::format::{Options, UnknownName, unknown};
 use crate::section::{Section, markdown, text};
+use crate::text::three_digits;
 
 /// The formats of comparisons with studies and claims; the first is the default.
 pub const COMPARISON_FORMATS: [&str; 4] = ["table", "markdown", "csv", "json"];
@@ -217,13 +218,13 @@ fn moved(out: &mut Vec<Section>, comparison: &StudyComparison) {
         out.push(Section::Heading("Largest changes of the ratio to the group:".into()));
         out.extend(comparison.changes.iter().map(|found| {
             Section::Item(format!(
-                "{} {}{}: {} from {:.2} to {:.2} of the group's mean ({})",
+                "{} {}{}: {} from {} to {} of the group's mean ({})",
                 found.task,
                 found.title,
                 of(&found.metric),
                 found.fs,
-                found.from,
-                found.to,
+                share(found.from),
+                share(found.to),
                 times(found.factor),
             ))
         }));
@@ -232,5 +233,18 @@ fn moved(out: &mut Vec<Section>, comparison: &StudyComparison) {
 
 /// A factor in words.
 fn times(factor: f64) -> String {
-    if factor >= 1.0 { format!("{factor:.1} times as much") } else { format!("{:.1} times less", 1.0 / factor) }
+    if factor >= 1.0 {
+        format!("{} times as much", three_digits(factor))
+    } else {
+        format!("{} times less", three_digits(1.0 / factor))
+    }
+}
+
+/// A ratio of which also a small one says something: `1.02`, `0.003`.
+fn share(ratio: f64) -> String {
+    if ratio.abs() >= 0.095 || ratio == 0.0 {
+        three_digits(ratio)
+    } else {
+        format!("{ratio:.1e}").parse::<f64>().unwrap_or(ratio).to_string()
+    }
 }

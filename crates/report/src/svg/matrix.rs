@@ -54,7 +54,7 @@ pub(super) fn matrix(view: &View, top: f64) -> (Markup, f64) {
         }
     }
     let y = top + 20.0 + rows.len() as f64 * ROW;
-    let height = legend(&mut out, y + 8.0);
+    let height = legend(&mut out, view.findings().repeats, y + 8.0);
     (out, y + 8.0 + height - top)
 }
 
@@ -95,11 +95,12 @@ fn cell(
 }
 
 /// What the shades are, and their height.
-fn legend(out: &mut Markup, y: f64) -> f64 {
+fn legend(out: &mut Markup, repeats: u32, y: f64) -> f64 {
     let mut x = MARGIN;
     let shades =
         HEAT.iter().enumerate().map(|(at, from)| (format!("heat{}", at + 1), format!("from {from} times the best")));
-    let best = ("best".to_owned(), "★ best, and what cannot be told from it".to_owned());
+    let best = if repeats > 1 { "★ best, and what cannot be told from it" } else { "★ best, as printed" };
+    let best = ("best".to_owned(), best.to_owned());
     for (look, text) in std::iter::once(best).chain(shades) {
         put!(out, "<rect class=\"", look, "\" x=\"", place(x), "\" y=\"", place(y), "\" width=\"16\" height=\"14\"/>");
         put!(out, "<text class=\"small\" x=\"", place(x + 22.0), "\" y=\"", place(y + 11.5), "\">", text, "</text>\n");

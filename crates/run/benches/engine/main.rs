@@ -5,13 +5,14 @@
 //! look. Each line shows medians of the rounds and the median of the rounds' ratios, with their range; figures of
 //! one round stand next to each other in time, so noise that lasts longer hits both.
 //!
-//! Names and direct I/O are best compared on a new file system in memory: an old one looks long for a free inode, and
-//! not equally long in each folder, and on a disk all wait for the same disk.
+//! Names are best compared in memory (`-- /dev/shm 8 names`): a file system on a disk looks longer for a free inode the
+//! more of them were freed just before, and not equally long in each folder. Direct I/O wants a loop device over a file
+//! there, as on a disk all wait for the same disk:
 //!
 //! ```text
-//! truncate -s 6G /dev/shm/bench.img && mkfs.ext4 -q -N 3000000 /dev/shm/bench.img
+//! truncate -s 1G /dev/shm/bench.img && mkfs.ext4 -q /dev/shm/bench.img
 //! mkdir /tmp/bench && mount -o loop /dev/shm/bench.img /tmp/bench
-//! cargo bench -p mountmark-run -- /tmp/bench 7
+//! cargo bench -p mountmark-run -- /tmp/bench 7 blocks
 //! ```
 
 mod bare;
@@ -53,6 +54,8 @@ fn compare(title: &str, rounds: usize, contenders: &mut [Contender<'_>], goals: 
     for round in 0..rounds {
         for place in 0..count {
             let index = (round + place) % count;
+            // What the one before left to be written is not this one's work.
+            rustix::fs::sync();
             let figure = (contenders[index].1)();
             seen[index].push(figure);
         }

@@ -35,7 +35,8 @@ pub fn fio(file: &Path, more: &[&str]) -> Option<Seen> {
     Some(Seen { rate, cpu: Some(busy * 1e9 / rate) })
 }
 
-/// fs_mark's mean time of creat or unlink, without any sync (`-S 0`) and any data.
+/// fs_mark's files a second, or its mean time of unlink, without any sync (`-S 0`) and any data. Times are in whole
+/// microseconds.
 pub fn fs_mark(folder: &Path, what: &str) -> Option<Seen> {
     let directory = folder.join("fs_mark");
     let arguments = ["-d", &directory.display().to_string(), "-n", &NAMES.to_string(), "-s", "0", "-S", "0", "-v"]
@@ -47,10 +48,12 @@ pub fn fs_mark(folder: &Path, what: &str) -> Option<Seen> {
     // The head names the columns, each with minimum, mean and maximum in microseconds; the figures are the last line.
     let head = text.lines().find(|line| line.contains("CREAT"))?;
     let figures: Vec<f64> = text.lines().last()?.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    let wanted = if what == "create" { "CREAT" } else { "UNLINK" };
-    let before = head.split_whitespace().take_while(|word| !word.starts_with(wanted));
-    let column = before.filter(|word| word.contains("(Min/Avg/Max)")).count();
     // FSUse%, Count, Size, Files/sec and App Overhead come first.
+    if what == "create" {
+        return figures.get(3).map(|rate| Seen { rate: *rate, cpu: None });
+    }
+    let before = head.split_whitespace().take_while(|word| !word.starts_with("UNLINK"));
+    let column = before.filter(|word| word.contains("(Min/Avg/Max)")).count();
     let mean = figures.get(5 + 3 * column + 1)?;
     (*mean > 0.0).then(|| Seen { rate: 1e6 / mean, cpu: None })
 }
@@ -60,7 +63,7 @@ pub fn bonnie(folder: &Path, what: &str) -> Option<Seen> {
     let directory = folder.join("bonnie");
     std::fs::create_dir_all(&directory).ok()?;
     // Counted in units of 1024 files; it prints no figure for what takes less than half a second.
-    let count = if what == "stat" { "600:0:0:1" } else { "60:0:0:1" };
+    let count = if what == "stat" { "600:0:0:1" } else { "150:0:0:1" };
     let arguments = ["-u", "root", "-d", &directory.display().to_string(), "-s", "0", "-n", count, "-q"];
     let text = printed("bonnie++", &arguments.map(String::from));
     let _ = std::fs::remove_dir_all(&directory);

@@ -13,6 +13,7 @@ use super::*;
 mod groups;
 mod mounted;
 mod refusals;
+mod syncs;
 
 pub(super) fn workload(text: &str) -> Workload {
     toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))

@@ -94,3 +94,23 @@ fn runs_are_deleted_by_name_and_a_wrong_name_deletes_none() {
     assert_eq!(show("Returned").ended_with(0).stdout, show("elapsed").ended_with(0).stdout);
     show("usable").ended_with(2).says(&["there is no metric \"usable\"", "capacity"]);
 }
+
+#[test]
+fn options_that_would_mean_nothing_are_refused() {
+    let lab = Lab::without_guests();
+    let out = lab.out().to_string_lossy().into_owned();
+    made::record(&lab, &made::plan("piszcz-2006", &["ext4", "xfs"], 1, 1, "0.02"), &[], |_, _, _| Some(1.0));
+    for (arguments, says) in [
+        (&["compare", "latest", "--study", "piszcz-2006", "--fail-on", "5%"][..], "--fail-on"),
+        (&["compare", "latest", "--claims", "--metric", "durable"], "--metric"),
+        (&["compare", "latest", "--claims", "--study", "piszcz-2006#1"], "of a whole study"),
+        (&["show", "--verdict", "--metric", "durable"], "--verdict prints others"),
+        (&["show", "--io", "--metric", "durable"], "--io prints others"),
+        (&["show", "--raw", "001", "--format", "json"], "--raw prints in a format of its own"),
+        (&["report", "--format", "csv", "--claims"], "leave --claims out"),
+    ] {
+        let mut all = arguments.to_vec();
+        all.extend(["--out", &out]);
+        lab.command(&all).ended_with(2).says(&[says]);
+    }
+}

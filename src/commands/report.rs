@@ -38,7 +38,7 @@ pub struct Arguments {
     /// Set the runs beside the figures of this study, NAME or NAME#RUN; `mountmark list studies` has them all
     #[arg(long, value_name = "STUDY")]
     study: Option<String>,
-    /// Say what the runs make of the claims of all published studies, or of --study alone
+    /// Say what the runs make of the claims of all published studies
     #[arg(long)]
     claims: bool,
     #[command(flatten)]
@@ -81,7 +81,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         .collect();
     let judged: Vec<Option<Vec<JudgedClaim>>> = runs
         .iter()
-        .map(|run| arguments.claims.then(|| judge(run, &catalogue, study.as_ref().map(|found| found.0))))
+        .map(|run| arguments.claims.then(|| judge(run, &catalogue)))
         .collect();
     let mut beside = Vec::new();
     for run in &runs {
@@ -129,9 +129,9 @@ fn found(run: &RunRecord, arguments: &Arguments) -> Result<Findings> {
     Ok(findings(run, &options))
 }
 
-/// The claims of one study, or of all.
-fn judge(run: &RunRecord, catalogue: &Catalogue, study: Option<&Study>) -> Vec<JudgedClaim> {
-    let studies: Vec<&Study> = study.map_or_else(|| catalogue.list::<Study>().collect(), |study| vec![study]);
+/// The claims of all studies.
+fn judge(run: &RunRecord, catalogue: &Catalogue) -> Vec<JudgedClaim> {
+    let studies: Vec<&Study> = catalogue.list::<Study>().collect();
     judge_claims(run, &studies, &compare::claims::reach(catalogue))
 }
 

@@ -79,10 +79,8 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         .iter()
         .map(|run| study.as_ref().and_then(|(study, its_run)| compare_study(run, study, its_run.as_deref())))
         .collect();
-    let judged: Vec<Option<Vec<JudgedClaim>>> = runs
-        .iter()
-        .map(|run| arguments.claims.then(|| judge(run, &catalogue)))
-        .collect();
+    let judged: Vec<Option<Vec<JudgedClaim>>> =
+        runs.iter().map(|run| arguments.claims.then(|| judge(run, &catalogue))).collect();
     let mut beside = Vec::new();
     for run in &runs {
         beside.push(first_repeat(&store, run, format.name())?);

@@ -21,10 +21,10 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: Arguments) -> Result<u8> {
-    let path = arguments.store.path();
     if !arguments.delete.is_empty() {
         return delete(&arguments);
     }
+    let path = arguments.store.path();
     if !path.exists() {
         eprintln!("mountmark: no runs yet: there is no store {}; `mountmark run` makes one", path.display());
         return Ok(common::DONE);

@@ -138,7 +138,8 @@ fn rule(repeats: u32) -> String {
     }
 }
 
-fn is_measured(claim: &JudgedClaim) -> bool {
+/// Whether the run says something of it.
+pub(crate) fn is_measured(claim: &JudgedClaim) -> bool {
     !matches!(claim.outcome, ClaimOutcome::NotMeasured | ClaimOutcome::Undecidable)
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use mountmark_analyse::stats::summary::median_of;
 use mountmark_model::{Better, Metric, Outcome, Unit, protocol_task};
 use mountmark_record::{CellRecord, RunRecord};
 
@@ -281,7 +282,7 @@ impl<'a> Builder<'a> {
                 push(&mut notes, self.outcome_note(&cell.outcome));
             }
         }
-        let means: Vec<f64> = of_repeats.into_values().map(median).collect();
+        let means: Vec<f64> = of_repeats.values_mut().filter_map(|values| median_of(values)).collect();
         let value = mean(&means);
         let text = match value {
             Some(value) => metric.format(value),
@@ -321,13 +322,6 @@ fn push(notes: &mut Vec<usize>, note: usize) {
 
 fn mean(values: &[f64]) -> Option<f64> {
     if values.is_empty() { None } else { Some(values.iter().sum::<f64>() / values.len() as f64) }
-}
-
-/// Of at least one value.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }
 }
 
 /// Sample standard deviation over mean.

@@ -8,7 +8,7 @@ use mountmark_record::RunRecord;
 
 use crate::format::{Options, UnknownName, unknown};
 use crate::header::header;
-use crate::html::view::quantity;
+use crate::html::view::{label, quantity};
 use crate::section::{Section, markdown, text};
 
 /// The formats of verdicts; the first is the default.
@@ -43,8 +43,7 @@ fn sections(run: &RunRecord, findings: &Findings) -> Vec<Section> {
         out.push(Section::Heading("By test".into()));
         for (task, metric) in &judged {
             let sentence = metric.verdict.as_ref().map_or(String::new(), |verdict| verdict.sentence.clone());
-            let title = if task.title == task.id { task.id.clone() } else { format!("{} {}", task.id, task.title) };
-            out.push(Section::Item(format!("{title}: {sentence}")));
+            out.push(Section::Item(format!("{}: {sentence}", label(task))));
         }
     }
     out.extend(ratios(findings, &judged));

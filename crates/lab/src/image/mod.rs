@@ -167,7 +167,6 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The image in `folder`, unless a part is missing or its contents are not what was written.
 impl Image {
     /// Notes that the image is in use now: it stays in the cache for a while.
     pub fn is_used(&self) {
@@ -175,6 +174,7 @@ impl Image {
     }
 }
 
+/// The image in `folder`, unless a part is missing or its contents are not what was written.
 fn load(folder: &Path) -> Option<Image> {
     let mut image: Image = serde_json::from_slice(&fs::read(folder.join("image.json")).ok()?).ok()?;
     if fs::metadata(&image.path).ok()?.len() != image.bytes {

@@ -10,7 +10,7 @@ use super::{Document, Report};
 use crate::claims::is_partial;
 use crate::command::again;
 use crate::header::header;
-use crate::html::view::{View, best, counted, quantity, ratio_text, shown};
+use crate::html::view::{View, best, counted, label, quantity, ratio_text, shown};
 use crate::html::{best_means, title};
 use crate::markdown::escape;
 
@@ -117,7 +117,7 @@ fn matrix(out: &mut String, view: &View) {
     let unit = format!("{} ({})", main.title, main.unit_text());
     head(out, &unit, view.findings().configurations.iter().map(|name| line(name)));
     for (task, found) in rows {
-        let mut label = label(task);
+        let mut label = line(&label(task));
         if let Some(found) = found.filter(|found| found.metric.id != main.id) {
             label += &format!(" ({}, {})", found.metric.title, found.metric.unit_text());
         }
@@ -130,10 +130,6 @@ fn matrix(out: &mut String, view: &View) {
         });
         row(out, std::iter::once(label).chain(cells));
     }
-}
-
-fn label(task: &TaskFindings) -> String {
-    if task.title == task.id { line(&task.id) } else { line(&format!("{} {}", task.id, task.title)) }
 }
 
 fn repeats(view: &View) -> String {
@@ -163,7 +159,7 @@ fn rankings(out: &mut String, view: &View) {
 fn verdicts(out: &mut String, view: &View) {
     let verdict = |task: &TaskFindings| {
         let verdict = task.judged()?.verdict.as_ref()?;
-        Some(format!("{}: {}", label(task), line(&verdict.sentence)))
+        Some(line(&format!("{}: {}", label(task), verdict.sentence)))
     };
     let verdicts: Vec<String> = view.findings().tasks.iter().filter_map(verdict).collect();
     if !verdicts.is_empty() {

@@ -4,7 +4,7 @@ use mountmark_analyse::claim::{ClaimOutcome, JudgedClaim};
 
 use super::markup::{Markup, put};
 use super::view::{View, counted};
-use crate::claims::is_partial;
+use crate::claims::{is_measured, is_partial};
 
 /// The section, where claims were judged.
 pub(super) fn claims(view: &View) -> Markup {
@@ -19,9 +19,7 @@ pub(super) fn claims(view: &View) -> Markup {
         }
     }
     put!(out, "</p>\n");
-    let is_judged = |claim: &&JudgedClaim| !NOT_JUDGED.contains(&claim.outcome);
-    let judged: Vec<&JudgedClaim> = claims.iter().filter(is_judged).collect();
-    let rest: Vec<&JudgedClaim> = claims.iter().filter(|claim| !is_judged(claim)).collect();
+    let (judged, rest): (Vec<&JudgedClaim>, Vec<&JudgedClaim>) = claims.iter().partition(|claim| is_measured(claim));
     if judged.is_empty() {
         put!(out, "<p>This run has no figures for any of them.</p>\n");
     } else {
@@ -39,9 +37,6 @@ pub(super) fn claims(view: &View) -> Markup {
     }
     out
 }
-
-/// These say nothing of the claim.
-const NOT_JUDGED: [ClaimOutcome; 2] = [ClaimOutcome::NotMeasured, ClaimOutcome::Undecidable];
 
 /// An outcome as a word on a shade, with a sign for who cannot tell the shades.
 fn badge(outcome: ClaimOutcome) -> Markup {

@@ -31,7 +31,7 @@ impl Bar<'_> {
 
 /// The bars, shortest first; those that lack a test last.
 pub(crate) fn bars<'a>(view: &View<'a>) -> Vec<Bar<'a>> {
-    let mut tasks: Vec<&TaskFindings> = view.tasks().filter(|task| figures(task, &Metric::ELAPSED).is_some()).collect();
+    let mut tasks = timed(view);
     let categories = view.categories();
     tasks.sort_by_key(|task| categories.iter().position(|name| *name == category(task)));
     let mut bars: Vec<Bar> = (0..view.findings().configurations.len())
@@ -46,9 +46,9 @@ pub(crate) fn bars<'a>(view: &View<'a>) -> Vec<Bar<'a>> {
     bars
 }
 
-/// How many tests have a returned time: of a whole program's parts only the program has.
-pub(crate) fn timed(view: &View) -> usize {
-    view.tasks().filter(|task| figures(task, &Metric::ELAPSED).is_some()).count()
+/// The tests that have a returned time: of a whole program's parts only the program has.
+pub(crate) fn timed<'a>(view: &View<'a>) -> Vec<&'a TaskFindings> {
+    view.tasks().filter(|task| figures(task, &Metric::ELAPSED).is_some()).collect()
 }
 
 /// The look of a kind of work.
@@ -61,7 +61,7 @@ pub(super) fn composite(view: &View) -> Markup {
     let mut out = Markup::new();
     let bars = bars(view);
     let categories = view.categories();
-    let tests = timed(view);
+    let tests = timed(view).len();
     if bars.is_empty() || tests < 2 {
         return out;
     }

@@ -110,6 +110,11 @@ pub(crate) fn main_metric(findings: &Findings) -> &'static Metric {
     first.map_or(&Metric::DURABLE, |found| found.metric)
 }
 
+/// A task's id and title, as one text.
+pub(crate) fn label(task: &TaskFindings) -> String {
+    if task.title.is_empty() || task.title == task.id { task.id.clone() } else { format!("{} {}", task.id, task.title) }
+}
+
 /// The kind of work; suites need not name it.
 pub(crate) fn category(task: &TaskFindings) -> &str {
     if task.category.is_empty() { "all tasks" } else { &task.category }

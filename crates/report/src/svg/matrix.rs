@@ -4,7 +4,7 @@ use mountmark_analyse::{MetricFindings, TaskFindings};
 
 use super::{LETTER, MARGIN, WIDTH, cut};
 use crate::html::markup::{Markup, put};
-use crate::html::view::{HEAT, View, best, heat, median, shown};
+use crate::html::view::{HEAT, View, best, heat, label, median, shown};
 
 /// From row to row.
 const ROW: f64 = 22.0;
@@ -56,10 +56,6 @@ pub(super) fn matrix(view: &View, top: f64) -> (Markup, f64) {
     let y = top + 20.0 + rows.len() as f64 * ROW;
     let height = legend(&mut out, view.findings().repeats, y + 8.0);
     (out, y + 8.0 + height - top)
-}
-
-fn label(task: &TaskFindings) -> String {
-    if task.title.is_empty() || task.title == task.id { task.id.clone() } else { format!("{} {}", task.id, task.title) }
 }
 
 fn cell(

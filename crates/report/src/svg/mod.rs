@@ -100,7 +100,7 @@ fn composite(view: &View, top: f64, has_matrix: bool) -> (Markup, f64) {
     let left = MARGIN + longest as f64 * LETTER + 12.0;
     let right = WIDTH - MARGIN - SUMS;
     let largest = bars.iter().map(Bar::sum).fold(0.0, f64::max);
-    let tests = counted(timed(view), "test", "tests");
+    let tests = counted(timed(view).len(), "test", "tests");
     put!(out, "<text class=\"small\" x=\"", MARGIN, "\" y=\"", top + 4.0, "\">sum of the mean times of ", tests);
     put!(out, " until the command returned</text>\n");
     let (key, key_height) = key(&categories, top + 16.0);

@@ -6,15 +6,15 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use clap::Args;
 use mountmark_model::{Environment, Lab as LabName, Plan};
-use mountmark_record::{RunRecord, RunStatus};
+use mountmark_record::{RunRecord, RunStatus, Store};
 
-use super::run::{LabOptions, Session, Stop, jobs};
+use super::run::{LabOptions, SILENCE_LIMIT, Session, Stop, jobs};
 use crate::common::{FormatOptions, StoreOptions, WrongUse};
 
 /// Run the cells that an interrupted run lacks
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark resume\n  mountmark resume 20260401-101500-k3f9 --jobs 1\n\nOnly runs of the virtual lab can be resumed: its figures do not depend on when they are taken. Cells that failed are\nkept as they are."
+    after_help = "Examples:\n  mountmark resume\n  mountmark resume 20260401-101500-k3f9 --jobs 1\n\nOnly runs of the virtual lab can be resumed: its figures do not depend on when they are taken. Cells that failed are kept as they are."
 )]
 pub struct Arguments {
     /// The run: its name, the beginning of it, or `latest`
@@ -26,6 +26,9 @@ pub struct Arguments {
     /// Say every step of every cell, with the wall time since the start
     #[arg(long, short)]
     verbose: bool,
+    /// Seconds of wall time that a guest may be silent before it counts as hung
+    #[arg(long, value_name = "SECONDS", default_value_t = SILENCE_LIMIT, value_parser = clap::value_parser!(u64).range(1..))]
+    silence_limit: u64,
     #[command(flatten)]
     format: FormatOptions,
     #[command(flatten)]
@@ -42,24 +45,39 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let rest = rest(&run)?;
     let store = arguments.store.open()?;
     let stop = Stop::on_signals()?;
-    let lab = LabOptions::of(&rest).open(&rest.machine)?;
+    stop.or(go_on(&arguments, &run, &rest, &store, &stop))
+}
+
+fn go_on(arguments: &Arguments, run: &RunRecord, rest: &Plan, store: &Store, stop: &Stop) -> Result<u8> {
+    let lab = LabOptions::of(rest, arguments.silence_limit).open(&rest.machine)?;
     for cell in &rest.cells {
         if stop.load(std::sync::atomic::Ordering::SeqCst) {
             return Ok(stop.code());
         }
         lab.prepare(cell)?;
     }
-    if let Some(difference) = difference(&run.environment, &lab.environment(&run.plan.cells[0])?) {
-        bail!(
-            "run {} cannot be resumed: {difference}. Its figures and those of new cells could not be compared; run it \
-             anew: {}",
-            run.id.as_str(),
-            run.command_line
-        );
+    // Each configuration has an image of its own; the run's environment is that of its first cell.
+    let first = run.plan.cells.first().map(|cell| (cell, &run.environment));
+    let recorded = run.cells.iter().filter_map(|record| {
+        let cell = run.plan.cells.iter().find(|cell| cell.index == record.index)?;
+        Some((cell, &record.environment))
+    });
+    let mut seen = BTreeSet::new();
+    for (cell, then) in first.into_iter().chain(recorded) {
+        if seen.insert(&cell.configuration.name)
+            && let Some(difference) = difference(then, &lab.environment(cell)?)
+        {
+            bail!(
+                "run {} cannot be resumed: {difference}. Its figures and those of new cells could not be compared; run \
+                 it anew: {}",
+                run.id.as_str(),
+                run.command_line
+            );
+        }
     }
-    let jobs = jobs(arguments.jobs, &rest);
+    let jobs = jobs(arguments.jobs, rest);
     let (verbose, format) = (arguments.verbose, &arguments.format);
-    Session { lab: lab.as_ref(), store: &store, jobs, stop: &stop, verbose, format }.go_on(&run.id, &rest)
+    Session { lab: lab.as_ref(), store, jobs, stop, verbose, format }.go_on(&run.id, rest)
 }
 
 /// The plan with the cells that the run lacks; refuses a run that lacks none, and one that cannot go on.
@@ -94,6 +112,9 @@ fn difference(then: &Environment, now: &Environment) -> Option<String> {
         if then != now {
             return Some(format!("its {what} was {then}, and is {now} now"));
         }
+    }
+    if !then.kernel_image.is_empty() && then.kernel_image != now.kernel_image {
+        return Some(format!("its kernel {} was built again since", now.kernel));
     }
     // The image holds this program and the packages.
     (then.image != now.image).then(|| {

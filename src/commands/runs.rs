@@ -16,6 +16,9 @@ pub struct Arguments {
     /// The store's file keeps its size; new runs fill the room
     #[arg(long, value_name = "RUN", num_args = 1..)]
     delete: Vec<String>,
+    /// With --delete: also a run that seems to be under way, in a container or on a machine that is gone
+    #[arg(long, requires = "delete")]
+    force: bool,
     #[command(flatten)]
     store: StoreOptions,
 }
@@ -26,7 +29,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     }
     let path = arguments.store.path();
     if !path.exists() {
-        eprintln!("mountmark: no runs yet: there is no store {}; `mountmark run` makes one", path.display());
+        say!("mountmark: no runs yet: there is no store {}; `mountmark run` makes one", path.display());
         return Ok(common::DONE);
     }
     let runs = arguments.store.open_read_only()?.runs()?;
@@ -43,7 +46,7 @@ fn delete(arguments: &Arguments) -> Result<u8> {
     runs.dedup();
     let store = arguments.store.open()?;
     for run in runs {
-        store.delete_run(&run)?;
+        store.delete_run(&run, arguments.force)?;
         common::print(&format!("deleted {run}\n"))?;
     }
     Ok(common::DONE)

@@ -11,10 +11,13 @@ use sha2::{Digest, Sha256};
 /// The cache folder of this user: `$MOUNTMARK_CACHE`, else `$XDG_CACHE_HOME/mountmark`, else `~/.cache/mountmark`.
 pub fn default_folder() -> PathBuf {
     let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    from("MOUNTMARK_CACHE")
-        .or_else(|| from("XDG_CACHE_HOME").map(|path| path.join("mountmark")))
+    let path = from("MOUNTMARK_CACHE")
+        // Its specification has a relative path ignored.
+        .or_else(|| from("XDG_CACHE_HOME").filter(|path| path.is_absolute()).map(|path| path.join("mountmark")))
         .or_else(|| from("HOME").map(|path| path.join(".cache/mountmark")))
-        .unwrap_or_else(|| std::env::temp_dir().join("mountmark-cache"))
+        .unwrap_or_else(|| std::env::temp_dir().join("mountmark-cache"));
+    // apt, and agents that run in another folder, are given paths in it.
+    std::path::absolute(&path).unwrap_or(path)
 }
 
 /// A name for what is made from `parts`: 16 hexadecimal digits of SHA-256, each part with its length.
@@ -30,6 +33,11 @@ pub fn key<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
 /// Lower-case hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// SHA-256 in hexadecimal.
+pub fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
 }
 
 /// SHA-256 of a file, in hexadecimal.
@@ -68,7 +76,7 @@ pub fn room(path: &Path) -> Result<u64> {
     Ok(state.f_bavail * state.f_frsize)
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file whole or not at all, also when the power fails.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = path.parent().context("a file in the cache has a folder")?;
     make_folder(folder)?;
@@ -81,6 +89,8 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
             folder.display()
         )
     })?;
+    // A new name can outlive a power cut that the contents do not.
+    file.as_file().sync_all().with_context(|| format!("cannot write {}", path.display()))?;
     file.persist(path).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(())
 }
@@ -105,7 +115,7 @@ impl Keep {
 }
 
 /// Notes that an entry is in use now; `last` is the file of it that is written last.
-pub fn used(last: &Path) {
+pub fn mark_used(last: &Path) {
     // A cache that cannot be written serves all the same.
     let _ = File::options().write(true).open(last).and_then(|file| file.set_modified(SystemTime::now()));
 }
@@ -113,19 +123,23 @@ pub fn used(last: &Path) {
 /// Removes the entries of `folder` that need not stay; `last` names the file that is written last in each. What is in
 /// use, half-made or cannot be removed stays.
 pub fn prune(folder: &Path, last: &str, keep: &Keep) {
+    let age = |path: &Path| fs::metadata(path.join(last)).ok()?.modified().ok()?.elapsed().ok();
     let mut entries: Vec<(Duration, u64, PathBuf)> = (fs::read_dir(folder).into_iter().flatten().flatten())
         .filter_map(|entry| {
             let path = entry.path();
-            let age = fs::metadata(path.join(last)).ok()?.modified().ok()?.elapsed().ok()?;
-            Some((age, bytes_on_disk(&path), path))
+            Some((age(&path)?, bytes_on_disk(&path), path))
         })
         .collect();
     entries.sort();
     let mut total = 0;
-    for (age, bytes, path) in entries {
+    for (unused, bytes, path) in entries {
         total += bytes;
-        let stays = age <= LATELY || (age <= keep.unused && total <= keep.bytes);
-        if !stays && let Ok(Some(_lock)) = Lock::try_take(&path) {
+        let stays = unused <= LATELY || (unused <= keep.unused && total <= keep.bytes);
+        // Another run may have begun to use it while others were removed.
+        if !stays
+            && let Ok(Some(_lock)) = Lock::try_take(&path)
+            && age(&path).is_none_or(|age| age > LATELY)
+        {
             let _ = fs::remove_dir_all(&path);
             let _ = fs::remove_file(path.with_extension("lock"));
         }
@@ -148,10 +162,14 @@ impl Lock {
             make_folder(folder)?;
         }
         let path = path.with_extension("lock");
-        let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
-        rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive)
-            .with_context(|| format!("cannot lock {}", path.display()))?;
-        Ok(Lock(file))
+        loop {
+            let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+            rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive)
+                .with_context(|| format!("cannot lock {}", path.display()))?;
+            if is_at(&file, &path) {
+                return Ok(Lock(file));
+            }
+        }
     }
 
     /// As [`Lock::take`], or nothing if another holds it.
@@ -159,11 +177,17 @@ impl Lock {
         let path = path.with_extension("lock");
         let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
         match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(Lock(file))),
+            Ok(()) => Ok(is_at(&file, &path).then_some(Lock(file))),
             Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
             Err(error) => Err(error).with_context(|| format!("cannot lock {}", path.display())),
         }
     }
+}
+
+/// Whether a locked file still has its name: who held the lock before may have removed it.
+fn is_at(file: &File, path: &Path) -> bool {
+    let id = |data: fs::Metadata| (data.dev(), data.ino());
+    file.metadata().map(id).ok() == fs::metadata(path).map(id).ok()
 }
 
 #[cfg(test)]
@@ -199,7 +223,7 @@ mod tests {
             entry(folder.path(), name, 0, 14 * 24);
         }
         fs::create_dir(folder.path().join("half-made")).unwrap();
-        used(&folder.path().join("used/last"));
+        mark_used(&folder.path().join("used/last"));
         let lock = Lock::take(&folder.path().join("locked")).unwrap();
         prune(folder.path(), "last", &KEEP);
         assert_eq!(left(folder.path()), ["half-made", "locked", "used"]);

@@ -145,17 +145,23 @@ pub fn whole_cache(cache: &Path) -> Result<Vec<Leftover>> {
         parts.push(path);
     }
     parts.sort();
-    // What the host lab has yet to put back goes when that is done.
-    parts.retain(|part| !part.ends_with(JOURNALS));
     // One common name may be anybody's.
-    if parts.len() == 1 {
-        bail!("{} holds nothing but {}; that may not be Mountmark's", cache.display(), file_name(&parts[0]));
+    if let [part] = parts.as_slice()
+        && !own_entries(part).iter().all(|(path, _)| is_corpus(path))
+    {
+        bail!(
+            "{} holds nothing but {}, which may not be Mountmark's: look at it, and remove it by hand",
+            cache.display(),
+            file_name(part)
+        );
     }
     for part in &parts {
         if let Some((held, _)) = own_entries(part).into_iter().find(|(path, _)| is_lock(path) && is_held(path)) {
             bail!("the cache is in use ({} is locked); end the run first", held.display());
         }
     }
+    // What the host lab has yet to put back goes when that is done.
+    parts.retain(|part| !part.ends_with(JOURNALS));
     if let Some(process) = processes().into_iter().find(|process| uses(*process, cache)) {
         bail!("the cache is in use by the guest in process {process}; end its run first");
     }
@@ -250,6 +256,13 @@ fn end_guest(process: i32) -> Result<bool> {
 
 fn is_real_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|data| data.is_dir())
+}
+
+/// Whether a file's name is one that corpora are kept under: `NAME-0123456789abcdef.tar`, its description or its lock.
+fn is_corpus(path: &Path) -> bool {
+    let name = file_name(path);
+    let stem = name.split_once('.').map_or(name.as_str(), |(stem, _)| stem);
+    stem.rsplit_once('-').is_some_and(|(_, key)| key.len() == 16 && key.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 fn is_lock(path: &Path) -> bool {

@@ -21,6 +21,9 @@ pub struct Environment {
     pub packages: BTreeMap<String, String>,
     /// SHA-256 of the guest image; empty in the host lab.
     pub image: String,
+    /// SHA-256 of the guest's kernel; empty in the host lab, and where an older version of this program measured.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub kernel_image: String,
     /// What the clock is, in a sentence.
     pub clock: String,
 }

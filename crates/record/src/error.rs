@@ -100,8 +100,17 @@ pub enum StoreError {
         matches: Vec<RunId>,
     },
     /// The run cannot be deleted or resumed because a process works on it.
-    #[error("run {run} is still running")]
+    #[error(
+        "run {run} is still running; if its machine or container is gone, `mountmark runs --delete {run} --force` \
+         removes it"
+    )]
     StillRunning {
+        /// The run.
+        run: RunId,
+    },
+    /// The run cannot be resumed because it has ended meanwhile.
+    #[error("run {run} is complete: another process has run the cells that it lacked")]
+    Complete {
         /// The run.
         run: RunId,
     },

@@ -80,7 +80,9 @@ impl Store {
     /// Goes on with a run that did not end: it is `running` again, by this process. Its cells stay.
     pub fn resume_run(&self, run: &RunId) -> Result<(), StoreError> {
         let transaction = self.write()?;
-        self.refuse_running(run)?;
+        if self.refuse_running(run)? == RunStatus::Done {
+            return Err(StoreError::Complete { run: run.clone() });
+        }
         self.execute(
             "UPDATE run SET status = 'running', ended = NULL, process = ?2 WHERE id = ?1",
             params![run.as_str(), json(&Process::this())],
@@ -101,10 +103,13 @@ impl Store {
         self.commit(transaction)
     }
 
-    /// Removes a run and all its cells; one that a process works on is refused.
-    pub fn delete_run(&self, run: &RunId) -> Result<(), StoreError> {
+    /// Removes a run and all its cells; one that a process works on is refused, unless `force` says that the process is
+    /// gone: of one in another container or on another machine nobody here can tell.
+    pub fn delete_run(&self, run: &RunId, force: bool) -> Result<(), StoreError> {
         let transaction = self.write()?;
-        self.refuse_running(run)?;
+        if !force {
+            self.refuse_running(run)?;
+        }
         self.execute("DELETE FROM run WHERE id = ?1", [run.as_str()])?;
         self.commit(transaction)
     }
@@ -148,8 +153,8 @@ impl Store {
             .ok_or_else(|| self.unknown(run))
     }
 
-    /// Refuses runs that are unknown or that a living process works on.
-    fn refuse_running(&self, run: &RunId) -> Result<(), StoreError> {
+    /// The status of a run; refuses those that are unknown or that a living process works on.
+    fn refuse_running(&self, run: &RunId) -> Result<RunStatus, StoreError> {
         let this = Process::this();
         let found = self
             .connection
@@ -159,7 +164,7 @@ impl Store {
         match found {
             None => Err(self.unknown(run)),
             Some(RunStatus::Running) => Err(StoreError::StillRunning { run: run.clone() }),
-            Some(_) => Ok(()),
+            Some(status) => Ok(status),
         }
     }
 

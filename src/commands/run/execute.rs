@@ -12,7 +12,7 @@ use mountmark_record::{
 use mountmark_run::schedule::{self, CellResult};
 
 use super::Stop;
-use crate::common::{self, FormatOptions};
+use crate::common::{self, FormatOptions, StoreOptions};
 use crate::progress::Progress;
 
 /// With what cells are run, and how the result is shown.
@@ -56,10 +56,7 @@ impl Session<'_> {
             if !again.cells.is_empty() {
                 let (cells, they) =
                     if again.cells.len() == 1 { ("cell has", "it is") } else { ("cells have", "they are") };
-                eprintln!(
-                    "mountmark: {} {cells} figures that do not fit the others; {they} run again",
-                    again.cells.len()
-                );
+                say!("mountmark: {} {cells} figures that do not fit the others; {they} run again", again.cells.len());
                 match self.cells(id, &again) {
                     // The plan is done all the same.
                     Ok(ended) => is_sure = ended,
@@ -79,23 +76,25 @@ impl Session<'_> {
             common::print(&self.format.render(&run)?)?;
         }
         if !complete {
-            eprintln!(
-                "mountmark: interrupted; {} of {} cells are kept in run {}{}",
+            say!(
+                "mountmark: interrupted; {} of {} are kept in run {id}{}",
                 run.cells.len(),
-                run.plan.cells.len(),
-                id.as_str(),
-                if plan.lab == LabName::Virtual { "; mountmark resume runs the others" } else { "" }
+                common::counted(run.plan.cells.len(), "cell"),
+                match plan.lab {
+                    LabName::Virtual => {
+                        let folder = self.store.path().parent().map(Into::into);
+                        format!("; mountmark resume {id}{} runs the others", StoreOptions { out: folder }.option())
+                    }
+                    _ => String::new(),
+                }
             );
             return Ok(self.stop.code());
         }
         if !is_sure {
-            eprintln!(
-                "mountmark: interrupted while cells were run again; run {} has all that were planned",
-                id.as_str()
-            );
+            say!("mountmark: interrupted while cells were run again; run {id} has all that were planned");
             return Ok(self.stop.code());
         }
-        eprintln!("mountmark: run {} is kept in {}", id.as_str(), self.store.path().display());
+        say!("mountmark: run {} is kept in {}", id.as_str(), self.store.path().display());
         Ok(if run.cells.iter().any(CellRecord::has_failure) { common::FAILED } else { common::DONE })
     }
 
@@ -189,22 +188,30 @@ pub fn jobs(given: Option<usize>, plan: &Plan) -> usize {
         cell.ram.0 + cell.disk_size.0 + second
     });
     let need = need.max().unwrap_or(0).max(1);
-    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    let Some(available) = kib.map(|kib| kib << 10) else { return wanted };
+    let Some(available) = available_memory() else { return wanted };
     let (need_text, available_text) = (Bytes(need), Bytes(available));
     if need > available {
-        eprintln!(
+        say!(
             "mountmark: a guest with full disks takes {need_text} of memory, and {available_text} are available: it may \
              be killed; a smaller --scale or corpus takes less"
         );
     }
     let fitting = usize::try_from(available / need).unwrap_or(wanted).clamp(1, wanted.max(1));
     if fitting < wanted {
-        eprintln!(
+        say!(
             "mountmark: {fitting} at a time: {wanted} guests of up to {need_text} each would not fit in {available_text} of memory"
         );
     }
     fitting
+}
+
+/// Bytes of memory that new processes may fill: the machine's, or what a container's limit leaves.
+fn available_memory() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let machine = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).map(|kib| kib << 10);
+    // In a container its own control group is the root that it sees.
+    let number = |name: &str| fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse::<u64>().ok();
+    let limit = number("memory.max").map(|most| most.saturating_sub(number("memory.current").unwrap_or(0)));
+    machine.into_iter().chain(limit).min()
 }

@@ -17,7 +17,7 @@ use crate::common::WrongUse;
 const DEFAULT_MACHINE: &str = "modern";
 
 /// In seconds. Long: a command that works on gigabytes says nothing while it does.
-const SILENCE_LIMIT: u64 = 1800;
+pub const SILENCE_LIMIT: u64 = 1800;
 
 /// Where cells run.
 #[derive(Args, Clone, Debug)]
@@ -32,7 +32,7 @@ pub struct LabOptions {
     #[arg(long, value_name = "KERNEL", default_value = kernel::DEFAULT)]
     pub kernel: String,
     /// Seconds of wall time that a guest may be silent before it counts as hung
-    #[arg(long, value_name = "SECONDS", default_value_t = SILENCE_LIMIT)]
+    #[arg(long, value_name = "SECONDS", default_value_t = SILENCE_LIMIT, value_parser = clap::value_parser!(u64).range(1..))]
     pub silence_limit: u64,
     /// Host lab: the file that stands for the disk under test, empty or not there yet, or a folder in which to make it
     /// [default: /var/tmp]. A file that is made here has no name and is gone afterwards; yours is given back empty
@@ -56,12 +56,12 @@ pub enum LabChoice {
 
 impl LabOptions {
     /// The virtual lab that a plan was made for.
-    pub fn of(plan: &Plan) -> LabOptions {
+    pub fn of(plan: &Plan, silence_limit: u64) -> LabOptions {
         LabOptions {
             lab: LabChoice::Virtual,
             machine: plan.machine.name.clone(),
             kernel: plan.kernel.clone(),
-            silence_limit: SILENCE_LIMIT,
+            silence_limit,
             image: None,
             force_image: false,
         }

@@ -11,12 +11,13 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use mountmark_lab::{Lab, host};
-use mountmark_model::{Bytes, Cell, Disk, Machine, Plan, Scale};
+use mountmark_model::{Bytes, Cell, Configuration, Disk, Machine, Plan, Scale};
 use mountmark_plan::{Catalogue, CorpusRequest, CorpusSource, Options, configurations, control};
+use mountmark_record::Store;
 
 use crate::common::{FormatOptions, StoreOptions, WrongUse};
 pub use execute::{Session, jobs};
-pub use lab::{LabChoice, LabOptions};
+pub use lab::{LabChoice, LabOptions, SILENCE_LIMIT};
 pub use signals::Stop;
 
 /// File systems that are compared unless `--fs` names others.
@@ -25,7 +26,7 @@ pub const DEFAULT_FILESYSTEMS: &str = "ext2,ext3,ext4,jfs,reiserfs,xfs,btrfs";
 /// Run a suite on file systems and compare them
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every\nload, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store, and `mountmark resume` runs\nthe others."
+    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every load, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store, and `mountmark resume` runs the others."
 )]
 pub struct Arguments {
     /// File systems, separated by commas; `mountmark list filesystems` shows them with their variants.
@@ -88,7 +89,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     arguments.lab.check()?;
     let catalogue = Catalogue::load(None)?;
     let machine = catalogue.get::<Machine>(&arguments.lab.machine)?.clone();
-    let mut options = Options {
+    let options = Options {
         fs: arguments.fs.clone(),
         suite: arguments.suite.clone(),
         lab: arguments.lab.name(),
@@ -113,28 +114,43 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     }
     let store = arguments.store.open()?;
     let stop = Stop::on_signals()?;
+    stop.or(measure(&arguments, options, &machine, &catalogue, &wanted, &store, &stop))
+}
+
+/// Prepares the lab, makes the plan and runs it.
+fn measure(
+    arguments: &Arguments,
+    mut options: Options,
+    machine: &Machine,
+    catalogue: &Catalogue,
+    wanted: &[Configuration],
+    store: &Store,
+    stop: &Stop,
+) -> Result<u8> {
+    let host = arguments.lab.lab == LabChoice::Host;
     let cache = mountmark_lab::cache::default_folder();
     mountmark_lab::cache::make_folder(&cache)?;
     let kernel = if host { "this machine's" } else { &arguments.lab.kernel };
-    eprintln!("mountmark: preparing the lab (kernel {kernel}, cache {})", cache.display());
-    let lab = arguments.lab.open(&machine)?;
+    say!("mountmark: preparing the lab (kernel {kernel}, cache {})", cache.display());
+    let lab = arguments.lab.open(machine)?;
     let mut skipped = Vec::new();
     options.fs = Vec::new();
-    for configuration in &wanted {
+    for configuration in wanted {
+        if stop.load(Ordering::SeqCst) {
+            return Ok(stop.code());
+        }
         match lab.unavailable(configuration)? {
             None => options.fs.push(configuration.name.clone()),
             Some(reason) => skipped.push((configuration.name.clone(), reason)),
         }
     }
     for (name, reason) in &skipped {
-        eprintln!("mountmark: {name} is skipped: {reason}");
+        say!("mountmark: {name} is skipped: {reason}");
     }
     if arguments.lab.lab != LabChoice::Virtual && !arguments.no_control {
         let runs: Vec<_> = wanted.iter().filter(|one| options.fs.contains(&one.name)).cloned().collect();
         if let Some(control) = control(&runs) {
-            eprintln!(
-                "mountmark: {control} is added: what differs between equals is chance (--no-control leaves it out)"
-            );
+            say!("mountmark: {control} is added: what differs between equals is chance (--no-control leaves it out)");
             options.fs.push(control);
         }
     }
@@ -142,9 +158,9 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         bail!("none of the file systems can run here");
     }
     let mut plan =
-        mountmark_plan::plan(&catalogue, &options, &mut |request| realise(request, &cache).map_err(Into::into))?;
+        mountmark_plan::plan(catalogue, &options, &mut |request| realise(request, &cache).map_err(Into::into))?;
     for (name, reason) in &plan.skipped {
-        eprintln!("mountmark: {name} is skipped: {reason}");
+        say!("mountmark: {name} is skipped: {reason}");
     }
     plan.skipped.splice(0..0, skipped);
     leave_out_programs(&mut plan, lab.as_ref())?;
@@ -162,14 +178,14 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     }
     let jobs = match arguments.jobs {
         Some(more @ 2..) if host => {
-            eprintln!("mountmark: --jobs {more}: the host lab runs one cell at a time, as its figures are wall time");
+            say!("mountmark: --jobs {more}: the host lab runs one cell at a time, as its figures are wall time");
             1
         }
         None if host => 1,
         given => jobs(given, &plan),
     };
     let (verbose, format) = (arguments.verbose, &arguments.format);
-    Session { lab: lab.as_ref(), store: &store, jobs, stop: &stop, verbose, format }.begin(&plan)
+    Session { lab: lab.as_ref(), store, jobs, stop, verbose, format }.begin(&plan)
 }
 
 /// Leaves out the tasks whose benchmark programs are not to be had here, and says so.
@@ -177,7 +193,7 @@ fn leave_out_programs(plan: &mut Plan, lab: &dyn Lab) -> Result<()> {
     let Some(tasks) = plan.cells.first().map(|cell| cell.tasks.clone()) else { return Ok(()) };
     for program in mountmark_plan::programs(&tasks) {
         if let Some(reason) = lab.lacks(program)? {
-            eprintln!("mountmark: tasks of {} are skipped: {reason}", program.name);
+            say!("mountmark: tasks of {} are skipped: {reason}", program.name);
             mountmark_plan::leave_out(plan, program, &reason);
         }
     }
@@ -200,7 +216,7 @@ fn realise(request: &CorpusRequest, cache: &std::path::Path) -> Result<(PathBuf,
     let seed = request.seed.unwrap_or(0);
     mountmark_corpus::realise(&source, request.scale, seed, &cache.join("corpora"), &mut |progress| {
         if let mountmark_corpus::Progress::Skipped(path) = progress {
-            eprintln!("mountmark: {} is no file, folder or link and is left out of the corpus", path.display());
+            say!("mountmark: {} is no file, folder or link and is left out of the corpus", path.display());
         }
     })
 }

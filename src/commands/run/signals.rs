@@ -24,6 +24,10 @@ impl Stop {
     pub fn on_signals() -> Result<Stop> {
         let stop = Stop { flag: Arc::new(AtomicBool::new(false)), signal: Arc::new(AtomicUsize::new(0)) };
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+            // nohup, and a shell's background job, have asked that the signal be ignored.
+            if is_ignored(signal) {
+                continue;
+            }
             // In this order: at the second signal the flag is already set.
             signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop.flag))?;
             signal_hook::flag::register(signal, Arc::clone(&stop.flag))?;
@@ -32,8 +36,25 @@ impl Stop {
         Ok(stop)
     }
 
+    /// The exit code that `result` means: what fails after a signal fails because of it, as the programs that this one
+    /// starts get the signal too.
+    pub fn or(&self, result: Result<u8>) -> Result<u8> {
+        match result {
+            Err(_) if self.load(Ordering::SeqCst) => Ok(self.code()),
+            other => other,
+        }
+    }
+
     /// The exit code of a program that a signal ended.
     pub fn code(&self) -> u8 {
         128 + self.signal.load(Ordering::SeqCst) as u8
+    }
+}
+
+fn is_ignored(signal: i32) -> bool {
+    // SAFETY: a sigaction of zeroes is a valid value, and the kernel writes the present one to it.
+    unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut now) == 0 && now.sa_sigaction == libc::SIG_IGN
     }
 }

@@ -9,6 +9,7 @@ pub mod snapshot;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
@@ -84,7 +85,7 @@ impl Emulator {
         let mut images = self.images.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         // Another run may have made room in the cache since.
         if let Some(image) = images.get(&key).filter(|image| image.path.exists()) {
-            image.is_used();
+            image.mark_used();
             return Ok(image.clone());
         }
         let image = Builder::new(&self.options.cache, &self.kernel)?.build(&wanted)?;
@@ -133,7 +134,7 @@ impl Emulator {
         let serial = folder.join("kernel.log");
         match self.clock() {
             Clock::Instructions { .. } => {
-                let kernel = format!("{} {}", self.kernel.release, self.kernel.vmlinux.display());
+                let kernel = format!("{} {}", self.kernel.release, self.kernel.sha256);
                 let snapshot = snapshot::get(&self.options.cache, &hardware, &image.sha256, &kernel, &self.qemu, stop)?;
                 let Some(snapshot) = snapshot else { return Ok(None) };
                 let guest = snapshot::restore(&hardware, &snapshot, &media, &serial, &job)?;
@@ -216,9 +217,14 @@ impl Lab for Emulator {
             Heard::Interrupted => return Ok(Ended::Interrupted),
             Heard::Silent => {
                 let seconds = self.options.silence_limit.as_secs();
-                Some(format!("the guest said nothing for {seconds} s and was ended{}", watch.stage_text()))
+                Some(format!(
+                    "the guest said nothing for {seconds} s and was ended{}; if it was still at work, --silence-limit \
+                     allows more",
+                    watch.stage_text()
+                ))
             }
         };
+        let killed = guest.killed(&self.options.cache);
         let said = guest.end();
         let log = read_log(&serial);
         if watch.done && end.is_none() {
@@ -227,6 +233,7 @@ impl Lab for Emulator {
         let reason = match (watch.outcome.as_ref().and_then(|outcome| outcome.reason().map(str::to_owned)), end) {
             (Some(reason), _) => reason,
             (None, Some(hung)) => hung,
+            (None, None) if killed.is_some() => format!("{}{}", killed.unwrap_or_default(), watch.stage_text()),
             (None, None) if log.contains("Kernel panic") => {
                 format!("the guest's kernel panicked{}", watch.stage_text())
             }
@@ -247,6 +254,7 @@ impl Lab for Emulator {
             emulator: self.qemu.clone(),
             packages,
             image: image.sha256,
+            kernel_image: self.kernel.sha256.clone(),
             clock: match self.clock() {
                 Clock::Instructions { shift } => format!(
                     "seconds of the machine {}: every instruction takes {} ns, waiting takes the disk model's time (no processor caches, one processor)",
@@ -345,9 +353,17 @@ fn wanted(cell: &Cell) -> Wanted {
     wanted
 }
 
-/// The kernel's messages, whatever bytes they hold.
+/// The kernel's last messages, whatever bytes they hold: a file system that says the same a million times is heard.
 fn read_log(path: &Path) -> String {
-    String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).replace('\r', "")
+    const MOST: u64 = 256 << 10;
+    let mut bytes = Vec::new();
+    let read = fs::File::open(path).and_then(|mut file| {
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(MOST)))?;
+        file.take(MOST).read_to_end(&mut bytes)
+    });
+    // What cannot be read is no reason to lose the cell.
+    read.map(|_| String::from_utf8_lossy(&bytes).replace('\r', "")).unwrap_or_default()
 }
 
 /// What QEMU said on stderr but for its warnings, which it prints of every guest.

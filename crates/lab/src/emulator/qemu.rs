@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
@@ -213,6 +214,30 @@ impl Qemu {
             }
         };
         Ok(Qemu { child, qmp, lines, errors: Some(errors) })
+    }
+
+    /// Where a signal from outside ended the process: which, its usual reason and the mend. A process that is on its way
+    /// out has a moment to get there.
+    pub fn killed(&mut self, cache: &Path) -> Option<String> {
+        let end = Instant::now() + Duration::from_secs(1);
+        let status = loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => break status,
+                Ok(None) if Instant::now() < end => thread::sleep(Duration::from_millis(10)),
+                _ => return None,
+            }
+        };
+        Some(match status.signal()? {
+            libc::SIGKILL => "QEMU was killed, most likely as this machine ran out of memory: --jobs 1 or a smaller \
+                              --scale takes less"
+                .to_owned(),
+            libc::SIGBUS => format!(
+                "QEMU had no room for the guest's memory in {} or in this machine's own; free some, or set \
+                 MOUNTMARK_CACHE to a folder with room",
+                cache.display()
+            ),
+            signal => format!("QEMU was ended by signal {signal}"),
+        })
     }
 
     /// Ends the process and returns what it said on stderr.

@@ -56,12 +56,17 @@ pub fn get(
     if let Some(snapshot) = load(&folder) {
         return Ok(Some(snapshot));
     }
-    let snapshot = make(&folder, hardware, stop)?;
+    let snapshot = make(&folder, cache, hardware, stop);
+    if !matches!(snapshot, Ok(Some(_))) {
+        // Gigabytes that nobody can use.
+        let _ = fs::remove_dir_all(&folder);
+    }
+    let snapshot = snapshot?;
     cache::prune(&cache.join("snapshots"), "snapshot.json", &KEEP);
     Ok(snapshot)
 }
 
-fn make(folder: &Path, hardware: &Hardware, stop: &AtomicBool) -> Result<Option<Snapshot>> {
+fn make(folder: &Path, cache: &Path, hardware: &Hardware, stop: &AtomicBool) -> Result<Option<Snapshot>> {
     let _ = fs::remove_dir_all(folder);
     cache::make_folder(folder)?;
     let ram = folder.join("ram");
@@ -73,15 +78,14 @@ fn make(folder: &Path, hardware: &Hardware, stop: &AtomicBool) -> Result<Option<
         Ok(true) => {}
         Ok(false) => {
             guest.end();
-            let _ = fs::remove_dir_all(folder);
             return Ok(None);
         }
         Err(error) => {
+            let killed = guest.killed(cache).unwrap_or_default();
             let said = guest.end();
             let log = crate::kernel_log::telling_lines(&super::read_log(serial.path()), 12);
             let events = guest.lines.try_iter().collect::<Vec<_>>().join("\n");
-            let _ = fs::remove_dir_all(folder);
-            return Err(error).context(format!("the guest did not boot\n{said}{log}\n{events}"));
+            return Err(error).context(format!("the guest did not boot\n{killed}{said}{log}\n{events}"));
         }
     }
     let lines = first_lines(&guest)?;
@@ -92,6 +96,8 @@ fn make(folder: &Path, hardware: &Hardware, stop: &AtomicBool) -> Result<Option<
         )
     })?;
     guest.end();
+    // Its length is there from the start, so only this makes sure of its contents.
+    fs::File::open(&ram).and_then(|ram| ram.sync_all()).with_context(|| format!("cannot write {}", ram.display()))?;
     let modified = [cache::modified(&ram), cache::modified(&state)].map(|time| time.unwrap_or(0));
     let length = |path: &Path| fs::metadata(path).map(|data| data.len());
     let snapshot = Snapshot { lengths: [length(&ram)?, length(&state)?], modified, lines, ram, state };
@@ -118,7 +124,7 @@ fn load(folder: &Path) -> Option<Snapshot> {
             return None;
         }
     }
-    cache::used(&folder.join("snapshot.json"));
+    cache::mark_used(&folder.join("snapshot.json"));
     Some(snapshot)
 }
 

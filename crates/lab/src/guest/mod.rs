@@ -62,7 +62,7 @@ pub fn main(agent: Agent) -> ! {
 /// a container is neither.
 pub fn is_guest() -> bool {
     let first = std::process::id() == 1;
-    let server = std::env::args().nth(1).is_some_and(|argument| argument == DISK_SERVER);
+    let server = std::env::args_os().nth(1).is_some_and(|argument| argument == DISK_SERVER);
     (first || server) && Path::new(MODULES_FILE).exists()
 }
 

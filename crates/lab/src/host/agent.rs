@@ -38,7 +38,7 @@ pub(super) struct HostJob {
 
 /// Whether this process was started to be the agent.
 pub fn is_agent() -> bool {
-    std::env::args().nth(1).is_some_and(|argument| argument == ARGUMENT)
+    std::env::args_os().nth(1).is_some_and(|argument| argument == ARGUMENT)
 }
 
 /// The agent's whole life. Never returns.

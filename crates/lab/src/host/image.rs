@@ -114,9 +114,8 @@ impl Place {
                 "the image {name} holds {what} (byte {offset} is not zero), which would be lost; if a killed run left it there, `mountmark clean` empties it; else name a file that does not exist, or say --force-image"
             );
         }
-        let size = file.metadata()?.len();
-        let path = fs::canonicalize(path)?;
-        Ok(Place::Own { file, image: OwnImage { path, id, size } })
+        let image = OwnImage::of(fs::canonicalize(path)?, &file)?;
+        Ok(Place::Own { file, image })
     }
 
     /// The folder in which images lie.

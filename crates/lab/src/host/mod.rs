@@ -120,7 +120,7 @@ impl HostLab {
     pub fn open(options: Options) -> Result<HostLab> {
         check_rights()?;
         let place = Place::find(options.image.as_deref(), options.force_image)?;
-        let journal = Journal::open(&options.cache);
+        let journal = Journal::open(&options.cache)?;
         if let Place::Own { image, .. } = &place {
             journal.add_image(image.clone())?;
         }
@@ -156,7 +156,11 @@ impl HostLab {
             Heard::Interrupted => return Ok(Ended::Interrupted),
             Heard::Silent => {
                 let seconds = self.options.silence_limit.as_secs();
-                format!("the agent said nothing for {seconds} s and was ended{}", watch.stage_text())
+                format!(
+                    "the agent said nothing for {seconds} s and was ended{}; if it was still at work, --silence-limit \
+                     allows more",
+                    watch.stage_text()
+                )
             }
             Heard::End if watch.done => {
                 return Ok(Ended::Outcome { outcome: watch.outcome.unwrap_or(Outcome::Ok), log });
@@ -196,7 +200,16 @@ impl Lab for HostLab {
     fn run(&self, cell: &Cell, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<Ended> {
         let test = self.attach(&self.place.test_image(cell.disk_size.0)?)?;
         let source = match &cell.second_disk {
-            Some(medium) => Some(self.attach(&self.place.source_image(medium.size.0)?)?),
+            Some(medium) => {
+                match self.place.source_image(medium.size.0).and_then(|image| self.attach(&image)) {
+                    Ok(source) => Some(source),
+                    Err(error) => {
+                        // Dropping it would leave it in the journal, and what lies on it in the user's file.
+                        self.detach(test)?;
+                        return Err(error);
+                    }
+                }
+            }
             None => None,
         };
         for (attached, what) in [(Some(&test), "disk under test"), (source.as_ref(), "second disk")] {

@@ -1,31 +1,32 @@
-//! What a run must put back, written down before it is done, for the case that the run is killed.
+//! What a run must put back, written down for the case that the run is killed.
 //!
 //! Mounts, tasks and images without a name vanish with the processes of a run. What may stay is a loop device that a
 //! hanging process holds, and test data in the user's own image file.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::loops::{self, FileId};
-use crate::cache;
+use crate::cache::{self, Lock};
 
 /// The folder in the cache.
 const FOLDER: &str = "undo";
 
-/// What one run has changed and not yet put back.
+/// What one run has changed and not yet put back. Its lock is held for as long as the run lives, also in another
+/// container, where process numbers mean something else.
 pub struct Journal {
     path: PathBuf,
     entries: Mutex<Entries>,
+    _lock: Lock,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Entries {
-    /// When the process started, in the kernel's ticks: process numbers are used again.
-    started: u64,
     images: Vec<OwnImage>,
     loops: Vec<(String, FileId)>,
 }
@@ -37,28 +38,54 @@ pub struct OwnImage {
     pub path: PathBuf,
     /// Which it is.
     pub id: FileId,
+    /// When it was made, in nanoseconds since 1970, where the file system knows: a file that is made anew under its name
+    /// may get its inode.
+    pub born: Option<u128>,
     /// Its size before.
     pub size: u64,
 }
 
 impl OwnImage {
-    /// Makes it what it was: nothing but zeroes.
-    pub fn give_back(&self) -> Result<()> {
+    /// The open file at `path`, as it is.
+    pub fn of(path: PathBuf, file: &File) -> Result<OwnImage> {
+        Ok(OwnImage { path, id: FileId::of(file)?, born: born(file), size: file.metadata()?.len() })
+    }
+
+    /// Makes it what it was: nothing but zeroes. False, and nothing changed, if another file has its name now.
+    pub fn give_back(&self) -> Result<bool> {
         let file = OpenOptions::new().write(true).open(&self.path);
         let file = file.with_context(|| format!("cannot write {}", self.path.display()))?;
-        if FileId::of(&file)? == self.id {
+        let (id, born) = (FileId::of(&file)?, born(&file));
+        // A file system may have another device number after a start of the machine.
+        let is_same = id.inode == self.id.inode && born == self.born && (born.is_some() || id == self.id);
+        if is_same {
             file.set_len(0).and_then(|()| file.set_len(self.size))?;
         }
-        Ok(())
+        Ok(is_same)
     }
 }
 
+fn born(file: &File) -> Option<u128> {
+    let born = file.metadata().ok()?.created().ok()?;
+    Some(born.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_nanos())
+}
+
 impl Journal {
-    /// The journal of this process.
-    pub fn open(cache: &Path) -> Journal {
+    /// A journal for this process.
+    pub fn open(cache: &Path) -> Result<Journal> {
+        let folder = cache.join(FOLDER);
+        cache::make_folder(&folder)?;
         let process = std::process::id();
-        let entries = Entries { started: start_time(process).unwrap_or(0), ..Entries::default() };
-        Journal { path: cache.join(FOLDER).join(format!("{process}.json")), entries: Mutex::new(entries) }
+        for number in 0.. {
+            let path = folder.join(format!("{process}-{number}.json"));
+            // One of a run that is gone keeps its name until it is undone.
+            if let Some(_lock) = Lock::try_take(&path)?
+                && !path.exists()
+            {
+                return Ok(Journal { path, entries: Mutex::default(), _lock });
+            }
+        }
+        unreachable!("a folder does not hold all numbers")
     }
 
     /// A file of the user's is going to be written.
@@ -80,7 +107,7 @@ impl Journal {
         let mut entries = self.lock();
         change(&mut entries);
         if entries.images.is_empty() && entries.loops.is_empty() {
-            remove(&self.path);
+            let _ = fs::remove_file(&self.path);
             return Ok(());
         }
         cache::write_whole(&self.path, &serde_json::to_vec_pretty(&*entries)?)
@@ -106,14 +133,14 @@ pub fn clean(cache: &Path, dry_run: bool) -> Result<Vec<String>> {
     let mut done = Vec::new();
     let Ok(journals) = fs::read_dir(cache.join(FOLDER)) else { return Ok(done) };
     for journal in journals.flatten().map(|entry| entry.path()) {
-        let process = journal.file_stem().and_then(|name| name.to_string_lossy().parse::<u32>().ok());
-        let Some(process) = process else { continue };
+        if journal.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        // Its run lives.
+        let Some(_lock) = Lock::try_take(&journal)? else { continue };
         let text = fs::read(&journal).with_context(|| format!("cannot read {}", journal.display()))?;
         let entries: Entries = serde_json::from_slice(&text)
             .with_context(|| format!("{} is damaged; look at it and remove it", journal.display()))?;
-        if start_time(process) == Some(entries.started) {
-            continue;
-        }
         for (name, file) in &entries.loops {
             if loops::is_attached(name, file) {
                 if !dry_run {
@@ -123,11 +150,11 @@ pub fn clean(cache: &Path, dry_run: bool) -> Result<Vec<String>> {
             }
         }
         for image in &entries.images {
-            if image.path.exists() {
-                if !dry_run {
-                    image.give_back()?;
-                }
-                done.push(format!("test data in {} (image of a host lab that is gone)", image.path.display()));
+            let path = image.path.display();
+            if image.path.exists() && (dry_run || image.give_back()?) {
+                done.push(format!("test data in {path} (image of a host lab that is gone)"));
+            } else if image.path.exists() {
+                done.push(format!("the note on {path}, which is another file now and left as it is"));
             }
         }
         if !dry_run {
@@ -137,20 +164,13 @@ pub fn clean(cache: &Path, dry_run: bool) -> Result<Vec<String>> {
     Ok(done)
 }
 
-/// Removes a journal, and its folder when it was the last one.
+/// Removes a journal with its lock, and its folder when it was the last one.
 fn remove(journal: &Path) {
     let _ = fs::remove_file(journal);
+    let _ = fs::remove_file(journal.with_extension("lock"));
     if let Some(folder) = journal.parent() {
         let _ = fs::remove_dir(folder);
     }
-}
-
-/// When a living process started, in ticks since boot: field 22 of /proc/PID/stat.
-fn start_time(process: u32) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name, in parentheses, may hold anything.
-    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
-    if fields.first() == Some(&"Z") { None } else { fields.get(19)?.parse().ok() }
 }
 
 #[cfg(test)]
@@ -160,15 +180,15 @@ mod tests {
     fn own_image(folder: &Path) -> OwnImage {
         let path = folder.join("image");
         fs::write(&path, b"data of a test").unwrap();
-        let id = FileId::of(&fs::File::open(&path).unwrap()).unwrap();
-        OwnImage { path, id, size: 4096 }
+        let file = File::open(&path).unwrap();
+        OwnImage { size: 4096, ..OwnImage::of(path, &file).unwrap() }
     }
 
     #[test]
     fn a_clean_end_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let image = own_image(folder.path());
-        let journal = Journal::open(folder.path());
+        let journal = Journal::open(folder.path()).unwrap();
         journal.add_image(image.clone()).unwrap();
         assert!(journal.path.exists());
         assert!(clean(folder.path(), false).unwrap().is_empty(), "this process lives");
@@ -181,20 +201,39 @@ mod tests {
     fn a_dead_runs_image_is_emptied() {
         let folder = tempfile::tempdir().unwrap();
         let image = own_image(folder.path());
-        let entries = Entries { started: 0, images: vec![image.clone()], loops: Vec::new() };
-        let path = folder.path().join(FOLDER).join(format!("{}.json", std::process::id()));
+        let entries = Entries { images: vec![image.clone()], loops: Vec::new() };
+        let path = folder.path().join(FOLDER).join("1-0.json");
         cache::write_whole(&path, &serde_json::to_vec(&entries).unwrap()).unwrap();
         assert_eq!(clean(folder.path(), true).unwrap().len(), 1);
         assert!(path.exists());
         assert_eq!(clean(folder.path(), false).unwrap().len(), 1);
         assert_eq!(fs::read(&image.path).unwrap(), vec![0; 4096]);
         assert!(!path.exists());
-        // Another file of that name is left alone.
-        fs::remove_file(&image.path).unwrap();
-        fs::write(folder.path().join("other"), b"").unwrap();
-        fs::write(&image.path, b"another").unwrap();
-        let another = OwnImage { id: FileId { inode: 1, ..image.id }, ..image };
-        another.give_back().unwrap();
-        assert_eq!(fs::read(&another.path).unwrap(), b"another");
+    }
+
+    #[test]
+    fn another_file_of_that_name_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let image = own_image(folder.path());
+        for another in [
+            OwnImage { id: FileId { inode: 1, ..image.id.clone() }, ..image.clone() },
+            OwnImage { born: Some(1), ..image.clone() },
+            OwnImage { born: None, id: FileId { device: 1, ..image.id.clone() }, ..image.clone() },
+        ] {
+            assert!(!another.give_back().unwrap());
+            assert_eq!(fs::read(&another.path).unwrap(), b"data of a test");
+        }
+        // After a start of the machine its file system may have another number.
+        let moved = OwnImage { id: FileId { device: 1, ..image.id.clone() }, ..image.clone() };
+        assert_eq!(moved.give_back().unwrap(), image.born.is_some());
+    }
+
+    #[test]
+    fn a_journal_that_waits_to_be_undone_is_not_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let left = folder.path().join(FOLDER).join(format!("{}-0.json", std::process::id()));
+        cache::write_whole(&left, b"{}").unwrap();
+        let journal = Journal::open(folder.path()).unwrap();
+        assert_ne!(journal.path, left);
     }
 }

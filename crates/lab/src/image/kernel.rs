@@ -23,6 +23,8 @@ pub struct Kernel {
     pub modules: PathBuf,
     /// Debian's version of its package; empty for a kernel given by path.
     pub version: String,
+    /// SHA-256 of the file that was named: a kernel that is built again in its place is another one.
+    pub sha256: String,
 }
 
 impl Kernel {
@@ -58,7 +60,7 @@ impl Kernel {
         choose(wanted, &packages.names("linux-image-")?)
     }
 
-    /// Where the module `name` lies, if it is a file.
+    /// Where each module lies that is a file, by its name with underscores.
     pub fn module_files(&self) -> Result<std::collections::BTreeMap<String, PathBuf>> {
         let mut files = std::collections::BTreeMap::new();
         let mut folders = vec![self.modules.join("kernel")];
@@ -132,20 +134,22 @@ impl Kernel {
                 image.display()
             );
         }
+        let sha256 = cache::sha256(&bytes);
         if bytes.starts_with(b"\x7fELF") {
-            return Ok(Kernel { release, vmlinux: image.to_owned(), modules, version: String::new() });
+            return Ok(Kernel { release, vmlinux: image.to_owned(), modules, version: String::new(), sha256 });
         }
-        let key = cache::hex(&<sha2::Sha256 as sha2::Digest>::digest(&bytes))[..16].to_owned();
+        let key = &sha256[..16];
         let vmlinux = cache.join(format!("kernels/vmlinux-{release}-{key}"));
         // Its length, kept beside it, tells a kernel that a full disk or a careless hand has cut short.
         let noted = cache.join(format!("kernels/vmlinux-{release}-{key}.length"));
         let length = fs::metadata(&vmlinux).map(|data| data.len().to_string()).ok();
         if length.is_none() || fs::read_to_string(&noted).ok() != length {
-            let elf = unwrap(&bytes).with_context(|| format!("cannot take the kernel out of {}", image.display()))?;
+            let elf =
+                unpack_bzimage(&bytes).with_context(|| format!("cannot take the kernel out of {}", image.display()))?;
             cache::write_whole(&vmlinux, &elf)?;
             cache::write_whole(&noted, elf.len().to_string().as_bytes())?;
         }
-        Ok(Kernel { release, vmlinux, modules, version: String::new() })
+        Ok(Kernel { release, vmlinux, modules, version: String::new(), sha256 })
     }
 }
 
@@ -203,7 +207,7 @@ fn release_of(bytes: &[u8], path: &Path) -> Option<String> {
 }
 
 /// The ELF image inside a bzImage (Documentation/arch/x86/boot.rst: setup_sects, payload_offset, payload_length).
-fn unwrap(bytes: &[u8]) -> Result<Vec<u8>> {
+fn unpack_bzimage(bytes: &[u8]) -> Result<Vec<u8>> {
     let word =
         |at: usize| bytes.get(at..at + 4).map(|b| u32::from_le_bytes(b.try_into().expect("four bytes")) as usize);
     if bytes.get(0x202..0x206) != Some(b"HdrS") {
@@ -265,11 +269,11 @@ mod tests {
 
     #[test]
     fn broken_kernels_are_refused() {
-        assert!(unwrap(b"").is_err());
-        assert!(unwrap(&[0; 0x300]).is_err());
+        assert!(unpack_bzimage(b"").is_err());
+        assert!(unpack_bzimage(&[0; 0x300]).is_err());
         let mut header = vec![0; 0x300];
         header[0x202..0x206].copy_from_slice(b"HdrS");
         header[0x24c] = 0xff;
-        assert!(unwrap(&header).is_err());
+        assert!(unpack_bzimage(&header).is_err());
     }
 }

@@ -46,6 +46,13 @@ pub struct Wanted {
     pub modules: Vec<String>,
 }
 
+impl Wanted {
+    /// The modules without their parameters.
+    fn module_names(&self) -> Vec<String> {
+        self.modules.iter().map(|entry| entry.split(' ').next().unwrap_or(entry).to_owned()).collect()
+    }
+}
+
 /// An initramfs in the cache.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Image {
@@ -92,8 +99,12 @@ impl<'a> Builder<'a> {
         names.extend(wanted.packages.iter().cloned());
         let packages = Packages::new(self.cache).closure(&names)?;
         let versions = packages::versions(&packages);
-        let mut parts =
-            vec![self.program_sha256.clone(), self.kernel.release.clone(), self.kernel.vmlinux.display().to_string()];
+        let mut parts = vec![self.program_sha256.clone(), self.kernel.release.clone(), self.kernel.version.clone()];
+        if self.kernel.version.is_empty() {
+            // Of a kernel given by path any module may have been built again; those of a package stay what they are.
+            let modules = self.tree.resolve(&wanted.module_names())?;
+            parts.extend(modules.iter().map(|module| cache::sha256(&module.bytes)));
+        }
         parts.extend(versions.iter().map(|(name, version)| format!("{name}={version}")));
         parts.extend(wanted.programs.iter().cloned());
         parts.extend(wanted.modules.iter().cloned());
@@ -150,9 +161,7 @@ impl<'a> Builder<'a> {
         programs.add_libraries(&mut archive, &init)?;
         archive.file("init", init, 0o755);
         let mut order = String::new();
-        let names: Vec<String> =
-            wanted.modules.iter().map(|entry| entry.split(' ').next().unwrap_or(entry).to_owned()).collect();
-        for module in self.tree.resolve(&names)? {
+        for module in self.tree.resolve(&wanted.module_names())? {
             let path = format!("usr/lib/modules/{}.ko", module.name);
             let parameters = wanted.modules.iter().find_map(|entry| {
                 let (name, parameters) = entry.trim_start_matches('?').split_once(' ')?;
@@ -169,8 +178,8 @@ impl<'a> Builder<'a> {
 
 impl Image {
     /// Notes that the image is in use now: it stays in the cache for a while.
-    pub fn is_used(&self) {
-        cache::used(&self.path.with_file_name("image.json"));
+    pub fn mark_used(&self) {
+        cache::mark_used(&self.path.with_file_name("image.json"));
     }
 }
 
@@ -187,6 +196,6 @@ fn load(folder: &Path) -> Option<Image> {
         }
         image.modified = now;
     }
-    image.is_used();
+    image.mark_used();
     Some(image)
 }

@@ -2,10 +2,12 @@
 //!
 //! The guest's programs come from packages and never from this machine's own /usr, so that they are the same
 //! wherever the lab runs. What a set of names stood for is written down in the cache the first time; from then on the
-//! same versions are used until the cache is cleaned.
+//! same versions are used until the cache is cleaned, also for other sets that have a package in common with it: two
+//! file systems are not to differ by their tar.
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -40,6 +42,10 @@ pub enum Lists {
 
 /// Lists older than this name versions that may be gone from the mirrors. What the cache already holds is not affected.
 const LISTS_KEEP: Duration = Duration::from_secs(24 * 3600);
+/// When lists that could not be fetched are asked for again.
+const RETRY: Duration = Duration::from_secs(3600);
+/// What is noted of lists that were fetched.
+const RENEWED: &str = "cache";
 
 /// Packages in the cache.
 pub struct Packages {
@@ -58,15 +64,53 @@ impl Packages {
         names.sort();
         names.dedup();
         let file = self.cache.join(format!("closures/{}.json", cache::key(names.iter().map(String::as_str))));
-        let _lock = cache::Lock::take(&file)?;
-        if let Some(kept) = fs::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Vec<Package>>(&bytes).ok())
-            && kept.iter().all(|package| package.folder.join(".complete").exists())
-        {
+        if let Some(kept) = closure_in(&file) {
             return Ok(kept);
         }
-        let packages = self.solve(&names)?.iter().map(|solved| self.unpack(solved)).collect::<Result<Vec<_>>>()?;
+        // One at a time: two sets made side by side would not know of each other's versions.
+        let _lock = cache::Lock::take(&self.cache.join("closures/all"))?;
+        if let Some(kept) = closure_in(&file) {
+            return Ok(kept);
+        }
+        let known = self.known();
+        let mut locks = Vec::new();
+        let mut one = |solved: &Solved| match known.get(&solved.name) {
+            Some(package) => Ok(package.clone()),
+            None => self.unpack(solved, &mut locks),
+        };
+        let packages = self.solve(&names)?.iter().map(&mut one).collect::<Result<Vec<_>>>()?;
+        self.complete(&packages)?;
         cache::write_whole(&file, serde_json::to_string_pretty(&packages)?.as_bytes())?;
         Ok(packages)
+    }
+
+    /// The packages of all sets in the cache by name, each in the version that came first.
+    fn known(&self) -> BTreeMap<String, Package> {
+        let files = fs::read_dir(self.cache.join("closures")).into_iter().flatten().flatten();
+        let mut files: Vec<_> =
+            files.filter_map(|file| Some((file.metadata().ok()?.modified().ok()?, file.path()))).collect();
+        files.sort();
+        let mut known = BTreeMap::new();
+        for package in files.iter().filter_map(|(_, file)| closure_in(file)).flatten() {
+            known.entry(package.name.clone()).or_insert(package);
+        }
+        known
+    }
+
+    /// Notes that packages are whole, when their files are sure to outlive a power cut: an empty program runs without an
+    /// error.
+    fn complete(&self, packages: &[Package]) -> Result<()> {
+        let new: Vec<_> = packages.iter().filter(|package| !is_complete(package)).collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let folder = self.cache.join("packages");
+        let opened = fs::File::open(&folder).with_context(|| format!("cannot open {}", folder.display()))?;
+        rustix::fs::syncfs(&opened).with_context(|| format!("cannot write to {}", folder.display()))?;
+        for package in new {
+            cache::write_whole(&package.folder.join(".complete"), b"")?;
+        }
+        Ok(())
     }
 
     /// One package alone, without what it depends on.
@@ -79,7 +123,11 @@ impl Packages {
         let version = field("Version:")?;
         let architecture = field("Architecture:")?;
         let file = format!("{name}_{}_{architecture}.deb", version.replace(':', "%3a"));
-        self.unpack(&Solved { name: name.to_owned(), version, file })
+        let _lock = cache::Lock::take(&self.cache.join("closures/all"))?;
+        let mut locks = Vec::new();
+        let package = self.unpack(&Solved { name: name.to_owned(), version, file }, &mut locks)?;
+        self.complete(std::slice::from_ref(&package))?;
+        Ok(package)
     }
 
     /// As [`Packages::alone`], and from then on the same version until the cache is cleaned.
@@ -96,7 +144,7 @@ impl Packages {
     /// What [`Packages::alone_kept`] answers without fetching anything.
     pub fn kept(&self, name: &str) -> Option<Package> {
         let bytes = fs::read(self.cache.join(format!("closures/{name}.json"))).ok()?;
-        serde_json::from_slice::<Package>(&bytes).ok().filter(|kept| kept.folder.join(".complete").exists())
+        serde_json::from_slice::<Package>(&bytes).ok().filter(is_complete)
     }
 
     /// Where Debian's package lists are read from. The machine's own may be of any age, so they are used only where
@@ -118,7 +166,8 @@ impl Packages {
     fn fetch_lists(&self) -> Result<()> {
         let is_young = || {
             let age = fs::metadata(self.fetched()).ok()?.modified().ok()?.elapsed().ok()?;
-            Some(age < LISTS_KEEP)
+            let is_renewed = fs::read_to_string(self.fetched()).ok()? == RENEWED;
+            Some(age < if is_renewed { LISTS_KEEP } else { RETRY })
         };
         if is_young() == Some(true) {
             return Ok(());
@@ -128,14 +177,17 @@ impl Packages {
             return Ok(());
         }
         let output = self.command("apt-get", Lists::Cache).args(["update", "-q"]).output().with_context(no_apt)?;
+        if let Some(signal) = output.status.signal() {
+            bail!("signal {signal} ended apt-get while it fetched Debian's package lists");
+        }
         // apt-get ends with 0 when some of the lists could not be fetched.
         let said = last_lines(&output.stderr, 3);
         let is_there = |lists: &Path| {
             let mut entries = fs::read_dir(lists).into_iter().flatten().flatten();
             entries.any(|entry| entry.file_name().to_string_lossy().contains("_Packages"))
         };
-        let word = if output.status.success() && is_there(&self.cache.join("apt/lists")) {
-            "cache"
+        let word = if is_there(&self.cache.join("apt/lists")) {
+            if output.status.success() { RENEWED } else { "cache, not renewed" }
         } else if is_there(Path::new("/var/lib/apt/lists")) {
             "system"
         } else {
@@ -185,7 +237,7 @@ impl Packages {
                 let _ = fs::remove_dir_all(self.sources());
                 return Ok(false);
             }
-            cache::write_whole(&self.fetched(), b"cache")?;
+            cache::write_whole(&self.fetched(), RENEWED.as_bytes())?;
         }
         self.exists(name)
     }
@@ -206,17 +258,16 @@ impl Packages {
         Ok(solved)
     }
 
-    fn unpack(&self, solved: &Solved) -> Result<Package> {
+    /// Downloads and unpacks one package, which is not noted as complete yet. The caller holds the lock on them all, and
+    /// this one's until it is complete: `mountmark clean` takes what is half-made and not locked.
+    fn unpack(&self, solved: &Solved, locks: &mut Vec<cache::Lock>) -> Result<Package> {
         let stem = solved.file.trim_end_matches(".deb");
         let folder = self.cache.join("packages").join(stem);
         let package = Package { name: solved.name.clone(), version: solved.version.clone(), folder: folder.clone() };
-        if folder.join(".complete").exists() {
+        if is_complete(&package) {
             return Ok(package);
         }
-        let _lock = cache::Lock::take(&folder)?;
-        if folder.join(".complete").exists() {
-            return Ok(package);
-        }
+        locks.push(cache::Lock::take(&folder)?);
         let _ = fs::remove_dir_all(&folder);
         let downloads =
             tempfile::TempDir::new_in(self.cache.join("packages")).context("no room to download packages")?;
@@ -250,7 +301,6 @@ impl Packages {
                 last_lines(&output.stderr, 3)
             );
         }
-        fs::write(unpacked.join(".complete"), "")?;
         fs::rename(&unpacked, &folder).with_context(|| format!("cannot keep {}", folder.display()))?;
         Ok(package)
     }
@@ -291,6 +341,16 @@ impl Packages {
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
+}
+
+fn is_complete(package: &Package) -> bool {
+    package.folder.join(".complete").exists()
+}
+
+/// What a set of names stood for, if all of it is there still.
+fn closure_in(file: &Path) -> Option<Vec<Package>> {
+    let kept: Vec<Package> = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
+    kept.iter().all(is_complete).then_some(kept)
 }
 
 fn no_apt() -> String {

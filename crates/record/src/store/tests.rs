@@ -228,7 +228,7 @@ fn an_unknown_run_is_an_error_everywhere() {
         store.load(&run).map(|_| ()),
         store.record_cell(&run, &cell(0, 1)),
         store.end_run(&run, RunStatus::Done),
-        store.delete_run(&run),
+        store.delete_run(&run, false),
         store.resume_run(&run),
     ] {
         assert!(matches!(error, Err(StoreError::UnknownRun { .. })), "{error:?}");
@@ -530,7 +530,7 @@ fn a_run_whose_process_is_gone_was_interrupted() {
     let (_folder, _, store) = store();
     let run = begin(&store);
     assert_eq!(store.runs().unwrap()[0].status, RunStatus::Running);
-    assert!(matches!(store.delete_run(&run), Err(StoreError::StillRunning { .. })));
+    assert!(matches!(store.delete_run(&run, false), Err(StoreError::StillRunning { .. })));
     assert!(matches!(store.resume_run(&run), Err(StoreError::StillRunning { .. })));
     orphan(&store, &run);
     assert_eq!(store.runs().unwrap()[0].status, RunStatus::Interrupted);
@@ -553,7 +553,7 @@ fn failures_of_cells_and_tasks_are_counted_and_deleting_takes_all() {
     store.record_cell(&other, &cells[2]).unwrap();
     assert_eq!(store.runs().unwrap()[0].failed, 2);
     store.end_run(&run, RunStatus::Failed).unwrap();
-    store.delete_run(&run).unwrap();
+    store.delete_run(&run, false).unwrap();
     assert_eq!(store.runs().unwrap().len(), 1);
     for table in ["cell", "task_outcome", "sample", "note"] {
         assert_eq!(store.number(&format!("SELECT count(*) FROM {table}")).unwrap(), 1, "{table}");
@@ -622,7 +622,7 @@ fn outputs_come_back_for_all_tasks_or_one_and_go_with_their_run() {
     assert_eq!((reader.results(&run, 0).unwrap(), reader.results(&run, 1).unwrap()), (vec![c], vec![]));
     assert!(reader.outputs(&run, Some("x")).unwrap().is_empty());
     store.end_run(&run, RunStatus::Done).unwrap();
-    store.delete_run(&run).unwrap();
+    store.delete_run(&run, false).unwrap();
     assert_eq!(store.number("SELECT count(*) FROM output").unwrap(), 0);
 }
 
@@ -650,7 +650,7 @@ fn what_devices_saw_comes_back_for_all_one_task_or_one_repeat() {
     let error = reader.devices(&run, &DeviceUses::default()).unwrap_err().to_string();
     assert!(error.contains("record of a device"), "{error}");
     store.end_run(&run, RunStatus::Done).unwrap();
-    store.delete_run(&run).unwrap();
+    store.delete_run(&run, false).unwrap();
     assert_eq!(store.number("SELECT count(*) FROM device").unwrap(), 0);
 }
 

@@ -1,5 +1,13 @@
 //! What several commands share: exit codes, options, where things lie.
 
+/// Writes a line to standard error, as `eprintln!` does; one that nobody can read any more is no reason to end.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr().lock(), $($text)*);
+    }};
+}
+
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
@@ -38,6 +46,16 @@ impl StoreOptions {
         let folder = self.out.clone().or_else(|| from("XDG_DATA_HOME").map(|path| path.join("mountmark")));
         let folder = folder.or_else(|| from("HOME").map(|path| path.join(".local/share/mountmark")));
         folder.unwrap_or_else(|| PathBuf::from("mountmark-results")).join("results.sqlite")
+    }
+
+    /// ` --out FOLDER` where the store is not the usual one, to be put behind a command that is to be typed.
+    pub fn option(&self) -> String {
+        let usual = StoreOptions { out: None };
+        if self.path() == usual.path() {
+            return String::new();
+        }
+        let folder = self.path().parent().map(|folder| folder.to_string_lossy().into_owned()).unwrap_or_default();
+        format!(" --out {}", mountmark_report::shell_word(&folder))
     }
 
     /// The store, made if it is not there.
@@ -132,6 +150,11 @@ fn terminal_width() -> Option<usize> {
         let result = libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size);
         (result == 0 && size.ws_col > 0).then_some(usize::from(size.ws_col))
     }
+}
+
+/// `1 cell`, `2 cells`.
+pub fn counted(count: usize, one: &str) -> String {
+    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Prints to standard output; a reader that has gone away is no error.

@@ -3,8 +3,9 @@
 //! This program is several things: process 1 of a guest, the agent of the host lab, the child that does a workload for
 //! either, and the command line.
 
-mod commands;
+#[macro_use]
 mod common;
+mod commands;
 mod progress;
 
 use std::process::ExitCode;

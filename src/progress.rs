@@ -8,6 +8,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use mountmark_model::{Cell, Plan};
 use mountmark_run::schedule;
 
+use crate::common;
+
 /// Shows progress as a line that changes on a terminal, and as a line a cell elsewhere.
 pub struct Progress {
     begin: Instant,
@@ -37,13 +39,13 @@ impl Progress {
             bar
         });
         let text = format!(
-            "{}: {} cells ({} configurations, {} repeats), {jobs} at a time",
+            "{}: {} ({}, {}), {jobs} at a time",
             plan.suite,
-            plan.cells.len(),
-            plan.configurations.len(),
-            plan.repeats
+            common::counted(plan.cells.len(), "cell"),
+            common::counted(plan.configurations.len(), "configuration"),
+            common::counted(plan.repeats as usize, "repeat")
         );
-        eprintln!("mountmark: {text}");
+        say!("mountmark: {text}");
         Progress { begin: Instant::now(), cells: plan.cells.len(), ended: 0, running: BTreeMap::new(), bar, verbose }
     }
 
@@ -62,7 +64,7 @@ impl Progress {
                     running.done += usize::from(counts);
                     running.stage = (*stage).to_owned();
                     if self.verbose {
-                        eprintln!("{:9.3} s  {}: {stage}", self.begin.elapsed().as_secs_f64(), running.name);
+                        say!("{:9.3} s  {}: {stage}", self.begin.elapsed().as_secs_f64(), running.name);
                     }
                 }
             }
@@ -74,15 +76,15 @@ impl Progress {
                 let how = match (result.outcome.reason(), failed) {
                     (Some(reason), _) => format!("failed: {reason}"),
                     (None, 0) => "done".to_owned(),
-                    (None, failed) => format!("done, {failed} tasks failed"),
+                    (None, failed) => format!("done, {} failed", common::counted(failed, "task")),
                 };
                 let line =
                     format!("[{}/{}] {} {how} ({seconds:.1} s){}", self.ended, self.cells, name(cell), self.left());
                 let unremarkable = result.outcome.is_ok() && failed == 0;
                 match &self.bar {
-                    Some(bar) if !unremarkable => bar.suspend(|| eprintln!("{line}")),
+                    Some(bar) if !unremarkable => bar.suspend(|| say!("{line}")),
                     Some(_) => {}
-                    None => eprintln!("{line}"),
+                    None => say!("{line}"),
                 }
             }
         }

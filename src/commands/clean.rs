@@ -50,7 +50,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
             }
             Ok(false) => {}
             Err(error) => {
-                eprintln!("mountmark: {error:#}");
+                say!("mountmark: {error:#}");
                 code = common::FAILED;
             }
         }

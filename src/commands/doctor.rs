@@ -267,7 +267,7 @@ fn virtual_lab(machine: &Machine) -> Finding {
         return Finding::new(State::Missing, "needs the emulator");
     }
     if !machine.has_kernel() {
-        return Finding::new(State::Note, "not tried: no kernel in the cache before the first run");
+        return Finding::new(State::Note, "not tried: that kernel is not in the cache; a run fetches it");
     }
     let took = machine
         .find_kernel()

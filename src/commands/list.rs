@@ -79,7 +79,7 @@ fn filesystems(catalogue: &Catalogue, options: &LabOptions) -> Result<String> {
     if !not_here.is_empty() {
         text += "\nDo not run here:\n";
         for (name, reason) in not_here {
-            text += &format!("  {name:<10} {reason}\n");
+            text += &mountmark_report::hang(&format!("  {name}"), 13, &reason, common::report_options().width);
         }
     }
     Ok(text)
@@ -88,7 +88,7 @@ fn filesystems(catalogue: &Catalogue, options: &LabOptions) -> Result<String> {
 /// Each study with its runs, what it holds, and the suite that repeats it.
 fn studies(catalogue: &Catalogue) -> String {
     let mut text = rows(catalogue.list::<Study>().map(|study| (study.name.clone(), study.about.clone())));
-    text += "\n";
+    text += "\nTheir runs, as --study takes them:\n";
     let details = catalogue.list::<Study>().flat_map(|study| {
         study.runs.iter().enumerate().map(|(index, run)| {
             let figures = study.figures.iter().filter(|figure| figure.run == run.id).count();
@@ -108,5 +108,8 @@ fn studies(catalogue: &Catalogue) -> String {
 fn rows(items: impl Iterator<Item = (String, String)>) -> String {
     let items: Vec<(String, String)> = items.collect();
     let width = items.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    items.iter().map(|(name, about)| format!("{name:<width$}  {about}\n")).collect()
+    items
+        .iter()
+        .map(|(name, about)| mountmark_report::hang(name, width + 2, about, common::report_options().width))
+        .collect()
 }

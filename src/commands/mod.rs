@@ -24,7 +24,7 @@ use crate::common::{self, WrongUse};
     name = "mountmark",
     version,
     about = "Compares file systems in a throw-away lab whose clock repeats",
-    after_help = "Examples:\n  mountmark run                                  seven file systems, 21 small tests, in the virtual lab\n  mountmark run --fs ext4,xfs,ext3:data=journal   three configurations\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark show latest --metric cpu_percent\n  mountmark report latest                          an HTML file to show\n  mountmark list filesystems\n\nExit codes: 0 done, 1 something measured failed or got worse, 2 wrong use, 3 cannot run here, 128+N ended by signal N."
+    after_help = "Examples:\n  mountmark run                                   seven file systems, 21 small tests, in the virtual lab\n  mountmark run --fs ext4,xfs,ext3:data=journal   three configurations\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark show latest --metric cpu_percent\n  mountmark report latest                         an HTML file to show\n  mountmark list filesystems\n\nExit codes: 0 done, 1 something measured failed or got worse, 2 wrong use, 3 cannot run here, 128+N ended by signal N."
 )]
 struct CommandLine {
     #[command(subcommand)]
@@ -60,7 +60,7 @@ pub fn main() -> ExitCode {
         Command::SelfCheck(arguments) => self_check::run(arguments),
     };
     let code = result.unwrap_or_else(|error| {
-        eprintln!("mountmark: {error:#}");
+        say!("mountmark: {error:#}");
         exit_code(&error)
     });
     ExitCode::from(code)

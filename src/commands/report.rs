@@ -26,9 +26,9 @@ pub struct Arguments {
     /// Names of runs, their first letters, or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     runs: Vec<String>,
-    /// How to write: html, markdown, csv, json or svg
-    #[arg(long, value_name = "FORMAT", default_value = "html")]
-    format: String,
+    /// How to write: html, markdown, csv, json or svg [default: as the name after --output ends, else html]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<String>,
     /// The report's file, or - for standard output [default: report-RUN.html for html, standard output for the others]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -46,7 +46,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: Arguments) -> Result<u8> {
-    let format = find_document(&arguments.format).map_err(|error| WrongUse(format!("--format: {error}")))?;
+    let format = format(&arguments)?;
     if format.name() == "svg" && arguments.runs.len() > 1 {
         bail!(WrongUse("--format svg draws one run: name one".into()));
     }
@@ -102,10 +102,37 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         Target::Stdout => common::print(&text)?,
         Target::File(path) => {
             write(&path, &text)?;
-            eprintln!("mountmark: wrote {} ({})", path.display(), mountmark_model::Bytes(text.len() as u64));
+            say!("mountmark: wrote {} ({})", path.display(), mountmark_model::Bytes(text.len() as u64));
         }
     }
     Ok(common::DONE)
+}
+
+/// The format that was asked for, by name or by the end of the file's.
+fn format(arguments: &Arguments) -> Result<&'static dyn Document> {
+    let given = arguments.format.as_deref().map(find_document).transpose();
+    let given = given.map_err(|error| WrongUse(format!("--format: {error}")))?;
+    let path = arguments.output.as_deref().filter(|path| fs::metadata(path).map_or(true, |about| about.is_file()));
+    let Some(ending) = path.and_then(|path| path.extension()).map(|ending| ending.to_string_lossy().to_lowercase())
+    else {
+        return Ok(given.unwrap_or(find_document("html").expect("there is a page")));
+    };
+    let name = match ending.as_str() {
+        "md" => "markdown",
+        "htm" => "html",
+        other => other,
+    };
+    let shown = path.unwrap_or(Path::new("")).display();
+    match (given, find_document(name).ok()) {
+        (None, Some(meant)) => Ok(meant),
+        (None, None) => bail!(WrongUse(format!("--output {shown}: no report is a .{ending}; name its --format"))),
+        (Some(given), Some(meant)) if given.name() != meant.name() => bail!(WrongUse(format!(
+            "--output {shown} ends like a {} report, and --format is {}: make them agree",
+            meant.name(),
+            given.name()
+        ))),
+        (Some(given), _) => Ok(given),
+    }
 }
 
 /// What only pages show: records of the device, and what the engine found.

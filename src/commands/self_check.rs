@@ -80,7 +80,10 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let mut starts = Vec::new();
     let mut costs = Vec::new();
     let mut memory = Vec::new();
-    println!("Repeatability: piszcz-2006 at scale {}, {}, kernel {}", arguments.scale, arguments.fs, arguments.kernel);
+    common::print(&format!(
+        "Repeatability: piszcz-2006 at scale {}, {}, kernel {}\n",
+        arguments.scale, arguments.fs, arguments.kernel
+    ))?;
     for disk in &arguments.disk {
         let alone = observe(&arguments, disk, processors)?;
         let beside = with_busy_processors(processors, || observe(&arguments, disk, processors + 1))?;
@@ -91,11 +94,11 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         } else {
             format!("{differ} differ, by at most {:.6} %", spread * 100.0)
         };
-        println!("  {disk:<6} {} figures: {verdict}", alone.figures.len());
+        common::print(&format!("  {disk:<6} {} figures: {verdict}\n", alone.figures.len()))?;
         for (key, value) in alone.figures.iter().filter(|(key, value)| beside.figures.get(*key) != Some(value)).take(5)
         {
             let other = beside.figures.get(key).map(|bits| f64::from_bits(*bits));
-            println!("         {key}: {} alone, {other:?} beside", f64::from_bits(*value));
+            common::print(&format!("         {key}: {} alone, {other:?} beside\n", f64::from_bits(*value)))?;
         }
         // The first run may have made images and snapshots; this one finds them in the cache.
         let warm = observe(&arguments, disk, processors)?;
@@ -105,23 +108,23 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     }
     let start = median(&mut starts);
     good &= start <= START_LIMIT;
-    println!(
-        "Start: {start:.2} s from the program's start to the first mkfs, median of {} (at most {START_LIMIT} s)",
+    common::print(&format!(
+        "Start: {start:.2} s from the program's start to the first mkfs, median of {} (at most {START_LIMIT} s)\n",
         starts.len()
-    );
+    ))?;
     let cost = median(&mut costs);
     good &= cost <= COST_LIMIT;
-    println!(
-        "Own cost: {cost:.2} % of one processor while guests run, median of {} (at most {COST_LIMIT} %)",
+    common::print(&format!(
+        "Own cost: {cost:.2} % of one processor while guests run, median of {} (at most {COST_LIMIT} %)\n",
         costs.len()
-    );
+    ))?;
     let (used, allowed) = memory.into_iter().max().unwrap_or_default();
     good &= used <= allowed + MEMORY_SLACK;
-    println!(
-        "Memory: {} MiB for the largest guest (RAM and disk under test: {} MiB; at most 200 MiB more)",
+    common::print(&format!(
+        "Memory: {} MiB for the largest guest (RAM and disk under test: {} MiB; at most 200 MiB more)\n",
         used >> 20,
         allowed >> 20
-    );
+    ))?;
     Ok(if good { common::DONE } else { common::FAILED })
 }
 

@@ -73,6 +73,10 @@ fn refuse_ignored(arguments: &Arguments) -> Result<()> {
     if let Some(name) = given(&as_it_is).filter(|_| arguments.format.format != "table") {
         return Err(WrongUse(format!("{name} prints in a format of its own: leave --format out")).into());
     }
+    if ["json", "csv"].contains(&arguments.format.format.as_str()) && arguments.format.metric.is_some() {
+        let format = &arguments.format.format;
+        return Err(WrongUse(format!("--metric chooses the figure of tables, and {format} has them all")).into());
+    }
     if let Some(name) = given(&as_it_is).or(given(&of_its_own)).filter(|_| arguments.format.metric.is_some()) {
         return Err(WrongUse(format!("--metric chooses the figure of tables, and {name} prints others")).into());
     }

@@ -97,9 +97,9 @@ impl Changes {
         self.changes.iter().filter(is_beyond).collect()
     }
 
-    /// Whether there was anything to judge.
+    /// Whether there was anything to judge: a figure that only the later run has says nothing of what changed.
     pub fn is_judged(&self) -> bool {
-        self.changes.iter().any(|change| change.outcome != ChangeOutcome::NotJudged)
+        self.changes.iter().any(|change| !matches!(change.outcome, ChangeOutcome::NotJudged | ChangeOutcome::New))
     }
 }
 

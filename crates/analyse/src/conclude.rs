@@ -65,7 +65,7 @@ fn overall(evidence: &Evidence<'_>) -> Option<String> {
     let judged = |task: &&crate::figures::Task| !task.step && task.main().is_some();
     let tests = counted(evidence.figures.tasks.iter().filter(judged).count(), "test");
     let told = lead(evidence.figures, ranking, &evidence.overall.basis, true, evidence.options);
-    Some(format!("Over all {tests}, {told}."))
+    Some(if tests == "1 test" { format!("In the one test, {told}.") } else { format!("Over all {tests}, {told}.") })
 }
 
 /// "ext4 took the least durable time, on average 1.07 times the best of each test; then xfs with 1.12, last is jfs with
@@ -88,18 +88,21 @@ pub(crate) fn lead(figures: &Figures, ranking: &[Rank], basis: &str, whole: bool
     let last = last_of(ranking);
     let is_close = |rank: &Rank| rank.score / first.score < 1.0 + options.matters;
     let unsteady = first.stability.is_some_and(|stability| stability < options.level);
+    // Two repeats that agree keep their order in every draw, and still show no difference.
+    let reaches = second.interval.as_ref().is_some_and(|found| found.low <= first.score);
     if last.is_some_and(is_close) {
         let (count, matters) = (ranking.len(), percent(options.matters));
         return format!("all {count} file systems are level: {average} they are less than {matters} apart");
     }
     let last = last.map_or(String::new(), |last| format!("; last is {} with {}", name(last), score(last)));
-    if is_close(second) || unsteady {
+    if is_close(second) || unsteady || reaches {
         let why = match first.stability {
             Some(stability) if unsteady => {
                 let kept = percent(hundredths(stability));
                 format!("with repeats drawn anew, the first place stays the same in only {kept} of draws")
             }
-            _ => format!("they are less than {} apart", percent(options.matters)),
+            _ if is_close(second) => format!("they are less than {} apart", percent(options.matters)),
+            _ => "the repeats do not tell them apart".to_owned(),
         };
         let (one, other) = (score(first), score(second));
         return format!(

@@ -30,3 +30,4 @@ pub use doubt::{cells_in_doubt, doubts};
 pub use findings::*;
 pub use iostat::{Iostat, Stream};
 pub use options::Options;
+pub use rate::rate_of;

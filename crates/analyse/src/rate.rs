@@ -3,7 +3,9 @@
 //! The metric `rate` has one id and one direction for both. Here a task gets the one with the unit of its own, so that
 //! sentences and tables can say it.
 
-use mountmark_model::{Metric, Program, RateOf, Task};
+use mountmark_model::workload::{Operation, Workload};
+use mountmark_model::{Cell, Metric, Program, RateOf, Task};
+use mountmark_record::RunRecord;
 
 /// The metric `rate` with the unit that it has at `task`. `tasks` are those of its suite, `has` tells whether there are
 /// figures of a metric at the task. [`Metric::RATE`] itself where nobody can tell.
@@ -16,15 +18,31 @@ pub(crate) fn metric(task: &Task, tasks: &[Task], has: impl Fn(&Metric) -> bool)
             Some(program) => program.rate_is_of_data(task.figure_name()),
             None => return &Metric::RATE,
         },
-        (None, Some(_)) => match runs.rate {
+        (None, Some(workload)) => match runs.rate {
             RateOf::Data | RateOf::Children => true,
             RateOf::Operations => false,
-            // The engine tells rates of data apart only where there was data.
-            RateOf::Automatic => [Metric::READ_RATE, Metric::WRITE_RATE, Metric::PARENT_RATE].iter().any(has),
+            // The engine tells rates of data apart only where there was data; what it reads to write again is neither
+            // its reads nor its writes.
+            RateOf::Automatic => {
+                [Metric::READ_RATE, Metric::WRITE_RATE, Metric::PARENT_RATE].iter().any(has) || rewrites(workload)
+            }
         },
         (None, None) => return &Metric::RATE,
     };
     if of_data { &Metric::RATE_OF_DATA } else { &Metric::RATE_OF_OPERATIONS }
+}
+
+/// The metric `rate` with the unit that it has at the task `id` of a run; [`Metric::RATE`] itself where nobody can tell.
+pub fn rate_of(run: &RunRecord, id: &str) -> &'static Metric {
+    let definition = |cell: &'_ &Cell| cell.tasks.iter().any(|task| task.id == id);
+    let Some(cell) = run.plan.cells.iter().find(definition) else { return &Metric::RATE };
+    let Some(task) = cell.tasks.iter().find(|task| task.id == id) else { return &Metric::RATE };
+    let samples = run.cells.iter().flat_map(|cell| &cell.samples);
+    metric(task, &cell.tasks, |wanted| samples.clone().any(|sample| sample.task == id && sample.metric == wanted.id))
+}
+
+fn rewrites(workload: &Workload) -> bool {
+    workload.phases.iter().any(|phase| phase.what.0.contains_key(&Operation::Rewrite))
 }
 
 #[cfg(test)]
@@ -49,6 +67,8 @@ mod tests {
         let automatic = task(serde_json::json!({"workload": workload}));
         assert_eq!(metric(&automatic, &[], none).unit_text(), "1/s");
         assert_eq!(metric(&automatic, &[], |metric| metric.id == "write_rate").unit_text(), "KiB/s");
+        let rewrite = serde_json::json!({"files": {"folder": "f"}, "phases": [{"name": "p", "what": "rewrite"}]});
+        assert_eq!(metric(&task(serde_json::json!({"workload": rewrite})), &[], none).unit_text(), "KiB/s");
     }
 
     #[test]

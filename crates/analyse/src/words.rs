@@ -16,19 +16,17 @@ pub(crate) fn figure(metric: &Metric, value: f64) -> String {
     }
 }
 
-/// A factor with three digits, and as many more near 1 as it takes to differ from it.
+/// A factor with three digits, and one more near 1, where it takes that to differ from it.
 pub(crate) fn factor(value: f64) -> String {
     let distance = (value - 1.0).abs();
     if value >= 100.0 {
         format!("{value:.0}")
     } else if value >= 10.0 {
         format!("{value:.1}")
-    } else if distance >= 0.02 || distance == 0.0 {
+    } else if !(0.0005..0.02).contains(&distance) {
         if value >= 0.1 || value == 0.0 { format!("{value:.2}") } else { format!("{value:.2e}") }
-    } else if distance >= 0.002 {
-        format!("{value:.3}")
     } else {
-        format!("{value:.5}")
+        format!("{value:.3}")
     }
 }
 

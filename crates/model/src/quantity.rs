@@ -108,6 +108,8 @@ pub struct Scale(f64);
 impl Scale {
     /// The suite's own size.
     pub const ONE: Scale = Scale(1.0);
+    /// Below it nothing is left of any suite.
+    const LEAST: f64 = 1e-6;
 
     /// The factor, above 0 and at most 1000.
     pub fn factor(self) -> f64 {
@@ -123,7 +125,7 @@ impl Scale {
 impl TryFrom<f64> for Scale {
     type Error = ParseQuantityError;
     fn try_from(value: f64) -> Result<Self, Self::Error> {
-        if value > 0.0 && value <= 1000.0 {
+        if (Scale::LEAST..=1000.0).contains(&value) {
             Ok(Scale(value))
         } else {
             Err(ParseQuantityError::Scale(value.to_string()))
@@ -199,7 +201,9 @@ fn significant(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");
     }
-    let magnitude = value.abs().log10().floor() as i32;
+    // Of the rounded value: 0.009999 is 0.0100, and not 0.01000.
+    let rounded: f64 = format!("{value:.2e}").parse().unwrap_or(value);
+    let magnitude = rounded.abs().log10().floor() as i32;
     let decimals = (2 - magnitude).clamp(0, 9) as usize;
     format!("{value:.decimals$}")
 }

@@ -14,7 +14,7 @@ pub enum PlanError {
         faults: Vec<String>,
     },
     /// A file or folder that cannot be read.
-    #[error("cannot read {path}: {source}")]
+    #[error("cannot read {path}")]
     Read {
         /// Its path.
         path: String,

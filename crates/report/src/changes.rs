@@ -86,10 +86,13 @@ fn sections(changes: &Changes) -> Vec<Section> {
         count(ChangeOutcome::New),
         count(ChangeOutcome::NotJudged),
     )));
-    if !changes.changes.is_empty() {
+    // The count above says how many others there are, and JSON and CSV have them.
+    let told = changes.changes.iter().filter(|change| change.outcome != ChangeOutcome::NoDifferenceShown);
+    let rows: Vec<Vec<String>> = told.map(row).collect();
+    if !rows.is_empty() {
         let head = ["file system", "test", "metric", "before", "after", "ratio", "95 %", "change"];
         let head = head.map(str::to_owned).to_vec();
-        out.push(Section::Table(head, changes.changes.iter().map(row).collect()));
+        out.push(Section::Table(head, rows, 3));
     }
     out
 }

@@ -117,7 +117,7 @@ fn table(run: &RunRecord, uses: &[&DeviceUse]) -> Section {
         row.push(format!("{:.1}", found.utilisation));
         row
     });
-    Section::Table(head.into_iter().map(str::to_owned).collect(), rows.collect())
+    Section::Table(head.into_iter().map(str::to_owned).collect(), rows.collect(), 1)
 }
 
 /// Rate, MiB a second, mean KiB, mean ms.

@@ -41,6 +41,7 @@ pub use markdown::markdown;
 pub use runs::runs_table;
 pub use study::{COMPARISON_FORMATS, check_comparison_format, study_comparison};
 pub use table::table;
+pub use text::hang;
 pub use verdict::{VERDICT_FORMATS, check_verdict_format, verdict};
 
 #[cfg(test)]

@@ -102,8 +102,9 @@ pub(crate) fn legend(matrix: &Matrix, best: &str) -> Vec<String> {
     out
 }
 
-/// The matrix of a run for `metric`.
+/// The matrix of a run for `metric`. The unit of rates stands in the head if all rows have one, else behind each label.
 pub(crate) fn matrix(run: &RunRecord, metric: &'static Metric) -> Matrix {
+    let mut head = metric;
     let mut builder = Builder::new(run, metric);
     let columns = builder.columns();
     let mut rows = Vec::new();
@@ -118,12 +119,19 @@ pub(crate) fn matrix(run: &RunRecord, metric: &'static Metric) -> Matrix {
         // A task that is measured, but not by this metric, has no row: a program has times and its figures rates.
         let has_row = |id: &str| builder.has_samples(id, metric) || !builder.is_measured(id);
         let shown: Vec<&(String, String)> = run.plan.tasks.iter().filter(|(id, _)| has_row(id)).collect();
+        let of = |id: &str| if metric.id == Metric::RATE.id { mountmark_analyse::rate_of(run, id) } else { metric };
+        let units: Vec<&'static Metric> = shown.iter().map(|(id, _)| of(id)).collect();
+        let is_one_unit = units.windows(2).all(|pair| pair[0].unit_text() == pair[1].unit_text());
+        if let Some(first) = units.first().filter(|_| is_one_unit) {
+            head = first;
+        }
         let tasks: Vec<Row> = shown
             .into_iter()
-            .map(|(id, title)| {
-                let label =
-                    clean(if title.is_empty() || title == id { id.clone() } else { format!("{id} {title}") }.as_str());
-                builder.row(id, label, metric)
+            .zip(units)
+            .map(|((id, title), unit)| {
+                let name = if title.is_empty() || title == id { id.clone() } else { format!("{id} {title}") };
+                let label = if is_one_unit { name } else { format!("{name} ({})", unit.unit_text()) };
+                builder.row(id, clean(&label), metric)
             })
             .collect();
         let total = builder.total(&tasks);
@@ -152,7 +160,7 @@ pub(crate) fn matrix(run: &RunRecord, metric: &'static Metric) -> Matrix {
         rows.clear();
     }
     let has_spread = rows.iter().any(|row| row.spread.is_some());
-    Matrix { metric, columns, rows, skipped: builder.skipped_sentences(), notes: builder.notes, has_spread }
+    Matrix { metric: head, columns, rows, skipped: builder.skipped_sentences(), notes: builder.notes, has_spread }
 }
 
 struct Builder<'a> {

@@ -11,7 +11,7 @@ pub fn runs_table(runs: &[RunSummary], options: &Options) -> String {
     if runs.is_empty() {
         return "There is no run yet.\n".into();
     }
-    let heads = ["run", "started (UTC)", "status", "suite", "scale", "lab", "cells", "failed"];
+    let heads = ["run", "status", "suite", "scale", "lab", "cells", "failed"];
     let mut columns: Vec<Vec<String>> = heads.iter().map(|head| vec![(*head).to_owned()]).collect();
     for run in runs {
         let cells = [

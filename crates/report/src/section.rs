@@ -28,8 +28,8 @@ pub(crate) enum Section {
     Item(String),
     /// A command to type, on lines of its own and never broken.
     Command(String),
-    /// Heads and rows; lines of a cell are parted by `\n`.
-    Table(Vec<String>, Vec<Vec<String>>),
+    /// Heads and rows; lines of a cell are parted by `\n`. So many columns at the left say what a row is about.
+    Table(Vec<String>, Vec<Vec<String>>, usize),
 }
 
 /// The parts for a terminal or a pipe.
@@ -50,7 +50,7 @@ pub(crate) fn text(sections: &[Section], options: &Options) -> String {
             Section::Paragraph(text) => out += &hang("", 0, &clean(text), options.width),
             Section::Item(text) => out += &hang("  -", 4, &clean(text), options.width),
             Section::Command(text) => out += &format!("    {}\n", clean(text)),
-            Section::Table(head, rows) => out += &tables(head, rows, options),
+            Section::Table(head, rows, keys) => out += &tables(head, rows, *keys, options),
         }
     }
     out
@@ -75,7 +75,7 @@ pub(crate) fn markdown(sections: &[Section]) -> String {
             Section::Paragraph(text) => out += &format!("{}\n", escape(&clean(text))),
             Section::Item(text) => out += &format!("- {}\n", escape(&clean(text))),
             Section::Command(text) => out += &format!("    {}\n", clean(text)),
-            Section::Table(head, rows) => {
+            Section::Table(head, rows, _) => {
                 let line = |cells: &[String]| {
                     let cells: Vec<String> = cells
                         .iter()
@@ -93,21 +93,24 @@ pub(crate) fn markdown(sections: &[Section]) -> String {
     out
 }
 
-/// Rows under heads; columns that do not fit beside each other make further tables, each with the first and last.
-fn tables(head: &[String], rows: &[Vec<String>], options: &Options) -> String {
+/// Rows under heads; columns that do not fit beside each other make further tables, each with the keys and the last.
+fn tables(head: &[String], rows: &[Vec<String>], keys: usize, options: &Options) -> String {
     let column = |index: usize| -> Vec<String> {
         let cell = |row: &Vec<String>| row.get(index).cloned().unwrap_or_default();
         std::iter::once(break_name(&head[index], NAME).join("\n")).chain(rows.iter().map(cell)).collect()
     };
     let column_width = |cells: &[String]| cells.iter().flat_map(|cell| cell.lines()).map(width).max().unwrap_or(0);
-    let limit = (options.width * 30 / 100).max(16);
-    let labels: Vec<String> = column(0)
-        .iter()
-        .map(|cell| cell.lines().flat_map(|line| wrap(&clean(line), limit)).collect::<Vec<_>>().join("\n"))
-        .collect();
+    let limit = (options.width * 30 / 100 / keys.max(1)).max(16);
+    let narrow = |cells: Vec<String>| -> Vec<String> {
+        let narrow =
+            |cell: &String| cell.lines().flat_map(|line| wrap(&clean(line), limit)).collect::<Vec<_>>().join("\n");
+        cells.iter().map(narrow).collect()
+    };
+    let labels: Vec<Vec<String>> = (0..keys).map(|index| narrow(column(index))).collect();
     let last = column(head.len() - 1);
-    let room = options.width.saturating_sub(column_width(&labels) + GAP + column_width(&last));
-    let columns: Vec<Vec<String>> = (1..head.len() - 1).map(column).collect();
+    let keys_take: usize = labels.iter().map(|cells| column_width(cells) + GAP).sum();
+    let room = options.width.saturating_sub(keys_take + column_width(&last));
+    let columns: Vec<Vec<String>> = (keys..head.len() - 1).map(column).collect();
     let mut parts: Vec<Vec<&Vec<String>>> = vec![Vec::new()];
     let mut used = 0;
     for cells in &columns {
@@ -120,9 +123,8 @@ fn tables(head: &[String], rows: &[Vec<String>], options: &Options) -> String {
         parts.last_mut().expect("there is one from the start").push(cells);
     }
     let mut out = String::new();
-    for mut part in parts {
-        part.insert(0, &labels);
-        part.push(&last);
+    for part in parts {
+        let part: Vec<&Vec<String>> = labels.iter().chain(part).chain([&last]).collect();
         out += &draw(&part, usize::MAX, options);
         out.push('\n');
     }

@@ -70,7 +70,10 @@ fn sections(comparison: &StudyComparison) -> Vec<Section> {
     out.push(labelled("run", comparison.run.clone()));
     out.extend(comparison.warnings.iter().map(|warning| labelled("note", warning.clone())));
     if comparison.tests.is_empty() {
-        out.push(Section::Heading("There is no figure that both have.".into()));
+        out.push(Section::Heading(match comparison.single.is_empty() {
+            true => "There is no figure that both have.".into(),
+            false => "Only one file system has figures in both: nothing is ranked.".into(),
+        }));
     }
     for overall in &comparison.overall {
         metric(&mut out, comparison, overall);
@@ -125,7 +128,7 @@ fn metric(out: &mut Vec<Section>, comparison: &StudyComparison, overall: &Overal
     head.extend(comparison.common.iter().cloned());
     head.push("tau".into());
     let rows = tests.iter().map(|test| row(test)).collect();
-    out.push(Section::Table(head, rows));
+    out.push(Section::Table(head, rows, 1));
     out.extend(together(comparison, overall).into_iter().map(Section::Paragraph));
 }
 

@@ -375,6 +375,10 @@ fn lists_of_runs_are_tables() {
     for width in [20, 100, 200] {
         let text = runs_table(&[summary.clone(), summary.clone()], &Options { width, ..Options::default() });
         assert!(text.contains("4/36") && text.contains("exfat"), "{text}");
+        let head: Vec<&str> = text.lines().next().unwrap().split_whitespace().collect();
+        let row: Vec<&str> = text.lines().nth(2).unwrap().split_whitespace().collect();
+        assert_eq!(head[..7], ["run", "status", "suite", "scale", "lab", "cells", "failed"]);
+        assert_eq!(row[..7], ["20261121-0345-a1b2", "interrupted", "tiny", "0.02", "virtual", "4/36", "1"]);
         if width >= 100 {
             assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
         }

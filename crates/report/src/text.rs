@@ -52,7 +52,7 @@ pub(crate) fn wrap(text: &str, limit: usize) -> Vec<String> {
 /// The name of a configuration in lines, broken after `:`, `,` and `=` where it is longer than `limit`.
 pub(crate) fn break_name(name: &str, limit: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
-    for part in name.split_inclusive([':', ',', '=']) {
+    for part in name.split_inclusive([':', ',', '=', '+', ' ']) {
         let last = lines.last_mut().expect("there is one from the start");
         if !last.is_empty() && width(last) + width(part) > limit {
             lines.push(part.to_owned());
@@ -60,11 +60,11 @@ pub(crate) fn break_name(name: &str, limit: usize) -> Vec<String> {
             last.push_str(part);
         }
     }
-    lines.into_iter().flat_map(|line| wrap(&line, limit.max(16))).collect()
+    lines.into_iter().flat_map(|line| wrap(line.trim_end(), limit.max(16))).collect()
 }
 
-/// A label and a text beside it, the text's further lines under its first.
-pub(crate) fn hang(label: &str, column: usize, text: &str, limit: usize) -> String {
+/// A label and a text beside it from `column` on, the text's further lines under its first; broken at `limit` columns.
+pub fn hang(label: &str, column: usize, text: &str, limit: usize) -> String {
     let mut out = String::new();
     for (index, line) in wrap(text, limit.saturating_sub(column).max(20)).iter().enumerate() {
         let label = if index == 0 { label } else { "" };

@@ -107,7 +107,7 @@ fn ratios(findings: &Findings, judged: &[(&TaskFindings, &MetricFindings)]) -> V
     });
     vec![
         Section::Heading(format!("Against {base}: {what}; * the best, and what shares the first place")),
-        Section::Table(head, mark(findings, judged, &others, rows.collect())),
+        Section::Table(head, mark(findings, judged, &others, rows.collect()), 1),
     ]
 }
 
@@ -164,7 +164,7 @@ fn ranking(findings: &Findings, ranks: &[Rank]) -> Section {
             rank.stability.map_or("-".into(), |share| format!("{:.0} %", (share * 100.0).floor())),
         ]
     });
-    Section::Table(head, rows.collect())
+    Section::Table(head, rows.collect(), 1)
 }
 
 #[cfg(test)]

@@ -29,6 +29,9 @@ fn share(text: &str) -> Result<f64, String> {
         None => (text.trim(), 1.0),
     };
     let value = number.trim().parse::<f64>().ok().map(|value| value * unit);
+    if unit == 1.0 && value.is_some_and(|value| value >= 1.0) {
+        return Err(format!("{text} is a share of {text} times the earlier figure; did you mean {text}%?"));
+    }
     let value = value.filter(|value| value.is_finite() && *value >= 0.0);
     value.ok_or_else(|| "write a share that is not negative, such as 5% or 0.05".into())
 }
@@ -38,6 +41,9 @@ pub fn run(arguments: &Arguments, before: &str, after: &str) -> Result<u8> {
     let metric = metric.as_deref().map(find_metric).transpose();
     let metric = metric.map_err(|error| WrongUse(format!("--metric: {error}")))?;
     let (before, after) = (arguments.store.load(before)?, arguments.store.load(after)?);
+    if before.id == after.id {
+        return Err(WrongUse(format!("both are run {}: name two runs", before.id)).into());
+    }
     let reasons = incomparable(&before, &after);
     if !reasons.is_empty() && !anyway {
         return Err(WrongUse(format!(
@@ -51,7 +57,7 @@ pub fn run(arguments: &Arguments, before: &str, after: &str) -> Result<u8> {
     let found = changes(&before, &after, metric, &mountmark_analyse::Options::default());
     common::print(&mountmark_report::changes(&found, &arguments.format, &common::report_options())?)?;
     for reason in reasons {
-        eprintln!("mountmark: compared anyway, though {reason}");
+        say!("mountmark: compared anyway, though {reason}");
     }
     match fail_on {
         Some(limit) => gate(&found, *limit),
@@ -74,7 +80,7 @@ fn gate(found: &Changes, limit: f64) -> Result<u8> {
     }
     let beyond = found.beyond(limit);
     for change in &beyond {
-        eprintln!("mountmark: regression: {}", change.sentence);
+        say!("mountmark: regression: {}", change.sentence);
     }
     Ok(if beyond.is_empty() { common::DONE } else { common::FAILED })
 }

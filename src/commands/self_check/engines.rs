@@ -84,7 +84,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         }
     }
     if measured == 0 {
-        eprintln!("mountmark: no phase could be compared");
+        say!("mountmark: no phase could be compared");
         return Ok(if good { common::CANNOT_RUN } else { common::FAILED });
     }
     Ok(if good { common::DONE } else { common::FAILED })
@@ -115,7 +115,7 @@ struct Seen {
 impl Seen {
     /// Runs it; nothing where the program is not to be had, which the run itself has said.
     fn of(command: &mut Command, check: &Check, disk: &str, scale: &str) -> Result<Option<Seen>> {
-        eprintln!("mountmark: {} on the disk {disk}", check.title);
+        say!("mountmark: {} on the disk {disk}", check.title);
         command.stdin(Stdio::null()).stderr(Stdio::inherit());
         let output = command.output().context("cannot start this program again")?;
         match output.status.code().map(|code| code as u8) {
@@ -148,7 +148,7 @@ impl Seen {
         if lacks {
             let reason = cells.values().flat_map(|cell| cell.missing.values()).next();
             let reason = reason.map_or("no reason given", |missing| &missing.reason);
-            eprintln!("mountmark: {} is skipped on the disk {disk}: {reason}", check.title);
+            say!("mountmark: {} is skipped on the disk {disk}: {reason}", check.title);
             return Ok(None);
         }
         Ok(Some(Seen { cells, parameters }))

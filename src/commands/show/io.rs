@@ -22,6 +22,10 @@ pub fn io(store: &StoreOptions, name: &str, task: &str, format: &str) -> Result<
             }
         }
         let reason = match known.is_empty() {
+            _ if store.resolve(task).is_ok() => {
+                format!("{task} is a run, and a task is looked for here: write `mountmark show {task} --io`")
+            }
+            true if run.cells.is_empty() => format!("no cell of run {} has ended", run.id),
             true => {
                 format!("run {} holds no record of its device; it was made by an older mountmark or failed", run.id)
             }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
+use mountmark_model::Outcome;
 use mountmark_record::{Output, RunRecord, Store};
 
 use crate::common::WrongUse;
@@ -12,6 +13,10 @@ pub fn raw(store: &Store, run: &RunRecord, task: &str) -> Result<String> {
     let part = run.plan.cells.iter().flat_map(|cell| &cell.tasks).find(|known| known.id == task);
     let whole = part.and_then(|part| part.part_of.as_deref()).unwrap_or(task);
     let outputs = store.outputs(&run.id, Some(whole))?;
+    let said = failures(run, whole);
+    if outputs.is_empty() && !said.is_empty() {
+        return Ok(said);
+    }
     if outputs.is_empty() {
         let mut known: Vec<String> = store.outputs(&run.id, None)?.into_iter().map(|output| output.task).collect();
         known.sort();
@@ -34,6 +39,22 @@ pub fn raw(store: &Store, run: &RunRecord, task: &str) -> Result<String> {
         }
     }
     Ok(text)
+}
+
+/// What is known of a task's failures, where no program's output was kept: what it said last, and the kernel's log.
+fn failures(run: &RunRecord, task: &str) -> String {
+    let mut text = String::new();
+    for cell in &run.cells {
+        for ended in cell.outcomes.iter().filter(|ended| ended.task == task) {
+            if let Outcome::Failed { reason, detail } = &ended.outcome {
+                let space = if text.is_empty() { "" } else { "\n" };
+                let (name, repeat) = (&cell.configuration, cell.repeat + 1);
+                let _ = writeln!(text, "{space}==> {name} #{repeat}, {task}, failed: {reason} <==");
+                let _ = writeln!(text, "{}", detail.trim_end());
+            }
+        }
+    }
+    text
 }
 
 /// Configuration, repeat, and what it is.

@@ -72,7 +72,10 @@ pub(super) fn remarks(
              differs between the runs. Other seeds may show others: repeat both (--repeat 5) before much depends on it."
                 .into(),
         );
-    } else if least <= 1 {
+    } else if least == 0 {
+        let whose = if old.repeats.is_empty() { "earlier" } else { "later" };
+        out.push(format!("No cell of the {whose} run has ended: nothing is shown by it."));
+    } else if least == 1 {
         let why = if way.paired { "under wall time" } else { "of different seeds" };
         out.push(format!("One repeat {why}: nothing is shown by it. Repeat both runs (--repeat 5)."));
     } else {

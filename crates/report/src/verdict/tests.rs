@@ -27,7 +27,7 @@ fn verdicts_have_all_their_parts_in_order() {
         "Against ext4: median ratio, its 95 % interval below; * the best, and what shares the first place\n",
         "\n001           *10.1 s",
         "Ranking, tasks (by returned time)\n",
-        "times the best",
+        "times the",
         "Ranking, all tests (by returned time)\n",
     ] {
         let at = rest.find(part).unwrap_or_else(|| panic!("{part:?} is missing, or stands too early, in\n{text}"));

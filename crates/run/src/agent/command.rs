@@ -46,9 +46,21 @@ impl Finished {
             )),
             // What a shell says of a program that a signal ended.
             (Some(code @ 129..=192), _) => Some(format!("{what} was killed by {}", signal_name(code - 128))),
-            (Some(code), _) => Some(format!("{what} ended with exit code {code}")),
+            (Some(code), _) => Some(match self.stderr.lines().map(str::trim).rfind(|line| !line.is_empty()) {
+                Some(said) => format!("{what} ended with exit code {code}: {}", clip(said)),
+                None => format!("{what} ended with exit code {code}"),
+            }),
             (None, signal) => Some(format!("{what} was killed by {}", signal_name(signal.unwrap_or(0)))),
         }
+    }
+}
+
+/// As much of a line as a table's note has room for.
+fn clip(line: &str) -> String {
+    const MOST: usize = 160;
+    match line.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
     }
 }
 

@@ -13,7 +13,7 @@ pub(crate) fn header(run: &RunRecord) -> Vec<(&'static str, String)> {
     let mut out = vec![
         ("run", format!("{} ({}), started {}", run.id, run.status, run.started)),
         ("suite", format!("{}: {}", plan.suite, plan.suite_about)),
-        ("scale", scale(plan.scale)),
+        ("scale", scale(run)),
         ("lab", format!("{}, machine {}, disk {}", plan.lab.name(), plan.machine.name, disks(run))),
     ];
     out.push(("clock", clock(run)));
@@ -43,11 +43,16 @@ pub(crate) fn header(run: &RunRecord) -> Vec<(&'static str, String)> {
 }
 
 /// Titles and descriptions name a suite's own sizes, whatever was run of them.
-fn scale(scale: Scale) -> String {
+fn scale(run: &RunRecord) -> String {
+    let scale = run.plan.scale;
+    let shrinks = run.plan.cells.iter().any(|cell| !cell.parameters.is_empty() || cell.second_disk.is_some())
+        || run.cells.iter().any(|cell| cell.corpus.is_some());
     if scale == Scale::ONE {
         "1: the suite's own counts and sizes".into()
-    } else {
+    } else if shrinks {
         format!("{scale} of the counts and sizes that the suite and its titles name")
+    } else {
+        format!("{scale}, which changes nothing: the suite has no counts and sizes of its own")
     }
 }
 

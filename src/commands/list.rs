@@ -6,7 +6,7 @@ use mountmark_model::{Corpus, Disk, FileSystem, Machine, Metric, Study, Suite};
 use mountmark_plan::{Catalogue, configurations};
 
 use super::run::LabOptions;
-use crate::common;
+use crate::common::{self, WrongUse};
 
 /// List file systems, suites, machines, disks, corpora, studies or metrics
 #[derive(Args)]
@@ -41,6 +41,9 @@ enum Kind {
 
 pub fn run(arguments: Arguments) -> Result<u8> {
     let catalogue = Catalogue::load(None)?;
+    if !matches!(arguments.kind, Kind::Filesystems) && arguments.lab != LabOptions::usual() {
+        return Err(WrongUse("what runs in a lab are file systems: leave the lab's options out".into()).into());
+    }
     let text = match arguments.kind {
         Kind::Filesystems => filesystems(&catalogue, &arguments.lab)?,
         Kind::Suites => rows(catalogue.list::<Suite>().map(|item| (item.name.clone(), item.about.clone()))),

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
+use mountmark_model::Scale;
 use serde_json::Value;
 
 use crate::common::{self, WrongUse};
@@ -75,6 +76,8 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     if let Some(What::Engines(arguments)) = &arguments.what {
         return engines::run(arguments);
     }
+    // What is wrong is said before anything else is.
+    arguments.scale.parse::<Scale>().map_err(|error| WrongUse(format!("--scale: {error}")))?;
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let mut good = true;
     let mut starts = Vec::new();

@@ -20,7 +20,7 @@ const DEFAULT_MACHINE: &str = "modern";
 pub const SILENCE_LIMIT: u64 = 1800;
 
 /// Where cells run.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, PartialEq)]
 pub struct LabOptions {
     /// Where cells run
     #[arg(long, value_name = "LAB", value_enum, default_value_t = LabChoice::Virtual)]
@@ -55,15 +55,25 @@ pub enum LabChoice {
 }
 
 impl LabOptions {
+    /// What the options are where none is given.
+    pub fn usual() -> LabOptions {
+        LabOptions {
+            lab: LabChoice::Virtual,
+            machine: DEFAULT_MACHINE.into(),
+            kernel: kernel::DEFAULT.into(),
+            silence_limit: SILENCE_LIMIT,
+            image: None,
+            force_image: false,
+        }
+    }
+
     /// The virtual lab that a plan was made for.
     pub fn of(plan: &Plan, silence_limit: u64) -> LabOptions {
         LabOptions {
-            lab: LabChoice::Virtual,
             machine: plan.machine.name.clone(),
             kernel: plan.kernel.clone(),
             silence_limit,
-            image: None,
-            force_image: false,
+            ..LabOptions::usual()
         }
     }
 

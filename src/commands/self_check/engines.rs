@@ -23,7 +23,7 @@ use pairs::{Check, PROGRAMS};
 /// Run benchmark programs and the own engine side by side, and compare what they measure
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark self-check engines\n  mountmark self-check engines --fs ext4,xfs --disk ssd --programs fio,sysbench\n\nBoth sides run in one guest, on one file system, with the same sizes, blocks, order, counts and syncs. A phase passes if\nits rates are within 10 % of each other, or if there is a stated reason for the difference that fits its size.\nExit code 1 if a phase differs without a reason, or failed."
+    after_help = "Examples:\n  mountmark self-check engines\n  mountmark self-check engines --fs ext4,xfs --disk ssd --programs fio,sysbench\n\nBoth sides run in one guest, on one file system, with the same sizes, blocks, order, counts and syncs. A phase passes if its rates are within 10 % of each other, or if there is a stated reason for the difference that fits its size.\nExit code 1 if a phase differs without a reason, or failed."
 )]
 pub struct Arguments {
     /// File systems to try

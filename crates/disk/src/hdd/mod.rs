@@ -7,8 +7,10 @@
 //!
 //! What is modelled: arm, head switches, skew, the angle of the platters, zones, read-ahead, write-back, flush and
 //! forced unit access. What is not:
-//! * Requests are served one after the other, first come first served: no command queueing in the drive. The
-//!   kernel's elevator sorts above.
+//! * Requests are served one after the other, first come first served: no command queueing in the drive. The kernel's
+//!   elevator sorts above, but what it has handed down it sorts no more, and nbd takes up to 128 requests where an IDE
+//!   drive took one: reads of many processes at once move the arm more than they did there. Writes are sorted in the
+//!   cache.
 //! * Tracks are laid out cylinder by cylinder, as in the paper; newer drives fill a band of one surface first.
 //! * Zones have as many cylinders each and their rates fall in equal steps; defects and spare sectors are left out.
 //! * A whole track is read from its first byte asked for, not from where the head happens to land.

@@ -116,6 +116,17 @@ fn a_killed_run_takes_its_guest_with_it_and_clean_removes_the_rest() {
 }
 
 #[test]
+fn a_signal_that_the_caller_has_ignored_is_ignored() {
+    let Some(lab) = Lab::with_guests("a_signal_that_the_caller_has_ignored_is_ignored", 1) else { return };
+    let suite = lab.suite("ignored", "[[task]]\nid = \"work\"\ntitle = \"work\"\nrun = \"sleep 2\"\n");
+    let lab = lab.ignoring(libc::SIGHUP);
+    let mut run = lab.start_run(&["--fs", "ext4", "--suite", &suite, "--repeat", "1"]);
+    run.wait_for("1 at a time");
+    run.signal(libc::SIGHUP);
+    run.wait().ended_with(0);
+}
+
+#[test]
 fn an_interrupt_need_not_wait_for_the_first_boot() {
     let Some(lab) = Lab::with_guests("an_interrupt_need_not_wait_for_the_first_boot", 1) else { return };
     let lab = lab.with_new_cache("cache");
@@ -127,7 +138,7 @@ fn an_interrupt_need_not_wait_for_the_first_boot() {
         thread::sleep(Duration::from_millis(5));
     }
     run.signal(libc::SIGINT);
-    run.wait().ended_with(128 + libc::SIGINT).says(&["interrupted; 0 of 1 cells"]);
+    run.wait().ended_with(128 + libc::SIGINT).says(&["keeps 0 cells of 1"]);
     assert_nothing_is_left(&lab);
     assert_eq!(lab.temporary_files(), [""; 0]);
     let snapshots = std::fs::read_dir(lab.path("cache/snapshots")).into_iter().flatten().flatten();
@@ -140,12 +151,14 @@ fn an_interrupted_run_can_be_resumed_and_is_then_like_any_other() {
     let Some(lab) = Lab::with_guests("an_interrupted_run_can_be_resumed_and_is_then_like_any_other", 1) else { return };
     let run = in_the_second_cell(&lab);
     run.signal(libc::SIGINT);
-    run.wait().ended_with(128 + libc::SIGINT).says(&["mountmark resume runs the others"]);
     let out = lab.out().to_string_lossy().into_owned();
+    // What is to be typed finds the run, whatever has been run since, and wherever.
+    let ran = run.wait().ended_with(128 + libc::SIGINT);
+    ran.says(&[" keeps 1 cell of 2", "; mountmark resume 2", &format!(" --out {out} runs the others")]);
     let unknown = lab.command(&["resume", "nonsense", "--out", &out]).ended_with(2);
     unknown.says(&["nonsense"]);
     let resumed = lab.command(&["resume", "--format", "json", "--out", &out]).ended_with(0);
-    resumed.says(&["1 cells", "[1/1]"]);
+    resumed.says(&["1 cell (", "[1/1]"]);
     let resumed = resumed.results();
     assert_eq!(resumed.run["status"], "done");
     lab.command(&["resume", "--out", &out]).ended_with(2).says(&["is complete"]);

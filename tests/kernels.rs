@@ -1,6 +1,7 @@
 //! The guest's kernel: two releases by name, one by path, one that does not exist.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
@@ -63,6 +64,36 @@ fn a_kernel_given_by_path_is_the_same_kernel() {
         assert_ran(&by_path, "ext4", &release);
         assert_equal_figures(&named, &by_path);
     }
+}
+
+#[test]
+fn a_kernel_that_is_built_again_in_its_place_is_another_one() {
+    let Some(lab) = Lab::with_guests("a_kernel_that_is_built_again_in_its_place_is_another_one", 1) else { return };
+    run(&lab, "ext4", "6.12");
+    let cache = mountmark_lab::cache::default_folder();
+    let package = beginning(&cache.join("packages"), "linux-image-6.12");
+    let vmlinuz = beginning(&package.join("boot"), "vmlinuz-");
+    let release = vmlinuz.file_name().unwrap().to_string_lossy().trim_start_matches("vmlinuz-").to_owned();
+    let folders = ["lib/modules", "usr/lib/modules"].map(|folder| package.join(folder).join(&release));
+    let modules = folders.iter().find(|folder| folder.exists()).expect("its modules");
+    let vmlinux = lab.path(&format!("vmlinux-{release}"));
+    fs::copy(beginning(&cache.join("kernels"), &format!("vmlinux-{release}")), &vmlinux).unwrap();
+    let lab = lab.with_new_cache("cache");
+    let snapshots = || {
+        let entries = fs::read_dir(lab.path("cache/snapshots")).unwrap().flatten();
+        entries.filter(|entry| entry.path().is_dir()).count()
+    };
+    let by_path = || {
+        let results = run(&lab, "ext4", &format!("{},{}", vmlinux.display(), modules.display()));
+        results.cell("ext4")["environment"]["kernel_image"].as_str().unwrap().to_owned()
+    };
+    let first = by_path();
+    assert_eq!(snapshots(), 1);
+    // Behind the end of an ELF file nothing is looked at: the same kernel, and another file.
+    fs::OpenOptions::new().append(true).open(&vmlinux).unwrap().write_all(b"built again").unwrap();
+    let again = by_path();
+    assert_ne!(first, again);
+    assert_eq!(snapshots(), 2, "what booted is the kernel of before");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::Write as _;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -62,6 +62,7 @@ pub struct Lab {
     folder: TempDir,
     jobs: usize,
     cache: Option<PathBuf>,
+    ignored: Option<libc::c_int>,
     _permit: Option<Permit>,
 }
 
@@ -85,12 +86,17 @@ impl Lab {
         for name in ["tmp", "config"] {
             fs::create_dir(folder.path().join(name)).expect("a folder");
         }
-        Lab { folder, jobs: 1, cache: None, _permit: None }
+        Lab { folder, jobs: 1, cache: None, ignored: None, _permit: None }
     }
 
     /// With another cache folder than the user's.
     pub fn with_cache(self, cache: &Path) -> Lab {
         Lab { cache: Some(cache.to_owned()), ..self }
+    }
+
+    /// Programs are started with a signal ignored, as nohup does.
+    pub fn ignoring(self, signal: libc::c_int) -> Lab {
+        Lab { ignored: Some(signal), ..self }
     }
 
     /// With a cache folder of the test's own that shares what was downloaded with the user's, so that images and
@@ -173,6 +179,16 @@ impl Lab {
         command.env_remove("MOUNTMARK_OUT").env_remove("COLUMNS");
         if let Some(cache) = &self.cache {
             command.env("MOUNTMARK_CACHE", cache);
+        }
+        let ignored = self.ignored;
+        // SAFETY: between fork and exec only signal(2) is called. Who runs the tests may have signals ignored, too.
+        unsafe {
+            command.pre_exec(move || {
+                for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
+                    libc::signal(signal, if Some(signal) == ignored { libc::SIG_IGN } else { libc::SIG_DFL });
+                }
+                Ok(())
+            });
         }
         command.stdin(Stdio::null()).stdout(file("stdout")).stderr(file("stderr"));
         let child = command.spawn().unwrap_or_else(|error| panic!("cannot start {}: {error}", binary().display()));

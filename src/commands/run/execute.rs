@@ -77,9 +77,9 @@ impl Session<'_> {
         }
         if !complete {
             say!(
-                "mountmark: interrupted; {} of {} are kept in run {id}{}",
-                run.cells.len(),
-                common::counted(run.plan.cells.len(), "cell"),
+                "mountmark: interrupted; run {id} keeps {} of {}{}",
+                common::counted(run.cells.len(), "cell"),
+                run.plan.cells.len(),
                 match plan.lab {
                     LabName::Virtual => {
                         let folder = self.store.path().parent().map(Into::into);

@@ -166,11 +166,17 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).map_err(|source| PlanError::Read { path: path.display().to_string(), source })
 }
 
+/// What its tasks find in their environment beside `$TEST` and its like.
+fn variables(suite: &Suite) -> Vec<&str> {
+    suite.parameters.keys().map(String::as_str).collect()
+}
+
 /// The suite with the text of its job files, which lie beside it at `path`, and their figures as parts where the suite
 /// names none.
 pub(crate) fn with_job_files(mut suite: Suite, path: &Path) -> Result<Suite> {
     let mut tasks: Vec<Task> = Vec::new();
     let all = std::mem::take(&mut suite.tasks);
+    let variables = variables(&suite);
     for task in &all {
         let mut task = task.clone();
         let Some(name) = task.fio.take() else {
@@ -179,7 +185,7 @@ pub(crate) fn with_job_files(mut suite: Suite, path: &Path) -> Result<Suite> {
         };
         let job = path.parent().unwrap_or(Path::new(".")).join(name);
         let text = read_text(&job)?;
-        let file = fio::read(&text, &job.display().to_string())?;
+        let file = fio::read(&text, &job.display().to_string(), &variables)?;
         task.fio = Some(text);
         let named = all.iter().any(|part| part.part_of.as_ref() == Some(&task.id));
         let parts = match named || task.figure.is_some() {
@@ -245,7 +251,8 @@ pub(crate) fn written_again(suite: &Suite) -> f64 {
 /// The largest room in bytes that one job file needs, at any scale.
 pub(crate) fn job_files_room(suite: &Suite) -> Result<u64> {
     let texts = suite.tasks.iter().filter_map(|task| Some((task.fio.as_ref()?, &task.id)));
-    let mut rooms = texts.map(|(text, id)| fio::read(text, &format!("task {id}")).map(|file| fio::bytes(&file)));
+    let variables = variables(suite);
+    let mut rooms = texts.map(|(text, id)| fio::read(text, &format!("task {id}"), &variables).map(|file| file.bytes));
     rooms.try_fold(0, |largest: u64, room| Ok(largest.max(room?)))
 }
 

@@ -143,7 +143,14 @@ fn count(section: &Section<'_>, key: &str) -> Result<u64, String> {
 /// The jobs that fio reports of these sections (stat.c, `__show_run_stats`).
 fn jobs(sections: &[Section<'_>]) -> Vec<Job> {
     let mut jobs: Vec<Job> = Vec::new();
+    let (mut group, mut reported) = (0, None);
     for section in sections {
+        if section.is_on(&["stonewall", "wait_for_previous", "new_group"]) {
+            group += 1;
+        }
+        if section.find(&["stats"]).is_some_and(|entry| entry.value == "0") {
+            continue;
+        }
         let own = section.find(&["name"]).map_or(section.name, |entry| entry.value);
         let way = section.find(&["rw", "readwrite"]).map_or("read", |entry| entry.value);
         let moves = match way.split(':').next().unwrap_or_default() {
@@ -154,8 +161,7 @@ fn jobs(sections: &[Section<'_>]) -> Vec<Job> {
             _ => [true, false, false],
         };
         let together = section.is_on(&["group_reporting"]);
-        let new_group = section.is_on(&["stonewall", "wait_for_previous", "new_group"]);
-        match jobs.last_mut().filter(|_| together && !new_group) {
+        match jobs.last_mut().filter(|_| together && reported == Some(group)) {
             Some(group) => {
                 group.sections.push(own.to_owned());
                 for (all, one) in group.moves.iter_mut().zip(moves) {
@@ -171,6 +177,7 @@ fn jobs(sections: &[Section<'_>]) -> Vec<Job> {
                 }
             }
         }
+        reported = Some(group);
     }
     jobs
 }

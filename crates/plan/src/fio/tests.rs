@@ -130,6 +130,8 @@ fn a_group_that_is_reported_together_is_one_figure() {
         ("h", "fio h"),
     ];
     assert_eq!(figures(body), pairs(&expected));
+    let layout = "group_reporting\n[a]\nstats=0\n[b]\n[c]\nstats=0\nstonewall\n[d]\n";
+    assert_eq!(figures(layout), pairs(&[("b", "fio b"), ("d", "fio d")]));
 }
 
 #[test]

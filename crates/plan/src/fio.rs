@@ -254,7 +254,7 @@ pub(crate) fn suite(path: &Path, text: &str) -> Result<Suite> {
         source_room: Bytes(0),
         source_prepare: None,
         posix: false,
-        directory_links: None,
+        subdirectories: None,
         decisions: vec![format!(
             "The job file is run as it is by Debian's {}; --scale does not change it.",
             Program::find("fio").map_or("fio", |fio| fio.package)

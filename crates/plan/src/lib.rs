@@ -12,6 +12,7 @@ mod configuration;
 mod error;
 mod fio;
 mod matrix;
+mod needs;
 mod order;
 mod plan;
 mod size;

@@ -201,7 +201,7 @@ fn faults_of_meaning_are_named_with_their_mend() {
     suite("room = \"1 MiB\"", "room = 0\ncorpus_copies = 1", "add corpus and source");
     suite("room = \"1 MiB\"", "room = 0\nsource_prepare = \"true\"", "second disk");
     suite("run = \"true\"", "run = \"cp ${SOURCE}/x .\"", "$SOURCE");
-    suite("room = \"1 MiB\"", "room = 0\ndirectory_links = \"FILES\"", "FILES");
+    suite("room = \"1 MiB\"", "room = 0\nsubdirectories = \"FILES\"", "FILES");
     for name in
         ["files", "1FILE", "_FILES", "FI-LES", "TEST", "SOURCE", "SEED", "PATH", "HOME", "IFS", "LC_ALL", "TAR_OPTIONS"]
     {

@@ -14,6 +14,7 @@ mod fio;
 mod matrix;
 mod needs;
 mod order;
+mod parse;
 mod plan;
 mod size;
 mod study;

@@ -42,6 +42,8 @@ const PATHS: [&str; 15] = [
     "iomem",
     "donorname",
 ];
+/// Options that may have the paths of files in single quotes.
+const PATTERNS: [&str; 2] = ["buffer_pattern", "verify_pattern"];
 /// Options that start commands.
 const COMMANDS: [&str; 2] = ["exec_prerun", "exec_postrun"];
 /// fio reads 4095 bytes as a line, and what is behind them as another.
@@ -49,9 +51,13 @@ const LONGEST_LINE: usize = 4000;
 
 /// Why a line as it stands in the file is refused.
 pub(super) fn of_line(line: &str) -> Option<String> {
-    (line.len() > LONGEST_LINE).then(|| {
-        format!("the line has {} bytes, and fio would cut it in two; keep it below {LONGEST_LINE}", line.len())
-    })
+    if line.len() > LONGEST_LINE {
+        let long = line.len();
+        return Some(format!("the line has {long} bytes, and fio would cut it in two; keep it below {LONGEST_LINE}"));
+    }
+    // fio cuts such characters off a line's end, as in `directory=..` and one of them.
+    let hidden = line.chars().any(|c| c.is_control() && !c.is_whitespace());
+    hidden.then(|| "the line has a control character; remove it".to_owned())
 }
 
 /// Why a name of a job is refused: fio makes file names of it, and takes it as one where such a folder or device is
@@ -86,11 +92,15 @@ pub(super) fn of_option(entry: &Entry<'_>, variables: &[&str]) -> Option<String>
     if entry.key == "name" {
         return of_name(entry.value);
     }
-    if !PATHS.contains(&entry.key) {
-        return None;
-    }
-    let value = if entry.key == "filename_format" { formatted(&value) } else { value };
-    value.split(':').find(|path| leaves(path)).map(|path| {
+    let outside = match entry.key {
+        "filename_format" => formatted(&value).split(':').find(|path| leaves(path)).map(str::to_owned),
+        key if PATHS.contains(&key) => value.split(':').find(|path| leaves(path)).map(str::to_owned),
+        key if PATTERNS.contains(&key) => {
+            value.split('\'').skip(1).step_by(2).find(|path| leaves(path)).map(str::to_owned)
+        }
+        _ => None,
+    };
+    outside.map(|path| {
         format!(
             "{path:?} is outside of the file system under test, in whose root the job is run; write a relative path, \
              or ${{TEST}}, or remove the line"

@@ -44,6 +44,7 @@ fn what_leaves_the_file_system_is_refused_with_its_line() {
         "filename_format=$clientuid/etc/passwd",
         "filename_format=.$clientuid./x",
         "filename_format=$ncpus",
+        "buffer_pattern=0xab'/etc/passwd'",
         "filename=${HOME}/x",
         "ioengine=net",
         "ioengine=external:/tmp/x.so",
@@ -66,6 +67,7 @@ fn what_leaves_the_file_system_is_refused_with_its_line() {
         "mem=malloc",
         "mem=mmapshared:inside",
         "name=other",
+        "verify_pattern=-12'inside'\"/a\"",
     ] {
         read(&format!("[a]\nsize=1m\n{line}\n"), "a.fio", &[]).unwrap();
     }
@@ -77,6 +79,7 @@ fn what_leaves_the_file_system_is_refused_with_its_line() {
     assert!(read("[/dev/sdax\nsize=1m\n", "a.fio", &[]).is_err());
     let long = format!("[a]\nsize=1m\ndescription={}filename=/dev/sda\n", "x".repeat(4095 - 12));
     assert!(read(&long, "a.fio", &[]).unwrap_err().to_string().contains("a.fio:3: the line has"));
+    assert!(read("[a]\nsize=1m\ndirectory=..\u{1}\n", "a.fio", &[]).unwrap_err().to_string().contains("a.fio:3: "));
     let text = "[a]\nsize=1m\niodepth=${DEPTH}\n";
     assert!(read(text, "a.fio", &[]).unwrap_err().to_string().contains("\"DEPTH\""));
     read(text, "a.fio", &["DEPTH"]).unwrap();

@@ -50,9 +50,12 @@ pub struct FileSystem {
     /// Whether file names may differ in case alone, files may have modes and links: what a suite may ask for.
     #[serde(default = "yes")]
     pub posix: bool,
-    /// The most files or links one directory may hold, where that is less than suites ask for.
-    #[serde(default)]
-    pub max_directory_links: Option<u64>,
+    /// The most directories one directory may hold, where that is less than suites may ask for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_subdirectories: Option<u64>,
+    /// The most files and directories one directory may hold, where that is less than suites may ask for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_directory_entries: Option<u64>,
     /// Why it cannot run anywhere, in a sentence; then nothing else is tried.
     #[serde(default)]
     pub unavailable: Option<String>,

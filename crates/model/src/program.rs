@@ -131,7 +131,7 @@ pub const IOZONE: &[(&str, &str)] = &[
     ("backward", "read it backwards"),
     ("record_rewrite", "write one record again and again"),
     ("stride", "read every 17th record"),
-    ("fwrite", "fwrite a new file"),
+    ("fwrite", "fwrite over the file"),
     ("frewrite", "fwrite it again"),
     ("fread", "fread it"),
     ("freread", "fread it again"),

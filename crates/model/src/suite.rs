@@ -62,9 +62,10 @@ pub struct Suite {
     /// Whether tasks need names that differ in case alone, modes or links.
     #[serde(default)]
     pub posix: bool,
-    /// The parameter that says how many files or folders the fullest folder holds, where that is worth checking.
+    /// The parameter that says how many folders commands make in one folder, where that is worth checking. Of workloads
+    /// it is known.
     #[serde(default)]
-    pub directory_links: Option<String>,
+    pub subdirectories: Option<String>,
     /// What the source leaves open, and how it was decided here.
     #[serde(default)]
     pub decisions: Vec<String>,

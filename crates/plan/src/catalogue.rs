@@ -11,7 +11,8 @@ use include_dir::{Dir, include_dir};
 use mountmark_model::{Corpus, Disk, FileSystem, Machine, Study, Suite};
 use serde::de::DeserializeOwned;
 
-use crate::{PlanError, Result, check, fio, matrix, study, tasks};
+use crate::parse::{fault, parse};
+use crate::{PlanError, Result, check, fio, study, tasks};
 
 static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../catalog");
 
@@ -335,56 +336,4 @@ fn read<T: Entry>(path: &Path) -> Result<T> {
     let text =
         std::fs::read_to_string(path).map_err(|source| PlanError::Read { path: path.display().to_string(), source })?;
     parse(&text, &path.display().to_string(), path)
-}
-
-fn parse<T: Entry>(text: &str, shown: &str, path: &Path) -> Result<T> {
-    let placed = |error: toml::de::Error| match error.span() {
-        Some(span) => {
-            let (line, column) = position(text, span.start);
-            fault(&format_args!("{shown}:{line}:{column}"), error.message())
-        }
-        None => fault(&shown, error.message()),
-    };
-    let plain = match T::KIND {
-        Kind::Suite => {
-            let document: toml::Table = toml::from_str(text).map_err(placed)?;
-            matrix::expanded(&document).map_err(|sentence| fault(&shown, sentence))?
-        }
-        _ => None,
-    };
-    let entry: T = match plain {
-        Some(document) => document.try_into().map_err(placed)?,
-        None => toml::from_str(text).map_err(placed)?,
-    };
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    if entry.name() != stem {
-        let kind = T::KIND.word();
-        let line = text.lines().position(|line| line.trim_start().starts_with("name")).map_or(1, |line| line + 1);
-        return Err(fault(
-            &format_args!("{shown}:{line}"),
-            format!("the {kind} is named {:?} but its file {stem:?}: make them equal", entry.name()),
-        ));
-    }
-    let faults = entry.faults();
-    if faults.is_empty() {
-        Ok(entry)
-    } else {
-        Err(PlanError::File { faults: faults.into_iter().map(|sentence| format!("{shown}: {sentence}")).collect() })
-    }
-}
-
-fn fault(file: &dyn fmt::Display, sentence: impl fmt::Display) -> PlanError {
-    PlanError::File { faults: vec![format!("{file}: {sentence}")] }
-}
-
-/// Line and column, in characters from 1.
-fn position(text: &str, byte: usize) -> (usize, usize) {
-    let mut end = byte.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let before = &text[..end];
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    (line, column)
 }

@@ -103,10 +103,10 @@ pub(crate) fn suite(suite: &Suite) -> Vec<String> {
             faults.push(format!("task {}: it uses $SOURCE, but the suite has no second disk: add source", task.id));
         }
     }
-    if let Some(name) = &suite.directory_links
+    if let Some(name) = &suite.subdirectories
         && !suite.parameters.contains_key(name)
     {
-        faults.push(format!("directory_links names the parameter {name}, which the suite does not have"));
+        faults.push(format!("subdirectories names the parameter {name}, which the suite does not have"));
     }
     faults
 }

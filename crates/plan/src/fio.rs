@@ -7,62 +7,26 @@ use mountmark_model::{Bytes, Program, Source, Suite, Task};
 
 use crate::{PlanError, Result};
 
-/// I/O engines that work on files of a mounted file system (fio's HOWTO, "I/O engine").
-const ENGINES: [&str; 18] = [
-    "sync",
-    "psync",
-    "vsync",
-    "pvsync",
-    "pvsync2",
-    "libaio",
-    "posixaio",
-    "mmap",
-    "splice",
-    "io_uring",
-    "null",
-    "filecreate",
-    "filestat",
-    "filedelete",
-    "ftruncate",
-    "falloc",
-    "e4defrag",
-    "cpuio",
-];
-/// Options whose values are paths; several are apart by colons.
-const PATHS: [&str; 13] = [
-    "filename",
-    "directory",
-    "opendir",
-    "filename_format",
-    "read_iolog",
-    "write_iolog",
-    "write_bw_log",
-    "write_lat_log",
-    "write_hist_log",
-    "write_iops_log",
-    "merge_blktrace_file",
-    "replay_redirect",
-    "iomem",
-];
-/// Options that start commands or read other files as jobs.
-const FORBIDDEN: [&str; 3] = ["exec_prerun", "exec_postrun", "include"];
+mod refusal;
 
 /// What is known of a job file.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct JobFile {
-    /// Its sections but for `global`, in their order.
+    /// What fio reports, in its order.
     pub jobs: Vec<Job>,
+    /// Bytes of all files of all sections and their copies.
+    pub bytes: u64,
 }
 
-/// One section.
+/// A job as fio reports it: one section, or all of a group that is reported together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Job {
-    /// As fio prints it.
+    /// As fio prints it: the name of its first section.
     pub name: String,
-    /// Whether it reads and writes.
-    pub mixed: bool,
-    /// Bytes of all its files and copies.
-    pub bytes: u64,
+    /// The names of all its sections.
+    pub sections: Vec<String>,
+    /// Whether it reads, writes and trims.
+    pub moves: [bool; 3],
 }
 
 /// An option as it stands in a line.
@@ -73,84 +37,86 @@ struct Entry<'a> {
     value: &'a str,
 }
 
-/// Reads a job file; `shown` is its name in messages.
+/// A section with what the global ones before it say.
+struct Section<'a> {
+    line: usize,
+    name: &'a str,
+    entries: Vec<Entry<'a>>,
+}
+
+impl Section<'_> {
+    /// fio takes every name that begins so for it.
+    fn is_global(&self) -> bool {
+        self.name.starts_with("global")
+    }
+
+    /// The entry that counts, which is the last one.
+    fn find(&self, keys: &[&str]) -> Option<&Entry<'_>> {
+        self.entries.iter().rev().find(|entry| keys.contains(&entry.key))
+    }
+
+    /// Whether an option that needs no value is on.
+    fn is_on(&self, keys: &[&str]) -> bool {
+        self.find(keys).is_some_and(|entry| entry.value != "0")
+    }
+}
+
+/// Reads a job file; `shown` is its name in messages, `variables` are the suite's parameters.
 ///
 /// # Errors
 /// All faults, each with its line.
-pub(crate) fn read(text: &str, shown: &str) -> Result<JobFile> {
+pub(crate) fn read(text: &str, shown: &str, variables: &[&str]) -> Result<JobFile> {
     let mut faults = Vec::new();
     let mut global: Vec<Entry<'_>> = Vec::new();
-    let mut sections: Vec<(usize, &str, Vec<Entry<'_>>)> = Vec::new();
+    let mut sections: Vec<Section<'_>> = Vec::new();
     for (index, raw) in text.lines().enumerate() {
         let line = index + 1;
-        let content = raw.trim();
-        if content.is_empty() || content.starts_with(['#', ';']) {
+        if let Some(reason) = refusal::of_line(raw) {
+            faults.push(format!("{shown}:{line}: {reason}"));
             continue;
         }
+        // Comments end a line too, quotes or not.
+        let content = raw.split([';', '#']).next().unwrap_or_default().trim();
+        if content.is_empty() {
+            continue;
+        }
+        let mut refuse = |reason: String| faults.push(format!("{shown}:{line}: {content}: {reason}"));
         if let Some(name) = content.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            // A job has what the global sections before it say.
-            let inherited = if name == "global" { Vec::new() } else { global.clone() };
-            sections.push((line, name, inherited));
+            if let Some(reason) = refusal::of_name(name) {
+                refuse(reason);
+            }
+            sections.push(Section { line, name, entries: global.clone() });
             continue;
         }
         let (key, value) = content.split_once('=').unwrap_or((content, ""));
         let entry = Entry { line, key: key.trim(), value: value.trim() };
-        if let Some(reason) = refusal(&entry) {
-            faults.push(format!("{shown}:{line}: {content}: {reason}"));
+        if let Some(reason) = refusal::of_option(&entry, variables) {
+            refuse(reason);
         }
         match sections.last_mut() {
-            Some((_, "global", _)) => global.push(entry),
-            Some((_, _, entries)) => entries.push(entry),
-            None if entry.key.starts_with("include") => {}
-            None => faults.push(format!("{shown}:{line}: {content}: an option stands before the first [section]")),
+            Some(section) if section.is_global() => global.push(entry),
+            Some(section) => section.entries.push(entry),
+            None => refuse("an option stands before the first [section]".into()),
         }
     }
-    let mut jobs = Vec::new();
-    for (line, name, entries) in sections.iter().filter(|(_, name, _)| *name != "global") {
-        match job(name, entries) {
-            Ok(job) => jobs.push(job),
-            Err(reason) => faults.push(format!("{shown}:{line}: [{name}]: {reason}")),
+    sections.retain(|section| !section.is_global());
+    let mut bytes: u64 = 0;
+    for section in &sections {
+        match room(section) {
+            Ok(more) => bytes = bytes.saturating_add(more),
+            Err(reason) => faults.push(format!("{shown}:{}: [{}]: {reason}", section.line, section.name)),
         }
     }
-    if jobs.is_empty() && faults.is_empty() {
+    if sections.is_empty() && faults.is_empty() {
         faults.push(format!("{shown}: it has no job: add a section such as [randread]"));
     }
-    if faults.is_empty() { Ok(JobFile { jobs }) } else { Err(PlanError::File { faults }) }
+    if faults.is_empty() { Ok(JobFile { jobs: jobs(&sections), bytes }) } else { Err(PlanError::File { faults }) }
 }
 
-/// Why an option is refused.
-fn refusal(entry: &Entry<'_>) -> Option<String> {
-    if FORBIDDEN.contains(&entry.key.split_whitespace().next().unwrap_or_default()) {
-        return Some("it would start a command or read a file outside of the file system under test; remove it".into());
-    }
-    if entry.key == "ioengine" && !ENGINES.contains(&entry.value) {
-        return Some(format!(
-            "this engine does not work on files of the file system under test; use one of {}",
-            ENGINES.join(", ")
-        ));
-    }
-    if !PATHS.contains(&entry.key) {
-        return None;
-    }
-    // `iomem=mmap:/path`: what stands before the colon is a word.
-    entry.value.split(':').find_map(|path| {
-        let inside = path.strip_prefix("${TEST}").map(|rest| rest.trim_start_matches('/')).unwrap_or(path);
-        let leaves = inside.starts_with(['/', '~', '-']) || inside.split('/').any(|part| part == "..");
-        if leaves || inside.contains('$') {
-            return Some(format!(
-                "{path:?} is outside of the file system under test, in whose root the job is run; write a relative path, \
-                 or ${{TEST}}, or remove the line"
-            ));
-        }
-        None
-    })
-}
-
-fn job(name: &str, entries: &[Entry<'_>]) -> Result<Job, String> {
-    // The last one counts.
-    let find = |keys: &[&str]| entries.iter().rev().find(|entry| keys.contains(&entry.key));
+/// Bytes of all files of a section and its copies.
+fn room(section: &Section<'_>) -> Result<u64, String> {
     let size = |keys: &[&str]| -> Result<Option<u64>, String> {
-        let Some(entry) = find(keys) else { return Ok(None) };
+        let Some(entry) = section.find(keys) else { return Ok(None) };
         // A range of file sizes: the larger end.
         let text = entry.value.rsplit(['-', ',']).next().unwrap_or_default();
         let parsed = text.parse::<Bytes>().map(|bytes| Some(bytes.0));
@@ -161,43 +127,90 @@ fn job(name: &str, entries: &[Entry<'_>]) -> Result<Job, String> {
             )
         })
     };
-    let count = |key: &str| -> Result<u64, String> {
-        let Some(entry) = find(&[key]) else { return Ok(1) };
-        entry.value.parse().map_err(|_| format!("line {}: {} is no number", entry.line, entry.value))
-    };
-    let files = count("nrfiles")?;
     let bytes = match (size(&["size"])?, size(&["filesize"])?) {
         (Some(size), _) => size,
-        (None, Some(each)) => each.saturating_mul(files),
+        (None, Some(each)) => each.saturating_mul(count(section, "nrfiles")?),
         (None, None) => return Err("it has no size=, so the room that it needs is unknown; add one".into()),
     };
-    let way = find(&["rw", "readwrite"]).map_or("read", |entry| entry.value.split(':').next().unwrap_or_default());
-    Ok(Job {
-        name: name.to_owned(),
-        mixed: matches!(way, "rw" | "readwrite" | "randrw" | "trimwrite" | "randtrimwrite"),
-        bytes: bytes.saturating_mul(count("numjobs")?),
-    })
+    Ok(bytes.saturating_mul(count(section, "numjobs")?))
+}
+
+fn count(section: &Section<'_>, key: &str) -> Result<u64, String> {
+    let Some(entry) = section.find(&[key]) else { return Ok(1) };
+    entry.value.parse().map_err(|_| format!("line {}: {} is no number", entry.line, entry.value))
+}
+
+/// The jobs that fio reports of these sections (stat.c, `__show_run_stats`).
+fn jobs(sections: &[Section<'_>]) -> Vec<Job> {
+    let mut jobs: Vec<Job> = Vec::new();
+    let (mut group, mut reported) = (0, None);
+    for section in sections {
+        if section.is_on(&["stonewall", "wait_for_previous", "new_group"]) {
+            group += 1;
+        }
+        if section.find(&["stats"]).is_some_and(|entry| entry.value == "0") {
+            continue;
+        }
+        let own = section.find(&["name"]).map_or(section.name, |entry| entry.value);
+        let way = section.find(&["rw", "readwrite"]).map_or("read", |entry| entry.value);
+        let moves = match way.split(':').next().unwrap_or_default() {
+            "write" | "randwrite" => [false, true, false],
+            "trim" | "randtrim" => [false, false, true],
+            "rw" | "readwrite" | "randrw" => [true, true, false],
+            "trimwrite" | "randtrimwrite" => [false, true, true],
+            _ => [true, false, false],
+        };
+        let together = section.is_on(&["group_reporting"]);
+        match jobs.last_mut().filter(|_| together && reported == Some(group)) {
+            Some(group) => {
+                group.sections.push(own.to_owned());
+                for (all, one) in group.moves.iter_mut().zip(moves) {
+                    *all |= one;
+                }
+            }
+            None => {
+                let job = |name: &str| Job { name: name.to_owned(), sections: vec![name.to_owned()], moves };
+                jobs.push(job(own));
+                // Copies keep the section's name, whatever `name=` makes of the first one.
+                if own != section.name && !together && count(section, "numjobs").is_ok_and(|copies| copies > 1) {
+                    jobs.push(job(section.name));
+                }
+            }
+        }
+        reported = Some(group);
+    }
+    jobs
 }
 
 /// The tasks that a job file's figures are, as parts of `whole`.
 pub(crate) fn parts(whole: &Task, file: &JobFile, taken: &[&str]) -> Vec<Task> {
-    let mut parts: Vec<Task> = Vec::new();
-    let mut names: Vec<&str> = Vec::new();
+    // Jobs of one name are one figure.
+    let mut jobs: Vec<Job> = Vec::new();
     for job in &file.jobs {
-        // Sections of one name are one figure.
-        if names.contains(&job.name.as_str()) {
-            continue;
+        match jobs.iter_mut().find(|other| other.name == job.name) {
+            Some(other) => {
+                other.sections.extend(job.sections.clone());
+                for (all, one) in other.moves.iter_mut().zip(job.moves) {
+                    *all |= one;
+                }
+            }
+            None => jobs.push(job.clone()),
         }
-        names.push(&job.name);
-        let figures: &[&str] = if job.mixed { &["", "/read", "/write"] } else { &[""] };
-        for suffix in figures {
+    }
+    let mut parts: Vec<Task> = Vec::new();
+    for job in &mut jobs {
+        job.sections.dedup();
+        let mixed = job.moves.iter().filter(|moves| **moves).count() > 1;
+        let ways = ["/read", "/write", "/trim"].into_iter().zip(job.moves).filter(|(_, moves)| mixed && *moves);
+        for suffix in std::iter::once("").chain(ways.map(|(suffix, _)| suffix)) {
             let figure = format!("{}{suffix}", job.name);
             let mut id = word(&figure);
             while taken.contains(&id.as_str()) || parts.iter().any(|part| part.id == id) || id == whole.id {
                 id += "-2";
             }
+            let shown = format!("{}{suffix}", job.sections.join(" + "));
             parts.push(Task {
-                title: if id == figure { format!("fio {figure}") } else { figure.clone() },
+                title: if id == shown { format!("fio {shown}") } else { shown },
                 id,
                 category: whole.category.clone(),
                 part_of: Some(whole.id.clone()),
@@ -212,7 +225,7 @@ pub(crate) fn parts(whole: &Task, file: &JobFile, taken: &[&str]) -> Vec<Task> {
 /// A suite of one job file: what `--suite job.fio` means.
 pub(crate) fn suite(path: &Path, text: &str) -> Result<Suite> {
     let shown = path.display().to_string();
-    let file = read(text, &shown)?;
+    let file = read(text, &shown, &[])?;
     let name = word(&path.file_stem().unwrap_or_default().to_string_lossy());
     let whole = Task {
         id: if name.is_empty() { "fio".into() } else { name.clone() },
@@ -232,7 +245,7 @@ pub(crate) fn suite(path: &Path, text: &str) -> Result<Suite> {
         parameters: Default::default(),
         packages: Vec::new(),
         tools: Vec::new(),
-        room: Bytes(bytes(&file)),
+        room: Bytes(file.bytes),
         corpus_copies: 0,
         peaks: Vec::new(),
         written: None,
@@ -241,7 +254,7 @@ pub(crate) fn suite(path: &Path, text: &str) -> Result<Suite> {
         source_room: Bytes(0),
         source_prepare: None,
         posix: false,
-        directory_links: None,
+        subdirectories: None,
         decisions: vec![format!(
             "The job file is run as it is by Debian's {}; --scale does not change it.",
             Program::find("fio").map_or("fio", |fio| fio.package)
@@ -250,71 +263,10 @@ pub(crate) fn suite(path: &Path, text: &str) -> Result<Suite> {
     })
 }
 
-/// The room that all jobs need together.
-pub(crate) fn bytes(file: &JobFile) -> u64 {
-    file.jobs.iter().fold(0, |sum, job| sum.saturating_add(job.bytes))
-}
-
 /// A task id made of any text.
 fn word(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' }).collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const JOB: &str =
-        "; a mix\n[global]\nioengine=psync\nsize=4m\n\n[seq]\nrw=write\n[a b]\nrw=randrw\nnumjobs=2\nsize=1m\n";
-
-    #[test]
-    fn jobs_become_parts_and_room() {
-        let suite = suite(Path::new("/x/my job.fio"), JOB).unwrap();
-        assert_eq!((suite.name.as_str(), suite.room), ("my-job", Bytes(6 << 20)));
-        let ids: Vec<(&str, Option<&str>)> =
-            suite.tasks.iter().map(|task| (task.id.as_str(), task.figure.as_deref())).collect();
-        assert_eq!(
-            ids,
-            [
-                ("my-job", None),
-                ("seq", Some("seq")),
-                ("a-b", Some("a b")),
-                ("a-b-read", Some("a b/read")),
-                ("a-b-write", Some("a b/write")),
-            ]
-        );
-    }
-
-    #[test]
-    fn what_leaves_the_file_system_is_refused_with_its_line() {
-        for line in [
-            "filename=/dev/sda",
-            "filename=a:/dev/sda",
-            "directory=/mnt/other",
-            "filename=../up",
-            "filename=${HOME}/x",
-            "ioengine=net",
-            "ioengine=external:/tmp/x.so",
-            "exec_prerun=rm -rf /",
-            "write_bw_log=/tmp/x",
-            "iomem=mmap:/etc/passwd",
-        ] {
-            let error = read(&format!("[a]\nsize=1m\n{line}\n"), "a.fio").unwrap_err().to_string();
-            assert!(error.contains("a.fio:3: ") && error.contains(line), "{error}");
-        }
-        for line in ["filename=a:b", "directory=${TEST}/sub", "filename=sub/x", "ioengine=io_uring", "iomem=mmap"] {
-            read(&format!("[a]\nsize=1m\n{line}\n"), "a.fio").unwrap();
-        }
-        assert!(read("include /etc/x\n[a]\nsize=1m\n", "a.fio").unwrap_err().to_string().contains("a.fio:1: "));
-    }
-
-    #[test]
-    fn jobs_without_a_known_size_are_refused() {
-        let text = |body: &str| read(&format!("[a]\n{body}\n"), "a.fio").unwrap_err().to_string();
-        assert!(text("rw=read").contains("no size="));
-        assert!(text("size=50%").contains("50% is no plain size"));
-        assert!(text("size=1m\nnumjobs=many").contains("many is no number"));
-        assert!(read("", "a.fio").unwrap_err().to_string().contains("no job"));
-        assert!(read("size=1m\n[a]\nsize=1m", "a.fio").unwrap_err().to_string().contains("before the first"));
-    }
-}
+mod tests;

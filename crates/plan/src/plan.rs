@@ -10,7 +10,7 @@ use mountmark_model::{
 
 use crate::check::RAM_UNIT;
 use crate::order::{block, repeat_seed};
-use crate::{Catalogue, PlanError, Result, configurations, size, tasks};
+use crate::{Catalogue, PlanError, Result, configurations, needs, size, tasks};
 
 /// The most repeats: beyond it a slip of the keyboard is likelier than a wish.
 const MOST_REPEATS: u32 = 10_000;
@@ -86,17 +86,18 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
     };
     let parameters = parameters(&suite, options.scale);
     // Counted at this scale (which job files do not heed), and compared with what the suite says of scale 1.
-    let workloads = tasks::room(&suite, &parameters)?.max(tasks::job_files_room(&suite)?);
+    let workloads = needs::room(&suite, &parameters)?.max(tasks::job_files_room(&suite)?);
     suite.room = Bytes(suite.room.0.max((workloads as f64 / options.scale.factor()).ceil() as u64));
-    let repeated = tasks::written_again(&suite) / options.scale.factor();
-    suite.written = suite.written.map(|written| Bytes(written.0.saturating_add(repeated.ceil() as u64)));
-    if let Some(reason) = tasks::too_much_memory(&suite, &parameters, machine.ram) {
+    let repeated = (needs::written_again(&suite) / options.scale.factor()).ceil() as u64;
+    if repeated > 0 {
+        suite.written = Some(Bytes(suite.written.unwrap_or(suite.room).0.saturating_add(repeated)));
+    }
+    if let Some(reason) = needs::too_much_memory(&suite, &parameters, machine.ram) {
         return Err(PlanError::Options(reason));
     }
 
     rows.skip(|configuration| configuration.filesystem.unavailable.clone());
-    rows.skip(|configuration| too_many_links(configuration, &suite, &parameters));
-    rows.skip(|configuration| tasks::too_full(&suite, &parameters, configuration.filesystem.max_directory_links?));
+    rows.skip(|configuration| needs::too_full(&suite, &parameters, &configuration.filesystem));
     rows.skip(|configuration| {
         let reason = format!("The suite {} needs names that differ in case alone, modes or links.", suite.name);
         (suite.posix && !configuration.filesystem.posix).then_some(reason)
@@ -240,15 +241,6 @@ fn parameters(suite: &Suite, scale: Scale) -> BTreeMap<String, u64> {
         if parameter.fixed { parameter.value.0 } else { scale.apply(parameter.value.0, parameter.min.0) }
     };
     suite.parameters.iter().map(|(name, parameter)| (name.clone(), value(parameter))).collect()
-}
-
-fn too_many_links(configuration: &Configuration, suite: &Suite, parameters: &BTreeMap<String, u64>) -> Option<String> {
-    let wanted = *parameters.get(suite.directory_links.as_ref()?)?;
-    let most = configuration.filesystem.max_directory_links.filter(|most| *most < wanted)?;
-    Some(format!(
-        "Its directories hold at most {most} files or links, and the suite {} makes {wanted} in one.",
-        suite.name
-    ))
 }
 
 fn realise_all(

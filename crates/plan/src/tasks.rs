@@ -1,11 +1,10 @@
 //! Tasks that are more than a command: benchmark programs, fio's job files, workloads of the own engine, and the tasks
 //! that are parts of such.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use mountmark_model::workload::{FileSet, Operation, Phase, Run, Sizes};
-use mountmark_model::{Bytes, Plan, Program, Quantity, QuantityError, Suite, Task, Workload};
+use mountmark_model::workload::{FileSet, Phase, Run, Sizes};
+use mountmark_model::{Plan, Program, Quantity, Suite, Task, Workload};
 
 use crate::{PlanError, Result, fio};
 
@@ -166,11 +165,17 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).map_err(|source| PlanError::Read { path: path.display().to_string(), source })
 }
 
+/// What its tasks find in their environment beside `$TEST` and its like.
+fn variables(suite: &Suite) -> Vec<&str> {
+    suite.parameters.keys().map(String::as_str).collect()
+}
+
 /// The suite with the text of its job files, which lie beside it at `path`, and their figures as parts where the suite
 /// names none.
 pub(crate) fn with_job_files(mut suite: Suite, path: &Path) -> Result<Suite> {
     let mut tasks: Vec<Task> = Vec::new();
     let all = std::mem::take(&mut suite.tasks);
+    let variables = variables(&suite);
     for task in &all {
         let mut task = task.clone();
         let Some(name) = task.fio.take() else {
@@ -179,7 +184,7 @@ pub(crate) fn with_job_files(mut suite: Suite, path: &Path) -> Result<Suite> {
         };
         let job = path.parent().unwrap_or(Path::new(".")).join(name);
         let text = read_text(&job)?;
-        let file = fio::read(&text, &job.display().to_string())?;
+        let file = fio::read(&text, &job.display().to_string(), &variables)?;
         task.fio = Some(text);
         let named = all.iter().any(|part| part.part_of.as_ref() == Some(&task.id));
         let parts = match named || task.figure.is_some() {
@@ -218,122 +223,12 @@ pub fn leave_out(plan: &mut Plan, program: &Program, reason: &str) {
     }
 }
 
-/// The largest room in bytes that one task's workload needs, and a sentence where a number has no value.
-pub(crate) fn room(suite: &Suite, parameters: &BTreeMap<String, u64>) -> Result<u64> {
-    let mut largest = 0;
-    for task in &suite.tasks {
-        let Some(workload) = &task.workload else { continue };
-        let need =
-            need(workload, parameters).map_err(|error| PlanError::Options(format!("task {}: {error}", task.id)))?;
-        largest = largest.max(need.room());
-    }
-    Ok(largest)
-}
-
-/// Bytes that workloads write because they are done again until they took long enough, at any scale.
-pub(crate) fn written_again(suite: &Suite) -> f64 {
-    /// Bytes a second that no file system of the lab takes: a disk of memory on the fastest machine.
-    const FASTEST: f64 = (1u64 << 30) as f64;
-    let writes = |workload: &Workload| {
-        let writing = [Operation::Write, Operation::Rewrite, Operation::WriteFile, Operation::AppendFile];
-        workload.phases.iter().any(|phase| phase.what.0.keys().any(|operation| writing.contains(operation)))
-    };
-    let again = suite.tasks.iter().filter(|task| task.workload.as_ref().is_some_and(writes));
-    again.map(|task| task.least_seconds * FASTEST).sum()
-}
-
 /// The largest room in bytes that one job file needs, at any scale.
 pub(crate) fn job_files_room(suite: &Suite) -> Result<u64> {
     let texts = suite.tasks.iter().filter_map(|task| Some((task.fio.as_ref()?, &task.id)));
-    let mut rooms = texts.map(|(text, id)| fio::read(text, &format!("task {id}")).map(|file| fio::bytes(&file)));
+    let variables = variables(suite);
+    let mut rooms = texts.map(|(text, id)| fio::read(text, &format!("task {id}"), &variables).map(|file| file.bytes));
     rooms.try_fold(0, |largest: u64, room| Ok(largest.max(room?)))
-}
-
-/// What a workload needs of a file system and a machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Need {
-    /// Bytes of its files.
-    pub bytes: u64,
-    /// Files and directories.
-    pub files: u64,
-    /// Files in the fullest directory.
-    pub in_one: u64,
-    /// Bytes of memory for its buffers.
-    pub memory: u64,
-}
-
-impl Need {
-    /// A block and an entry for each file, and where that is more, a file system's inodes: ext4 makes one for each
-    /// 16 KiB of a device (mke2fs.conf, inode_ratio).
-    fn room(&self) -> u64 {
-        const PER_FILE: u64 = 4096;
-        const PER_INODE: u64 = 16 << 10;
-        let data = self.bytes.saturating_add(self.files.saturating_mul(PER_FILE));
-        data.max(self.files.saturating_mul(PER_INODE))
-    }
-}
-
-/// What `workload` needs with these parameters.
-pub(crate) fn need(workload: &Workload, parameters: &BTreeMap<String, u64>) -> Result<Need, QuantityError> {
-    let mut need = Need::default();
-    let mut seen: Vec<&FileSet> = Vec::new();
-    for phase in &workload.phases {
-        let files = phase.files.as_ref().unwrap_or(&workload.files);
-        let value = |quantity: &Quantity| quantity.value(parameters);
-        let block = value(&phase.block)?;
-        let depth = value(&phase.queue_depth)?.saturating_mul(value(&phase.threads)?);
-        need.memory = need.memory.max(block.saturating_mul(depth));
-        if files.existing {
-            continue;
-        }
-        let count = value(&files.count)?;
-        need.in_one = need.in_one.max(count / value(&files.directories)?.max(1));
-        // Another size of the same files replaces the first; other names are other files.
-        let is_same = |other: &&FileSet| other.folder == files.folder && other.prefix == files.prefix;
-        if seen.iter().any(is_same) {
-            continue;
-        }
-        seen.push(files);
-        let each = match &files.sizes {
-            None => value(&files.size)?,
-            Some(Sizes::Uniform { min, max }) => value(min)?.saturating_add(value(max)?) / 2,
-            // The mean of what is drawn; cutting at the ends makes it smaller.
-            Some(Sizes::Gamma { mean, .. }) => value(mean)?,
-            Some(Sizes::Lognormal { mu, sigma, max, .. }) => ((mu + sigma * sigma / 2.0).exp() as u64).min(max.0),
-        };
-        need.bytes = need.bytes.saturating_add(count.saturating_mul(each));
-        need.files = need.files.saturating_add(count).saturating_add(value(&files.directories)?);
-    }
-    Ok(need)
-}
-
-/// Why the machine's memory or a file system's directories do not hold what the workloads need.
-pub(crate) fn too_much_memory(suite: &Suite, parameters: &BTreeMap<String, u64>, ram: Bytes) -> Option<String> {
-    suite.tasks.iter().find_map(|task| {
-        let need = need(task.workload.as_ref()?, parameters).ok()?;
-        // The kernel and the page cache need the rest.
-        (need.memory > ram.0 / 2).then(|| {
-            format!(
-                "task {}: its buffers (block times threads times queue depth) take {}, more than half of the machine's {ram}; \
-                 make them smaller, or choose a --machine with more memory",
-                task.id,
-                Bytes(need.memory)
-            )
-        })
-    })
-}
-
-/// Why directories of `configuration` do not hold what a task puts into one.
-pub(crate) fn too_full(suite: &Suite, parameters: &BTreeMap<String, u64>, most: u64) -> Option<String> {
-    suite.tasks.iter().find_map(|task| {
-        let need = need(task.workload.as_ref()?, parameters).ok()?;
-        (need.in_one > most).then(|| {
-            format!(
-                "Its directories hold at most {most} files or links, and task {} makes {} in one.",
-                task.id, need.in_one
-            )
-        })
-    })
 }
 
 #[cfg(test)]

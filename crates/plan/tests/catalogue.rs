@@ -105,6 +105,20 @@ fn matrices_become_plain_tasks() {
     let matrix = SUITE.replace("id = \"one\"\ntitle = \"one\"\nrun = \"true\"\n", "matrix = []\n");
     let said = fault("suites/mine.toml", &matrix);
     assert!(said.contains("suites/mine.toml: task 1, a matrix: it has no task"), "{said}");
+    let axis = "matrix = [{ name = \"size\", values = [1, 2] }]\n";
+    let task =
+        |more: &str| matrix.replace("matrix = []\n", &format!("{axis}[[task.tasks]]\nid = \"a{{size}}\"\n{more}"));
+    let said = fault("suites/mine.toml", &task("titel = \"a\"\n"));
+    assert!(said.contains("suites/mine.toml: task a1: unknown field `titel`"), "{said}");
+    let said = fault("suites/mine.toml", &task("title = \"a\"\n[task.tasks.workload]\nphases = 7\n"));
+    assert!(said.contains("suites/mine.toml: task a1: invalid type: integer `7`"), "{said}");
+    // What is no part of a matrix has a place.
+    let text = task("title = \"a\"\nrun = \"true\"\n");
+    let lines = text.lines().count();
+    let said = fault("suites/mine.toml", &format!("{text}[[task]]\nid = \"b\"\ntitel = \"b\"\n"));
+    assert!(said.contains(&format!("suites/mine.toml:{}:1: unknown field `titel`", lines + 3)), "{said}");
+    let said = fault("suites/mine.toml", &format!("colour = 1\n{text}"));
+    assert!(said.contains(":1:1: unknown field `colour`"), "{said}");
 }
 
 #[test]
@@ -201,7 +215,7 @@ fn faults_of_meaning_are_named_with_their_mend() {
     suite("room = \"1 MiB\"", "room = 0\ncorpus_copies = 1", "add corpus and source");
     suite("room = \"1 MiB\"", "room = 0\nsource_prepare = \"true\"", "second disk");
     suite("run = \"true\"", "run = \"cp ${SOURCE}/x .\"", "$SOURCE");
-    suite("room = \"1 MiB\"", "room = 0\ndirectory_links = \"FILES\"", "FILES");
+    suite("room = \"1 MiB\"", "room = 0\nsubdirectories = \"FILES\"", "FILES");
     for name in
         ["files", "1FILE", "_FILES", "FI-LES", "TEST", "SOURCE", "SEED", "PATH", "HOME", "IFS", "LC_ALL", "TAR_OPTIONS"]
     {

@@ -25,7 +25,7 @@ source = "tar"
 room = "100 MiB"
 corpus_copies = 2
 source_room = "10 MiB"
-directory_links = "FILES"
+subdirectories = "FILES"
 
 [parameters.FILES]
 value = 1000
@@ -202,12 +202,22 @@ fn disks_are_equal_whatever_is_in_the_plan() {
 
 #[test]
 fn a_file_system_that_gives_nothing_back_gets_room_for_everything() {
-    let change =
-        |text: &str| text.replace("directory_links", "written = \"1 GiB\"\ncorpus_written = 3\ndirectory_links");
+    let change = |text: &str| text.replace("subdirectories", "written = \"1 GiB\"\ncorpus_written = 3\nsubdirectories");
     let catalogue = catalogue(change);
     let size = |fs: &str| plan(&catalogue, &options(fs), &mut realise).unwrap().cells[0].disk_size.0 >> 20;
     assert_eq!(size("ext4"), 768);
     assert!(size("nilfs2") >= (1024 + 300) * 5 / 4);
+}
+
+#[test]
+fn what_is_written_again_needs_room_where_nothing_is_given_back() {
+    let workload = "least_seconds = 2\n[task.workload]\nfiles = { count = 1, size = \"1 MiB\" }\n\
+        [[task.workload.phases]]\nname = \"a\"\nwhat = \"write\"\n";
+    let catalogue = catalogue(|text| text.replace("run = \"true\"\n", workload));
+    let size = |fs: &str| plan(&catalogue, &options(fs), &mut realise).unwrap().cells[0].disk_size.0 >> 20;
+    assert_eq!(size("ext4"), 768);
+    // The room once, and 1 GiB for each second.
+    assert!(size("nilfs2") >= (100 + 2048) * 5 / 4, "{}", size("nilfs2"));
 }
 
 #[test]
@@ -237,17 +247,27 @@ fn what_cannot_run_is_listed_with_its_reason() {
     let said = refused(&options("ufs,hpfs"));
     assert!(said.contains("nothing is left to run") && said.contains("hpfs: "), "{said}");
 
-    let links = planned(&Options { scale: "40".parse().unwrap(), ..options("ext4,ext3") });
-    assert_eq!(links.configurations, ["ext4"]);
+    let links = planned(&Options { scale: "40".parse().unwrap(), ..options("ext4,ext3,nilfs2") });
+    assert_eq!(links.configurations, ["ext4", "ext3"]);
     assert!(
-        links.skipped[0].1.contains("at most 32000") && links.skipped[0].1.contains("40000"),
+        links.skipped[0].1.contains("at most 31998 subdirectories") && links.skipped[0].1.contains("40000"),
         "{:?}",
         links.skipped
     );
+    let postmark = Options { suite: "postmark".into(), ..options("ext2,ext3,nilfs2,vfat") };
+    let postmark =
+        plan(&Catalogue::built_in().unwrap(), &Options { machine: "modern".into(), ..postmark }, &mut realise);
+    let postmark = postmark.unwrap();
+    assert_eq!(postmark.configurations, ["ext2", "ext3", "nilfs2"]);
+    assert!(postmark.skipped[0].1.contains("makes up to 40000 in one"), "{:?}", postmark.skipped);
     let large = planned(&Options { scale: "100".parse().unwrap(), ..options("ext4,minix") });
-    assert!(large.skipped[0].1.contains("links") || large.skipped[0].1.contains("larger than"), "{:?}", large.skipped);
+    assert!(
+        large.skipped[0].1.contains("subdirectories") || large.skipped[0].1.contains("larger than"),
+        "{:?}",
+        large.skipped
+    );
 
-    let strict = catalogue(|text| text.replace("directory_links", "posix = true\ndirectory_links"));
+    let strict = catalogue(|text| text.replace("subdirectories", "posix = true\nsubdirectories"));
     let plan_of = |catalogue: &Catalogue, realise: &mut mountmark_plan::Realise<'_>| {
         plan(catalogue, &options("ext4,vfat"), realise).unwrap()
     };

@@ -123,3 +123,14 @@ proptest! {
         let _ = lines(&text);
     }
 }
+
+/// IOzone 3.489 writes over a file where the article's wrote a new one.
+#[test]
+fn iozones_fwrite_judges_no_claim_about_a_new_file() {
+    let catalogue = Catalogue::built_in().unwrap();
+    for study in catalogue.list::<Study>() {
+        let clauses = study.claims.iter().flat_map(|claim| &claim.clauses);
+        assert!(clauses.clone().all(|clause| clause.suite.as_deref() != Some("fsbench-2004-real")), "{}", study.name);
+        assert!(!study.is_repeated_by("fsbench-2004-real"), "{}", study.name);
+    }
+}

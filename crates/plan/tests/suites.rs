@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use mountmark_model::{Source, Suite};
+use mountmark_model::workload::{Operation, Run};
+use mountmark_model::{Parameter, Quantity, Scale, Source, Suite};
 use mountmark_plan::Catalogue;
 
 /// What the suites call; where one of them is missing there is nothing to learn here.
@@ -152,4 +153,39 @@ fn runs(program: &str) -> bool {
         .stderr(Stdio::null())
         .status()
         .is_ok_and(|status| status.success())
+}
+
+/// A thread that makes and removes files among its own names walks at random between none and all of them.
+#[test]
+fn no_thread_runs_out_of_files() {
+    let catalogue = Catalogue::built_in().unwrap();
+    let mut mixes = 0;
+    for suite in catalogue.list::<Suite>() {
+        for scale in ["0.001", "0.01", "0.015", "0.1", "0.2", "0.5", "1", "4"] {
+            let scale: Scale = scale.parse().unwrap();
+            let value = |parameter: &Parameter| scale.apply(parameter.value.0, parameter.min.0);
+            let parameters: BTreeMap<String, u64> =
+                suite.parameters.iter().map(|(name, parameter)| (name.clone(), value(parameter))).collect();
+            for workload in suite.tasks.iter().filter_map(|task| task.workload.as_ref()) {
+                for phase in &workload.phases {
+                    let weight = |operation| phase.what.0.get(&operation).copied().unwrap_or_default() as f64;
+                    let [make, remove] = [Operation::WriteFile, Operation::Unlink].map(weight);
+                    let Run::Operations(operations) = &phase.run else { continue };
+                    if make == 0.0 || remove == 0.0 {
+                        continue;
+                    }
+                    mixes += 1;
+                    let number = |quantity: &Quantity| quantity.value(&parameters).unwrap() as f64;
+                    let threads = number(&phase.threads);
+                    let names = number(&workload.files.count) / threads;
+                    let total: f64 = phase.what.0.values().map(|weight| *weight as f64).sum();
+                    let steps = number(operations) / threads * (make + remove) / total;
+                    // Half of the names are there at first, those of all threads drawn together.
+                    let deviation = (steps + names / 4.0).sqrt();
+                    assert!(names / 2.0 > 5.3 * deviation, "{} at {scale}: {names} names, {deviation}", suite.name);
+                }
+            }
+        }
+    }
+    assert_eq!(mixes, 3 * 8);
 }

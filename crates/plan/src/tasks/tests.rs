@@ -52,21 +52,6 @@ fn figures_are_those_of_the_program_or_the_workload() {
 }
 
 #[test]
-fn needs_are_counted() {
-    let suite = suite(&format!("{ENGINE}[[task]]\nid = \"a\"\ntitle = \"a\"\npart_of = \"w\"\n"));
-    assert_eq!(faults(&suite), [""; 0]);
-    let parameters = BTreeMap::from([("FILES".to_owned(), 1000)]);
-    let need = need(suite.tasks[0].workload.as_ref().unwrap(), &parameters).unwrap();
-    assert_eq!(need, Need { bytes: 8_192_000, files: 1010, in_one: 100, memory: 4 << 20 });
-    // More inodes than blocks.
-    assert_eq!(room(&suite, &parameters).unwrap(), 1010 << 14);
-    assert!(too_full(&suite, &parameters, 99).unwrap().contains("task w makes 100 in one"));
-    assert_eq!(too_full(&suite, &parameters, 100), None);
-    assert!(too_much_memory(&suite, &parameters, Bytes(4 << 20)).unwrap().contains("take 4.00 MiB"));
-    assert_eq!(too_much_memory(&suite, &parameters, Bytes(8 << 20)), None);
-}
-
-#[test]
 fn job_files_are_read_beside_their_suite() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();

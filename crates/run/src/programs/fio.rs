@@ -20,6 +20,9 @@ struct Report {
 
 #[derive(Deserialize)]
 struct Job {
+    /// Absent where fio makes room for more entries than it fills: with `stats=0`, and where `group_reporting` is on for
+    /// some jobs of a group only.
+    #[serde(default)]
     jobname: String,
     error: i64,
     read: Direction,
@@ -65,7 +68,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
     let start = start.ok_or_else(|| absent(NAME, "JSON (is --output-format=json given?)", text))?;
     let before: usize = text.split_inclusive('\n').take(start.number - 1).map(str::len).sum();
     let mut documents = serde_json::Deserializer::from_str(&text[before..]).into_iter::<Report>();
-    let report = match documents.next() {
+    let mut report = match documents.next() {
         Some(Ok(report)) => report,
         Some(Err(error)) => {
             let number = start.number - 1 + error.line().max(1);
@@ -75,6 +78,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
         }
         None => return Err(absent(NAME, "JSON", text)),
     };
+    report.jobs.retain(|job| !job.jobname.is_empty());
     if report.jobs.is_empty() {
         return Err(absent(NAME, "job", text));
     }

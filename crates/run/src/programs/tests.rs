@@ -205,6 +205,8 @@ fn fio() {
     assert!(value(&all, "seq-write", "latency_p99") >= value(&all, "seq-write", "latency_p50"));
     // Warnings may come first, and are counted in line numbers.
     assert_eq!(figures("fio", &format!("note: a warning\n{FIO}")), all);
+    let unnamed = FIO.replacen("\"jobname\"", "\"nothing\"", 1);
+    assert_eq!(figures("fio", &unnamed).len(), all.len() - 1);
     let broken = FIO.replacen("\"jobname\" : \"seq-write\"", "\"jobname\" : nan", 1);
     let line = 2 + FIO[..FIO.find("\"jobname\" : \"seq-write\"").unwrap()].matches('\n').count();
     assert!(fault("fio", &format!("note\n{broken}")).starts_with(&format!("line {line} of what fio printed")));

@@ -1,0 +1,90 @@
+//! The text of a definition becomes the definition, or a sentence with the place of the slip.
+
+use std::fmt;
+use std::path::Path;
+
+use mountmark_model::Task;
+use toml::Table;
+use toml::de::{DeArray, DeTable, DeValue, Deserializer, Error};
+
+use crate::{Entry, Kind, PlanError, Result, matrix};
+
+/// The definition in `text`, which messages call `shown`; `path` has the name that it must have.
+pub(crate) fn parse<T: Entry>(text: &str, shown: &str, path: &Path) -> Result<T> {
+    let document = match T::KIND {
+        Kind::Suite => {
+            let document: Table = toml::from_str(text).map_err(|error| placed(&error, text, shown))?;
+            matrix::expanded(&document).map_err(|sentence| fault(&shown, sentence))?
+        }
+        _ => None,
+    };
+    let entry: T = match document {
+        Some(document) => expanded(document, text, shown)?,
+        None => toml::from_str(text).map_err(|error| placed(&error, text, shown))?,
+    };
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    if entry.name() != stem {
+        let kind = T::KIND.word();
+        let line = text.lines().position(|line| line.trim_start().starts_with("name")).map_or(1, |line| line + 1);
+        return Err(fault(
+            &format_args!("{shown}:{line}"),
+            format!("the {kind} is named {:?} but its file {stem:?}: make them equal", entry.name()),
+        ));
+    }
+    let faults = entry.faults();
+    if faults.is_empty() {
+        Ok(entry)
+    } else {
+        Err(PlanError::File { faults: faults.into_iter().map(|sentence| format!("{shown}: {sentence}")).collect() })
+    }
+}
+
+/// The suite whose matrices became the tasks of `document`. Such tasks stand nowhere in `text`: a slip in one is named
+/// by its id, one in all else by its line and column.
+fn expanded<T: Entry>(document: Table, text: &str, shown: &str) -> Result<T> {
+    let mut written = DeTable::parse(text).map_err(|error| placed(&error, text, shown))?;
+    for (key, value) in written.get_mut().iter_mut() {
+        if let ("task", DeValue::Array(tasks)) = (key.get_ref().as_ref(), value.get_mut()) {
+            let all = std::mem::replace(tasks, DeArray::new()).into_iter();
+            *tasks = all.filter(|task| !is_matrix(task.get_ref())).collect();
+        }
+    }
+    T::deserialize(Deserializer::from(written)).map_err(|error| placed(&error, text, shown))?;
+    for (number, task) in (1..).zip(document.get("task").and_then(|tasks| tasks.as_array()).into_iter().flatten()) {
+        if let Err(error) = task.clone().try_into::<Task>() {
+            let id = task.get("id").and_then(|id| id.as_str()).map_or_else(|| number.to_string(), str::to_owned);
+            return Err(fault(&shown, format!("task {id}: {}", error.message())));
+        }
+    }
+    document.try_into().map_err(|error| placed(&error, text, shown))
+}
+
+fn is_matrix(task: &DeValue<'_>) -> bool {
+    task.as_table().is_some_and(|task| task.keys().any(|key| key.get_ref() == "matrix"))
+}
+
+fn placed(error: &Error, text: &str, shown: &str) -> PlanError {
+    match error.span() {
+        Some(span) => {
+            let (line, column) = position(text, span.start);
+            fault(&format_args!("{shown}:{line}:{column}"), error.message())
+        }
+        None => fault(&shown, error.message()),
+    }
+}
+
+pub(crate) fn fault(file: &dyn fmt::Display, sentence: impl fmt::Display) -> PlanError {
+    PlanError::File { faults: vec![format!("{file}: {sentence}")] }
+}
+
+/// Line and column, in characters from 1.
+fn position(text: &str, byte: usize) -> (usize, usize) {
+    let mut end = byte.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let before = &text[..end];
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    (line, column)
+}

@@ -72,7 +72,7 @@ fn sizes_and_repeats_that_do_not_fit_are_refused() {
 
     fs::remove_dir_all(lab.out()).unwrap();
     refused(&lab, &small, &["is too small"]);
-    refused(&lab, &["--fs", "ext4", "--suite", &suite, "--disk-size", "1001"], &["whole pages of 4096 bytes"]);
+    refused(&lab, &["--fs", "ext4", "--suite", &suite, "--disk-size", "1001"], &["is too small"]);
     refused(&lab, &["--fs", "ext4", "--suite", &suite, "--disk-size", "900TiB"], &["ssd"]);
 }
 

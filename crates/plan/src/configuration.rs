@@ -25,8 +25,9 @@ pub fn configurations(catalogue: &Catalogue, texts: &[String]) -> Result<Vec<Con
             } else {
                 format!("it is made and mounted like {}", other.name)
             };
+            let bare = split(text, '#').remove(0);
             let mend =
-                format!("to compare equal configurations, which shows what chance does, label one: {text}#again");
+                format!("to compare equal configurations, which shows what chance does, label one: {bare}#again");
             return Err(wrong(text, format!("{reason}; {mend}")));
         }
         configurations.push(configuration);

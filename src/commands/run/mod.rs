@@ -76,7 +76,11 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     arguments.format.check()?;
     let scale: Scale = arguments.scale.parse().map_err(|error| WrongUse(format!("--scale: {error}")))?;
     let disk_size = match &arguments.disk_size {
-        Some(text) => Some(text.parse::<Bytes>().map_err(|error| WrongUse(format!("--disk-size: {error}")))?),
+        Some(text) => {
+            let size = text.parse::<Bytes>().map_err(|error| WrongUse(format!("--disk-size: {error}")))?;
+            // Disks have whole pages, and what vendors call 4 GB is none of them.
+            Some(Bytes(size.0.checked_next_multiple_of(4096).unwrap_or(size.0)))
+        }
         None => None,
     };
     if arguments.jobs == Some(0) {

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::FileExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use mountmark_model::workload::{OperationResult, PhaseResult};
+use mountmark_model::workload::{Operation, OperationResult, PhaseResult};
 
 use super::*;
 
@@ -14,6 +13,7 @@ mod groups;
 mod mounted;
 mod refusals;
 mod syncs;
+mod verified;
 
 pub(super) fn workload(text: &str) -> Workload {
     toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -81,53 +81,6 @@ fn every_engine_verifies_what_it_wrote_and_what_others_wrote() {
             assert_eq!(fs::metadata(folder.path().join(format!("set/f{file:08}"))).unwrap().len(), 100_000);
         }
     }
-}
-
-#[test]
-fn a_flipped_byte_is_found_and_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let set = "files = { count = 2, size = \"64 KiB\" }\n";
-    let read = |engine: &str, what: &str| {
-        format!("{set}[[phases]]\nname = \"get\"\nwhat = \"{what}\"\nengine = \"{engine}\"\nverify = true\n")
-    };
-    well(&format!("{set}[[phases]]\nname = \"put\"\nwhat = \"write\"\nverify = true\n"), folder.path());
-    let path = folder.path().join("f00000001");
-    let file = fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
-    let mut byte = [0];
-    file.read_exact_at(&mut byte, 40_000).unwrap();
-    file.write_all_at(&[byte[0] ^ 0x10], 40_000).unwrap();
-    let sentence = format!(
-        "wrong data in {} at byte 40000: expected 0x{:02x}, found 0x{:02x}",
-        path.display(),
-        byte[0],
-        byte[0] ^ 0x10
-    );
-    for (engine, what, operation) in [
-        ("psync", "read", Operation::Read),
-        ("uring", "read", Operation::Read),
-        ("mmap", "read", Operation::Read),
-        ("stdio", "read", Operation::Read),
-        ("psync", "rewrite", Operation::Rewrite),
-        ("psync", "read-file", Operation::ReadFile),
-    ] {
-        let phases = done(&read(engine, what), folder.path());
-        assert_eq!(phases[0].errors, std::slice::from_ref(&sentence), "{engine} {what}");
-        // A rewrite writes the other blocks anew and leaves the wrong one as it was, for the engines after it.
-        assert_eq!(of(&phases[0], operation).errors, 1);
-    }
-}
-
-#[test]
-fn a_block_of_a_phase_that_is_still_to_come_is_found() {
-    let folder = tempfile::tempdir().unwrap();
-    let work = |what: &str, generation: u32| {
-        let text = format!("files = {{ size = 8192 }}\n[[phases]]\nname = \"a\"\nwhat = \"{what}\"\nverify = true\n");
-        run(&workload(&text), folder.path(), &Options { generation, ..options() }).unwrap().phases
-    };
-    work("write", 5);
-    assert_eq!(work("read", 6)[0].errors, [""; 0]);
-    let errors = &work("read", 2)[0].errors;
-    assert!(errors[0].contains("at byte 16: expected 0x02, found 0x05"), "{errors:?}");
 }
 
 #[test]

@@ -104,6 +104,7 @@ impl Agent<'_> {
     fn process(&mut self, task: &Task) -> Result<(Command, Keep)> {
         let folder = &self.devices.test_folder;
         if let Some(job) = &task.fio {
+            workload::forget(&self.scratch);
             let path = self.scratch.join("job.fio");
             fs::write(&path, job).with_context(|| format!("cannot write {}", path.display()))?;
             let mut process = Command::new("fio");

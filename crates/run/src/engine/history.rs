@@ -1,18 +1,24 @@
 //! How old the blocks of sets may be that phases with `verify` wrote: what a lost overwrite is found by.
 
 use mountmark_model::workload::{Operation, Pattern};
+use serde::{Deserialize, Serialize};
 
 use super::resolve::{End, Files, Work};
 
-/// What is known of sets, from one phase to the next.
-#[derive(Default)]
-pub(super) struct History {
+/// What is known of sets, from one phase to the next, and from one workload in a folder to the next one there.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct History {
     /// Whole sets, each with the generation that none of its blocks is older than. A set that differs in anything, such
     /// as its count, has other blocks, of which this says nothing.
     sets: Vec<(Files, u32)>,
 }
 
 impl History {
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.sets.is_empty()
+    }
+
     /// The oldest generation that may be found in a set: 1, until one phase has written all of it.
     pub(super) fn oldest(&self, files: &Files) -> u32 {
         self.sets.iter().find(|(known, _)| known == files).map_or(1, |(_, generation)| *generation)

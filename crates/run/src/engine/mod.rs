@@ -52,10 +52,10 @@ use mountmark_model::WorkloadResult;
 use mountmark_model::workload::Workload;
 
 pub use error::EngineError;
+pub use history::History;
 pub use process::{WORKER, is_worker, worker_main};
 
 use group::Member;
-use history::History;
 use set::Set;
 
 /// What a workload needs to know beside itself.
@@ -81,20 +81,27 @@ impl Default for Options {
 
 /// Does all phases of a workload in `folder`, one after another. Files are left there.
 ///
+/// `history` is what workloads before it in the same folder left, so that a block which this one finds and a later one of
+/// them should have written over is found; empty where there was none, or where others may have changed files since.
+///
 /// Operations that fail are counted and explained in the result.
 ///
 /// # Errors
 /// A workload that contradicts itself or names an unknown parameter, that needs more room, files, descriptors or memory
 /// than there is, or what file system or kernel do not do (all of this before anything is measured); a worker process
 /// that fails.
-pub fn run(workload: &Workload, folder: &Path, options: &Options) -> Result<WorkloadResult, EngineError> {
+pub fn run(
+    workload: &Workload,
+    folder: &Path,
+    options: &Options,
+    history: &mut History,
+) -> Result<WorkloadResult, EngineError> {
     let works = resolve::resolve(workload, &options.parameters)?;
     if options.generation == 0 {
         return Err(EngineError::Workload("generation is 0, must be at least 1".to_owned()));
     }
     check::check(&works, folder, options.seed)?;
     let mut result = WorkloadResult::default();
-    let mut history = History::default();
     let mut generation = options.generation;
     for group in works.chunk_by(|_, next| next.beside) {
         let mut members = Vec::with_capacity(group.len());

@@ -33,7 +33,9 @@ fn as_worker() {
 }
 
 pub(super) fn done(text: &str, folder: &Path) -> Vec<PhaseResult> {
-    run(&workload(text), folder, &options()).unwrap_or_else(|error| panic!("{text}: {error}")).phases
+    run(&workload(text), folder, &options(), &mut History::default())
+        .unwrap_or_else(|error| panic!("{text}: {error}"))
+        .phases
 }
 
 /// Does it, and wants no error of any operation.
@@ -251,7 +253,7 @@ fn a_worker_that_breaks_down_is_told_about() {
     let folder = tempfile::tempdir().unwrap();
     let text = "files = { size = 4096 }\n[[phases]]\nname = \"put\"\nwhat = \"write\"\nprocesses = true\n";
     let broken = Options { worker: vec!["--list".into()], ..options() };
-    let error = run(&workload(text), folder.path(), &broken).unwrap_err().to_string();
+    let error = run(&workload(text), folder.path(), &broken, &mut History::default()).unwrap_err().to_string();
     assert!(error.contains("worker process 0 ended before its work was done"), "{error}");
 }
 
@@ -314,7 +316,7 @@ fn patterns_of_old_programs_do_what_they_say() {
 fn results_are_one_document() {
     let folder = tempfile::tempdir().unwrap();
     let text = "files = { size = 8192 }\n[[phases]]\nname = \"put\"\nwhat = \"write\"\n";
-    let result = run(&workload(text), folder.path(), &options()).unwrap();
+    let result = run(&workload(text), folder.path(), &options(), &mut History::default()).unwrap();
     let json = serde_json::to_string(&result).unwrap();
     assert_eq!(serde_json::from_str::<WorkloadResult>(&json).unwrap(), result);
     assert!(["tsc", "monotonic"].contains(&result.clock.as_str()));

@@ -3,7 +3,7 @@
 use super::*;
 
 fn refusal(text: &str, folder: &Path) -> String {
-    match run(&workload(text), folder, &options()) {
+    match run(&workload(text), folder, &options(), &mut History::default()) {
         Ok(_) => panic!("not refused: {text}"),
         Err(error) => error.to_string(),
     }

@@ -43,7 +43,9 @@ fn a_block_of_a_phase_that_is_still_to_come_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let work = |what: &str, generation: u32| {
         let text = format!("files = {{ size = 8192 }}\n[[phases]]\nname = \"a\"\nwhat = \"{what}\"\nverify = true\n");
-        run(&workload(&text), folder.path(), &Options { generation, ..options() }).unwrap().phases
+        run(&workload(&text), folder.path(), &Options { generation, ..options() }, &mut History::default())
+            .unwrap()
+            .phases
     };
     work("write", 5);
     assert_eq!(work("read", 6)[0].errors, [""; 0]);

@@ -173,7 +173,7 @@ fn launch_sync<E: Engine, C: Clock>(worker: &mut Worker<'_, E>, sky: &mut Sky<'_
     let request = Request { action, slot, file, offset: 0, buffer: std::ptr::null_mut(), length: 0, tag };
     // SAFETY: a sync uses no buffer.
     if let Queued::Done(answer) = unsafe { worker.engine.queue(&request) } {
-        drive::synced(worker, sky.recorder, answer, None);
+        drive::synced(worker, answer, None);
         sky.free.push(tag);
     }
 }
@@ -192,7 +192,7 @@ fn land<E: Engine, C: Clock, const CAREFUL: bool>(
     let latency = now.saturating_sub(flying.begin);
     if flying.sync {
         let slot = std::mem::replace(&mut worker.core.slot, flying.slot);
-        drive::synced(worker, sky.recorder, answer, Some(latency));
+        drive::synced(worker, answer, Some(latency));
         worker.core.slot = slot;
         return false;
     }

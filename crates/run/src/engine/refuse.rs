@@ -1,7 +1,7 @@
 //! Phases that contradict themselves, told what to change before anything is done.
 
 use mountmark_model::format_bytes;
-use mountmark_model::workload::{Data, Engine, Operation, Pattern};
+use mountmark_model::workload::{Data, Engine, OpenSync, Operation, Pattern};
 
 use super::error::EngineError;
 use super::resolve::{End, SizeLaw, Work};
@@ -59,6 +59,7 @@ pub(super) fn refuse(work: &Work) -> Result<(), String> {
     }
     refuse_pattern(work)?;
     refuse_engine(work)?;
+    refuse_sync(work)?;
     refuse_verify(work)
 }
 
@@ -177,11 +178,6 @@ fn refuse_engine(work: &Work) -> Result<(), String> {
             return fail("direct I/O is for read, write and rewrite: whole files have lengths of any number of bytes");
         }
     }
-    if work.sync.every > 1 && !work.on_blocks() {
-        return fail(
-            "sync.every above 1 needs files that stay open (read, write); whole files are synced with every = 1",
-        );
-    }
     if work.engine == Engine::Mmap && work.pattern == Pattern::Append {
         return fail("a mapping does not grow: append needs psync, uring or stdio");
     }
@@ -190,6 +186,27 @@ fn refuse_engine(work: &Work) -> Result<(), String> {
     }
     if work.files.existing && work.has(|o| matches!(o, Operation::Create | Operation::Mkdir | Operation::Rmdir)) {
         return fail("files that exist cannot be made: leave out existing");
+    }
+    Ok(())
+}
+
+fn refuse_sync(work: &Work) -> Result<(), String> {
+    let sync = &work.sync;
+    let asked = sync.every > 0 || sync.end || sync.open != OpenSync::None;
+    if asked
+        && !work.can_sync()
+        && let Some((operation, _)) = work.mix.first()
+    {
+        return Err(format!(
+            "sync has nothing to sync, as {} leaves no file open that was written: leave it out, and let a phase of fsync \
+             follow where that is to be timed",
+            operation.name()
+        ));
+    }
+    if sync.every > 1 && !work.on_blocks() {
+        return Err(
+            "sync.every above 1 needs files that stay open (read, write); whole files are synced with every = 1".into(),
+        );
     }
     Ok(())
 }

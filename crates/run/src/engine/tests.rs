@@ -180,6 +180,9 @@ fn whole_files_are_written_read_copied_and_cut() {
     let phases = well(text, folder.path());
     let written = of(&phases[0], Operation::WriteFile);
     assert!(written.count == 40 && written.bytes > 0);
+    // Each is synced before it is closed.
+    let syncs = of(&phases[0], Operation::Fsync);
+    assert_eq!((syncs.count, syncs.latency.as_ref().map(|latency| latency.count)), (40, Some(40)));
     assert_eq!(phases[1].verified_bytes, written.bytes);
     assert_eq!(of(&phases[2], Operation::CopyFile).bytes, written.bytes);
     assert_eq!(phases[3].verified_bytes, written.bytes);

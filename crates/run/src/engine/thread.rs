@@ -145,6 +145,7 @@ fn looped<E: Engine, C: Clock, M: Choose>(
         let warm = Limits { operations: u64::MAX, time: work.warm_up, ..limits };
         run(&mut worker, &entries, &mut chooser, &mut recorder, clock, warm);
         recorder.clear();
+        worker.core.syncs.clear();
     }
     let processor = sys::processor_time();
     let begin = monotonic();
@@ -161,7 +162,7 @@ fn looped<E: Engine, C: Clock, M: Choose>(
             let before = clock.now();
             if let Some(answer) = drive::sync_slot(&mut worker, slot) {
                 let latency = work.latency.then(|| clock.now() - before);
-                drive::synced(&mut worker, &mut recorder, answer, latency);
+                drive::synced(&mut worker, answer, latency);
             }
         }
     }
@@ -176,7 +177,7 @@ fn looped<E: Engine, C: Clock, M: Choose>(
     if recorder.gave_up() {
         notes.push(format!("thread {} gave up after 1,000 failed operations", orders.thread));
     }
-    let (kinds, series) = recorder.into_parts();
+    let (kinds, series) = recorder.into_parts(core.syncs);
     Found {
         thread: orders.thread,
         begin,

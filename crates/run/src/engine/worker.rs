@@ -13,6 +13,7 @@ use super::error::EngineError;
 use super::io::Engine;
 use super::permutation::mix;
 use super::population::Population;
+use super::recorder::Tally;
 use super::resolve::Work;
 use super::set::Set;
 use super::sys::{self, Name};
@@ -65,6 +66,8 @@ pub(super) struct Core<'a> {
     /// The slot worked on last.
     pub(super) slot: u32,
     pub(super) verified: u64,
+    /// Syncs that the policy asked for.
+    pub(super) syncs: Tally,
     pub(super) sentences: Vec<String>,
     pub(super) notes: Vec<String>,
     /// Set when all that the phase runs beside is over, where that is its end.
@@ -138,6 +141,7 @@ impl<'a> Core<'a> {
             aside: 0,
             slot: 0,
             verified: 0,
+            syncs: Tally::new(Operation::Fsync),
             sentences: Vec::with_capacity(SENTENCES),
             notes: Vec::new(),
             over: None,

@@ -36,6 +36,9 @@ fn contradictions_are_refused_with_what_to_change() {
         ("what = \"write\"\nfiles = { }", "no size"),
         ("what = \"read-file\"\nfiles = { folder = \"none\", existing = true }\nthreads = 1", "cannot open the folder"),
         ("what = \"write-file\"\nsync = { every = 5 }", "every = 1"),
+        ("what = \"create\"\nsync = { every = 1 }", "as create leaves no file open"),
+        ("what = \"truncate\"\nsync = { end = true }", "as truncate leaves no file open"),
+        ("what = \"read-file\"\nsync = { open = \"sync\" }", "let a phase of fsync follow"),
     ] {
         let said_truly = refusal(&one(rest), folder.path());
         assert!(said_truly.contains(said) && !said_truly.is_empty(), "{rest}: {said_truly}");

@@ -167,7 +167,8 @@ pub(super) fn reflink_file<E: Engine>(worker: &mut Worker<'_, E>, pick: Pick) ->
     let linked = pair(core, pick).map(|(from, to)| {
         let answer = sys::reflink(from.0, to.0);
         let size = sys::size(from.0).max(0);
-        to.close(if answer < 0 { answer } else { synced(core, to.0, size) })
+        let answer = if answer < 0 { answer } else { synced(core, to.0, size) };
+        to.close(answer)
     });
     answered(linked)
 }

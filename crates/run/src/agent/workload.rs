@@ -81,20 +81,33 @@ pub(super) fn generations(task: &Task) -> u32 {
     task.workload.as_ref().map_or(0, |workload| workload.phases.len() as u32 * MOST_ROUNDS)
 }
 
-/// What the child of the task found: the document as it is, and its figures; a sentence where something went wrong.
-pub(super) fn found(task: &Task, scratch: &Path) -> Result<(String, Vec<Figure>), String> {
+/// What the child of a task found.
+pub(super) struct Found {
+    /// The document as it is.
+    pub(super) document: String,
+    pub(super) figures: Vec<Figure>,
+    /// Bytes that it wrote, where it did and all are counted.
+    pub(super) written: Option<u64>,
+}
+
+/// What the child of the task found; a sentence where something went wrong.
+pub(super) fn found(task: &Task, scratch: &Path) -> Result<Found, String> {
     let path = result_path(scratch);
     let read = || -> Result<_> {
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let result: WorkloadResult = serde_json::from_str(&text).context("the engine's result is damaged")?;
         Ok((text, result))
     };
-    let (text, result) = read().map_err(|error| format!("task {}: {error:#}", task.id))?;
+    let (document, result) = read().map_err(|error| format!("task {}: {error:#}", task.id))?;
     if let Some(error) = result.phases.iter().flat_map(|phase| &phase.errors).next() {
         return Err(format!("task {}: {error}", task.id));
     }
     let counted = result.phases.iter().filter(|phase| !phase.setup);
-    Ok((text, counted.map(|phase| values::figure(phase, task.rate)).collect()))
+    let figures = counted.map(|phase| values::figure(phase, task.rate)).collect();
+    // What a warm-up did is in no count.
+    let warmed_up = task.workload.iter().flat_map(|workload| &workload.phases).any(|phase| phase.warm_up > 0.0);
+    let written = Some(values::written(&result)).filter(|bytes| *bytes > 0 && !warmed_up);
+    Ok(Found { document, figures, written })
 }
 
 /// Whether this process was started to do a workload.

@@ -1,7 +1,7 @@
 //! A phase of the engine as a figure: rates, counts, times.
 
 use mountmark_model::workload::{Operation, OperationResult, PhaseResult};
-use mountmark_model::{Metric, RateOf};
+use mountmark_model::{Metric, RateOf, WorkloadResult};
 
 use super::merge::{quantile, together};
 use crate::programs::Figure;
@@ -88,6 +88,14 @@ pub(super) fn figure(phase: &PhaseResult, rate: RateOf) -> Figure {
     values
 }
 
+/// Bytes that all phases wrote, those that only prepared others too.
+pub(super) fn written(result: &WorkloadResult) -> u64 {
+    use Operation as O;
+    let writes = |o| matches!(o, O::Write | O::Rewrite | O::WriteFile | O::AppendFile | O::CopyFile);
+    let operations = result.phases.iter().flat_map(|phase| &phase.operations);
+    operations.filter(|operation| writes(operation.operation)).map(|operation| operation.bytes).sum()
+}
+
 fn moved(operations: &[OperationResult]) -> u64 {
     operations.iter().filter(|operation| operation.operation != Operation::Fsync).map(|operation| operation.bytes).sum()
 }
@@ -136,6 +144,13 @@ mod tests {
         let values = figure(&phase(vec![operation(Operation::Create, 10, 0)]), RateOf::Automatic).values;
         assert_eq!(values["rate"], 5.0);
         assert!(!values.contains_key("read_rate"));
+    }
+
+    #[test]
+    fn all_phases_write() {
+        let some = phase(vec![operation(Operation::Read, 1, 1), operation(Operation::Rewrite, 1, 2)]);
+        let setup = PhaseResult { setup: true, ..phase(vec![operation(Operation::CopyFile, 1, 4)]) };
+        assert_eq!(written(&WorkloadResult { phases: vec![some, setup], clock: String::new() }), 6);
     }
 
     #[test]

@@ -132,10 +132,12 @@ impl Agent<'_> {
         let program = task.program.as_deref().or(task.fio.as_ref().map(|_| "fio"));
         let found = if task.workload.is_some() {
             let found = workload::found(task, &self.scratch)?;
+            found.notes.into_iter().for_each(|note| self.note(note));
+            let figures = found.figures?;
             self.output(task, iteration, "result", &found.document);
             // Its process passed little to write(2) but this document: rings and mappings do not go that way.
             measured.put_written(found.written);
-            found.figures
+            figures
         } else if let Some(program) = program {
             let finished = &measured.finished;
             let printed = Printed { stdout: &finished.stdout, stderr: &finished.stderr };

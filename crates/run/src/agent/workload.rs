@@ -85,12 +85,15 @@ pub(super) fn generations(task: &Task) -> u32 {
 pub(super) struct Found {
     /// The document as it is.
     pub(super) document: String,
-    pub(super) figures: Vec<Figure>,
+    /// A sentence where an operation failed.
+    pub(super) figures: Result<Vec<Figure>, String>,
+    /// What a reader should know.
+    pub(super) notes: Vec<String>,
     /// Bytes that it wrote, where it did and all are counted.
     pub(super) written: Option<u64>,
 }
 
-/// What the child of the task found; a sentence where something went wrong.
+/// What the child of the task found; a sentence where that cannot be read.
 pub(super) fn found(task: &Task, scratch: &Path) -> Result<Found, String> {
     let path = result_path(scratch);
     let read = || -> Result<_> {
@@ -99,15 +102,17 @@ pub(super) fn found(task: &Task, scratch: &Path) -> Result<Found, String> {
         Ok((text, result))
     };
     let (document, result) = read().map_err(|error| format!("task {}: {error:#}", task.id))?;
-    if let Some(error) = result.phases.iter().flat_map(|phase| &phase.errors).next() {
-        return Err(format!("task {}: {error}", task.id));
-    }
+    let notes = result.phases.iter().flat_map(|phase| phase.notes.iter().map(move |note| (&phase.name, note)));
+    let notes = notes.map(|(phase, note)| format!("task {}, phase {phase}: {note}", task.id)).collect();
     let counted = result.phases.iter().filter(|phase| !phase.setup);
-    let figures = counted.map(|phase| values::figure(phase, task.rate)).collect();
+    let figures = match result.phases.iter().flat_map(|phase| &phase.errors).next() {
+        Some(error) => Err(format!("task {}: {error}", task.id)),
+        None => Ok(counted.map(|phase| values::figure(phase, task.rate)).collect()),
+    };
     // What a warm-up did is in no count.
     let warmed_up = task.workload.iter().flat_map(|workload| &workload.phases).any(|phase| phase.warm_up > 0.0);
     let written = Some(values::written(&result)).filter(|bytes| *bytes > 0 && !warmed_up);
-    Ok(Found { document, figures, written })
+    Ok(Found { document, figures, notes, written })
 }
 
 /// Whether this process was started to do a workload.
@@ -208,7 +213,7 @@ mod tests {
             };
             write(&path, &job).unwrap();
             live(&path, &result_path(scratch.path())).unwrap();
-            found(&task, scratch.path()).map(drop)
+            found(&task, scratch.path()).unwrap().figures.map(drop)
         };
         let file = folder.path().join("f00000000");
         done("write", 1).unwrap();
@@ -220,5 +225,21 @@ mod tests {
         assert!(said.contains("at byte 16: expected 0x02, found 0x01"), "{said}");
         forget(scratch.path());
         done("read", 5).unwrap();
+    }
+
+    #[test]
+    fn notes_are_told_with_what_failed() {
+        let (folder, scratch) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let text = "files = { count = 2000 }\n[[phases]]\nname = \"rm\"\nwhat = \"unlink\"\nthreads = 2\n";
+        let result = engine::run(
+            &toml::from_str(text).unwrap(),
+            folder.path(),
+            &engine::Options::default(),
+            &mut History::default(),
+        );
+        write(&result_path(scratch.path()), &result.unwrap()).unwrap();
+        let found = found(&Task { id: "t".into(), ..Task::default() }, scratch.path()).unwrap();
+        assert!(found.figures.unwrap_err().contains("No such file"));
+        assert_eq!(found.notes, ["task t, phase rm: a thread gave up after 1,000 failed operations"]);
     }
 }

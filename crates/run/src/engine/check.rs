@@ -20,12 +20,31 @@ const SPARE_DESCRIPTORS: u64 = 64;
 /// Sizes of so many files are added up; of more, these stand for all.
 const SIZES_ADDED: u64 = 200_000;
 
-/// Files that one thread of a phase may have open.
-pub(super) fn capacity(work: &Work) -> u64 {
-    let limit = sys::descriptor_limit().saturating_sub(SPARE_DESCRIPTORS).max(1);
+/// Files that one thread of each phase may have open, where these run beside each other on sets of so many files.
+pub(super) fn capacities(group: &[(&Work, u64)]) -> Vec<u64> {
+    allotted(group, sys::descriptor_limit().saturating_sub(SPARE_DESCRIPTORS).max(1))
+}
+
+/// As many as there are, if `limit` is enough for all; else the same share of it for each thread.
+fn allotted(group: &[(&Work, u64)], limit: u64) -> Vec<u64> {
+    let threads = |work: &Work| if work.processes { 1 } else { u64::from(work.threads) };
     // Streams have a second descriptor.
-    let each = if work.engine == Engine::Stdio { limit / 2 } else { limit };
-    if work.processes { each.max(1) } else { (each / u64::from(work.threads)).max(1) }
+    let each = |work: &Work| if work.engine == Engine::Stdio { 2 } else { 1 };
+    let wanted = |(work, count): &(&Work, u64)| {
+        let files =
+            if work.shared || work.processes { slots(work, *count).saturating_mul(threads(work)) } else { *count };
+        if work.on_blocks() && work.engine != Engine::Null { files.saturating_mul(each(work)) } else { 0 }
+    };
+    if group.iter().map(wanted).fold(0, u64::saturating_add) <= limit {
+        return vec![u64::MAX; group.len()];
+    }
+    let all: u64 = group.iter().map(|(work, _)| threads(work)).sum();
+    group.iter().map(|(work, _)| (limit / each(work) / all).max(1)).collect()
+}
+
+/// Files that one thread of a phase works on, at most.
+fn slots(work: &Work, count: u64) -> u64 {
+    if work.shared { count } else { count.div_ceil(u64::from(work.threads)) }
 }
 
 /// Refuses a workload that would fail for want of something.
@@ -169,8 +188,8 @@ fn there(set: &Set, prefix: &str) -> (u64, u64) {
 
 fn descriptors(work: &Work, set: &Set) -> Option<String> {
     let keeps_all = work.on_blocks() && matches!(work.engine, Engine::Uring | Engine::Mmap | Engine::Stdio);
-    let each = if work.shared { set.count() } else { set.count().div_ceil(u64::from(work.threads)) };
-    let capacity = capacity(work);
+    let each = slots(work, set.count());
+    let capacity = capacities(&[(work, set.count())]).first().copied().unwrap_or(1);
     (keeps_all && each > capacity).then(|| {
         format!(
             "the engine {} keeps all files open, {} in each thread, and there are descriptors for {}: raise ulimit -n, \
@@ -240,4 +259,24 @@ fn direct(work: &Work, folder: &Path) -> Result<(), EngineError> {
         return Err(EngineError::io("cannot write to", path)(sys::error(answer)));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::engine::resolve::resolve;
+
+    #[test]
+    fn files_are_only_closed_where_not_all_can_be_open() {
+        let text = "files = { count = 10, size = 8192 }\n[[phases]]\nname = \"readers\"\nwhat = \"read\"\nthreads = 200\n\
+                    shared = true\n[[phases]]\nname = \"writers\"\nbeside = true\nwhat = \"write\"\nthreads = 10\n\
+                    engine = \"stdio\"\nfiles = { prefix = \"w\", count = 20, size = 8192 }\n";
+        let works = resolve(&toml::from_str(text).unwrap(), &BTreeMap::new()).unwrap();
+        let group = [(&works[0], 10), (&works[1], 20)];
+        // Readers have all files each, writers two each; the latter's streams have two descriptors.
+        assert_eq!(allotted(&group, 2040), [u64::MAX; 2]);
+        assert_eq!(allotted(&group, 2039), [9, 4]);
+    }
 }

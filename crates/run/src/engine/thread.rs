@@ -175,7 +175,8 @@ fn looped<E: Engine, C: Clock, M: Choose>(
     let core = worker.core;
     let mut notes = core.notes;
     if recorder.gave_up() {
-        notes.push(format!("thread {} gave up after 1,000 failed operations", orders.thread));
+        // Without the thread's number, so that it is told once and not by each of them.
+        notes.push("a thread gave up after 1,000 failed operations".to_owned());
     }
     let (kinds, series) = recorder.into_parts(core.syncs);
     Found {

@@ -3,6 +3,7 @@
 use mountmark_model::format_bytes;
 use mountmark_model::workload::{Data, Engine, OpenSync, Operation, Pattern};
 
+use super::course::share;
 use super::error::EngineError;
 use super::resolve::{End, SizeLaw, Work};
 use super::tags::UNIT;
@@ -113,6 +114,11 @@ fn refuse_pattern(work: &Work) -> Result<(), String> {
         }
         _ => {}
     }
+    let files = &work.files;
+    let part = |items: u64, thread: u32| {
+        let (from, to) = share(items, thread, work.threads);
+        to - from
+    };
     let on_blocks = work.on_blocks();
     if on_blocks && work.files.sizes == SizeLaw::Fixed(0) && !work.files.existing {
         return fail("its files have no size: say files.size, or files.sizes");
@@ -130,6 +136,12 @@ fn refuse_pattern(work: &Work) -> Result<(), String> {
                 | Operation::Rmdir
         )
     };
+    if work.changes_population() && work.shared && work.threads > 1 {
+        return fail(
+            "its mix makes and removes files, and threads that share them would remove what others work on: leave out \
+             shared, so that each thread has files of its own",
+        );
+    }
     if work.has(once) && !work.changes_population() {
         if matches!(work.pattern, Pattern::Random | Pattern::Zipf(_) | Pattern::SameRecord) {
             return fail(
@@ -140,6 +152,22 @@ fn refuse_pattern(work: &Work) -> Result<(), String> {
         }
         if matches!(work.end, End::Time(_) | End::Beside) || matches!(work.end, End::Passes(passes) if passes > 1) {
             return fail("its operation can be done once to each file: run it once, or for a number of operations");
+        }
+        if work.warm_up > 0 {
+            return fail(
+                "its operation can be done once to each file, and warm_up would do it before: leave out warm_up",
+            );
+        }
+        if let (End::Operations(operations), [_]) = (work.end, &work.mix[..])
+            && !files.existing
+            && let Some(thread) =
+                (0..work.threads).find(|thread| part(operations, *thread) > part(files.count, *thread))
+        {
+            return Err(format!(
+                "its operation can be done once to each file, and thread {thread} has {} files for its part of {operations} \
+                 operations: ask for fewer of them, or leave out run",
+                part(files.count, thread)
+            ));
         }
     }
     if !work.shared && !work.files.existing && work.files.count < u64::from(work.threads) {

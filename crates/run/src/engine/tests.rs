@@ -12,6 +12,7 @@ use super::*;
 mod groups;
 mod mounted;
 mod refusals;
+mod suites;
 mod syncs;
 mod verified;
 

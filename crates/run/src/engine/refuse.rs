@@ -103,6 +103,12 @@ fn refuse_pattern(work: &Work) -> Result<(), String> {
             return Err(format!("pattern.zipf is {theta}, must be above 0 and at most 10"));
         }
         Pattern::Strided(0) => return fail("pattern.strided is 0, must be at least 1"),
+        Pattern::Listed if work.mix.len() > 1 || work.has(|o| !matches!(o, Operation::Stat | Operation::Unlink)) => {
+            return fail("the pattern listed goes with stat alone or unlink alone");
+        }
+        Pattern::Listed if work.threads > 1 || work.files.existing => {
+            return fail("the pattern listed is for one thread, and for files that the workload made");
+        }
         Pattern::Append if work.has(|o| o != Operation::Write) => {
             return fail("the pattern append goes with write alone; for whole files there is append-file");
         }

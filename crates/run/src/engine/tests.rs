@@ -10,6 +10,7 @@ use mountmark_model::workload::{Operation, OperationResult, PhaseResult};
 use super::*;
 
 mod groups;
+mod listed;
 mod mounted;
 mod refusals;
 mod suites;

@@ -16,6 +16,7 @@ use super::population::Population;
 use super::recorder::Tally;
 use super::resolve::Work;
 use super::set::Set;
+use super::step::Listing;
 use super::sys::{self, Name};
 use super::tags::{Generations, Mismatch, Tags};
 
@@ -55,6 +56,7 @@ pub(super) struct Core<'a> {
     pub(super) pool: Pool,
     /// Room for directory entries: the C library, too, reads 32 KiB at a time.
     pub(super) entries: Aligned,
+    pub(super) listing: Listing,
     pub(super) tags: Tags,
     /// What this phase writes, and what it may find.
     pub(super) generation: u32,
@@ -133,6 +135,7 @@ impl<'a> Core<'a> {
             step,
             pool: Pool::new(block, work.data, &mut stream("engine contents")),
             entries: Aligned::new(1 << 15),
+            listing: Listing::default(),
             tags: Tags::new(orders.seed, work.data),
             generation: orders.generation,
             generations: Generations { first: orders.oldest, last: orders.generation },

@@ -118,6 +118,7 @@ impl<'a> Core<'a> {
         let block = work.block as usize;
         let step = block.next_multiple_of(4096);
         let slots = if work.on_blocks() { (last - first) as usize } else { 0 };
+        let capacity = (orders.capacity as usize).max(1);
         Core {
             work,
             set,
@@ -127,8 +128,8 @@ impl<'a> Core<'a> {
             numbers: Course::numbers(numbered, work.pattern, number_part, stream("engine files")),
             population: work.changes_population().then(|| Population::new(last - first, stream("engine population"))),
             slots: vec![-1; slots],
-            opened: VecDeque::with_capacity(slots.min(orders.capacity as usize)),
-            capacity: (orders.capacity as usize).max(1),
+            opened: VecDeque::with_capacity(if slots > capacity { capacity } else { 0 }),
+            capacity,
             flags: flags(work, writable),
             writable,
             buffers: Aligned::new(step * work.depth as usize),
@@ -317,7 +318,9 @@ impl<E: Engine> Worker<'_, E> {
             return ready;
         }
         core.slots[slot as usize] = file as c_int;
-        core.opened.push_back(slot);
+        if core.slots.len() > core.capacity {
+            core.opened.push_back(slot);
+        }
         file
     }
 

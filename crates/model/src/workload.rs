@@ -205,6 +205,9 @@ pub enum Pattern {
     Strided(u64),
     /// From the last to the first.
     Backward,
+    /// In the order in which directories list their entries, which are read inside the operations, in batches; what is
+    /// not of the set is passed over. Only for `stat` and `unlink`, by one thread.
+    Listed,
     /// At the end of the file, which grows (O_APPEND). Only for `write`.
     Append,
     /// Sequential, and each byte of a block by a call of its own: one system call with `psync`, fgetc or fputc with

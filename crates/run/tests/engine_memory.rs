@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mountmark_model::workload::Workload;
-use mountmark_run::engine::{Options, run};
+use mountmark_run::engine::{History, Options, run};
 
 struct Counting;
 
@@ -41,7 +41,7 @@ static ALLOCATOR: Counting = Counting;
 fn done(text: &str, folder: &Path) -> u64 {
     let workload: Workload = toml::from_str(text).unwrap();
     let before = CALLS.load(Ordering::Relaxed);
-    let result = run(&workload, folder, &Options::default()).unwrap();
+    let result = run(&workload, folder, &Options::default(), &mut History::default()).unwrap();
     for phase in &result.phases {
         assert!(phase.errors.is_empty(), "{:?}", phase.errors);
     }

@@ -68,6 +68,7 @@ pub fn is_guest() -> bool {
 
 fn live(agent: Agent) -> Result<()> {
     setup::mount_system()?;
+    setup::allow_open_files();
     let ports = Arc::new(Ports::open()?);
     let loaded = setup::load_modules();
     send(&ports, &Event::Hello { protocol: PROTOCOL, kernel: setup::kernel_version()?, memory: setup::memory()? });

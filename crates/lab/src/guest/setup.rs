@@ -36,6 +36,18 @@ pub fn mount_system() -> Result<()> {
     Ok(())
 }
 
+/// Lets programs have as many files open as on a usual system, where process 1 has 4096. What they have unless they ask
+/// for more stays as it is.
+pub fn allow_open_files() {
+    const FILES: u64 = 65536;
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    if limit.maximum.is_some_and(|maximum| maximum < FILES) {
+        let raised = rustix::process::Rlimit { maximum: Some(FILES), ..limit };
+        // A kernel that refuses leaves less, which the engine then shares out.
+        let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, raised);
+    }
+}
+
 /// Loads the image's modules in their order; answers a sentence for each that may fail and did.
 pub fn load_modules() -> Result<Vec<String>> {
     let mut notes = Vec::new();
@@ -147,4 +159,28 @@ pub fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> Result<T> 
         thread::sleep(Duration::from_millis(10));
     }
     bail!("waited 30 s for {what}")
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    use super::*;
+
+    #[test]
+    fn more_files_may_be_open() {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: needs root to raise a limit");
+            return;
+        }
+        let limit = getrlimit(Resource::Nofile);
+        let current = limit.current.map(|current| current.min(4096));
+        setrlimit(Resource::Nofile, Rlimit { current, maximum: Some(4096) }).unwrap();
+        allow_open_files();
+        let found = getrlimit(Resource::Nofile);
+        // A container's root may not.
+        if setrlimit(Resource::Nofile, limit).is_ok() {
+            assert_eq!((found.current, found.maximum), (current, Some(65536)));
+        }
+    }
 }

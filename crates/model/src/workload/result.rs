@@ -30,7 +30,7 @@ pub struct PhaseResult {
     /// See `user_seconds`.
     pub system_seconds: f64,
     /// What was done, all threads together, in the order of [`Operation::ALL`]. The syncs that a policy asked for are
-    /// here as [`Operation::Fsync`].
+    /// here as [`Operation::Fsync`]; those of whole files are part of their operation's own time, too.
     pub operations: Vec<OperationResult>,
     /// The same for each thread, where there is more than one.
     pub threads: Vec<ThreadResult>,

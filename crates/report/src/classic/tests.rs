@@ -110,9 +110,11 @@ fn iozone_has_its_table_and_its_six_lines() {
         (Metric::PROCESS_RATE_MIN, 3_326_279.0),
         (Metric::PROCESS_RATE_MAX, 4_296_637.0),
         (Metric::PROCESS_RATE_MEAN, 3_811_458.0),
-        (Metric::PROCESS_BYTES_MIN, 262_144.0),
     ];
     put(&mut run.cells[0], "processes_random_read", &values);
+    let without = classic(&run, "iozone").unwrap();
+    assert!(without.contains("\tAvg throughput per process") && !without.contains("Min xfer"), "{without}");
+    put(&mut run.cells[0], "processes_random_read", &[(Metric::PROCESS_BYTES_MIN, 262_144.0)]);
     let report = classic(&run, "iozone").unwrap();
     let row = format!("{:16}{:8}{:18}{:9}{:46}{:10}\n", 1024, 64, "", 6_733_974, "", 12);
     assert!(report.contains(&row), "{row}{report}");

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use mountmark_model::workload::{PhaseResult, Workload};
-use mountmark_run::engine::{Options, run};
+use mountmark_run::engine::{History, Options, run};
 
 use super::Seen;
 
@@ -22,7 +22,7 @@ fn phase(folder: &Path, text: &str) -> Option<PhaseResult> {
             return None;
         }
     };
-    match run(&workload, folder, &Options::default()) {
+    match run(&workload, folder, &Options::default(), &mut History::default()) {
         Ok(result) => result.phases.into_iter().next_back(),
         Err(error) => {
             eprintln!("{error}");

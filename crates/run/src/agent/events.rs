@@ -41,8 +41,11 @@ impl Agent<'_> {
         }
     }
 
+    /// Says it once, however often a task is repeated.
     pub(super) fn note(&mut self, text: String) {
-        (self.emit)(Event::Note { text });
+        if self.noted.insert(text.clone()) {
+            (self.emit)(Event::Note { text });
+        }
     }
 }
 

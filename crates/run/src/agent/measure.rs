@@ -16,9 +16,27 @@ use super::{Agent, device, settle};
 pub(super) struct Measured {
     pub(super) finished: Finished,
     pub(super) values: BTreeMap<String, f64>,
+    /// Bytes written to the device until settled.
+    device_written: u64,
     pub(super) device: DeviceRecord,
     /// Why its data may not be on the medium.
     pub(super) unwritten: Option<String>,
+}
+
+impl Measured {
+    /// Says how much was written, where that is known, and so how much more the device wrote.
+    pub(super) fn put_written(&mut self, bytes: Option<u64>) {
+        let amplification = bytes.filter(|bytes| *bytes > 0).map(|bytes| self.device_written as f64 / bytes as f64);
+        for (metric, value) in [
+            (Metric::TASK_WRITTEN_BYTES, bytes.map(|bytes| bytes as f64)),
+            (Metric::WRITE_AMPLIFICATION, amplification),
+        ] {
+            match value {
+                Some(value) => self.values.insert(metric.id.to_owned(), value),
+                None => self.values.remove(metric.id),
+            };
+        }
+    }
 }
 
 impl Agent<'_> {
@@ -69,14 +87,10 @@ impl Agent<'_> {
         let (at_durable, at_rest) = (&durable.device, &settled.counters.device);
         let tail = (at_rest.written_sectors - at_durable.written_sectors) * 512;
         put(Metric::SETTLE_WRITTEN_BYTES, tail as f64);
-        if let Some(written) = finished.written {
-            put(Metric::TASK_WRITTEN_BYTES, written as f64);
-            let total = (at_rest.written_sectors - before.device.written_sectors) * 512;
-            if written > 0 {
-                put(Metric::WRITE_AMPLIFICATION, total as f64 / written as f64);
-            }
-        }
-        Ok(Measured { finished, values, device, unwritten })
+        let device_written = (at_rest.written_sectors - before.device.written_sectors) * 512;
+        let mut measured = Measured { finished, values, device_written, device, unwritten };
+        measured.put_written(measured.finished.written);
+        Ok(measured)
     }
 
     /// Makes durable what a step or task has done: the file system where it is mounted, the device where not. A sentence
@@ -111,5 +125,35 @@ impl Agent<'_> {
         self.stage("settle");
         rustix::fs::sync();
         self.settle_measured(&format!("the preparation of {before}")).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
+    use super::*;
+
+    #[test]
+    fn what_was_written_can_be_told_by_others() {
+        // SAFETY: rusage is plain data for which all zeroes are valid.
+        let usage = unsafe { std::mem::zeroed() };
+        let finished = Finished {
+            elapsed: 0,
+            status: std::process::ExitStatus::from_raw(0),
+            usage,
+            written: Some(10),
+            stderr: String::new(),
+            stdout: String::new(),
+            timed_out: None,
+        };
+        let device = DeviceRecord::default();
+        let mut measured = Measured { finished, values: BTreeMap::new(), device_written: 300, device, unwritten: None };
+        let names = ["task_written_bytes", "write_amplification"];
+        for (told, found) in [(Some(10), [Some(10.0), Some(30.0)]), (Some(0), [Some(0.0), None]), (None, [None, None])]
+        {
+            measured.put_written(told);
+            assert_eq!(names.map(|name| measured.values.get(name).copied()), found);
+        }
     }
 }

@@ -39,6 +39,7 @@ pub fn run_cell(cell: &Cell, devices: &Devices, emit: &mut dyn FnMut(Event)) -> 
         scratch: scratch.clone(),
         servers,
         ended_parts: BTreeSet::new(),
+        noted: BTreeSet::new(),
         mounted: false,
         generation: 1,
         emit,
@@ -63,6 +64,7 @@ struct Agent<'a> {
     scratch: std::path::PathBuf,
     servers: Vec<u32>,
     ended_parts: BTreeSet<String>,
+    noted: BTreeSet<String>,
     /// Whether the file system under test is.
     mounted: bool,
     /// What the next phase of a workload marks its data with.

@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::Result;
 
 use super::command::{self, Keep};
-use super::{Agent, STEP_LIMIT};
+use super::{Agent, STEP_LIMIT, workload};
 
 impl Agent<'_> {
     pub(super) fn untimed(&self, script: &str, folder: &Path) -> Result<()> {
@@ -20,6 +20,7 @@ impl Agent<'_> {
     }
 
     pub(super) fn shell(&self, script: &str, folder: &Path) -> Command {
+        workload::forget(&self.scratch);
         let mut process = Command::new("sh");
         process.arg("-c").arg(script).current_dir(folder);
         self.set_environment(&mut process);

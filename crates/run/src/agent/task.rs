@@ -8,8 +8,9 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use mountmark_model::{Outcome, Task};
 
-use super::command::{Finished, Keep};
+use super::command::Keep;
 use super::figures::{self, Shared};
+use super::measure::Measured;
 use super::{Agent, probes, workload};
 use crate::programs::{self, Printed};
 
@@ -66,7 +67,7 @@ impl Agent<'_> {
             }
         }
         if failure.is_none() {
-            match self.figures(task, iteration, &measured.finished) {
+            match self.figures(task, iteration, &mut measured) {
                 Ok(found) => shared = found,
                 Err(reason) => failure = Some(reason),
             }
@@ -104,6 +105,7 @@ impl Agent<'_> {
     fn process(&mut self, task: &Task) -> Result<(Command, Keep)> {
         let folder = &self.devices.test_folder;
         if let Some(job) = &task.fio {
+            workload::forget(&self.scratch);
             let path = self.scratch.join("job.fio");
             fs::write(&path, job).with_context(|| format!("cannot write {}", path.display()))?;
             let mut process = Command::new("fio");
@@ -124,15 +126,20 @@ impl Agent<'_> {
     }
 
     /// The figures of a task that has such; a sentence where there should be some and are not.
-    fn figures(&mut self, task: &Task, iteration: u32, finished: &Finished) -> Result<Shared, String> {
+    fn figures(&mut self, task: &Task, iteration: u32, measured: &mut Measured) -> Result<Shared, String> {
         let cell = self.cell;
         let parts: Vec<&Task> = cell.tasks.iter().filter(|part| part.part_of.as_ref() == Some(&task.id)).collect();
         let program = task.program.as_deref().or(task.fio.as_ref().map(|_| "fio"));
         let found = if task.workload.is_some() {
-            let (document, found) = workload::found(task, &self.scratch)?;
-            self.output(task, iteration, "result", &document);
-            found
+            let found = workload::found(task, &self.scratch)?;
+            found.notes.into_iter().for_each(|note| self.note(note));
+            let figures = found.figures?;
+            self.output(task, iteration, "result", &found.document);
+            // Its process passed little to write(2) but this document: rings and mappings do not go that way.
+            measured.put_written(found.written);
+            figures
         } else if let Some(program) = program {
+            let finished = &measured.finished;
             let printed = Printed { stdout: &finished.stdout, stderr: &finished.stderr };
             programs::parse(program, printed).map_err(|fault| format!("task {}: {fault}", task.id))?
         } else {

@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail};
 use mountmark_model::{Cell, Task, Workload, WorkloadResult};
 use serde::{Deserialize, Serialize};
 
-use crate::engine;
+use crate::engine::{self, History};
 use crate::programs::Figure;
 
 /// The argument that makes this program do one workload; the job's and the result's path follow.
@@ -34,6 +34,8 @@ struct Job {
     folder: PathBuf,
     /// The first to use: data of earlier tasks in the same files is told from this one's.
     generation: u32,
+    /// Where lies what is known of the files that earlier tasks wrote, and what this one adds to it.
+    history: PathBuf,
 }
 
 fn job_path(scratch: &Path) -> PathBuf {
@@ -42,6 +44,15 @@ fn job_path(scratch: &Path) -> PathBuf {
 
 fn result_path(scratch: &Path) -> PathBuf {
     scratch.join("result.json")
+}
+
+fn history_path(scratch: &Path) -> PathBuf {
+    scratch.join("history.json")
+}
+
+/// Forgets what is known of files: a command may have changed them.
+pub(super) fn forget(scratch: &Path) {
+    let _ = fs::remove_file(history_path(scratch));
 }
 
 /// The process that does the task's workload in `folder`.
@@ -54,9 +65,10 @@ pub(super) fn process(task: &Task, cell: &Cell, folder: &Path, scratch: &Path, g
         least_seconds: task.least_seconds,
         folder: folder.to_owned(),
         generation,
+        history: history_path(scratch),
     };
     let (path, result) = (job_path(scratch), result_path(scratch));
-    fs::write(&path, serde_json::to_vec(&job)?).with_context(|| format!("cannot write {}", path.display()))?;
+    write(&path, &job)?;
     // What another task's child left.
     let _ = fs::remove_file(&result);
     let mut process = Command::new("/proc/self/exe");
@@ -69,20 +81,38 @@ pub(super) fn generations(task: &Task) -> u32 {
     task.workload.as_ref().map_or(0, |workload| workload.phases.len() as u32 * MOST_ROUNDS)
 }
 
-/// What the child of the task found: the document as it is, and its figures; a sentence where something went wrong.
-pub(super) fn found(task: &Task, scratch: &Path) -> Result<(String, Vec<Figure>), String> {
+/// What the child of a task found.
+pub(super) struct Found {
+    /// The document as it is.
+    pub(super) document: String,
+    /// A sentence where an operation failed.
+    pub(super) figures: Result<Vec<Figure>, String>,
+    /// What a reader should know.
+    pub(super) notes: Vec<String>,
+    /// Bytes that it wrote, where it did and all are counted.
+    pub(super) written: Option<u64>,
+}
+
+/// What the child of the task found; a sentence where that cannot be read.
+pub(super) fn found(task: &Task, scratch: &Path) -> Result<Found, String> {
     let path = result_path(scratch);
     let read = || -> Result<_> {
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let result: WorkloadResult = serde_json::from_str(&text).context("the engine's result is damaged")?;
         Ok((text, result))
     };
-    let (text, result) = read().map_err(|error| format!("task {}: {error:#}", task.id))?;
-    if let Some(error) = result.phases.iter().flat_map(|phase| &phase.errors).next() {
-        return Err(format!("task {}: {error}", task.id));
-    }
+    let (document, result) = read().map_err(|error| format!("task {}: {error:#}", task.id))?;
+    let notes = result.phases.iter().flat_map(|phase| phase.notes.iter().map(move |note| (&phase.name, note)));
+    let notes = notes.map(|(phase, note)| format!("task {}, phase {phase}: {note}", task.id)).collect();
     let counted = result.phases.iter().filter(|phase| !phase.setup);
-    Ok((text, counted.map(|phase| values::figure(phase, task.rate)).collect()))
+    let figures = match result.phases.iter().flat_map(|phase| &phase.errors).next() {
+        Some(error) => Err(format!("task {}: {error}", task.id)),
+        None => Ok(counted.map(|phase| values::figure(phase, task.rate)).collect()),
+    };
+    // What a warm-up did is in no count.
+    let warmed_up = task.workload.iter().flat_map(|workload| &workload.phases).any(|phase| phase.warm_up > 0.0);
+    let written = Some(values::written(&result)).filter(|bytes| *bytes > 0 && !warmed_up);
+    Ok(Found { document, figures, notes, written })
 }
 
 /// Whether this process was started to do a workload.
@@ -108,6 +138,7 @@ fn live(job: &Path, result: &Path) -> Result<()> {
         format!("`mountmark {ARGUMENT}` is started by a running cell; {} cannot be read", job.display())
     })?;
     let job: Job = serde_json::from_slice(&text).context("the job is damaged")?;
+    let mut history = take(&job.history)?;
     let mut all: Option<WorkloadResult> = None;
     for round in 0..MOST_ROUNDS {
         let options = engine::Options {
@@ -116,7 +147,7 @@ fn live(job: &Path, result: &Path) -> Result<()> {
             generation: job.generation.saturating_add(round * job.workload.phases.len() as u32),
             ..Default::default()
         };
-        let one = engine::run(&job.workload, &job.folder, &options)?;
+        let one = engine::run(&job.workload, &job.folder, &options, &mut history)?;
         let merged = match all.take() {
             None => one,
             Some(mut before) => {
@@ -138,5 +169,77 @@ fn live(job: &Path, result: &Path) -> Result<()> {
         }
     }
     let all = all.context("no round was done")?;
-    fs::write(result, serde_json::to_vec(&all)?).with_context(|| format!("cannot write {}", result.display()))
+    if !history.is_empty() {
+        write(&job.history, &history)?;
+    }
+    write(result, &all)
+}
+
+fn write(path: &Path, value: &impl Serialize) -> Result<()> {
+    fs::write(path, serde_json::to_vec(value)?).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// What earlier tasks left. It is gone then: a task that fails half-way leaves files of which nothing is known.
+fn take(path: &Path) -> Result<History> {
+    if !path.exists() {
+        return Ok(History::default());
+    }
+    let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
+    serde_json::from_slice(&text).with_context(|| format!("{} is damaged", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_that_a_task_before_wrote_over_is_found_until_that_is_forgotten() {
+        let (folder, scratch) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let done = |what: &str, generation: u32| {
+            let text =
+                format!("files = {{ size = 8192 }}\n[[phases]]\nname = \"a\"\nwhat = \"{what}\"\nverify = true\n");
+            let workload = Some(toml::from_str(&text).unwrap());
+            let task = Task { id: "t".into(), workload, ..Task::default() };
+            let path = job_path(scratch.path());
+            let job = Job {
+                workload: task.workload.clone().unwrap(),
+                parameters: BTreeMap::new(),
+                seed: 1,
+                least_seconds: 0.0,
+                folder: folder.path().into(),
+                generation,
+                history: history_path(scratch.path()),
+            };
+            write(&path, &job).unwrap();
+            live(&path, &result_path(scratch.path())).unwrap();
+            found(&task, scratch.path()).unwrap().figures.map(drop)
+        };
+        let file = folder.path().join("f00000000");
+        done("write", 1).unwrap();
+        let old = fs::read(&file).unwrap();
+        done("write", 2).unwrap();
+        done("read", 3).unwrap();
+        fs::write(&file, old).unwrap();
+        let said = done("read", 4).unwrap_err();
+        assert!(said.contains("at byte 16: expected 0x02, found 0x01"), "{said}");
+        forget(scratch.path());
+        done("read", 5).unwrap();
+    }
+
+    #[test]
+    fn notes_are_told_with_what_failed() {
+        let (folder, scratch) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let text = "files = { count = 2000 }\n[[phases]]\nname = \"rm\"\nwhat = \"unlink\"\nthreads = 2\n";
+        let result = engine::run(
+            &toml::from_str(text).unwrap(),
+            folder.path(),
+            &engine::Options::default(),
+            &mut History::default(),
+        );
+        write(&result_path(scratch.path()), &result.unwrap()).unwrap();
+        let found = found(&Task { id: "t".into(), ..Task::default() }, scratch.path()).unwrap();
+        assert!(found.figures.unwrap_err().contains("No such file"));
+        assert_eq!(found.notes, ["task t, phase rm: a thread gave up after 1,000 failed operations"]);
+    }
 }

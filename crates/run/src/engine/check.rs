@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use mountmark_model::workload::{Engine, Operation};
+use mountmark_model::workload::{Engine, Operation, Pattern};
 use mountmark_model::{format_bytes, format_count};
 
 use super::buffer::Aligned;
@@ -20,12 +20,31 @@ const SPARE_DESCRIPTORS: u64 = 64;
 /// Sizes of so many files are added up; of more, these stand for all.
 const SIZES_ADDED: u64 = 200_000;
 
-/// Files that one thread of a phase may have open.
-pub(super) fn capacity(work: &Work) -> u64 {
-    let limit = sys::descriptor_limit().saturating_sub(SPARE_DESCRIPTORS).max(1);
+/// Files that one thread of each phase may have open, where these run beside each other on sets of so many files.
+pub(super) fn capacities(group: &[(&Work, u64)]) -> Vec<u64> {
+    allotted(group, sys::descriptor_limit().saturating_sub(SPARE_DESCRIPTORS).max(1))
+}
+
+/// As many as there are, if `limit` is enough for all; else the same share of it for each thread.
+fn allotted(group: &[(&Work, u64)], limit: u64) -> Vec<u64> {
+    let threads = |work: &Work| if work.processes { 1 } else { u64::from(work.threads) };
     // Streams have a second descriptor.
-    let each = if work.engine == Engine::Stdio { limit / 2 } else { limit };
-    if work.processes { each.max(1) } else { (each / u64::from(work.threads)).max(1) }
+    let each = |work: &Work| if work.engine == Engine::Stdio { 2 } else { 1 };
+    let wanted = |(work, count): &(&Work, u64)| {
+        let files =
+            if work.shared || work.processes { slots(work, *count).saturating_mul(threads(work)) } else { *count };
+        if work.on_blocks() && work.engine != Engine::Null { files.saturating_mul(each(work)) } else { 0 }
+    };
+    if group.iter().map(wanted).fold(0, u64::saturating_add) <= limit {
+        return vec![u64::MAX; group.len()];
+    }
+    let all: u64 = group.iter().map(|(work, _)| threads(work)).sum();
+    group.iter().map(|(work, _)| (limit / each(work) / all).max(1)).collect()
+}
+
+/// Files that one thread of a phase works on, at most.
+fn slots(work: &Work, count: u64) -> u64 {
+    if work.shared { count } else { count.div_ceil(u64::from(work.threads)) }
 }
 
 /// Refuses a workload that would fail for want of something.
@@ -78,7 +97,8 @@ impl Need {
         let key = |prefix: &str| (work.files.folder.clone(), prefix.to_owned());
         let own = key(&work.files.prefix);
         let copies = work.has(|o| o == Operation::CopyFile);
-        let writes = work.writes() && work.engine != Engine::Null;
+        let grows = work.pattern == Pattern::Append;
+        let writes = work.writes() && work.engine != Engine::Null && !grows;
         let mut writes_data = Vec::new();
         if writes && !copies && !work.files.existing {
             writes_data.push(own.clone());
@@ -92,11 +112,7 @@ impl Need {
                 self.there = self.there.saturating_add(there(set, &prefix).1);
             }
         }
-        if work.has(|o| o == Operation::AppendFile)
-            && let End::Operations(operations) = work.end
-        {
-            self.bytes = self.bytes.saturating_add(operations.saturating_mul(work.block));
-        }
+        self.bytes = self.bytes.saturating_add(appended(work, set));
         let makes = |o| matches!(o, Operation::Create | Operation::Mkdir | Operation::WriteFile | Operation::Write);
         let makes_targets = |o| matches!(o, Operation::Symlink | Operation::CopyFile | Operation::ReflinkFile);
         let mut made = Vec::new();
@@ -141,6 +157,24 @@ impl Need {
     }
 }
 
+/// The bytes that a phase adds to the ends of files, where that is known before: not if it goes on for a time.
+fn appended(work: &Work, set: &Set) -> u64 {
+    if work.pattern == Pattern::Append && work.engine != Engine::Null {
+        return match work.end {
+            End::Passes(passes) => total(set).saturating_mul(passes),
+            End::Operations(operations) => operations.saturating_mul(work.block),
+            End::Time(_) | End::Beside => 0,
+        };
+    }
+    let End::Operations(operations) = work.end else { return 0 };
+    let weight = |of: &dyn Fn(Operation) -> bool| -> u128 {
+        work.mix.iter().filter(|(operation, _)| of(*operation)).map(|(_, weight)| u128::from(*weight)).sum()
+    };
+    let appends =
+        u128::from(operations) * weight(&|operation| operation == Operation::AppendFile) / weight(&|_| true).max(1);
+    u64::try_from(appends.saturating_mul(u128::from(work.block))).unwrap_or(u64::MAX)
+}
+
 /// The bytes of all files of a set.
 fn total(set: &Set) -> u64 {
     if let Some(size) = set.fixed_size() {
@@ -151,15 +185,15 @@ fn total(set: &Set) -> u64 {
     u64::try_from(sum * u128::from(set.count()) / u128::from(added.max(1))).unwrap_or(u64::MAX)
 }
 
-/// Files with these first letters that are there, and their bytes. Of large sets only the beginning is looked at: what
-/// is missing at the start is missing altogether.
+/// Files with these first letters that are there, and their bytes as far as these are the set's: what is longer leaves no
+/// room to others. Of large sets only the beginning is looked at: what is missing at the start is missing altogether.
 fn there(set: &Set, prefix: &str) -> (u64, u64) {
     let mut name = Name::new();
     let (mut files, mut bytes) = (0, 0);
     for file in 0..set.count() {
         set.name(prefix.as_bytes(), file, &mut name);
         match sys::stat(set.folder(), &name) {
-            size if size >= 0 => (files, bytes) = (files + 1, bytes + size as u64),
+            size if size >= 0 => (files, bytes) = (files + 1, bytes + (size as u64).min(set.size(file))),
             _ if file >= 16 && files == 0 => break,
             _ => {}
         }
@@ -169,8 +203,8 @@ fn there(set: &Set, prefix: &str) -> (u64, u64) {
 
 fn descriptors(work: &Work, set: &Set) -> Option<String> {
     let keeps_all = work.on_blocks() && matches!(work.engine, Engine::Uring | Engine::Mmap | Engine::Stdio);
-    let each = if work.shared { set.count() } else { set.count().div_ceil(u64::from(work.threads)) };
-    let capacity = capacity(work);
+    let each = slots(work, set.count());
+    let capacity = capacities(&[(work, set.count())]).first().copied().unwrap_or(1);
     (keeps_all && each > capacity).then(|| {
         format!(
             "the engine {} keeps all files open, {} in each thread, and there are descriptors for {}: raise ulimit -n, \
@@ -240,4 +274,60 @@ fn direct(work: &Work, folder: &Path) -> Result<(), EngineError> {
         return Err(EngineError::io("cannot write to", path)(sys::error(answer)));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::engine::resolve::resolve;
+
+    fn needed(folder: &Path, text: &str) -> u64 {
+        let mut need = Need::default();
+        for work in &resolve(&toml::from_str(text).unwrap(), &BTreeMap::new()).unwrap() {
+            need.add(work, &Set::open(folder, &work.files, 1).unwrap());
+        }
+        need.bytes - need.there
+    }
+
+    #[test]
+    fn what_lies_there_makes_room_for_itself_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("f00000000"), vec![0; 100_000]).unwrap();
+        let text = "files = { count = 2, size = 8192 }\n[[phases]]\nname = \"a\"\nwhat = \"write\"\n\
+                    [[phases]]\nname = \"b\"\nwhat = \"write\"\nfiles = { prefix = \"g\", size = 50_000 }\n";
+        assert_eq!(needed(folder.path(), text), 8192 + 50_000);
+    }
+
+    #[test]
+    fn appends_need_as_much_as_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = |more: &str| {
+            format!(
+                "files = {{ count = 2, size = 8192 }}\n[[phases]]\nname = \"a\"\nwhat = \"write\"\n\
+                 [[phases]]\nname = \"b\"\n{more}\n"
+            )
+        };
+        for (more, appended) in [
+            ("what = { append-file = 1, read-file = 3 }\nblock = 1000\nrun = { operations = 400 }", 100_000),
+            ("what = \"write\"\npattern = \"append\"\nrun = { passes = 3 }", 3 * 16_384),
+            ("what = \"write\"\npattern = \"append\"\nrun = { operations = 5 }", 5 * 4096),
+            ("what = \"write\"\npattern = \"append\"\nrun = { seconds = 1 }", 0),
+        ] {
+            assert_eq!(needed(folder.path(), &text(more)), 16_384 + appended, "{more}");
+        }
+    }
+
+    #[test]
+    fn files_are_only_closed_where_not_all_can_be_open() {
+        let text = "files = { count = 10, size = 8192 }\n[[phases]]\nname = \"readers\"\nwhat = \"read\"\nthreads = 200\n\
+                    shared = true\n[[phases]]\nname = \"writers\"\nbeside = true\nwhat = \"write\"\nthreads = 10\n\
+                    engine = \"stdio\"\nfiles = { prefix = \"w\", count = 20, size = 8192 }\n";
+        let works = resolve(&toml::from_str(text).unwrap(), &BTreeMap::new()).unwrap();
+        let group = [(&works[0], 10), (&works[1], 20)];
+        // Readers have all files each, writers two each; the latter's streams have two descriptors.
+        assert_eq!(allotted(&group, 2040), [u64::MAX; 2]);
+        assert_eq!(allotted(&group, 2039), [9, 4]);
+    }
 }

@@ -285,7 +285,7 @@ impl Layout for UnevenFiles {
 
 fn item_function(pattern: Pattern) -> fn(&mut Course) -> u64 {
     match pattern {
-        Pattern::Sequential | Pattern::Append | Pattern::PerCharacter => Sequential::next,
+        Pattern::Sequential | Pattern::Append | Pattern::PerCharacter | Pattern::Listed => Sequential::next,
         Pattern::Backward => Backward::next,
         Pattern::Strided(_) => Strided::next,
         Pattern::Random => Random::next,
@@ -301,7 +301,7 @@ fn place_function<L: Layout>(pattern: Pattern) -> fn(&mut Course) -> Place {
         L::place(course, item)
     }
     match pattern {
-        Pattern::Sequential | Pattern::Append | Pattern::PerCharacter => next::<Sequential, L>,
+        Pattern::Sequential | Pattern::Append | Pattern::PerCharacter | Pattern::Listed => next::<Sequential, L>,
         Pattern::Backward => next::<Backward, L>,
         Pattern::Strided(_) => next::<Strided, L>,
         Pattern::Random => next::<Random, L>,

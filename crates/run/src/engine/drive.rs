@@ -105,7 +105,7 @@ pub(super) fn timed<E: Engine, C: Clock, M: Choose>(
             until_sync = limits.every;
             let answer = sync(worker);
             last = clock.now();
-            synced(worker, recorder, answer, Some(last - now));
+            synced(worker, answer, Some(last - now));
         }
         if last - start >= limits.time || limits.is_over() {
             return;
@@ -141,7 +141,7 @@ pub(super) fn untimed<E: Engine, C: Clock, M: Choose>(
             if until_sync == 0 {
                 until_sync = limits.every;
                 let answer = sync(worker);
-                synced(worker, recorder, answer, None);
+                synced(worker, answer, None);
             }
         }
         left -= left.min(UNSEEN);
@@ -188,7 +188,7 @@ pub(super) fn paced<E: Engine, C: Clock, M: Choose>(
         if until_sync == 0 {
             until_sync = limits.every;
             let answer = sync(worker);
-            synced(worker, recorder, answer, Some(clock.now() - now));
+            synced(worker, answer, Some(clock.now() - now));
         }
         due += limits.pace;
         // A stall is felt by what waited behind it, but the time is over for all of them.
@@ -220,16 +220,11 @@ fn sync_all<E: Engine>(worker: &mut Worker<'_, E>) -> i64 {
 }
 
 /// Counts a sync of the policy, and says why it failed: what it was to make durable may be lost.
-pub(super) fn synced<E: Engine>(
-    worker: &mut Worker<'_, E>,
-    recorder: &mut Recorder,
-    answer: i64,
-    latency: Option<u64>,
-) {
+pub(super) fn synced<E: Engine>(worker: &mut Worker<'_, E>, answer: i64, latency: Option<u64>) {
     if answer < 0 {
         worker.core.explain(Operation::Fsync, answer);
     }
-    recorder.sync(answer, latency);
+    worker.core.syncs.sync(answer, latency);
 }
 
 /// Syncs the file of a slot, if it is open. 0 or a negative error number.
@@ -240,7 +235,8 @@ pub(super) fn sync_slot<E: Engine>(worker: &mut Worker<'_, E>, slot: u32) -> Opt
 }
 
 fn sync_one<E: Engine>(engine: &mut E, action: Action, slot: u32, file: c_int) -> i64 {
-    let request = Request { action, slot, file, offset: 0, buffer: std::ptr::null_mut(), length: 0, tag: 0 };
+    let request =
+        Request { action, slot, file, offset: 0, buffer: std::ptr::null_mut(), length: 0, tag: 0, drain: true };
     // SAFETY: a sync uses no buffer.
     match unsafe { engine.queue(&request) } {
         Queued::Done(answer) => answer,

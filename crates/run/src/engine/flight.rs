@@ -157,7 +157,7 @@ fn launch<E: Engine, C: Clock, const CAREFUL: bool>(
         Flying { kind, sync: false, slot: place.slot, offset: place.offset, length: place.length, begin };
     let buffer = core.buffers[at..at + place.length].as_mut_ptr();
     let (offset, length) = (place.offset, place.length);
-    let request = Request { action, slot: place.slot, file: file as c_int, offset, buffer, length, tag };
+    let request = Request { action, slot: place.slot, file: file as c_int, offset, buffer, length, tag, drain: false };
     // SAFETY: the buffer is this tag's own until it lands, and the worker outlives its engine's operations.
     match unsafe { worker.engine.queue(&request) } {
         Queued::Waiting => 0,
@@ -170,10 +170,11 @@ fn launch_sync<E: Engine, C: Clock>(worker: &mut Worker<'_, E>, sky: &mut Sky<'_
     let action = if worker.core.work.sync.data_only { Action::SyncData } else { Action::Sync };
     let file = worker.open_file(slot).unwrap_or(-1);
     sky.flying[tag as usize] = Flying { kind: 0, sync: true, slot, offset: 0, length: 0, begin };
-    let request = Request { action, slot, file, offset: 0, buffer: std::ptr::null_mut(), length: 0, tag };
+    // The kernel may else sync before the writes that this is for.
+    let request = Request { action, slot, file, offset: 0, buffer: std::ptr::null_mut(), length: 0, tag, drain: true };
     // SAFETY: a sync uses no buffer.
     if let Queued::Done(answer) = unsafe { worker.engine.queue(&request) } {
-        drive::synced(worker, sky.recorder, answer, None);
+        drive::synced(worker, answer, None);
         sky.free.push(tag);
     }
 }
@@ -192,7 +193,7 @@ fn land<E: Engine, C: Clock, const CAREFUL: bool>(
     let latency = now.saturating_sub(flying.begin);
     if flying.sync {
         let slot = std::mem::replace(&mut worker.core.slot, flying.slot);
-        drive::synced(worker, sky.recorder, answer, Some(latency));
+        drive::synced(worker, answer, Some(latency));
         worker.core.slot = slot;
         return false;
     }

@@ -64,15 +64,16 @@ pub(super) fn run(group: &[Member<'_>], folder: &Path, options: &Options) -> Res
             chill(set);
         }
     }
-    let orders = |member: &Member<'_>| -> Vec<Orders> {
-        let capacity = (check::capacity(member.work) / group.len() as u64).max(1);
+    let sets: Vec<_> = group.iter().map(|member| (member.work, member.set.count())).collect();
+    let orders = |(member, capacity): (&Member<'_>, u64)| -> Vec<Orders> {
         let (seed, generation, oldest) = (options.seed, member.generation, member.oldest.min(member.generation));
         (0..member.work.threads).map(|thread| Orders { thread, seed, generation, oldest, capacity }).collect()
     };
-    if let [member] = group {
-        let orders = orders(member);
+    let capacities = check::capacities(&sets);
+    let orders: Vec<_> = group.iter().zip(capacities).map(orders).collect();
+    if let ([member], [orders]) = (group, &orders[..]) {
         if member.work.processes {
-            return process::run(member.work, folder, &orders, &options.worker).map(|found| vec![found]);
+            return process::run(member.work, folder, orders, &options.worker).map(|found| vec![found]);
         }
         if let [orders] = orders[..] {
             let over = AtomicBool::new(false);
@@ -80,7 +81,7 @@ pub(super) fn run(group: &[Member<'_>], folder: &Path, options: &Options) -> Res
             return Ok(vec![found.into_iter().collect()]);
         }
     }
-    threads(group, &group.iter().map(orders).collect::<Vec<_>>())
+    threads(group, &orders)
 }
 
 /// Starts all threads of all members together, and waits for them.

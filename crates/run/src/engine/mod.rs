@@ -9,6 +9,7 @@
 //! | `drive`, `flight`, `clock` | the loops |
 //! | `worker`, `thread`, `process` | one thread's state; its life; the same in a process of its own |
 //! | `group` | phases that run beside each other, from the first thread's start to the last one's end |
+//! | `history` | how old blocks may be that earlier phases wrote |
 //! | `histogram`, `series`, `recorder`, `merge` | counting, and what becomes of the counts |
 //!
 //! All choices are made before a loop begins: it is compiled for its engine and clock, and steps, patterns and layouts
@@ -25,6 +26,7 @@ mod error;
 mod flight;
 mod group;
 mod histogram;
+mod history;
 mod io;
 mod merge;
 mod permutation;
@@ -47,13 +49,13 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use mountmark_model::WorkloadResult;
-use mountmark_model::workload::{Operation, Pattern, Workload};
+use mountmark_model::workload::Workload;
 
 pub use error::EngineError;
+pub use history::History;
 pub use process::{WORKER, is_worker, worker_main};
 
 use group::Member;
-use resolve::{End, Work};
 use set::Set;
 
 /// What a workload needs to know beside itself.
@@ -79,55 +81,44 @@ impl Default for Options {
 
 /// Does all phases of a workload in `folder`, one after another. Files are left there.
 ///
+/// `history` is what workloads before it in the same folder left, so that a block which this one finds and a later one of
+/// them should have written over is found; empty where there was none, or where others may have changed files since.
+///
 /// Operations that fail are counted and explained in the result.
 ///
 /// # Errors
 /// A workload that contradicts itself or names an unknown parameter, that needs more room, files, descriptors or memory
 /// than there is, or what file system or kernel do not do (all of this before anything is measured); a worker process
 /// that fails.
-pub fn run(workload: &Workload, folder: &Path, options: &Options) -> Result<WorkloadResult, EngineError> {
+pub fn run(
+    workload: &Workload,
+    folder: &Path,
+    options: &Options,
+    history: &mut History,
+) -> Result<WorkloadResult, EngineError> {
     let works = resolve::resolve(workload, &options.parameters)?;
     if options.generation == 0 {
         return Err(EngineError::Workload("generation is 0, must be at least 1".to_owned()));
     }
     check::check(&works, folder, options.seed)?;
     let mut result = WorkloadResult::default();
-    // The oldest generation that may be found in a set: 1, until one phase has written all of it.
-    let mut oldest: BTreeMap<(String, String), u32> = BTreeMap::new();
     let mut generation = options.generation;
     for group in works.chunk_by(|_, next| next.beside) {
         let mut members = Vec::with_capacity(group.len());
         for work in group {
-            let known = oldest.get(&key(work)).copied().unwrap_or(1);
-            members.push(Member {
-                work,
-                set: Set::open(folder, &work.files, options.seed)?,
-                generation,
-                oldest: known,
-            });
+            let oldest = history.oldest(&work.files);
+            members.push(Member { work, set: Set::open(folder, &work.files, options.seed)?, generation, oldest });
             generation = generation.saturating_add(1);
         }
         for (member, found) in members.iter().zip(group::run(&members, folder, options)?) {
             result.clock = found.first().map(|found| found.clock.clone()).unwrap_or_default();
-            result.phases.push(merge::merge(member.work, found));
-            if member.work.verify && writes_everything(member.work) {
-                oldest.insert(key(member.work), member.generation);
-            }
+            let phase = merge::merge(member.work, found);
+            let well = phase.operations.iter().all(|operation| operation.errors == 0);
+            history.add(member.work, member.generation, well);
+            result.phases.push(phase);
         }
     }
     Ok(result)
-}
-
-/// Which files a phase works on: folder and first letters.
-fn key(work: &Work) -> (String, String) {
-    (work.files.folder.clone(), work.files.prefix.clone())
-}
-
-/// Whether no block of the set is left as it was.
-fn writes_everything(work: &Work) -> bool {
-    let walks = !matches!(work.pattern, Pattern::Random | Pattern::Zipf(_) | Pattern::SameRecord | Pattern::Append);
-    let writes = |o| matches!(o, Operation::Write | Operation::Rewrite | Operation::WriteFile);
-    walks && matches!(work.end, End::Passes(_)) && work.mix.iter().all(|(operation, _)| writes(*operation))
 }
 
 #[cfg(test)]

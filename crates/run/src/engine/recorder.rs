@@ -10,7 +10,7 @@ use super::series::Course;
 const MOST_ERRORS: u64 = 1000;
 
 /// One kind of operation.
-struct Tally {
+pub(super) struct Tally {
     operation: Operation,
     count: u64,
     bytes: u64,
@@ -19,13 +19,25 @@ struct Tally {
 }
 
 impl Tally {
-    fn new(operation: Operation) -> Tally {
+    pub(super) fn new(operation: Operation) -> Tally {
         Tally { operation, count: 0, bytes: 0, errors: 0, histogram: Histogram::new() }
     }
 
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         (self.count, self.bytes, self.errors) = (0, 0, 0);
         self.histogram.clear();
+    }
+
+    /// Counts a sync of the policy; `answer` is negative if it failed.
+    pub(super) fn sync(&mut self, answer: i64, latency: Option<u64>) {
+        if answer < 0 {
+            self.errors += 1;
+            return;
+        }
+        self.count += 1;
+        if let Some(latency) = latency {
+            self.histogram.record(latency);
+        }
     }
 }
 
@@ -35,8 +47,6 @@ pub(super) struct Recorder {
     /// Whether there is one kind of operation only: then the course over time holds its sums, and they need not be kept
     /// twice while time is taken.
     alone: bool,
-    /// Syncs that the policy asked for.
-    syncs: Tally,
     series: Course,
     errors: u64,
 }
@@ -71,19 +81,12 @@ pub(super) struct Kind {
 impl Recorder {
     pub(super) fn new(operations: impl Iterator<Item = Operation>) -> Recorder {
         let tallies: Vec<Tally> = operations.map(Tally::new).collect();
-        Recorder {
-            alone: tallies.len() == 1,
-            tallies,
-            syncs: Tally::new(Operation::Fsync),
-            series: Course::new(),
-            errors: 0,
-        }
+        Recorder { alone: tallies.len() == 1, tallies, series: Course::new(), errors: 0 }
     }
 
     /// Forgets what was counted, but not that there were errors.
     pub(super) fn clear(&mut self) {
         self.tallies.iter_mut().for_each(Tally::clear);
-        self.syncs.clear();
         self.series.clear();
     }
 
@@ -121,25 +124,13 @@ impl Recorder {
         self.errors >= MOST_ERRORS
     }
 
-    /// Counts a sync of the policy; `answer` is negative if it failed.
-    pub(super) fn sync(&mut self, answer: i64, latency: Option<u64>) {
-        if answer < 0 {
-            self.syncs.errors += 1;
-            return;
-        }
-        self.syncs.count += 1;
-        if let Some(latency) = latency {
-            self.syncs.histogram.record(latency);
-        }
-    }
-
     /// Whether the thread gave up.
     pub(super) fn gave_up(&self) -> bool {
         self.errors >= MOST_ERRORS
     }
 
-    /// All counts, and the course over time.
-    pub(super) fn into_parts(mut self) -> (Vec<Kind>, Course) {
+    /// All counts with those of the policy's syncs, and the course over time.
+    pub(super) fn into_parts(mut self, syncs: Tally) -> (Vec<Kind>, Course) {
         let (operations, bytes, nanoseconds) = self.series.finish();
         if self.alone
             && let Some(tally) = self.tallies.first_mut()
@@ -148,7 +139,7 @@ impl Recorder {
             tally.bytes += bytes;
             tally.histogram.add_sum(nanoseconds);
         }
-        let syncs = Some(self.syncs).filter(|syncs| syncs.count + syncs.errors > 0);
+        let syncs = Some(syncs).filter(|syncs| syncs.count + syncs.errors > 0);
         let kinds = self.tallies.into_iter().chain(syncs).map(|tally| Kind {
             operation: tally.operation,
             count: tally.count,

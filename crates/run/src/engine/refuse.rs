@@ -1,8 +1,9 @@
 //! Phases that contradict themselves, told what to change before anything is done.
 
 use mountmark_model::format_bytes;
-use mountmark_model::workload::{Data, Engine, Operation, Pattern};
+use mountmark_model::workload::{Data, Engine, OpenSync, Operation, Pattern};
 
+use super::course::share;
 use super::error::EngineError;
 use super::resolve::{End, SizeLaw, Work};
 use super::tags::UNIT;
@@ -59,6 +60,7 @@ pub(super) fn refuse(work: &Work) -> Result<(), String> {
     }
     refuse_pattern(work)?;
     refuse_engine(work)?;
+    refuse_sync(work)?;
     refuse_verify(work)
 }
 
@@ -101,6 +103,12 @@ fn refuse_pattern(work: &Work) -> Result<(), String> {
             return Err(format!("pattern.zipf is {theta}, must be above 0 and at most 10"));
         }
         Pattern::Strided(0) => return fail("pattern.strided is 0, must be at least 1"),
+        Pattern::Listed if work.mix.len() > 1 || work.has(|o| !matches!(o, Operation::Stat | Operation::Unlink)) => {
+            return fail("the pattern listed goes with stat alone or unlink alone");
+        }
+        Pattern::Listed if work.threads > 1 || work.files.existing => {
+            return fail("the pattern listed is for one thread, and for files that the workload made");
+        }
         Pattern::Append if work.has(|o| o != Operation::Write) => {
             return fail("the pattern append goes with write alone; for whole files there is append-file");
         }
@@ -112,6 +120,11 @@ fn refuse_pattern(work: &Work) -> Result<(), String> {
         }
         _ => {}
     }
+    let files = &work.files;
+    let part = |items: u64, thread: u32| {
+        let (from, to) = share(items, thread, work.threads);
+        to - from
+    };
     let on_blocks = work.on_blocks();
     if on_blocks && work.files.sizes == SizeLaw::Fixed(0) && !work.files.existing {
         return fail("its files have no size: say files.size, or files.sizes");
@@ -129,6 +142,12 @@ fn refuse_pattern(work: &Work) -> Result<(), String> {
                 | Operation::Rmdir
         )
     };
+    if work.changes_population() && work.shared && work.threads > 1 {
+        return fail(
+            "its mix makes and removes files, and threads that share them would remove what others work on: leave out \
+             shared, so that each thread has files of its own",
+        );
+    }
     if work.has(once) && !work.changes_population() {
         if matches!(work.pattern, Pattern::Random | Pattern::Zipf(_) | Pattern::SameRecord) {
             return fail(
@@ -139,6 +158,22 @@ fn refuse_pattern(work: &Work) -> Result<(), String> {
         }
         if matches!(work.end, End::Time(_) | End::Beside) || matches!(work.end, End::Passes(passes) if passes > 1) {
             return fail("its operation can be done once to each file: run it once, or for a number of operations");
+        }
+        if work.warm_up > 0 {
+            return fail(
+                "its operation can be done once to each file, and warm_up would do it before: leave out warm_up",
+            );
+        }
+        if let (End::Operations(operations), [_]) = (work.end, &work.mix[..])
+            && !files.existing
+            && let Some(thread) =
+                (0..work.threads).find(|thread| part(operations, *thread) > part(files.count, *thread))
+        {
+            return Err(format!(
+                "its operation can be done once to each file, and thread {thread} has {} files for its part of {operations} \
+                 operations: ask for fewer of them, or leave out run",
+                part(files.count, thread)
+            ));
         }
     }
     if !work.shared && !work.files.existing && work.files.count < u64::from(work.threads) {
@@ -177,11 +212,6 @@ fn refuse_engine(work: &Work) -> Result<(), String> {
             return fail("direct I/O is for read, write and rewrite: whole files have lengths of any number of bytes");
         }
     }
-    if work.sync.every > 1 && !work.on_blocks() {
-        return fail(
-            "sync.every above 1 needs files that stay open (read, write); whole files are synced with every = 1",
-        );
-    }
     if work.engine == Engine::Mmap && work.pattern == Pattern::Append {
         return fail("a mapping does not grow: append needs psync, uring or stdio");
     }
@@ -190,6 +220,27 @@ fn refuse_engine(work: &Work) -> Result<(), String> {
     }
     if work.files.existing && work.has(|o| matches!(o, Operation::Create | Operation::Mkdir | Operation::Rmdir)) {
         return fail("files that exist cannot be made: leave out existing");
+    }
+    Ok(())
+}
+
+fn refuse_sync(work: &Work) -> Result<(), String> {
+    let sync = &work.sync;
+    let asked = sync.every > 0 || sync.end || sync.open != OpenSync::None;
+    if asked
+        && !work.can_sync()
+        && let Some((operation, _)) = work.mix.first()
+    {
+        return Err(format!(
+            "sync has nothing to sync, as {} leaves no file open that was written: leave it out, and let a phase of fsync \
+             follow where that is to be timed",
+            operation.name()
+        ));
+    }
+    if sync.every > 1 && !work.on_blocks() {
+        return Err(
+            "sync.every above 1 needs files that stay open (read, write); whole files are synced with every = 1".into(),
+        );
     }
     Ok(())
 }

@@ -117,6 +117,14 @@ impl Work {
         self.has(Operation::works_on_blocks)
     }
 
+    /// Whether files are open while data is written or shared, so that they can be made durable.
+    pub(super) fn can_sync(&self) -> bool {
+        let whole = |o| {
+            matches!(o, Operation::WriteFile | Operation::AppendFile | Operation::CopyFile | Operation::ReflinkFile)
+        };
+        self.on_blocks() || self.has(whole)
+    }
+
     /// Whether some operations make what others remove, so that which files there are changes all the time.
     pub(super) fn changes_population(&self) -> bool {
         let makes = self.has(|o| matches!(o, Operation::Create | Operation::WriteFile));

@@ -30,6 +30,8 @@ pub(super) struct Set {
     /// Files in each directory, the last one perhaps fewer.
     per_directory: u64,
     prefix: Vec<u8>,
+    /// Digits of a hash behind it.
+    hashed: usize,
     law: SizeLaw,
     seed: u64,
     /// Chosen once: how a name is written.
@@ -62,6 +64,7 @@ impl Set {
             directories: files.directories,
             per_directory: files.count.div_ceil(files.directories.max(1)),
             prefix: files.prefix.clone().into_bytes(),
+            hashed: if files.random_names { 8 } else { 0 },
             law: files.sizes,
             seed,
             write_name: match (files.directories > 0, files.random_names) {
@@ -103,6 +106,23 @@ impl Set {
     #[inline(always)]
     pub(super) fn name(&self, prefix: &[u8], number: u64, name: &mut Name) {
         (self.write_name)(self, prefix, number, name);
+    }
+
+    /// Whether an entry of this directory is a file of the set, whose name is then written.
+    pub(super) fn recognise(&self, entry: &[u8], directory: u64, name: &mut Name) -> bool {
+        let Some(digits) = entry.strip_prefix(&self.prefix[..]).and_then(|rest| rest.get(self.hashed..)) else {
+            return false;
+        };
+        // More than any number of files has.
+        if digits.is_empty() || digits.len() > 18 || !digits.iter().all(u8::is_ascii_digit) {
+            return false;
+        }
+        let number = digits.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0'));
+        if number >= self.count || (self.directories > 0 && number / self.per_directory != directory) {
+            return false;
+        }
+        self.name(&self.prefix, number, name);
+        name.as_bytes().ends_with(entry)
     }
 
     /// A directory's name, relative to the folder; the folder itself where there are none.

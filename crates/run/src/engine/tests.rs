@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::FileExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use mountmark_model::workload::{OperationResult, PhaseResult};
+use mountmark_model::workload::{Operation, OperationResult, PhaseResult};
 
 use super::*;
 
 mod groups;
+mod listed;
 mod mounted;
 mod refusals;
+mod suites;
 mod syncs;
+mod verified;
 
 pub(super) fn workload(text: &str) -> Workload {
     toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -33,7 +35,9 @@ fn as_worker() {
 }
 
 pub(super) fn done(text: &str, folder: &Path) -> Vec<PhaseResult> {
-    run(&workload(text), folder, &options()).unwrap_or_else(|error| panic!("{text}: {error}")).phases
+    run(&workload(text), folder, &options(), &mut History::default())
+        .unwrap_or_else(|error| panic!("{text}: {error}"))
+        .phases
 }
 
 /// Does it, and wants no error of any operation.
@@ -81,53 +85,6 @@ fn every_engine_verifies_what_it_wrote_and_what_others_wrote() {
             assert_eq!(fs::metadata(folder.path().join(format!("set/f{file:08}"))).unwrap().len(), 100_000);
         }
     }
-}
-
-#[test]
-fn a_flipped_byte_is_found_and_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let set = "files = { count = 2, size = \"64 KiB\" }\n";
-    let read = |engine: &str, what: &str| {
-        format!("{set}[[phases]]\nname = \"get\"\nwhat = \"{what}\"\nengine = \"{engine}\"\nverify = true\n")
-    };
-    well(&format!("{set}[[phases]]\nname = \"put\"\nwhat = \"write\"\nverify = true\n"), folder.path());
-    let path = folder.path().join("f00000001");
-    let file = fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
-    let mut byte = [0];
-    file.read_exact_at(&mut byte, 40_000).unwrap();
-    file.write_all_at(&[byte[0] ^ 0x10], 40_000).unwrap();
-    let sentence = format!(
-        "wrong data in {} at byte 40000: expected 0x{:02x}, found 0x{:02x}",
-        path.display(),
-        byte[0],
-        byte[0] ^ 0x10
-    );
-    for (engine, what, operation) in [
-        ("psync", "read", Operation::Read),
-        ("uring", "read", Operation::Read),
-        ("mmap", "read", Operation::Read),
-        ("stdio", "read", Operation::Read),
-        ("psync", "rewrite", Operation::Rewrite),
-        ("psync", "read-file", Operation::ReadFile),
-    ] {
-        let phases = done(&read(engine, what), folder.path());
-        assert_eq!(phases[0].errors, std::slice::from_ref(&sentence), "{engine} {what}");
-        // A rewrite writes the other blocks anew and leaves the wrong one as it was, for the engines after it.
-        assert_eq!(of(&phases[0], operation).errors, 1);
-    }
-}
-
-#[test]
-fn a_block_of_a_phase_that_is_still_to_come_is_found() {
-    let folder = tempfile::tempdir().unwrap();
-    let work = |what: &str, generation: u32| {
-        let text = format!("files = {{ size = 8192 }}\n[[phases]]\nname = \"a\"\nwhat = \"{what}\"\nverify = true\n");
-        run(&workload(&text), folder.path(), &Options { generation, ..options() }).unwrap().phases
-    };
-    work("write", 5);
-    assert_eq!(work("read", 6)[0].errors, [""; 0]);
-    let errors = &work("read", 2)[0].errors;
-    assert!(errors[0].contains("at byte 16: expected 0x02, found 0x05"), "{errors:?}");
 }
 
 #[test]
@@ -225,6 +182,9 @@ fn whole_files_are_written_read_copied_and_cut() {
     let phases = well(text, folder.path());
     let written = of(&phases[0], Operation::WriteFile);
     assert!(written.count == 40 && written.bytes > 0);
+    // Each is synced before it is closed.
+    let syncs = of(&phases[0], Operation::Fsync);
+    assert_eq!((syncs.count, syncs.latency.as_ref().map(|latency| latency.count)), (40, Some(40)));
     assert_eq!(phases[1].verified_bytes, written.bytes);
     assert_eq!(of(&phases[2], Operation::CopyFile).bytes, written.bytes);
     assert_eq!(phases[3].verified_bytes, written.bytes);
@@ -298,7 +258,7 @@ fn a_worker_that_breaks_down_is_told_about() {
     let folder = tempfile::tempdir().unwrap();
     let text = "files = { size = 4096 }\n[[phases]]\nname = \"put\"\nwhat = \"write\"\nprocesses = true\n";
     let broken = Options { worker: vec!["--list".into()], ..options() };
-    let error = run(&workload(text), folder.path(), &broken).unwrap_err().to_string();
+    let error = run(&workload(text), folder.path(), &broken, &mut History::default()).unwrap_err().to_string();
     assert!(error.contains("worker process 0 ended before its work was done"), "{error}");
 }
 
@@ -361,7 +321,7 @@ fn patterns_of_old_programs_do_what_they_say() {
 fn results_are_one_document() {
     let folder = tempfile::tempdir().unwrap();
     let text = "files = { size = 8192 }\n[[phases]]\nname = \"put\"\nwhat = \"write\"\n";
-    let result = run(&workload(text), folder.path(), &options()).unwrap();
+    let result = run(&workload(text), folder.path(), &options(), &mut History::default()).unwrap();
     let json = serde_json::to_string(&result).unwrap();
     assert_eq!(serde_json::from_str::<WorkloadResult>(&json).unwrap(), result);
     assert!(["tsc", "monotonic"].contains(&result.clock.as_str()));

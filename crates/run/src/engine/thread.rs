@@ -145,6 +145,7 @@ fn looped<E: Engine, C: Clock, M: Choose>(
         let warm = Limits { operations: u64::MAX, time: work.warm_up, ..limits };
         run(&mut worker, &entries, &mut chooser, &mut recorder, clock, warm);
         recorder.clear();
+        worker.core.syncs.clear();
     }
     let processor = sys::processor_time();
     let begin = monotonic();
@@ -161,7 +162,7 @@ fn looped<E: Engine, C: Clock, M: Choose>(
             let before = clock.now();
             if let Some(answer) = drive::sync_slot(&mut worker, slot) {
                 let latency = work.latency.then(|| clock.now() - before);
-                drive::synced(&mut worker, &mut recorder, answer, latency);
+                drive::synced(&mut worker, answer, latency);
             }
         }
     }
@@ -174,9 +175,10 @@ fn looped<E: Engine, C: Clock, M: Choose>(
     let core = worker.core;
     let mut notes = core.notes;
     if recorder.gave_up() {
-        notes.push(format!("thread {} gave up after 1,000 failed operations", orders.thread));
+        // Without the thread's number, so that it is told once and not by each of them.
+        notes.push("a thread gave up after 1,000 failed operations".to_owned());
     }
-    let (kinds, series) = recorder.into_parts();
+    let (kinds, series) = recorder.into_parts(core.syncs);
     Found {
         thread: orders.thread,
         begin,

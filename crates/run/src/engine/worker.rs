@@ -13,8 +13,10 @@ use super::error::EngineError;
 use super::io::Engine;
 use super::permutation::mix;
 use super::population::Population;
+use super::recorder::Tally;
 use super::resolve::Work;
 use super::set::Set;
+use super::step::Listing;
 use super::sys::{self, Name};
 use super::tags::{Generations, Mismatch, Tags};
 
@@ -54,6 +56,7 @@ pub(super) struct Core<'a> {
     pub(super) pool: Pool,
     /// Room for directory entries: the C library, too, reads 32 KiB at a time.
     pub(super) entries: Aligned,
+    pub(super) listing: Listing,
     pub(super) tags: Tags,
     /// What this phase writes, and what it may find.
     pub(super) generation: u32,
@@ -65,6 +68,8 @@ pub(super) struct Core<'a> {
     /// The slot worked on last.
     pub(super) slot: u32,
     pub(super) verified: u64,
+    /// Syncs that the policy asked for.
+    pub(super) syncs: Tally,
     pub(super) sentences: Vec<String>,
     pub(super) notes: Vec<String>,
     /// Set when all that the phase runs beside is over, where that is its end.
@@ -113,6 +118,7 @@ impl<'a> Core<'a> {
         let block = work.block as usize;
         let step = block.next_multiple_of(4096);
         let slots = if work.on_blocks() { (last - first) as usize } else { 0 };
+        let capacity = (orders.capacity as usize).max(1);
         Core {
             work,
             set,
@@ -122,14 +128,15 @@ impl<'a> Core<'a> {
             numbers: Course::numbers(numbered, work.pattern, number_part, stream("engine files")),
             population: work.changes_population().then(|| Population::new(last - first, stream("engine population"))),
             slots: vec![-1; slots],
-            opened: VecDeque::with_capacity(slots.min(orders.capacity as usize)),
-            capacity: (orders.capacity as usize).max(1),
+            opened: VecDeque::with_capacity(if slots > capacity { capacity } else { 0 }),
+            capacity,
             flags: flags(work, writable),
             writable,
             buffers: Aligned::new(step * work.depth as usize),
             step,
             pool: Pool::new(block, work.data, &mut stream("engine contents")),
             entries: Aligned::new(1 << 15),
+            listing: Listing::default(),
             tags: Tags::new(orders.seed, work.data),
             generation: orders.generation,
             generations: Generations { first: orders.oldest, last: orders.generation },
@@ -138,6 +145,7 @@ impl<'a> Core<'a> {
             aside: 0,
             slot: 0,
             verified: 0,
+            syncs: Tally::new(Operation::Fsync),
             sentences: Vec::with_capacity(SENTENCES),
             notes: Vec::new(),
             over: None,
@@ -310,7 +318,9 @@ impl<E: Engine> Worker<'_, E> {
             return ready;
         }
         core.slots[slot as usize] = file as c_int;
-        core.opened.push_back(slot);
+        if core.slots.len() > core.capacity {
+            core.opened.push_back(slot);
+        }
         file
     }
 

@@ -42,6 +42,9 @@ pub(super) struct Request {
     pub(super) length: usize,
     /// Which operation in flight this is: the caller's own number, below its queue depth.
     pub(super) tag: u32,
+    /// Of a sync: it begins when all that was queued before it is done, as it is to cover that, and what is queued after
+    /// it waits for it.
+    pub(super) drain: bool,
 }
 
 /// What became of a queued operation.

@@ -4,7 +4,7 @@
 use std::ffi::c_int;
 use std::io;
 
-use io_uring::{IoUring, opcode, types};
+use io_uring::{IoUring, opcode, squeue, types};
 
 use super::{Action, Engine, Queued, Request};
 
@@ -68,6 +68,11 @@ impl Uring {
     }
 }
 
+/// Operations of one ring are in no order unless one asks for it.
+fn after(request: &Request) -> squeue::Flags {
+    if request.drain { squeue::Flags::IO_DRAIN } else { squeue::Flags::empty() }
+}
+
 impl Engine for Uring {
     fn opened(&mut self, slot: u32, file: c_int, _size: u64, _writable: bool) -> i64 {
         let Some(entry) = self.files.get_mut(slot as usize) else { return -i64::from(libc::EMFILE) };
@@ -97,8 +102,10 @@ impl Engine for Uring {
             Action::Write => {
                 opcode::WriteFixed::new(file, request.buffer.cast_const(), length, index).offset(request.offset).build()
             }
-            Action::Sync => opcode::Fsync::new(file).build(),
-            Action::SyncData => opcode::Fsync::new(file).flags(types::FsyncFlags::DATASYNC).build(),
+            Action::Sync => opcode::Fsync::new(file).build().flags(after(request)),
+            Action::SyncData => {
+                opcode::Fsync::new(file).flags(types::FsyncFlags::DATASYNC).build().flags(after(request))
+            }
         };
         let entry = entry.user_data(u64::from(request.tag));
         // SAFETY: the caller keeps the buffer until the operation is reaped, and the file open.
@@ -124,5 +131,56 @@ impl Engine for Uring {
     fn reap(&mut self) -> Option<(u32, i64)> {
         let entry = self.ring.completion().next()?;
         Some((entry.user_data() as u32, i64::from(entry.result())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::fd::AsRawFd;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_sync_of_the_policy_waits_for_what_was_queued_before() {
+        if let Some(reason) = unavailable() {
+            eprintln!("skipped: {reason}");
+            return;
+        }
+        let (empty, mut full) = io::pipe().unwrap();
+        let file = tempfile::tempfile().unwrap();
+        let mut buffer = [0u8; 512];
+        let buffer = (buffer.as_mut_ptr(), buffer.len());
+        let mut ring = Uring::new(2, 2, &[buffer, buffer]).unwrap();
+        assert_eq!((ring.opened(0, empty.as_raw_fd(), 0, false), ring.opened(1, file.as_raw_fd(), 0, true)), (0, 0));
+        // Reading from the pipe takes until something is written to it; a sync of an empty file takes no time.
+        let slow = Request {
+            action: Action::Read,
+            slot: 0,
+            file: empty.as_raw_fd(),
+            offset: u64::MAX,
+            buffer: buffer.0,
+            length: 1,
+            tag: 0,
+            drain: false,
+        };
+        let sync = Request { action: Action::Sync, slot: 1, file: file.as_raw_fd(), length: 0, tag: 1, ..slow };
+        for drain in [false, true] {
+            for request in [slow, Request { drain, ..sync }] {
+                // SAFETY: the buffer lives as long as the ring, and nobody else uses it.
+                assert!(matches!(unsafe { ring.queue(&request) }, Queued::Waiting));
+            }
+            if !drain {
+                assert!(ring.commit(1) >= 0);
+                assert_eq!(ring.reap(), Some((1, 0)), "a sync was in order without being told");
+            }
+            assert!(ring.commit(0) >= 0);
+            std::thread::sleep(Duration::from_millis(100));
+            full.write_all(b"x").unwrap();
+            assert!(ring.commit(if drain { 2 } else { 1 }) >= 0);
+            assert_eq!(ring.reap(), Some((0, 1)));
+            assert_eq!(ring.reap(), drain.then_some((1, 0)));
+        }
     }
 }

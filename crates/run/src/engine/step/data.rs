@@ -40,6 +40,7 @@ fn request(action: Action, place: Place, file: i64, buffer: *mut u8) -> Request 
         buffer,
         length: place.length,
         tag: 0,
+        drain: false,
     }
 }
 

@@ -4,6 +4,7 @@
 //! is done, or what is counted.
 
 mod data;
+mod listed;
 mod names;
 mod whole;
 
@@ -12,6 +13,8 @@ use mountmark_model::workload::{Operation, Pattern};
 use super::io::Engine;
 use super::resolve::Work;
 use super::worker::{Core, NO_FILE, Worker};
+
+pub(super) use listed::Listing;
 
 /// One operation: bytes moved, or a negative error number.
 pub(super) type Step<E> = fn(&mut Worker<'_, E>, Pick) -> i64;
@@ -44,6 +47,7 @@ pub(super) fn entries<E: Engine>(work: &Work) -> Vec<Entry<E>> {
 fn entry<E: Engine>(work: &Work, operation: Operation) -> Entry<E> {
     use Operation as O;
     let characters = work.pattern == Pattern::PerCharacter;
+    let listed = work.pattern == Pattern::Listed;
     let step: Step<E> = match (operation, work.verify) {
         (O::Read, false) if characters => data::read_characters,
         (O::Read, false) => data::read,
@@ -66,6 +70,7 @@ fn entry<E: Engine>(work: &Work, operation: Operation) -> Entry<E> {
         (O::Truncate, _) => whole::truncate,
         (O::Create, _) => names::create,
         (O::Open, _) => names::open,
+        (O::Stat, _) if listed => listed::stat,
         (O::Stat, _) => names::stat,
         (O::Readdir, _) => names::readdir,
         (O::Rename, _) => names::rename,
@@ -74,6 +79,7 @@ fn entry<E: Engine>(work: &Work, operation: Operation) -> Entry<E> {
         (O::Chmod, _) => names::chmod,
         (O::Setxattr, _) => names::setxattr,
         (O::Getxattr, _) => names::getxattr,
+        (O::Unlink, _) if listed => listed::unlink,
         (O::Unlink, _) => names::unlink,
         (O::Mkdir, _) => names::mkdir,
         (O::Rmdir, _) => names::rmdir,

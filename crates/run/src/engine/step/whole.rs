@@ -105,13 +105,16 @@ fn try_write_file<const TAGGED: bool>(core: &mut Core<'_>, pick: Pick) -> Result
     Ok(open.close(answer))
 }
 
-/// For whole files, `sync.every = 1` is a sync before each is closed: afterwards there is no open file to sync.
-fn synced(core: &Core<'_>, file: c_int, answer: i64) -> i64 {
+/// For whole files, `sync.every = 1` is a sync before each is closed: afterwards there is no open file to sync. It is
+/// part of the operation's own time, and counted as a sync beside it.
+fn synced(core: &mut Core<'_>, file: c_int, answer: i64) -> i64 {
     let sync = &core.work.sync;
     if sync.every != 1 && !sync.end {
         return answer;
     }
+    let begin = if core.work.latency { monotonic() } else { 0 };
     let synced = if sync.data_only { sys::fdatasync(file) } else { sys::fsync(file) };
+    core.syncs.sync(synced, core.work.latency.then(|| monotonic() - begin));
     if synced < 0 { synced } else { answer }
 }
 
@@ -160,10 +163,12 @@ pub(super) fn copy_file<E: Engine>(worker: &mut Worker<'_, E>, pick: Pick) -> i6
 }
 
 pub(super) fn reflink_file<E: Engine>(worker: &mut Worker<'_, E>, pick: Pick) -> i64 {
-    let linked = pair(&mut worker.core, pick).map(|(from, to)| {
+    let core = &mut worker.core;
+    let linked = pair(core, pick).map(|(from, to)| {
         let answer = sys::reflink(from.0, to.0);
         let size = sys::size(from.0).max(0);
-        to.close(if answer < 0 { answer } else { size })
+        let answer = if answer < 0 { answer } else { synced(core, to.0, size) };
+        to.close(answer)
     });
     answered(linked)
 }

@@ -114,7 +114,8 @@ fn syncs_count_what_the_policy_says() {
 #[test]
 fn groups_that_cannot_be_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let said = |text: &str| run(&workload(text), folder.path(), &options()).unwrap_err().to_string();
+    let said =
+        |text: &str| run(&workload(text), folder.path(), &options(), &mut History::default()).unwrap_err().to_string();
     let phase = |name: &str, more: &str| {
         format!(
             "[[phases]]\nname = \"{name}\"\nwhat = \"write\"\nfiles = {{ size = 4096, prefix = \"{name}\" }}\n{more}\n"

@@ -121,7 +121,8 @@ fn every_operation_on_ext4() {
 fn what_does_not_fit_is_refused_and_what_fills_the_disk_is_told() {
     let Some(mounted) = Mounted::new(16) else { return };
     let folder = mounted.path();
-    let refused = |text: &str| run(&workload(text), &folder, &options()).unwrap_err().to_string();
+    let refused =
+        |text: &str| run(&workload(text), &folder, &options(), &mut History::default()).unwrap_err().to_string();
     let large = "files = { size = \"32 MiB\" }\n[[phases]]\nname = \"put\"\nwhat = \"write\"\n";
     assert!(refused(large).contains("need 32.0 MiB more, and"), "{}", refused(large));
     let many = "files = { count = 100_000 }\n[[phases]]\nname = \"make\"\nwhat = \"create\"\n";
@@ -149,7 +150,7 @@ fn a_file_system_without_direct_io_is_told_about() {
         return;
     }
     let text = "files = { size = 8192 }\n[[phases]]\nname = \"put\"\nwhat = \"write\"\ndirect = true\n";
-    let error = run(&workload(text), folder.path(), &options());
+    let error = run(&workload(text), folder.path(), &options(), &mut History::default());
     let left = fs::read_dir(folder.path()).unwrap().count();
     let _ = Command::new("umount").arg(&path).status();
     let error = error.unwrap_err().to_string();

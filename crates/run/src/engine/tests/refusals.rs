@@ -3,7 +3,7 @@
 use super::*;
 
 fn refusal(text: &str, folder: &Path) -> String {
-    match run(&workload(text), folder, &options()) {
+    match run(&workload(text), folder, &options(), &mut History::default()) {
         Ok(_) => panic!("not refused: {text}"),
         Err(error) => error.to_string(),
     }
@@ -36,6 +36,19 @@ fn contradictions_are_refused_with_what_to_change() {
         ("what = \"write\"\nfiles = { }", "no size"),
         ("what = \"read-file\"\nfiles = { folder = \"none\", existing = true }\nthreads = 1", "cannot open the folder"),
         ("what = \"write-file\"\nsync = { every = 5 }", "every = 1"),
+        ("what = \"open\"\npattern = \"listed\"", "stat alone or unlink alone"),
+        ("what = \"stat\"\npattern = \"listed\"\nthreads = 2\nshared = true", "for one thread"),
+        ("what = \"unlink\"\npattern = \"listed\"\nrun = { passes = 2 }", "can be done once to each file"),
+        ("what = \"create\"\nwarm_up = 1", "leave out warm_up"),
+        ("what = \"create\"\nrun = { operations = 2 }", "thread 0 has 1 files for its part of 2 operations"),
+        ("what = \"mkdir\"\nfiles = { count = 8 }\nthreads = 5\nrun = { operations = 7 }", "thread 2 has 1 files"),
+        (
+            "what = { create = 1, unlink = 1 }\nfiles = { count = 8 }\nthreads = 2\nshared = true",
+            "leave out shared, so that each",
+        ),
+        ("what = \"create\"\nsync = { every = 1 }", "as create leaves no file open"),
+        ("what = \"truncate\"\nsync = { end = true }", "as truncate leaves no file open"),
+        ("what = \"read-file\"\nsync = { open = \"sync\" }", "let a phase of fsync follow"),
     ] {
         let said_truly = refusal(&one(rest), folder.path());
         assert!(said_truly.contains(said) && !said_truly.is_empty(), "{rest}: {said_truly}");

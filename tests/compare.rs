@@ -43,7 +43,9 @@ fn a_regression_fails_a_gate_with_a_reason_for_each_task() {
 
     compare(&lab, &[before, after, "--fail-on", "25%"]).ended_with(0);
     compare(&lab, &[after, before, "--fail-on", "0.05"]).ended_with(0);
-    compare(&lab, &[before, before, "--fail-on", "0%"]).ended_with(0);
+    // What can never fail is no gate.
+    compare(&lab, &[before, before, "--fail-on", "0%"]).ended_with(2).says(&["name two runs"]);
+    compare(&lab, &[before, after, "--fail-on", "5"]).ended_with(2).says(&["did you mean 5%?"]);
     compare(&lab, &[before, after, "--fail-on", "5%", "--metric", "elapsed"]).ended_with(1).says(&["returned time"]);
 }
 

@@ -56,7 +56,7 @@ fn interrupted_by(lab: &Lab, signal: libc::c_int) {
     run.signal(signal);
     let ran = run.wait().ended_with(128 + signal);
     assert!(begin.elapsed() < Duration::from_secs(30), "it took {:?} to end", begin.elapsed());
-    ran.says(&["interrupted; 1 of 2 cells"]);
+    ran.says(&[" keeps 1 cell of 2"]);
     assert_nothing_is_left(lab);
     assert_eq!(lab.temporary_files(), [""; 0]);
     let results = ran.results();

@@ -186,7 +186,16 @@ fn formats(lab: &Lab) {
     assert!(report(lab, &["--output", "-"]).ended_with(0).stdout.starts_with("<!DOCTYPE html>"));
     let page = lab.path("report.html").to_string_lossy().into_owned();
     report(lab, &["--output", &page, "--baseline", "xfs"]).ended_with(0);
-    report(lab, &["--output", &page, "--format", "svg"]).ended_with(2).says(&["is no svg report", "name another file"]);
+    report(lab, &["--output", &page, "--format", "svg"]).ended_with(2).says(&["ends like a report in html", "is svg"]);
+    let picture = lab.path("picture.svg").to_string_lossy().into_owned();
+    report(lab, &["--output", &picture]).ended_with(0);
+    assert!(
+        std::fs::read_to_string(&picture).expect("the picture").starts_with("<!-- mountmark"),
+        "the name says what it is"
+    );
+    let bare = lab.write("bare", "my notes");
+    report(lab, &["--output", &bare, "--format", "svg"]).ended_with(2).says(&["is no svg report", "name another file"]);
+    report(lab, &["--output", "report.pdf"]).ended_with(2).says(&["no report is a .pdf", "--format"]);
     let notes = lab.write("notes.html", "<html>my notes</html>");
     report(lab, &["--output", &notes]).ended_with(2).says(&["notes.html", "is no html report"]);
     assert_eq!(std::fs::read_to_string(&notes).expect("the file"), "<html>my notes</html>");

@@ -127,7 +127,7 @@ fn format(arguments: &Arguments) -> Result<&'static dyn Document> {
         (None, Some(meant)) => Ok(meant),
         (None, None) => bail!(WrongUse(format!("--output {shown}: no report is a .{ending}; name its --format"))),
         (Some(given), Some(meant)) if given.name() != meant.name() => bail!(WrongUse(format!(
-            "--output {shown} ends like a {} report, and --format is {}: make them agree",
+            "--output {shown} ends like a report in {}, and --format is {}: make them agree",
             meant.name(),
             given.name()
         ))),

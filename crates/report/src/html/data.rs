@@ -40,6 +40,8 @@ struct TaskData<'a> {
     step: bool,
     /// Position in `metrics` of what it is judged by.
     judged: Option<usize>,
+    /// What its rate counts, where it has one: `KiB/s` or `1/s`.
+    rate: Option<&'static str>,
     figures: Vec<Figures>,
 }
 
@@ -121,6 +123,7 @@ pub(super) fn data<'a>(view: &View<'a>) -> Data<'a> {
                     absent.push((configuration, number, word));
                 }
             }
+            let rate = figures(task, &Metric::RATE).map(|found| found.metric.unit_text());
             let figures = task.metrics.iter().filter_map(|found| {
                 let digits = digits(found.metric);
                 let medians: Vec<Option<Short>> = found
@@ -144,6 +147,7 @@ pub(super) fn data<'a>(view: &View<'a>) -> Data<'a> {
                 title: if task.title == task.id { "" } else { &task.title },
                 step: task.step,
                 judged: shown(task, view.main()).and_then(|found| position(found.metric)),
+                rate,
                 figures: figures.collect(),
             }
         })

@@ -37,7 +37,8 @@ pub(super) fn matrix(view: &View) -> Markup {
     put!(out, "</tr></thead>\n<tbody>\n");
     for (task, found) in &rows {
         put!(out, "<tr><th scope=\"row\">", label(task));
-        if let Some(found) = found.filter(|_| is_mixed) {
+        // What a rate counts is the task's own.
+        if let Some(found) = found.filter(|found| is_mixed || found.metric.id == Metric::RATE.id) {
             put!(out, " <span class=\"unit\">", found.metric.unit_text(), "</span>");
         }
         put!(out, "</th>");

@@ -104,7 +104,9 @@
         const head = element("th", { scope: "row" });
         if (row.task.title) head.append(element("span", { className: "id" }, row.task.id), " ", row.task.title);
         else head.append(row.task.id);
-        if (mixed && row.metric) head.append(" ", element("span", { className: "unit" }, row.metric.unit));
+        // Only the task tells what its rate counts.
+        const unit = row.metric?.id === "rate" ? row.task.rate : mixed && row.metric?.unit;
+        if (unit) head.append(" ", element("span", { className: "unit" }, unit));
         return element("tr", {}, head, ...run.configurations.map((_, column) => cell(row, column)));
       });
       table.tBodies[0].replaceChildren(...body);

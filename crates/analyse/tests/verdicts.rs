@@ -102,7 +102,7 @@ fn commands_are_judged_by_the_time_until_durable() {
     let returned = found.tasks[0].metrics.iter().find(|metric| metric.metric.id == "elapsed").unwrap();
     assert!(returned.verdict.as_ref().unwrap().sentence.starts_with("Returned time: c1 is fastest"));
     assert!(
-        found.conclusions[0].starts_with("Over all 1 test, c0 took the least durable time"),
+        found.conclusions[0].starts_with("In the one test, c0 took the least durable time"),
         "{:?}",
         found.conclusions
     );

@@ -51,7 +51,8 @@ pub struct FileSystem {
     #[serde(default = "yes")]
     pub posix: bool,
     /// The most directories one directory may hold, where that is less than suites may ask for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    // Stores and catalogues have it by its older name too.
+    #[serde(default, alias = "max_directory_links", skip_serializing_if = "Option::is_none")]
     pub max_subdirectories: Option<u64>,
     /// The most files and directories one directory may hold, where that is less than suites may ask for.
     #[serde(default, skip_serializing_if = "Option::is_none")]

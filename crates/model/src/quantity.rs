@@ -108,7 +108,7 @@ pub struct Scale(f64);
 impl Scale {
     /// The suite's own size.
     pub const ONE: Scale = Scale(1.0);
-    /// Below it nothing is left of any suite.
+    /// The least that can be asked for: below it nothing is left of any suite.
     const LEAST: f64 = 1e-6;
 
     /// The factor, above 0 and at most 1000.
@@ -125,7 +125,7 @@ impl Scale {
 impl TryFrom<f64> for Scale {
     type Error = ParseQuantityError;
     fn try_from(value: f64) -> Result<Self, Self::Error> {
-        if (Scale::LEAST..=1000.0).contains(&value) {
+        if value > 0.0 && value <= 1000.0 {
             Ok(Scale(value))
         } else {
             Err(ParseQuantityError::Scale(value.to_string()))
@@ -148,7 +148,7 @@ impl FromStr for Scale {
             Some((over, under)) => number(over)? / number(under)?,
             None => number(text)?,
         };
-        Scale::try_from(value).map_err(|_| bad())
+        Scale::try_from(value).ok().filter(|scale| scale.0 >= Scale::LEAST).ok_or_else(bad)
     }
 }
 
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn scales_refuse_what_shrinks_to_nothing() {
         assert_eq!("1/50".parse::<Scale>().unwrap().factor(), 0.02);
-        for bad in ["0", "-1", "NaN", "inf", "", "1/0", "x"] {
+        for bad in ["0", "-1", "NaN", "inf", "", "1/0", "x", "1e-300"] {
             assert!(bad.parse::<Scale>().is_err(), "{bad:?}");
         }
         assert_eq!("0.0001".parse::<Scale>().unwrap().apply(10, 1), 1);

@@ -64,7 +64,8 @@ pub struct Suite {
     pub posix: bool,
     /// The parameter that says how many folders commands make in one folder, where that is worth checking. Of workloads
     /// it is known.
-    #[serde(default)]
+    // Suites of users have it by its older name too.
+    #[serde(default, alias = "directory_links")]
     pub subdirectories: Option<String>,
     /// What the source leaves open, and how it was decided here.
     #[serde(default)]

@@ -25,10 +25,19 @@ pub struct Arguments {
 pub fn run(arguments: Arguments) -> Result<u8> {
     let folder = cache::default_folder();
     let temporary = std::env::temp_dir();
-    let put_back = host::clean(&folder, arguments.dry_run)?;
-    let mut removed = put_back.len();
-    for thing in put_back {
-        common::print(&format!("{} {thing}\n", if arguments.dry_run { "would remove" } else { "removed" }))?;
+    let mut removed = 0;
+    let mut code = common::DONE;
+    for thing in host::clean(&folder, arguments.dry_run) {
+        match thing {
+            Ok(thing) => {
+                common::print(&format!("{} {thing}\n", if arguments.dry_run { "would remove" } else { "removed" }))?;
+                removed += 1;
+            }
+            Err(error) => {
+                say!("mountmark: {error:#}");
+                code = common::FAILED;
+            }
+        }
     }
     let mut found = leftovers::find(&folder, &temporary);
     if arguments.cache {
@@ -36,7 +45,6 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         found.retain(|leftover| !leftover.is_in(&folder));
         found.extend(leftovers::whole_cache(&folder)?);
     }
-    let mut code = common::DONE;
     for leftover in &found {
         if arguments.dry_run {
             common::print(&format!("would remove {}\n", leftover.about()))?;

@@ -124,16 +124,8 @@ impl Loop {
 
     /// Lets go of it and waits until it is detached; false if something has it open still.
     pub fn detach(self) -> bool {
-        let (name, file) = (self.name, self.file);
         drop(self.held);
-        let end = Instant::now() + DETACH_LIMIT;
-        while is_attached(&name, &file) {
-            if Instant::now() > end {
-                return false;
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
-        true
+        is_detached_soon(&self.name, &self.file)
     }
 }
 
@@ -174,14 +166,33 @@ pub fn is_attached(name: &str, file: &FileId) -> bool {
     status(&device).is_ok_and(|info| info.inode == file.inode && info.device == encode(file.device))
 }
 
-/// Detaches a loop device, now or when its last user has gone.
-pub fn clear(name: &str) -> Result<()> {
+/// Waits until a loop device no longer stands for a file; false if something has it open still. Before that the file may
+/// be written: by a process, or by the kernel, which unmounts after the last process of a name space has gone.
+fn is_detached_soon(name: &str, file: &FileId) -> bool {
+    let end = Instant::now() + DETACH_LIMIT;
+    while is_attached(name, file) {
+        if Instant::now() > end {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    true
+}
+
+/// Detaches the loop device `name` from its file; false if something has it open still.
+pub fn clear(name: &str, file: &FileId) -> Result<bool> {
     let device = File::open(format!("/dev/{name}")).with_context(|| format!("cannot open /dev/{name}"))?;
     // SAFETY: takes no argument.
     if unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CLR_FD, 0) } < 0 {
-        return Err(io::Error::last_os_error()).with_context(|| format!("cannot detach /dev/{name}"));
+        let error = io::Error::last_os_error();
+        // Its last user was faster.
+        if error.raw_os_error() != Some(libc::ENXIO) {
+            return Err(error).with_context(|| format!("cannot detach /dev/{name}"));
+        }
     }
-    Ok(())
+    // The kernel detaches it when the last user has gone, and this is one.
+    drop(device);
+    Ok(is_detached_soon(name, file))
 }
 
 /// The loop device that stands for this file, where there is one.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
 use super::loops::{self, FileId};
@@ -128,40 +128,53 @@ impl Drop for Journal {
     }
 }
 
-/// Puts back what killed runs of the host lab left behind, or only says so. Answers what is or was there, a line each.
-pub fn clean(cache: &Path, dry_run: bool) -> Result<Vec<String>> {
-    let mut done = Vec::new();
-    let Ok(journals) = fs::read_dir(cache.join(FOLDER)) else { return Ok(done) };
-    for journal in journals.flatten().map(|entry| entry.path()) {
-        if journal.extension().is_none_or(|extension| extension != "json") {
+/// Puts back what killed runs of the host lab left behind, or only says so. Answers what it was, a line each, and what
+/// could not be put back: its journal stays.
+pub fn clean(cache: &Path, dry_run: bool) -> Vec<Result<String>> {
+    let Ok(journals) = fs::read_dir(cache.join(FOLDER)) else { return Vec::new() };
+    let journals = journals.flatten().map(|entry| entry.path());
+    let journals = journals.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+    journals
+        .flat_map(|journal| {
+            let mut done = Vec::new();
+            let error = undo(&journal, dry_run, &mut done).err();
+            done.into_iter().map(Ok).chain(error.map(Err)).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+fn undo(journal: &Path, dry_run: bool, done: &mut Vec<String>) -> Result<()> {
+    // Its run lives.
+    let Some(_lock) = Lock::try_take(journal)? else { return Ok(()) };
+    let text = fs::read(journal).with_context(|| format!("cannot read {}", journal.display()))?;
+    let entries: Entries = serde_json::from_slice(&text)
+        .with_context(|| format!("{} is damaged; look at it and remove it", journal.display()))?;
+    for (name, file) in &entries.loops {
+        if !loops::is_attached(name, file) {
             continue;
         }
-        // Its run lives.
-        let Some(_lock) = Lock::try_take(&journal)? else { continue };
-        let text = fs::read(&journal).with_context(|| format!("cannot read {}", journal.display()))?;
-        let entries: Entries = serde_json::from_slice(&text)
-            .with_context(|| format!("{} is damaged; look at it and remove it", journal.display()))?;
-        for (name, file) in &entries.loops {
-            if loops::is_attached(name, file) {
-                if !dry_run {
-                    loops::clear(name)?;
-                }
-                done.push(format!("/dev/{name} (loop device of a host lab that is gone)"));
-            }
+        if !dry_run && !loops::clear(name, file)? {
+            bail!(
+                "/dev/{name} of a host lab that is gone is still in use, by a process that hangs in the kernel or one that is not ours; when it has ended, `mountmark clean` goes on"
+            );
         }
-        for image in &entries.images {
-            let path = image.path.display();
-            if image.path.exists() && (dry_run || image.give_back()?) {
-                done.push(format!("test data in {path} (image of a host lab that is gone)"));
-            } else if image.path.exists() {
-                done.push(format!("the note on {path}, which is another file now and left as it is"));
-            }
+        done.push(format!("/dev/{name} (loop device of a host lab that is gone)"));
+    }
+    for image in &entries.images {
+        let path = image.path.display();
+        if !dry_run && let Some(name) = loops::device_of(&image.id) {
+            bail!("the image {path} is in use as /dev/{name}; detach it (losetup -d /dev/{name}), then clean again");
         }
-        if !dry_run {
-            remove(&journal);
+        if image.path.exists() && (dry_run || image.give_back()?) {
+            done.push(format!("test data in {path} (image of a host lab that is gone)"));
+        } else if image.path.exists() {
+            done.push(format!("the note on {path}, which is another file now and left as it is"));
         }
     }
-    Ok(done)
+    if !dry_run {
+        remove(journal);
+    }
+    Ok(())
 }
 
 /// Removes a journal with its lock, and its folder when it was the last one.
@@ -191,7 +204,7 @@ mod tests {
         let journal = Journal::open(folder.path()).unwrap();
         journal.add_image(image.clone()).unwrap();
         assert!(journal.path.exists());
-        assert!(clean(folder.path(), false).unwrap().is_empty(), "this process lives");
+        assert!(clean(folder.path(), false).is_empty(), "this process lives");
         drop(journal);
         assert_eq!(fs::read(&image.path).unwrap(), vec![0; 4096]);
         assert!(!folder.path().join(FOLDER).exists());
@@ -204,11 +217,16 @@ mod tests {
         let entries = Entries { images: vec![image.clone()], loops: Vec::new() };
         let path = folder.path().join(FOLDER).join("1-0.json");
         cache::write_whole(&path, &serde_json::to_vec(&entries).unwrap()).unwrap();
-        assert_eq!(clean(folder.path(), true).unwrap().len(), 1);
+        // One that cannot be read keeps no other from being undone.
+        let damaged = folder.path().join(FOLDER).join("0-0.json");
+        cache::write_whole(&damaged, b"{").unwrap();
+        let undone = |dry_run| clean(folder.path(), dry_run).iter().filter(|thing| thing.is_ok()).count();
+        assert_eq!(undone(true), 1);
         assert!(path.exists());
-        assert_eq!(clean(folder.path(), false).unwrap().len(), 1);
+        assert_eq!(undone(false), 1);
         assert_eq!(fs::read(&image.path).unwrap(), vec![0; 4096]);
         assert!(!path.exists());
+        assert!(clean(folder.path(), false)[0].as_ref().unwrap_err().to_string().contains("0-0.json is damaged"));
     }
 
     #[test]

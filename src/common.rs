@@ -9,7 +9,7 @@ macro_rules! say {
 }
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -48,16 +48,6 @@ impl StoreOptions {
         folder.unwrap_or_else(|| PathBuf::from("mountmark-results")).join("results.sqlite")
     }
 
-    /// ` --out FOLDER` where the store is not the usual one, to be put behind a command that is to be typed.
-    pub fn option(&self) -> String {
-        let usual = StoreOptions { out: None };
-        if self.path() == usual.path() {
-            return String::new();
-        }
-        let folder = self.path().parent().map(|folder| folder.to_string_lossy().into_owned()).unwrap_or_default();
-        format!(" --out {}", mountmark_report::shell_word(&folder))
-    }
-
     /// The store, made if it is not there.
     pub fn open(&self) -> Result<Store> {
         Ok(Store::open(self.path())?)
@@ -73,6 +63,16 @@ impl StoreOptions {
         let store = self.open_read_only()?;
         let id = store.resolve(run)?;
         Ok(store.load(&id)?)
+    }
+}
+
+/// ` --out FOLDER` where the store's file is not the usual one, to be put behind a command that is to be typed.
+pub fn out_option(store: &Path) -> String {
+    match store.parent() {
+        Some(folder) if store != (StoreOptions { out: None }).path() => {
+            format!(" --out {}", mountmark_report::shell_word(&folder.to_string_lossy()))
+        }
+        _ => String::new(),
     }
 }
 
@@ -150,11 +150,6 @@ fn terminal_width() -> Option<usize> {
         let result = libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size);
         (result == 0 && size.ws_col > 0).then_some(usize::from(size.ws_col))
     }
-}
-
-/// `1 cell`, `2 cells`.
-pub fn counted(count: usize, one: &str) -> String {
-    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Prints to standard output; a reader that has gone away is no error.

@@ -5,10 +5,8 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use mountmark_model::{Cell, Plan};
+use mountmark_model::{Cell, Plan, counted};
 use mountmark_run::schedule;
-
-use crate::common;
 
 /// Shows progress as a line that changes on a terminal, and as a line a cell elsewhere.
 pub struct Progress {
@@ -41,9 +39,9 @@ impl Progress {
         let text = format!(
             "{}: {} ({}, {}), {jobs} at a time",
             plan.suite,
-            common::counted(plan.cells.len(), "cell"),
-            common::counted(plan.configurations.len(), "configuration"),
-            common::counted(plan.repeats as usize, "repeat")
+            counted(plan.cells.len(), "cell"),
+            counted(plan.configurations.len(), "configuration"),
+            counted(plan.repeats as usize, "repeat")
         );
         say!("mountmark: {text}");
         Progress { begin: Instant::now(), cells: plan.cells.len(), ended: 0, running: BTreeMap::new(), bar, verbose }
@@ -76,7 +74,7 @@ impl Progress {
                 let how = match (result.outcome.reason(), failed) {
                     (Some(reason), _) => format!("failed: {reason}"),
                     (None, 0) => "done".to_owned(),
-                    (None, failed) => format!("done, {} failed", common::counted(failed, "task")),
+                    (None, failed) => format!("done, {} failed", counted(failed, "task")),
                 };
                 let line =
                     format!("[{}/{}] {} {how} ({seconds:.1} s){}", self.ended, self.cells, name(cell), self.left());

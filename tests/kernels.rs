@@ -38,6 +38,27 @@ fn beginning(folder: &Path, start: &str) -> PathBuf {
     found.map(|entry| entry.path()).max_by_key(size).unwrap_or_else(|| panic!("no {start}* in {}", folder.display()))
 }
 
+/// What the user's cache has of a Debian kernel that was run before.
+struct Files {
+    release: String,
+    vmlinuz: PathBuf,
+    vmlinux: PathBuf,
+    modules: PathBuf,
+}
+
+impl Files {
+    fn of(version: &str) -> Files {
+        let cache = mountmark_lab::cache::default_folder();
+        let package = beginning(&cache.join("packages"), &format!("linux-image-{version}"));
+        let vmlinuz = beginning(&package.join("boot"), "vmlinuz-");
+        let release = vmlinuz.file_name().unwrap().to_string_lossy().trim_start_matches("vmlinuz-").to_owned();
+        let vmlinux = beginning(&cache.join("kernels"), &format!("vmlinux-{release}"));
+        let folders = ["lib/modules", "usr/lib/modules"].map(|folder| package.join(folder).join(&release));
+        let modules = folders.into_iter().find(|folder| folder.exists()).expect("its modules");
+        Files { release, vmlinuz, vmlinux, modules }
+    }
+}
+
 #[test]
 fn both_long_term_kernels_run() {
     let Some(lab) = Lab::with_guests("both_long_term_kernels_run", 2) else { return };
@@ -50,15 +71,10 @@ fn both_long_term_kernels_run() {
 fn a_kernel_given_by_path_is_the_same_kernel() {
     let Some(lab) = Lab::with_guests("a_kernel_given_by_path_is_the_same_kernel", 1) else { return };
     let named = run(&lab, "ext4", "6.12");
-    let cache = mountmark_lab::cache::default_folder();
-    let package = beginning(&cache.join("packages"), "linux-image-6.12");
-    let vmlinuz = beginning(&package.join("boot"), "vmlinuz-");
-    let release = vmlinuz.file_name().unwrap().to_string_lossy().trim_start_matches("vmlinuz-").to_owned();
-    let folders = ["lib/modules", "usr/lib/modules"].map(|folder| package.join(folder).join(&release));
-    let modules = folders.iter().find(|folder| folder.exists()).expect("its modules");
+    let Files { release, vmlinuz, vmlinux: unpacked, modules } = Files::of("6.12");
     // An uncompressed kernel does not say its release: its name does.
     let vmlinux = lab.path(&format!("vmlinux-{release}"));
-    symlink(beginning(&cache.join("kernels"), &format!("vmlinux-{release}")), &vmlinux).unwrap();
+    symlink(unpacked, &vmlinux).unwrap();
     for image in [vmlinuz, vmlinux] {
         let by_path = run(&lab, "ext4", &format!("{},{}", image.display(), modules.display()));
         assert_ran(&by_path, "ext4", &release);
@@ -70,14 +86,9 @@ fn a_kernel_given_by_path_is_the_same_kernel() {
 fn a_kernel_that_is_built_again_in_its_place_is_another_one() {
     let Some(lab) = Lab::with_guests("a_kernel_that_is_built_again_in_its_place_is_another_one", 1) else { return };
     run(&lab, "ext4", "6.12");
-    let cache = mountmark_lab::cache::default_folder();
-    let package = beginning(&cache.join("packages"), "linux-image-6.12");
-    let vmlinuz = beginning(&package.join("boot"), "vmlinuz-");
-    let release = vmlinuz.file_name().unwrap().to_string_lossy().trim_start_matches("vmlinuz-").to_owned();
-    let folders = ["lib/modules", "usr/lib/modules"].map(|folder| package.join(folder).join(&release));
-    let modules = folders.iter().find(|folder| folder.exists()).expect("its modules");
+    let Files { release, vmlinux: unpacked, modules, .. } = Files::of("6.12");
     let vmlinux = lab.path(&format!("vmlinux-{release}"));
-    fs::copy(beginning(&cache.join("kernels"), &format!("vmlinux-{release}")), &vmlinux).unwrap();
+    fs::copy(unpacked, &vmlinux).unwrap();
     let lab = lab.with_new_cache("cache");
     let snapshots = || {
         let entries = fs::read_dir(lab.path("cache/snapshots")).unwrap().flatten();

@@ -81,8 +81,9 @@ fn filesystems(catalogue: &Catalogue, options: &LabOptions) -> Result<String> {
     }
     if !not_here.is_empty() {
         text += "\nDo not run here:\n";
+        let limit = common::report_options().width;
         for (name, reason) in not_here {
-            text += &mountmark_report::hang(&format!("  {name}"), 13, &reason, common::report_options().width);
+            text += &mountmark_report::hang(&format!("  {name}"), 13, &reason, limit);
         }
     }
     Ok(text)
@@ -111,8 +112,6 @@ fn studies(catalogue: &Catalogue) -> String {
 fn rows(items: impl Iterator<Item = (String, String)>) -> String {
     let items: Vec<(String, String)> = items.collect();
     let width = items.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    items
-        .iter()
-        .map(|(name, about)| mountmark_report::hang(name, width + 2, about, common::report_options().width))
-        .collect()
+    let limit = common::report_options().width;
+    items.iter().map(|(name, about)| mountmark_report::hang(name, width + 2, about, limit)).collect()
 }

@@ -113,16 +113,16 @@ fn format(arguments: &Arguments) -> Result<&'static dyn Document> {
     let given = arguments.format.as_deref().map(find_document).transpose();
     let given = given.map_err(|error| WrongUse(format!("--format: {error}")))?;
     let path = arguments.output.as_deref().filter(|path| fs::metadata(path).map_or(true, |about| about.is_file()));
-    let Some(ending) = path.and_then(|path| path.extension()).map(|ending| ending.to_string_lossy().to_lowercase())
+    let Some((path, ending)) = path.and_then(|path| Some((path, path.extension()?.to_string_lossy().to_lowercase())))
     else {
         return Ok(given.unwrap_or(find_document("html").expect("there is a page")));
     };
+    let shown = path.display();
     let name = match ending.as_str() {
         "md" => "markdown",
         "htm" => "html",
         other => other,
     };
-    let shown = path.unwrap_or(Path::new("")).display();
     match (given, find_document(name).ok()) {
         (None, Some(meant)) => Ok(meant),
         (None, None) => bail!(WrongUse(format!("--output {shown}: no report is a .{ending}; name its --format"))),

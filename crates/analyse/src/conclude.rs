@@ -3,11 +3,11 @@
 //! A sentence says "is fastest" only of what a verdict shows. With one repeat there are no verdicts: the first sentence
 //! says so, and the others tell in the past tense what was measured.
 
-use mountmark_model::{Better, Metric};
+use mountmark_model::{Better, Metric, counted};
 
 use crate::figures::{CAPACITY, Figures, STEPS};
 use crate::verdict::{Family, beside, best_first};
-use crate::words::{and, capital, counted, factor, figure, interval, percent, verb};
+use crate::words::{and, capital, factor, figure, interval, percent, verb};
 use crate::{CategoryFindings, Options, Overall, Rank, TaskFindings, VerdictOutcome};
 
 /// Tests whose largest difference is told.
@@ -63,9 +63,9 @@ fn overall(evidence: &Evidence<'_>) -> Option<String> {
         return None;
     }
     let judged = |task: &&crate::figures::Task| !task.step && task.main().is_some();
-    let tests = counted(evidence.figures.tasks.iter().filter(judged).count(), "test");
+    let tests = evidence.figures.tasks.iter().filter(judged).count();
     let told = lead(evidence.figures, ranking, &evidence.overall.basis, true, evidence.options);
-    Some(if tests == "1 test" { format!("In the one test, {told}.") } else { format!("Over all {tests}, {told}.") })
+    Some(if tests == 1 { format!("In the one test, {told}.") } else { format!("Over all {tests} tests, {told}.") })
 }
 
 /// "ext4 took the least durable time, on average 1.07 times the best of each test; then xfs with 1.12, last is jfs with

@@ -4,7 +4,7 @@
 //! sentences and tables can say it.
 
 use mountmark_model::workload::{Operation, Workload};
-use mountmark_model::{Cell, Metric, Program, RateOf, Task};
+use mountmark_model::{Metric, Program, RateOf, Task};
 use mountmark_record::RunRecord;
 
 /// The metric `rate` with the unit that it has at `task`. `tasks` are those of its suite, `has` tells whether there are
@@ -34,11 +34,11 @@ pub(crate) fn metric(task: &Task, tasks: &[Task], has: impl Fn(&Metric) -> bool)
 
 /// The metric `rate` with the unit that it has at the task `id` of a run; [`Metric::RATE`] itself where nobody can tell.
 pub fn rate_of(run: &RunRecord, id: &str) -> &'static Metric {
-    let definition = |cell: &'_ &Cell| cell.tasks.iter().any(|task| task.id == id);
-    let Some(cell) = run.plan.cells.iter().find(definition) else { return &Metric::RATE };
-    let Some(task) = cell.tasks.iter().find(|task| task.id == id) else { return &Metric::RATE };
-    let samples = run.cells.iter().flat_map(|cell| &cell.samples);
-    metric(task, &cell.tasks, |wanted| samples.clone().any(|sample| sample.task == id && sample.metric == wanted.id))
+    let mut suites = run.plan.cells.iter().map(|cell| &cell.tasks);
+    let definition = suites.find_map(|tasks| Some((tasks.iter().find(|task| task.id == id)?, tasks)));
+    let Some((task, tasks)) = definition else { return &Metric::RATE };
+    let samples = run.cells.iter().flat_map(|cell| &cell.samples).filter(|sample| sample.task == id);
+    metric(task, tasks, |wanted| samples.clone().any(|sample| sample.metric == wanted.id))
 }
 
 fn rewrites(workload: &Workload) -> bool {

@@ -112,11 +112,6 @@ pub(crate) fn and(items: impl Iterator<Item = String>) -> String {
     if items.is_empty() { last } else { format!("{} and {last}", items.join(", ")) }
 }
 
-/// `1 task`, `3 tasks`.
-pub(crate) fn counted(count: usize, one: &str) -> String {
-    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
-}
-
 /// With a capital first letter.
 pub(crate) fn capital(text: &str) -> String {
     let mut letters = text.chars();

@@ -72,6 +72,15 @@ impl Watch {
         on_event(event);
     }
 
+    /// That `who` fell silent, and the mend.
+    pub fn silence(&self, who: &str, limit: Duration) -> String {
+        format!(
+            "{who} said nothing for {} s and was ended{}; if it was still at work, --silence-limit allows more",
+            limit.as_secs(),
+            self.stage_text()
+        )
+    }
+
     /// ` during 001`, for the end of a sentence.
     pub fn stage_text(&self) -> String {
         if self.stage.is_empty() { String::new() } else { format!(" during {}", self.stage) }

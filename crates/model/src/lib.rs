@@ -33,7 +33,9 @@ pub use mountmark_disk::{Disk, DiskModel};
 pub use order::{Group, OTHERS, Order, ParseOrderError, Relation};
 pub use outcome::Outcome;
 pub use program::Program;
-pub use quantity::{Bytes, ParseQuantityError, Scale, format_bytes, format_count, format_rate, format_seconds};
+pub use quantity::{
+    Bytes, ParseQuantityError, Scale, counted, format_bytes, format_count, format_rate, format_seconds,
+};
 pub use study::{Figure, Printed, Qualifier, Study, StudyRun};
 pub use suite::{Parameter, Peak, RateOf, Source, Suite, Task};
 pub use workload::{Quantity, QuantityError, Workload, WorkloadResult};

@@ -180,6 +180,11 @@ pub fn format_rate(rate: f64) -> String {
     if rate.abs() >= 999.5 { format_count(rate) } else { significant(rate) }
 }
 
+/// `1 task`, `3 tasks`: of what has an s for its plural.
+pub fn counted(count: usize, one: &str) -> String {
+    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
+}
+
 /// A count with thousands apart: `12,345`.
 pub fn format_count(count: f64) -> String {
     if !count.is_finite() || count.abs() >= 1e15 {

@@ -29,6 +29,16 @@ pub(crate) struct Job {
     pub moves: [bool; 3],
 }
 
+impl Job {
+    /// Takes in what is reported together with it.
+    fn add(&mut self, sections: &[String], moves: [bool; 3]) {
+        self.sections.extend_from_slice(sections);
+        for (all, one) in self.moves.iter_mut().zip(moves) {
+            *all |= one;
+        }
+    }
+}
+
 /// An option as it stands in a line.
 #[derive(Clone, Debug)]
 struct Entry<'a> {
@@ -162,12 +172,7 @@ fn jobs(sections: &[Section<'_>]) -> Vec<Job> {
         };
         let together = section.is_on(&["group_reporting"]);
         match jobs.last_mut().filter(|_| together && reported == Some(group)) {
-            Some(group) => {
-                group.sections.push(own.to_owned());
-                for (all, one) in group.moves.iter_mut().zip(moves) {
-                    *all |= one;
-                }
-            }
+            Some(group) => group.add(&[own.to_owned()], moves),
             None => {
                 let job = |name: &str| Job { name: name.to_owned(), sections: vec![name.to_owned()], moves };
                 jobs.push(job(own));
@@ -188,12 +193,7 @@ pub(crate) fn parts(whole: &Task, file: &JobFile, taken: &[&str]) -> Vec<Task> {
     let mut jobs: Vec<Job> = Vec::new();
     for job in &file.jobs {
         match jobs.iter_mut().find(|other| other.name == job.name) {
-            Some(other) => {
-                other.sections.extend(job.sections.clone());
-                for (all, one) in other.moves.iter_mut().zip(job.moves) {
-                    *all |= one;
-                }
-            }
+            Some(other) => other.add(&job.sections, job.moves),
             None => jobs.push(job.clone()),
         }
     }

@@ -8,6 +8,7 @@ use crate::format::Options;
 use crate::html::view::quantity;
 use crate::section::{Section, markdown, text};
 use crate::study::check_comparison_format;
+use crate::text::titled;
 
 /// The changes as text that ends with a line end.
 pub fn changes(changes: &Changes, format: &str, options: &Options) -> Result<String> {
@@ -107,11 +108,9 @@ fn row(change: &Change) -> Vec<String> {
         ChangeOutcome::NotJudged => "not judged".into(),
         outcome => word(outcome).into(),
     };
-    let title =
-        if change.title == change.task { change.task.clone() } else { format!("{} {}", change.task, change.title) };
     vec![
         change.configuration.clone(),
-        title,
+        titled(&change.task, &change.title),
         change.metric.title.into(),
         figure(change.before.map(|summary| summary.median)),
         figure(change.after.map(|summary| summary.median)),

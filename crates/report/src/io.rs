@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::format::{Options, UnknownName, unknown};
 use crate::header::header;
 use crate::section::{Section, markdown, text};
-use crate::text::three_digits;
+use crate::text::{three_digits, titled};
 
 /// The formats; the first is the default.
 pub const IO_FORMATS: [&str; 3] = ["table", "markdown", "json"];
@@ -74,7 +74,7 @@ fn sections(run: &RunRecord, uses: &[DeviceUse]) -> Vec<Section> {
             }
             continue;
         }
-        out.push(Section::Heading(if title == id { id.to_owned() } else { format!("{id} {title}") }));
+        out.push(Section::Heading(titled(id, title)));
         out.push(table(run, &of_task));
     }
     if !idle.is_empty() {

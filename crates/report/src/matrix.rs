@@ -6,7 +6,7 @@ use mountmark_analyse::stats::summary::median_of;
 use mountmark_model::{Better, Metric, Outcome, Unit, protocol_task};
 use mountmark_record::{CellRecord, RunRecord};
 
-use crate::text::clean;
+use crate::text::{clean, titled};
 
 /// One figure or the lack of one.
 #[derive(Clone, Debug, PartialEq)]
@@ -129,7 +129,7 @@ pub(crate) fn matrix(run: &RunRecord, metric: &'static Metric) -> Matrix {
             .into_iter()
             .zip(units)
             .map(|((id, title), unit)| {
-                let name = if title.is_empty() || title == id { id.clone() } else { format!("{id} {title}") };
+                let name = titled(id, title);
                 let label = if is_one_unit { name } else { format!("{name} ({})", unit.unit_text()) };
                 builder.row(id, clean(&label), metric)
             })

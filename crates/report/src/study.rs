@@ -8,7 +8,7 @@ use mountmark_model::{Better, Metric};
 use crate::csv::{number, quote};
 use crate::format::{Options, UnknownName, unknown};
 use crate::section::{Section, markdown, text};
-use crate::text::three_digits;
+use crate::text::{three_digits, titled};
 
 /// The formats of comparisons with studies and claims; the first is the default.
 pub const COMPARISON_FORMATS: [&str; 4] = ["table", "markdown", "csv", "json"];
@@ -133,8 +133,7 @@ fn metric(out: &mut Vec<Section>, comparison: &StudyComparison, overall: &Overal
 }
 
 fn row(test: &TestComparison) -> Vec<String> {
-    let label = if test.title == test.task { test.task.clone() } else { format!("{} {}", test.task, test.title) };
-    let mut row = vec![label];
+    let mut row = vec![titled(&test.task, &test.title)];
     row.extend(test.entries.iter().map(|entry| cell(&test.metric, entry)));
     row.push(tau(&test.agreement));
     row

@@ -49,6 +49,11 @@ pub(crate) fn wrap(text: &str, limit: usize) -> Vec<String> {
     lines
 }
 
+/// A task's id and title as one text.
+pub(crate) fn titled(id: &str, title: &str) -> String {
+    if title.is_empty() || title == id { id.to_owned() } else { format!("{id} {title}") }
+}
+
 /// The name of a configuration in lines, broken after `:`, `,` and `=` where it is longer than `limit`.
 pub(crate) fn break_name(name: &str, limit: usize) -> Vec<String> {
     let mut lines = vec![String::new()];

@@ -5,14 +5,14 @@ use std::time::SystemTime;
 
 use anyhow::Result;
 use mountmark_lab::Lab;
-use mountmark_model::{Bytes, Cell, Lab as LabName, Plan};
+use mountmark_model::{Bytes, Cell, Lab as LabName, Plan, counted};
 use mountmark_record::{
     CellRecord, DeviceUse, Output, RunId, RunRecord, RunStatus, Sample, Store, TaskOutcome, Timestamp,
 };
 use mountmark_run::schedule::{self, CellResult};
 
 use super::Stop;
-use crate::common::{self, FormatOptions, StoreOptions};
+use crate::common::{self, FormatOptions};
 use crate::progress::Progress;
 
 /// With what cells are run, and how the result is shown.
@@ -78,12 +78,11 @@ impl Session<'_> {
         if !complete {
             say!(
                 "mountmark: interrupted; run {id} keeps {} of {}{}",
-                common::counted(run.cells.len(), "cell"),
+                counted(run.cells.len(), "cell"),
                 run.plan.cells.len(),
                 match plan.lab {
                     LabName::Virtual => {
-                        let folder = self.store.path().parent().map(Into::into);
-                        format!("; mountmark resume {id}{} runs the others", StoreOptions { out: folder }.option())
+                        format!("; mountmark resume {id}{} runs the others", common::out_option(self.store.path()))
                     }
                     _ => String::new(),
                 }

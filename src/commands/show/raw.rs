@@ -13,11 +13,11 @@ pub fn raw(store: &Store, run: &RunRecord, task: &str) -> Result<String> {
     let part = run.plan.cells.iter().flat_map(|cell| &cell.tasks).find(|known| known.id == task);
     let whole = part.and_then(|part| part.part_of.as_deref()).unwrap_or(task);
     let outputs = store.outputs(&run.id, Some(whole))?;
-    let said = failures(run, whole);
-    if outputs.is_empty() && !said.is_empty() {
-        return Ok(said);
-    }
     if outputs.is_empty() {
+        let said = failures(run, whole);
+        if !said.is_empty() {
+            return Ok(said);
+        }
         let mut known: Vec<String> = store.outputs(&run.id, None)?.into_iter().map(|output| output.task).collect();
         known.sort();
         known.dedup();

@@ -215,14 +215,7 @@ impl Lab for Emulator {
         let end = match watch.listen(&guest.lines, stop, self.options.silence_limit, on_event) {
             Heard::End => None,
             Heard::Interrupted => return Ok(Ended::Interrupted),
-            Heard::Silent => {
-                let seconds = self.options.silence_limit.as_secs();
-                Some(format!(
-                    "the guest said nothing for {seconds} s and was ended{}; if it was still at work, --silence-limit \
-                     allows more",
-                    watch.stage_text()
-                ))
-            }
+            Heard::Silent => Some(watch.silence("the guest", self.options.silence_limit)),
         };
         let killed = guest.killed(&self.options.cache);
         let said = guest.end();

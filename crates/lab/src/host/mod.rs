@@ -154,14 +154,7 @@ impl HostLab {
         let log = messages.read();
         let reason = match heard {
             Heard::Interrupted => return Ok(Ended::Interrupted),
-            Heard::Silent => {
-                let seconds = self.options.silence_limit.as_secs();
-                format!(
-                    "the agent said nothing for {seconds} s and was ended{}; if it was still at work, --silence-limit \
-                     allows more",
-                    watch.stage_text()
-                )
-            }
+            Heard::Silent => watch.silence("the agent", self.options.silence_limit),
             Heard::End if watch.done => {
                 return Ok(Ended::Outcome { outcome: watch.outcome.unwrap_or(Outcome::Ok), log });
             }

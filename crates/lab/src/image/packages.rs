@@ -108,7 +108,8 @@ impl Packages {
         let opened = fs::File::open(&folder).with_context(|| format!("cannot open {}", folder.display()))?;
         rustix::fs::syncfs(&opened).with_context(|| format!("cannot write to {}", folder.display()))?;
         for package in new {
-            cache::write_whole(&package.folder.join(".complete"), b"")?;
+            // Lost, it would be made again.
+            fs::write(package.folder.join(".complete"), "")?;
         }
         Ok(())
     }

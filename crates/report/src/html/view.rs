@@ -7,7 +7,7 @@ use mountmark_model::{Better, Metric, Unit};
 use mountmark_record::RunRecord;
 
 use crate::document::Report;
-use crate::text::three_digits;
+use crate::text::{three_digits, titled};
 
 /// Kinds of work have this many looks, and then begin again.
 pub(crate) const LOOKS: usize = 6;
@@ -112,7 +112,7 @@ pub(crate) fn main_metric(findings: &Findings) -> &'static Metric {
 
 /// A task's id and title, as one text.
 pub(crate) fn label(task: &TaskFindings) -> String {
-    if task.title.is_empty() || task.title == task.id { task.id.clone() } else { format!("{} {}", task.id, task.title) }
+    titled(&task.id, &task.title)
 }
 
 /// The kind of work; suites need not name it.

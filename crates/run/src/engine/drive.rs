@@ -235,10 +235,8 @@ pub(super) fn sync_slot<E: Engine>(worker: &mut Worker<'_, E>, slot: u32) -> Opt
 }
 
 fn sync_one<E: Engine>(engine: &mut E, action: Action, slot: u32, file: c_int) -> i64 {
-    let request =
-        Request { action, slot, file, offset: 0, buffer: std::ptr::null_mut(), length: 0, tag: 0, drain: true };
     // SAFETY: a sync uses no buffer.
-    match unsafe { engine.queue(&request) } {
+    match unsafe { engine.queue(&Request::sync(action, slot, file, 0)) } {
         Queued::Done(answer) => answer,
         Queued::Waiting => {
             let committed = engine.commit(1);

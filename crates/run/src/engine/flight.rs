@@ -171,9 +171,8 @@ fn launch_sync<E: Engine, C: Clock>(worker: &mut Worker<'_, E>, sky: &mut Sky<'_
     let file = worker.open_file(slot).unwrap_or(-1);
     sky.flying[tag as usize] = Flying { kind: 0, sync: true, slot, offset: 0, length: 0, begin };
     // The kernel may else sync before the writes that this is for.
-    let request = Request { action, slot, file, offset: 0, buffer: std::ptr::null_mut(), length: 0, tag, drain: true };
     // SAFETY: a sync uses no buffer.
-    if let Queued::Done(answer) = unsafe { worker.engine.queue(&request) } {
+    if let Queued::Done(answer) = unsafe { worker.engine.queue(&Request::sync(action, slot, file, tag)) } {
         drive::synced(worker, answer, None);
         sky.free.push(tag);
     }

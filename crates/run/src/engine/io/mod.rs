@@ -47,6 +47,13 @@ pub(super) struct Request {
     pub(super) drain: bool,
 }
 
+impl Request {
+    /// A sync of the policy: it covers what was queued before it.
+    pub(super) fn sync(action: Action, slot: u32, file: c_int, tag: u32) -> Request {
+        Request { action, slot, file, offset: 0, buffer: std::ptr::null_mut(), length: 0, tag, drain: true }
+    }
+}
+
 /// What became of a queued operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Queued {

@@ -6,6 +6,7 @@
 #[macro_use]
 mod common;
 mod commands;
+mod plan_file;
 mod progress;
 
 use std::process::ExitCode;

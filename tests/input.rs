@@ -102,6 +102,17 @@ fn suites_with_faults_are_refused_where_they_are() {
 }
 
 #[test]
+fn a_plan_file_stands_for_its_words() {
+    let lab = Lab::without_guests();
+    let plan = lab.write("nightly.plan", "# every night\nrun --scale 0.5\n  --fs 'ext4,etx3'\n");
+    lab.command(&[&format!("@{plan}")]).ended_with(2).says(&["\"etx3\"", "did you mean"]);
+    lab.command(&[&format!("@{plan}"), "--scale", "0"]).ended_with(2).says(&["--scale", "write a number above 0"]);
+    lab.command(&["@nowhere.plan"]).ended_with(2).says(&["nowhere.plan", "No such file"]);
+    let open = lab.write("open.plan", "run --fs 'ext4\n");
+    lab.command(&[&format!("@{open}")]).ended_with(2).says(&["open.plan", "a quote is not closed"]);
+}
+
+#[test]
 fn runs_that_are_not_there_are_refused() {
     let lab = Lab::without_guests();
     let out = lab.out().to_string_lossy().into_owned();

@@ -18,13 +18,16 @@ use mountmark_plan::PlanError;
 use mountmark_record::StoreError;
 
 use crate::common::{self, WrongUse};
+use crate::plan_file;
 
 #[derive(Parser)]
 #[command(
     name = "mountmark",
     version,
+    // Behind a plan file, an option is given anew.
+    args_override_self = true,
     about = "Compares file systems in a throw-away lab whose clock repeats",
-    after_help = "Examples:\n  mountmark run                                   seven file systems, 21 small tests, in the virtual lab\n  mountmark run --fs ext4,xfs,ext3:data=journal   three configurations\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark show latest --metric cpu_percent\n  mountmark report latest                         an HTML file to show\n  mountmark list filesystems\n\nExit codes: 0 done, 1 something measured failed or got worse, 2 wrong use, 3 cannot run here, 128+N ended by signal N."
+    after_help = "Examples:\n  mountmark run                                   seven file systems, 21 small tests, in the virtual lab\n  mountmark run --fs ext4,xfs,ext3:data=journal   three configurations\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark show latest --metric cpu_percent\n  mountmark report latest                         an HTML file to show\n  mountmark list filesystems\n  mountmark @nightly.plan                         the command line that the file holds\n\nExit codes: 0 done, 1 something measured failed or got worse, 2 wrong use, 3 cannot run here, 128+N ended by signal N."
 )]
 struct CommandLine {
     #[command(subcommand)]
@@ -47,7 +50,14 @@ enum Command {
 
 /// Reads the command line, does what it says, and turns errors into messages and exit codes.
 pub fn main() -> ExitCode {
-    let result = match CommandLine::parse().command {
+    let arguments = match plan_file::expand(std::env::args_os()) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            say!("mountmark: {error}");
+            return ExitCode::from(common::WRONG_USE);
+        }
+    };
+    let result = match CommandLine::parse_from(arguments).command {
         Command::Run(arguments) => run::run(*arguments),
         Command::Resume(arguments) => resume::run(arguments),
         Command::Runs(arguments) => runs::run(arguments),

@@ -1,0 +1,70 @@
+//! Plan files: `@FILE` on the command line stands for the words in the file.
+//!
+//! Words are as a shell's: blanks and line ends part them, quotes and \ keep them together, # begins a comment.
+//! Nothing is expanded. A plan file knows nothing of commands and options.
+
+use std::ffi::OsString;
+use std::fs;
+
+use crate::common::WrongUse;
+
+/// The arguments, with the words of each `@FILE` in its place.
+pub fn expand(arguments: impl IntoIterator<Item = OsString>) -> Result<Vec<OsString>, WrongUse> {
+    let mut expanded = Vec::new();
+    for argument in arguments {
+        match argument.to_str().and_then(|text| text.strip_prefix('@')) {
+            Some(path) => expanded.extend(words(path)?.into_iter().map(OsString::from)),
+            None => expanded.push(argument),
+        }
+    }
+    Ok(expanded)
+}
+
+fn words(path: &str) -> Result<Vec<String>, WrongUse> {
+    let text = fs::read_to_string(path).map_err(|error| WrongUse(format!("the plan file {path}: {error}")))?;
+    let words = shlex::split(&text)
+        .ok_or_else(|| WrongUse(format!("the plan file {path}: a quote is not closed, or \\ is its last character")))?;
+    match words.first().map(String::as_str) {
+        None => {
+            Err(WrongUse(format!("the plan file {path} has no words; it holds a command line, `run --fs ext4,xfs`")))
+        }
+        Some("mountmark") => Ok(words[1..].to_vec()),
+        Some(_) => Ok(words),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expanded(text: &str, after: &[&str]) -> Result<Vec<String>, String> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), text).unwrap();
+        let plan = format!("@{}", file.path().display());
+        let before = ["mountmark", plan.as_str()];
+        let words = expand(before.iter().chain(after).map(OsString::from)).map_err(|error| error.to_string())?;
+        Ok(words.into_iter().map(|word| word.into_string().unwrap()).collect())
+    }
+
+    #[test]
+    fn words_stand_where_the_file_stood() {
+        let text = "# every night\nrun --suite mail.toml   # ours\n  --fs 'ext4:mkfs=-O ^metadata_csum\\,x,xfs'\n";
+        let words = expanded(text, &["--jobs", "1"]).unwrap();
+        let wanted =
+            ["mountmark", "run", "--suite", "mail.toml", "--fs", "ext4:mkfs=-O ^metadata_csum\\,x,xfs", "--jobs", "1"];
+        assert_eq!(words, wanted);
+    }
+
+    #[test]
+    fn a_whole_command_may_be_pasted() {
+        assert_eq!(expanded("mountmark runs", &[]).unwrap(), ["mountmark", "runs"]);
+    }
+
+    #[test]
+    fn what_is_no_command_line_is_named() {
+        assert!(expanded("run --fs 'ext4", &[]).unwrap_err().contains("a quote is not closed"));
+        assert!(expanded("# nothing\n", &[]).unwrap_err().contains("has no words"));
+        let missing = expand([OsString::from("@/nowhere/plan")]).unwrap_err().to_string();
+        assert!(missing.contains("/nowhere/plan: No such file"), "{missing}");
+    }
+}

@@ -87,13 +87,13 @@ pub fn judge(phase: &Phase, figures: &Figures, filesystem: &str, disk: &str, by_
         return verdict;
     };
     verdict.rates = Some((native, real));
-    let ratio = native / real;
-    if agrees(ratio) {
+    if agrees(native / real) {
         return verdict;
     }
     let holds = |names: &[String], name: &str| names.is_empty() || names.iter().any(|known| known == name);
     let known = phase.differs.iter().find(|known| {
-        (known.from..=known.to).contains(&ratio) && holds(&known.on, filesystem) && holds(&known.disks, disk)
+        let size = known.by.difference(native, real);
+        (known.from..=known.to).contains(&size) && holds(&known.on, filesystem) && holds(&known.disks, disk)
     });
     let own = phase.own_work.as_ref().and_then(|own| own_work(phase, own, figures));
     verdict.kind = own.or(known.map(|known| Kind::Explained(known.reason.clone()))).unwrap_or(Kind::Differs);
@@ -121,7 +121,7 @@ fn own_work(phase: &Phase, own: &OwnWork, figures: &Figures) -> Option<Kind> {
 #[cfg(test)]
 mod tests {
     use super::super::Missing;
-    use super::super::pairs::Difference;
+    use super::super::pairs::{By, Difference};
     use super::*;
 
     fn phase() -> Phase {
@@ -131,6 +131,7 @@ mod tests {
             matched: "all".into(),
             unit: "KiB/s".into(),
             differs: vec![Difference {
+                by: By::Ratio,
                 from: 1.2,
                 to: 1.5,
                 reason: "a pipe".into(),
@@ -157,6 +158,22 @@ mod tests {
         assert_eq!(of(130.0, "xfs"), Kind::Differs);
         assert_eq!(of(160.0, "ext4"), Kind::Differs);
         assert_eq!(of(80.0, "ext4"), Kind::Differs);
+    }
+
+    #[test]
+    fn what_an_operation_costs_more_is_told_in_nanoseconds() {
+        let mut phase = phase();
+        let known = phase.differs.remove(0);
+        phase.differs.push(Difference { by: By::Nanoseconds, from: 400.0, to: 600.0, ..known });
+        // Per operation: the engine's and the program's nanoseconds.
+        let of = |native: f64, real: f64| {
+            judge(&phase, &figures(&[("a", "rate", 1e9 / native), ("b", "rate", 1e9 / real)]), "ext4", "ram", false)
+                .kind
+        };
+        assert_eq!(of(500.0, 1000.0), Kind::Explained("a pipe".into()));
+        assert_eq!(of(3000.0, 3500.0), Kind::Explained("a pipe".into()));
+        assert_eq!(of(3000.0, 3700.0), Kind::Differs);
+        assert_eq!(of(3500.0, 3000.0), Kind::Differs);
     }
 
     #[test]

@@ -58,13 +58,16 @@ pub struct Phase {
     pub own_work: Option<OwnWork>,
 }
 
-/// A known reason, for ratios (native by real) of a certain size.
+/// A known reason, for differences of a certain size.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Difference {
-    /// The least ratio that it explains.
+    /// What `from` and `to` count.
+    #[serde(default)]
+    pub by: By,
+    /// The least that it explains.
     pub from: f64,
-    /// The largest ratio that it explains.
+    /// The most that it explains.
     pub to: f64,
     /// In a sentence.
     pub reason: String,
@@ -74,6 +77,28 @@ pub struct Difference {
     /// Disks for which it holds; all where there are none.
     #[serde(default)]
     pub disks: Vec<String>,
+}
+
+/// How a difference is told.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// Native by real.
+    #[default]
+    Ratio,
+    /// Nanoseconds that the program takes longer for an operation: what it does besides costs the same on a slow file
+    /// system and on a fast one. For rates that count operations.
+    Nanoseconds,
+}
+
+impl By {
+    /// The difference of two rates.
+    pub fn difference(&self, native: f64, real: f64) -> f64 {
+        match self {
+            By::Ratio => native / real,
+            By::Nanoseconds => 1e9 / real - 1e9 / native,
+        }
+    }
 }
 
 /// The tasks whose operations are the programs' own work alone.

@@ -1,10 +1,11 @@
 //! What several commands share: exit codes, options, where things lie.
 
-/// Writes a line to standard error, as `eprintln!` does; one that nobody can read any more is no reason to end.
+/// Writes a line to standard error, as `eprintln!` does, and safe to look at; one that nobody can read any more is no
+/// reason to end.
 macro_rules! say {
     ($($text:tt)*) => {{
         use std::io::Write as _;
-        let _ = writeln!(std::io::stderr().lock(), $($text)*);
+        let _ = writeln!(std::io::stderr().lock(), "{}", $crate::terminal::line(&format!($($text)*)));
     }};
 }
 
@@ -16,6 +17,8 @@ use clap::Args;
 use mountmark_model::Metric;
 use mountmark_record::{RunRecord, Sample, Store};
 use mountmark_report::Options as ReportOptions;
+
+use crate::terminal;
 
 /// Everything was done.
 pub const DONE: u8 = 0;
@@ -152,10 +155,14 @@ fn terminal_width() -> Option<usize> {
     }
 }
 
-/// Prints to standard output; a reader that has gone away is no error.
+/// Prints to standard output: exact bytes for a pipe or a file, and what is safe to look at for a terminal. A reader that
+/// has gone away is no error.
 pub fn print(text: &str) -> Result<()> {
     use std::io::Write;
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
+    let mut out = std::io::stdout().lock();
+    let written =
+        if out.is_terminal() { out.write_all(terminal::page(text).as_bytes()) } else { out.write_all(text.as_bytes()) };
+    match written {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         other => other.context("cannot write to standard output"),
     }

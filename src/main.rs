@@ -8,6 +8,7 @@ mod common;
 mod commands;
 mod plan_file;
 mod progress;
+mod terminal;
 
 use std::process::ExitCode;
 

@@ -4,7 +4,9 @@
 //! Nothing is expanded. A plan file knows nothing of commands and options.
 
 use std::ffi::OsString;
-use std::fs;
+use std::path::Path;
+
+use mountmark_model::is_hidden;
 
 use crate::common::WrongUse;
 
@@ -21,7 +23,18 @@ pub fn expand(arguments: impl IntoIterator<Item = OsString>) -> Result<Vec<OsStr
 }
 
 fn words(path: &str) -> Result<Vec<String>, WrongUse> {
-    let text = fs::read_to_string(path).map_err(|error| WrongUse(format!("the plan file {path}: {error}")))?;
+    let text = mountmark_input::text(Path::new(path), mountmark_input::MOST_TEXT)
+        .map_err(|error| WrongUse(format!("the plan file {path}: {error}")))?;
+    // It is run as it is read: what does not show has no place in it.
+    let hidden = |c: char| is_hidden(c) && c != '\t';
+    if let Some((line, found)) =
+        (1..).zip(text.lines()).find_map(|(line, text)| Some((line, text.chars().find(|c| hidden(*c))?)))
+    {
+        let code = u32::from(found);
+        return Err(WrongUse(format!(
+            "the plan file {path}:{line}: it holds U+{code:04X}, which does not show; remove it"
+        )));
+    }
     let words = shlex::split(&text)
         .ok_or_else(|| WrongUse(format!("the plan file {path}: a quote is not closed, or \\ is its last character")))?;
     match words.first().map(String::as_str) {
@@ -35,6 +48,8 @@ fn words(path: &str) -> Result<Vec<String>, WrongUse> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn expanded(text: &str, after: &[&str]) -> Result<Vec<String>, String> {
@@ -64,6 +79,8 @@ mod tests {
     fn what_is_no_command_line_is_named() {
         assert!(expanded("run --fs 'ext4", &[]).unwrap_err().contains("a quote is not closed"));
         assert!(expanded("# nothing\n", &[]).unwrap_err().contains("has no words"));
+        assert!(expanded("run\n--fs ext4 \u{202e}\n", &[]).unwrap_err().contains(":2: it holds U+202E"));
+        assert!(expanded("run --fs \x1b[2J\n", &[]).unwrap_err().contains("U+001B"));
         let missing = expand([OsString::from("@/nowhere/plan")]).unwrap_err().to_string();
         assert!(missing.contains("/nowhere/plan: No such file"), "{missing}");
     }

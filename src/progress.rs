@@ -8,6 +8,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use mountmark_model::{Cell, Plan, counted};
 use mountmark_run::schedule;
 
+use crate::terminal;
+
 /// Shows progress as a line that changes on a terminal, and as a line a cell elsewhere.
 pub struct Progress {
     begin: Instant,
@@ -32,7 +34,7 @@ impl Progress {
         let bar = (std::io::stderr().is_terminal() && !verbose).then(|| {
             let bar = ProgressBar::new(1000);
             let style = ProgressStyle::with_template("{bar:24} {msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
-            bar.set_style(style);
+            bar.set_style(if terminal::shows_unicode() { style } else { style.progress_chars("#>-") });
             bar.enable_steady_tick(Duration::from_millis(500));
             bar
         });
@@ -90,7 +92,9 @@ impl Progress {
             let running: Vec<String> =
                 self.running.values().map(|cell| format!("{}: {}", cell.name, cell.stage)).collect();
             bar.set_position((self.fraction() * 1000.0) as u64);
-            bar.set_message(format!("{}/{}{}  {}", self.ended, self.cells, self.left(), running.join(", ")));
+            let running = running.join(", ").replace('\n', " ");
+            let message = format!("{}/{}{}  {running}", self.ended, self.cells, self.left());
+            bar.set_message(terminal::line(&message));
         }
     }
 

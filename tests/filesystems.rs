@@ -1,4 +1,5 @@
 //! Every file system that runs here, from mkfs to fsck: made, mounted, worked on, read again cold, unmounted, checked.
+//! What is cold comes from the disk: nothing that mkfs, the tasks or an earlier mount have read or written is cached.
 
 use crate::lab::{Lab, outcome};
 
@@ -23,7 +24,29 @@ id = "read"
 title = "compare the file, read from the disk"
 cold = true
 run = "cmp /tmp/reference file && test -d folder"
+
+[[task]]
+id = "name"
+title = "make 400 files with names of 54 characters"
+prepare = "mkdir names"
+run = "cd names && seq -f 'a-name-of-which-the-disk-must-hold-each-character-%g' 1001 1400 | xargs touch"
+
+[[task]]
+id = "list"
+title = "list them, read from the disk"
+cold = true
+run = "test $(ls -l names | grep -c a-name) = 400"
 "#;
+const NAME_BYTES: f64 = 400.0 * 54.0;
+
+/// The least that a check reads. All tasks' files are gone by then.
+fn fsck_reads(filesystem: &str) -> f64 {
+    match filesystem {
+        // It looks at the boot sector and the first records of the master file table alone.
+        "ntfs" => 4096.0,
+        _ => 16384.0,
+    }
+}
 
 /// Names under the two heads of `mountmark list filesystems`, variants left out, those that do not run with their
 /// sentence.
@@ -74,7 +97,7 @@ fn every_file_system_goes_from_mkfs_to_a_clean_fsck() {
         if outcome(cell).0 != "ok" {
             continue;
         }
-        for task in ["mkfs", "mount", "write", "read", "umount"] {
+        for task in ["mkfs", "mount", "write", "read", "name", "list", "umount"] {
             let ended = results.task(name, task);
             check(ended.0 == "ok", format!("{task}: {ended:?}"));
             if ended.0 != "ok" {
@@ -88,19 +111,23 @@ fn every_file_system_goes_from_mkfs_to_a_clean_fsck() {
         let fsck = results.task(name, "fsck");
         let excused = fsck.0 == "skipped" && fsck.1.split_whitespace().count() >= 4;
         check(fsck.0 == "ok" || excused, format!("fsck: {fsck:?}"));
+        let mut reads = vec![("mount", 512.0), ("read", FILE_BYTES), ("list", NAME_BYTES)];
+        if fsck.0 == "ok" {
+            reads.push(("fsck", fsck_reads(name)));
+        }
+        for (task, least) in reads.into_iter().filter(|(task, _)| results.task(name, task).0 == "ok") {
+            let read = results.value(name, task, "read_bytes");
+            check(read >= least, format!("{task} read {read} bytes from the disk, of at least {least}"));
+        }
         if results.task(name, "write").0 == "ok" {
             let written = results.value(name, "write", "written_bytes");
             check(written >= FILE_BYTES, format!("{written} bytes reached the disk of a file of {FILE_BYTES}"));
-        }
-        if results.task(name, "read").0 == "ok" {
-            let read = results.value(name, "read", "read_bytes");
-            check(read >= FILE_BYTES, format!("{read} bytes came from the disk of a file of {FILE_BYTES}"));
         }
         for metric in ["capacity", "capacity_residual", "capacity_device"] {
             let percent = results.value(name, "capacity", metric);
             check(percent > 0.0 && percent <= 100.0, format!("{metric} is {percent} %"));
         }
-        let kernel = cell["environment"]["kernel"].as_str().unwrap_or_default();
+        let kernel = cell["environment"]["kernel_build"].as_str().unwrap_or_default();
         check(kernel.contains(" SMP "), format!("the guest's kernel is only known as {kernel:?}"));
     }
     assert!(faults.is_empty(), "{}\n{}", faults.join("\n"), ran.stderr);

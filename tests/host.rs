@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-const SUITE: &str = r#"
+pub(crate) const SUITE: &str = r#"
 name = "tiny"
 about = "two small tasks"
 room = "8 MiB"
@@ -28,7 +28,7 @@ fixed = true
 "#;
 
 /// Why the lab cannot be tried here.
-fn obstacle() -> Option<&'static str> {
+pub(crate) fn obstacle() -> Option<&'static str> {
     // SAFETY: takes nothing, cannot fail.
     if unsafe { libc::geteuid() } != 0 {
         return Some("only root may mount");
@@ -40,23 +40,27 @@ fn obstacle() -> Option<&'static str> {
     (!kinds.contains("\text4")).then_some("the kernel has no ext4 loaded")
 }
 
-fn mountmark(folder: &Path) -> Command {
+pub(crate) fn mountmark(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mountmark"));
     command.env("MOUNTMARK_CACHE", folder.join("cache")).env("MOUNTMARK_OUT", folder.join("results"));
     command
 }
 
-fn run_tiny(folder: &Path, seconds: u32) -> Command {
+pub(crate) fn run_tiny(folder: &Path, seconds: u32) -> Command {
+    run_tiny_on("ext4", folder, seconds)
+}
+
+fn run_tiny_on(filesystem: &str, folder: &Path, seconds: u32) -> Command {
     let suite = SUITE.replace("value = 1", &format!("value = {seconds}"));
     fs::write(folder.join("tiny.toml"), suite).unwrap();
     let mut command = mountmark(folder);
-    command.args(["run", "--lab", "host", "--fs", "ext4", "--scale", "1", "--repeat", "1", "--format", "json"]);
+    command.args(["run", "--lab", "host", "--fs", filesystem, "--scale", "1", "--repeat", "1", "--format", "json"]);
     command.arg("--suite").arg(folder.join("tiny.toml")).arg("--image").arg(folder.join("disk.img"));
     command
 }
 
 /// Loop devices of this machine that stand on files in the folder: their names, and the files'.
-fn loop_devices(folder: &Path) -> Vec<(String, String)> {
+pub(crate) fn loop_devices(folder: &Path) -> Vec<(String, String)> {
     let devices = fs::read_dir("/sys/block").unwrap().flatten();
     let backed = devices.filter_map(|device| {
         let file = fs::read_to_string(device.path().join("loop/backing_file")).ok()?;
@@ -66,13 +70,13 @@ fn loop_devices(folder: &Path) -> Vec<(String, String)> {
 }
 
 /// Loop devices that stand on the folder, and files left in it.
-fn leftovers(folder: &Path) -> Vec<String> {
+pub(crate) fn leftovers(folder: &Path) -> Vec<String> {
     let mut found: Vec<String> = loop_devices(folder).into_iter().map(|(name, _)| name).collect();
     found.extend(fs::read_dir(folder.join("cache")).unwrap().flatten().map(|entry| format!("{:?}", entry.path())));
     found
 }
 
-fn text(output: &Output) -> String {
+pub(crate) fn text(output: &Output) -> String {
     format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
@@ -92,6 +96,54 @@ fn a_cell_is_measured_and_nothing_stays() {
     assert_eq!(leftovers(folder.path()), Vec::<String>::new());
     assert!(!folder.path().join("disk.img").exists());
     sees_requests(folder.path());
+}
+
+/// Ext4 whose mkfs reads the beginning of the device again, as the kernel is then tempted to keep it.
+const READ_AGAIN: &str = r#"
+name = "again"
+about = "ext4, read when it is made"
+mount_type = "ext4"
+modules = []
+mkfs = ["sh", "-c", "mke2fs -q -F -t ext4 $0 && dd if=$0 of=/dev/null bs=1M count=4 status=none", "{device}"]
+min_size = "8 MiB"
+
+[fsck]
+command = ["dd", "if={device}", "of=/dev/null", "bs=64k", "count=16", "status=none"]
+clean = [0]
+"#;
+
+#[test]
+fn what_was_written_and_read_is_read_from_the_disk_again() {
+    if let Some(obstacle) = obstacle() {
+        return eprintln!("skipped: {obstacle}");
+    }
+    // On a disk, where this machine has one: a file in memory is never cold, and the record says so.
+    for place in ["/var/tmp", "/dev/shm"] {
+        let folder = tempfile::tempdir_in(place).unwrap();
+        let catalogue = folder.path().join("mountmark/catalog/filesystems");
+        fs::create_dir_all(&catalogue).unwrap();
+        fs::write(catalogue.join("again.toml"), READ_AGAIN).unwrap();
+        let mut command = run_tiny_on("again", folder.path(), 1);
+        let output = command.env("XDG_CONFIG_HOME", folder.path()).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output));
+        let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let read = |task: &str| {
+            let mut samples = result["samples"].as_array().unwrap().iter();
+            let found = samples.find(|sample| sample["task"] == task && sample["metric"] == "read_bytes");
+            found.expect("a sample")["value"].as_f64().unwrap()
+        };
+        assert!(read("mount") >= 4096.0, "{place}: {} bytes", read("mount"));
+        assert!(read("fsck") >= 1_048_576.0, "{place}: {} bytes", read("fsck"));
+        let in_memory = result["cells"].to_string().contains("stays in this machine's page cache");
+        let folder = fs::canonicalize(folder.path()).unwrap();
+        assert_eq!(in_memory, kind_of(&folder) == "tmpfs", "{place}: {}", result["cells"]);
+    }
+}
+
+/// The type of the file system that holds a folder.
+fn kind_of(folder: &Path) -> String {
+    let output = Command::new("stat").args(["-f", "-c", "%T"]).arg(folder).output().unwrap();
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
 /// Where the kernel lets trace points be used, what mkfs wrote is seen as its counters have it, and drawn; otherwise the
@@ -120,25 +172,112 @@ fn sees_requests(folder: &Path) {
     assert_eq!(written as f64, counted, "the counters have seen the same");
 }
 
+/// Starts a run that a task keeps busy, and waits until that task is under way and a sign of life has told so.
+pub(crate) fn start_busy(folder: &Path, seconds: u32, force: bool) -> Child {
+    let mut command = run_tiny(folder, seconds);
+    if force {
+        command.arg("--force-image");
+    }
+    let run = command.stdout(Stdio::null()).spawn().unwrap();
+    let sleeps = format!("sleep\0{seconds}\0");
+    awaited("the task", || is_running(&sleeps).then_some(()));
+    std::thread::sleep(Duration::from_millis(1200));
+    run
+}
+
+/// Whether a process has this command line.
+fn is_running(line: &str) -> bool {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let mut lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+    lines.any(|found| found == line.as_bytes())
+}
+
+/// SIGKILL: nothing of ours can put anything right. Waits until the kernel has taken away what it can.
+pub(crate) fn kill(folder: &Path, mut run: Child) {
+    run.kill().unwrap();
+    run.wait().unwrap();
+    awaited("the loop device's end", || loop_devices(folder).is_empty().then_some(()));
+}
+
+/// An image of 4 KiB, empty.
+pub(crate) fn small_image(folder: &Path) -> PathBuf {
+    let image = folder.join("disk.img");
+    fs::write(&image, vec![0; 4096]).unwrap();
+    image
+}
+
 #[test]
 fn a_killed_run_leaves_only_what_clean_removes() {
     if let Some(obstacle) = obstacle() {
         return eprintln!("skipped: {obstacle}");
     }
     let folder = tempfile::tempdir().unwrap();
-    let image = folder.path().join("disk.img");
-    fs::write(&image, vec![0; 4096]).unwrap();
-    let mut run = run_tiny(folder.path(), 7654).stdout(Stdio::null()).spawn().unwrap();
-    awaited("test data", || (fs::metadata(&image).unwrap().len() > 4096 && !holds_zeroes(&image)).then_some(()));
-    // SIGKILL: nothing of ours can put anything right.
-    run.kill().unwrap();
-    run.wait().unwrap();
+    let image = small_image(folder.path());
+    let run = start_busy(folder.path(), 7654, false);
+    kill(folder.path(), run);
     let again = run_tiny(folder.path(), 1).output().unwrap();
     assert_eq!(again.status.code(), Some(3), "{}", text(&again));
     let clean = mountmark(folder.path()).arg("clean").output().unwrap();
-    assert!(text(&clean).contains("disk.img"), "{}", text(&clean));
+    assert!(text(&clean).contains("removed test data in") && text(&clean).contains("disk.img"), "{}", text(&clean));
     assert!(is_given_back(&image));
     assert_eq!(leftovers(folder.path()), Vec::<String>::new());
+}
+
+/// Every command is a line that can be found, nothing is obeyed by a terminal, and nothing is made.
+#[test]
+fn a_dry_run_prints_every_command_and_does_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let suite = SUITE.replace("touch a b c", "touch a\n  echo '\\u001b[2J' > b").replace(
+        "id = \"wait\"",
+        "id = \"wait\"\nprepare = \"mkdir d\"\ncleanup = \"rmdir d\"\ncold = true\nrepeat = 3",
+    );
+    let suite = suite.replace("run = \"touch", "run = \"\"\"touch").replace("> b\"", "> b\"\"\"");
+    fs::write(folder.path().join("dry.toml"), suite.replace("name = \"tiny\"", "name = \"dry\"")).unwrap();
+    let dry = |lab: &[&str]| {
+        let mut command = mountmark(folder.path());
+        command.args(["run", "--dry-run", "--scale", "1", "--fs", "ext4:mkfs=-O ^has_journal,ext2", "--repeat", "2"]);
+        let output = command.arg("--suite").arg(folder.path().join("dry.toml")).args(lab).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output));
+        let printed = String::from_utf8(output.stdout).unwrap();
+        assert!(!printed.chars().any(|letter| letter.is_control() && letter != '\n'), "{printed}");
+        let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["dry.toml"], "nothing was made");
+        printed
+    };
+    let holds = |printed: &str, lines: &[&str]| {
+        let mut rest = printed.lines();
+        for line in lines {
+            assert!(rest.any(|found| found == *line), "no {line:?}, or not in its place, in {printed}");
+        }
+    };
+    let printed = dry(&["--machine", "p3-2006", "--disk", "hdd"]);
+    holds(
+        &printed,
+        &[
+            "ext2 mkfs: mkfs.ext2 -q -F /dev/nbd0",
+            "ext2 mount: mount -i -t ext2 /dev/nbd0 /test",
+            "ext2 create title: create files",
+            "ext2 create run: touch a",
+            "ext2 create run:   echo '\\u{1b}[2J' > b",
+            "ext2 wait title: wait (3 times in each cell)",
+            "ext2 wait prepare: mkdir d",
+            "ext2 wait remount: umount /test",
+            "ext2 wait remount: mount -i -t ext2 /dev/nbd0 /test",
+            "ext2 wait run: sleep $SECONDS_TO_WAIT",
+            "ext2 wait cleanup: rmdir d",
+            "ext2 umount: umount /test",
+        ],
+    );
+    assert!(!printed.contains("as root"), "{printed}");
+    assert!(printed.contains("\next4:mkfs=-O ^has_journal: 2 cells, each:\n"), "{printed}");
+    if let Some(obstacle) = obstacle() {
+        return eprintln!("skipped: {obstacle}");
+    }
+    let image = folder.path().join("disk.img");
+    let printed = dry(&["--lab", "host", "--image", image.to_str().unwrap()]);
+    assert!(printed.starts_with("as root: "), "{printed}");
+    holds(&printed, &["ext2 mkfs: mkfs.ext2 -q -F /dev/loopN", "ext2 create run: touch a"]);
+    assert!(printed.contains("a loop device on a new file without a name in "), "{printed}");
 }
 
 /// What a killed run left may be written for a while: by an unmount in the kernel, by a process that hangs.
@@ -148,9 +287,8 @@ fn an_image_is_emptied_when_nothing_writes_it_any_more() {
         return eprintln!("skipped: {obstacle}");
     }
     let folder = tempfile::tempdir().unwrap();
-    let image = folder.path().join("disk.img");
-    fs::write(&image, vec![0; 4096]).unwrap();
-    let mut run = run_tiny(folder.path(), 7654).stdout(Stdio::null()).spawn().unwrap();
+    let image = small_image(folder.path());
+    let mut run = run_tiny(folder.path(), 7657).stdout(Stdio::null()).spawn().unwrap();
     let (device, _) = awaited("a loop device", || loop_devices(folder.path()).pop());
     let late = fs::OpenOptions::new().write(true).open(device).unwrap();
     run.kill().unwrap();
@@ -166,7 +304,7 @@ fn an_image_is_emptied_when_nothing_writes_it_any_more() {
 }
 
 /// What `find` finds, within a minute.
-fn awaited<T>(what: &str, find: impl Fn() -> Option<T>) -> T {
+pub(crate) fn awaited<T>(what: &str, find: impl Fn() -> Option<T>) -> T {
     let begin = Instant::now();
     loop {
         if let Some(found) = find() {
@@ -178,10 +316,10 @@ fn awaited<T>(what: &str, find: impl Fn() -> Option<T>) -> T {
 }
 
 /// Whether an image is what it was before: [`run_tiny`]'s callers make one of 4 KiB.
-fn is_given_back(image: &Path) -> bool {
+pub(crate) fn is_given_back(image: &Path) -> bool {
     fs::metadata(image).unwrap().len() == 4096 && holds_zeroes(image)
 }
 
-fn holds_zeroes(path: &Path) -> bool {
+pub(crate) fn holds_zeroes(path: &Path) -> bool {
     fs::read(path).unwrap().iter().all(|byte| *byte == 0)
 }

@@ -166,3 +166,67 @@ fn an_interrupted_run_can_be_resumed_and_is_then_like_any_other() {
     let whole = lab.run(&["--fs", "ext4", "--suite", &suite, "--repeat", "2", "--jobs", "1"]).ended_with(0).results();
     assert_equal_figures(&resumed, &whole);
 }
+
+/// Two file systems have two images, and a resumed run is resumed again: before any cell has ended, and in the middle.
+#[test]
+fn a_run_of_several_file_systems_is_resumed_as_often_as_it_is_interrupted() {
+    let test = "a_run_of_several_file_systems_is_resumed_as_often_as_it_is_interrupted";
+    let Some(lab) = Lab::with_guests(test, 2) else { return };
+    let suite = lab.suite("several", &TASKS.replace("60000", "6000"));
+    let plan = ["--fs", "ext4,jfs", "--suite", &suite, "--repeat", "2", "--verbose"];
+    let out = lab.out().to_string_lossy().into_owned();
+    let resume = ["resume", "--jobs", "2", "--verbose", "--format", "json", "--out", &out];
+    let mut run = lab.start_run(&plan);
+    run.wait_for(": mkfs");
+    run.signal(libc::SIGINT);
+    run.wait().ended_with(128 + libc::SIGINT).says(&[" keeps 0 cells of 4"]);
+    let mut run = lab.start_command(&resume);
+    run.wait_for("[1/4]");
+    run.signal(libc::SIGTERM);
+    run.wait().ended_with(128 + libc::SIGTERM).says(&["; mountmark resume 2"]);
+    let mut run = lab.start_command(&resume);
+    run.wait_for(": long");
+    run.signal(libc::SIGKILL);
+    assert_eq!(run.wait().status.signal(), Some(libc::SIGKILL));
+    let resumed = lab.command(&resume).ended_with(0).results();
+    assert_eq!((&resumed.run["status"], resumed.cells().len()), (&"done".into(), 4));
+    assert_sound(&lab);
+    let whole = lab.run(&plan).ended_with(0).results();
+    assert_equal_figures(&resumed, &whole);
+}
+
+#[test]
+fn only_one_process_works_on_a_run() {
+    let Some(lab) = Lab::with_guests("only_one_process_works_on_a_run", 1) else { return };
+    let run = in_the_second_cell(&lab);
+    let out = lab.out().to_string_lossy().into_owned();
+    let command = |words: &[&str]| {
+        let words: Vec<&str> = words.iter().copied().chain(["--out", &out]).collect();
+        lab.start_command(&words)
+    };
+    let under_way = command(&["runs"]).wait().ended_with(0);
+    assert!(under_way.stdout.contains("running"), "{}", under_way.text());
+    for refused in [&["resume"][..], &["runs", "--delete", "latest"]] {
+        command(refused).wait().ended_with(2).says(&["is under way: process "]);
+    }
+    // Ctrl-C twice ends it at once: nobody has written down how it ended.
+    run.signal(libc::SIGINT);
+    run.signal(libc::SIGINT);
+    let begin = Instant::now();
+    run.wait().ended_with(128 + libc::SIGINT);
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    assert_nothing_is_left(&lab);
+    let ended = command(&["runs"]).wait().ended_with(0);
+    assert!(ended.stdout.contains("interrupted"), "{}", ended.text());
+    // Of two that go on with it at one moment, one does.
+    let both = [(); 2].map(|()| command(&["resume", "--jobs", "1", "--format", "json"]));
+    let mut both = both.map(crate::lab::Started::wait);
+    both.sort_by_key(crate::lab::Ran::code);
+    let [one, other] = both;
+    let resumed = one.ended_with(0).results();
+    assert_eq!((&resumed.run["status"], resumed.cells().len()), (&"done".into(), 2));
+    // It may come late and find the run complete.
+    assert!(["is under way", "is complete"].iter().any(|words| other.stderr.contains(words)), "{}", other.text());
+    other.ended_with(2).says(&[]);
+    assert_sound(&lab);
+}

@@ -67,19 +67,82 @@ fn both_long_term_kernels_run() {
     }
 }
 
+/// A folder with the same files as another, in folders of its own.
+fn link_tree(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().flatten() {
+        let (path, target) = (entry.path(), to.join(entry.file_name()));
+        match entry.file_type().unwrap() {
+            kind if kind.is_dir() => link_tree(&path, &target),
+            // Another file system than the cache's takes no hard links.
+            kind if kind.is_file() => {
+                fs::hard_link(&path, &target).or_else(|_| fs::copy(&path, &target).map(drop)).unwrap()
+            }
+            _ => {}
+        }
+    }
+}
+
 #[test]
 fn a_kernel_given_by_path_is_the_same_kernel() {
     let Some(lab) = Lab::with_guests("a_kernel_given_by_path_is_the_same_kernel", 1) else { return };
     let named = run(&lab, "ext4", "6.12");
     let Files { release, vmlinuz, vmlinux: unpacked, modules } = Files::of("6.12");
-    // An uncompressed kernel does not say its release: its name does.
-    let vmlinux = lab.path(&format!("vmlinux-{release}"));
-    symlink(unpacked, &vmlinux).unwrap();
-    for image in [vmlinuz, vmlinux] {
-        let by_path = run(&lab, "ext4", &format!("{},{}", image.display(), modules.display()));
+    let vmlinux = lab.path("vmlinux");
+    fs::copy(unpacked, &vmlinux).unwrap();
+    // Beside the image, where it need not be named; below an INSTALL_MOD_PATH; and all of them out of the tree.
+    symlink(&modules, lab.path("modules")).unwrap();
+    fs::create_dir_all(lab.path("root/lib/modules")).unwrap();
+    symlink(&modules, lab.path("root/lib/modules").join(&release)).unwrap();
+    let moved = lab.path("moved/lib/modules").join(&release);
+    link_tree(&modules.join("kernel"), &moved.join("updates"));
+    fs::copy(modules.join("modules.builtin"), moved.join("modules.builtin")).unwrap();
+    let at = |path: &Path| path.display().to_string();
+    let with = |image: &Path, modules: &str| format!("{},{}", at(image), at(&lab.path(modules)));
+    for kernel in [
+        format!("{},{}", at(&vmlinuz), at(&modules)),
+        at(&vmlinux),
+        with(&vmlinux, "modules"),
+        with(&vmlinux, "root"),
+        with(&vmlinux, "moved"),
+    ] {
+        let by_path = run(&lab, "ext4", &kernel);
         assert_ran(&by_path, "ext4", &release);
         assert_equal_figures(&named, &by_path);
     }
+}
+
+#[test]
+fn a_kernel_without_what_guests_need_is_refused_at_once() {
+    let Some(lab) = Lab::with_guests("a_kernel_without_what_guests_need_is_refused_at_once", 1) else { return };
+    let suite = lab.suite("kernels", TASKS);
+    // Fetches it where the cache is empty.
+    run(&lab, "ext4", "6.12");
+    let Files { release, vmlinux: unpacked, modules, vmlinuz } = Files::of("6.12");
+    let vmlinux = lab.path("vmlinux");
+    symlink(unpacked, &vmlinux).unwrap();
+    let kernel = format!("{},{}", vmlinux.display(), modules.display());
+    let whole = fs::read_to_string(vmlinuz.with_file_name(format!("config-{release}"))).unwrap();
+    let without = |options: &[&str]| {
+        let is_left_out = |line: &&str| options.iter().any(|option| line.starts_with(&format!("CONFIG_{option}=")));
+        let text: Vec<_> = whole.lines().filter(|line| !is_left_out(line)).collect();
+        lab.write(&format!("config-{release}"), &text.join("\n"))
+    };
+    let run = |disk: &str| lab.run(&["--fs", "ext4", "--suite", &suite, "--disk", disk, "--kernel", &kernel]);
+    let doctor = || lab.command(&["doctor", "--kernel", &kernel, "--out", &lab.out().to_string_lossy()]);
+
+    let config = without(&["DEVMEM", "BLK_DEV_PMEM"]);
+    let devmem = "CONFIG_DEVMEM: disks and corpora are memory of the guest that lies beyond the kernel's own";
+    run("ssd").ended_with(3).says(&[devmem, &config, &release]);
+    run("ram").ended_with(3).says(&["CONFIG_BLK_DEV_PMEM (which needs CONFIG_LIBNVDIMM): the driver of the disk ram"]);
+    let told = doctor().ended_with(3).stdout;
+    assert!(told.contains(devmem) && told.contains("for the disk ram: CONFIG_BLK_DEV_PMEM"), "{told}");
+
+    without(&["DEVTMPFS", "AIO"]);
+    run("ram").ended_with(3).says(&["CONFIG_DEVTMPFS: disks appear in /dev"]);
+    let told = doctor().ended_with(3).stdout;
+    assert!(told.contains("for every guest: CONFIG_DEVTMPFS") && told.contains("CONFIG_AIO"), "{told}");
+    assert!(told.contains("not tried"), "a guest was booted: {told}");
 }
 
 #[test]
@@ -118,11 +181,20 @@ fn kernels_that_are_none_are_refused() {
         assert!(ran.stdout.is_empty(), "{}", ran.stdout);
     };
     refused("9.9", &["9.9", "6.12.", "6.1."]);
-    refused("/nowhere/vmlinuz-9.9", &["/nowhere/vmlinuz-9.9"]);
     let text = lab.write("vmlinuz-9.9", "no kernel");
-    refused(&text, &["vmlinuz-9.9", "modules"]);
-    let modules = lab.path("modules");
-    fs::create_dir_all(modules.join("kernel")).unwrap();
-    refused(&format!("{text},{}", modules.display()), &["neither an ELF image nor a bzImage"]);
+    let folder = lab.path("nothing").to_string_lossy().into_owned();
+    fs::create_dir(&folder).unwrap();
+    for (kernel, says) in [
+        ("/nowhere/vmlinuz-9.9", "there is no kernel /nowhere/vmlinuz-9.9"),
+        ("vmlinuz-9.9", "there is no kernel vmlinuz-9.9"),
+        (&text, "neither an ELF image (vmlinux) nor a bzImage (vmlinuz)"),
+        (&folder, "holds no kernel"),
+        ("/dev/zero", "neither a file nor a folder"),
+    ] {
+        refused(kernel, &[says, kernel]);
+        // Nothing in the cache is wrong.
+        let told = lab.command(&["doctor", "--kernel", kernel]).ended_with(3).stdout;
+        assert!(told.contains(says) && !told.contains("clean --cache"), "{told}");
+    }
     assert_eq!(lab.temporary_files(), [""; 0]);
 }

@@ -33,10 +33,12 @@ pub fn skip(test: &str, reason: &str) {
 static FREE: Mutex<Option<usize>> = Mutex::new(None);
 static FREED: Condvar = Condvar::new();
 
-struct Permit(usize);
+/// Processors that a test keeps busy.
+pub struct Permit(usize);
 
 impl Permit {
-    fn take(wanted: usize) -> Permit {
+    /// Waits until `wanted` processors are free, or all there are.
+    pub fn take(wanted: usize) -> Permit {
         let all = thread::available_parallelism().map_or(1, usize::from);
         let count = wanted.clamp(1, all);
         let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -62,7 +64,9 @@ pub struct Lab {
     folder: TempDir,
     jobs: usize,
     cache: Option<PathBuf>,
+    programs: Option<PathBuf>,
     ignored: Option<libc::c_int>,
+    under: Vec<String>,
     _permit: Option<Permit>,
 }
 
@@ -86,12 +90,22 @@ impl Lab {
         for name in ["tmp", "config"] {
             fs::create_dir(folder.path().join(name)).expect("a folder");
         }
-        Lab { folder, jobs: 1, cache: None, ignored: None, _permit: None }
+        Lab { folder, jobs: 1, cache: None, programs: None, ignored: None, under: Vec::new(), _permit: None }
     }
 
     /// With another cache folder than the user's.
     pub fn with_cache(self, cache: &Path) -> Lab {
         Lab { cache: Some(cache.to_owned()), ..self }
+    }
+
+    /// Programs are looked for in this folder first.
+    pub fn with_programs(self, folder: &Path) -> Lab {
+        Lab { programs: Some(folder.to_owned()), ..self }
+    }
+
+    /// Programs are started by another one, such as `unshare`, whose words these are.
+    pub fn under(self, words: &[&str]) -> Lab {
+        Lab { under: words.iter().map(|word| (*word).to_owned()).collect(), ..self }
     }
 
     /// Programs are started with a signal ignored, as nohup does.
@@ -167,18 +181,30 @@ impl Lab {
 
     /// Any command line of the program.
     pub fn command(&self, arguments: &[&str]) -> Ran {
-        self.start(&arguments.iter().map(OsStr::new).collect::<Vec<_>>()).wait()
+        self.start_command(arguments).wait()
+    }
+
+    /// As [`Lab::command`], not waited for.
+    pub fn start_command(&self, arguments: &[&str]) -> Started {
+        self.start(&arguments.iter().map(OsStr::new).collect::<Vec<_>>())
     }
 
     fn start(&self, arguments: &[&OsStr]) -> Started {
         let shown = arguments.iter().map(|argument| argument.to_string_lossy()).collect::<Vec<_>>().join(" ");
         let printed = tempfile::Builder::new().prefix("printed-").tempdir_in(self.folder.path()).expect("a folder");
         let file = |name: &str| File::create(printed.path().join(name)).expect("a file of the test");
-        let mut command = Command::new(binary());
-        command.args(arguments).env("TMPDIR", self.temporary()).env("XDG_CONFIG_HOME", self.path("config"));
+        let program = binary();
+        let mut words = self.under.iter().map(OsStr::new).chain([program.as_os_str()]);
+        let mut command = Command::new(words.next().expect("a program"));
+        command.args(words).args(arguments).env("TMPDIR", self.temporary()).env("XDG_CONFIG_HOME", self.path("config"));
         command.env_remove("MOUNTMARK_OUT").env_remove("COLUMNS");
         if let Some(cache) = &self.cache {
             command.env("MOUNTMARK_CACHE", cache);
+        }
+        if let Some(folder) = &self.programs {
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            let folders = std::iter::once(folder.clone()).chain(std::env::split_paths(&path));
+            command.env("PATH", std::env::join_paths(folders).expect("folders without a colon"));
         }
         let ignored = self.ignored;
         // SAFETY: between fork and exec only signal(2) is called. Who runs the tests may have signals ignored, too.

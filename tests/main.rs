@@ -1,12 +1,17 @@
 //! All integration tests, in one binary.
 
 mod browser;
+mod caches;
+mod cold;
 mod compare;
 mod corpora;
+mod drill;
 mod engines;
 mod failures;
 mod filesystems;
+mod forgeries;
 mod host;
+mod host_data;
 mod input;
 mod interrupt;
 mod io;
@@ -16,6 +21,9 @@ mod large;
 mod made;
 mod outputs;
 mod places;
+mod processor;
 mod programs;
 mod repeat;
 mod report;
+mod strangers;
+mod terminal;

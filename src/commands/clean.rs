@@ -11,7 +11,7 @@ use crate::common;
 /// Remove what killed runs left behind, or the whole cache
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark clean --dry-run\n  mountmark clean\n  mountmark clean --cache     all that was downloaded and made; the next run fetches it again\n\nPuts back what killed runs of the host lab changed, and removes guests whose run is gone, their temporary folders, and half-made entries of the cache folder ($MOUNTMARK_CACHE, else $XDG_CACHE_HOME/mountmark, else ~/.cache/mountmark). Results are never removed."
+    after_help = "Examples:\n  mountmark clean --dry-run\n  mountmark clean\n  mountmark clean --cache     all that was downloaded and made; the next run fetches it again\n\nPuts back what killed runs of the host lab changed, and leaves an image alone that may hold anything else by now. Removes guests whose run is gone, their temporary folders, and half-made entries of the cache folder ($MOUNTMARK_CACHE, else $XDG_CACHE_HOME/mountmark, else ~/.cache/mountmark). Results are never removed."
 )]
 pub struct Arguments {
     /// Remove the whole cache too: packages, kernels, images, snapshots, corpora
@@ -24,14 +24,20 @@ pub struct Arguments {
 
 pub fn run(arguments: Arguments) -> Result<u8> {
     let folder = cache::default_folder();
+    // What is written in it is put back and removed.
+    cache::check_trust(&folder)?;
     let temporary = std::env::temp_dir();
-    let mut removed = 0;
+    let mut told = 0;
     let mut code = common::DONE;
     for thing in host::clean(&folder, arguments.dry_run) {
         match thing {
-            Ok(thing) => {
+            Ok(host::Undone::PutBack(thing)) => {
                 common::print(&format!("{} {thing}\n", if arguments.dry_run { "would remove" } else { "removed" }))?;
-                removed += 1;
+                told += 1;
+            }
+            Ok(host::Undone::Left(thing)) => {
+                common::print(&format!("{} {thing}\n", if arguments.dry_run { "would leave" } else { "left" }))?;
+                told += 1;
             }
             Err(error) => {
                 say!("mountmark: {error:#}");
@@ -40,21 +46,24 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         }
     }
     let mut found = leftovers::find(&folder, &temporary);
+    let mut _alone = None;
     if arguments.cache {
         // What is half-made goes with the rest.
         found.retain(|leftover| !leftover.is_in(&folder));
-        found.extend(leftovers::whole_cache(&folder)?);
+        let (parts, alone) = leftovers::whole_cache(&folder)?;
+        found.extend(parts);
+        _alone = Some(alone);
     }
     for leftover in &found {
         if arguments.dry_run {
             common::print(&format!("would remove {}\n", leftover.about()))?;
-            removed += 1;
+            told += 1;
             continue;
         }
         match leftover.remove() {
             Ok(true) => {
                 common::print(&format!("removed {}\n", leftover.about()))?;
-                removed += 1;
+                told += 1;
             }
             Ok(false) => {}
             Err(error) => {
@@ -66,7 +75,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     if arguments.cache && !arguments.dry_run && code == common::DONE && is_empty_folder(&folder) {
         fs::remove_dir(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
     }
-    if removed == 0 && code == common::DONE {
+    if told == 0 && code == common::DONE {
         common::print("nothing to clean\n")?;
     }
     Ok(code)

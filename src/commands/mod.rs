@@ -13,6 +13,7 @@ mod show;
 
 use std::process::ExitCode;
 
+use anyhow::Result;
 use clap::{Parser, Subcommand};
 use mountmark_plan::PlanError;
 use mountmark_record::StoreError;
@@ -50,14 +51,16 @@ enum Command {
 
 /// Reads the command line, does what it says, and turns errors into messages and exit codes.
 pub fn main() -> ExitCode {
-    let arguments = match plan_file::expand(std::env::args_os()) {
-        Ok(arguments) => arguments,
-        Err(error) => {
-            say!("mountmark: {error}");
-            return ExitCode::from(common::WRONG_USE);
-        }
-    };
-    let result = match CommandLine::parse_from(arguments).command {
+    let code = dispatch().unwrap_or_else(|error| {
+        say!("mountmark: {error:#}");
+        exit_code(&error)
+    });
+    ExitCode::from(code)
+}
+
+fn dispatch() -> Result<u8> {
+    let arguments = plan_file::expand(std::env::args_os())?;
+    match CommandLine::parse_from(arguments).command {
         Command::Run(arguments) => run::run(*arguments),
         Command::Resume(arguments) => resume::run(arguments),
         Command::Runs(arguments) => runs::run(arguments),
@@ -68,21 +71,21 @@ pub fn main() -> ExitCode {
         Command::Doctor(arguments) => doctor::run(arguments),
         Command::Clean(arguments) => clean::run(arguments),
         Command::SelfCheck(arguments) => self_check::run(arguments),
-    };
-    let code = result.unwrap_or_else(|error| {
-        say!("mountmark: {error:#}");
-        exit_code(&error)
-    });
-    ExitCode::from(code)
+    }
 }
 
 fn exit_code(error: &anyhow::Error) -> u8 {
     let wrong_use = error.chain().any(|cause| {
-        let unknown_run = matches!(
+        let unfit_run = matches!(
             cause.downcast_ref::<StoreError>(),
-            Some(StoreError::UnknownRun { .. } | StoreError::AmbiguousRun { .. })
+            Some(
+                StoreError::UnknownRun { .. }
+                    | StoreError::AmbiguousRun { .. }
+                    | StoreError::StillRunning { .. }
+                    | StoreError::Complete { .. }
+            )
         );
-        unknown_run || cause.is::<WrongUse>() || cause.is::<PlanError>()
+        unfit_run || cause.is::<WrongUse>() || cause.is::<PlanError>()
     });
     if wrong_use { common::WRONG_USE } else { common::CANNOT_RUN }
 }

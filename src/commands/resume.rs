@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
-use mountmark_model::{Environment, Lab as LabName, Plan};
+use mountmark_model::{Cell, Environment, Lab as LabName, Plan};
+use mountmark_plan::check_stored;
 use mountmark_record::{RunRecord, RunStatus, Store};
 
-use super::run::{LabOptions, SILENCE_LIMIT, Session, Stop, jobs};
+use super::run::{LabOptions, SILENCE_LIMIT, Session, Stop, jobs, show};
 use crate::common::{FormatOptions, StoreOptions, WrongUse};
 
 /// Run the cells that an interrupted run lacks
@@ -29,6 +30,9 @@ pub struct Arguments {
     /// Seconds of wall time that a guest may be silent before it counts as hung
     #[arg(long, value_name = "SECONDS", default_value_t = SILENCE_LIMIT, value_parser = clap::value_parser!(u64).range(1..))]
     silence_limit: u64,
+    /// Also a run that seems to be under way, on a machine that is gone
+    #[arg(long)]
+    force: bool,
     #[command(flatten)]
     format: FormatOptions,
     #[command(flatten)]
@@ -42,6 +46,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     }
     // Found before the store is opened to write, so that a name that is wrong makes no store.
     let run = arguments.store.load(&arguments.run)?;
+    arguments.store.open_read_only()?.check_idle(&run.id, arguments.force)?;
     let rest = rest(&run)?;
     let store = arguments.store.open()?;
     let stop = Stop::on_signals()?;
@@ -49,6 +54,12 @@ pub fn run(arguments: Arguments) -> Result<u8> {
 }
 
 fn go_on(arguments: &Arguments, run: &RunRecord, rest: &Plan, store: &Store, stop: &Stop) -> Result<u8> {
+    if rest.cells.is_empty() {
+        // It was killed between its last cell and its end.
+        store.resume_run(&run.id, arguments.force)?;
+        store.end_run(&run.id, RunStatus::Done)?;
+        return show(&store.load(&run.id)?, store, &arguments.format);
+    }
     let lab = LabOptions::of(rest, arguments.silence_limit).open(&rest.machine)?;
     for cell in &rest.cells {
         if stop.load(std::sync::atomic::Ordering::SeqCst) {
@@ -56,57 +67,88 @@ fn go_on(arguments: &Arguments, run: &RunRecord, rest: &Plan, store: &Store, sto
         }
         lab.prepare(cell)?;
     }
-    // Each configuration has an image of its own; the run's environment is that of its first cell.
-    let first = run.plan.cells.first().map(|cell| (cell, &run.environment));
-    let recorded = run.cells.iter().filter_map(|record| {
-        let cell = run.plan.cells.iter().find(|cell| cell.index == record.index)?;
-        Some((cell, &record.environment))
-    });
-    let mut seen = BTreeSet::new();
-    for (cell, then) in first.into_iter().chain(recorded) {
-        if seen.insert(&cell.configuration.name)
-            && let Some(difference) = difference(then, &lab.environment(cell)?)
-        {
-            bail!(
-                "run {} cannot be resumed: {difference}. Its figures and those of new cells could not be compared; run \
-                 it anew: {}",
-                run.id.as_str(),
-                run.command_line
-            );
-        }
+    if let Some(difference) = incomparable(run, &|cell| lab.environment(cell))? {
+        bail!(
+            "run {} cannot be resumed: {difference}. Its figures and those of new cells could not be compared; run it \
+             anew: {}",
+            run.id.as_str(),
+            mountmark_report::again(run)
+        );
     }
     let jobs = jobs(arguments.jobs, rest);
     let (verbose, format) = (arguments.verbose, &arguments.format);
-    Session { lab: lab.as_ref(), store, jobs, stop, verbose, format }.go_on(&run.id, rest)
+    Session { lab: lab.as_ref(), store, jobs, stop, verbose, format }.go_on(&run.id, rest, arguments.force)
 }
 
-/// The plan with the cells that the run lacks; refuses a run that lacks none, and one that cannot go on.
+/// The plan with the cells that the run lacks; refuses a run that has ended, and one that cannot go on.
 fn rest(run: &RunRecord) -> Result<Plan> {
     let id = run.id.as_str();
-    if run.plan.lab != LabName::Virtual {
-        bail!(WrongUse(format!(
-            "run {id} measured wall time: cells of another hour could not be compared with it; only runs of the virtual \
-             lab can be resumed"
-        )));
+    if run.status == RunStatus::Done {
+        bail!(WrongUse(format!("run {id} is complete: all of its {} cells have ended", run.plan.cells.len())));
     }
     let there: BTreeSet<u32> = run.cells.iter().map(|cell| cell.index).collect();
     let mut rest = run.plan.clone();
     rest.cells.retain(|cell| !there.contains(&cell.index));
-    if run.status == RunStatus::Running {
-        bail!(WrongUse(format!("run {id} is under way")));
-    }
     if rest.cells.is_empty() {
-        bail!(WrongUse(format!("run {id} is complete: all of its {} cells have ended", run.plan.cells.len())));
+        return Ok(rest);
     }
-    let tars = rest.cells.iter().filter_map(|cell| cell.second_disk.as_ref()).map(|medium| &medium.tar);
-    if let Some(tar) = tars.into_iter().find(|tar| !Path::new(tar).is_file()) {
-        bail!("run {id} cannot be resumed: its corpus {tar} is gone; run it anew: {}", run.command_line);
+    if run.plan.lab != LabName::Virtual {
+        bail!(WrongUse(format!(
+            "run {id} measured wall time: cells of another hour could not be compared with it; only runs of the virtual \
+             lab can be resumed. Run it anew: {}",
+            mountmark_report::again(run)
+        )));
+    }
+    check_stored(&run.plan).with_context(|| format!("run {id} cannot be resumed"))?;
+    is_regular(&run.plan.kernel).with_context(|| format!("run {id} cannot be resumed"))?;
+    let corpora = mountmark_lab::cache::default_folder().join("corpora");
+    let mut checked = BTreeSet::new();
+    for medium in rest.cells.iter().filter_map(|cell| cell.second_disk.as_ref()) {
+        let tar = &medium.tar;
+        if checked.insert((tar, &medium.corpus.sha256))
+            && !mountmark_corpus::is_kept(Path::new(tar), &medium.corpus, &corpora)
+        {
+            bail!(
+                "run {id} cannot be resumed: its corpus {tar} is not in {} as it was; run it anew: {}",
+                corpora.display(),
+                mountmark_report::again(run)
+            );
+        }
     }
     Ok(rest)
 }
 
-/// What in two environments may change figures.
-fn difference(then: &Environment, now: &Environment) -> Option<String> {
+/// Refuses a kernel by path that is no regular file: a store may be a stranger's, and what it names is read.
+fn is_regular(kernel: &str) -> Result<()> {
+    let Some((image, _)) = kernel.contains('/').then(|| kernel.split_once(',').unwrap_or((kernel, ""))) else {
+        return Ok(());
+    };
+    mountmark_input::open(Path::new(image)).map(drop).with_context(|| format!("cannot read its kernel {image}"))
+}
+
+/// Why new cells could not be compared with the run's: each configuration has an image of its own, and all of its cells
+/// are to be measured with one. `now` is with what a cell would be measured today.
+fn incomparable(run: &RunRecord, now: &dyn Fn(&Cell) -> Result<Environment>) -> Result<Option<String>> {
+    for name in &run.plan.configurations {
+        let Some(cell) = run.plan.cells.iter().find(|cell| cell.configuration.name == *name) else { continue };
+        // The run's own environment is that of its first cell, whether it has ended or not.
+        let of_run = (run.plan.cells.first() == Some(cell)).then_some(&run.environment);
+        let recorded =
+            run.cells.iter().filter(|record| record.configuration == *name).map(|record| &record.environment);
+        let then: Vec<&Environment> = of_run.into_iter().chain(recorded).collect();
+        if then.is_empty() {
+            continue;
+        }
+        let now = now(cell)?;
+        if let Some(difference) = then.into_iter().find_map(|then| difference(name, then, &now)) {
+            return Ok(Some(difference));
+        }
+    }
+    Ok(None)
+}
+
+/// What in two environments of a configuration may change figures.
+fn difference(name: &str, then: &Environment, now: &Environment) -> Option<String> {
     let pairs = [("kernel", &then.kernel, &now.kernel), ("emulator", &then.emulator, &now.emulator)];
     for (what, then, now) in pairs {
         if then != now {
@@ -116,8 +158,18 @@ fn difference(then: &Environment, now: &Environment) -> Option<String> {
     if !then.kernel_image.is_empty() && then.kernel_image != now.kernel_image {
         return Some(format!("its kernel {} was built again since", now.kernel));
     }
-    // The image holds this program and the packages.
-    (then.image != now.image).then(|| {
-        format!("its guests ran another build of mountmark ({}) or of its packages than this one", then.mountmark)
-    })
+    if then.image == now.image {
+        return None;
+    }
+    for (package, was) in &then.packages {
+        let is = now.packages.get(package).map_or("missing", String::as_str);
+        if is != was {
+            return Some(format!("its guests of {name} had the package {package} {was}, which is {is} now"));
+        }
+    }
+    // The image holds this program, too.
+    Some(format!("its guests of {name} ran another build of mountmark ({}) than this one", then.mountmark))
 }
+
+#[cfg(test)]
+mod tests;

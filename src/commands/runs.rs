@@ -1,6 +1,6 @@
 //! `mountmark runs`: what was run.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use mountmark_record::RunId;
 
@@ -16,7 +16,7 @@ pub struct Arguments {
     /// The store's file keeps its size; new runs fill the room
     #[arg(long, value_name = "RUN", num_args = 1..)]
     delete: Vec<String>,
-    /// With --delete: also a run that seems to be under way, in a container or on a machine that is gone
+    /// With --delete: also a run that seems to be under way, on a machine that is gone
     #[arg(long, requires = "delete")]
     force: bool,
     #[command(flatten)]
@@ -28,7 +28,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         return delete(&arguments);
     }
     let path = arguments.store.path();
-    if !path.exists() {
+    if !path.try_exists().with_context(|| format!("cannot look for the results store {}", path.display()))? {
         say!("mountmark: no runs yet: there is no store {}; `mountmark run` makes one", path.display());
         return Ok(common::DONE);
     }

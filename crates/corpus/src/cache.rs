@@ -7,18 +7,18 @@
 //!
 //! Not known here: what the tars are for, and when they are no longer wanted.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use mountmark_model::{RealisedCorpus, format_bytes};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::Keep;
 use crate::input::{copy, hex};
 
 /// Goes into every identity; raise it when tars of older programs must not be used.
@@ -27,14 +27,12 @@ const LAYOUT: u32 = 1;
 /// Files whose name starts so are being written, or were when their writer died.
 const PARTIAL: &str = ".partial-";
 
-/// A partial file younger than this may have a writer that has not locked it yet.
-const GRACE: Duration = Duration::from_secs(60);
-
 /// Where one tar belongs.
 pub(crate) struct Place {
     folder: PathBuf,
     stem: String,
     identity: String,
+    pub(crate) keep: Keep,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -67,7 +65,7 @@ impl Stamp {
 
 impl Place {
     /// The place in `folder` of what `identity` describes; `name` only makes the file easy to recognise.
-    pub(crate) fn new(folder: &Path, name: &str, identity: &str) -> Place {
+    pub(crate) fn new(folder: &Path, name: &str, identity: &str, keep: Keep) -> Place {
         let identity = format!("layout {LAYOUT} {identity}");
         let key = hex(&Sha256::digest(identity.as_bytes())[..8]);
         let plain = |c: char| {
@@ -75,7 +73,7 @@ impl Place {
         };
         let name: String = name.chars().take(40).map(plain).collect();
         let stem = format!("{}-{key}", name.trim_start_matches('.'));
-        Place { folder: folder.to_owned(), stem, identity }
+        Place { folder: folder.to_owned(), stem, identity, keep }
     }
 
     /// The tar's path, whether it is there or not.
@@ -102,7 +100,9 @@ impl Place {
                 return None;
             }
             // A cache that cannot be written to still serves; it is hashed again the next time.
-            let _ = self.describe(&found.corpus);
+            if self.keep == Keep::Yes {
+                let _ = self.describe(&found.corpus);
+            }
         }
         Some(found.corpus)
     }
@@ -123,12 +123,22 @@ impl Place {
             }
         }
         static COUNTER: AtomicU32 = AtomicU32::new(0);
-        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-        let path = self.folder.join(format!("{PARTIAL}{}-{}-{number}", self.stem, std::process::id()));
-        let file = File::create(&path).with_context(|| format!("cannot write to the corpus cache {folder}"))?;
-        // Tells other processes' sweeps that it has a writer. File systems without locks lose only that.
-        let _ = file.try_lock();
-        Ok(Partial { file, path, needed, written: 0, folder: self.folder.clone() })
+        loop {
+            let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+            let path = self.folder.join(format!("{PARTIAL}{}-{}-{number}", self.stem, std::process::id()));
+            let file = match File::options().write(true).create_new(true).open(&path) {
+                Ok(file) => file,
+                // A process of another PID namespace may have the same number.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                Err(error) => return Err(explain(&self.folder, needed, error)),
+            };
+            // Tells other processes' sweeps that it has a writer. File systems without locks lose only that.
+            let is_taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+            // A sweep may have found it before that.
+            if !is_taken && is_at(&file, &path) {
+                return Ok(Partial { file, path, needed, written: 0, folder: self.folder.clone() });
+            }
+        }
     }
 
     /// Makes `partial` the tar of this place.
@@ -152,6 +162,21 @@ impl Place {
     }
 }
 
+/// Whether `tar` is one of the finished tars in `folder`, whole and unchanged, and holds what `corpus` says. A plan out
+/// of a store names a tar, and a store may be a stranger's: no other file is handed to a guest.
+pub fn is_kept(tar: &Path, corpus: &RealisedCorpus, folder: &Path) -> bool {
+    let found = || -> Option<bool> {
+        let tar = fs::canonicalize(tar).ok()?;
+        let stem = tar.file_name()?.to_str()?.strip_suffix(".tar")?.to_owned();
+        let folder = fs::canonicalize(folder).ok().filter(|folder| tar.parent() == Some(folder))?;
+        let sidecar = fs::read(folder.join(format!("{stem}.json"))).ok()?;
+        let identity = serde_json::from_slice::<Sidecar>(&sidecar).ok()?.identity;
+        let kept = Place { folder, stem, identity, keep: Keep::Yes }.look_up()?;
+        Some(kept.sha256 == corpus.sha256 && kept.tar_bytes == corpus.tar_bytes)
+    };
+    found().unwrap_or(false)
+}
+
 /// A file that is being written; gone when dropped before it was renamed.
 pub(crate) struct Partial {
     file: File,
@@ -164,11 +189,12 @@ pub(crate) struct Partial {
 impl Partial {
     /// The sentence for an error in writing.
     pub(crate) fn explain(&self, error: io::Error) -> anyhow::Error {
-        if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
-            return no_space(&self.folder, self.needed, None)
-                .context(format!("{} were written before it was full", format_bytes(self.written)));
+        let full = is_full(&error);
+        let explained = explain(&self.folder, self.needed, error);
+        match full {
+            true => explained.context(format!("{} were written before it was full", format_bytes(self.written))),
+            false => explained,
         }
-        anyhow!(error).context(format!("cannot write to the corpus cache {}", self.folder.display()))
     }
 }
 
@@ -191,6 +217,20 @@ impl Drop for Partial {
     }
 }
 
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+fn explain(folder: &Path, needed: Option<u64>, error: io::Error) -> anyhow::Error {
+    match is_full(&error) {
+        true => no_space(folder, needed, None),
+        false => anyhow!(error).context(format!(
+            "cannot write to the corpus cache {}; set MOUNTMARK_CACHE to a folder that you may write",
+            folder.display()
+        )),
+    }
+}
+
 fn no_space(folder: &Path, needed: Option<u64>, free: Option<u64>) -> anyhow::Error {
     let folder = folder.display();
     let needed = needed.map_or_else(|| "more than there is".to_owned(), format_bytes);
@@ -201,21 +241,26 @@ fn no_space(folder: &Path, needed: Option<u64>, free: Option<u64>) -> anyhow::Er
     )
 }
 
-/// Removes what killed writers left.
+/// Removes what killed writers left: what nobody holds the lock of.
 fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
     for entry in entries.flatten().filter(|entry| entry.file_name().as_encoded_bytes().starts_with(PARTIAL.as_bytes()))
     {
-        let old = entry
-            .metadata()
-            .and_then(|metadata| metadata.modified())
-            .is_ok_and(|time| time.elapsed().is_ok_and(|age| age > GRACE));
-        if old && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
+        // Held until it is gone, so that a writer that has just made it notices.
+        if let Ok(file) = File::open(entry.path())
+            && file.try_lock().is_ok()
+        {
             let _ = fs::remove_file(entry.path());
         }
     }
+}
+
+/// Whether a file still has its name.
+fn is_at(file: &File, path: &Path) -> bool {
+    let id = |data: Metadata| (data.dev(), data.ino());
+    file.metadata().map(id).ok() == fs::metadata(path).map(id).ok()
 }
 
 struct Hasher(Sha256);
@@ -234,12 +279,11 @@ impl Write for Hasher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::SystemTime;
 
     #[test]
     fn a_full_disk_is_told_from_other_errors() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::new(folder.path(), "full", "test");
+        let place = Place::new(folder.path(), "full", "test", Keep::Yes);
         let mut partial = place.start(None).unwrap();
         let path = partial.path.clone();
         partial.write_all(b"a little").unwrap();
@@ -255,29 +299,27 @@ mod tests {
     }
 
     #[test]
-    fn what_killed_writers_left_is_removed_and_what_has_a_writer_is_not() {
+    fn what_killed_writers_left_is_removed_at_once_and_what_has_a_writer_is_not() {
         let folder = tempfile::tempdir().unwrap();
-        let make = |name: &str, age: u64| {
+        let make = |name: &str| {
             let path = folder.path().join(name);
-            let file = File::create(&path).unwrap();
-            file.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
-            (path, file)
+            (File::create(&path).unwrap(), path)
         };
-        let (old, old_file) = make(".partial-old", 3600);
-        let (new, _new_file) = make(".partial-new", 1);
-        let (busy, busy_file) = make(".partial-busy", 3600);
-        let (other, _other_file) = make("other.tar", 3600);
-        drop(old_file);
-        busy_file.try_lock().unwrap();
+        let (_, killed) = make(".partial-killed");
+        let (file, busy) = make(".partial-busy");
+        let (_, other) = make("other.tar");
+        file.try_lock().unwrap();
+        let partial = Place::new(folder.path(), "new", "test", Keep::Yes).start(None).unwrap();
         sweep(folder.path());
-        assert_eq!([old, new, busy, other].map(|path| path.exists()), [false, true, true, true]);
+        let left = [&killed, &busy, &other, &partial.path].map(|path| path.exists());
+        assert_eq!(left, [false, true, true, true]);
     }
 
     #[test]
     fn names_of_tars_are_plain_and_differ_by_identity() {
         let folder = Path::new("/cache");
-        let one = Place::new(folder, "../.hidden name/\u{e9}", "one").tar();
-        let two = Place::new(folder, "../.hidden name/\u{e9}", "two").tar();
+        let one = Place::new(folder, "../.hidden name/\u{e9}", "one", Keep::Yes).tar();
+        let two = Place::new(folder, "../.hidden name/\u{e9}", "two", Keep::Yes).tar();
         assert_ne!(one, two);
         assert_eq!(one.parent(), Some(folder));
         assert!(one.to_str().unwrap().starts_with("/cache/_.hidden_name__-"), "{one:?}");

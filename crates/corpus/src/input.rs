@@ -44,9 +44,8 @@ pub(crate) struct Archive {
 impl Archive {
     /// Looks at the first bytes.
     pub(crate) fn open(path: &Path) -> Result<Archive> {
-        let file = File::open(path)?;
+        let file = mountmark_input::open(path)?;
         let metadata = file.metadata()?;
-        ensure!(metadata.is_file(), "this is neither a file nor a folder");
         let mut start = Vec::new();
         (&file).take(16).read_to_end(&mut start)?;
         ensure!(!start.is_empty(), "the file is empty");
@@ -80,7 +79,7 @@ impl Archive {
 
     /// The plain tar.
     pub(crate) fn unpacked(&self) -> Result<Box<dyn Read + Send>> {
-        let file = File::open(&self.path)?;
+        let file = mountmark_input::open(&self.path)?;
         Ok(match self.packing {
             Packing::Plain => Box::new(file),
             // Files that were packed in parallel, or joined, have several members.

@@ -37,6 +37,7 @@ use anyhow::{Context, Result, anyhow};
 use mountmark_model::{Corpus, RealisedCorpus, Scale};
 use sha2::{Digest, Sha256};
 
+pub use cache::is_kept;
 pub use stream::{STREAM_VERSION, Stream, exp, ln};
 
 /// Raise it when the same stream is turned into other names, trees or bytes.
@@ -70,6 +71,12 @@ pub enum Progress<'a> {
     Skipped(&'a Path),
 }
 
+/// What is in the tar that `reader` gives; for tests with archives that nobody packed.
+#[doc(hidden)]
+pub fn count(reader: impl Read) -> Result<RealisedCorpus> {
+    survey::survey(reader).map_err(|fault| anyhow!("{fault}"))
+}
+
 /// Refuses a definition that cannot be made at any scale.
 ///
 /// # Errors
@@ -95,6 +102,39 @@ pub fn realise(
     cache: &Path,
     watch: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(PathBuf, RealisedCorpus)> {
+    find(source, scale, seed, cache, Keep::Yes, watch)
+}
+
+/// What [`realise`] would answer, and its errors, but for those of a cache without room: everything is made or read and
+/// counted, which takes as long, and nothing is written.
+///
+/// # Errors
+/// As [`realise`].
+pub fn foresee(
+    source: &CorpusSource,
+    scale: Scale,
+    seed: u64,
+    cache: &Path,
+    watch: &mut dyn FnMut(Progress<'_>),
+) -> Result<(PathBuf, RealisedCorpus)> {
+    find(source, scale, seed, cache, Keep::No, watch)
+}
+
+/// Whether a tar is kept in the cache, or only counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keep {
+    Yes,
+    No,
+}
+
+fn find(
+    source: &CorpusSource,
+    scale: Scale,
+    seed: u64,
+    cache: &Path,
+    keep: Keep,
+    watch: &mut dyn FnMut(Progress<'_>),
+) -> Result<(PathBuf, RealisedCorpus)> {
     match source {
         CorpusSource::Catalogue(corpus) => {
             check(corpus)?;
@@ -103,7 +143,7 @@ pub fn realise(
                 "generator {GENERATOR_VERSION} stream {STREAM_VERSION} seed {seed} scale {scale} {} {kind}",
                 corpus.name
             );
-            let place = cache::Place::new(cache, &corpus.name, &identity);
+            let place = cache::Place::new(cache, &corpus.name, &identity, keep);
             let label = Label { name: corpus.name.clone(), seed: Some(seed) };
             if let Some(found) = place.look_up() {
                 return Ok((place.tar(), label.on(found)));
@@ -115,30 +155,38 @@ pub fn realise(
         }
         CorpusSource::Path(path) => {
             let failed = || format!("cannot use {} as a corpus", path.display());
-            own(path, cache, watch).with_context(failed)
+            own(path, cache, keep, watch).with_context(failed)
         }
     }
 }
 
-fn own(path: &Path, cache: &Path, watch: &mut dyn FnMut(Progress<'_>)) -> Result<(PathBuf, RealisedCorpus)> {
+fn own(
+    path: &Path,
+    cache: &Path,
+    keep: Keep,
+    watch: &mut dyn FnMut(Progress<'_>),
+) -> Result<(PathBuf, RealisedCorpus)> {
     let whole = path.canonicalize()?;
     let name = whole.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let label = Label { name: path.display().to_string(), seed: None };
     if whole.is_dir() {
         // Made early, so that it can be told from the user's files when it lies among them.
-        std::fs::create_dir_all(cache).with_context(|| format!("cannot make the corpus cache {}", cache.display()))?;
-        let folder = input::Folder::walk(&whole, &cache.canonicalize()?)?;
+        if keep == Keep::Yes {
+            std::fs::create_dir_all(cache)
+                .with_context(|| format!("cannot make the corpus cache {}", cache.display()))?;
+        }
+        let folder = input::Folder::walk(&whole, &cache.canonicalize().unwrap_or_else(|_| cache.to_owned()))?;
         for skipped in &folder.skipped {
             watch(Progress::Skipped(skipped));
         }
-        let place = cache::Place::new(cache, &name, &format!("folder {}", folder.fingerprint()));
+        let place = cache::Place::new(cache, &name, &format!("folder {}", folder.fingerprint()), keep);
         if let Some(found) = place.look_up() {
             return Ok((place.tar(), label.on(found)));
         }
         return make(&place, Some(folder.tar_bytes()), label, watch, |out| folder.pack(out));
     }
     let archive = input::Archive::open(&whole)?;
-    let place = cache::Place::new(cache, &name, &format!("archive {}", archive.fingerprint()));
+    let place = cache::Place::new(cache, &name, &format!("archive {}", archive.fingerprint()), keep);
     if let Some(found) = place.look_up() {
         return Ok((place.tar(), label.on(found)));
     }
@@ -189,7 +237,7 @@ fn make(
     watch: &mut dyn FnMut(Progress<'_>),
     produce: impl FnOnce(&mut Sender) -> Result<()> + Send,
 ) -> Result<(PathBuf, RealisedCorpus)> {
-    let mut partial = place.start(total)?;
+    let mut partial = if place.keep == Keep::Yes { Some(place.start(total)?) } else { None };
     let (sender, receiver) = sync_channel(4);
     let mut hash = Sha256::new();
     let (produced, surveyed, unwritten) = std::thread::scope(|scope| {
@@ -202,7 +250,8 @@ fn make(
             receiver,
             block: Vec::new(),
             used: 0,
-            partial: &mut partial,
+            written: 0,
+            partial: partial.as_mut(),
             hash: &mut hash,
             unwritten: None,
             progress: &mut |bytes| watch(Progress::Written { bytes, total }),
@@ -214,7 +263,7 @@ fn make(
         let produced = producer.join().unwrap_or_else(|_| Err(anyhow!("the thread that made the corpus panicked")));
         (produced, surveyed, unwritten)
     });
-    if let Some(error) = unwritten {
+    if let (Some(error), Some(partial)) = (unwritten, &partial) {
         return Err(partial.explain(error));
     }
     // A producer that was hung up on did not fail: the survey did.
@@ -228,7 +277,9 @@ fn make(
     }
     let surveyed = surveyed.map_err(|fault| anyhow!("{fault}"))?;
     let corpus = label.on(RealisedCorpus { sha256: input::hex(&hash.finalize()), ..surveyed });
-    place.finish(partial, &corpus)?;
+    if let Some(partial) = partial {
+        place.finish(partial, &corpus)?;
+    }
     Ok((place.tar(), corpus))
 }
 
@@ -269,7 +320,9 @@ struct Tee<'a> {
     receiver: Receiver<io::Result<Vec<u8>>>,
     block: Vec<u8>,
     used: usize,
-    partial: &'a mut cache::Partial,
+    written: u64,
+    /// Where it is written, if it is kept.
+    partial: Option<&'a mut cache::Partial>,
     hash: &'a mut Sha256,
     /// Why the cache could not be written, which the survey would take for a damaged archive.
     unwritten: Option<io::Error>,
@@ -285,12 +338,15 @@ impl Read for Tee<'_> {
             self.block = block?;
             self.used = 0;
             self.hash.update(&self.block);
-            if let Err(error) = self.partial.write_all(&self.block) {
+            if let Some(partial) = &mut self.partial
+                && let Err(error) = partial.write_all(&self.block)
+            {
                 let kind = error.kind();
                 self.unwritten = Some(error);
                 return Err(kind.into());
             }
-            (self.progress)(self.partial.written);
+            self.written += self.block.len() as u64;
+            (self.progress)(self.written);
         }
         let length = out.len().min(self.block.len() - self.used);
         out[..length].copy_from_slice(&self.block[self.used..self.used + length]);

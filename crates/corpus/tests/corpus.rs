@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mountmark_corpus::{CorpusSource, Progress, check, realise};
+use mountmark_corpus::{CorpusSource, Progress, check, foresee, is_kept, realise};
 use mountmark_model::{Bytes, Corpus, CorpusKind, Distribution, RealisedCorpus, Scale};
 use tempfile::TempDir;
 
@@ -67,6 +67,32 @@ fn bytes_are_pinned() {
     assert_eq!(noise.sha256, "41b8f41e59f5e6ef5d2122eddff03570ad19e859e80355788b6c8dd6121da560");
     let impressions = made(&catalogue("impressions-2009"), 0.002, 42, cache.path()).1;
     assert_eq!(impressions.sha256, "5a8c9de1b6728da1769f0d4740a7a0a6e2443f0016ffffc8c7bf2326b9d58f34");
+}
+
+#[test]
+fn what_is_foreseen_is_what_is_made_and_nothing_is_written() {
+    let folder = TempDir::new().unwrap();
+    let cache = folder.path().join("cache");
+    let (tree, tar) = users(folder.path());
+    let damaged = folder.path().join("damaged.tar");
+    fs::write(&damaged, &fs::read(&tar).unwrap()[..700]).unwrap();
+    let sources = [CorpusSource::Catalogue(small()), CorpusSource::Path(tree), CorpusSource::Path(tar)];
+    for source in sources {
+        let foreseen = foresee(&source, Scale::ONE, 7, &cache, &mut |_| {}).unwrap();
+        assert!(!cache.exists(), "{source:?}");
+        let made = realise(&source, Scale::ONE, 7, &cache, &mut |_| {}).unwrap();
+        assert_eq!(foreseen, made);
+        // One that is there is found, and what is known of it stays as it is though it was touched.
+        let sidecar = made.0.with_extension("json");
+        let known = fs::read(&sidecar).unwrap();
+        File::options().write(true).open(&made.0).unwrap().set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        assert_eq!(foresee(&source, Scale::ONE, 7, &cache, &mut |_| {}).unwrap(), made);
+        assert_eq!(fs::read(&sidecar).unwrap(), known);
+        fs::remove_dir_all(&cache).unwrap();
+    }
+    let source = CorpusSource::Path(damaged);
+    let foreseen = format!("{:#}", foresee(&source, Scale::ONE, 7, &cache, &mut |_| {}).unwrap_err());
+    assert_eq!(foreseen, format!("{:#}", realise(&source, Scale::ONE, 7, &cache, &mut |_| {}).unwrap_err()));
 }
 
 #[test]
@@ -369,6 +395,8 @@ fn what_is_no_archive_is_refused_with_a_reason() {
     assert!(refused(&home.path().join("absent"), cache).contains("No such file"));
     assert!(say(b"").contains("empty"));
     assert!(say(b"hello").contains("no tar archive"));
+    let secret = format!("root:$6$secret:19000:0:99999:7:::\n{}", "x".repeat(2000));
+    assert!(!say(secret.as_bytes()).contains("secret"));
     assert!(say(&[b'z'; 5000]).contains("no tar archive"));
     assert!(say(b"BZh91AY&SY rest").contains("bzip2"));
     assert!(say(&[0; 10_240]).contains("no regular file"));
@@ -382,7 +410,7 @@ fn what_is_no_archive_is_refused_with_a_reason() {
     let empty = home.path().join("folder");
     fs::create_dir(&empty).unwrap();
     assert!(refused(&empty, cache).contains("no regular file"));
-    assert!(refused(Path::new("/dev/null"), cache).contains("neither a file nor a folder"));
+    assert!(refused(Path::new("/dev/null"), cache).contains("not a regular file"));
 }
 
 #[test]
@@ -468,4 +496,40 @@ fn depth_is_counted_from_the_top_folder_and_directories_may_be_implied() {
     assert_eq!((bare.files, bare.directories, bare.max_depth), (2, 1, 2));
     let dots = build(&["./a", "./b/c"]);
     assert_eq!((dots.files, dots.directories, dots.max_depth), (2, 1, 2));
+}
+
+#[test]
+fn devices_and_endless_names_are_refused() {
+    let (home, cache) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let path = home.path().join("own.tar");
+    let entry = |kind: tar::EntryType, name: &str| {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(kind);
+        header.set_size(0);
+        let mut builder = tar::Builder::new(File::create(&path).unwrap());
+        builder.append_data(&mut header, name, &b""[..]).unwrap();
+        builder.finish().unwrap();
+        refused(&path, cache.path())
+    };
+    for kind in [tar::EntryType::Block, tar::EntryType::Char, tar::EntryType::Fifo] {
+        assert!(entry(kind, "mine/disk").contains("the entry \"mine/disk\" is refused: it is a device"));
+    }
+    assert!(entry(tar::EntryType::Regular, &"a/".repeat(3000)).contains("longer than 4096 bytes"));
+}
+
+#[test]
+fn only_finished_tars_are_handed_on() {
+    let (home, cache) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let (tar, corpus) = made(&small(), 1.0, 1, cache.path());
+    assert!(is_kept(&tar, &corpus, cache.path()));
+    let other = RealisedCorpus { sha256: "00".repeat(32), ..corpus.clone() };
+    assert!(!is_kept(&tar, &other, cache.path()));
+    let copy = home.path().join(tar.file_name().unwrap());
+    fs::copy(&tar, &copy).unwrap();
+    assert!(!is_kept(&copy, &corpus, cache.path()));
+    let link = cache.path().join("link.tar");
+    std::os::unix::fs::symlink(&copy, &link).unwrap();
+    assert!(!is_kept(&link, &corpus, cache.path()));
+    fs::write(&tar, "changed").unwrap();
+    assert!(!is_kept(&tar, &corpus, cache.path()));
 }

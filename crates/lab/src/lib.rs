@@ -4,13 +4,16 @@
 //! business (`mountmark-run`), which is the same code in every lab; this crate measures nothing and stores nothing.
 
 pub mod cache;
+pub mod child;
 pub mod emulator;
 pub mod guest;
 pub mod host;
 pub mod image;
 pub mod kernel_log;
 pub mod leftovers;
+pub mod needs;
 mod trace;
+mod voice;
 mod watch;
 
 use std::path::PathBuf;
@@ -22,6 +25,7 @@ use serde::{Deserialize, Serialize};
 
 pub use mountmark_trace::Times;
 pub use trace::{DeviceTrace, Unseen};
+pub use voice::Token;
 
 /// Where the disks' media begin in a guest's physical memory: above everything that is RAM.
 pub const MEDIA_START: u64 = 4 << 30;
@@ -38,6 +42,8 @@ pub struct Region {
 /// What a guest is told: its cell and where the media lie.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
+    /// What the agent's lines bear, and nothing else's.
+    pub token: Token,
     /// The cell.
     pub cell: Cell,
     /// Medium of the disk under test.
@@ -59,6 +65,8 @@ pub struct Device {
     pub size: u64,
     /// The process that serves it, whose processor time is not the machine's work.
     pub server: Option<u32>,
+    /// The file below it, whose pages may be in this machine's page cache.
+    pub backing: Option<PathBuf>,
 }
 
 /// The disks of a cell, and its corpus.
@@ -82,12 +90,32 @@ pub struct Devices {
     pub exclusive: bool,
 }
 
+/// Where a cell's disks are, for who wants to know before it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// The disk under test: `/dev/nbd0`. N stands for a number that is only known later.
+    pub test: String,
+    /// The second disk.
+    pub source: String,
+    /// Where the file system under test is mounted.
+    pub test_folder: PathBuf,
+    /// Where the second disk is mounted.
+    pub source_folder: PathBuf,
+}
+
 /// Where the corpus's plain tar file is.
 pub enum CorpusData {
     /// In memory outside the guest's RAM.
     Mapped(guest::MappedCorpus),
     /// A file of this machine.
     File(PathBuf),
+}
+
+/// Parsers of what a kernel and its modules hand over; for tests with bytes that nobody made.
+#[doc(hidden)]
+pub mod parsers {
+    pub use crate::image::kernel::parse as kernel;
+    pub use crate::image::modules::modinfo;
 }
 
 /// A place where cells run.
@@ -119,6 +147,13 @@ pub enum Ended {
     Outcome {
         /// Which.
         outcome: Outcome,
+        /// The kernel's messages.
+        log: String,
+    },
+    /// What was heard cannot all be its agent's; nothing of it counts.
+    Refused {
+        /// A sentence.
+        reason: String,
         /// The kernel's messages.
         log: String,
     },

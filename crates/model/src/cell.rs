@@ -75,6 +75,25 @@ pub struct Plan {
     pub skipped: Vec<(String, String)>,
 }
 
+impl Plan {
+    /// The most configurations: each is compared with each.
+    pub const MOST_CONFIGURATIONS: usize = 1000;
+
+    /// Why tables and verdicts would fill memory, in a sentence: they have a place for each task on each configuration,
+    /// whatever was measured.
+    pub fn too_large(tasks: usize, configurations: usize) -> Option<String> {
+        const MOST_TASKS: usize = 10_000;
+        const MOST_PAIRS: usize = 100_000;
+        let most = Plan::MOST_CONFIGURATIONS;
+        (tasks > MOST_TASKS || configurations > most || tasks * configurations > MOST_PAIRS).then(|| {
+            format!(
+                "{tasks} tasks on {configurations} configurations are too many: a plan has at most {MOST_TASKS} tasks, \
+                 {most} configurations, and {MOST_PAIRS} of the one times the other"
+            )
+        })
+    }
+}
+
 /// One configuration x one suite x one repeat: everything that an agent must know, and nothing that it must look up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {

@@ -18,7 +18,9 @@ pub struct FileSystem {
     /// The type given to mount(8).
     pub mount_type: String,
     /// Kernel modules that must load before it can be mounted, without their dependencies; `?` before one that is
-    /// loaded where the kernel has it: checksums and character sets that are modules in some kernels only.
+    /// loaded where the kernel has it: character sets that are modules in some kernels only. `crypto-NAME` stands for
+    /// all implementations of a checksum, hash or cipher (`crypto-crc32c`), of which the kernel uses the one that suits
+    /// the processor best.
     pub modules: Vec<String>,
     /// Debian packages that hold its tools.
     #[serde(default)]

@@ -65,13 +65,15 @@ pub struct Slice {
 impl Slice {
     /// Adds what another slice has.
     pub fn add(&mut self, other: &Slice) {
+        // Saturating: slices may come out of a store that somebody else wrote.
+        let sum = |one: &mut u64, other: u64| *one = one.saturating_add(other);
         for at in 0..4 {
-            self.count[at] += other.count[at];
-            self.bytes[at] += other.bytes[at];
-            self.wait[at] += other.wait[at];
+            sum(&mut self.count[at], other.count[at]);
+            sum(&mut self.bytes[at], other.bytes[at]);
+            sum(&mut self.wait[at], other.wait[at]);
         }
-        self.queued += other.queued;
-        self.busy += other.busy;
+        sum(&mut self.queued, other.queued);
+        sum(&mut self.busy, other.busy);
     }
 
     /// Whether nothing happened.
@@ -202,6 +204,13 @@ mod tests {
         assert_eq!(record().totals().count, [2, 4, 0, 6]);
         let empty = DeviceRecord::default();
         assert_eq!(serde_json::from_str::<DeviceRecord>(&serde_json::to_string(&empty).unwrap()).unwrap(), empty);
+    }
+
+    #[test]
+    fn totals_of_any_record_have_an_end() {
+        let most = Slice { count: [u64::MAX; 4], bytes: [u64::MAX; 4], wait: [u64::MAX; 4], queued: u64::MAX, busy: 1 };
+        let totals = DeviceRecord { slices: vec![most, most], ..DeviceRecord::default() }.totals();
+        assert_eq!((totals.count, totals.queued, totals.busy), ([u64::MAX; 4], u64::MAX, 2));
     }
 
     #[test]

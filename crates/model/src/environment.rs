@@ -9,8 +9,11 @@ use serde::{Deserialize, Serialize};
 pub struct Environment {
     /// This program's version.
     pub mountmark: String,
-    /// Kernel release and version that ran the file system.
+    /// Release of the kernel that ran the file system, as `uname -r` says it.
     pub kernel: String,
+    /// How that kernel was built, as `uname -v` says it; empty until it has run.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub kernel_build: String,
     /// Kernel of the machine that ran the lab.
     pub host_kernel: String,
     /// Processor of the machine that ran the lab.
@@ -26,4 +29,41 @@ pub struct Environment {
     pub kernel_image: String,
     /// What the clock is, in a sentence.
     pub clock: String,
+}
+
+impl Environment {
+    /// Takes the kernel's name from what its agent said: `uname -r`, a space, and `uname -v`, which may be missing.
+    pub fn name_kernel(&mut self, said: &str) {
+        let (release, build) = said.split_once(' ').unwrap_or((said, ""));
+        self.kernel = release.to_owned();
+        self.kernel_build = build.to_owned();
+    }
+
+    /// Release and build of the kernel, for people.
+    pub fn kernel_text(&self) -> String {
+        format!("{} {}", self.kernel, self.kernel_build).trim().to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_has_a_release_and_a_build() {
+        let mut environment = Environment::default();
+        for (said, release, build) in [
+            (
+                "6.12.117+deb12-amd64 #1 SMP PREEMPT_DYNAMIC Debian",
+                "6.12.117+deb12-amd64",
+                "#1 SMP PREEMPT_DYNAMIC Debian",
+            ),
+            ("6.12.117+deb12-amd64", "6.12.117+deb12-amd64", ""),
+            ("", "", ""),
+        ] {
+            environment.name_kernel(said);
+            assert_eq!((environment.kernel.as_str(), environment.kernel_build.as_str()), (release, build));
+            assert_eq!(environment.kernel_text(), said);
+        }
+    }
 }

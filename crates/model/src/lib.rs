@@ -12,12 +12,15 @@ mod environment;
 mod event;
 mod machine;
 mod metric;
+pub mod names;
 mod order;
 mod outcome;
+pub mod processor;
 pub mod program;
 mod quantity;
 mod study;
 mod suite;
+mod visible;
 pub mod workload;
 
 pub use cell::{Cell, Lab, Plan, SourceMedium, protocol_task};
@@ -32,13 +35,15 @@ pub use metric::{Better, Metric, Unit};
 pub use mountmark_disk::{Disk, DiskModel};
 pub use order::{Group, OTHERS, Order, ParseOrderError, Relation};
 pub use outcome::Outcome;
+pub use processor::Processor;
 pub use program::Program;
 pub use quantity::{
     Bytes, ParseQuantityError, Scale, counted, format_bytes, format_count, format_rate, format_seconds,
 };
 pub use study::{Figure, Printed, Qualifier, Study, StudyRun};
 pub use suite::{Parameter, Peak, RateOf, Source, Suite, Task};
+pub use visible::{is_hidden, visible};
 pub use workload::{Quantity, QuantityError, Workload, WorkloadResult};
 
 /// The version of the protocol between this program and its agent in a guest: both must be equal.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;

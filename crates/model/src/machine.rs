@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Bytes;
+use crate::{Bytes, Processor};
 
 /// One file of `catalog/machines/`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -14,6 +14,10 @@ pub struct Machine {
     pub about: String,
     /// log2 of the nanoseconds that one instruction takes: 0 is 1000 million a second, 1 is 500 million.
     pub shift: u8,
+    /// What the guest's processor can do; all that one can be given where a file does not say. In a plan it is absent
+    /// where the processor was the host's own, or where a program measured that did not write it down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processor: Option<Processor>,
     /// Main memory of the guest, exactly; the disks' media and the guest's own files are not part of it.
     pub ram: Bytes,
     /// The disk under test unless `--disk` names another.

@@ -10,7 +10,7 @@ use crate::{Bytes, Workload};
 ///
 /// Commands run under `sh -c` in the root of the file system under test. They see `$TEST` (that folder),
 /// `$SOURCE` (the second disk's folder, where the suite has one), `$SEED`, and each parameter by its name.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
     /// The name in `--suite`, the file's own name without `.toml`.

@@ -212,7 +212,7 @@ impl Catalogue {
     pub fn suite(&self, text: &str) -> Result<Suite> {
         let path = Path::new(text);
         if text.ends_with(".fio") {
-            return fio::suite(path, &tasks::read_text(path)?);
+            return fio::suite(path, &text_of(path, mountmark_input::MOST_TEXT)?);
         }
         if text.contains('/') || text.ends_with(".toml") {
             return tasks::with_job_files(read(path)?, path);
@@ -222,6 +222,23 @@ impl Catalogue {
             Some(Origin::File(path)) => tasks::with_job_files(suite, path),
             _ => Ok(suite),
         }
+    }
+
+    /// Adds the definition in `text`, as if it had been read from `path`; for tests with texts that nobody wrote.
+    #[doc(hidden)]
+    pub fn add<T: Entry>(&mut self, text: &str, path: &Path) -> Result<()> {
+        let entry: T = parse(text, &path.display().to_string(), path)?;
+        T::shelf_mut(self).insert(entry.name().to_owned(), (entry, Origin::File(path.to_owned())));
+        Ok(())
+    }
+
+    /// Adds the figures in `text` to a study, as if they had been read from `path`; for tests as above.
+    #[doc(hidden)]
+    pub fn add_figures(&mut self, study: &str, text: &str, path: &Path) -> Result<()> {
+        if let Some((entry, _)) = self.studies.get_mut(study) {
+            entry.figures = study::figures(entry, text, &path.display().to_string())?;
+        }
+        Ok(())
     }
 
     fn add_built_in_kind<T: Entry>(&mut self) -> Result<()> {
@@ -267,8 +284,7 @@ impl Catalogue {
             let path = path.with_extension("csv");
             if path.exists() {
                 let shown = path.display().to_string();
-                let failed = |source| PlanError::Read { path: shown.clone(), source };
-                let text = std::fs::read_to_string(&path).map_err(failed)?;
+                let text = text_of(&path, mountmark_input::MOST_TABLE)?;
                 entry.figures = study::figures(entry, &text, &shown)?;
             }
         }
@@ -278,6 +294,10 @@ impl Catalogue {
 
 /// Names that look like `name`, nearest first, at most three.
 pub(crate) fn near<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    // Nothing is as long as this, and comparing takes the time of both lengths together.
+    if name.len() > 200 {
+        return Vec::new();
+    }
     let wanted = name.to_lowercase();
     let mut ranked: Vec<(f64, &str)> = names
         .map(|known| {
@@ -333,7 +353,10 @@ fn is_definition(path: &Path) -> bool {
 }
 
 fn read<T: Entry>(path: &Path) -> Result<T> {
-    let text =
-        std::fs::read_to_string(path).map_err(|source| PlanError::Read { path: path.display().to_string(), source })?;
-    parse(&text, &path.display().to_string(), path)
+    parse(&text_of(path, mountmark_input::MOST_TEXT)?, &path.display().to_string(), path)
+}
+
+/// The text of a file of the user's, of at most `most` bytes.
+pub(crate) fn text_of(path: &Path, most: u64) -> Result<String> {
+    mountmark_input::text(path, most).map_err(|source| PlanError::Read { path: path.display().to_string(), source })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mountmark_model::{Corpus, Disk, FileSystem, Machine, Source, Suite, Task, protocol_task};
+use mountmark_model::{Corpus, Disk, FileSystem, Machine, Processor, Source, Suite, Task, names, protocol_task};
 
 use crate::tasks;
 
@@ -52,11 +52,23 @@ const RESERVED_BEGINNINGS: [&str; 9] = ["LC_", "LD_", "BASH", "GREP_", "TAR_", "
 const LONGEST_PAUSE: f64 = 86_400.0;
 const LONGEST_LIMIT: f64 = 31.0 * 86_400.0;
 
+/// The most tasks of a suite, times that a task is done in a cell, and names in a list: beyond them a definition is a
+/// slip, or is meant to fill memory. The longest suite of the catalogue has some hundred tasks.
+pub(crate) const MOST_TASKS: usize = 10_000;
+const MOST_REPEATS: u32 = 10_000;
+const MOST_NAMES: usize = 100;
+
 pub(crate) fn suite(suite: &Suite) -> Vec<String> {
     let mut faults = Vec::new();
     if suite.tasks.is_empty() {
         faults.push("the suite has no task: add a [[task]] with id, title and run".into());
     }
+    if let Some(reason) = too_many_tasks(suite.tasks.len()) {
+        // Each of them would be looked at beside each other.
+        return vec![reason];
+    }
+    names("packages", &suite.packages, names::package, &mut faults);
+    names("tools", &suite.tools, names::program, &mut faults);
     let mut seen = BTreeSet::new();
     for (index, task) in suite.tasks.iter().enumerate() {
         if !is_word(&task.id) {
@@ -90,8 +102,8 @@ pub(crate) fn suite(suite: &Suite) -> Vec<String> {
         if let Some(corpus) = &suite.corpus {
             faults.push(format!("corpus {corpus:?} has nowhere to lie: add source = \"tar\" or source = \"tree\""));
         }
-        let copies = suite.corpus_copies + suite.corpus_written + suite.source_copies;
-        if copies + suite.peaks.iter().map(|peak| peak.corpus_copies).sum::<u64>() > 0 {
+        let copies = [suite.corpus_copies, suite.corpus_written, suite.source_copies];
+        if copies.into_iter().chain(suite.peaks.iter().map(|peak| peak.corpus_copies)).any(|copies| copies > 0) {
             faults.push("copies of a corpus are counted but there is none: add corpus and source".into());
         }
         if suite.source_prepare.is_some() || suite.source_room.0 > 0 {
@@ -111,12 +123,31 @@ pub(crate) fn suite(suite: &Suite) -> Vec<String> {
     faults
 }
 
+pub(crate) fn too_many_tasks(count: usize) -> Option<String> {
+    (count > MOST_TASKS).then(|| format!("the suite has {count} tasks, and {MOST_TASKS} are the most"))
+}
+
+/// A list of names, each of which reaches a program or a path of this machine.
+fn names(field: &str, list: &[String], check: fn(&str) -> Result<(), String>, faults: &mut Vec<String>) {
+    if list.len() > MOST_NAMES {
+        faults.push(format!("{field} has {} names, and {MOST_NAMES} are the most", list.len()));
+    }
+    for name in list.iter().take(MOST_NAMES) {
+        if let Err(reason) = check(name) {
+            faults.push(format!("{field} has {name:?}: {reason}"));
+        }
+    }
+}
+
 fn task_faults(task: &Task, faults: &mut Vec<String>) {
     if task.title.trim().is_empty() {
         faults.push(format!("task {}: the title is empty; say what the task does", task.id));
     }
     if task.repeat == 0 {
         faults.push(format!("task {}: repeat is 0; write 1 or more, or remove the task", task.id));
+    }
+    if task.repeat > MOST_REPEATS {
+        faults.push(format!("task {}: repeat is {}, and {MOST_REPEATS} is the most", task.id, task.repeat));
     }
     if !(task.limit_seconds > 0.0 && task.limit_seconds <= LONGEST_LIMIT) {
         faults.push(format!(
@@ -144,6 +175,14 @@ pub(crate) fn filesystem(fs: &FileSystem) -> Vec<String> {
     let device = |command: &[String]| command.iter().any(|argument| argument.contains("{device}"));
     if !is_word(&fs.name) {
         faults.push(format!("the name {:?} must be made of letters, digits, - and _", fs.name));
+    }
+    names("packages", &fs.packages, names::package, &mut faults);
+    names("tools", &fs.tools, names::program, &mut faults);
+    names("modules", &fs.modules, names::module, &mut faults);
+    names("mount_type", std::slice::from_ref(&fs.mount_type), names::mount_type, &mut faults);
+    let commands = [("mkfs", Some(&fs.mkfs)), ("fsck", fs.fsck.as_ref().map(|fsck| &fsck.command))];
+    for (field, program) in commands.iter().filter_map(|(field, command)| Some((*field, command.as_ref()?.first()?))) {
+        names(field, std::slice::from_ref(program), names::program, &mut faults);
     }
     if fs.unavailable.is_none() {
         if !device(&fs.mkfs) {
@@ -210,6 +249,7 @@ pub(crate) fn machine(machine: &Machine) -> Vec<String> {
         let most = most / (1 << 20);
         faults.push(format!("ram is {}; it must be a multiple of 128 MiB and at most {most} MiB", machine.ram));
     }
+    faults.extend(machine.processor.iter().flat_map(Processor::faults));
     faults
 }
 

@@ -5,7 +5,9 @@
 //! options; after `#` a label that tells two equal configurations apart. A backslash takes its meaning from `,`, `+`,
 //! `#` and `\`: `ext4:mkfs=-O ^has_journal\,^metadata_csum`.
 
-use mountmark_model::{Configuration, FileSystem, Variant};
+use std::collections::BTreeSet;
+
+use mountmark_model::{Configuration, FileSystem, Plan, Variant};
 
 use crate::check::is_word;
 use crate::{Catalogue, PlanError, Result};
@@ -17,6 +19,12 @@ pub fn configurations(catalogue: &Catalogue, texts: &[String]) -> Result<Vec<Con
         let text = text.trim();
         if text.is_empty() {
             continue;
+        }
+        if configurations.len() == Plan::MOST_CONFIGURATIONS {
+            return Err(PlanError::Options(format!(
+                "--fs names more than {} file systems, the most",
+                Plan::MOST_CONFIGURATIONS
+            )));
         }
         let configuration = parse(catalogue, text)?;
         if let Some(other) = configurations.iter().find(|other| is_same(other, &configuration)) {
@@ -63,16 +71,15 @@ fn parse(catalogue: &Catalogue, text: &str) -> Result<Configuration> {
         mount_options: filesystem.mount_options.clone(),
         filesystem,
     };
-    let mut used = Vec::new();
+    let mut used = BTreeSet::new();
     for part in options.into_iter().flat_map(|options| split(options, '+')) {
         let part = part.trim();
         if part.is_empty() {
             return Err(wrong(text, "a part after : or + is empty".into()));
         }
-        if used.contains(&part) {
+        if !used.insert(part) {
             return Err(wrong(text, format!("{part:?} is in it twice")));
         }
-        used.push(part);
         if let Some(arguments) = part.strip_prefix("mkfs=") {
             let arguments: Vec<String> = arguments.split_whitespace().map(plain).collect();
             if arguments.is_empty() {
@@ -239,6 +246,9 @@ mod tests {
         );
         assert_eq!(all("ext4,ext4#again,ext4#third").unwrap().len(), 3);
         assert!(all("ext4#a,ext4#a").is_err());
+        let many = |count: u32| all(&(0..count).map(|label| format!("ext4#{label},")).collect::<String>());
+        assert_eq!(many(1000).unwrap().len(), 1000);
+        assert!(many(1001).unwrap_err().to_string().contains("more than 1000"));
         for bad in ["ext4#", "ext4#a b", "ext4#a#b"] {
             assert!(all(bad).unwrap_err().to_string().contains("label"), "{bad}");
         }

@@ -50,6 +50,15 @@ pub enum PlanError {
     Corpus(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
+/// Names for a sentence: all of them, or the first and how many more there are. A stranger's file may have thousands,
+/// and as many sentences about them.
+pub(crate) fn listed(names: &[&str]) -> String {
+    const MOST: usize = 50;
+    let more = names.len().saturating_sub(MOST);
+    let first = names[..names.len() - more].join(", ");
+    if more == 0 { first } else { format!("{first} and {more} more") }
+}
+
 fn nearest(near: &[String]) -> String {
     match near {
         [] => String::new(),

@@ -3,11 +3,19 @@
 
 use std::path::Path;
 
-use mountmark_model::{Bytes, Program, Source, Suite, Task};
+use mountmark_model::{Bytes, Program, Suite, Task};
 
+use crate::parse::fault;
 use crate::{PlanError, Result};
 
 mod refusal;
+mod time;
+
+/// The most sections of a file, options of a section, and jobs of all sections with their copies: what people write
+/// has some ten, and each job is a process in the guest.
+const MOST: usize = 1000;
+/// Faults that are told at once; further ones are counted.
+const TOLD: usize = 10;
 
 /// What is known of a job file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,6 +24,8 @@ pub(crate) struct JobFile {
     pub jobs: Vec<Job>,
     /// Bytes of all files of all sections and their copies.
     pub bytes: u64,
+    /// Seconds that the job says itself that it takes; 0 where it ends when its data is moved.
+    pub seconds: f64,
 }
 
 /// A job as fio reports it: one section, or all of a group that is reported together.
@@ -74,7 +84,8 @@ impl Section<'_> {
 /// Reads a job file; `shown` is its name in messages, `variables` are the suite's parameters.
 ///
 /// # Errors
-/// All faults, each with its line.
+/// The first faults, each with its line. Of a file that does not begin as a job file does, nothing is repeated: it may be
+/// another's, with what nobody should see.
 pub(crate) fn read(text: &str, shown: &str, variables: &[&str]) -> Result<JobFile> {
     let mut faults = Vec::new();
     let mut global: Vec<Entry<'_>> = Vec::new();
@@ -90,10 +101,21 @@ pub(crate) fn read(text: &str, shown: &str, variables: &[&str]) -> Result<JobFil
         if content.is_empty() {
             continue;
         }
+        let name = content.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        if sections.is_empty() && name.is_none() {
+            let reason = "an option stands before the first [section], so this is no job file of fio";
+            return Err(fault(&format_args!("{shown}:{line}"), reason));
+        }
         let mut refuse = |reason: String| faults.push(format!("{shown}:{line}: {content}: {reason}"));
-        if let Some(name) = content.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        if let Some(name) = name {
             if let Some(reason) = refusal::of_name(name) {
                 refuse(reason);
+            }
+            if sections.len() == MOST {
+                return Err(fault(
+                    &format_args!("{shown}:{line}"),
+                    format!("it has more than {MOST} sections, the most"),
+                ));
             }
             sections.push(Section { line, name, entries: global.clone() });
             continue;
@@ -103,24 +125,62 @@ pub(crate) fn read(text: &str, shown: &str, variables: &[&str]) -> Result<JobFil
         if let Some(reason) = refusal::of_option(&entry, variables) {
             refuse(reason);
         }
-        match sections.last_mut() {
-            Some(section) if section.is_global() => global.push(entry),
-            Some(section) => section.entries.push(entry),
-            None => refuse("an option stands before the first [section]".into()),
+        let entries = match sections.last_mut() {
+            Some(section) if !section.is_global() => &mut section.entries,
+            _ => &mut global,
+        };
+        if entries.len() == MOST {
+            let reason = format!("its section has more than {MOST} options, the most");
+            return Err(fault(&format_args!("{shown}:{line}"), reason));
         }
+        entries.push(entry);
     }
     sections.retain(|section| !section.is_global());
-    let mut bytes: u64 = 0;
+    let (mut bytes, mut copies) = (0_u64, 0_u64);
     for section in &sections {
+        let mut refuse =
+            |reason: String| faults.push(format!("{shown}:{}: [{}]: {reason}", section.line, section.name));
         match room(section) {
             Ok(more) => bytes = bytes.saturating_add(more),
-            Err(reason) => faults.push(format!("{shown}:{}: [{}]: {reason}", section.line, section.name)),
+            Err(reason) => refuse(reason),
         }
+        copies = copies.saturating_add(count(section, "numjobs").unwrap_or(1));
     }
+    let seconds = time::seconds(&sections).unwrap_or_else(|(section, reason)| {
+        faults.push(format!("{shown}:{}: [{}]: {reason}", section.line, section.name));
+        0.0
+    });
     if sections.is_empty() && faults.is_empty() {
         faults.push(format!("{shown}: it has no job: add a section such as [randread]"));
     }
-    if faults.is_empty() { Ok(JobFile { jobs: jobs(&sections), bytes }) } else { Err(PlanError::File { faults }) }
+    if copies > MOST as u64 {
+        faults.push(format!("{shown}: it has {copies} jobs with their copies (numjobs), and {MOST} are the most"));
+    }
+    if faults.is_empty() {
+        return Ok(JobFile { jobs: jobs(&sections), bytes, seconds });
+    }
+    let more = faults.len().saturating_sub(TOLD);
+    faults.truncate(TOLD);
+    if more > 0 {
+        faults.push(format!("{shown}: and {more} more"));
+    }
+    Err(PlanError::File { faults })
+}
+
+/// Refuses a job that takes longer by its own words than the task may: it would only be ended, and give no figure.
+/// `limit`: the task's limit in seconds.
+pub(crate) fn ends_within(file: &JobFile, shown: &str, limit: f64) -> Result<()> {
+    if file.seconds <= limit {
+        return Ok(());
+    }
+    Err(fault(
+        &shown,
+        format!(
+            "it runs for {} s by its own words (runtime, ramp_time and startdelay, one group after another), and its task \
+             is ended at its limit of {limit} s; write less, or give its task in a suite a larger limit_seconds",
+            file.seconds
+        ),
+    ))
 }
 
 /// Bytes of all files of a section and its copies.
@@ -226,6 +286,7 @@ pub(crate) fn parts(whole: &Task, file: &JobFile, taken: &[&str]) -> Vec<Task> {
 pub(crate) fn suite(path: &Path, text: &str) -> Result<Suite> {
     let shown = path.display().to_string();
     let file = read(text, &shown, &[])?;
+    ends_within(&file, &shown, Task::default().limit_seconds)?;
     let name = word(&path.file_stem().unwrap_or_default().to_string_lossy());
     let whole = Task {
         id: if name.is_empty() { "fio".into() } else { name.clone() },
@@ -239,27 +300,13 @@ pub(crate) fn suite(path: &Path, text: &str) -> Result<Suite> {
     Ok(Suite {
         name: whole.id,
         about: format!("fio's job file {shown}"),
-        corpus: None,
-        source: Source::None,
-        pause_seconds: 0.0,
-        parameters: Default::default(),
-        packages: Vec::new(),
-        tools: Vec::new(),
         room: Bytes(file.bytes),
-        corpus_copies: 0,
-        peaks: Vec::new(),
-        written: None,
-        corpus_written: 0,
-        source_copies: 0,
-        source_room: Bytes(0),
-        source_prepare: None,
-        posix: false,
-        subdirectories: None,
         decisions: vec![format!(
             "The job file is run as it is by Debian's {}; --scale does not change it.",
             Program::find("fio").map_or("fio", |fio| fio.package)
         )],
         tasks,
+        ..Suite::default()
     })
 }
 

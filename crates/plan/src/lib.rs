@@ -17,6 +17,7 @@ mod order;
 mod parse;
 mod plan;
 mod size;
+mod stored;
 mod study;
 mod tasks;
 
@@ -25,6 +26,7 @@ pub use configuration::{configurations, control};
 pub use error::PlanError;
 pub use order::repeat_seed;
 pub use plan::{CorpusRequest, CorpusSource, Options, Realise, plan};
+pub use stored::check_stored;
 pub use tasks::{leave_out, programs};
 
 /// What this crate's functions return.

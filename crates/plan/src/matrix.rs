@@ -25,6 +25,8 @@ use std::collections::BTreeSet;
 
 use toml::{Table, Value};
 
+use crate::check::MOST_TASKS;
+
 /// The document with plain tasks; nothing where it has no matrix.
 ///
 /// # Errors
@@ -66,6 +68,11 @@ fn tasks_of(matrix: &Table) -> Result<Vec<Value>, String> {
     }
     let templates = matrix.get("tasks").and_then(Value::as_array).filter(|tasks| !tasks.is_empty());
     let templates = templates.ok_or("it has no task: add [[task.tasks]]")?;
+    // Counted before any is made: a few short axes are millions of tasks.
+    let count = axes.iter().try_fold(templates.len(), |count, axis| count.checked_mul(axis.values.len()));
+    if count.is_none_or(|count| count > MOST_TASKS) {
+        return Err(format!("it stands for more than {MOST_TASKS} tasks, the most"));
+    }
     // Every combination, as the index of each axis's value.
     let mut combinations: Vec<Vec<usize>> = vec![Vec::new()];
     for axis in &axes {
@@ -235,5 +242,10 @@ mod tests {
         assert!(fault(&task("only = { size = [\"x\"] }")).contains("\"x\", which the axis size does not have"));
         assert!(fault("[[task]]\nmatrix = [{ name = \"a\" }]\n").contains("task 1, a matrix: an axis is"));
         assert!(fault("[[task]]\nmatrix = []\nid = \"x\"\n").contains("it has \"id\""));
+        let values = vec!["1"; 100].join(",");
+        let axis = |name: char| format!("{{ name = \"{name}\", values = [{values}] }},");
+        let many: String = ('a'..='k').map(axis).collect();
+        let many = fault(&format!("[[task]]\nmatrix = [{many}]\n[[task.tasks]]\nid = \"x\"\n"));
+        assert!(many.contains("more than 10000 tasks"), "{many}");
     }
 }

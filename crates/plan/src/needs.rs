@@ -1,8 +1,8 @@
 //! What tasks need of a file system and a machine, as far as definitions tell.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use mountmark_model::workload::{FileSet, Operation, Sizes};
+use mountmark_model::workload::{Operation, Sizes};
 use mountmark_model::{Bytes, FileSystem, Quantity, QuantityError, Suite, Workload};
 
 use crate::{PlanError, Result};
@@ -60,7 +60,7 @@ impl Need {
 /// What `workload` needs with these parameters.
 pub(crate) fn need(workload: &Workload, parameters: &BTreeMap<String, u64>) -> Result<Need, QuantityError> {
     let mut need = Need::default();
-    let mut seen: Vec<&FileSet> = Vec::new();
+    let mut seen = BTreeSet::new();
     for phase in &workload.phases {
         let files = phase.files.as_ref().unwrap_or(&workload.files);
         let value = |quantity: &Quantity| quantity.value(parameters);
@@ -76,11 +76,9 @@ pub(crate) fn need(workload: &Workload, parameters: &BTreeMap<String, u64>) -> R
         need.in_one = need.in_one.max(in_one).max(directories);
         need.folders_in_one = need.folders_in_one.max(folders);
         // Another size of the same files replaces the first; other names are other files.
-        let is_same = |other: &&FileSet| other.folder == files.folder && other.prefix == files.prefix;
-        if seen.iter().any(is_same) {
+        if !seen.insert((&files.folder, &files.prefix)) {
             continue;
         }
-        seen.push(files);
         let each = match &files.sizes {
             None => value(&files.size)?,
             Some(Sizes::Uniform { min, max }) => value(min)?.saturating_add(value(max)?) / 2,

@@ -76,9 +76,14 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
         )));
     }
     let mut suite = catalogue.suite(&options.suite)?;
-    let machine = catalogue.get::<Machine>(&options.machine)?.clone();
+    let mut machine = catalogue.get::<Machine>(&options.machine)?.clone();
+    // A plan says what its processor can do, also where the profile left that open; elsewhere the host's does the work.
+    machine.processor = (options.lab == Lab::Virtual).then(|| machine.processor.unwrap_or_default());
     let disk = catalogue.get::<Disk>(options.disk.as_ref().unwrap_or(&machine.disk))?.clone();
     let mut rows = Rows { kept: configurations(catalogue, &options.fs)?, skipped: Vec::new() };
+    if let Some(reason) = Plan::too_large(suite.tasks.len(), rows.kept.len()) {
+        return Err(PlanError::Options(reason));
+    }
     let corpus = corpus_source(catalogue, &suite, options.corpus.as_deref())?;
     let second_disk = match suite.source {
         Source::None => None,

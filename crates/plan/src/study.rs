@@ -7,9 +7,13 @@ use std::collections::BTreeSet;
 use mountmark_model::{Figure, Metric, Printed, Qualifier, Study, Unit};
 
 use crate::PlanError;
+use crate::error::listed;
 
 /// The columns, in any order.
 const COLUMNS: [&str; 9] = ["study", "run", "fs", "task", "metric", "unit", "value", "qualifier", "note"];
+
+/// The most tasks, and the most file systems, that a table names: each is set beside each.
+const MOST_NAMES: usize = 1000;
 
 /// Faults of one file that are told at once; further ones are counted.
 const TOLD: usize = 10;
@@ -54,7 +58,7 @@ pub(crate) fn figures(study: &Study, text: &str, shown: &str) -> Result<Vec<Figu
     let whole = |sentence: String| PlanError::File { faults: vec![sentence] };
     let head = reader.headers().map_err(|error| whole(format!("{shown}:1: {error}")))?.clone();
     let places = columns(&head).map_err(|reason| whole(format!("{shown}:1: {reason}")))?;
-    let (mut figures, mut faults, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
+    let (mut figures, mut faults, mut more, mut seen) = (Vec::new(), Vec::new(), 0_usize, BTreeSet::new());
     for record in reader.records() {
         let record = match record {
             Ok(record) => record,
@@ -74,14 +78,19 @@ pub(crate) fn figures(study: &Study, text: &str, shown: &str) -> Result<Vec<Figu
         });
         match read {
             Ok(figure) => figures.push(figure),
-            Err(reason) => faults.push(format!("{shown}:{line}: {reason}")),
+            Err(reason) if faults.len() < TOLD => faults.push(format!("{shown}:{line}: {reason}")),
+            Err(_) => more += 1,
+        }
+    }
+    let count = |name: fn(&Figure) -> &String| figures.iter().map(name).collect::<BTreeSet<_>>().len();
+    for (what, names) in [("tasks", count(|figure| &figure.task)), ("file systems", count(|figure| &figure.fs))] {
+        if names > MOST_NAMES {
+            faults.push(format!("{shown}: it names {names} {what}, and {MOST_NAMES} are the most"));
         }
     }
     if faults.is_empty() {
         return Ok(figures);
     }
-    let more = faults.len().saturating_sub(TOLD);
-    faults.truncate(TOLD);
     if more > 0 {
         faults.push(format!("{shown}: and {more} more"));
     }
@@ -93,7 +102,10 @@ fn columns(head: &csv::StringRecord) -> Result<[usize; 9], String> {
     let expected = || format!("the columns are {}", COLUMNS.join(","));
     for (index, name) in head.iter().enumerate() {
         if !COLUMNS.contains(&name) {
-            return Err(format!("column {name:?} is unknown: {}", expected()));
+            // A file that is no table may be another's: what stands in it is not repeated.
+            let is_word = name.len() <= 32 && name.chars().all(|c| c.is_ascii_alphabetic() || c == '_');
+            let shown = if is_word { format!("{name:?}") } else { format!("{}", index + 1) };
+            return Err(format!("column {shown} is unknown: {}", expected()));
         }
         if head.iter().take(index).any(|other| other == name) {
             return Err(format!("column {name:?} is there twice: {}", expected()));
@@ -120,7 +132,7 @@ fn figure(study: &Study, record: &csv::StringRecord, places: &[usize; 9]) -> Res
     }
     if study.run(Some(run)).is_none() {
         let known: Vec<&str> = study.runs.iter().map(|run| run.id.as_str()).collect();
-        return Err(format!("column run: {run:?} is none of the study's runs, {}", known.join(", ")));
+        return Err(format!("column run: {run:?} is none of the study's runs, {}", listed(&known)));
     }
     for (column, text) in [("fs", fs), ("task", task), ("metric", metric), ("unit", unit)] {
         if text.is_empty() {

@@ -1,12 +1,15 @@
 //! Tasks that are more than a command: benchmark programs, fio's job files, workloads of the own engine, and the tasks
 //! that are parts of such.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use mountmark_model::workload::{FileSet, Phase, Run, Sizes};
 use mountmark_model::{Plan, Program, Quantity, Suite, Task, Workload};
 
-use crate::{PlanError, Result, fio};
+use crate::error::listed;
+use crate::parse::fault;
+use crate::{Result, check, fio};
 
 /// What makes a task's kind of work unusable: sentences.
 pub(crate) fn faults(suite: &Suite) -> Vec<String> {
@@ -95,7 +98,7 @@ fn part_faults(part: &Task, whole: &Task, fault: &mut dyn FnMut(String)) {
             fault(format!(
                 "the workload of {} has no phase {name:?} that counts; it has {}",
                 whole.id,
-                phases.join(", ")
+                listed(&phases)
             ));
         }
     }
@@ -114,12 +117,13 @@ fn workload_faults(suite: &Suite, task: &Task, workload: &Workload, fault: &mut 
         fault(format!(
             "its workload has several phases that count ({}): add a [[task]] with part_of = {:?} for each that is \
              wanted, name one as figure, or mark the others with setup = true",
-            names.join(", "),
+            listed(&names),
             task.id
         ));
     }
-    for (index, phase) in workload.phases.iter().enumerate() {
-        if workload.phases[..index].iter().any(|other| other.name == phase.name) {
+    let mut seen = BTreeSet::new();
+    for phase in &workload.phases {
+        if !seen.insert(&phase.name) {
             fault(format!("two phases of its workload are named {:?}", phase.name));
         }
     }
@@ -160,11 +164,6 @@ fn files_quantities<'a>(files: &'a FileSet, all: &mut Vec<&'a Quantity>) {
     }
 }
 
-/// The text of a file of the user's.
-pub(crate) fn read_text(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path).map_err(|source| PlanError::Read { path: path.display().to_string(), source })
-}
-
 /// What its tasks find in their environment beside `$TEST` and its like.
 fn variables(suite: &Suite) -> Vec<&str> {
     suite.parameters.keys().map(String::as_str).collect()
@@ -182,9 +181,13 @@ pub(crate) fn with_job_files(mut suite: Suite, path: &Path) -> Result<Suite> {
             tasks.push(task);
             continue;
         };
-        let job = path.parent().unwrap_or(Path::new(".")).join(name);
-        let text = read_text(&job)?;
-        let file = fio::read(&text, &job.display().to_string(), &variables)?;
+        let refused = |reason| fault(&path.display(), format!("task {}: fio = {name:?}: {reason}", task.id));
+        // A suite may be a stranger's: it reads what came with it and nothing else.
+        let job = mountmark_input::beside(path, &name).map_err(refused)?;
+        let text = mountmark_input::text(&job, mountmark_input::MOST_TEXT).map_err(refused)?;
+        let shown = job.display().to_string();
+        let file = fio::read(&text, &shown, &variables)?;
+        fio::ends_within(&file, &shown, task.limit_seconds)?;
         task.fio = Some(text);
         let named = all.iter().any(|part| part.part_of.as_ref() == Some(&task.id));
         let parts = match named || task.figure.is_some() {
@@ -198,7 +201,10 @@ pub(crate) fn with_job_files(mut suite: Suite, path: &Path) -> Result<Suite> {
         tasks.extend(parts);
     }
     suite.tasks = tasks;
-    Ok(suite)
+    match check::too_many_tasks(suite.tasks.len()) {
+        Some(reason) => Err(fault(&path.display(), reason)),
+        None => Ok(suite),
+    }
 }
 
 /// The benchmark programs that a suite's tasks need.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mountmark_model::{Corpus, Disk, FileSystem, Machine, Suite};
+use mountmark_model::{Corpus, Disk, FileSystem, Machine, Processor, Suite};
 use mountmark_plan::{Catalogue, Entry, Origin};
 
 const FILE_SYSTEM: &str = r#"
@@ -69,6 +69,29 @@ fn definitions_refer_to_each_other() {
         if let Some(corpus) = &suite.corpus {
             catalogue.get::<Corpus>(corpus).unwrap();
         }
+    }
+}
+
+#[test]
+fn a_processor_is_said_in_known_features() {
+    let machine = |processor: &str| {
+        format!(
+            "name = \"mine\"\nabout = \"mine\"\nshift = 0\n{processor}ram = \"1 GiB\"\ndisk = \"ram\"\n\
+             second_disk = \"ram\"\nsources = []\n"
+        )
+    };
+    let of = |text: &str| with("machines/mine.toml", text).unwrap().get::<Machine>("mine").unwrap().processor.clone();
+    assert_eq!(of(&machine("")), None, "as all were written before");
+    assert_eq!(of(&machine("processor = []\n")), Some(Processor(Vec::new())));
+    let said = fault("machines/mine.toml", &machine("processor = [\"aes\", \"sse4.2\"]\n"));
+    assert!(said.contains("mine.toml: processor: \"sse4.2\"") && said.contains("sse4_2"), "{said}");
+    let said = fault("machines/mine.toml", &machine("processor = \"sse4_2\"\n"));
+    assert!(said.contains("mine.toml:4:13"), "{said}");
+    let catalogue = Catalogue::built_in().unwrap();
+    let processor = |name: &str| catalogue.get::<Machine>(name).unwrap().processor.clone();
+    assert_eq!(processor("modern"), Some(Processor::default()));
+    for name in ["p3-2006", "celeron-2006"] {
+        assert_eq!(processor(name), Some(Processor(Vec::new())), "{name}");
     }
 }
 

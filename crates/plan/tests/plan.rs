@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mountmark_model::{Bytes, Lab, Plan, RealisedCorpus, Scale};
+use mountmark_model::{Bytes, Lab, Plan, Processor, RealisedCorpus, Scale};
 use mountmark_plan::{Catalogue, CorpusRequest, CorpusSource, Options, PlanError, plan};
 
 const CORPUS: &str = r#"
@@ -106,6 +106,13 @@ fn refused(options: &Options) -> String {
 
 fn order(plan: &Plan) -> Vec<&str> {
     plan.cells.iter().map(|cell| cell.configuration.name.as_str()).collect()
+}
+
+#[test]
+fn a_plan_says_what_its_processor_can_do() {
+    let processor = |lab: Lab| planned(&Options { lab, ..options("ext4") }).machine.processor;
+    assert_eq!(processor(Lab::Virtual), Some(Processor::default()), "the machine's file does not say");
+    assert_eq!((processor(Lab::Kvm), processor(Lab::Host)), (None, None), "there the host's does the work");
 }
 
 #[test]

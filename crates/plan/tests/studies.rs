@@ -79,6 +79,18 @@ fn what_is_wrong_with_figures_is_told_with_its_line() {
 }
 
 #[test]
+fn tables_are_bounded_and_faults_are_counted() {
+    let many = |column: &str| {
+        let line = |number: u32| "mine,1,ext4,one,elapsed,s,1,exact,\n".replace(column, &format!("{column}{number}"));
+        lines(&(0..1001).map(line).collect::<String>()).expect_err("too many names")
+    };
+    assert!(many("one").contains("it names 1001 tasks, and 1000 are the most"));
+    assert!(many("ext4").contains("it names 1001 file systems, and 1000 are the most"));
+    let error = lines(&"mine,2,ext4,one,elapsed,s,1,exact,\n".repeat(5000)).expect_err("no such run");
+    assert!(error.lines().count() == 11 && error.ends_with("and 4990 more"), "{error}");
+}
+
+#[test]
 fn wrong_columns_are_told_with_the_right_ones() {
     for (head, said) in [
         ("study,run,fs,task,metric,unit,value,qualifier\n", "column \"note\" is missing: the columns are study,run,fs"),

@@ -38,6 +38,11 @@ fn run(suite: &Suite, fill: fn(&Path)) {
         std::fs::create_dir(path).unwrap();
     }
     fill(&corpus);
+    // A suite that waits is not waited for.
+    let programs = folder.path().join("programs");
+    std::fs::create_dir(&programs).unwrap();
+    std::os::unix::fs::symlink("/bin/true", programs.join("sleep")).unwrap();
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
     let tar = |arguments: &[&str], into: &Path| {
         let status = Command::new("tar").args(arguments).current_dir(into).status().unwrap();
         assert!(status.success());
@@ -82,6 +87,7 @@ fn run(suite: &Suite, fill: fn(&Path)) {
         let output = Command::new("sh")
             .args(["-e", "-c", command])
             .current_dir(directory)
+            .env("PATH", &path)
             .env("TEST", &test)
             .env("SOURCE", &source)
             .env("SEED", "1")

@@ -34,6 +34,14 @@ pub enum StoreError {
         /// What the system said.
         reason: String,
     },
+    /// There is no room for what SQLite has to write, beside a store that is read too.
+    #[error("no space is left for the results store {}: {reason}; free some there", path.display())]
+    NoSpace {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
     /// There is no store to read.
     #[error("there is no results store at {}: nothing has been run with it yet", path.display())]
     Missing {
@@ -100,11 +108,16 @@ pub enum StoreError {
         matches: Vec<RunId>,
     },
     /// The run cannot be deleted or resumed because a process works on it.
-    #[error(
-        "run {run} is still running; if its machine or container is gone, `mountmark runs --delete {run} --force` \
-         removes it"
-    )]
+    #[error("run {run} is under way: {by} works on it; wait for its end or interrupt it, or say --force if it is gone")]
     StillRunning {
+        /// The run.
+        run: RunId,
+        /// Which process.
+        by: String,
+    },
+    /// Another process has gone on with the run, as somebody said that this one is gone.
+    #[error("another process works on run {run} now: what this one measures is no longer kept")]
+    TakenOver {
         /// The run.
         run: RunId,
     },

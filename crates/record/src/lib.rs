@@ -10,6 +10,7 @@
 //! `NORMAL`, which may lose the last cells (though never half of one).
 
 mod error;
+mod locks;
 mod names;
 mod process;
 mod record;

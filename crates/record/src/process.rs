@@ -18,6 +18,8 @@ pub(crate) struct Process {
     pid: u32,
     /// Clock ticks from boot to its start, field 22 of proc_pid_stat(5).
     start: String,
+    /// Whether it holds the lock on its run for as long as it lives; older programs did not.
+    has_lock: bool,
 }
 
 impl Process {
@@ -32,25 +34,65 @@ impl Process {
                 .unwrap_or_default(),
             pid,
             start: start_of(pid).unwrap_or_default(),
+            has_lock: false,
         }
     }
 
-    /// Whether it is certain that the process is gone, seen from process `now`. A process of another machine or
-    /// of another container may well be alive: it is not gone.
-    pub(crate) fn is_gone(&self, now: &Process) -> bool {
-        if self.host != now.host || self.boot.is_empty() || now.boot.is_empty() {
+    /// The same, which holds the lock on its run, or does not.
+    pub(crate) fn with_lock(self, has_lock: bool) -> Process {
+        Process { has_lock, ..self }
+    }
+
+    /// Whether it is certain that the process is gone, seen from process `now`. `is_locked`: whether somebody holds the
+    /// lock on its run, where that can be told. A process of another machine may well be alive: it is not gone.
+    pub(crate) fn is_gone(&self, now: &Process, is_locked: Option<bool>) -> bool {
+        if is_locked == Some(true) || self.boot.is_empty() || now.boot.is_empty() {
             return false;
         }
         if self.boot != now.boot {
-            return true;
+            // This machine has been started again since, or it is another one.
+            return self.host == now.host;
         }
-        self.namespace == now.namespace && start_of(self.pid).is_none_or(|start| start != self.start)
+        if self.namespace == now.namespace {
+            return start_of(self.pid).is_none_or(|start| start != self.start);
+        }
+        // In another container of this machine.
+        self.has_lock && is_locked == Some(false)
+    }
+
+    /// Whether both are one process. A machine's name may change while it runs.
+    pub(crate) fn is_same(&self, other: &Process) -> bool {
+        let identity = |process: &Process| (process.boot.clone(), process.namespace.clone(), process.start.clone());
+        self.pid == other.pid && identity(self) == identity(other)
+    }
+
+    /// Which it is, as seen from process `now`.
+    pub(crate) fn about(&self, now: &Process) -> String {
+        if self.boot != now.boot {
+            format!("process {} of the machine {}", self.pid, self.host)
+        } else if self.namespace != now.namespace {
+            "a process in another container".into()
+        } else {
+            format!("process {}", self.pid)
+        }
     }
 
     /// A process that ended before this one began, for tests.
     #[cfg(test)]
     pub(crate) fn dead() -> Process {
         Process { start: "1".into(), ..Process::this() }
+    }
+
+    /// One of another machine.
+    #[cfg(test)]
+    pub(crate) fn elsewhere() -> Process {
+        Process { host: "far-away".into(), boot: "another".into(), ..Process::this() }
+    }
+
+    /// One in another container of this machine.
+    #[cfg(test)]
+    pub(crate) fn contained() -> Process {
+        Process { host: "contained".into(), namespace: "pid:[1]".into(), ..Process::dead() }
     }
 }
 
@@ -77,19 +119,43 @@ mod tests {
     #[test]
     fn this_process_lives_and_others_do_not() {
         let this = Process::this();
-        assert!(!this.is_gone(&this));
-        assert!(Process::dead().is_gone(&this));
+        assert!(!this.is_gone(&this, None));
+        assert!(Process::dead().is_gone(&this, None));
         let before_boot = Process { boot: "another".into(), ..this.clone() };
-        assert!(before_boot.is_gone(&this));
+        assert!(before_boot.is_gone(&this, None));
+    }
+
+    #[test]
+    fn a_process_stays_itself_when_its_machine_gets_another_name() {
+        let this = Process::this();
+        let renamed = Process { host: "renamed".into(), ..Process::this() }.with_lock(true);
+        assert!(renamed.is_same(&this) && !renamed.is_gone(&this, None));
+        assert!(!Process::dead().is_same(&this) && !Process::contained().is_same(&this));
     }
 
     #[test]
     fn elsewhere_is_not_gone() {
         let this = Process::this();
-        let elsewhere = Process { host: "elsewhere".into(), ..Process::dead() };
-        assert!(!elsewhere.is_gone(&this));
-        let contained = Process { namespace: "pid:[1]".into(), ..Process::dead() };
-        assert!(!contained.is_gone(&this));
+        let elsewhere = Process::elsewhere();
+        for is_locked in [None, Some(false), Some(true)] {
+            assert!(!elsewhere.is_gone(&this, is_locked));
+        }
+        let contained = Process::contained();
+        for is_locked in [None, Some(false), Some(true)] {
+            assert!(!contained.is_gone(&this, is_locked), "it never had a lock");
+        }
+    }
+
+    #[test]
+    fn a_lock_tells_of_other_containers() {
+        let this = Process::this();
+        let contained = Process { has_lock: true, ..Process::contained() };
+        assert!(contained.is_gone(&this, Some(false)));
+        assert!(!contained.is_gone(&this, Some(true)));
+        assert!(!contained.is_gone(&this, None), "the lock cannot be seen");
+        // The number of a process is surer than a lock: the file of locks may have been left behind when the store moved.
+        let here = Process { has_lock: true, ..Process::this() };
+        assert!(!here.is_gone(&this, Some(false)));
     }
 
     #[test]
@@ -97,14 +163,14 @@ mod tests {
         let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
         let this = Process::this();
         let process = Process { pid: child.id(), start: start_of(child.id()).unwrap(), ..this.clone() };
-        assert!(!process.is_gone(&this));
+        assert!(!process.is_gone(&this, None));
         child.kill().unwrap();
         // The zombie shows a moment after the signal.
         let end = std::time::Instant::now() + std::time::Duration::from_secs(10);
-        while !process.is_gone(&this) && std::time::Instant::now() < end {
+        while !process.is_gone(&this, None) && std::time::Instant::now() < end {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
-        assert!(process.is_gone(&this));
+        assert!(process.is_gone(&this, None));
         child.wait().unwrap();
     }
 }

@@ -1,6 +1,7 @@
 //! The store itself: runs begun, ended and named. Opening is in `store/open.rs`, the file before SQLite sees it in
 //! `store/file.rs`, writing cells in `store/cells.rs`, reading runs back in `store/load.rs`.
 
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,7 @@ use mountmark_model::{Environment, Plan};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use crate::error::StoreError;
+use crate::locks::Locks;
 use crate::process::Process;
 use crate::{RunId, RunStatus, Timestamp, names};
 
@@ -19,13 +21,14 @@ mod open;
 mod outputs;
 mod row;
 
-use row::status;
+use row::{Witness, run_id};
 
 /// A results store in one file. Several processes may have it open and write to it.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
     connection: Connection,
+    locks: Locks,
 }
 
 impl Store {
@@ -67,51 +70,77 @@ impl Store {
                     json(&plan.configurations),
                     plan.cells.len() as i64,
                     environment.mountmark,
-                    json(&Process::this()),
+                    json(&Process::default()),
                     json(environment),
                     json(plan),
                 ],
             )
             .map_err(|source| self.error(source))?;
+        self.take(&id)?;
         self.commit(transaction)?;
         Ok(id)
     }
 
-    /// Goes on with a run that did not end: it is `running` again, by this process. Its cells stay.
-    pub fn resume_run(&self, run: &RunId) -> Result<(), StoreError> {
-        let transaction = self.write()?;
-        if self.refuse_running(run)? == RunStatus::Done {
-            return Err(StoreError::Complete { run: run.clone() });
-        }
-        self.execute(
-            "UPDATE run SET status = 'running', ended = NULL, process = ?2 WHERE id = ?1",
-            params![run.as_str(), json(&Process::this())],
-        )?;
-        self.commit(transaction)
+    /// Refuses a run that a process works on. `force` as in [`Store::delete_run`].
+    pub fn check_idle(&self, run: &RunId, force: bool) -> Result<(), StoreError> {
+        self.refuse_running(run, force).map(|_| ())
     }
 
-    /// Writes down that a run ended, and how.
+    /// Goes on with a run that did not end: it is `running` again, by this process. Its cells stay; their positions are
+    /// the answer, as another process may have added some since the run was read. `force` as in [`Store::delete_run`].
+    pub fn resume_run(&self, run: &RunId, force: bool) -> Result<BTreeSet<u32>, StoreError> {
+        let transaction = self.write()?;
+        if self.refuse_running(run, force)? == RunStatus::Done {
+            return Err(StoreError::Complete { run: run.clone() });
+        }
+        let number = self.run_number(run)?;
+        let cells = self.rows("SELECT position FROM cell WHERE run = ?1", number, |row| row.get(0))?;
+        self.execute("UPDATE run SET status = 'running', ended = NULL WHERE number = ?1", [number])?;
+        self.take(run)?;
+        self.commit(transaction)?;
+        Ok(cells.into_iter().collect())
+    }
+
+    /// Writes down that a run ended, and how. Only the process that works on a run can say so.
     pub fn end_run(&self, run: &RunId, status: RunStatus) -> Result<(), StoreError> {
         let transaction = self.write()?;
-        let changed = self.execute(
-            "UPDATE run SET status = ?2, ended = ?3 WHERE id = ?1",
-            params![run.as_str(), status.word(), Timestamp::now().0],
+        let number = self.own_run(run)?;
+        self.execute(
+            "UPDATE run SET status = ?2, ended = ?3 WHERE number = ?1",
+            params![number, status.word(), Timestamp::now().0],
         )?;
-        if changed == 0 {
-            return Err(self.unknown(run));
-        }
-        self.commit(transaction)
+        self.commit(transaction)?;
+        self.locks.give_back(number);
+        Ok(())
     }
 
     /// Removes a run and all its cells; one that a process works on is refused, unless `force` says that the process is
-    /// gone: of one in another container or on another machine nobody here can tell.
+    /// gone: of one on another machine nobody here can tell.
     pub fn delete_run(&self, run: &RunId, force: bool) -> Result<(), StoreError> {
         let transaction = self.write()?;
-        if !force {
-            self.refuse_running(run)?;
-        }
+        self.refuse_running(run, force)?;
         self.execute("DELETE FROM run WHERE id = ?1", [run.as_str()])?;
         self.commit(transaction)
+    }
+
+    /// Notes that this process works on a run, in the caller's transaction.
+    fn take(&self, run: &RunId) -> Result<(), StoreError> {
+        // Where there are no locks, the process's number must do.
+        let has_lock = self.locks.take(self.run_number(run)?).unwrap_or(false);
+        let process = Process::this().with_lock(has_lock);
+        self.execute("UPDATE run SET process = ?2 WHERE id = ?1", params![run.as_str(), json(&process)])?;
+        Ok(())
+    }
+
+    /// The number of a run that this process works on.
+    fn own_run(&self, run: &RunId) -> Result<i64, StoreError> {
+        let number = self.run_number(run)?;
+        let process: String = self
+            .connection
+            .query_row("SELECT process FROM run WHERE number = ?1", [number], |row| row.get(0))
+            .map_err(|source| self.error(source))?;
+        let is_own = serde_json::from_str::<Process>(&process).is_ok_and(|process| process.is_same(&Process::this()));
+        if is_own { Ok(number) } else { Err(StoreError::TakenOver { run: run.clone() }) }
     }
 
     /// The run that `name` means: a whole name, the beginning of only one, or `latest` (`last`).
@@ -153,23 +182,25 @@ impl Store {
             .ok_or_else(|| self.unknown(run))
     }
 
-    /// The status of a run; refuses those that are unknown or that a living process works on.
-    fn refuse_running(&self, run: &RunId) -> Result<RunStatus, StoreError> {
-        let this = Process::this();
+    /// The status of a run; refuses those that are unknown, and without `force` those that a living process works on.
+    fn refuse_running(&self, run: &RunId, force: bool) -> Result<RunStatus, StoreError> {
+        let witness = Witness::of(&self.path);
         let found = self
             .connection
-            .query_row("SELECT status, process FROM run WHERE id = ?1", [run.as_str()], |row| status(row, 0, 1, &this))
+            .query_row("SELECT number, status, process FROM run WHERE id = ?1", [run.as_str()], |row| {
+                witness.status(row, 0)
+            })
             .optional()
             .map_err(|source| self.error(source))?;
         match found {
             None => Err(self.unknown(run)),
-            Some(RunStatus::Running) => Err(StoreError::StillRunning { run: run.clone() }),
-            Some(status) => Ok(status),
+            Some((_, Some(by))) if !force => Err(StoreError::StillRunning { run: run.clone(), by }),
+            Some((status, _)) => Ok(status),
         }
     }
 
     fn ids(&self) -> Result<Vec<RunId>, StoreError> {
-        self.rows("SELECT id FROM run WHERE ?1 = ?1 ORDER BY started, number", 0, |row| row.get(0).map(RunId))
+        self.rows("SELECT id FROM run WHERE ?1 = ?1 ORDER BY started, number", 0, |row| run_id(row, 0))
     }
 
     fn unknown(&self, run: &RunId) -> StoreError {
@@ -188,7 +219,12 @@ impl Store {
 fn explain(path: &Path, source: rusqlite::Error) -> StoreError {
     let path = path.to_owned();
     let reason = source.to_string();
+    // Memory that writers and readers share is a file beside the store: it could not be made as large as it must be.
+    if source.sqlite_error().is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE) {
+        return StoreError::NoSpace { path, reason: "the file beside it that its readers share cannot be made".into() };
+    }
     match source.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => StoreError::NoSpace { path, reason },
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { path },
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => StoreError::Damaged { path, reason },
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::NotWritable { path, reason },

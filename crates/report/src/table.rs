@@ -25,6 +25,11 @@ const DRAWN: TableStyle = TableStyle::new()
 
 const PLAIN: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('-').junction('-'));
 
+/// What sets a terminal to the colour of the best figures, and back.
+pub const BRIGHT: &str = "\x1b[1;32m";
+/// See [`BRIGHT`].
+pub const USUAL: &str = "\x1b[0m";
+
 pub(crate) struct Table;
 
 impl Format for Table {
@@ -163,7 +168,7 @@ fn marked(line: &str, color: bool) -> String {
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let end = part.find("  ").unwrap_or(part.len());
-        out += &format!("\x1b[1;32m*{}\x1b[0m{}", &part[..end], &part[end..]);
+        out += &format!("{BRIGHT}*{}{USUAL}{}", &part[..end], &part[end..]);
     }
     out
 }

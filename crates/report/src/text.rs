@@ -1,12 +1,14 @@
 //! Lines of text that fit.
 
+use mountmark_model::is_hidden;
+
 /// Stands for the mark of a best figure until colours are decided; a private character that no input keeps.
 pub(crate) const BEST: char = '\u{e000}';
 
-/// One line without control characters: names, sentences and kernel messages come from outside, and a terminal
+/// One line without what is not shown as itself: names, sentences and kernel messages come from outside, and a terminal
 /// would obey what they hold.
 pub(crate) fn clean(text: &str) -> String {
-    let spaced: String = text.chars().map(|c| if c.is_control() || c == BEST { ' ' } else { c }).collect();
+    let spaced: String = text.chars().map(|c| if is_hidden(c) || c == BEST { ' ' } else { c }).collect();
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

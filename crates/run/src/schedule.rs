@@ -1,43 +1,16 @@
 //! Runs a plan's cells side by side, each in its own lab guest, in the plan's order.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use anyhow::{Error, Result};
-use mountmark_lab::{Ended, Lab};
-use mountmark_model::{Cell, DeviceRecord, Event, Outcome};
+use mountmark_lab::Lab;
+use mountmark_model::{Cell, Event};
 
-/// A cell that has ended, with all that was said of it.
-#[derive(Clone, Debug)]
-pub struct CellResult {
-    /// Position in the plan.
-    pub index: u32,
-    /// When it began and ended.
-    pub started: SystemTime,
-    /// See `started`.
-    pub ended: SystemTime,
-    /// How.
-    pub outcome: Outcome,
-    /// Figures, in the order they were taken: (task, iteration, values by metric).
-    pub samples: Vec<(String, u32, BTreeMap<String, f64>)>,
-    /// How each task ended.
-    pub tasks: Vec<(String, Outcome)>,
-    /// What programs printed and the engine found: (task, iteration, kind, text) as in [`Event::Output`].
-    pub outputs: Vec<(String, u32, String, String)>,
-    /// What was asked of the device under test: (task, iteration, record).
-    pub devices: Vec<(String, u32, Box<DeviceRecord>)>,
-    /// Remarks.
-    pub notes: Vec<String>,
-    /// Kernel release and version that the agent reported.
-    pub kernel: String,
-    /// The kernel's messages.
-    pub log: String,
-    /// Wall time of the host until mkfs began.
-    pub start_seconds: f64,
-}
+use crate::account::Account;
+pub use crate::account::CellResult;
 
 /// What happens while a plan runs.
 pub enum Progress<'a> {
@@ -50,7 +23,8 @@ pub enum Progress<'a> {
 }
 
 /// Runs `cells` with at most `jobs` at once. `on_progress` is called on the caller's thread, and an error from it
-/// stops everything. Answers true if all cells were run, false if `stop` was set before.
+/// stops everything. Answers true if all cells were run, false if `stop` was set before; a wish that comes after the last
+/// cell is too late.
 pub fn run(
     lab: &dyn Lab,
     cells: &[Cell],
@@ -65,7 +39,7 @@ pub fn run(
     }
     let next = AtomicUsize::new(0);
     let give_up = AtomicBool::new(false);
-    let mut complete = true;
+    let mut ended = 0;
     let mut failure: Option<Error> = None;
     thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
@@ -95,11 +69,11 @@ pub fn run(
                 Message::Started(index) => on_progress(Progress::Started(&cells[index])),
                 Message::Stage(index, stage) => on_progress(Progress::Stage(&cells[index], &stage)),
                 Message::Ended(index, result) => match *result {
-                    Ok(Some(result)) => on_progress(Progress::Ended(&cells[index], &result)),
-                    Ok(None) => {
-                        complete = false;
-                        Ok(())
+                    Ok(Some(result)) => {
+                        ended += 1;
+                        on_progress(Progress::Ended(&cells[index], &result))
                     }
+                    Ok(None) => Ok(()),
                     Err(error) => Err(error),
                 },
             };
@@ -111,7 +85,7 @@ pub fn run(
     });
     match failure {
         Some(error) => Err(error),
-        None => Ok(complete && !stop.load(Ordering::SeqCst)),
+        None => Ok(ended == cells.len()),
     }
 }
 
@@ -123,42 +97,15 @@ fn run_cell(
     on_stage: &mut dyn FnMut(&str),
 ) -> Result<Option<CellResult>> {
     let begin = Instant::now();
-    let mut result = CellResult {
-        index: cell.index,
-        started: SystemTime::now(),
-        ended: SystemTime::now(),
-        outcome: Outcome::Ok,
-        samples: Vec::new(),
-        tasks: Vec::new(),
-        outputs: Vec::new(),
-        devices: Vec::new(),
-        notes: Vec::new(),
-        kernel: String::new(),
-        log: String::new(),
-        start_seconds: 0.0,
-    };
-    let ended = lab.run(cell, stop, &mut |event| match event {
-        Event::Hello { kernel, .. } => result.kernel = kernel,
-        Event::Stage { name } => {
+    let mut account = Account::new(cell);
+    let ended = lab.run(cell, stop, &mut |event| {
+        if let Event::Stage { name } = &event {
             if name == mountmark_model::protocol_task::MKFS {
-                result.start_seconds = begin.elapsed().as_secs_f64();
+                account.set_start(begin.elapsed().as_secs_f64());
             }
-            on_stage(&name);
+            on_stage(name);
         }
-        Event::Sample { task, iteration, values } => result.samples.push((task, iteration, values)),
-        Event::Output { task, iteration, kind, text } => result.outputs.push((task, iteration, kind, text)),
-        Event::Device { task, iteration, record } => result.devices.push((task, iteration, record)),
-        Event::Ended { task, outcome } if !task.is_empty() => result.tasks.push((task, outcome)),
-        Event::Note { text } => result.notes.push(text),
-        Event::Ended { .. } | Event::Done => {}
+        account.take(event);
     })?;
-    match ended {
-        Ended::Interrupted => Ok(None),
-        Ended::Outcome { outcome, log } => {
-            result.outcome = outcome;
-            result.log = log;
-            result.ended = SystemTime::now();
-            Ok(Some(result))
-        }
-    }
+    Ok(account.finish(ended))
 }

@@ -40,10 +40,12 @@ impl Session<'_> {
         self.run(&id, plan)
     }
 
-    /// Runs the cells of `rest`, which a run that did not end lacks; the exit code.
-    pub fn go_on(&self, id: &RunId, rest: &Plan) -> Result<u8> {
-        self.store.resume_run(id)?;
-        self.run(id, rest)
+    /// Runs the cells that a run of the plan lacks; the exit code. `force`: even if another process seems to do so.
+    pub fn go_on(&self, id: &RunId, plan: &Plan, force: bool) -> Result<u8> {
+        let there = self.store.resume_run(id, force)?;
+        let mut rest = plan.clone();
+        rest.cells.retain(|cell| !there.contains(&cell.index));
+        self.run(id, &rest)
     }
 
     /// Runs the plan's cells, keeps each as it ends, and prints the result.
@@ -69,9 +71,20 @@ impl Session<'_> {
             Ok(false) => RunStatus::Interrupted,
             Err(_) => RunStatus::Failed,
         };
-        self.store.end_run(id, status)?;
+        let ended = self.store.end_run(id, status);
+        if result.is_err() && plan.lab == LabName::Virtual {
+            let resume = self.resume(id);
+            say!(
+                "mountmark: run {id} has failed and keeps what has ended; when its error is mended, {resume} the others"
+            );
+        }
+        // Of two errors the first one tells what is wrong.
         let complete = result?;
+        ended?;
         let run = self.store.load(id)?;
+        if complete && is_sure {
+            return show(&run, self.store, self.format);
+        }
         if !run.cells.is_empty() {
             common::print(&self.format.render(&run)?)?;
         }
@@ -81,20 +94,19 @@ impl Session<'_> {
                 counted(run.cells.len(), "cell"),
                 run.plan.cells.len(),
                 match plan.lab {
-                    LabName::Virtual => {
-                        format!("; mountmark resume {id}{} runs the others", common::out_option(self.store.path()))
-                    }
+                    LabName::Virtual => format!("; {} the others", self.resume(id)),
                     _ => String::new(),
                 }
             );
             return Ok(self.stop.code());
         }
-        if !is_sure {
-            say!("mountmark: interrupted while cells were run again; run {id} has all that were planned");
-            return Ok(self.stop.code());
-        }
-        say!("mountmark: run {} is kept in {}", id.as_str(), self.store.path().display());
-        Ok(if run.cells.iter().any(CellRecord::has_failure) { common::FAILED } else { common::DONE })
+        say!("mountmark: interrupted while cells were run again; run {id} has all that were planned");
+        Ok(self.stop.code())
+    }
+
+    /// The command that goes on with a run, and that it runs something.
+    fn resume(&self, id: &RunId) -> String {
+        format!("mountmark resume {id}{} runs", common::out_option(self.store.path()))
     }
 
     /// True when all ended, false when the user wanted an end.
@@ -117,6 +129,13 @@ impl Session<'_> {
     }
 }
 
+/// Prints what a run that is complete has found, and says where it is kept; the exit code.
+pub fn show(run: &RunRecord, store: &Store, format: &FormatOptions) -> Result<u8> {
+    common::print(&format.render(run)?)?;
+    say!("mountmark: run {} is kept in {}", run.id.as_str(), store.path().display());
+    Ok(if run.cells.iter().any(CellRecord::has_failure) { common::FAILED } else { common::DONE })
+}
+
 /// The cells whose figures do not fit those of their equals, to be run once more behind the plan's own.
 fn in_doubt(plan: &Plan, run: &RunRecord) -> Plan {
     let doubtful = mountmark_analyse::cells_in_doubt(run);
@@ -128,7 +147,7 @@ fn in_doubt(plan: &Plan, run: &RunRecord) -> Plan {
 fn record(cell: &Cell, result: &CellResult, lab: &dyn Lab) -> Result<CellRecord> {
     let mut environment = lab.environment(cell)?;
     if !result.kernel.is_empty() {
-        environment.kernel = result.kernel.clone();
+        environment.name_kernel(&result.kernel);
     }
     let mut record = CellRecord::new(cell, &environment);
     record.started = timestamp(result.started);
@@ -183,8 +202,8 @@ pub fn jobs(given: Option<usize>, plan: &Plan) -> usize {
     let wanted = given.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let wanted = wanted.min(plan.cells.len());
     let need = plan.cells.iter().map(|cell| {
-        let second = cell.second_disk.as_ref().map_or(0, |medium| medium.size.0 + medium.corpus.tar_bytes);
-        cell.ram.0 + cell.disk_size.0 + second
+        let sizes = cell.second_disk.as_ref().map_or([0, 0], |medium| [medium.size.0, medium.corpus.tar_bytes]);
+        [cell.disk_size.0, sizes[0], sizes[1]].into_iter().fold(cell.ram.0, u64::saturating_add)
     });
     let need = need.max().unwrap_or(0).max(1);
     let Some(available) = available_memory() else { return wanted };

@@ -1,22 +1,23 @@
 //! `mountmark run`: a plan, a lab, cells, records, a table.
 
+mod dry;
 mod execute;
 mod lab;
 mod signals;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use mountmark_lab::{Lab, host};
-use mountmark_model::{Bytes, Cell, Configuration, Disk, Machine, Plan, Scale};
+use mountmark_lab::host;
+use mountmark_model::{Bytes, Cell, Configuration, Disk, Machine, Plan, Program, RealisedCorpus, Scale};
 use mountmark_plan::{Catalogue, CorpusRequest, CorpusSource, Options, configurations, control};
 use mountmark_record::Store;
 
 use crate::common::{FormatOptions, StoreOptions, WrongUse};
-pub use execute::{Session, jobs};
+pub use execute::{Session, jobs, show};
 pub use lab::{LabChoice, LabOptions, SILENCE_LIMIT};
 pub use signals::Stop;
 
@@ -26,7 +27,7 @@ pub const DEFAULT_FILESYSTEMS: &str = "ext2,ext3,ext4,jfs,reiserfs,xfs,btrfs";
 /// Run a suite on file systems and compare them
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every load, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store, and `mountmark resume` runs the others."
+    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n  mountmark run --lab host --suite ./my-suite.toml --dry-run     every command that would run as root\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every load, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store, and `mountmark resume` runs the others."
 )]
 pub struct Arguments {
     /// File systems, separated by commas; `mountmark list filesystems` shows them with their variants.
@@ -64,6 +65,9 @@ pub struct Arguments {
     /// Say every step of every cell, with the wall time since the start
     #[arg(long, short)]
     verbose: bool,
+    /// Print what would be done, a command a line, and do nothing: nothing is fetched, made, written or kept
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
     lab: LabOptions,
     #[command(flatten)]
@@ -116,6 +120,10 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     if options.repeats == 0 {
         bail!(WrongUse("--repeat 0: give at least 1".into()));
     }
+    if arguments.dry_run {
+        return dry::run(&arguments, options, &catalogue, &wanted);
+    }
+    arguments.lab.check_rights()?;
     let store = arguments.store.open()?;
     let stop = Stop::on_signals()?;
     stop.or(measure(&arguments, options, &machine, &catalogue, &wanted, &store, &stop))
@@ -124,7 +132,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
 /// Prepares the lab, makes the plan and runs it.
 fn measure(
     arguments: &Arguments,
-    mut options: Options,
+    options: Options,
     machine: &Machine,
     catalogue: &Catalogue,
     wanted: &[Configuration],
@@ -133,47 +141,20 @@ fn measure(
 ) -> Result<u8> {
     let host = arguments.lab.lab == LabChoice::Host;
     let cache = mountmark_lab::cache::default_folder();
-    mountmark_lab::cache::make_folder(&cache)?;
+    let _in_use = mountmark_lab::cache::open(&cache)?;
     let kernel = if host { "this machine's" } else { &arguments.lab.kernel };
+    if host {
+        say!("mountmark: the suite's commands run as root on this machine; --dry-run shows them");
+    }
     say!("mountmark: preparing the lab (kernel {kernel}, cache {})", cache.display());
     let lab = arguments.lab.open(machine)?;
-    let mut skipped = Vec::new();
-    options.fs = Vec::new();
-    for configuration in wanted {
-        if stop.load(Ordering::SeqCst) {
-            return Ok(stop.code());
-        }
-        match lab.unavailable(configuration)? {
-            None => options.fs.push(configuration.name.clone()),
-            Some(reason) => skipped.push((configuration.name.clone(), reason)),
-        }
-    }
-    for (name, reason) in &skipped {
-        say!("mountmark: {name} is skipped: {reason}");
-    }
-    if arguments.lab.lab != LabChoice::Virtual && !arguments.no_control {
-        let runs: Vec<_> = wanted.iter().filter(|one| options.fs.contains(&one.name)).cloned().collect();
-        if let Some(control) = control(&runs) {
-            say!("mountmark: {control} is added: what differs between equals is chance (--no-control leaves it out)");
-            options.fs.push(control);
-        }
-    }
-    if options.fs.is_empty() {
-        bail!("none of the file systems can run here");
-    }
-    let mut plan =
-        mountmark_plan::plan(catalogue, &options, &mut |request| realise(request, &cache).map_err(Into::into))?;
-    for (name, reason) in &plan.skipped {
-        say!("mountmark: {name} is skipped: {reason}");
-    }
-    plan.skipped.splice(0..0, skipped);
-    leave_out_programs(&mut plan, lab.as_ref())?;
-    if host {
-        host::describe(&mut plan);
-    }
-    if plan.cells.is_empty() {
-        bail!("none of the file systems can run this suite");
-    }
+    let asked = Asked {
+        unavailable: &|configuration| lab.unavailable(configuration),
+        lacks: &|program| lab.lacks(program),
+        make: mountmark_corpus::realise,
+        is_stopped: &|| stop.load(Ordering::SeqCst),
+    };
+    let Some(plan) = planned(arguments, options, catalogue, wanted, &asked)? else { return Ok(stop.code()) };
     for cell in &plan.cells {
         if stop.load(Ordering::SeqCst) {
             return Ok(stop.code());
@@ -192,11 +173,81 @@ fn measure(
     Session { lab: lab.as_ref(), store, jobs, stop, verbose, format }.begin(&plan)
 }
 
+/// What a plan asks of its lab and of whoever makes corpora.
+struct Asked<'a> {
+    /// As [`mountmark_lab::Lab::unavailable`].
+    unavailable: &'a dyn Fn(&Configuration) -> Result<Option<String>>,
+    /// As [`mountmark_lab::Lab::lacks`].
+    lacks: &'a dyn Fn(&Program) -> Result<Option<String>>,
+    /// [`mountmark_corpus::realise`], or what only foresees it.
+    make: Make,
+    /// Whether the user wants an end.
+    is_stopped: &'a dyn Fn() -> bool,
+}
+
+/// A way to make a corpus.
+type Make = fn(
+    &mountmark_corpus::CorpusSource,
+    Scale,
+    u64,
+    &Path,
+    &mut dyn FnMut(mountmark_corpus::Progress<'_>),
+) -> Result<(PathBuf, RealisedCorpus)>;
+
+/// The plan, without what cannot run here; nothing if the user wanted an end.
+fn planned(
+    arguments: &Arguments,
+    mut options: Options,
+    catalogue: &Catalogue,
+    wanted: &[Configuration],
+    asked: &Asked,
+) -> Result<Option<Plan>> {
+    let mut skipped = Vec::new();
+    options.fs = Vec::new();
+    for configuration in wanted {
+        if (asked.is_stopped)() {
+            return Ok(None);
+        }
+        match (asked.unavailable)(configuration)? {
+            None => options.fs.push(configuration.name.clone()),
+            Some(reason) => skipped.push((configuration.name.clone(), reason)),
+        }
+    }
+    for (name, reason) in &skipped {
+        say!("mountmark: {name} is skipped: {reason}");
+    }
+    if arguments.lab.lab != LabChoice::Virtual && !arguments.no_control {
+        let runs: Vec<_> = wanted.iter().filter(|one| options.fs.contains(&one.name)).cloned().collect();
+        if let Some(control) = control(&runs) {
+            say!("mountmark: {control} is added: what differs between equals is chance (--no-control leaves it out)");
+            options.fs.push(control);
+        }
+    }
+    if options.fs.is_empty() {
+        bail!("none of the file systems can run here");
+    }
+    let corpora = mountmark_lab::cache::default_folder().join("corpora");
+    let mut realise = |request: &CorpusRequest| realise(request, &corpora, asked.make).map_err(Into::into);
+    let mut plan = mountmark_plan::plan(catalogue, &options, &mut realise)?;
+    for (name, reason) in &plan.skipped {
+        say!("mountmark: {name} is skipped: {reason}");
+    }
+    plan.skipped.splice(0..0, skipped);
+    leave_out_programs(&mut plan, asked.lacks)?;
+    if arguments.lab.lab == LabChoice::Host {
+        host::describe(&mut plan);
+    }
+    if plan.cells.is_empty() {
+        bail!("none of the file systems can run this suite");
+    }
+    Ok(Some(plan))
+}
+
 /// Leaves out the tasks whose benchmark programs are not to be had here, and says so.
-fn leave_out_programs(plan: &mut Plan, lab: &dyn Lab) -> Result<()> {
+fn leave_out_programs(plan: &mut Plan, lacks: &dyn Fn(&Program) -> Result<Option<String>>) -> Result<()> {
     let Some(tasks) = plan.cells.first().map(|cell| cell.tasks.clone()) else { return Ok(()) };
     for program in mountmark_plan::programs(&tasks) {
-        if let Some(reason) = lab.lacks(program)? {
+        if let Some(reason) = lacks(program)? {
             say!("mountmark: tasks of {} are skipped: {reason}", program.name);
             mountmark_plan::leave_out(plan, program, &reason);
         }
@@ -209,7 +260,7 @@ fn leave_out_programs(plan: &mut Plan, lab: &dyn Lab) -> Result<()> {
 }
 
 /// Makes a corpus where the plan asks for one.
-fn realise(request: &CorpusRequest, cache: &std::path::Path) -> Result<(PathBuf, mountmark_model::RealisedCorpus)> {
+fn realise(request: &CorpusRequest, cache: &Path, make: Make) -> Result<(PathBuf, RealisedCorpus)> {
     let source = match &request.source {
         CorpusSource::Generated(corpus) => mountmark_corpus::CorpusSource::Catalogue(corpus.clone()),
         CorpusSource::Own(path) => mountmark_corpus::CorpusSource::Path(
@@ -218,7 +269,7 @@ fn realise(request: &CorpusRequest, cache: &std::path::Path) -> Result<(PathBuf,
         ),
     };
     let seed = request.seed.unwrap_or(0);
-    mountmark_corpus::realise(&source, request.scale, seed, &cache.join("corpora"), &mut |progress| {
+    make(&source, request.scale, seed, cache, &mut |progress| {
         if let mountmark_corpus::Progress::Skipped(path) = progress {
             say!("mountmark: {} is no file, folder or link and is left out of the corpus", path.display());
         }

@@ -33,11 +33,13 @@ impl Stop {
             signal_hook::flag::register(signal, Arc::clone(&stop.flag))?;
             signal_hook::flag::register_usize(signal, Arc::clone(&stop.signal), signal as usize)?;
         }
+        // Programs that are started have process groups of their own, which a terminal's Ctrl-C does not reach.
+        mountmark_lab::child::heed(Arc::clone(&stop.flag));
         Ok(stop)
     }
 
     /// The exit code that `result` means: what fails after a signal fails because of it, as the programs that this one
-    /// starts get the signal too.
+    /// starts are ended then.
     pub fn or(&self, result: Result<u8>) -> Result<u8> {
         match result {
             Err(_) if self.load(Ordering::SeqCst) => Ok(self.code()),

@@ -62,6 +62,10 @@ fn head(run: &RunRecord, output: &Output) -> String {
     let cell = run.cells.iter().find(|cell| cell.index == output.cell);
     let cell =
         cell.map_or_else(|| format!("cell {}", output.cell), |c| format!("{} #{}", c.configuration, c.repeat + 1));
-    let times = if output.iteration > 0 { format!(", iteration {}", output.iteration + 1) } else { String::new() };
+    let times = if output.iteration > 0 {
+        format!(", iteration {}", output.iteration.saturating_add(1))
+    } else {
+        String::new()
+    };
     format!("{cell}, {}{times}, {}", output.task, output.kind)
 }

@@ -49,6 +49,7 @@ const FACTS: &[Fact] = &[
     ("lab", |run| run.plan.lab.name().into()),
     ("machine", |run| run.plan.machine.name.clone()),
     ("speed of the machine (shift)", |run| run.plan.machine.shift.to_string()),
+    ("processor", processor),
     ("memory", |run| run.plan.machine.ram.to_string()),
     ("disk", |run| joined(run.cells.iter().map(|cell| cell.disk.clone()))),
     ("disk size", |run| joined(run.cells.iter().map(|cell| cell.disk_size.to_string()))),
@@ -73,8 +74,13 @@ fn joined(values: impl Iterator<Item = String>) -> String {
     values.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
 }
 
+/// What the machine's processor can do; nothing where it was the host's, which has a name of its own.
+fn processor(run: &RunRecord) -> String {
+    run.plan.machine.processor.iter().map(ToString::to_string).collect()
+}
+
 fn kernel(run: &RunRecord) -> String {
-    let measured = joined(run.cells.iter().map(|cell| cell.environment.kernel.clone()));
+    let measured = joined(run.cells.iter().map(|cell| cell.environment.kernel_text()));
     if measured.is_empty() { run.plan.kernel.clone() } else { measured }
 }
 

@@ -1,6 +1,6 @@
 //! Figures of a run or of a study in one form: file system x task x metric, one figure a block.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use mountmark_model::{Study, protocol_task};
 use mountmark_record::RunRecord;
@@ -43,9 +43,9 @@ impl Table {
                 }
             }
         }
-        let there =
-            |fs: &String| table.blocks.iter().any(|((name, ..), row)| name == fs && row.iter().any(Option::is_some));
-        let filesystems = table.filesystems.iter().filter(|fs| there(fs)).cloned().collect();
+        let rows = table.blocks.iter().filter(|(_, row)| row.iter().any(Option::is_some));
+        let there: HashSet<&String> = rows.map(|((name, ..), _)| name).collect();
+        let filesystems = table.filesystems.iter().filter(|fs| there.contains(fs)).cloned().collect();
         Table { filesystems, ..table }
     }
 
@@ -53,9 +53,10 @@ impl Table {
     pub fn of_study(study: &Study, run: &str) -> Table {
         let filesystems = study.run(Some(run)).map_or_else(Vec::new, |run| run.filesystems.clone());
         let mut table = Table { filesystems, ..Table::default() };
+        let mut seen = HashSet::new();
         for figure in study.figures.iter().filter(|figure| figure.run == run) {
             let Some(value) = figure.point() else { continue };
-            if !is_step(&figure.task) && !table.tasks.iter().any(|(id, _)| *id == figure.task) {
+            if !is_step(&figure.task) && seen.insert(&figure.task) {
                 table.tasks.push((figure.task.clone(), title(study, &figure.task)));
             }
             let key = (figure.fs.clone(), figure.task.clone(), figure.metric.clone());

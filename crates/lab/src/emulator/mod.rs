@@ -19,13 +19,16 @@ use anyhow::{Context, Result, bail};
 use mountmark_disk::DiskModel;
 use mountmark_model::{Bytes, Cell, Configuration, Environment, Event, Machine, Outcome, Program, RealisedCorpus};
 
+use crate::cache::lock::Scratch;
+use crate::cache::{self, InUse};
 use crate::image::kernel::Kernel;
 use crate::image::modules::ModuleTree;
 use crate::image::packages::Packages;
 use crate::image::{Builder, Image, Wanted};
 use crate::kernel_log::telling_lines;
-use crate::watch::{Heard, Watch};
-use crate::{Ended, Job, Lab, Region};
+use crate::needs::For;
+use crate::watch::{Expected, Heard, Watch};
+use crate::{Ended, Job, Lab, Region, Token};
 use qemu::{Clock, Hardware, Qemu, Ram};
 
 /// The most memory of a guest: above it QEMU's machine has its hole for devices, and more would push the media from
@@ -58,16 +61,19 @@ pub struct Emulator {
     modules: ModuleTree,
     qemu: String,
     images: Mutex<BTreeMap<String, Image>>,
+    _in_use: InUse,
 }
 
 impl Emulator {
     /// Finds QEMU and the kernel.
     pub fn open(options: Options) -> Result<Emulator> {
+        let in_use = cache::open(&options.cache)?;
         let qemu = qemu::version()?;
         let packages = Packages::new(&options.cache);
         let kernel = Kernel::find(&options.kernel, &packages, &options.cache)?;
+        kernel.check(&[For::All])?;
         let modules = ModuleTree::open(&kernel)?;
-        Ok(Emulator { options, kernel, modules, qemu, images: Mutex::new(BTreeMap::new()) })
+        Ok(Emulator { options, kernel, modules, qemu, images: Mutex::new(BTreeMap::new()), _in_use: in_use })
     }
 
     /// The guest's kernel.
@@ -109,18 +115,24 @@ impl Emulator {
                 Bytes(RAM_MOST)
             );
         }
+        let mut arguments = qemu::memory_map(layout.total, &pmem);
+        if needed_by(cell).contains(&For::Modelled) {
+            arguments.extend(self.modules.arguments(NBD));
+        }
         Ok(Hardware {
             clock: self.clock(),
+            processor: self.options.machine.processor.clone().unwrap_or_default(),
             ram,
             media: layout.total,
-            memory_map: qemu::memory_map(layout.total, &pmem),
-            vmlinux: self.kernel.vmlinux.clone(),
+            arguments,
+            kernel: self.kernel.image.clone(),
             image: image.path.clone(),
         })
     }
 
-    /// Starts the cell's guest, ready to go on; its first lines come with it. None if `stop` was set before.
-    fn start(&self, cell: &Cell, folder: &Path, stop: &AtomicBool) -> Result<Option<(Qemu, Vec<String>)>> {
+    /// Starts the cell's guest, ready to go on; its first lines come with it, and what is to be expected of others. None
+    /// if `stop` was set before.
+    fn start(&self, cell: &Cell, folder: &Path, stop: &AtomicBool) -> Result<Option<(Qemu, Vec<String>, Expected)>> {
         let image = self.image(cell)?;
         let layout = Layout::of(cell)?;
         let hardware = self.hardware(cell, &image, &layout)?;
@@ -129,22 +141,30 @@ impl Emulator {
             qemu::fill(&media, region.offset, Path::new(&source.tar))?;
         }
         let job = folder.join("job.json");
-        let text = Job { cell: essence(cell), test: layout.test, source: layout.source, corpus: layout.corpus };
+        let token = Token::new()?;
+        let expected = Expected {
+            token: token.clone(),
+            kernel: self.kernel.release.clone(),
+            // The kernel takes its own share before it counts: much of a small machine.
+            memory: hardware.ram / 4..=hardware.ram,
+        };
+        let text = Job { token, cell: essence(cell), test: layout.test, source: layout.source, corpus: layout.corpus };
         fs::write(&job, serde_json::to_vec(&text)?).with_context(|| format!("cannot write {}", job.display()))?;
         let serial = folder.join("kernel.log");
         match self.clock() {
             Clock::Instructions { .. } => {
                 let kernel = format!("{} {}", self.kernel.release, self.kernel.sha256);
-                let snapshot = snapshot::get(&self.options.cache, &hardware, &image.sha256, &kernel, &self.qemu, stop)?;
+                let (cache, limit) = (&self.options.cache, self.options.silence_limit);
+                let snapshot = snapshot::get(cache, &hardware, &image.sha256, &kernel, &self.qemu, limit, stop)?;
                 let Some(snapshot) = snapshot else { return Ok(None) };
                 let guest = snapshot::restore(&hardware, &snapshot, &media, &serial, &job)?;
-                Ok(Some((guest, snapshot.lines)))
+                Ok(Some((guest, snapshot.lines, expected)))
             }
             Clock::Kvm => {
                 let mut guest = Qemu::start(&hardware, &Ram::Anonymous, &media, &serial, Some(&job), false)?;
                 let limit = Duration::from_secs(60);
                 let booted = guest.qmp.wait_for("STOP", limit, stop).context("the guest did not boot under KVM")?;
-                Ok(booted.then_some((guest, Vec::new())))
+                Ok(booted.then_some((guest, Vec::new(), expected)))
             }
         }
     }
@@ -197,27 +217,32 @@ impl Lab for Emulator {
     }
 
     fn prepare(&self, cell: &Cell) -> Result<()> {
+        // Missed here, a guest would wait for its disk in vain.
+        self.kernel.check(&needed_by(cell))?;
         self.image(cell).map(drop)
     }
 
     fn run(&self, cell: &Cell, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<Ended> {
-        let folder = tempfile::Builder::new()
-            .prefix(&format!("mountmark-guest-{}-", std::process::id()))
-            .tempdir()
-            .context("cannot make a temporary folder")?;
+        let folder = Scratch::for_guest()?;
         let serial = folder.path().join("kernel.log");
-        let Some((mut guest, first)) = self.start(cell, folder.path(), stop)? else { return Ok(Ended::Interrupted) };
+        let Some((mut guest, first, expected)) = self.start(cell, folder.path(), stop)? else {
+            return Ok(Ended::Interrupted);
+        };
         guest.qmp.run("cont", serde_json::json!({}))?;
-        let mut watch = Watch::default();
+        let mut watch = Watch::new(expected);
         for line in first {
             watch.take(&line, on_event);
         }
         let end = match watch.listen(&guest.lines, stop, self.options.silence_limit, on_event) {
-            Heard::End => None,
+            Heard::End | Heard::Fault => None,
             Heard::Interrupted => return Ok(Ended::Interrupted),
             Heard::Silent => Some(watch.silence("the guest", self.options.silence_limit)),
         };
-        let killed = guest.killed(&self.options.cache);
+        if let Some(reason) = watch.fault {
+            guest.end();
+            return Ok(Ended::Refused { reason, log: read_log(&serial) });
+        }
+        let killed = guest.killed();
         let said = guest.end();
         let log = read_log(&serial);
         if watch.done && end.is_none() {
@@ -319,6 +344,22 @@ fn essence(cell: &Cell) -> Cell {
     cell
 }
 
+/// The driver of modelled disks, with its parameters.
+const NBD: &str = "nbd nbds_max=2 max_part=0";
+
+/// What a cell's guest asks of its kernel.
+fn needed_by(cell: &Cell) -> Vec<For> {
+    let mut needed = vec![For::All];
+    for disk in std::iter::once(&cell.disk).chain(cell.second_disk.as_ref().map(|medium| &medium.disk)) {
+        match disk.model {
+            DiskModel::Ram => needed.push(For::Ram),
+            DiskModel::Hdd(_) => needed.extend([For::Modelled, For::HardDisk]),
+            DiskModel::Flash(_) => needed.push(For::Modelled),
+        }
+    }
+    needed
+}
+
 /// What the image of a cell's guest must hold.
 fn wanted(cell: &Cell) -> Wanted {
     let filesystem = &cell.configuration.filesystem;
@@ -332,7 +373,8 @@ fn wanted(cell: &Cell) -> Wanted {
     for disk in disks {
         match disk.model {
             DiskModel::Ram => wanted.modules.extend(["nd_e820".into(), "nd_pmem".into()]),
-            _ => wanted.modules.push("nbd nbds_max=2 max_part=0".into()),
+            DiskModel::Hdd(_) => wanted.modules.extend([NBD.into(), "?mq-deadline".into()]),
+            DiskModel::Flash(_) => wanted.modules.push(NBD.into()),
         }
     }
     if cell.second_disk.is_some() {

@@ -7,9 +7,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use mountmark_model::Event;
+use mountmark_model::{Event, Processor};
 
 use super::qemu::{self, Clock, Hardware, Qemu, Ram};
+use crate::cache::lock::Scratch;
 use crate::guest::MODULES_FILE;
 use crate::image::cpio::Archive;
 use crate::image::kernel::Kernel;
@@ -31,20 +32,18 @@ pub fn boot(kernel: &Kernel, clock: Clock, limit: Duration) -> Result<Duration> 
     archive.character("dev/null", 1, 3);
     archive.file(MODULES_FILE.trim_start_matches('/'), Vec::new(), 0o644);
     archive.file("init", program, 0o755);
-    let folder = tempfile::Builder::new()
-        .prefix(&format!("mountmark-guest-{}-", std::process::id()))
-        .tempdir()
-        .context("cannot make a temporary folder")?;
+    let folder = Scratch::for_guest()?;
     let image = folder.path().join("initramfs.cpio");
     fs::write(&image, archive.to_bytes()).with_context(|| format!("cannot write {}", image.display()))?;
     let serial = folder.path().join("kernel.log");
     let media = qemu::media(super::ALIGNMENT)?;
     let hardware = Hardware {
         clock,
+        processor: Processor::default(),
         ram: RAM,
         media: super::ALIGNMENT,
-        memory_map: qemu::memory_map(super::ALIGNMENT, &[]),
-        vmlinux: kernel.vmlinux.clone(),
+        arguments: qemu::memory_map(super::ALIGNMENT, &[]),
+        kernel: kernel.image.clone(),
         image,
     };
     let begin = Instant::now();

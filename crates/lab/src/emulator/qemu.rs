@@ -1,23 +1,28 @@
 //! One QEMU process: its command line, its pipes, its end.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufReader, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use mountmark_model::Processor;
+use mountmark_model::processor::FEATURES;
 
 use super::qmp::Qmp;
-use crate::MEDIA_START;
+use crate::{MEDIA_START, child, watch};
 
 /// The emulator's program.
 pub const PROGRAM: &str = "qemu-system-x86_64";
+
+/// The most bytes of a file that a guest writes: its kernel's messages.
+const LONGEST_FILE: libc::rlim_t = 256 << 20;
 
 /// How guest time passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,14 +41,17 @@ pub enum Clock {
 pub struct Hardware {
     /// How time passes.
     pub clock: Clock,
+    /// What the processor can do; under KVM it is the host's.
+    pub processor: Processor,
     /// Guest RAM in bytes, the image's share included.
     pub ram: u64,
     /// Size of the media in bytes.
     pub media: u64,
-    /// `memmap=` arguments that keep the kernel off the media, or make pmem devices of them.
-    pub memory_map: Vec<String>,
-    /// The kernel.
-    pub vmlinux: PathBuf,
+    /// What follows on the kernel's command line: `memmap=` that keeps it off the media, or makes pmem devices of them,
+    /// and parameters of drivers that are part of it.
+    pub arguments: Vec<String>,
+    /// The kernel: an ELF image with a PVH entry, or a bzImage.
+    pub kernel: PathBuf,
     /// The initramfs.
     pub image: PathBuf,
 }
@@ -56,18 +64,31 @@ pub enum Ram<'a> {
     Written(&'a Path),
     /// A private copy of a file: a restored snapshot.
     Restored(&'a Path),
+    /// A private copy of memory that holds such a file: a snapshot in a cache that cannot be written.
+    Copied(OwnedFd),
 }
 
 /// What follows `-append`, without the memory map. No address-space randomisation and no entropy but RDRAND, which
 /// the emulator derives from its seed: two boots are the same boot. Mitigations are for machines that run strangers'
 /// code; a bug in a file system's kernel code ends the cell.
 const KERNEL_ARGUMENTS: &str = "console=ttyS0 quiet nokaslr norandmaps random.trust_cpu=on numa=off tsc=reliable \
-                                mitigations=off oops=panic panic=-1 clearcpuid=erms,fsrm";
+                                mitigations=off oops=panic panic=-1";
+
+/// `-cpu`: one model for all machines, so that nothing but the named features differs between them, and RDRAND for the
+/// kernel's random numbers. Which implementations of checksums and ciphers the guest uses follows from this alone: its
+/// kernel looks at the processor. The model has no ERMS: an instruction that moves one byte a step would make every
+/// copy slow under a clock that counts steps.
+fn model(processor: &Processor) -> String {
+    let features = FEATURES
+        .iter()
+        .map(|feature| format!(",{}={}", feature.emulator, if processor.has(feature) { "on" } else { "off" }));
+    format!("Nehalem-v1,rdrand=on{}", features.collect::<String>())
+}
 
 impl Hardware {
     /// The kernel's command line.
     pub fn kernel_arguments(&self) -> String {
-        format!("{KERNEL_ARGUMENTS} {}", self.memory_map.join(" "))
+        format!("{KERNEL_ARGUMENTS} {}", self.arguments.join(" "))
     }
 
     /// What a snapshot depends on beyond files: the parts of QEMU's command line.
@@ -89,7 +110,7 @@ impl Hardware {
                 // its last instructions; it then moves the clock past the next timer by as many. A recording (of
                 // which nothing is kept) makes the two take turns.
                 add("-icount", format!("shift={shift},sleep=off,rr=record,rrfile=/dev/null"));
-                add("-cpu", "Nehalem-v1,+rdrand".into());
+                add("-cpu", model(&self.processor));
                 add("-rtc", "base=2006-01-01T00:00:00,clock=vm".into());
             }
             Clock::Kvm => {
@@ -138,6 +159,11 @@ impl Qemu {
             Ram::Restored(path) => {
                 format!("memory-backend-file,id=ram,size={},mem-path={},share=off", hardware.ram, option_value(path))
             }
+            Ram::Copied(memory) => format!(
+                "memory-backend-file,id=ram,size={},mem-path=/proc/self/fd/{},share=off",
+                hardware.ram,
+                memory.as_raw_fd()
+            ),
         };
         command.args(["-object", &backend]);
         let media_backend = format!(
@@ -147,7 +173,7 @@ impl Qemu {
         );
         command.args(["-object", &media_backend]);
         command.args(["-numa", "node,nodeid=0,memdev=ram,cpus=0", "-numa", "node,nodeid=1,memdev=media"]);
-        command.arg("-kernel").arg(&hardware.vmlinux).arg("-initrd").arg(&hardware.image);
+        command.arg("-kernel").arg(&hardware.kernel).arg("-initrd").arg(&hardware.image);
         command.args(["-append", &hardware.kernel_arguments()]);
         command.args(["-chardev", "stdio,id=events,signal=off", "-device", "isa-debugcon,iobase=0xe9,chardev=events"]);
         command.args(["-device", "ib700", "-action", "watchdog=pause,shutdown=poweroff,reboot=shutdown"]);
@@ -172,32 +198,32 @@ impl Qemu {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A terminal's Ctrl-C is ours to handle: QEMU is in a process group of its own.
         command.process_group(0);
-        let inherited = [theirs.as_raw_fd(), media.as_raw_fd()];
-        // SAFETY: between fork and exec only async-signal-safe calls are made: prctl and fcntl.
+        let copied = if let Ram::Copied(memory) = ram { Some(memory.as_raw_fd()) } else { None };
+        let inherited = [Some(theirs.as_raw_fd()), Some(media.as_raw_fd()), copied];
+        // A snapshot's memory is a file that is written, by a guest that has no job yet.
+        let is_bounded = !matches!(ram, Ram::Written(_));
+        child::die_with_us(&mut command);
+        // SAFETY: between fork and exec only async-signal-safe calls are made: fcntl, signal and setrlimit.
         unsafe {
             command.pre_exec(move || {
-                // If this program is killed, QEMU goes with it.
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                for fd in inherited {
+                for fd in inherited.into_iter().flatten() {
                     libc::fcntl(fd, libc::F_SETFD, 0);
+                }
+                if is_bounded {
+                    // What is beyond is lost, and QEMU goes on.
+                    libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+                    let limit = libc::rlimit { rlim_cur: LONGEST_FILE, rlim_max: LONGEST_FILE };
+                    libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit);
                 }
                 Ok(())
             });
         }
-        let mut child = command.spawn().with_context(|| {
-            format!("cannot start {PROGRAM}; install it: apt-get install --no-install-recommends qemu-system-x86")
-        })?;
+        let mut child = command.spawn().with_context(no_qemu)?;
         drop(theirs);
+        // Where this machine's memory ends, a guest that fills its disks goes first, and nothing of the user's.
+        let _ = std::fs::write(format!("/proc/{}/oom_score_adj", child.id()), "1000");
         let stdout = child.stdout.take().expect("piped");
-        let (sender, lines) = mpsc::channel();
-        thread::spawn(move || {
-            for line in BufReader::new(stdout).split(b'\n') {
-                let Ok(line) = line else { break };
-                if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
-                    break;
-                }
-            }
-        });
+        let lines = watch::lines(BufReader::new(stdout));
         let mut stderr = child.stderr.take().expect("piped");
         let errors = thread::spawn(move || {
             let mut text = Vec::new();
@@ -207,37 +233,19 @@ impl Qemu {
         let qmp = match Qmp::connect(ours) {
             Ok(qmp) => qmp,
             Err(error) => {
+                let signal = ended_by(&mut child).map(|signal| signal + "; ").unwrap_or_default();
                 let _ = child.kill();
                 let _ = child.wait();
                 let said = errors.join().unwrap_or_default();
-                return Err(error).with_context(|| format!("QEMU did not start: {}", said.trim()));
+                return Err(error).with_context(|| format!("QEMU did not start: {signal}{}", said.trim()));
             }
         };
         Ok(Qemu { child, qmp, lines, errors: Some(errors) })
     }
 
-    /// Where a signal from outside ended the process: which, its usual reason and the mend. A process that is on its way
-    /// out has a moment to get there.
-    pub fn killed(&mut self, cache: &Path) -> Option<String> {
-        let end = Instant::now() + Duration::from_secs(1);
-        let status = loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) => break status,
-                Ok(None) if Instant::now() < end => thread::sleep(Duration::from_millis(10)),
-                _ => return None,
-            }
-        };
-        Some(match status.signal()? {
-            libc::SIGKILL => "QEMU was killed, most likely as this machine ran out of memory: --jobs 1 or a smaller \
-                              --scale takes less"
-                .to_owned(),
-            libc::SIGBUS => format!(
-                "QEMU had no room for the guest's memory in {} or in this machine's own; free some, or set \
-                 MOUNTMARK_CACHE to a folder with room",
-                cache.display()
-            ),
-            signal => format!("QEMU was ended by signal {signal}"),
-        })
+    /// Where a signal from outside ended the process: which, its usual reason and the mend.
+    pub fn killed(&mut self) -> Option<String> {
+        ended_by(&mut self.child)
     }
 
     /// Ends the process and returns what it said on stderr.
@@ -257,6 +265,27 @@ impl Drop for Qemu {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// Which signal ended a QEMU, its usual reason and the mend. A process that is on its way out has a moment to get there.
+fn ended_by(child: &mut Child) -> Option<String> {
+    let end = Instant::now() + Duration::from_secs(1);
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if Instant::now() < end => thread::sleep(Duration::from_millis(10)),
+            _ => return None,
+        }
+    };
+    Some(match status.signal()? {
+        libc::SIGKILL => "QEMU was killed, most likely as this machine ran out of memory: --jobs 1 or a smaller \
+                          --scale takes less"
+            .to_owned(),
+        libc::SIGBUS => "QEMU had no room for the guest's memory, in the cache folder or in this machine's own: free \
+                         some, set MOUNTMARK_CACHE to a folder with room, or take --jobs 1 or a smaller --scale"
+            .to_owned(),
+        signal => format!("QEMU was ended by signal {signal}"),
+    })
 }
 
 /// A path as part of an option of QEMU's, in which a comma is doubled.
@@ -299,10 +328,12 @@ pub fn fill(media: &OwnedFd, offset: u64, file: &Path) -> Result<()> {
 
 /// The first line of `qemu-system-x86_64 --version`.
 pub fn version() -> Result<String> {
-    let output = Command::new(PROGRAM).arg("--version").output().with_context(|| {
-        format!("cannot start {PROGRAM}; install it: apt-get install --no-install-recommends qemu-system-x86")
-    })?;
+    let output = child::output(Command::new(PROGRAM).arg("--version"), child::QUICK).with_context(no_qemu)?;
     Ok(String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned())
+}
+
+fn no_qemu() -> String {
+    format!("cannot start {PROGRAM}; install it: apt-get install --no-install-recommends qemu-system-x86")
 }
 
 /// `memmap=` arguments for regions that become pmem devices, the rest of the media reserved.
@@ -331,6 +362,14 @@ mod tests {
     fn paths_may_hold_any_sign() {
         assert_eq!(option_value(Path::new("/a,b/c")), "/a,,b/c");
         assert_eq!(shell_word(Path::new("/it's a")), "'/it'\\''s a'");
+    }
+
+    #[test]
+    fn every_feature_is_said_to_be_there_or_not() {
+        let all = model(&Processor::default());
+        assert!(FEATURES.iter().all(|feature| all.contains(&format!(",{}=on", feature.emulator))), "{all}");
+        let one = model(&Processor(vec!["sse4_2".into()]));
+        assert!(one.contains(",sse4.2=on") && one.contains(",sse4.1=off") && one.contains(",aes=off"), "{one}");
     }
 
     #[test]

@@ -46,17 +46,22 @@ impl Qmp {
 
     /// Waits until QEMU says `event`: true. False when `stop` was set before.
     pub fn wait_for(&mut self, event: &str, limit: Duration, stop: &AtomicBool) -> Result<bool> {
+        self.heard(event, limit, stop)?.with_context(|| format!("no {event} within {limit:?}"))
+    }
+
+    /// As [`Qmp::wait_for`], or nothing when it was not said within `limit`.
+    pub fn heard(&mut self, event: &str, limit: Duration, stop: &AtomicBool) -> Result<Option<bool>> {
         let end = Instant::now() + limit;
         loop {
             if let Some(at) = self.events.iter().position(|seen| seen == event) {
                 self.events.remove(at);
-                return Ok(true);
+                return Ok(Some(true));
             }
             if stop.load(Ordering::Relaxed) {
-                return Ok(false);
+                return Ok(Some(false));
             }
             if Instant::now() > end {
-                bail!("no {event} within {limit:?}");
+                return Ok(None);
             }
             if self.has_line()?
                 && let Some(event) = self.read()?.get("event").and_then(Value::as_str)
@@ -64,6 +69,12 @@ impl Qmp {
                 self.events.push(event.to_owned());
             }
         }
+    }
+
+    /// Instructions that the guest's processor has done since it was started (`query-replay`, qapi/replay.json).
+    pub fn instructions(&mut self) -> Result<u64> {
+        let answer = self.run("query-replay", json!({}))?;
+        answer["icount"].as_u64().with_context(|| format!("QEMU does not count instructions: {answer}"))
     }
 
     /// Whether QEMU has said something, now or within a tenth of a second.

@@ -8,35 +8,77 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use mountmark_model::Event;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::qemu::{self, Hardware, Qemu, Ram};
-use crate::cache;
+use super::qemu::{self, Clock, Hardware, Qemu, Ram};
+use super::qmp::Qmp;
+use crate::cache::{self, Stamp, sparse};
 
-/// The longest boot. It takes 10 s, and more than three minutes where eighteen processes share two processors.
-const BOOT_LIMIT: Duration = Duration::from_secs(600);
+/// The most instructions of a boot, which takes some 3 billion: a guest that is not there by then never is, on any host and
+/// under any load.
+const BOOT_MOST: u64 = 20_000_000_000;
+/// Beyond this `shift` (log2 of an instruction's nanoseconds) machines are slower than any that the catalogue has.
+const SHIFT_USUAL: u8 = 4;
+/// How often a guest that takes long to boot is looked at, in wall time.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// The file that describes a snapshot, written last.
+const DESCRIPTION: &str = "snapshot.json";
 
 /// Some 30 snapshots.
 const KEEP: cache::Keep = cache::Keep::at_most(8 << 30);
 
 /// A booted guest in the cache.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Snapshot {
     /// Guest RAM.
     pub ram: PathBuf,
     /// The rest of the machine.
     pub state: PathBuf,
-    /// Lengths of both files: a damaged cache is noticed by them and made again.
-    lengths: [u64; 2],
-    /// Times of last change of both files, in nanoseconds since 1970. RAM is sparse and gigabytes long: making it
-    /// again is quicker than reading all of it to see whether it is sound.
-    modified: [u128; 2],
     /// What the guest said until it was ready.
     pub lines: Vec<String>,
+}
+
+/// What is written down of a snapshot. No path is in it, so that a cache can be moved.
+#[derive(Serialize, Deserialize)]
+struct Description {
+    ram: Part,
+    state: Part,
+    lines: Vec<String>,
+}
+
+/// A file of a snapshot. RAM is gigabytes of which some 200 MB are there, and reading them takes longer than starting a
+/// guest: they are hashed when the stamp is another, as in a copied cache.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+struct Part {
+    stamp: Stamp,
+    /// SHA-256 of what is not zero.
+    sha256: String,
+}
+
+impl Part {
+    fn of(path: &Path) -> Result<Part> {
+        let stamp = Stamp::of(path).with_context(|| format!("cannot look at {}", path.display()))?;
+        Ok(Part { stamp, sha256: sparse::sha256(path)? })
+    }
+
+    /// The part as it is now, if its contents are those that were written.
+    fn check(self, path: &Path) -> Option<Part> {
+        let stamp = Stamp::of(path).ok()?;
+        let is_sound = stamp == self.stamp
+            || stamp.size == self.stamp.size && sparse::sha256(path).is_ok_and(|sha256| sha256 == self.sha256);
+        is_sound.then_some(Part { stamp, ..self })
+    }
+}
+
+/// The files of a snapshot's folder.
+fn files(folder: &Path) -> [PathBuf; 2] {
+    [folder.join("ram"), folder.join("state")]
 }
 
 /// The snapshot of `hardware` booted, made if it is not in the cache; none if `stop` was set while it booted. `image`
@@ -47,6 +89,7 @@ pub fn get(
     image: &str,
     kernel: &str,
     qemu: &str,
+    silence_limit: Duration,
     stop: &AtomicBool,
 ) -> Result<Option<Snapshot>> {
     let identity = hardware.identity();
@@ -56,53 +99,103 @@ pub fn get(
     if let Some(snapshot) = load(&folder) {
         return Ok(Some(snapshot));
     }
-    let snapshot = make(&folder, cache, hardware, stop);
-    if !matches!(snapshot, Ok(Some(_))) {
+    let made = make(&folder, hardware, silence_limit, stop);
+    if !matches!(made, Ok(Some(_))) {
         // Gigabytes that nobody can use.
         let _ = fs::remove_dir_all(&folder);
     }
-    let snapshot = snapshot?;
-    cache::prune(&cache.join("snapshots"), "snapshot.json", &KEEP);
-    Ok(snapshot)
+    let made = made.with_context(|| format!("the cache {} lacks the snapshot of a booted guest", cache.display()))?;
+    if made.is_some() {
+        cache::prune(&cache.join("snapshots"), "snapshot.json", &KEEP);
+    }
+    Ok(made)
 }
 
-fn make(folder: &Path, cache: &Path, hardware: &Hardware, stop: &AtomicBool) -> Result<Option<Snapshot>> {
+fn make(folder: &Path, hardware: &Hardware, silence_limit: Duration, stop: &AtomicBool) -> Result<Option<Snapshot>> {
     let _ = fs::remove_dir_all(folder);
     cache::make_folder(folder)?;
-    let ram = folder.join("ram");
-    let state = folder.join("state");
+    // The kernel, the image as it is loaded and as it is unpacked; what the kernel itself uses comes on top.
+    let length = |path: &Path| fs::metadata(path).map_or(0, |data| data.len());
+    let (least, what) = (length(&hardware.kernel) + 2 * length(&hardware.image), "the snapshot of a booted guest");
+    cache::need_room(folder, least, what)?;
+    match boot(folder, hardware, silence_limit, stop) {
+        // What QEMU dies of when the file of its memory has no room shows in many ways.
+        Err(_) if cache::is_full(folder) => Err(cache::no_space(folder, Some(least), what)),
+        other => other,
+    }
+}
+
+/// Boots a guest, and keeps it as it is then.
+fn boot(folder: &Path, hardware: &Hardware, silence_limit: Duration, stop: &AtomicBool) -> Result<Option<Snapshot>> {
+    let [ram, state] = files(folder);
     let serial = tempfile::NamedTempFile::new_in(folder)?;
     let media = qemu::media(hardware.media)?;
     let mut guest = Qemu::start(hardware, &Ram::Written(&ram), &media, serial.path(), None, false)?;
-    match guest.qmp.wait_for("STOP", BOOT_LIMIT, stop) {
+    match pause(&mut guest.qmp, hardware.clock, silence_limit, stop) {
         Ok(true) => {}
         Ok(false) => {
             guest.end();
             return Ok(None);
         }
         Err(error) => {
-            let killed = guest.killed(cache).unwrap_or_default();
+            let killed = guest.killed().unwrap_or_default();
             let said = guest.end();
             let log = crate::kernel_log::telling_lines(&super::read_log(serial.path()), 12);
-            let events = guest.lines.try_iter().collect::<Vec<_>>().join("\n");
-            return Err(error).context(format!("the guest did not boot\n{killed}{said}{log}\n{events}"));
+            // What its init found wrong is the reason, and what it said before is not.
+            let reason = guest.lines.try_iter().find_map(|line| match serde_json::from_str(&line) {
+                Ok(Event::Ended { outcome, .. }) => outcome.reason().map(str::to_owned),
+                _ => None,
+            });
+            let reason = reason.unwrap_or_else(|| format!("{error:#}"));
+            bail!("the guest did not boot: {reason}\n{killed}{said}{log}");
         }
     }
     let lines = first_lines(&guest)?;
-    guest.qmp.run("xen-save-devices-state", json!({ "filename": state, "live": false })).with_context(|| {
-        format!(
-            "QEMU could not write the snapshot to {}; free some space there or set MOUNTMARK_CACHE",
-            folder.display()
-        )
-    })?;
+    guest
+        .qmp
+        .run("xen-save-devices-state", json!({ "filename": state, "live": false }))
+        .with_context(|| format!("QEMU could not write the snapshot to {}", folder.display()))?;
     guest.end();
     // Its length is there from the start, so only this makes sure of its contents.
     fs::File::open(&ram).and_then(|ram| ram.sync_all()).with_context(|| format!("cannot write {}", ram.display()))?;
-    let modified = [cache::modified(&ram), cache::modified(&state)].map(|time| time.unwrap_or(0));
-    let length = |path: &Path| fs::metadata(path).map(|data| data.len());
-    let snapshot = Snapshot { lengths: [length(&ram)?, length(&state)?], modified, lines, ram, state };
-    cache::write_whole(&folder.join("snapshot.json"), &serde_json::to_vec_pretty(&snapshot)?)?;
-    Ok(Some(snapshot))
+    let described = Description { ram: Part::of(&ram)?, state: Part::of(&state)?, lines: lines.clone() };
+    cache::write_whole(&folder.join(DESCRIPTION), &serde_json::to_vec_pretty(&described)?)?;
+    Ok(Some(Snapshot { ram, state, lines }))
+}
+
+/// Waits until a guest that boots pauses; false when `stop` was set before. It says nothing while it boots: it is hung when
+/// its instructions do not move for `silence_limit` of wall time, or when there were too many of them.
+fn pause(qmp: &mut Qmp, clock: Clock, silence_limit: Duration, stop: &AtomicBool) -> Result<bool> {
+    let (mut moved, mut last) = (0, Instant::now());
+    loop {
+        if let Some(paused) = qmp.heard("STOP", LOOK.min(silence_limit), stop)? {
+            return Ok(paused);
+        }
+        let now = qmp.instructions()?;
+        if now > BOOT_MOST {
+            bail!(
+                "it has not come to its init after {} billion instructions; {}",
+                now / 1_000_000_000,
+                match clock {
+                    Clock::Instructions { shift } if shift > SHIFT_USUAL => format!(
+                        "an instruction of its machine takes {} ns, and the kernel's own work at each tick of its clock may \
+                     take longer than a tick: a smaller `shift` in the machine's definition is a quicker machine",
+                        1_u64 << shift
+                    ),
+                    _ => "its kernel may lack what a guest needs: mountmark doctor --kernel, or another kernel"
+                        .to_owned(),
+                }
+            );
+        }
+        if now != moved {
+            (moved, last) = (now, Instant::now());
+        } else if last.elapsed() > silence_limit {
+            bail!(
+                "it did nothing for {} s and was ended; if this machine is under so much load, --silence-limit allows more",
+                silence_limit.as_secs()
+            );
+        }
+    }
 }
 
 /// What the guest said before it paused: its greeting and remarks. QEMU's pipe and its control socket are two ways, and
@@ -116,16 +209,22 @@ fn first_lines(guest: &Qemu) -> Result<Vec<String>> {
     Ok(lines)
 }
 
+/// The snapshot in `folder`, if its contents are those that were written.
 fn load(folder: &Path) -> Option<Snapshot> {
-    let snapshot: Snapshot = serde_json::from_slice(&fs::read(folder.join("snapshot.json")).ok()?).ok()?;
-    let files = [&snapshot.ram, &snapshot.state];
-    for ((file, length), time) in files.iter().zip(snapshot.lengths).zip(snapshot.modified) {
-        if fs::metadata(file).ok()?.len() != length || cache::modified(file)? != time {
-            return None;
-        }
+    let description = folder.join(DESCRIPTION);
+    let kept: Description = serde_json::from_slice(&fs::read(&description).ok()?).ok()?;
+    let [ram, state] = files(folder);
+    let now = Description {
+        ram: kept.ram.clone().check(&ram)?,
+        state: kept.state.clone().check(&state)?,
+        lines: kept.lines.clone(),
+    };
+    if now.ram != kept.ram || now.state != kept.state {
+        // Read once, and not again.
+        let _ = cache::note(&description, &serde_json::to_vec_pretty(&now).ok()?);
     }
-    cache::mark_used(&folder.join("snapshot.json"));
-    Some(snapshot)
+    cache::mark_used(&description);
+    Some(Snapshot { ram, state, lines: now.lines })
 }
 
 /// Starts a guest from a snapshot, still paused.
@@ -136,8 +235,62 @@ pub fn restore(
     serial: &Path,
     job: &Path,
 ) -> Result<Qemu> {
-    let mut guest = Qemu::start(hardware, &Ram::Restored(&snapshot.ram), media, serial, Some(job), true)?;
+    // QEMU opens the file for writing, also where it writes to its own copy alone.
+    let is_writable = fs::File::options().write(true).open(&snapshot.ram).is_ok();
+    let ram = if is_writable { Ram::Restored(&snapshot.ram) } else { Ram::Copied(copied(&snapshot.ram)?) };
+    let mut guest = Qemu::start(hardware, &ram, media, serial, Some(job), true)?;
     guest.qmp.run("migrate-incoming", json!({ "uri": format!("exec:cat {}", qemu::shell_word(&snapshot.state)) }))?;
     guest.qmp.poll("query-status", |answer| Ok(answer["status"] != "inmigrate"))?;
     Ok(guest)
+}
+
+/// The contents of a file in memory.
+fn copied(file: &Path) -> Result<std::os::fd::OwnedFd> {
+    let memory = qemu::media(0)?;
+    sparse::copy(file, &memory)?;
+    Ok(memory)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader, Write};
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    /// What is made of a guest whose count of instructions goes on by `step` each time it is asked for; `pauses` after
+    /// three times.
+    fn booted(step: u64, pauses: bool) -> Result<bool> {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let emulator = std::thread::spawn(move || {
+            let (mut out, mut asked, mut count) = (theirs.try_clone().unwrap(), 0, 1_000_000);
+            let _ = out.write_all(b"{\"QMP\": {}}\n");
+            for line in BufReader::new(theirs).lines().map_while(Result::ok) {
+                let asks = line.contains("query-replay");
+                let (mode, icount) = ("record", count);
+                let answer = if asks { json!({ "mode": mode, "icount": icount }) } else { json!({}) };
+                let _ = out.write_all(format!("{}\n", json!({ "return": answer })).as_bytes());
+                (asked, count) = (asked + u32::from(asks), count + step);
+                if pauses && asked == 3 {
+                    let _ = out.write_all(b"{\"event\": \"STOP\"}\n");
+                }
+            }
+        });
+        let mut qmp = Qmp::connect(ours)?;
+        let clock = Clock::Instructions { shift: 10 };
+        let result = pause(&mut qmp, clock, Duration::from_millis(400), &AtomicBool::new(false));
+        drop(qmp);
+        emulator.join().unwrap();
+        result
+    }
+
+    #[test]
+    fn a_slow_boot_is_waited_for_and_one_that_hangs_is_not() {
+        // It says nothing for three times the limit, and is at work.
+        assert!(booted(1_000_000, true).unwrap());
+        let error = booted(0, false).unwrap_err().to_string();
+        assert!(error.contains("did nothing for") && error.contains("--silence-limit"), "{error}");
+        let error = booted(9_000_000_000, false).unwrap_err().to_string();
+        assert!(error.contains("billion instructions") && error.contains("smaller `shift`"), "{error}");
+    }
 }

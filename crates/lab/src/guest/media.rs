@@ -6,6 +6,9 @@ use std::ptr;
 
 use anyhow::{Context, Result, bail};
 
+/// The guest's physical memory.
+pub const MEMORY: &str = "/dev/mem";
+
 /// A part of the reserved memory, mapped for reading and writing until the process ends.
 #[derive(Clone, Copy)]
 pub struct Medium {
@@ -19,7 +22,8 @@ unsafe impl Send for Medium {}
 impl Medium {
     /// Maps `size` bytes of physical memory from `address`, both multiples of the page size.
     pub fn map(address: u64, size: u64) -> Result<Medium> {
-        let file = OpenOptions::new().read(true).write(true).open("/dev/mem").context("cannot open /dev/mem")?;
+        let file =
+            OpenOptions::new().read(true).write(true).open(MEMORY).with_context(|| format!("cannot open {MEMORY}"))?;
         // SAFETY: a new mapping at an address the kernel chooses; the physical range is reserved on the kernel
         // command line, so nothing else in the guest uses it.
         let start = unsafe {
@@ -35,6 +39,9 @@ impl Medium {
         if start == libc::MAP_FAILED {
             bail!("cannot map {size} bytes of physical memory at {address:#x}: {}", std::io::Error::last_os_error());
         }
+        // Processes that are started from here have no use for it, and a copy of its page tables would take long.
+        // SAFETY: the range was just mapped; the advice changes what a child sees of it, and nothing here.
+        unsafe { libc::madvise(start, size as usize, libc::MADV_DONTFORK) };
         Ok(Medium { start: start.cast(), size: size as usize })
     }
 

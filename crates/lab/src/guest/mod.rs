@@ -3,25 +3,27 @@
 //!
 //! This folder does not know what the agent does with the disks, nor what runs the guest.
 
+mod lock;
 mod media;
 mod nbd;
+mod netlink;
 mod ports;
 mod setup;
 mod shared;
 
 use std::fs;
 use std::os::unix::process::CommandExt;
+use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use mountmark_disk::DiskModel;
 use mountmark_model::{Cell, Event, Outcome, PROTOCOL};
 
-use crate::{CorpusData, Device, DeviceTrace, Devices, Job, MEDIA_START, Region, Unseen};
+use crate::{CorpusData, Device, DeviceTrace, Devices, Job, MEDIA_START, Places, Region, Unseen, voice};
 use media::Medium;
 use ports::Ports;
 use shared::{ServedTrace, SetupFlag};
@@ -37,6 +39,24 @@ const TRACED: &str = "traced";
 const UNSEEN: &str = "The disk ram is memory that file systems copy to and from (pmem): it has no queue and no server \
                       that would see requests, and the kernel does not count them, so nothing is known of its use.";
 
+/// Where guests mount the file system under test, and the second disk.
+const TEST_FOLDER: &str = "/test";
+const SOURCE_FOLDER: &str = "/source";
+
+/// Where a cell's disks are in its guest.
+pub fn places(cell: &Cell) -> Places {
+    let device = |model: &DiskModel, index: usize| match model {
+        DiskModel::Ram => "/dev/pmemN".to_owned(),
+        _ => format!("/dev/nbd{index}"),
+    };
+    Places {
+        test: device(&cell.disk.model, 0),
+        source: cell.second_disk.as_ref().map_or_else(String::new, |medium| device(&medium.disk.model, 1)),
+        test_folder: TEST_FOLDER.into(),
+        source_folder: SOURCE_FOLDER.into(),
+    }
+}
+
 /// What is to be done with a cell and its disks; says events as it goes.
 pub type Agent = fn(&Cell, &Devices, &mut dyn FnMut(Event)) -> Result<()>;
 
@@ -49,11 +69,22 @@ pub fn main(agent: Agent) -> ! {
         }
         std::process::exit(1);
     }
-    let result = std::panic::catch_unwind(|| live(agent));
-    match result {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => report_failure(&format!("{error:#}")),
-        Err(_) => report_failure("the agent panicked; its message is in the guest's log"),
+    // Opened once: the kernel may be locked down later.
+    let ports = Ports::open();
+    if let Err(error) = &ports {
+        // The host reads the kernel's messages where it hears nothing else.
+        eprintln!("mountmark: {error:#}");
+    }
+    if let Ok(ports) = ports {
+        let failure = match std::panic::catch_unwind(AssertUnwindSafe(|| live(agent, &ports))) {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(format!("{error:#}")),
+            Err(_) => Some("the agent panicked; its message is in the guest's log".to_owned()),
+        };
+        if let Some(reason) = failure {
+            let outcome = Outcome::Failed { reason, detail: String::new() };
+            send(&ports, &Event::Ended { task: String::new(), outcome });
+        }
     }
     power_off()
 }
@@ -66,18 +97,18 @@ pub fn is_guest() -> bool {
     (first || server) && Path::new(MODULES_FILE).exists()
 }
 
-fn live(agent: Agent) -> Result<()> {
+fn live(agent: Agent, ports: &Ports) -> Result<()> {
     setup::mount_system()?;
     setup::allow_open_files();
-    let ports = Arc::new(Ports::open()?);
     let loaded = setup::load_modules();
-    send(&ports, &Event::Hello { protocol: PROTOCOL, kernel: setup::kernel_version()?, memory: setup::memory()? });
+    send(ports, &Event::Hello { protocol: PROTOCOL, kernel: setup::kernel_version()?, memory: setup::memory()? });
     for note in loaded? {
-        send(&ports, &Event::Note { text: note });
+        send(ports, &Event::Note { text: note });
     }
     // Everything up to here is the same for every cell of a configuration: the host keeps this moment.
     ports.pause();
     let job: Job = serde_json::from_slice(&ports.read_file("opt/mountmark/job")?).context("the job is damaged")?;
+    voice::bear(job.token);
     setup::seed_random(job.cell.seed)?;
     setup::set_clock();
     let flag = SetupFlag::open()?;
@@ -103,36 +134,33 @@ fn live(agent: Agent) -> Result<()> {
         Some(_) => Box::new(ServedTrace::open(test.size)?),
         None => Box::new(Unseen(UNSEEN.to_owned())),
     };
+    // Whoever writes there takes part in the disks' time.
+    shared::forget_names();
+    lock::close()?;
     let devices = Devices {
         test,
         source,
         corpus,
         measuring,
         trace,
-        test_folder: "/test".into(),
-        source_folder: "/source".into(),
+        test_folder: TEST_FOLDER.into(),
+        source_folder: SOURCE_FOLDER.into(),
         exclusive: true,
     };
-    let sender = Arc::clone(&ports);
-    agent(&job.cell, &devices, &mut |event| send(&sender, &event))?;
-    send(&ports, &Event::Done);
+    agent(&job.cell, &devices, &mut |event| send(ports, &event))?;
+    send(ports, &Event::Done);
     Ok(())
 }
 
 fn send(ports: &Ports, event: &Event) {
-    ports.send(&serde_json::to_string(event).expect("events hold only numbers and text"));
+    ports.send(&voice::line(event));
 }
 
-fn report_failure(reason: &str) {
-    if let Ok(ports) = Ports::open() {
-        let outcome = Outcome::Failed { reason: reason.to_owned(), detail: String::new() };
-        send(&ports, &Event::Ended { task: String::new(), outcome });
-    }
-}
-
+/// Ends the machine. QEMU takes a restart for its end, and any kernel can restart; without ACPI it cannot power off, but
+/// would halt for ever.
 fn power_off() -> ! {
     rustix::fs::sync();
-    let _ = rustix::system::reboot(rustix::system::RebootCommand::PowerOff);
+    let _ = rustix::system::reboot(rustix::system::RebootCommand::Restart);
     loop {
         thread::sleep(Duration::from_secs(1));
     }
@@ -155,13 +183,19 @@ impl MappedCorpus {
 fn start_disk(model: &DiskModel, index: usize, region: &Region, servers: &mut Vec<Child>) -> Result<Device> {
     if matches!(model, DiskModel::Ram) {
         let name = setup::pmem_at(MEDIA_START + region.offset)?;
-        return Ok(Device { path: format!("/dev/{name}"), name, size: region.size, server: None });
+        return Ok(Device { path: format!("/dev/{name}"), name, size: region.size, server: None, backing: None });
     }
     let name = format!("nbd{index}");
     let path = format!("/dev/{name}");
-    let server = Command::new("/init")
+    setup::check_modelled(&name)?;
+    let mut server = Command::new("/init")
         .arg(DISK_SERVER)
-        .args([&path, &region.offset.to_string(), &region.size.to_string(), &serde_json::to_string(model)?])
+        .args([
+            &index.to_string(),
+            &region.offset.to_string(),
+            &region.size.to_string(),
+            &serde_json::to_string(model)?,
+        ])
         .args((index == 0).then_some(TRACED))
         .stdin(Stdio::null())
         // A group of its own, so that a task that signals its group does not take the disk away.
@@ -171,25 +205,33 @@ fn start_disk(model: &DiskModel, index: usize, region: &Region, servers: &mut Ve
     setup::favour(server.id())?;
     setup::wait_for(&format!("{path} to appear"), || {
         let size = fs::read_to_string(format!("/sys/block/{name}/size")).ok()?;
-        (size.trim().parse() == Ok(region.size / 512)).then_some(())
-    })?;
+        let is_there = size.trim().parse() == Ok(region.size / 512);
+        match server.try_wait() {
+            Ok(Some(status)) => {
+                Some(Err(anyhow!("the server of {path} ended with {status}; its message is in the log")))
+            }
+            _ => is_there.then_some(Ok(())),
+        }
+    })??;
     setup::tune_queue(&name, matches!(model, DiskModel::Hdd(_)))?;
-    let device = Device { path, name, size: region.size, server: Some(server.id()) };
+    let device = Device { path, name, size: region.size, server: Some(server.id()), backing: None };
     servers.push(server);
     Ok(device)
 }
 
 fn serve_disk(arguments: &[String]) -> Result<()> {
-    let [path, offset, size, model, rest @ ..] = arguments else {
-        bail!("expected: DEVICE OFFSET SIZE MODEL [{TRACED}]")
+    let [index, offset, size, model, rest @ ..] = arguments else {
+        bail!("expected: NUMBER OFFSET SIZE MODEL [{TRACED}]")
     };
     let (offset, size): (u64, u64) = (offset.parse()?, size.parse()?);
     let model: DiskModel = serde_json::from_str(model)?;
+    lock::hide_memory();
     let medium = Medium::map(MEDIA_START + offset, size)?;
+    // Before the device is there: process 1 takes the names away when it is.
     let flag = SetupFlag::open()?;
-    let socket = nbd::attach(path, size, matches!(model, DiskModel::Flash(_)))?;
     let traced = rest.first().is_some_and(|argument| argument == TRACED);
     let trace = if traced { Some(ServedTrace::open(size)?) } else { None };
+    let socket = nbd::attach(index.parse()?, size, matches!(model, DiskModel::Flash(_)))?;
     let observer = trace.as_ref().map(|trace| trace as &dyn nbd::Observer);
     nbd::serve(socket, medium, &model, &flag, observer)
 }

@@ -5,9 +5,8 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::OpenOptions;
-use std::io::{self, ErrorKind, IoSlice, Read, Write};
-use std::os::fd::AsRawFd;
+use std::io::{ErrorKind, IoSlice, Read, Write};
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::Duration;
@@ -19,17 +18,12 @@ use mountmark_trace::Completed;
 use rustix::net::RecvFlags;
 
 use super::media::Medium;
+use super::netlink;
 
-const NBD_SET_SOCK: libc::c_ulong = 0xab00;
-const NBD_SET_BLKSIZE: libc::c_ulong = 0xab01;
-const NBD_DO_IT: libc::c_ulong = 0xab03;
-const NBD_SET_SIZE_BLOCKS: libc::c_ulong = 0xab07;
-const NBD_SET_FLAGS: libc::c_ulong = 0xab0a;
-
-const FLAG_HAS_FLAGS: libc::c_ulong = 1 << 0;
-const FLAG_SEND_FLUSH: libc::c_ulong = 1 << 2;
-const FLAG_SEND_FUA: libc::c_ulong = 1 << 3;
-const FLAG_SEND_TRIM: libc::c_ulong = 1 << 5;
+const FLAG_HAS_FLAGS: u64 = 1 << 0;
+const FLAG_SEND_FLUSH: u64 = 1 << 2;
+const FLAG_SEND_FUA: u64 = 1 << 3;
+const FLAG_SEND_TRIM: u64 = 1 << 5;
 
 const REQUEST_MAGIC: u32 = 0x2560_9513;
 const REPLY_MAGIC: u32 = 0x6744_6698;
@@ -42,9 +36,9 @@ const PAGE: u64 = 4096;
 /// For fewer pages than this a timer costs more than being woken by each.
 const WORTH_A_TIMER: u64 = 2;
 
-/// Hands one end of a socket pair to /dev/nbdN and returns the other; a thread stays in the driver for as long as
-/// the device exists.
-pub fn attach(device: &str, size: u64, trim: bool) -> Result<UnixStream> {
+/// Hands one end of a socket pair to the device /dev/nbd`index` and returns the other. The device lasts as long as both,
+/// and nothing holds it open.
+pub fn attach(index: u32, size: u64, trim: bool) -> Result<UnixStream> {
     let (kernel_end, server_end) = UnixStream::pair().context("cannot make a socket pair")?;
     for end in [&kernel_end, &server_end] {
         let bytes: libc::c_int = 4 << 20;
@@ -55,25 +49,11 @@ pub fn attach(device: &str, size: u64, trim: bool) -> Result<UnixStream> {
             }
         }
     }
-    let file =
-        OpenOptions::new().read(true).write(true).open(device).with_context(|| format!("cannot open {device}"))?;
-    let control = |request: libc::c_ulong, argument: libc::c_ulong| -> Result<()> {
-        // SAFETY: these nbd ioctls take plain integers.
-        if unsafe { libc::ioctl(file.as_raw_fd(), request, argument) } < 0 {
-            bail!("nbd ioctl {request:#x} on {device} failed: {}", io::Error::last_os_error());
-        }
-        Ok(())
-    };
-    control(NBD_SET_BLKSIZE, SECTOR)?;
-    control(NBD_SET_SIZE_BLOCKS, size / SECTOR)?;
     let trim = if trim { FLAG_SEND_TRIM } else { 0 };
-    control(NBD_SET_FLAGS, FLAG_HAS_FLAGS | FLAG_SEND_FLUSH | FLAG_SEND_FUA | trim)?;
-    control(NBD_SET_SOCK, kernel_end.as_raw_fd() as libc::c_ulong)?;
-    thread::spawn(move || {
-        // SAFETY: as above; the call returns when the device is taken down, which is when the guest ends.
-        unsafe { libc::ioctl(file.as_raw_fd(), NBD_DO_IT, 0) };
-        drop(kernel_end);
-    });
+    let flags = FLAG_HAS_FLAGS | FLAG_SEND_FLUSH | FLAG_SEND_FUA | trim;
+    let socket = kernel_end.as_fd();
+    netlink::connect(&netlink::Connection { index, size, block_size: SECTOR, flags, socket })
+        .with_context(|| format!("cannot make /dev/nbd{index}"))?;
     Ok(server_end)
 }
 
@@ -215,12 +195,11 @@ impl Server {
         let Completed { offset, length, .. } = coming.write.request;
         let left = length - coming.here;
         let pages = left.div_ceil(PAGE);
-        if pages < WORTH_A_TIMER || coming.stalled {
-            if !readable(socket, limit)? {
-                return Ok(());
-            }
-        } else {
-            sleep(self.pace.of(pages).min(limit.unwrap_or(u64::MAX)));
+        let timed = pages >= WORTH_A_TIMER && !coming.stalled;
+        if timed {
+            thread::sleep(Duration::from_nanos(self.pace.of(pages).min(limit.unwrap_or(u64::MAX))));
+        } else if !readable(socket, limit)? {
+            return Ok(());
         }
         let target = medium.slice_mut(offset + coming.here, left).expect("looked at when it came");
         let came = match rustix::net::recv(socket, target, RecvFlags::DONTWAIT) {
@@ -229,7 +208,7 @@ impl Server {
             Err(rustix::io::Errno::AGAIN) => 0,
             Err(error) => return Err(error).context("the nbd driver broke off in a write"),
         };
-        if pages >= WORTH_A_TIMER && came > 0 && !coming.stalled {
+        if timed && came > 0 {
             self.pace.learn(came == left);
         }
         coming.here += came;
@@ -279,13 +258,6 @@ fn reply(socket: &mut UnixStream, medium: &Medium, done: &Waiting) -> Result<()>
     socket.write_all(&header[sent.min(header.len())..])?;
     socket.write_all(&data[sent.saturating_sub(header.len())..])?;
     Ok(())
-}
-
-fn sleep(nanoseconds: u64) {
-    let time = Duration::from_nanos(nanoseconds);
-    let time = rustix::time::Timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) };
-    // Ended early, it is only asked again.
-    let _ = rustix::thread::nanosleep(&time);
 }
 
 /// Nanoseconds of the guest's clock since boot.

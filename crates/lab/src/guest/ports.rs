@@ -29,7 +29,11 @@ impl Ports {
         for (first, count) in [(DEBUG_CONSOLE, 1), (FW_CFG_SELECTOR, 2), (WATCHDOG, 1)] {
             // SAFETY: ioperm changes this thread's I/O permissions and touches no memory.
             if unsafe { libc::ioperm(first.into(), count, 1) } != 0 {
-                return Err(io::Error::last_os_error()).context(format!("cannot use I/O port {first:#x}"));
+                let error = io::Error::last_os_error();
+                if error.raw_os_error() == Some(libc::ENOSYS) {
+                    bail!(crate::needs::lacks("X86_IOPL_IOPERM"));
+                }
+                return Err(error).context(format!("cannot use I/O port {first:#x}"));
             }
         }
         Ok(Ports(()))

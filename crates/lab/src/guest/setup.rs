@@ -4,29 +4,34 @@ use std::ffi::CString;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use rustix::mount::MountFlags;
 
+use crate::needs;
+
 /// In every image and nowhere else: one line a module, in the order of loading, `?` before those that may fail.
 pub const MODULES_FILE: &str = "/etc/mountmark-modules";
 
 /// Mounts what programs expect to find.
 pub fn mount_system() -> Result<()> {
-    let mounts: [(&str, &str, &str); 5] = [
-        ("proc", "/proc", ""),
-        ("sysfs", "/sys", ""),
-        ("devtmpfs", "/dev", ""),
-        ("tmpfs", "/run", "mode=755"),
-        ("tmpfs", "/tmp", "mode=1777"),
+    let mounts = [
+        ("proc", "/proc", "", "PROC_FS"),
+        ("sysfs", "/sys", "", "SYSFS"),
+        ("devtmpfs", "/dev", "", "DEVTMPFS"),
+        ("tmpfs", "/run", "mode=755", "TMPFS"),
+        ("tmpfs", "/tmp", "mode=1777", "TMPFS"),
     ];
-    for (kind, target, options) in mounts {
+    for (kind, target, options, option) in mounts {
         fs::create_dir_all(target)?;
         let options = CString::new(options)?;
-        rustix::mount::mount(kind, target, kind, MountFlags::empty(), Some(options.as_c_str()))
-            .with_context(|| format!("cannot mount {kind} on {target}"))?;
+        match rustix::mount::mount(kind, target, kind, MountFlags::empty(), Some(options.as_c_str())) {
+            Err(rustix::io::Errno::NODEV) => bail!(needs::lacks(option)),
+            result => result.with_context(|| format!("cannot mount {kind} on {target}"))?,
+        }
     }
     for (link, target) in [("/dev/fd", "/proc/self/fd"), ("/dev/stdin", "/proc/self/fd/0")] {
         let _ = std::os::unix::fs::symlink(target, link);
@@ -60,6 +65,8 @@ pub fn load_modules() -> Result<Vec<String>> {
         let file = File::open(path).with_context(|| format!("the image lacks the kernel module {path}"))?;
         match rustix::system::finit_module(&file, &CString::new(parameters)?, 0) {
             Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+            // Made for another processor: the image holds every implementation of an algorithm.
+            Err(rustix::io::Errno::NODEV) if optional => {}
             Err(error) if optional => notes.push(format!("kernel module {path} did not load: {error}")),
             Err(error) => bail!("kernel module {path} did not load: {error}"),
         }
@@ -139,6 +146,22 @@ pub fn pmem_at(address: u64) -> Result<String> {
         }
         None
     })
+    .with_context(|| {
+        let others = ["PCI", "BLK_DEV_PMEM"].map(|option| format!(", or {}", needs::need_of(option))).concat();
+        needs::lacks("X86_PMEM_LEGACY") + &others
+    })
+}
+
+/// Refuses a kernel that cannot have the modelled disk `name`, before its server is waited for.
+pub fn check_modelled(name: &str) -> Result<()> {
+    let lacks = |what: &str| Path::new(what).symlink_metadata().is_err();
+    if lacks(super::media::MEMORY) {
+        bail!(needs::lacks("DEVMEM"));
+    }
+    if lacks(&format!("/sys/block/{name}")) {
+        bail!(needs::lacks("BLK_DEV_NBD"));
+    }
+    std::os::unix::net::UnixStream::pair().map(drop).with_context(|| needs::lacks("UNIX"))
 }
 
 /// Tells the block layer what kind of disk it drives.
@@ -146,8 +169,12 @@ pub fn tune_queue(name: &str, rotational: bool) -> Result<()> {
     let queue = format!("/sys/block/{name}/queue");
     let (flag, scheduler) = if rotational { ("1", "mq-deadline") } else { ("0", "none") };
     fs::write(format!("{queue}/rotational"), flag).with_context(|| format!("{queue}/rotational"))?;
-    fs::write(format!("{queue}/scheduler"), scheduler).with_context(|| format!("{queue}/scheduler = {scheduler}"))?;
-    Ok(())
+    match fs::write(format!("{queue}/scheduler"), scheduler) {
+        Err(error) if rotational && error.kind() == io::ErrorKind::InvalidInput => {
+            bail!(needs::lacks("MQ_IOSCHED_DEADLINE"))
+        }
+        result => result.with_context(|| format!("{queue}/scheduler = {scheduler}")),
+    }
 }
 
 /// Asks until there is an answer, for at most 30 seconds of the guest's clock.

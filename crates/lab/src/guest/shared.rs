@@ -17,6 +17,14 @@ const SETUP_FLAG: &str = "/run/setup";
 /// Where the trace of the disk under test lies.
 const TRACE: &str = "/run/trace";
 
+/// Takes both names away: who has them mapped keeps them, and nobody else finds them.
+pub(super) fn forget_names() {
+    for path in [SETUP_FLAG, TRACE] {
+        // The trace of a disk that is not served was never made.
+        let _ = std::fs::remove_file(path);
+    }
+}
+
 /// Maps the file `path`, which is made if it is not there, until the process ends.
 ///
 /// # Safety

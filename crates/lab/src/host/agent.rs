@@ -1,12 +1,14 @@
 //! The process that measures a cell on this machine: this program, started once more.
 //!
 //! Its mounts are in a name space of its own, and so are the processes that it starts: when it ends, for whatever
-//! reason, the kernel ends them and takes the mounts away.
+//! reason, the kernel ends them and takes the mounts away. They have none of its open files.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail};
 use mountmark_model::{Cell, Event, Outcome, PROTOCOL};
@@ -16,16 +18,24 @@ use serde::{Deserialize, Serialize};
 
 use super::trace::{KernelTrace, unseen};
 use crate::guest::Agent;
-use crate::{CorpusData, Device, DeviceTrace, Devices, Unseen};
+use crate::{CorpusData, Device, DeviceTrace, Devices, Places, Token, Unseen, voice};
 
 /// The argument that makes this program the agent; its job comes on standard input.
 pub(super) const ARGUMENT: &str = "host-agent";
+/// Where events go.
+static EVENTS: OnceLock<File> = OnceLock::new();
 /// Folders over which the agent's own folder can be mounted, for itself alone: nothing in them is needed by a cell.
 const BASES: [&str; 4] = ["/dev/shm", "/mnt", "/media", "/srv"];
+
+/// Folders in it: of the file system under test, and of the second disk.
+const TEST: &str = "test";
+const SOURCE: &str = "source";
 
 /// What the agent is told.
 #[derive(Serialize, Deserialize)]
 pub(super) struct HostJob {
+    /// What this agent's lines bear.
+    pub token: Token,
     /// The cell.
     pub cell: Cell,
     /// The disk under test.
@@ -59,11 +69,13 @@ pub fn main(agent: Agent) -> ! {
 }
 
 fn live(agent: Agent) -> Result<()> {
+    leave_files()?;
     let mut text = Vec::new();
     std::io::stdin().read_to_end(&mut text).context("cannot read the job")?;
     let job: HostJob = serde_json::from_slice(&text).with_context(|| {
         format!("`mountmark {ARGUMENT}` is started by `mountmark run --lab host` and reads its job from standard input")
     })?;
+    voice::bear(job.token);
     // Opened now, as a mount may soon hide it.
     let corpus = match &job.corpus {
         Some(path) => Some(File::open(path).with_context(|| format!("cannot read the corpus {}", path.display()))?),
@@ -82,8 +94,8 @@ fn live(agent: Agent) -> Result<()> {
         corpus: corpus.as_ref().map(|file| CorpusData::File(format!("/proc/self/fd/{}", file.as_raw_fd()).into())),
         measuring: Box::new(|_| {}),
         trace,
-        test_folder: base.join("test"),
-        source_folder: base.join("source"),
+        test_folder: base.join(TEST),
+        source_folder: base.join(SOURCE),
         exclusive: false,
     };
     agent(&job.cell, &devices, &mut |event| send(&event))?;
@@ -92,11 +104,38 @@ fn live(agent: Agent) -> Result<()> {
 }
 
 fn send(event: &Event) {
-    let line = serde_json::to_string(event).expect("events hold only numbers and text");
-    let mut out = std::io::stdout().lock();
-    if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
+    let line = voice::line(event) + "\n";
+    // An agent that failed before it had left its files still has them.
+    let sent = match EVENTS.get() {
+        Some(mut events) => events.write_all(line.as_bytes()),
+        None => std::io::stdout().write_all(line.as_bytes()),
+    };
+    if sent.is_err() {
         // Nobody listens any more.
         std::process::exit(1);
+    }
+}
+
+/// Closes what whoever started the program had open, and puts events where nothing that is started from here can write
+/// them: standard output is nothing from now on.
+fn leave_files() -> Result<()> {
+    // SAFETY: takes plain numbers; this process has opened nothing yet, and has one thread.
+    if unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) } < 0 {
+        return Err(std::io::Error::last_os_error()).context("cannot close inherited files (Linux 5.9 or newer can)");
+    }
+    // Copies of descriptors that the standard library makes are closed in programs that are started.
+    let events = std::io::stdout().as_fd().try_clone_to_owned().context("cannot copy standard output")?;
+    EVENTS.set(File::from(events)).expect("this is done once");
+    let null = File::options().read(true).write(true).open("/dev/null").context("cannot open /dev/null")?;
+    rustix::stdio::dup2_stdout(&null).context("cannot leave standard output")?;
+    Ok(())
+}
+
+/// Closes a forked process's copy of the way to this lab, which would keep it open when the agent has ended.
+pub(super) fn leave_events() {
+    if let Some(events) = EVENTS.get() {
+        // SAFETY: such a process says no events.
+        unsafe { libc::close(events.as_raw_fd()) };
     }
 }
 
@@ -107,8 +146,7 @@ fn separate() -> Result<PathBuf> {
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.context("cannot leave the machine's mounts")?;
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .context("cannot keep mounts from the machine")?;
-    let base = BASES.iter().map(Path::new).find(|folder| folder.is_dir());
-    let base = base.with_context(|| format!("there is no folder to mount in, none of {}", BASES.join(", ")))?;
+    let base = base()?;
     mount("mountmark", base, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, c"mode=0755")
         .with_context(|| format!("cannot mount on {}", base.display()))?;
     // SAFETY: as above; this process itself stays where it is, so it sees the machine's processes in /proc.
@@ -117,15 +155,34 @@ fn separate() -> Result<PathBuf> {
     Ok(base.to_owned())
 }
 
+/// The first of [`BASES`] that is there.
+fn base() -> Result<&'static Path> {
+    let base = BASES.iter().map(Path::new).find(|folder| folder.is_dir());
+    base.with_context(|| format!("there is no folder to mount in, none of {}", BASES.join(", ")))
+}
+
+/// Where a cell's disks are on this machine.
+pub fn places() -> Result<Places> {
+    let base = base()?;
+    Ok(Places {
+        test: "/dev/loopN".to_owned(),
+        source: "/dev/loopM".to_owned(),
+        test_folder: base.join(TEST),
+        source_folder: base.join(SOURCE),
+    })
+}
+
 /// Starts the first process of the new name space. It does nothing but end with this one, and the kernel then ends
 /// everything else there.
 fn start_keeper() -> Result<()> {
-    let (read, write) = std::io::pipe().context("cannot make a pipe")?;
+    // A socket, as tasks are root and could write to a pipe, or hold one open, through /proc.
+    let (mut read, write) = UnixStream::pair().context("cannot make a socket pair")?;
     // SAFETY: there is one thread, so that the child may do whatever this process could.
     match unsafe { libc::fork() } {
         -1 => Err(std::io::Error::last_os_error()).context("cannot start a process"),
         0 => {
             drop(write);
+            leave_events();
             for standard in 0..3 {
                 // SAFETY: nothing below uses these descriptors; the agent's pipes must end with the agent.
                 unsafe { libc::close(standard) };
@@ -134,7 +191,7 @@ fn start_keeper() -> Result<()> {
             unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
             let mut nothing = [0];
             // The agent's end is closed when the agent is gone, and not before.
-            while (&read).read(&mut nothing).is_err_and(|error| error.kind() == std::io::ErrorKind::Interrupted) {}
+            while read.read(&mut nothing).is_err_and(|error| error.kind() == std::io::ErrorKind::Interrupted) {}
             // SAFETY: ends this process without running what the agent wants to run at its own end.
             unsafe { libc::_exit(0) }
         }

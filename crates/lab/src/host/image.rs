@@ -1,41 +1,21 @@
-//! The files that stand for disks.
+//! Where the files lie that stand for disks.
 //!
 //! A file that is made here loses its name at once: its room is free again when the last process that has it open
-//! ends, however that happens. A file of the user's is used only if there is nothing in it.
+//! ends, however that happens. A file of the user's is used only if there is nothing in it, and it is not touched
+//! before the first cell needs it.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom};
-use std::os::unix::fs::{FileExt, FileTypeExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use mountmark_model::Bytes;
-use rustix::fs::{FlockOperation, flock};
 
-use super::loops::{self, FileId};
-use super::undo::OwnImage;
+use super::own::{self, FileId, OwnImage, Stamp};
+use super::{contents, lock, loops};
 
 /// Where images are made unless the user says otherwise: for large files, and on a disk where /tmp may not be.
 pub const DEFAULT_FOLDER: &str = "/var/tmp";
-
-/// What is recognised in a file, to tell the user what was nearly lost: name, offset, bytes.
-const SIGNATURES: &[(&str, u64, &[u8])] = &[
-    ("an ext2, ext3 or ext4 file system", 1080, &[0x53, 0xef]),
-    ("an XFS file system", 0, b"XFSB"),
-    ("a Btrfs file system", 0x1_0040, b"_BHRfS_M"),
-    ("a JFS file system", 0x8000, b"JFS1"),
-    ("a ReiserFS file system", 0x1_0034, b"ReIsEr"),
-    ("an F2FS file system", 1024, &[0x10, 0x20, 0xf5, 0xf2]),
-    ("a NILFS2 file system", 1030, &[0x34, 0x34]),
-    ("a bcachefs file system", 0x1018, &[0xc6, 0x85, 0x73, 0xf6]),
-    ("an NTFS file system", 3, b"NTFS    "),
-    ("an exFAT file system", 3, b"EXFAT   "),
-    ("a LUKS container", 0, b"LUKS\xba\xbe"),
-    ("a LVM volume", 536, b"LVM2"),
-    ("swap space", 4086, b"SWAPSPACE2"),
-    ("a qcow2 image", 0, b"QFI\xfb"),
-    ("a partition table or a FAT file system", 510, &[0x55, 0xaa]),
-];
 
 /// Where the image under test lies.
 #[derive(Debug)]
@@ -46,76 +26,114 @@ pub enum Place {
     Own {
         /// It.
         file: File,
-        /// What must be put back.
+        /// How it was found.
         image: OwnImage,
     },
 }
 
-impl Place {
-    /// Looks at what the user wrote after `--image`. `force`: data in it may be overwritten.
-    pub fn find(given: Option<&Path>, force: bool) -> Result<Place> {
+/// What `--image` leads to.
+enum Target {
+    /// A folder, or the folder of a file that is not there.
+    Folder(PathBuf),
+    /// A file, by its own path, not by that of a link to it.
+    File(PathBuf),
+}
+
+impl Target {
+    /// Looks at what the user wrote after `--image`, and opens nothing.
+    fn find(given: Option<&Path>) -> Result<Target> {
         let path = given.unwrap_or(Path::new(DEFAULT_FOLDER));
+        let name = path.display();
         let data = match fs::metadata(path) {
             Ok(data) => data,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                if let Ok(target) = fs::read_link(path) {
+                    bail!(
+                        "--image {name} is a link to {}, which is not there; name a file, one that is to be made, or a folder",
+                        target.display()
+                    );
+                }
                 let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-                return Place::folder(parent.unwrap_or(Path::new(".")));
+                return Target::folder(parent.unwrap_or(Path::new(".")));
             }
-            Err(error) => return Err(error).with_context(|| format!("cannot look at {}", path.display())),
+            Err(error) => return Err(error).with_context(|| format!("cannot look at {name}")),
         };
         if data.is_dir() {
-            return Place::folder(path);
+            return Target::folder(path);
         }
-        let kind = data.file_type();
-        if kind.is_block_device() {
+        if data.file_type().is_block_device() {
             bail!(
-                "--image {}: real disks and partitions cannot be tested yet; name a file or a folder on that disk",
-                path.display()
+                "--image {name}: real disks and partitions cannot be tested yet; name a file or a folder on that disk"
             );
         }
-        if kind.is_char_device() || !data.is_file() {
-            bail!("--image {} is no file; name a file or a folder", path.display());
+        if !data.is_file() {
+            bail!("--image {name} is no file; name a file or a folder");
         }
-        Place::own(path, force)
+        Ok(Target::File(fs::canonicalize(path).with_context(|| format!("cannot look at {name}"))?))
     }
 
-    fn folder(path: &Path) -> Result<Place> {
+    fn folder(path: &Path) -> Result<Target> {
         let folder = fs::canonicalize(path)
             .with_context(|| format!("--image: there is no folder {}; make it, or name another", path.display()))?;
         if folder.starts_with("/dev") && !folder.starts_with("/dev/shm") {
             bail!("--image {}: there are devices, not files; name a file or a folder on a disk", path.display());
         }
-        tempfile::tempfile_in(&folder).with_context(|| {
-            format!(
-                "cannot make an image in {}; name a file or a folder that can be written with --image",
-                path.display()
-            )
-        })?;
-        Ok(Place::Folder(folder))
+        Ok(Target::Folder(folder))
     }
+}
 
-    fn own(path: &Path, force: bool) -> Result<Place> {
-        let name = path.display();
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(path)
-            .with_context(|| format!("cannot write the image {name}; name another with --image"))?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            bail!("the image {name} is in use by another program; name another with --image");
+/// Says where the disk under test would be, in a few words; refuses what a run would refuse, as far as that can be known
+/// without opening anything for writing. `needed`: as [`Place::has_room`] has it.
+pub fn foresee(given: Option<&Path>, force: bool, needed: (u64, u64)) -> Result<String> {
+    match Target::find(given)? {
+        Target::Folder(folder) => {
+            let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+            rustix::fs::access(&folder, access).with_context(|| cannot_make(&folder))?;
+            let about = format!("a new file without a name in {}", folder.display());
+            Place::Folder(folder).has_room(needed)?;
+            Ok(about)
         }
-        let id = FileId::of(&file)?;
-        if let Some(device) = loops::device_of(&id) {
-            bail!("the image {name} is in use as /dev/{device}; detach it (losetup -d /dev/{device}) or name another");
+        Target::File(path) => {
+            let name = path.display();
+            // What root may read, others may not.
+            let Ok(file) = File::open(&path) else {
+                return Ok(format!("the file {name}, if it is empty: this user may not read it"));
+            };
+            if lock::is_held(&file).with_context(|| format!("cannot lock {name}"))? {
+                bail!("{}", in_use(&path));
+            }
+            is_usable(&path, &file, force)?;
+            let about = format!("the file {name}, emptied before each cell and given back empty");
+            let image = OwnImage::of(path, &file)?;
+            Place::Own { file, image }.has_room(needed)?;
+            Ok(about)
         }
-        if !force && let Some(offset) = first_data(&mut file).with_context(|| format!("cannot read {name}"))? {
-            let what = recognise(&file).unwrap_or("data");
-            bail!(
-                "the image {name} holds {what} (byte {offset} is not zero), which would be lost; if a killed run left it there, `mountmark clean` empties it; else name a file that does not exist, or say --force-image"
-            );
+    }
+}
+
+impl Place {
+    /// Finds and locks what the user wrote after `--image`. `force`: data in it may be overwritten.
+    pub fn find(given: Option<&Path>, force: bool) -> Result<Place> {
+        match Target::find(given)? {
+            Target::Folder(folder) => {
+                tempfile::tempfile_in(&folder).with_context(|| cannot_make(&folder))?;
+                Ok(Place::Folder(folder))
+            }
+            Target::File(path) => {
+                let name = path.display();
+                let file = OpenOptions::new()
+                    .read(true)
+                    .write(true)
+                    .open(&path)
+                    .with_context(|| format!("cannot write the image {name}; name another with --image"))?;
+                if !lock::take(&file).with_context(|| format!("cannot lock the image {name}"))? {
+                    bail!("{}", in_use(&path));
+                }
+                is_usable(&path, &file, force)?;
+                let image = OwnImage::of(path, &file)?;
+                Ok(Place::Own { file, image })
+            }
         }
-        let image = OwnImage::of(fs::canonicalize(path)?, &file)?;
-        Ok(Place::Own { file, image })
     }
 
     /// The folder in which images lie.
@@ -126,25 +144,11 @@ impl Place {
         }
     }
 
-    /// The image under test: `size` bytes of nothing.
-    pub fn test_image(&self, size: u64) -> Result<File> {
-        let Place::Own { file, image } = self else { return new_image(self.parent(), size) };
-        let file = file.try_clone()?;
-        // Every cell finds it as the first one did.
-        file.set_len(0).and_then(|()| file.set_len(size)).with_context(|| {
-            format!("cannot make {} of {} bytes; choose a smaller --size", image.path.display(), Bytes(size))
-        })?;
-        Ok(file)
-    }
-
-    /// The image of the second disk.
-    pub fn source_image(&self, size: u64) -> Result<File> {
-        new_image(self.parent(), size)
-    }
-
-    /// An error if there is no room for images of `needed` bytes.
-    pub fn has_room(&self, needed: u64) -> Result<()> {
+    /// An error if there is no room for an image under test, and others, of so many bytes.
+    pub fn has_room(&self, (test, others): (u64, u64)) -> Result<()> {
         let folder = self.parent();
+        let has_its_own = matches!(self, Place::Own { image, .. } if image.is_allocated_for(test));
+        let needed = others + if has_its_own { 0 } else { test };
         let data =
             rustix::fs::statvfs(folder).with_context(|| format!("cannot ask {} for its room", folder.display()))?;
         let free = data.f_bavail * data.f_frsize;
@@ -160,7 +164,35 @@ impl Place {
     }
 }
 
-fn new_image(folder: &Path, size: u64) -> Result<File> {
+/// An error if a file of the user's, which was just locked, may not be used.
+fn is_usable(path: &Path, file: &File, force: bool) -> Result<()> {
+    let name = path.display();
+    if let Some(device) = loops::device_of(&FileId::of(file)?) {
+        bail!("the image {name} is in use as /dev/{device}; detach it (losetup -d /dev/{device}) or name another");
+    }
+    if !force && let Some(offset) = contents::first_data(file).with_context(|| format!("cannot read {name}"))? {
+        let what = contents::recognise(file).unwrap_or("data");
+        bail!(
+            "the image {name} holds {what} (byte {offset} is not zero), which would be lost; if a killed run left it there, `mountmark clean` empties it; else name a file that does not exist, or say --force-image"
+        );
+    }
+    Ok(())
+}
+
+/// An error if a file of the user's is not as it was found: since then others may have used it, whatever its lock.
+pub fn is_as_found(file: &File, image: &OwnImage) -> Result<()> {
+    let path = image.path.display();
+    if !own::leads_to(&image.path, &image.id) {
+        bail!("the image {path} was moved or replaced since it was looked at; nothing was changed; start again");
+    }
+    if Stamp::of(file)? != image.found || loops::device_of(&image.id).is_some() {
+        bail!("the image {path} was used by another program since it was looked at; nothing was changed; start again");
+    }
+    Ok(())
+}
+
+/// An image in `folder`: `size` bytes of nothing.
+pub fn new_image(folder: &Path, size: u64) -> Result<File> {
     let image = || -> std::io::Result<File> {
         let file = tempfile::tempfile_in(folder)?;
         file.set_len(size)?;
@@ -169,39 +201,21 @@ fn new_image(folder: &Path, size: u64) -> Result<File> {
     image().with_context(|| format!("cannot make an image of {} in {}", Bytes(size), folder.display()))
 }
 
-/// The first byte that is not zero; holes are not read.
-fn first_data(file: &mut File) -> std::io::Result<Option<u64>> {
-    let mut buffer = vec![0; 1 << 20];
-    let mut at = 0;
-    loop {
-        at = match rustix::fs::seek(&*file, rustix::fs::SeekFrom::Data(at)) {
-            Ok(at) => at,
-            // There is nothing but holes from here on.
-            Err(rustix::io::Errno::NXIO) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
-        file.seek(SeekFrom::Start(at))?;
-        let read = file.read(&mut buffer)?;
-        if read == 0 {
-            return Ok(None);
-        }
-        if let Some(offset) = buffer[..read].iter().position(|byte| *byte != 0) {
-            return Ok(Some(at + offset as u64));
-        }
-        at += read as u64;
-    }
+fn in_use(path: &Path) -> String {
+    format!(
+        "the image {} is in use by another program, which has locked it (a run, a virtual machine); name another with --image",
+        path.display()
+    )
 }
 
-fn recognise(file: &File) -> Option<&'static str> {
-    let found = SIGNATURES.iter().find(|(_, offset, bytes)| {
-        let mut buffer = vec![0; bytes.len()];
-        file.read_exact_at(&mut buffer, *offset).is_ok() && buffer == *bytes
-    });
-    found.map(|(name, ..)| *name)
+fn cannot_make(folder: &Path) -> String {
+    format!("cannot make an image in {}; name a file or a folder that can be written with --image", folder.display())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::FileExt;
+
     use super::*;
 
     fn image(bytes: u64, data: Option<(u64, &[u8])>) -> tempfile::NamedTempFile {
@@ -213,33 +227,85 @@ mod tests {
         file
     }
 
+    fn refusal(path: &Path, force: bool) -> String {
+        let (found, foreseen) = (Place::find(Some(path), force), foresee(Some(path), force, (0, 0)));
+        let found = format!("{:#}", found.unwrap_err());
+        assert_eq!(format!("{:#}", foreseen.unwrap_err()), found, "a dry run refuses the same");
+        found
+    }
+
     #[test]
     fn an_empty_file_is_taken_and_data_is_not() {
         for (bytes, data) in [(0, None), (8 << 20, None), (8 << 20, Some((1 << 20, &[0u8; 4096][..])))] {
             let file = image(bytes, data);
+            assert!(foresee(Some(file.path()), false, (0, 0)).unwrap().contains("emptied before"));
             let place = Place::find(Some(file.path()), false).unwrap();
-            assert_eq!(place.test_image(1 << 20).unwrap().metadata().unwrap().len(), 1 << 20);
-            let error = Place::find(Some(file.path()), false).unwrap_err().to_string();
+            let Place::Own { image, .. } = &place else { panic!("{place:?}") };
+            assert_eq!(image.found.size, bytes);
+            let error = refusal(file.path(), false);
             assert!(error.contains("in use"), "{error}");
         }
         let file = image(8 << 20, Some((6 << 20, b"x")));
-        let error = Place::find(Some(file.path()), false).unwrap_err().to_string();
+        let error = refusal(file.path(), false);
         assert!(error.contains("byte 6291456 is not zero") && error.contains("--force-image"), "{error}");
         assert!(Place::find(Some(file.path()), true).is_ok());
         let file = image(8 << 20, Some((1080, &[0x53, 0xef])));
-        let error = Place::find(Some(file.path()), false).unwrap_err().to_string();
+        let error = refusal(file.path(), false);
         assert!(error.contains("holds an ext2, ext3 or ext4"), "{error}");
     }
 
     #[test]
-    fn devices_and_missing_folders_are_refused() {
+    fn one_image_by_two_names_is_one_image() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = ["file", "hard", "soft"].map(|name| folder.path().join(name));
+        fs::write(&names[0], [0; 4096]).unwrap();
+        fs::hard_link(&names[0], &names[1]).unwrap();
+        std::os::unix::fs::symlink(&names[0], &names[2]).unwrap();
+        let _place = Place::find(Some(&names[0]), true).unwrap();
+        for name in &names {
+            let error = refusal(name, true);
+            assert!(error.contains("in use"), "{error}");
+        }
+    }
+
+    #[test]
+    fn devices_links_to_nothing_and_missing_folders_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link.img");
+        std::os::unix::fs::symlink(folder.path().join("gone/disk.img"), &link).unwrap();
         for (path, words) in [
-            ("/dev/null", "is no file"),
-            ("/dev/mountmark.img", "devices, not files"),
-            ("/nowhere/at/all.img", "there is no folder /nowhere/at"),
+            (Path::new("/dev/null"), "is no file"),
+            (Path::new("/dev/mountmark.img"), "devices, not files"),
+            (Path::new("/nowhere/at/all.img"), "there is no folder /nowhere/at"),
+            (&link, "gone/disk.img, which is not there"),
         ] {
-            let error = format!("{:#}", Place::find(Some(Path::new(path)), true).unwrap_err());
+            let error = refusal(path, true);
             assert!(error.contains(words), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_another_used_meanwhile_is_not_as_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("image");
+        for (change, words) in [
+            ((|_| ()) as fn(&Path), None),
+            (|path| fs::write(path, b"mine").unwrap(), Some("used by another program")),
+            (|path| fs::rename(path, path.with_extension("old")).unwrap(), Some("moved or replaced")),
+            (|path| fs::rename(path.with_extension("new"), path).unwrap(), Some("moved or replaced")),
+        ] {
+            fs::write(&path, [0; 4096]).unwrap();
+            fs::write(path.with_extension("new"), b"other").unwrap();
+            let place = Place::find(Some(&path), false).unwrap();
+            let Place::Own { file, image } = &place else { panic!("{place:?}") };
+            // Times are of some milliseconds.
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            change(&path);
+            match (is_as_found(file, image), words) {
+                (Ok(()), None) => {}
+                (Err(error), Some(words)) => assert!(error.to_string().contains(words), "{error}"),
+                other => panic!("{other:?}"),
+            }
         }
     }
 
@@ -247,11 +313,13 @@ mod tests {
     fn images_have_no_name_and_need_room() {
         let folder = tempfile::tempdir().unwrap();
         let place = Place::find(Some(&folder.path().join("new.img")), false).unwrap();
-        let image = place.test_image(1 << 30).unwrap();
+        let image = new_image(place.parent(), 1 << 30).unwrap();
         assert_eq!(image.metadata().unwrap().len(), 1 << 30);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-        place.has_room(1).unwrap();
-        let error = place.has_room(u64::MAX).unwrap_err().to_string();
+        place.has_room((1, 1)).unwrap();
+        let error = place.has_room((u64::MAX - 1, 1)).unwrap_err().to_string();
+        let foreseen = foresee(Some(folder.path()), false, (u64::MAX, 0)).unwrap_err().to_string();
+        assert_eq!(foreseen, error);
         assert!(error.contains("16.0 EiB") || error.contains("TiB"), "{error}");
     }
 }

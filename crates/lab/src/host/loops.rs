@@ -3,13 +3,13 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use serde::{Deserialize, Serialize};
+
+use super::own::FileId;
 
 const LOOP_CLR_FD: libc::c_ulong = 0x4C01;
 const LOOP_GET_STATUS64: libc::c_ulong = 0x4C05;
@@ -49,22 +49,6 @@ struct LoopConfig {
     reserved: [u64; 8],
 }
 
-/// A file, whatever its name is now.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileId {
-    /// `st_dev`
-    pub device: u64,
-    /// `st_ino`
-    pub inode: u64,
-}
-
-impl FileId {
-    /// Of an open file.
-    pub fn of(file: &File) -> io::Result<FileId> {
-        file.metadata().map(|data| FileId { device: data.dev(), inode: data.ino() })
-    }
-}
-
 /// An attached loop device. It is detached when this is dropped and nothing else has it open.
 #[derive(Debug)]
 pub struct Loop {
@@ -72,15 +56,18 @@ pub struct Loop {
     pub name: String,
     /// Whether the page cache of the file below is left out.
     pub direct: bool,
-    /// The file below.
-    pub file: FileId,
+    /// What tells it from all others.
+    mark: String,
+    /// The file below, to reach its pages.
+    image: File,
     /// Only to keep it attached; for reading, as newer kernels refuse to mount what another may write.
     held: File,
 }
 
 impl Loop {
-    /// Attaches `image`, as large as it is, with direct I/O where the file system below can do it.
-    pub fn attach(image: &File) -> Result<Loop> {
+    /// Attaches the first `size` bytes of `image`, with direct I/O where the file system below can do it. `mark`, of at
+    /// most 63 bytes, tells the device from all others.
+    pub fn attach(image: &File, size: u64, mark: &str) -> Result<Loop> {
         let control = OpenOptions::new().read(true).write(true).open("/dev/loop-control").context(
             "cannot open /dev/loop-control; load the kernel's loop module (modprobe loop), or use --lab virtual",
         )?;
@@ -98,7 +85,12 @@ impl Loop {
             let config = LoopConfig {
                 fd: u32::try_from(image.as_raw_fd()).context("a file descriptor is not negative")?,
                 block_size: 0,
-                info: LoopInfo { flags: LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO, ..LoopInfo::empty() },
+                info: LoopInfo {
+                    flags: LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO,
+                    sizelimit: size,
+                    file_name: name(mark),
+                    ..LoopInfo::empty()
+                },
                 reserved: [0; 8],
             };
             // SAFETY: the argument is a valid loop_config that outlives the call.
@@ -112,7 +104,8 @@ impl Loop {
             }
             let held = File::open(&path).with_context(|| format!("cannot open {path}"))?;
             let direct = status(&held)?.flags & LO_FLAGS_DIRECT_IO != 0;
-            return Ok(Loop { name: format!("loop{number}"), direct, file: FileId::of(image)?, held });
+            let (name, mark) = (format!("loop{number}"), mark.to_owned());
+            return Ok(Loop { name, direct, mark, image: image.try_clone()?, held });
         }
         bail!("cannot get hold of a free loop device: others are always faster");
     }
@@ -122,10 +115,20 @@ impl Loop {
         format!("/dev/{}", self.name)
     }
 
+    /// The file below, which may have no name, as other processes of root's reach it.
+    pub fn backing(&self) -> PathBuf {
+        format!("/proc/{}/fd/{}", std::process::id(), self.image.as_raw_fd()).into()
+    }
+
+    /// What tells it from all others.
+    pub fn mark(&self) -> &str {
+        &self.mark
+    }
+
     /// Lets go of it and waits until it is detached; false if something has it open still.
     pub fn detach(self) -> bool {
         drop(self.held);
-        is_detached_soon(&self.name, &self.file)
+        is_detached_soon(&self.name, &self.mark)
     }
 }
 
@@ -156,21 +159,46 @@ fn status(device: &File) -> io::Result<LoopInfo> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(info) }
 }
 
-/// Whether the loop device `name` stands for this very file.
-pub fn is_attached(name: &str, file: &FileId) -> bool {
-    // Asking by the path first: opening a device that is being detached would hold it.
-    if !Path::new(&format!("/sys/block/{name}/loop/backing_file")).exists() {
-        return false;
-    }
-    let Ok(device) = File::open(format!("/dev/{name}")) else { return false };
-    status(&device).is_ok_and(|info| info.inode == file.inode && info.device == encode(file.device))
+/// A mark as the kernel keeps it.
+fn name(mark: &str) -> [u8; 64] {
+    let mut name = [0; 64];
+    let length = mark.len().min(63);
+    name[..length].copy_from_slice(&mark.as_bytes()[..length]);
+    name
 }
 
-/// Waits until a loop device no longer stands for a file; false if something has it open still. Before that the file may
-/// be written: by a process, or by the kernel, which unmounts after the last process of a name space has gone.
-fn is_detached_soon(name: &str, file: &FileId) -> bool {
+/// What the loop device `name` is, if it is attached.
+fn info(name: &str) -> Option<LoopInfo> {
+    // Asking by the path first: opening a device that is being detached would hold it.
+    if !Path::new(&format!("/sys/block/{name}/loop/backing_file")).exists() {
+        return None;
+    }
+    status(&File::open(format!("/dev/{name}")).ok()?).ok()
+}
+
+/// The first loop device that is attached and is as wanted.
+fn find(is_wanted: impl Fn(&LoopInfo) -> bool) -> Option<String> {
+    let devices = fs::read_dir("/sys/block").ok()?;
+    let names = devices.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with("loop")).find(|name| info(name).is_some_and(|info| is_wanted(&info)))
+}
+
+/// The loop device with this mark, if it is attached. Its number alone would not do: when a run's device is gone, the
+/// user's own on the same file may get it.
+pub fn marked(mark: &str) -> Option<String> {
+    find(|info| info.file_name == name(mark))
+}
+
+/// The loop device that stands for this file, where there is one.
+pub fn device_of(file: &FileId) -> Option<String> {
+    find(|info| info.inode == file.inode && info.device == encode(file.device))
+}
+
+/// Waits until a loop device is detached; false if something has it open still. Before that the file may be written: by
+/// a process, or by the kernel, which unmounts after the last process of a name space has gone.
+pub fn is_detached_soon(device: &str, mark: &str) -> bool {
     let end = Instant::now() + DETACH_LIMIT;
-    while is_attached(name, file) {
+    while info(device).is_some_and(|info| info.file_name == name(mark)) {
         if Instant::now() > end {
             return false;
         }
@@ -179,27 +207,24 @@ fn is_detached_soon(name: &str, file: &FileId) -> bool {
     true
 }
 
-/// Detaches the loop device `name` from its file; false if something has it open still.
-pub fn clear(name: &str, file: &FileId) -> Result<bool> {
-    let device = File::open(format!("/dev/{name}")).with_context(|| format!("cannot open /dev/{name}"))?;
+/// Detaches the loop device `device` if it has this mark; false if something has it open still.
+pub fn clear(device: &str, mark: &str) -> Result<bool> {
+    let opened = File::open(format!("/dev/{device}")).with_context(|| format!("cannot open /dev/{device}"))?;
+    // While this has it open it cannot become another one.
+    if !status(&opened).is_ok_and(|info| info.file_name == name(mark)) {
+        return Ok(true);
+    }
     // SAFETY: takes no argument.
-    if unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CLR_FD, 0) } < 0 {
+    if unsafe { libc::ioctl(opened.as_raw_fd(), LOOP_CLR_FD, 0) } < 0 {
         let error = io::Error::last_os_error();
         // Its last user was faster.
         if error.raw_os_error() != Some(libc::ENXIO) {
-            return Err(error).with_context(|| format!("cannot detach /dev/{name}"));
+            return Err(error).with_context(|| format!("cannot detach /dev/{device}"));
         }
     }
     // The kernel detaches it when the last user has gone, and this is one.
-    drop(device);
-    Ok(is_detached_soon(name, file))
-}
-
-/// The loop device that stands for this file, where there is one.
-pub fn device_of(file: &FileId) -> Option<String> {
-    let devices = fs::read_dir("/sys/block").ok()?;
-    let names = devices.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names.filter(|name| name.starts_with("loop")).find(|name| is_attached(name, file))
+    drop(opened);
+    Ok(is_detached_soon(device, mark))
 }
 
 /// `st_dev` as LOOP_GET_STATUS64 has it: the kernel's huge_encode_dev, which is new_encode_dev.

@@ -5,41 +5,40 @@
 //! with the processes of the run; what cannot be is in the undo journal.
 
 mod agent;
+mod alive;
+mod clean;
+mod contents;
+mod disks;
 mod image;
+mod lock;
 mod loops;
 mod messages;
+mod own;
+mod process;
 mod tools;
 mod trace;
 mod undo;
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use mountmark_model::{
     Bytes, Cell, Configuration, Disk, DiskModel, Environment, Event, Machine, Outcome, Plan, Program,
 };
 
-use crate::watch::{Heard, Watch};
-use crate::{Device, Ended, Lab};
+use crate::watch::{Expected, Heard, Watch};
+use crate::{Device, Ended, Lab, Token};
 use agent::HostJob;
-use image::Place;
+use disks::Disks;
 use loops::Loop;
 use messages::Messages;
-use undo::Journal;
+use process::Agent;
 
-pub use agent::{is_agent, main};
-pub use undo::clean;
+pub use agent::{is_agent, main, places};
+pub use clean::{Undone, clean};
 
-/// How long a killed agent may take to end.
-const KILL_LIMIT: Duration = Duration::from_secs(60);
 /// Bit of CAP_SYS_ADMIN in the masks of /proc/self/status.
 const SYS_ADMIN: u32 = 21;
 
@@ -60,8 +59,7 @@ pub struct Options {
 pub struct HostLab {
     options: Options,
     release: String,
-    place: Place,
-    journal: Journal,
+    disks: Disks,
 }
 
 /// An error if this user may not mount, with what to do.
@@ -78,6 +76,11 @@ pub fn check_rights() -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// The release of this machine's kernel.
+fn release() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
 /// Whether /proc/self/status grants a capability.
@@ -115,45 +118,47 @@ pub fn describe(plan: &mut Plan) {
     }
 }
 
+/// Says where a cell's disk under test would be, in a few words, and changes nothing; refuses what [`HostLab::open`] and
+/// `prepare` would refuse, but for a user without rights.
+pub fn foresee(image: Option<&Path>, force_image: bool, cell: &Cell) -> Result<String> {
+    if let Some(reason) = tools::suite_unavailable(cell) {
+        bail!("{reason}");
+    }
+    image::foresee(image, force_image, disks::needs(cell))
+}
+
+/// As a lab of this machine says it.
+pub fn unavailable(configuration: &Configuration) -> Option<String> {
+    tools::unavailable(configuration, &release())
+}
+
+/// As a lab of this machine says it.
+pub fn lacks(program: &Program) -> Option<String> {
+    tools::lacks(program)
+}
+
 impl HostLab {
     /// Checks rights, loop devices and the image.
     pub fn open(options: Options) -> Result<HostLab> {
         check_rights()?;
-        let place = Place::find(options.image.as_deref(), options.force_image)?;
-        let journal = Journal::open(&options.cache)?;
-        if let Place::Own { image, .. } = &place {
-            journal.add_image(image.clone())?;
-        }
-        let release = rustix::system::uname().release().to_string_lossy().into_owned();
-        Ok(HostLab { options, release, place, journal })
-    }
-
-    fn attach(&self, image: &std::fs::File) -> Result<Loop> {
-        let attached = Loop::attach(image)?;
-        self.journal.add_loop(&attached.name, &attached.file)?;
-        Ok(attached)
-    }
-
-    fn detach(&self, attached: Loop) -> Result<()> {
-        let path = attached.path();
-        let name = attached.name.clone();
-        if !attached.detach() {
-            bail!(
-                "{path} is still in use, by a process that hangs in the kernel or one that is not ours; when it has ended, `mountmark clean` detaches it"
-            );
-        }
-        self.journal.remove_loop(&name)
+        let disks = Disks::open(&options)?;
+        Ok(HostLab { options, release: release(), disks })
     }
 
     fn run_attached(&self, job: &HostJob, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<Ended> {
         let mut messages = Messages::from_now_on();
         let mut agent = Agent::start(job)?;
-        let mut watch = Watch::default();
+        let mut watch = Watch::new(Expected {
+            token: job.token.clone(),
+            kernel: crate::guest::kernel_version()?,
+            memory: 0..=u64::MAX,
+        });
         let heard = watch.listen(&agent.lines, stop, self.options.silence_limit, on_event);
         let said = agent.end(heard != Heard::End)?;
         let log = messages.read();
         let reason = match heard {
             Heard::Interrupted => return Ok(Ended::Interrupted),
+            Heard::Fault => return Ok(Ended::Refused { reason: watch.fault.unwrap_or_default(), log }),
             Heard::Silent => watch.silence("the agent", self.options.silence_limit),
             Heard::End if watch.done => {
                 return Ok(Ended::Outcome { outcome: watch.outcome.unwrap_or(Outcome::Ok), log });
@@ -187,49 +192,38 @@ impl Lab for HostLab {
         if let Some(reason) = tools::suite_unavailable(cell) {
             bail!("{reason}");
         }
-        self.place.has_room(cell.disk_size.0 + cell.second_disk.as_ref().map_or(0, |medium| medium.size.0))
+        self.disks.has_room(cell)
     }
 
     fn run(&self, cell: &Cell, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<Ended> {
-        let test = self.attach(&self.place.test_image(cell.disk_size.0)?)?;
-        let source = match &cell.second_disk {
-            Some(medium) => {
-                match self.place.source_image(medium.size.0).and_then(|image| self.attach(&image)) {
-                    Ok(source) => Some(source),
-                    Err(error) => {
-                        // Dropping it would leave it in the journal, and what lies on it in the user's file.
-                        self.detach(test)?;
-                        return Err(error);
-                    }
-                }
-            }
-            None => None,
-        };
-        for (attached, what) in [(Some(&test), "disk under test"), (source.as_ref(), "second disk")] {
-            if attached.is_some_and(|attached| !attached.direct) {
-                let folder = self.place.parent().display();
-                let text = format!(
-                    "the {what} is buffered in this machine's page cache: the file system of {folder} refuses direct I/O"
-                );
-                on_event(Event::Note { text });
-            }
+        // First the disk that costs nothing if it cannot be had.
+        let source = cell.second_disk.as_ref().map(|medium| self.disks.source(medium.size.0)).transpose()?;
+        let test = self.disks.test(cell.disk_size.0)?;
+        for text in self.disks.notes(&test, source.as_ref(), cell.disk_size.0) {
+            on_event(Event::Note { text });
         }
         let device = |attached: &Loop, size: Bytes| Device {
             path: attached.path(),
             name: attached.name.clone(),
             size: size.0,
             server: None,
+            backing: Some(attached.backing()),
         };
         let job = HostJob {
+            token: Token::new()?,
             cell: cell.clone(),
             test: device(&test, cell.disk_size),
             source: source.as_ref().zip(cell.second_disk.as_ref()).map(|(source, medium)| device(source, medium.size)),
             corpus: cell.second_disk.as_ref().map(|medium| medium.tar.clone().into()),
         };
-        let ended = self.run_attached(&job, stop, on_event);
-        let mut detached = self.detach(test);
+        let mut observer = self.disks.observer();
+        let ended = self.run_attached(&job, stop, &mut |event| {
+            observer.hear(&event);
+            on_event(event);
+        });
+        let mut detached = self.disks.detach(test);
         if let Some(source) = source {
-            detached = detached.and(self.detach(source));
+            detached = detached.and(self.disks.detach(source));
         }
         // What the agent could not do explains why a device is still in use.
         let ended = ended?;
@@ -239,17 +233,20 @@ impl Lab for HostLab {
 
     fn environment(&self, cell: &Cell) -> Result<Environment> {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-        let folder = self.place.parent();
+        let folder = self.disks.folder();
         let below = filesystem_of(&mounts, folder).unwrap_or_else(|| "an unknown file system".into());
-        Ok(Environment {
-            kernel: crate::guest::kernel_version()?,
+        let files =
+            if self.disks.is_allocated(cell.disk_size.0) { "files with their room allocated" } else { "sparse files" };
+        let mut environment = Environment {
             packages: tools::package_versions(cell),
             clock: format!(
-                "wall time of this machine; the disks are loop devices on files in {}, on {below}",
+                "wall time of this machine; the disks are loop devices on {files} in {}, on {below}",
                 folder.display()
             ),
             ..crate::host_environment()
-        })
+        };
+        environment.name_kernel(&crate::guest::kernel_version()?);
+        Ok(environment)
     }
 }
 
@@ -262,85 +259,6 @@ fn filesystem_of(mounts: &str, folder: &Path) -> Option<String> {
     });
     // Of several at one place, the last one is what is seen.
     found.max_by_key(|(length, _)| *length).map(|(_, kind)| kind.to_owned())
-}
-
-/// A running agent.
-struct Agent {
-    child: Child,
-    lines: Receiver<String>,
-    errors: Arc<Mutex<String>>,
-}
-
-impl Agent {
-    fn start(job: &HostJob) -> Result<Agent> {
-        let parent = std::process::id();
-        let mut command = Command::new("/proc/self/exe");
-        command.arg0("mountmark").arg(agent::ARGUMENT).env("PATH", tools::PATH).env("LC_ALL", "C").current_dir("/");
-        // A group of its own: Ctrl-C is this process's to answer.
-        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // SAFETY: the closure makes two system calls and allocates nothing.
-        unsafe {
-            command.pre_exec(move || {
-                rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-                // The parent may have died before that.
-                if libc::getppid() as u32 != parent {
-                    return Err(std::io::Error::from_raw_os_error(libc::ESRCH));
-                }
-                Ok(())
-            })
-        };
-        let mut child = command.spawn().context("cannot start this program once more, as the agent")?;
-        let text = serde_json::to_vec(job)?;
-        let mut stdin = child.stdin.take().expect("piped");
-        // An agent that has ended already says why itself.
-        let _ = stdin.write_all(&text);
-        drop(stdin);
-        let (sender, lines) = mpsc::channel();
-        let stdout = BufReader::new(child.stdout.take().expect("piped"));
-        thread::spawn(move || {
-            for line in stdout.lines().map_while(|line| line.ok()) {
-                if sender.send(line).is_err() {
-                    break;
-                }
-            }
-        });
-        let errors = Arc::new(Mutex::new(String::new()));
-        let mut stderr = child.stderr.take().expect("piped");
-        let kept = Arc::clone(&errors);
-        thread::spawn(move || {
-            let mut buffer = [0; 4096];
-            while let Ok(length @ 1..) = stderr.read(&mut buffer) {
-                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                if kept.len() < 1 << 16 {
-                    kept.push_str(&String::from_utf8_lossy(&buffer[..length]));
-                }
-            }
-        });
-        Ok(Agent { child, lines, errors })
-    }
-
-    /// Waits for its end, or brings it about. Answers what it said on standard error.
-    fn end(&mut self, kill: bool) -> Result<String> {
-        if kill {
-            let _ = self.child.kill();
-        }
-        let begin = Instant::now();
-        while self.child.try_wait().context("cannot wait for the agent")?.is_none() {
-            if begin.elapsed() > KILL_LIMIT {
-                bail!("the agent (process {}) hangs in the kernel and cannot be ended", self.child.id());
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-        Ok(self.errors.lock().unwrap_or_else(PoisonError::into_inner).clone())
-    }
-}
-
-impl Drop for Agent {
-    fn drop(&mut self) {
-        // After an error: what is not waited for elsewhere must not stay.
-        let _ = self.child.kill();
-        let _ = self.child.try_wait();
-    }
 }
 
 #[cfg(test)]

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use mountmark_model::{Cell, Configuration, Program};
+
+use crate::child;
 
 /// Where programs are looked for: the same places in every lab, so that nothing of the user's own gets in between.
 pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -72,13 +74,9 @@ pub fn lacks(program: &Program) -> Option<String> {
 pub fn package_versions(cell: &Cell) -> BTreeMap<String, String> {
     let common = ["bash", "dash", "coreutils", "findutils", "tar", "mount", "util-linux", "e2fsprogs"];
     let packages = cell.configuration.filesystem.packages.iter().chain(&cell.packages).map(String::as_str);
-    let output = Command::new("dpkg-query")
-        .args(["-W", "-f", "${db:Status-Abbrev}\t${Package}\t${Version}\n"])
-        .args(packages.chain(common))
-        .env("PATH", PATH)
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output();
+    let mut query = Command::new("dpkg-query");
+    query.args(["-W", "-f", "${db:Status-Abbrev}\t${Package}\t${Version}\n"]).args(packages.chain(common));
+    let output = child::output(query.env("PATH", PATH), child::QUICK);
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     parse_versions(&text)
 }
@@ -112,14 +110,9 @@ fn is_listed(filesystems: &str, kind: &str) -> bool {
 
 /// Whether the kernel could load it when it is mounted, which it does by this alias.
 fn can_load(kind: &str) -> bool {
-    let modprobe = Command::new("modprobe")
-        .args(["-n", "-q", &format!("fs-{kind}")])
-        .env("PATH", PATH)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    modprobe.is_ok_and(|status| status.success())
+    let mut modprobe = Command::new("modprobe");
+    modprobe.args(["-n", "-q", &format!("fs-{kind}")]).env("PATH", PATH);
+    child::output(&mut modprobe, child::QUICK).is_ok_and(|output| output.status.success())
 }
 
 #[cfg(test)]

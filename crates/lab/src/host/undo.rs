@@ -1,73 +1,48 @@
-//! What a run must put back, written down for the case that the run is killed.
+//! What a run must put back, written down for the case that the run is killed, and always before it is changed.
 //!
 //! Mounts, tasks and images without a name vanish with the processes of a run. What may stay is a loop device that a
 //! hanging process holds, and test data in the user's own image file.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use super::loops::{self, FileId};
+use super::alive::{Moment, Sign};
+use super::loops;
+use super::own::OwnImage;
 use crate::cache::{self, Lock};
 
 /// The folder in the cache.
-const FOLDER: &str = "undo";
+pub(super) const FOLDER: &str = "undo";
 
 /// What one run has changed and not yet put back. Its lock is held for as long as the run lives, also in another
 /// container, where process numbers mean something else.
 pub struct Journal {
     path: PathBuf,
-    entries: Mutex<Entries>,
+    /// Begins the marks of the run's loop devices; no other run of any user's has it.
+    mark: String,
+    state: Mutex<State>,
     _lock: Lock,
 }
 
+#[derive(Default)]
+struct State {
+    entries: Entries,
+    /// How many loop devices there were.
+    marks: u32,
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Entries {
-    images: Vec<OwnImage>,
-    loops: Vec<(String, FileId)>,
-}
-
-/// An image file of the user's, which is given back empty.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OwnImage {
-    /// Where it is.
-    pub path: PathBuf,
-    /// Which it is.
-    pub id: FileId,
-    /// When it was made, in nanoseconds since 1970, where the file system knows: a file that is made anew under its name
-    /// may get its inode.
-    pub born: Option<u128>,
-    /// Its size before.
-    pub size: u64,
-}
-
-impl OwnImage {
-    /// The open file at `path`, as it is.
-    pub fn of(path: PathBuf, file: &File) -> Result<OwnImage> {
-        Ok(OwnImage { path, id: FileId::of(file)?, born: born(file), size: file.metadata()?.len() })
-    }
-
-    /// Makes it what it was: nothing but zeroes. False, and nothing changed, if another file has its name now.
-    pub fn give_back(&self) -> Result<bool> {
-        let file = OpenOptions::new().write(true).open(&self.path);
-        let file = file.with_context(|| format!("cannot write {}", self.path.display()))?;
-        let (id, born) = (FileId::of(&file)?, born(&file));
-        // A file system may have another device number after a start of the machine.
-        let is_same = id.inode == self.id.inode && born == self.born && (born.is_some() || id == self.id);
-        if is_same {
-            file.set_len(0).and_then(|()| file.set_len(self.size))?;
-        }
-        Ok(is_same)
-    }
-}
-
-fn born(file: &File) -> Option<u128> {
-    let born = file.metadata().ok()?.created().ok()?;
-    Some(born.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_nanos())
+// What another version wrote is not understood in part.
+#[serde(deny_unknown_fields)]
+pub(super) struct Entries {
+    /// The user's image, from before it is written until it is given back.
+    pub image: Option<OwnImage>,
+    /// Marks of loop devices, from before they are attached until they are detached.
+    pub loops: Vec<String>,
 }
 
 impl Journal {
@@ -82,104 +57,92 @@ impl Journal {
             if let Some(_lock) = Lock::try_take(&path)?
                 && !path.exists()
             {
-                return Ok(Journal { path, entries: Mutex::default(), _lock });
+                let mark = format!("mountmark {process}-{number} {:x}", Moment::now().wall);
+                return Ok(Journal { path, mark, state: Mutex::default(), _lock });
             }
         }
         unreachable!("a folder does not hold all numbers")
     }
 
-    /// A file of the user's is going to be written.
-    pub fn add_image(&self, image: OwnImage) -> Result<()> {
-        self.change(|entries| entries.images.push(image))
+    /// Where it is, or will be when there is something to put back.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
-    /// A loop device was attached.
-    pub fn add_loop(&self, name: &str, file: &FileId) -> Result<()> {
-        self.change(|entries| entries.loops.push((name.to_owned(), file.clone())))
+    /// A file of the user's is going to be written.
+    pub fn add_image(&self, image: OwnImage) -> Result<()> {
+        self.change(|state| state.entries.image = Some(image))
+    }
+
+    /// Whether there is one that was not given back.
+    pub fn has_image(&self) -> bool {
+        self.lock().entries.image.is_some()
+    }
+
+    /// It is as it was.
+    pub fn remove_image(&self) -> Result<()> {
+        self.change(|state| state.entries.image = None)
+    }
+
+    /// A loop device is going to be attached: its mark.
+    pub fn add_loop(&self) -> Result<String> {
+        let mut mark = String::new();
+        self.change(|state| {
+            state.marks += 1;
+            mark = format!("{} {}", self.mark, state.marks);
+            state.entries.loops.push(mark.clone());
+        })?;
+        Ok(mark)
     }
 
     /// A loop device is detached.
-    pub fn remove_loop(&self, name: &str) -> Result<()> {
-        self.change(|entries| entries.loops.retain(|(other, _)| other != name))
+    pub fn remove_loop(&self, mark: &str) -> Result<()> {
+        self.change(|state| state.entries.loops.retain(|other| other != mark))
     }
 
-    fn change(&self, change: impl FnOnce(&mut Entries)) -> Result<()> {
-        let mut entries = self.lock();
-        change(&mut entries);
-        if entries.images.is_empty() && entries.loops.is_empty() {
+    /// Forgets the loop devices that have detached themselves, as those of cells that failed do; false if one is still
+    /// there.
+    pub fn forget_loops(&self) -> Result<bool> {
+        let marks = self.lock().entries.loops.clone();
+        for mark in &marks {
+            if loops::marked(mark).is_none_or(|name| loops::is_detached_soon(&name, mark)) {
+                self.remove_loop(mark)?;
+            }
+        }
+        Ok(self.lock().entries.loops.is_empty())
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) -> Result<()> {
+        let mut state = self.lock();
+        change(&mut state);
+        if state.entries == Entries::default() {
             let _ = fs::remove_file(&self.path);
             return Ok(());
         }
-        cache::write_whole(&self.path, &serde_json::to_vec_pretty(&*entries)?)
+        cache::write_whole(&self.path, &serde_json::to_vec_pretty(&state.entries)?)?;
+        // Its name must be there after a power cut too; not every file system can sync a folder.
+        let _ = self.path.parent().map(|folder| fs::File::open(folder)?.sync_all());
+        Ok(())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Entries> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Journal {
     fn drop(&mut self) {
-        let entries = self.lock();
-        // A device that could not be detached keeps the journal, and what lies on the device.
-        if entries.loops.is_empty() && entries.images.iter().all(|image| image.give_back().is_ok()) {
+        // What could not be put back keeps it.
+        if self.lock().entries == Entries::default() {
             remove(&self.path);
         }
     }
 }
 
-/// Puts back what killed runs of the host lab left behind, or only says so. Answers what it was, a line each, and what
-/// could not be put back: its journal stays.
-pub fn clean(cache: &Path, dry_run: bool) -> Vec<Result<String>> {
-    let Ok(journals) = fs::read_dir(cache.join(FOLDER)) else { return Vec::new() };
-    let journals = journals.flatten().map(|entry| entry.path());
-    let journals = journals.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
-    journals
-        .flat_map(|journal| {
-            let mut done = Vec::new();
-            let error = undo(&journal, dry_run, &mut done).err();
-            done.into_iter().map(Ok).chain(error.map(Err)).collect::<Vec<_>>()
-        })
-        .collect()
-}
-
-fn undo(journal: &Path, dry_run: bool, done: &mut Vec<String>) -> Result<()> {
-    // Its run lives.
-    let Some(_lock) = Lock::try_take(journal)? else { return Ok(()) };
-    let text = fs::read(journal).with_context(|| format!("cannot read {}", journal.display()))?;
-    let entries: Entries = serde_json::from_slice(&text)
-        .with_context(|| format!("{} is damaged; look at it and remove it", journal.display()))?;
-    for (name, file) in &entries.loops {
-        if !loops::is_attached(name, file) {
-            continue;
-        }
-        if !dry_run && !loops::clear(name, file)? {
-            bail!(
-                "/dev/{name} of a host lab that is gone is still in use, by a process that hangs in the kernel or one that is not ours; when it has ended, `mountmark clean` goes on"
-            );
-        }
-        done.push(format!("/dev/{name} (loop device of a host lab that is gone)"));
-    }
-    for image in &entries.images {
-        let path = image.path.display();
-        if !dry_run && let Some(name) = loops::device_of(&image.id) {
-            bail!("the image {path} is in use as /dev/{name}; detach it (losetup -d /dev/{name}), then clean again");
-        }
-        if image.path.exists() && (dry_run || image.give_back()?) {
-            done.push(format!("test data in {path} (image of a host lab that is gone)"));
-        } else if image.path.exists() {
-            done.push(format!("the note on {path}, which is another file now and left as it is"));
-        }
-    }
-    if !dry_run {
-        remove(journal);
-    }
-    Ok(())
-}
-
-/// Removes a journal with its lock, and its folder when it was the last one.
-fn remove(journal: &Path) {
+/// Removes a journal with what lies beside it, and its folder when it was the last one.
+pub(super) fn remove(journal: &Path) {
     let _ = fs::remove_file(journal);
+    let _ = fs::remove_file(Sign::path(journal));
     let _ = fs::remove_file(journal.with_extension("lock"));
     if let Some(folder) = journal.parent() {
         let _ = fs::remove_dir(folder);
@@ -190,60 +153,25 @@ fn remove(journal: &Path) {
 mod tests {
     use super::*;
 
-    fn own_image(folder: &Path) -> OwnImage {
-        let path = folder.join("image");
-        fs::write(&path, b"data of a test").unwrap();
-        let file = File::open(&path).unwrap();
-        OwnImage { size: 4096, ..OwnImage::of(path, &file).unwrap() }
-    }
-
     #[test]
-    fn a_clean_end_leaves_nothing() {
+    fn a_journal_is_there_while_something_is_to_be_put_back() {
         let folder = tempfile::tempdir().unwrap();
-        let image = own_image(folder.path());
+        let path = folder.path().join("image");
+        fs::write(&path, b"data").unwrap();
+        let image = OwnImage::of(path.clone(), &fs::File::open(&path).unwrap()).unwrap();
         let journal = Journal::open(folder.path()).unwrap();
+        assert!(!journal.path.exists());
         journal.add_image(image.clone()).unwrap();
+        let (one, two) = (journal.add_loop().unwrap(), journal.add_loop().unwrap());
+        assert!(one != two && one.len() < 64, "a loop device's name has 64 bytes: {one}");
+        let entries: Entries = serde_json::from_slice(&fs::read(&journal.path).unwrap()).unwrap();
+        assert_eq!(entries, Entries { image: Some(image), loops: vec![one, two] });
+        assert!(journal.forget_loops().unwrap(), "they were never attached");
         assert!(journal.path.exists());
-        assert!(clean(folder.path(), false).is_empty(), "this process lives");
+        journal.remove_image().unwrap();
+        assert!(!journal.path.exists());
         drop(journal);
-        assert_eq!(fs::read(&image.path).unwrap(), vec![0; 4096]);
         assert!(!folder.path().join(FOLDER).exists());
-    }
-
-    #[test]
-    fn a_dead_runs_image_is_emptied() {
-        let folder = tempfile::tempdir().unwrap();
-        let image = own_image(folder.path());
-        let entries = Entries { images: vec![image.clone()], loops: Vec::new() };
-        let path = folder.path().join(FOLDER).join("1-0.json");
-        cache::write_whole(&path, &serde_json::to_vec(&entries).unwrap()).unwrap();
-        // One that cannot be read keeps no other from being undone.
-        let damaged = folder.path().join(FOLDER).join("0-0.json");
-        cache::write_whole(&damaged, b"{").unwrap();
-        let undone = |dry_run| clean(folder.path(), dry_run).iter().filter(|thing| thing.is_ok()).count();
-        assert_eq!(undone(true), 1);
-        assert!(path.exists());
-        assert_eq!(undone(false), 1);
-        assert_eq!(fs::read(&image.path).unwrap(), vec![0; 4096]);
-        assert!(!path.exists());
-        assert!(clean(folder.path(), false)[0].as_ref().unwrap_err().to_string().contains("0-0.json is damaged"));
-    }
-
-    #[test]
-    fn another_file_of_that_name_is_left_alone() {
-        let folder = tempfile::tempdir().unwrap();
-        let image = own_image(folder.path());
-        for another in [
-            OwnImage { id: FileId { inode: 1, ..image.id.clone() }, ..image.clone() },
-            OwnImage { born: Some(1), ..image.clone() },
-            OwnImage { born: None, id: FileId { device: 1, ..image.id.clone() }, ..image.clone() },
-        ] {
-            assert!(!another.give_back().unwrap());
-            assert_eq!(fs::read(&another.path).unwrap(), b"data of a test");
-        }
-        // After a start of the machine its file system may have another number.
-        let moved = OwnImage { id: FileId { device: 1, ..image.id.clone() }, ..image.clone() };
-        assert_eq!(moved.give_back().unwrap(), image.born.is_some());
     }
 
     #[test]

@@ -2,15 +2,24 @@
 //!
 //! A kernel package that was unpacked and not installed has no modules.dep, so dependencies are read from each
 //! module's own `.modinfo`: `depends=`, and `softdep=pre:`, without which btrfs and xfs fail for want of crc32c.
+//!
+//! What is checksummed or hashed with is asked for by the algorithm's name, `crypto-crc32c`, as the kernel itself asks
+//! modprobe: every module that claims it by alias goes into the image, those for special processors too. The kernel
+//! that loads them looks at its processor: a module for another one refuses to load (ENODEV), and of those that loaded
+//! the one with the highest priority is used. So the guest's processor alone decides.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail};
 
 use super::kernel::Kernel;
+use super::manifest;
+
+/// What the name of an algorithm begins with, in a file system's `modules` and in aliases of kernel modules.
+const ALGORITHM: &str = "crypto-";
 
 /// A module with its bytes, ready for the image.
 pub struct Module {
@@ -24,53 +33,104 @@ pub struct Module {
 
 /// Why a kernel cannot load what a file system needs.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("kernel {release} has no module {module}")]
+#[error("kernel {release} has no module {module}{detail}")]
 pub struct MissingModule {
     /// `uname -r`.
     pub release: String,
     /// The module.
     pub module: String,
+    /// Of a kernel given by path: where it was looked for, as the end of the sentence.
+    pub detail: String,
 }
 
 /// The modules of one kernel.
 pub struct ModuleTree {
-    release: String,
+    kernel: Kernel,
     files: BTreeMap<String, PathBuf>,
-    builtin: BTreeSet<String>,
+    /// Modules by the algorithm that they implement; read when it is first asked for.
+    algorithms: OnceLock<BTreeMap<String, Vec<String>>>,
 }
 
 impl ModuleTree {
     /// Lists a kernel's modules.
     pub fn open(kernel: &Kernel) -> Result<ModuleTree> {
-        Ok(ModuleTree {
-            release: kernel.release.clone(),
-            files: kernel.module_files()?,
-            builtin: kernel.builtin().into_iter().collect(),
-        })
+        Ok(ModuleTree { files: kernel.module_files()?, kernel: kernel.clone(), algorithms: OnceLock::new() })
     }
 
-    /// Whether a module is there, as a file or as part of the kernel.
+    /// Whether a module is known to be part of the kernel.
+    fn is_builtin(&self, name: &str) -> bool {
+        self.kernel.has_builtin(name) == Some(true)
+    }
+
+    /// Whether a module is there, as a file or as part of the kernel. An algorithm always is: a kernel without a module
+    /// for it has it built in, as all have from 6.14 on (crc32c), or its file systems do without.
     pub fn check(&self, name: &str) -> Result<(), MissingModule> {
-        let name = name.trim_start_matches('?').replace('-', "_");
-        if self.files.contains_key(&name) || self.builtin.contains(&name) {
+        if name.trim_start_matches('?').starts_with(ALGORITHM) {
             return Ok(());
         }
-        Err(MissingModule { release: self.release.clone(), module: name })
+        let name = name.trim_start_matches('?').replace('-', "_");
+        // Where nothing tells what is part of the kernel, the guest tries, and its mount says.
+        if self.files.contains_key(&name) || self.kernel.has_builtin(&name) != Some(false) {
+            return Ok(());
+        }
+        Err(self.missing(name))
     }
 
-    /// The named modules and all that they need, in the order of loading. A name after `?` may be missing.
+    fn missing(&self, module: String) -> MissingModule {
+        let detail = match self.kernel.modules_folder() {
+            _ if !self.kernel.version.is_empty() => String::new(),
+            Some(folder) => format!(": it is neither built in nor in {}", folder.display()),
+            None => ": it is not built in, and no folder of modules was found (--kernel PATH,MODULES)".to_owned(),
+        };
+        MissingModule { release: self.kernel.release.clone(), module, detail }
+    }
+
+    /// The arguments by which a kernel gives a module's parameters (`nbd nbds_max=2`) to a part of itself; none for a
+    /// module that is loaded with them.
+    pub fn arguments(&self, entry: &str) -> Vec<String> {
+        let (name, parameters) = entry.split_once(' ').unwrap_or((entry, ""));
+        let is_part = !self.files.contains_key(name) || self.is_builtin(name);
+        parameters.split(' ').filter(|_| is_part).map(|parameter| format!("{name}.{parameter}")).collect()
+    }
+
+    /// The named modules and all that they need, in the order of loading. A name after `?` may be missing, and
+    /// `crypto-NAME` stands for all modules that implement an algorithm.
     pub fn resolve(&self, names: &[String]) -> Result<Vec<Module>> {
-        let mut order = Order { tree: self, seen: BTreeSet::new(), modules: Vec::new(), aliases: None };
+        let mut order = Order { tree: self, seen: BTreeSet::new(), modules: Vec::new() };
         for name in names {
-            match name.strip_prefix('?') {
-                Some(name) => order.add(name, true)?,
-                None => {
-                    self.check(name)?;
-                    order.add(name, false)?;
-                }
+            let plain = name.trim_start_matches('?');
+            if plain.starts_with(ALGORITHM) {
+                order.add_algorithm(plain)?;
+            } else if plain != name {
+                order.add(plain, true)?;
+            } else {
+                self.check(plain)?;
+                order.add(plain, false)?;
             }
         }
         Ok(order.modules)
+    }
+
+    /// The modules that implement an algorithm, given without `crypto-`: in C and for processors, not those that drive a
+    /// device.
+    fn implementations(&self, algorithm: &str) -> Result<&[String]> {
+        if self.algorithms.get().is_none() {
+            let mut algorithms: BTreeMap<String, Vec<String>> = BTreeMap::new();
+            let is_algorithm = |path: &Path| {
+                let folder = path.parent().unwrap_or(path);
+                folder.ends_with("crypto") && !folder.ends_with("drivers/crypto")
+            };
+            for (module, path) in self.files.iter().filter(|(_, path)| is_algorithm(path)) {
+                let info = modinfo(&read_module(path)?);
+                let info = info.with_context(|| format!("{} is no kernel module", path.display()))?;
+                for alias in info.aliases.iter().filter_map(|alias| alias.strip_prefix(ALGORITHM)) {
+                    algorithms.entry(alias.to_owned()).or_default().push(module.clone());
+                }
+            }
+            let _ = self.algorithms.set(algorithms);
+        }
+        let algorithms = self.algorithms.get().expect("just set");
+        Ok(algorithms.get(algorithm).map_or(&[], Vec::as_slice))
     }
 }
 
@@ -78,26 +138,30 @@ struct Order<'a> {
     tree: &'a ModuleTree,
     seen: BTreeSet<String>,
     modules: Vec<Module>,
-    aliases: Option<BTreeMap<String, String>>,
 }
 
 impl Order<'_> {
     fn add(&mut self, name: &str, optional: bool) -> Result<()> {
         let name = name.replace('-', "_");
-        if self.tree.builtin.contains(&name) || !self.seen.insert(name.clone()) {
+        if self.tree.is_builtin(&name) || !self.seen.insert(name.clone()) {
             return Ok(());
         }
         let Some(path) = self.tree.files.get(&name) else {
-            if optional {
+            if optional || self.tree.check(&name).is_ok() {
                 return Ok(());
             }
-            bail!(MissingModule { release: self.tree.release.clone(), module: name });
+            bail!(self.tree.missing(name));
         };
         let bytes = read_module(path)?;
         let info = modinfo(&bytes).with_context(|| format!("{} is no kernel module", path.display()))?;
+        info.check_release(path, &self.tree.kernel.release)?;
         for soft in info.soft {
-            let name = self.resolve_alias(&soft)?;
-            self.add(&name, true)?;
+            // The name of a module, or that of an algorithm with or without `crypto-`.
+            if self.tree.files.contains_key(&soft.replace('-', "_")) {
+                self.add(&soft, true)?;
+            } else {
+                self.add_algorithm(&soft)?;
+            }
         }
         for needed in info.depends {
             self.add(&needed, optional)?;
@@ -106,37 +170,50 @@ impl Order<'_> {
         Ok(())
     }
 
-    /// A soft dependency may be the name of an algorithm (`crc32c`, `crypto-crc32c`), which modules of crypto/ claim
-    /// by alias.
-    fn resolve_alias(&mut self, name: &str) -> Result<String> {
-        let name = name.trim_start_matches("crypto-");
-        let plain = name.replace('-', "_");
-        if self.tree.files.contains_key(&plain) || self.tree.builtin.contains(&plain) {
-            return Ok(plain);
+    fn add_algorithm(&mut self, name: &str) -> Result<()> {
+        let tree = self.tree;
+        for module in tree.implementations(name.trim_start_matches(ALGORITHM))? {
+            self.add(module, true)?;
         }
-        if self.aliases.is_none() {
-            let mut aliases = BTreeMap::new();
-            for (module, path) in &self.tree.files {
-                if path.parent().is_some_and(|folder| folder.ends_with("kernel/crypto")) {
-                    for alias in modinfo(&read_module(path)?).map(|info| info.aliases).unwrap_or_default() {
-                        aliases.insert(alias.trim_start_matches("crypto-").to_owned(), module.clone());
-                    }
-                }
-            }
-            self.aliases = Some(aliases);
-        }
-        Ok(self.aliases.as_ref().and_then(|aliases| aliases.get(name)).cloned().unwrap_or(plain))
+        Ok(())
     }
 }
 
+/// What a module needs and offers.
 #[derive(Debug, Default, PartialEq)]
-struct ModInfo {
+pub struct ModInfo {
+    /// The release of the kernel that it was built for.
+    release: String,
     depends: Vec<String>,
     soft: Vec<String>,
     aliases: Vec<String>,
 }
 
-fn modinfo(bytes: &[u8]) -> Result<ModInfo> {
+impl ModInfo {
+    fn check_release(&self, path: &Path, release: &str) -> Result<()> {
+        if self.release != release {
+            bail!(
+                "the module {} was built for kernel {}, and the image is kernel {release}, which would refuse it: build \
+                 both together, or name the modules of that image",
+                path.display(),
+                self.release
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a module of another release than the kernel's.
+///
+/// # Errors
+/// It is of another, or it is no module.
+pub fn check_release(path: &Path, release: &str) -> Result<()> {
+    let info = modinfo(&read_module(path)?).with_context(|| format!("{} is no kernel module", path.display()))?;
+    info.check_release(path, release)
+}
+
+/// What a module says of itself in its section `.modinfo`.
+pub fn modinfo(bytes: &[u8]) -> Result<ModInfo> {
     let elf = goblin::elf::Elf::parse(bytes)?;
     let section = elf
         .section_headers
@@ -152,6 +229,7 @@ fn modinfo(bytes: &[u8]) -> Result<ModInfo> {
             Some(("depends", list)) => {
                 info.depends.extend(list.split(',').filter(|name| !name.is_empty()).map(str::to_owned))
             }
+            Some(("vermagic", text)) => info.release = text.split(' ').next().unwrap_or_default().to_owned(),
             Some(("softdep", text)) => info.soft.extend(soft_dependencies(text)),
             Some(("alias", alias)) => info.aliases.push(alias.to_owned()),
             _ => {}
@@ -176,7 +254,7 @@ fn soft_dependencies(text: &str) -> Vec<String> {
 }
 
 fn read_module(path: &Path) -> Result<Vec<u8>> {
-    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let bytes = manifest::read(path)?;
     let mut plain = Vec::new();
     let unpacked = match path.extension().and_then(|extension| extension.to_str()) {
         Some("xz") => liblzma::read::XzDecoder::new(&bytes[..]).read_to_end(&mut plain),
@@ -199,6 +277,39 @@ mod tests {
         assert_eq!(soft_dependencies("pre: crc32c xxhash64 post: sha256"), ["crc32c", "xxhash64"]);
         assert_eq!(soft_dependencies("post: x"), Vec::<String>::new());
         assert_eq!(soft_dependencies(""), Vec::<String>::new());
+    }
+
+    /// The modules that are loaded for these names, with the kernel that the cache has.
+    fn loaded(names: &[&str]) -> Option<Vec<String>> {
+        let cache = crate::cache::default_folder();
+        let packages = super::super::packages::Packages::new(&cache);
+        if !Kernel::is_here(super::super::kernel::DEFAULT, &packages, &cache) {
+            eprintln!("skipped: the cache has no kernel; a run fetches it");
+            return None;
+        }
+        let kernel = Kernel::find(super::super::kernel::DEFAULT, &packages, &cache).unwrap();
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let modules = ModuleTree::open(&kernel).unwrap().resolve(&names).unwrap();
+        Some(modules.into_iter().map(|module| module.name).collect())
+    }
+
+    #[test]
+    fn an_algorithm_is_all_its_implementations() {
+        let Some(named) = loaded(&["crypto-crc32c"]) else { return };
+        assert_eq!(named, ["crc32c_generic", "crc32c_intel"]);
+        // A soft dependency names the same; the kernel's own module crc32, which is built in, is another thing.
+        for (module, algorithms) in [
+            ("ext4", &["crc32c_generic", "crc32c_intel"][..]),
+            ("f2fs", &["crc32_generic", "crc32_pclmul"]),
+            ("btrfs", &["crc32c_generic", "crc32c_intel", "xxhash_generic", "blake2b_generic", "sha256_ssse3"]),
+        ] {
+            let all = loaded(&[module]).unwrap();
+            let place = |name: &str| all.iter().position(|other| other == name);
+            for name in algorithms {
+                assert!(place(name).is_some_and(|at| Some(at) < place(module)), "{name} before {module}: {all:?}");
+            }
+        }
+        assert_eq!(loaded(&["crypto-no-such"]).unwrap(), Vec::<String>::new());
     }
 
     #[test]

@@ -7,16 +7,23 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
-use super::sources;
+use super::manifest::{self, Damaged, Manifest};
+use super::{apt, sources};
 use crate::cache;
+use crate::child::{self, Limits};
+
+mod fetch;
+mod lists;
+
+pub use lists::Lists;
+use lists::RENEWED;
 
 /// An unpacked package.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,28 +32,35 @@ pub struct Package {
     pub name: String,
     /// Debian's version.
     pub version: String,
-    /// Where it is unpacked.
+    /// Where it is unpacked. Written down without the folder of packages, so that a cache can be moved.
+    #[serde(serialize_with = "last_part")]
     pub folder: PathBuf,
 }
 
-/// Where Debian's package lists are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lists {
-    /// Fetched into the cache.
-    Cache,
-    /// This machine's own, because none could be fetched.
-    System,
-    /// They will be fetched into the cache when they are needed.
-    Nowhere,
+impl Package {
+    /// What the package holds.
+    ///
+    /// # Errors
+    /// [`Damaged`] if that is not known any more.
+    pub fn manifest(&self) -> Result<Manifest> {
+        Ok(Manifest::open(&self.folder).ok_or_else(|| Damaged::whole(&self.folder))?)
+    }
+
+    /// A package that was written down, in this folder of packages.
+    fn in_folder(mut self, packages: &Path) -> Option<Package> {
+        self.folder = packages.join(self.folder.file_name()?);
+        Some(self)
+    }
 }
 
-/// Lists older than this name versions that may be gone from the mirrors. What the cache already holds is not affected.
-const LISTS_KEEP: Duration = Duration::from_secs(24 * 3600);
-/// When lists that could not be fetched are asked for again.
-const RETRY: Duration = Duration::from_secs(3600);
-/// What is noted of lists that were fetched.
-const RENEWED: &str = "cache";
+fn last_part<S: serde::Serializer>(folder: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&folder.file_name().unwrap_or_default().to_string_lossy())
+}
 
+/// A slow mirror is waited for; apt's own limit for a silent one is 30 s, for each of its addresses.
+const FETCHING: Limits = Limits { idle: Duration::from_secs(180), total: Duration::from_secs(3600) };
+/// Asking about packages reads all lists, and fetches nothing.
+const ASKING: Limits = Limits { idle: Duration::from_secs(120), total: Duration::from_secs(600) };
 /// Packages in the cache.
 pub struct Packages {
     cache: PathBuf,
@@ -63,23 +77,29 @@ impl Packages {
         let mut names = names.to_vec();
         names.sort();
         names.dedup();
+        apt::check(&names)?;
         let file = self.cache.join(format!("closures/{}.json", cache::key(names.iter().map(String::as_str))));
-        if let Some(kept) = closure_in(&file) {
+        let whole = |kept: &Vec<Package>| kept.iter().all(is_complete);
+        if let Some(kept) = self.closure_in(&file).filter(whole) {
             return Ok(kept);
         }
         // One at a time: two sets made side by side would not know of each other's versions.
         let _lock = cache::Lock::take(&self.cache.join("closures/all"))?;
-        if let Some(kept) = closure_in(&file) {
-            return Ok(kept);
-        }
-        let known = self.known();
-        let mut locks = Vec::new();
-        let mut one = |solved: &Solved| match known.get(&solved.name) {
-            Some(package) => Ok(package.clone()),
-            None => self.unpack(solved, &mut locks),
+        let wanted: Vec<(Package, u64)> = match self.closure_in(&file) {
+            // What names stood for stays, also when a package of it was lost.
+            Some(kept) => kept.into_iter().map(|package| (package, 0)).collect(),
+            None => {
+                let known = self.known();
+                let one = |solved: &Solved| match known.get(&solved.name) {
+                    Some(package) => (package.clone(), 0),
+                    None => (self.package(solved), solved.bytes),
+                };
+                self.solve(&names)?.iter().map(one).collect()
+            }
         };
-        let packages = self.solve(&names)?.iter().map(&mut one).collect::<Result<Vec<_>>>()?;
-        self.complete(&packages)?;
+        let missing: Vec<_> = wanted.iter().filter(|(package, _)| !is_complete(package)).cloned().collect();
+        self.fetch(&missing)?;
+        let packages: Vec<Package> = wanted.into_iter().map(|(package, _)| package).collect();
         cache::write_whole(&file, serde_json::to_string_pretty(&packages)?.as_bytes())?;
         Ok(packages)
     }
@@ -91,32 +111,28 @@ impl Packages {
             files.filter_map(|file| Some((file.metadata().ok()?.modified().ok()?, file.path()))).collect();
         files.sort();
         let mut known = BTreeMap::new();
-        for package in files.iter().filter_map(|(_, file)| closure_in(file)).flatten() {
+        for package in files.iter().filter_map(|(_, file)| self.closure_in(file)).flatten() {
             known.entry(package.name.clone()).or_insert(package);
         }
         known
     }
 
-    /// Notes that packages are whole, when their files are sure to outlive a power cut: an empty program runs without an
-    /// error.
-    fn complete(&self, packages: &[Package]) -> Result<()> {
-        let new: Vec<_> = packages.iter().filter(|package| !is_complete(package)).collect();
-        if new.is_empty() {
-            return Ok(());
-        }
-        let folder = self.cache.join("packages");
-        let opened = fs::File::open(&folder).with_context(|| format!("cannot open {}", folder.display()))?;
-        rustix::fs::syncfs(&opened).with_context(|| format!("cannot write to {}", folder.display()))?;
-        for package in new {
-            // Lost, it would be made again.
-            fs::write(package.folder.join(".complete"), "")?;
-        }
-        Ok(())
+    /// What a set of names stood for.
+    fn closure_in(&self, file: &Path) -> Option<Vec<Package>> {
+        let kept: Vec<Package> = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
+        let packages = self.cache.join("packages");
+        kept.into_iter().map(|package| package.in_folder(&packages)).collect()
+    }
+
+    /// Where a package belongs that apt has named.
+    fn package(&self, solved: &Solved) -> Package {
+        let folder = self.cache.join("packages").join(solved.file.trim_end_matches(".deb"));
+        Package { name: solved.name.clone(), version: solved.version.clone(), folder }
     }
 
     /// One package alone, without what it depends on.
     fn alone(&self, name: &str) -> Result<Package> {
-        let text = self.apt("apt-cache", &["show", "--no-all-versions", name])?;
+        let text = self.apt("apt-cache", &["show", "--no-all-versions", "--", name])?;
         let field = |key: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
             line.map(str::to_owned).with_context(|| format!("Debian's package lists say no {key} of {name}"))
@@ -124,17 +140,19 @@ impl Packages {
         let version = field("Version:")?;
         let architecture = field("Architecture:")?;
         let file = format!("{name}_{}_{architecture}.deb", version.replace(':', "%3a"));
-        let _lock = cache::Lock::take(&self.cache.join("closures/all"))?;
-        let mut locks = Vec::new();
-        let package = self.unpack(&Solved { name: name.to_owned(), version, file }, &mut locks)?;
-        self.complete(std::slice::from_ref(&package))?;
+        let bytes = field("Size:")?.parse().unwrap_or(0);
+        let package = self.package(&Solved { name: name.to_owned(), version, file, bytes });
+        self.fetch_unless_whole(&package, bytes)?;
         Ok(package)
     }
 
-    /// As [`Packages::alone`], and from then on the same version until the cache is cleaned.
+    /// As [`Packages::alone`], and from then on the same version until the cache is cleaned. Every file of it has the size
+    /// that it had when it was unpacked.
     pub fn alone_kept(&self, name: &str) -> Result<Package> {
+        apt::check([&name.to_owned()])?;
         let file = self.cache.join(format!("closures/{name}.json"));
-        if let Some(kept) = self.kept(name) {
+        if let Some(kept) = self.written(name) {
+            self.fetch_unless_whole(&kept, 0)?;
             return Ok(kept);
         }
         let package = self.alone(name)?;
@@ -144,66 +162,23 @@ impl Packages {
 
     /// What [`Packages::alone_kept`] answers without fetching anything.
     pub fn kept(&self, name: &str) -> Option<Package> {
+        self.written(name).filter(|package| package.folder.join(manifest::FILE).exists())
+    }
+
+    /// The package that a name was found to stand for.
+    fn written(&self, name: &str) -> Option<Package> {
         let bytes = fs::read(self.cache.join(format!("closures/{name}.json"))).ok()?;
-        serde_json::from_slice::<Package>(&bytes).ok().filter(is_complete)
-    }
-
-    /// Where Debian's package lists are read from. The machine's own may be of any age, so they are used only where
-    /// none can be fetched.
-    pub fn lists(&self) -> Lists {
-        match fs::read_to_string(self.fetched()).as_deref() {
-            Ok("system") => Lists::System,
-            Ok(_) => Lists::Cache,
-            Err(_) => Lists::Nowhere,
-        }
-    }
-
-    /// The file that says when lists were fetched, by its age, and with what success.
-    fn fetched(&self) -> PathBuf {
-        self.cache.join("apt/fetched")
-    }
-
-    /// Sees to it that there are lists, and that they are young.
-    fn fetch_lists(&self) -> Result<()> {
-        let is_young = || {
-            let age = fs::metadata(self.fetched()).ok()?.modified().ok()?.elapsed().ok()?;
-            let is_renewed = fs::read_to_string(self.fetched()).ok()? == RENEWED;
-            Some(age < if is_renewed { LISTS_KEEP } else { RETRY })
-        };
-        if is_young() == Some(true) {
-            return Ok(());
-        }
-        let _lock = cache::Lock::take(&self.fetched())?;
-        if is_young() == Some(true) {
-            return Ok(());
-        }
-        let output = self.command("apt-get", Lists::Cache).args(["update", "-q"]).output().with_context(no_apt)?;
-        if let Some(signal) = output.status.signal() {
-            bail!("signal {signal} ended apt-get while it fetched Debian's package lists");
-        }
-        // apt-get ends with 0 when some of the lists could not be fetched.
-        let said = last_lines(&output.stderr, 3);
-        let is_there = |lists: &Path| {
-            let mut entries = fs::read_dir(lists).into_iter().flatten().flatten();
-            entries.any(|entry| entry.file_name().to_string_lossy().contains("_Packages"))
-        };
-        let word = if is_there(&self.cache.join("apt/lists")) {
-            if output.status.success() { RENEWED } else { "cache, not renewed" }
-        } else if is_there(Path::new("/var/lib/apt/lists")) {
-            "system"
-        } else {
-            bail!("cannot fetch Debian's package lists: {said}");
-        };
-        cache::write_whole(&self.fetched(), word.as_bytes())
+        serde_json::from_slice::<Package>(&bytes).ok()?.in_folder(&self.cache.join("packages"))
     }
 
     /// Names of known packages that begin with `prefix`.
     pub fn names(&self, prefix: &str) -> Result<Vec<String>> {
-        Ok(self.apt("apt-cache", &["pkgnames", prefix])?.lines().map(str::to_owned).collect())
+        Ok(self.apt("apt-cache", &["pkgnames", "--", prefix])?.lines().map(str::to_owned).collect())
     }
 
     /// Whether Debian's package lists have a version of `name` that can be installed.
     pub fn exists(&self, name: &str) -> Result<bool> {
+        apt::check([&name.to_owned()])?;
         let file = self.cache.join(format!("closures/exists-{name}"));
         let written = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
         // Younger lists may have what older ones had not.
@@ -211,10 +186,12 @@ impl Packages {
         if let Some(kept) = fs::read_to_string(&file).ok().filter(|kept| kept == "yes" || is_young) {
             return Ok(kept == "yes");
         }
-        let text = self.apt("apt-cache", &["policy", name])?;
+        let text = self.apt("apt-cache", &["policy", "--", name])?;
+        // Of a name that is none apt shows what it matches as a pattern.
+        let text = text.strip_prefix(&format!("{name}:\n")).unwrap_or_default();
         let candidate = text.lines().find_map(|line| line.trim().strip_prefix("Candidate:")).map(str::trim);
         let found = candidate.is_some_and(|version| version != "(none)");
-        cache::write_whole(&file, if found { b"yes" } else { b"no" })?;
+        cache::note(&file, if found { b"yes" } else { b"no" })?;
         Ok(found)
     }
 
@@ -233,10 +210,9 @@ impl Packages {
         let _lock = cache::Lock::take(&self.fetched())?;
         if !self.sources().exists() {
             sources::copy_with(component, &self.sources())?;
-            let output = self.command("apt-get", Lists::Cache).args(["update", "-q"]).output().with_context(no_apt)?;
-            if !output.status.success() {
+            if let complaint @ (Err(_) | Ok(Some(_))) = self.update() {
                 let _ = fs::remove_dir_all(self.sources());
-                return Ok(false);
+                return complaint.map(|_| false);
             }
             cache::write_whole(&self.fetched(), RENEWED.as_bytes())?;
         }
@@ -249,61 +225,12 @@ impl Packages {
     }
 
     fn solve(&self, names: &[String]) -> Result<Vec<Solved>> {
-        let mut arguments = vec!["install", "-y", "--no-install-recommends", "--print-uris"];
-        arguments.extend(names.iter().map(String::as_str));
-        let text = self.apt("apt-get", &arguments)?;
-        let solved: Vec<Solved> = text.lines().filter_map(Solved::from_uri_line).collect();
+        apt::check_known(names, &self.apt("apt-cache", &["pkgnames"])?)?;
+        let solved = apt::answer(&self.apt("apt-get", &apt::arguments(names))?)?;
         if solved.is_empty() {
             bail!("apt found no packages for {}", names.join(" "));
         }
         Ok(solved)
-    }
-
-    /// Downloads and unpacks one package, which is not noted as complete yet. The caller holds the lock on them all, and
-    /// this one's until it is complete: `mountmark clean` takes what is half-made and not locked.
-    fn unpack(&self, solved: &Solved, locks: &mut Vec<cache::Lock>) -> Result<Package> {
-        let stem = solved.file.trim_end_matches(".deb");
-        let folder = self.cache.join("packages").join(stem);
-        let package = Package { name: solved.name.clone(), version: solved.version.clone(), folder: folder.clone() };
-        if is_complete(&package) {
-            return Ok(package);
-        }
-        locks.push(cache::Lock::take(&folder)?);
-        let _ = fs::remove_dir_all(&folder);
-        let downloads =
-            tempfile::TempDir::new_in(self.cache.join("packages")).context("no room to download packages")?;
-        // apt-get download leaves the download to the user _apt where it can; in a folder of root's it warns and goes on.
-        let wanted = format!("{}={}", solved.name, solved.version);
-        let mut command = self.command("apt-get", self.lists());
-        command.args(["download", "-q", &wanted]).current_dir(downloads.path());
-        let output = command.output().context("cannot start apt-get")?;
-        let deb = fs::read_dir(downloads.path())?
-            .flatten()
-            .map(|entry| entry.path())
-            .find(|path| path.extension().is_some_and(|extension| extension == "deb"));
-        let (true, Some(deb)) = (output.status.success(), deb) else {
-            let said = last_lines(&output.stderr, 3);
-            if said.contains("No space left") {
-                bail!(
-                    "no space left in the cache folder {} for the Debian package {wanted}; free some there or set \
-                     MOUNTMARK_CACHE to a folder with room",
-                    self.cache.display()
-                );
-            }
-            bail!("cannot download the Debian package {wanted}: {said}");
-        };
-        let unpacked = downloads.path().join("tree");
-        let output =
-            Command::new("dpkg-deb").arg("-x").arg(&deb).arg(&unpacked).output().context("cannot start dpkg-deb")?;
-        if !output.status.success() {
-            bail!(
-                "cannot unpack {wanted} into {}: {}; free some space there or set MOUNTMARK_CACHE",
-                self.cache.display(),
-                last_lines(&output.stderr, 3)
-            );
-        }
-        fs::rename(&unpacked, &folder).with_context(|| format!("cannot keep {}", folder.display()))?;
-        Ok(package)
     }
 
     /// apt with an empty list of installed packages.
@@ -336,7 +263,7 @@ impl Packages {
     fn apt(&self, program: &str, arguments: &[&str]) -> Result<String> {
         cache::make_folder(&self.cache.join("packages"))?;
         self.fetch_lists()?;
-        let output = self.command(program, self.lists()).args(arguments).output().with_context(no_apt)?;
+        let output = said(self.command(program, self.lists()).args(arguments), ASKING)?;
         if !output.status.success() {
             bail!("{program} {} failed: {}", arguments.join(" "), last_lines(&output.stderr, 3));
         }
@@ -344,34 +271,44 @@ impl Packages {
     }
 }
 
+/// Whether a package was unpacked to its end. An empty manifest is of a program that wrote none.
 fn is_complete(package: &Package) -> bool {
-    package.folder.join(".complete").exists()
+    fs::metadata(package.folder.join(manifest::FILE)).is_ok_and(|data| data.len() > 0)
 }
 
-/// What a set of names stood for, if all of it is there still.
-fn closure_in(file: &Path) -> Option<Vec<Package>> {
-    let kept: Vec<Package> = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
-    kept.iter().all(is_complete).then_some(kept)
+/// Runs a program of apt's.
+fn said(command: &mut Command, limits: Limits) -> Result<Output> {
+    child::output(command, limits).map_err(|error| match error.root_cause().is::<std::io::Error>() {
+        true => error.context(no_apt()),
+        false => error,
+    })
 }
 
 fn no_apt() -> String {
     "cannot start apt: the lab takes its kernel and tools from Debian packages".into()
 }
 
+/// A package that apt named.
 #[derive(Debug, PartialEq)]
-struct Solved {
-    name: String,
-    version: String,
-    file: String,
+pub(super) struct Solved {
+    /// Debian's name.
+    pub(super) name: String,
+    /// Debian's version.
+    pub(super) version: String,
+    /// The archive's file name.
+    pub(super) file: String,
+    /// Of the file that is fetched; 0 where that is not known.
+    bytes: u64,
 }
 
 impl Solved {
     /// `'http://…/bash_5.2.15-2+b13_amd64.deb' bash_5.2.15-2+b13_amd64.deb 1490652 SHA256:…`
-    fn from_uri_line(line: &str) -> Option<Solved> {
-        let file = line.strip_prefix('\'')?.split_whitespace().nth(1)?;
+    pub(super) fn from_uri_line(line: &str) -> Option<Solved> {
+        let mut words = line.strip_prefix('\'')?.split_whitespace().skip(1);
+        let (file, bytes) = (words.next()?, words.next().and_then(|size| size.parse().ok()).unwrap_or(0));
         let mut parts = file.strip_suffix(".deb")?.split('_');
         let (name, version, _architecture) = (parts.next()?, parts.next()?, parts.next()?);
-        Some(Solved { name: name.to_owned(), version: version.replace("%3a", ":"), file: file.to_owned() })
+        Some(Solved { name: name.to_owned(), version: version.replace("%3a", ":"), file: file.to_owned(), bytes })
     }
 }
 
@@ -396,8 +333,33 @@ mod tests {
         let line = "'http://deb.debian.org/debian/pool/main/a/attr/libattr1_2.5.1-4_amd64.deb' libattr1_1%3a2.5.1-4_amd64.deb 22164 SHA256:ab";
         let solved = Solved::from_uri_line(line).unwrap();
         assert_eq!((solved.name.as_str(), solved.version.as_str()), ("libattr1", "1:2.5.1-4"));
+        assert_eq!(solved.bytes, 22164);
         for bad in ["", "Reading package lists...", "'", "'x' y", "'x' a_b.deb 1"] {
             assert_eq!(Solved::from_uri_line(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_cache_can_be_moved() {
+        let cache = tempfile::tempdir().unwrap();
+        let packages = Packages::new(cache.path());
+        let folder = cache.path().join("packages/tar_1.34_amd64");
+        fs::create_dir_all(&folder).unwrap();
+        fs::create_dir(cache.path().join("closures")).unwrap();
+        let package = Package { name: "tar".into(), version: "1.34".into(), folder };
+        let text = serde_json::to_string(&[&package]).unwrap();
+        assert!(!text.contains(&*cache.path().to_string_lossy()), "{text}");
+        let file = cache.path().join("closures/a.json");
+        // As it is written now, and by programs that wrote the whole path.
+        for text in [text.clone(), text.replace("tar_1.34_amd64", "/home/me/.cache/mountmark/packages/tar_1.34_amd64")]
+        {
+            fs::write(&file, text).unwrap();
+            assert_eq!(packages.closure_in(&file).unwrap(), std::slice::from_ref(&package));
+            assert_eq!(packages.known()["tar"], package);
+        }
+        for odd in ["..", "/", ""] {
+            fs::write(&file, text.replace("tar_1.34_amd64", odd)).unwrap();
+            assert_eq!(packages.closure_in(&file), None, "{odd:?}");
         }
     }
 }

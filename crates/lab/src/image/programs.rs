@@ -1,12 +1,11 @@
 //! Programs and the libraries they load, out of unpacked packages.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
 use super::cpio::Archive;
+use super::manifest::Manifest;
 use super::packages::Package;
 
 const BINARY_FOLDERS: [&str; 4] = ["usr/bin", "usr/sbin", "bin", "sbin"];
@@ -14,27 +13,31 @@ const LIBRARY_FOLDERS: [&str; 5] = ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linu
 
 /// Adds programs to an archive, each with what it needs, all in /usr/bin and /usr/lib.
 pub struct Programs<'a> {
-    packages: &'a [Package],
-    seen: BTreeSet<PathBuf>,
+    packages: Vec<(&'a Package, Manifest)>,
+    seen: BTreeSet<String>,
 }
+
+/// A file or link of a package: which one by its place among them, and the path below the package's folder.
+type Found = (usize, String);
 
 impl<'a> Programs<'a> {
     /// Programs of these packages.
-    pub fn new(packages: &'a [Package]) -> Programs<'a> {
-        Programs { packages, seen: BTreeSet::new() }
+    ///
+    /// # Errors
+    /// [`manifest::Damaged`](super::manifest::Damaged) if a package's manifest is.
+    pub fn new(packages: &'a [Package]) -> Result<Programs<'a>> {
+        let packages = packages.iter().map(|package| Ok((package, package.manifest()?)));
+        Ok(Programs { packages: packages.collect::<Result<_>>()?, seen: BTreeSet::new() })
     }
 
     /// Adds every program of the package `name`.
     pub fn add_package(&mut self, archive: &mut Archive, name: &str) -> Result<()> {
-        let Some(package) = self.packages.iter().find(|package| package.name == name) else {
+        let Some(index) = self.packages.iter().position(|(package, _)| package.name == name) else {
             bail!("the package {name} is not among those that were unpacked");
         };
         for folder in BINARY_FOLDERS {
-            let Ok(entries) = fs::read_dir(package.folder.join(folder)) else { continue };
-            let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-            paths.sort();
-            for path in paths {
-                self.add_file(archive, &path)?;
+            for name in self.packages[index].1.names_in(folder) {
+                self.add_file(archive, (index, format!("{folder}/{name}")))?;
             }
         }
         Ok(())
@@ -44,35 +47,35 @@ impl<'a> Programs<'a> {
     /// added where it belongs.
     pub fn add(&mut self, archive: &mut Archive, name: &str) -> Result<()> {
         if let Some(path) = name.strip_prefix('/').filter(|path| path.starts_with("usr/share/")) {
-            let found = self.packages.iter().map(|package| package.folder.join(path)).find(|path| path.is_file());
-            let found = found.with_context(|| format!("no package has the file {name}"))?;
-            archive.file(path, fs::read(&found).with_context(|| format!("cannot read {}", found.display()))?, 0o644);
+            let found = self.packages.iter().find_map(|(_, manifest)| Some((manifest, manifest.resolve(path)?)));
+            let (manifest, found) = found.with_context(|| format!("no package has the file {name}"))?;
+            archive.file(path, manifest.read(&found)?, 0o644);
             return Ok(());
         }
         let name = name.rsplit('/').next().unwrap_or(name);
-        let Some(path) = self.find(&BINARY_FOLDERS, name) else {
-            let names: Vec<&str> = self.packages.iter().map(|package| package.name.as_str()).collect();
+        let Some(found) = self.find(&BINARY_FOLDERS, name) else {
+            let names: Vec<&str> = self.packages.iter().map(|(package, _)| package.name.as_str()).collect();
             bail!("no program {name:?} in the packages {}", names.join(", "));
         };
-        self.add_file(archive, &path)
+        self.add_file(archive, found)
     }
 
-    fn add_file(&mut self, archive: &mut Archive, path: &Path) -> Result<()> {
-        let name = path.file_name().context("a program has a name")?.to_string_lossy().into_owned();
-        let target = format!("usr/bin/{name}");
-        if archive.has(&target) || fs::symlink_metadata(path).is_ok_and(|data| data.is_dir()) {
+    fn add_file(&mut self, archive: &mut Archive, (index, path): Found) -> Result<()> {
+        let target = format!("usr/bin/{}", last(&path));
+        if archive.has(&target) {
             return Ok(());
         }
-        if let Ok(link) = fs::read_link(path) {
-            let pointed = link.file_name().context("a link points at something")?.to_string_lossy().into_owned();
+        let manifest = &self.packages[index].1;
+        if let Some(link) = manifest.link(&path) {
+            let pointed = last(link).to_owned();
             archive.link(&target, &pointed);
             // A link out of its package, such as one that update-alternatives keeps, may lead nowhere here.
             return match self.find(&BINARY_FOLDERS, &pointed) {
-                Some(found) => self.add_file(archive, &found),
+                Some(found) => self.add_file(archive, found),
                 None => Ok(()),
             };
         }
-        let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let bytes = manifest.read(&path)?;
         self.add_libraries(archive, &bytes)?;
         archive.file(&target, bytes, 0o755);
         Ok(())
@@ -84,7 +87,7 @@ impl<'a> Programs<'a> {
             return Ok(());
         }
         let elf = goblin::elf::Elf::parse(bytes).context("a program is no sound ELF file")?;
-        let interpreter = elf.interpreter.map(|path| path.rsplit('/').next().unwrap_or(path).to_owned());
+        let interpreter = elf.interpreter.map(|path| last(path).to_owned());
         let folders: Vec<String> = elf
             .runpaths
             .iter()
@@ -94,24 +97,69 @@ impl<'a> Programs<'a> {
             .collect();
         for name in elf.libraries.iter().map(|name| (*name).to_owned()).chain(interpreter) {
             let own: Vec<&str> = folders.iter().map(String::as_str).chain(LIBRARY_FOLDERS).collect();
-            let path = self.find(&own, &name).with_context(|| format!("no package has the library {name}"))?;
-            let path = fs::canonicalize(&path).with_context(|| format!("{} leads nowhere", path.display()))?;
+            let (index, path) = self.find(&own, &name).with_context(|| format!("no package has the library {name}"))?;
             let target =
                 if name.starts_with("ld-linux") { format!("usr/lib64/{name}") } else { format!("usr/lib/{name}") };
-            if !self.seen.insert(PathBuf::from(&target)) {
+            if !self.seen.insert(target.clone()) {
                 continue;
             }
-            let library = fs::read(&path)?;
+            let manifest = &self.packages[index].1;
+            let path = manifest.resolve(&path).with_context(|| format!("{path} leads nowhere in its package"))?;
+            let library = manifest.read(&path)?;
             self.add_libraries(archive, &library)?;
             archive.file(&target, library, 0o755);
         }
         Ok(())
     }
 
-    fn find(&self, folders: &[&str], name: &str) -> Option<PathBuf> {
-        self.packages
-            .iter()
-            .flat_map(|package| folders.iter().map(move |folder| package.folder.join(folder).join(name)))
-            .find(|path| fs::symlink_metadata(path).is_ok())
+    fn find(&self, folders: &[&str], name: &str) -> Option<Found> {
+        let packages = self.packages.iter().enumerate();
+        packages
+            .flat_map(|(index, (_, manifest))| folders.iter().map(move |folder| (index, manifest, folder)))
+            .map(|(index, manifest, folder)| (index, manifest, format!("{folder}/{name}")))
+            .find_map(|(index, manifest, path)| manifest.has(&path).then_some((index, path)))
+    }
+}
+
+/// What follows the last slash.
+fn last(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn nothing_of_this_machine_gets_into_a_guest() {
+        let folder = tempfile::tempdir().unwrap();
+        let secret = folder.path().join("secret");
+        fs::write(&secret, "of the host").unwrap();
+        let package = Package { name: "one".into(), version: "1".into(), folder: folder.path().join("one") };
+        let path = |name: &str| package.folder.join(name);
+        fs::create_dir_all(path("usr/bin")).unwrap();
+        fs::create_dir_all(path("usr/share/data")).unwrap();
+        fs::write(path("usr/bin/sound"), "#!/bin/sh\n").unwrap();
+        fs::write(path("usr/share/data/sound"), "data").unwrap();
+        symlink("sound", path("usr/share/data/near")).unwrap();
+        symlink(&secret, path("usr/share/data/far")).unwrap();
+        symlink(&secret, path("usr/bin/far")).unwrap();
+        symlink(folder.path(), path("usr/share/folder")).unwrap();
+        Manifest::write(&package.folder).unwrap();
+        let packages = [package];
+        let (mut programs, mut archive) = (Programs::new(&packages).unwrap(), Archive::default());
+        // A link out of its package is a link in the guest, and leads nowhere there.
+        for name in ["sound", "/usr/bin/sound", "far", "/usr/share/data/sound", "/usr/share/data/near"] {
+            programs.add(&mut archive, name).unwrap();
+        }
+        for name in
+            ["/usr/share/../../../secret", "/usr/share/data/far", "/usr/share/folder/secret", "..", "/usr/share/", ""]
+        {
+            assert!(programs.add(&mut archive, name).is_err(), "{name}");
+        }
+        assert!(!archive.to_bytes().windows(11).any(|bytes| bytes == b"of the host"));
     }
 }

@@ -113,11 +113,12 @@ impl Latency {
     /// The time in nanoseconds that a share `q`, from 0 to 1, of the operations did not exceed, by the histogram; the
     /// largest time without one.
     pub fn quantile(&self, q: f64) -> u64 {
-        let total: u64 = self.histogram.iter().map(|(_, count)| count).sum();
+        // Saturating, as the document may be somebody else's.
+        let total = self.histogram.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
         let wanted = ((q * total as f64).ceil() as u64).clamp(1, total.max(1));
-        let mut seen = 0;
+        let mut seen = 0_u64;
         let step = self.histogram.iter().find(|(_, count)| {
-            seen += count;
+            seen = seen.saturating_add(*count);
             seen >= wanted
         });
         // A damaged document may have them the wrong way round.
@@ -160,5 +161,9 @@ mod tests {
             [10, 10, 10, 20, 20, 990, 990]
         );
         assert_eq!(Latency::default().quantile(0.5), 0);
+        // A document that nobody measured.
+        let histogram = vec![(10, u64::MAX), (20, u64::MAX)];
+        let latency = Latency { max: 20, histogram, ..Latency::default() };
+        assert_eq!([0.5, 1.0].map(|q| latency.quantile(q)), [10, 10]);
     }
 }

@@ -151,3 +151,44 @@ fn what_trims_and_writes_has_both_figures() {
     let expected = [("a", "fio a"), ("a/write", "a/write"), ("a/trim", "a/trim")];
     assert_eq!(figures("[a]\nrw=trimwrite\n"), pairs(&expected));
 }
+
+#[test]
+fn what_is_no_job_file_is_not_repeated() {
+    for text in ["root:$6$secret:19000::::\n", "\n; a comment\nsecret=1\n[a]\nsize=1m\n", "[half secret\n"] {
+        let error = read(text, "a.fio", &[]).unwrap_err().to_string();
+        assert!(error.contains("no job file of fio") && !error.contains("secret"), "{error}");
+    }
+}
+
+#[test]
+fn a_job_is_bounded() {
+    let seconds = |body: &str| read(&format!("[a]\nsize=1m\n{body}\n"), "a.fio", &[]).map(|file| file.seconds);
+    for (body, wanted) in [
+        ("rw=read", 0.0),
+        ("runtime=90", 90.0),
+        ("timeout=1.5m\nramp_time=500ms\nstartdelay=1-2s", 92.5),
+        ("runtime=1h\n[b]\nsize=1m\nruntime=10", 3600.0),
+        ("runtime=1H\n[b]\nsize=1m\nstonewall\nruntime=10\n[c]\nsize=1m\nruntime=20", 3620.0),
+        ("[global]\nruntime=5\n[b]\nsize=1m\n[c]\nsize=1m\nstonewall", 10.0),
+    ] {
+        assert_eq!(seconds(body).unwrap(), wanted, "{body}");
+    }
+    for body in ["runtime=${SEED}", "runtime=0x3b9aca00", "runtime=(10*1000)", "runtime=1e9", "ramp_time=lots"] {
+        assert!(seconds(body).unwrap_err().to_string().contains("is no plain time"), "{body}");
+    }
+    let job = |body: &str| suite(Path::new("a.fio"), &format!("[a]\nsize=1m\n{body}")).map(|_| ());
+    job("runtime=2h").unwrap();
+    for body in ["runtime=1000000000", "runtime=2h\nramp_time=1", "runtime=2h\n[b]\nsize=1m\nruntime=1\nstonewall"] {
+        let error = job(body).unwrap_err().to_string();
+        assert!(error.contains("a.fio: it runs for") && error.contains("limit of 7200 s"), "{error}");
+    }
+    let sections = |count: usize| -> String { (0..count).map(|number| format!("[{number}]\nsize=4k\n")).collect() };
+    assert!(read(&sections(1000), "a.fio", &[]).is_ok());
+    let error = read(&sections(100_000), "a.fio", &[]).unwrap_err().to_string();
+    assert!(error.contains("more than 1000 sections"), "{error}");
+    assert!(job("numjobs=1001").unwrap_err().to_string().contains("1001 jobs with their copies"));
+    let options = format!("[global]\n{}", "bs=4k\n".repeat(1001));
+    assert!(read(&options, "a.fio", &[]).unwrap_err().to_string().contains("more than 1000 options"));
+    let faults = read(&format!("[a]\nsize=1m\n{}", "X=1\n".repeat(500)), "a.fio", &[]).unwrap_err().to_string();
+    assert!(faults.lines().count() == 11 && faults.ends_with("and 490 more"), "{faults}");
+}

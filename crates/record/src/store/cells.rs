@@ -34,7 +34,7 @@ impl Store {
 
     /// The inserts of [`Store::record_cell`], inside its transaction; answers the cell's id.
     pub(super) fn insert_cell(&self, run: &RunId, cell: &CellRecord) -> Result<i64, StoreError> {
-        let number = self.run_number(run)?;
+        let number = self.own_run(run)?;
         let taken: Option<i64> = self
             .connection
             .prepare_cached("SELECT id FROM cell WHERE run = ?1 AND position = ?2")

@@ -1,6 +1,6 @@
 //! The store's file before SQLite sees it: what it is, and how it is named where nothing may be written.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::Path;
 
@@ -20,14 +20,11 @@ pub(super) enum Inspected {
 /// The header is described in SQLite's "Database File Format", section 1.3.
 pub(super) fn inspect(path: &Path) -> Result<Inspected, StoreError> {
     let failed = |source: std::io::Error| StoreError::Open { path: path.to_owned(), reason: source.to_string() };
-    let mut file = match File::open(path) {
+    let mut file = match mountmark_input::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Inspected::Empty),
         Err(error) => return Err(failed(error)),
     };
-    if !file.metadata().map_err(failed)?.is_file() {
-        return Err(StoreError::Open { path: path.to_owned(), reason: "it is not a regular file".into() });
-    }
     let mut header = Vec::new();
     file.by_ref().take(100).read_to_end(&mut header).map_err(failed)?;
     if header.is_empty() {

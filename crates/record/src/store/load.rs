@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use mountmark_model::{Bytes, Environment};
+use mountmark_model::{Bytes, Environment, Plan};
 use rusqlite::{Row, Transaction, TransactionBehavior};
 
-use super::row::{number, outcome, status};
+use super::row::{Witness, number, outcome, repeat, run_id};
 use super::{Store, devices, outputs};
 use crate::error::StoreError;
-use crate::process::Process;
 use crate::{
     CellRecord, DeviceUse, DeviceUses, Output, RunId, RunRecord, RunStatus, RunSummary, Sample, TaskOutcome, Timestamp,
 };
@@ -16,11 +15,11 @@ use crate::{
 impl Store {
     /// All runs, oldest first.
     pub fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
-        let this = Process::this();
+        let witness = Witness::of(&self.path);
         let mut statement = self
             .connection
             .prepare_cached(
-                "SELECT id, started, ended, status, process, program, command_line, suite, lab, machine, kernel, scale,
+                "SELECT id, started, ended, number, status, process, program, command_line, suite, lab, machine, kernel, scale,
                      seed, repeats, configurations, planned,
                      (SELECT count(*) FROM cell WHERE cell.run = run.number),
                      (SELECT count(*) FROM cell WHERE cell.run = run.number AND (outcome = 'failed' OR EXISTS (
@@ -32,26 +31,26 @@ impl Store {
         let mut runs = Vec::new();
         while let Some(row) = rows.next().map_err(|source| self.error(source))? {
             let get = || -> rusqlite::Result<_> {
-                let id = RunId(row.get(0)?);
-                let configurations: String = row.get(14)?;
+                let id = run_id(row, 0)?;
+                let configurations: String = row.get(15)?;
                 let summary = RunSummary {
                     id,
                     started: Timestamp(row.get(1)?),
                     ended: row.get::<_, Option<i64>>(2)?.map(Timestamp),
-                    status: status(row, 3, 4, &this)?,
-                    program: row.get(5)?,
-                    command_line: row.get(6)?,
-                    suite: row.get(7)?,
-                    lab: row.get(8)?,
-                    machine: row.get(9)?,
-                    kernel: row.get(10)?,
-                    scale: row.get(11)?,
-                    seed: number(row, 12)?,
-                    repeats: row.get(13)?,
+                    status: witness.status(row, 3)?.0,
+                    program: row.get(6)?,
+                    command_line: row.get(7)?,
+                    suite: row.get(8)?,
+                    lab: row.get(9)?,
+                    machine: row.get(10)?,
+                    kernel: row.get(11)?,
+                    scale: row.get(12)?,
+                    seed: number(row, 13)?,
+                    repeats: row.get(14)?,
                     configurations: Vec::new(),
-                    planned: row.get(15)?,
-                    recorded: row.get(16)?,
-                    failed: row.get(17)?,
+                    planned: row.get(16)?,
+                    recorded: row.get(17)?,
+                    failed: row.get(18)?,
                 };
                 Ok((summary, configurations))
             };
@@ -93,13 +92,18 @@ impl Store {
         let mut cells = self.load_cells(run, number)?;
         let position: BTreeMap<i64, usize> = cells.iter().enumerate().map(|(at, (id, _))| (*id, at)).collect();
 
+        // An index that is damaged may lead to cells that the table has not.
+        let place = |row: &Row<'_>| -> rusqlite::Result<usize> {
+            let cell: i64 = row.get(0)?;
+            position.get(&cell).copied().ok_or(rusqlite::Error::IntegralValueOutOfRange(0, cell))
+        };
         self.each(
             "SELECT cell, task, task_outcome.outcome, task_outcome.reason, task_outcome.detail
              FROM cell JOIN task_outcome ON cell = cell.id WHERE run = ?1 ORDER BY cell.position, task_outcome.position",
             number,
             |row| {
                 let ended = TaskOutcome { task: row.get(1)?, outcome: outcome(row, 2)? };
-                cells[position[&row.get(0)?]].1.outcomes.push(ended);
+                cells[place(row)?].1.outcomes.push(ended);
                 Ok(())
             },
         )?;
@@ -107,7 +111,7 @@ impl Store {
             "SELECT cell, text FROM cell JOIN note ON cell = cell.id WHERE run = ?1 ORDER BY cell.position, note.position",
             number,
             |row| {
-                cells[position[&row.get(0)?]].1.notes.push(row.get(1)?);
+                cells[place(row)?].1.notes.push(row.get(1)?);
                 Ok(())
             },
         )?;
@@ -118,31 +122,35 @@ impl Store {
             |row| {
                 let sample =
                     Sample { task: row.get(1)?, iteration: row.get(2)?, metric: row.get(3)?, value: row.get(4)? };
-                cells[position[&row.get(0)?]].1.samples.push(sample);
+                cells[place(row)?].1.samples.push(sample);
                 Ok(())
             },
         )?;
 
-        let this = Process::this();
+        let witness = Witness::of(&self.path);
         let (head, plan, environment) = self
             .connection
             .query_row(
-                "SELECT started, ended, status, process, program, command_line, plan, environment
+                "SELECT started, ended, number, status, process, program, command_line, plan, environment
                  FROM run WHERE number = ?1",
                 [number],
                 |row| {
                     let head = Head {
                         started: Timestamp(row.get(0)?),
                         ended: row.get::<_, Option<i64>>(1)?.map(Timestamp),
-                        status: status(row, 2, 3, &this)?,
-                        program: row.get(4)?,
-                        command_line: row.get(5)?,
+                        status: witness.status(row, 2)?.0,
+                        program: row.get(5)?,
+                        command_line: row.get(6)?,
                     };
-                    Ok((head, row.get::<_, String>(6)?, row.get::<_, String>(7)?))
+                    Ok((head, row.get::<_, String>(7)?, row.get::<_, String>(8)?))
                 },
             )
             .map_err(|source| self.error(source))?;
         drop(transaction);
+        let plan: Plan = parse("plan", run, &plan)?;
+        if let Some(reason) = Plan::too_large(plan.tasks.len(), plan.configurations.len()) {
+            return Err(StoreError::Damaged { path: self.path.clone(), reason: format!("run {run}: {reason}") });
+        }
         Ok(RunRecord {
             id: run.clone(),
             started: head.started,
@@ -150,8 +158,8 @@ impl Store {
             status: head.status,
             program: head.program,
             command_line: head.command_line,
-            plan: parse("plan", run, &plan)?,
-            environment: parse("environment", run, &environment)?,
+            plan,
+            environment: parse_environment("environment", run, &environment)?,
             cells: cells.into_iter().map(|(_, cell)| cell).collect(),
         })
     }
@@ -165,7 +173,7 @@ impl Store {
             |row| {
                 let cell = CellRecord {
                     index: row.get(1)?,
-                    repeat: row.get(2)?,
+                    repeat: repeat(row, 2)?,
                     configuration: row.get(3)?,
                     seed: self::number(row, 4)?,
                     disk: row.get(5)?,
@@ -185,7 +193,7 @@ impl Store {
         )?;
         rows.into_iter()
             .map(|(id, mut cell, environment, corpus)| {
-                cell.environment = parse("environment of a cell", run, &environment)?;
+                cell.environment = parse_environment("environment of a cell", run, &environment)?;
                 cell.corpus = corpus.map(|corpus| parse("corpus of a cell", run, &corpus)).transpose()?;
                 Ok((id, cell))
             })
@@ -235,4 +243,14 @@ struct Head {
 
 fn parse<T: serde::de::DeserializeOwned>(what: &'static str, run: &RunId, text: &str) -> Result<T, StoreError> {
     serde_json::from_str(text).map_err(|source| StoreError::Unreadable { what, run: run.clone(), source })
+}
+
+/// An environment; older programs wrote release and build of a cell's kernel into one field.
+fn parse_environment(what: &'static str, run: &RunId, text: &str) -> Result<Environment, StoreError> {
+    let mut environment: Environment = parse(what, run, text)?;
+    let kernel = environment.kernel.clone();
+    if kernel.contains(' ') {
+        environment.name_kernel(&kernel);
+    }
+    Ok(environment)
 }

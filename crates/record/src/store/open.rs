@@ -10,6 +10,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::file::{Inspected, has_wal, immutable_uri, inspect};
 use super::{Store, explain};
 use crate::error::StoreError;
+use crate::locks::Locks;
 
 /// The steps from an empty file to the present format; `PRAGMA user_version` counts those that were done. What is
 /// here has been released: it is never changed, only added to.
@@ -64,10 +65,22 @@ impl Store {
         let store = match open {
             // WAL needs a file beside the store even to read. Where none can be made and no WAL is there, nobody
             // writes either, and the file can be read as one that never changes.
-            Err(StoreError::Open { .. } | StoreError::NotWritable { .. }) if !has_wal(path) => {
+            Err(StoreError::Open { .. } | StoreError::NotWritable { .. } | StoreError::NoSpace { .. })
+                if !has_wal(path) =>
+            {
                 let uri = immutable_uri(path);
                 let store = Store::connect(path, Path::new(&uri), flags | OpenFlags::SQLITE_OPEN_URI)?;
                 store.check_version()?;
+                store
+            }
+            // With a WAL: alone with the store, SQLite keeps in memory what it would share in that file. Where somebody
+            // writes, there is such a file, and room for it.
+            Err(StoreError::NoSpace { .. }) => {
+                let store = Store::connect(path, path, flags)?;
+                store.set("locking_mode", "EXCLUSIVE")?;
+                store.check_version()?;
+                store.set("query_only", "ON")?;
+                store.leave_wal(true)?;
                 store
             }
             other => other?,
@@ -81,7 +94,17 @@ impl Store {
     pub(super) fn connect(path: &Path, name: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
         let connection = Connection::open_with_flags(name, flags).map_err(|source| explain(path, source))?;
         connection.busy_timeout(PATIENCE).map_err(|source| explain(path, source))?;
-        Ok(Store { path: path.to_owned(), connection })
+        // A store may be a stranger's: what its schema holds beyond tables does not run.
+        let stranger = [
+            (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+            (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+            (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+            (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+        ];
+        for (config, on) in stranger {
+            connection.set_db_config(config, on).map_err(|source| explain(path, source))?;
+        }
+        Ok(Store { path: path.to_owned(), connection, locks: Locks::of(path) })
     }
 
     fn is_read_only(&self) -> Result<bool, StoreError> {
@@ -91,16 +114,19 @@ impl Store {
     /// Refuses what is newer or another program's, and leaves it as it is.
     fn check_version(&self) -> Result<(), StoreError> {
         // A newer version may lie in the WAL only: nothing is written back, not even by closing, until it is known.
-        let write_back = |on: bool| {
-            let set = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !on);
-            set.map(|_| ()).map_err(|source| self.error(source))
-        };
-        write_back(false)?;
+        self.leave_wal(true)?;
         // One moment of the file: between two statements another process may have made the store.
         let moment = self.connection.unchecked_transaction().map_err(|source| self.error(source))?;
         self.read_version()?;
         self.commit(moment)?;
-        write_back(true)
+        self.leave_wal(false)?;
+        self.check_schema()
+    }
+
+    /// Whether closing leaves what lies in the WAL there.
+    fn leave_wal(&self, leave: bool) -> Result<(), StoreError> {
+        let set = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, leave);
+        set.map(|_| ()).map_err(|source| self.error(source))
     }
 
     fn read_version(&self) -> Result<(), StoreError> {
@@ -113,8 +139,36 @@ impl Store {
             }
         } else if found > VERSION {
             return Err(StoreError::Newer { path: self.path.clone(), found, known: VERSION });
+        } else if found == 0 && self.number("SELECT count(*) FROM sqlite_schema")? != 0 {
+            // Each store of ours has a format as soon as it has a table.
+            return Err(StoreError::Foreign { path: self.path.clone() });
         }
         Ok(())
+    }
+
+    /// Refuses what no migration has made, before a row is read: a view may have rows without end, an index or a trigger
+    /// computes what its maker likes, and a store may come from anybody.
+    fn check_schema(&self) -> Result<(), StoreError> {
+        const ALL: &str = "SELECT type, name, tbl_name, ifnull(sql, '') FROM sqlite_schema ORDER BY name";
+        let objects = |connection: &Connection| -> rusqlite::Result<Vec<[String; 4]>> {
+            let mut statement = connection.prepare(ALL)?;
+            let rows = statement.query_map([], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?]))?;
+            rows.collect()
+        };
+        let made = || {
+            let connection = Connection::open_in_memory()?;
+            MIGRATIONS.iter().try_for_each(|migration| connection.execute_batch(migration))?;
+            objects(&connection)
+        };
+        let known = made().map_err(|source| self.error(source))?;
+        let found = objects(&self.connection).map_err(|source| self.error(source))?;
+        match found.iter().find(|object| !known.contains(object)) {
+            None => Ok(()),
+            Some([kind, name, ..]) => {
+                let reason = format!("its {kind} {name:?} is not as this program makes it");
+                Err(StoreError::Damaged { path: self.path.clone(), reason })
+            }
+        }
     }
 
     /// Switches to WAL. SQLite does not wait for others here, so this does.

@@ -1,28 +1,62 @@
 //! Values of rows that need more than SQLite's own types.
 
+use std::path::Path;
+
 use mountmark_model::Outcome;
 use rusqlite::Row;
 
-use crate::RunStatus;
+use crate::locks::Look;
 use crate::process::Process;
+use crate::{RunId, RunStatus};
 
 pub(super) fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     let text: String = row.get(column)?;
     text.parse().map_err(|_| bad_text(column, format!("{text:?} is not a number")))
 }
 
-/// A status as it is now: of a run whose process is gone nobody wrote down that it was interrupted.
-pub(super) fn status(row: &Row<'_>, word: usize, process: usize, this: &Process) -> rusqlite::Result<RunStatus> {
-    let text: String = row.get(word)?;
-    let status =
-        RunStatus::from_word(&text).ok_or_else(|| bad_text(word, format!("{text:?} is not a status of a run")))?;
-    if status == RunStatus::Running {
-        let process: Process = serde_json::from_str(&row.get::<_, String>(process)?).unwrap_or_default();
-        if process.is_gone(this) {
-            return Ok(RunStatus::Interrupted);
-        }
+/// The number of a repeat, from 0. It is shown from 1, which the largest of its type has no room for; runs have some ten.
+pub(super) fn repeat(row: &Row<'_>, column: usize) -> rusqlite::Result<u32> {
+    let value: u32 = row.get(column)?;
+    if value == u32::MAX { Err(rusqlite::Error::IntegralValueOutOfRange(column, value.into())) } else { Ok(value) }
+}
+
+/// The name of a run. It becomes a part of file names and commands: what no run of ours is called is refused.
+pub(super) fn run_id(row: &Row<'_>, column: usize) -> rusqlite::Result<RunId> {
+    let text: String = row.get(column)?;
+    let plain = !text.is_empty() && text.len() <= 64 && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    if !plain {
+        return Err(bad_text(column, format!("{text:?} is not the name of a run")));
     }
-    Ok(status)
+    Ok(RunId(text))
+}
+
+/// From where the processes that work on runs are seen.
+pub(super) struct Witness {
+    this: Process,
+    look: Look,
+}
+
+impl Witness {
+    /// This process, and the locks on the runs of the store in the file `store`.
+    pub(super) fn of(store: &Path) -> Witness {
+        Witness { this: Process::this(), look: Look::at(store) }
+    }
+
+    /// A status as it is now: of a run whose process is gone nobody wrote down that it was interrupted. A run under way
+    /// comes with the process that works on it. From three columns: number, word, process.
+    pub(super) fn status(&self, row: &Row<'_>, column: usize) -> rusqlite::Result<(RunStatus, Option<String>)> {
+        let word: String = row.get(column + 1)?;
+        let status = RunStatus::from_word(&word)
+            .ok_or_else(|| bad_text(column + 1, format!("{word:?} is not a status of a run")))?;
+        if status != RunStatus::Running {
+            return Ok((status, None));
+        }
+        let process: Process = serde_json::from_str(&row.get::<_, String>(column + 2)?).unwrap_or_default();
+        if process.is_gone(&self.this, self.look.is_held(row.get(column)?)) {
+            return Ok((RunStatus::Interrupted, None));
+        }
+        Ok((status, Some(process.about(&self.this))))
+    }
 }
 
 /// An outcome from three columns: word, reason, detail.

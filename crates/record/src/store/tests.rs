@@ -17,6 +17,8 @@ use super::open::VERSION;
 use super::*;
 use crate::{CellRecord, DeviceUse, DeviceUses, Output, Sample, TaskOutcome};
 
+mod strangers;
+
 fn plan() -> Plan {
     let disk = json!({"name": "ram", "about": "memory", "sources": [], "model": "ram"});
     let filesystem = json!({
@@ -53,7 +55,8 @@ fn plan() -> Plan {
 fn environment() -> Environment {
     Environment {
         mountmark: "0.1.0".into(),
-        kernel: "6.12.0 #1 \u{1F427}".into(),
+        kernel: "6.12.0".into(),
+        kernel_build: "#1 \u{1F427}".into(),
         packages: BTreeMap::from([("e2fsprogs".into(), "1.47.2".into())]),
         ..Environment::default()
     }
@@ -155,13 +158,15 @@ prop_compose! {
         log in any::<String>(),
     ) -> CellRecord {
         let (index, repeat, configuration, seed, disk) = identity;
+        let mut environment = Environment::default();
+        environment.name_kernel(&kernel);
         CellRecord {
             index, repeat, configuration, seed, disk,
             disk_size: Bytes(disk_size),
             started: Timestamp(times.0),
             ended: Timestamp(times.1),
             outcome,
-            environment: Environment { kernel, ..Environment::default() },
+            environment,
             corpus: corpus.map(|(name, files, seed)| RealisedCorpus { name, files, seed, ..Default::default() }),
             outcomes: outcomes.into_iter().map(|(task, outcome)| TaskOutcome { task, outcome }).collect(),
             samples: samples
@@ -178,7 +183,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn whatever_is_recorded_is_loaded(record in records()) {
-        let store = Store::connect(Path::new(":memory:"), Path::new(":memory:"), OpenFlags::default()).unwrap();
+        let folder = TempDir::new().unwrap();
+        let store = Store::connect(&folder.path().join("locks"), Path::new(":memory:"), OpenFlags::default()).unwrap();
         store.migrate().unwrap();
         let run = begin(&store);
         store.record_cell(&run, &record).unwrap();
@@ -229,7 +235,7 @@ fn an_unknown_run_is_an_error_everywhere() {
         store.record_cell(&run, &cell(0, 1)),
         store.end_run(&run, RunStatus::Done),
         store.delete_run(&run, false),
-        store.resume_run(&run),
+        store.resume_run(&run, false).map(drop),
     ] {
         assert!(matches!(error, Err(StoreError::UnknownRun { .. })), "{error:?}");
     }
@@ -255,7 +261,7 @@ fn a_newer_store_is_refused_and_left_as_it_is() {
         }
         drop(store);
         let before = contents(folder.path());
-        assert_eq!(before.len(), 1);
+        assert_eq!(before.len(), 2, "the store and the locks on its runs");
         for refused in [Store::open(&path), Store::open_read_only(&path)] {
             let Err(StoreError::Newer { found, known, .. }) = refused else { panic!("{refused:?}") };
             assert_eq!((found, known), (VERSION + 1, VERSION));
@@ -341,9 +347,12 @@ fn text_that_this_version_cannot_read_is_an_error_and_not_a_panic() {
     let (_folder, _, store) = store();
     let run = begin(&store);
     store.record_cell(&run, &cell(0, 1)).unwrap();
-    for sql in
-        ["UPDATE cell SET seed = 'many'", "UPDATE cell SET seed = '1', corpus = '{'", "UPDATE run SET plan = '[]'"]
-    {
+    for sql in [
+        "UPDATE cell SET seed = 'many'",
+        "UPDATE cell SET seed = '1', repeat = 4294967295",
+        "UPDATE cell SET repeat = 0, corpus = '{'",
+        "UPDATE run SET plan = '[]'",
+    ] {
         store.batch(sql).unwrap();
         let error = store.load(&run).unwrap_err();
         assert!(matches!(error, StoreError::Damaged { .. } | StoreError::Unreadable { .. }), "{error:?}");
@@ -523,6 +532,7 @@ fn many_may_make_the_store_at_once() {
 /// Makes the run that of a process that is gone.
 fn orphan(store: &Store, run: &RunId) {
     store.execute("UPDATE run SET process = ?2 WHERE id = ?1", params![run.as_str(), json(&Process::dead())]).unwrap();
+    store.locks.give_back(store.run_number(run).unwrap());
 }
 
 #[test]
@@ -531,12 +541,92 @@ fn a_run_whose_process_is_gone_was_interrupted() {
     let run = begin(&store);
     assert_eq!(store.runs().unwrap()[0].status, RunStatus::Running);
     assert!(matches!(store.delete_run(&run, false), Err(StoreError::StillRunning { .. })));
-    assert!(matches!(store.resume_run(&run), Err(StoreError::StillRunning { .. })));
+    assert!(matches!(store.resume_run(&run, false), Err(StoreError::StillRunning { .. })));
     orphan(&store, &run);
     assert_eq!(store.runs().unwrap()[0].status, RunStatus::Interrupted);
     assert_eq!(store.load(&run).unwrap().status, RunStatus::Interrupted);
-    store.resume_run(&run).unwrap();
+    store.resume_run(&run, false).unwrap();
     assert_eq!(store.runs().unwrap()[0].status, RunStatus::Running);
+}
+
+#[test]
+fn a_run_is_resumed_with_the_cells_that_it_has_by_then() {
+    let (_folder, path, store) = store();
+    let run = begin(&store);
+    store.record_cell(&run, &cell(2, 1)).unwrap();
+    orphan(&store, &run);
+    let other = Store::open(&path).unwrap();
+    assert_eq!(other.resume_run(&run, false).unwrap(), BTreeSet::from([2]));
+    other.record_cell(&run, &cell(0, 1)).unwrap();
+    other.end_run(&run, RunStatus::Interrupted).unwrap();
+    assert_eq!(store.resume_run(&run, false).unwrap(), BTreeSet::from([0, 2]));
+}
+
+#[test]
+fn a_run_on_a_machine_that_is_gone_is_taken_over_by_force_and_its_first_process_adds_nothing() {
+    let (_folder, path, store) = store();
+    let run = begin(&store);
+    let elsewhere = Process::elsewhere();
+    let assign = |process: &Process| {
+        let values = params![run.as_str(), json(process)];
+        store.execute("UPDATE run SET process = ?2 WHERE id = ?1", values).unwrap();
+    };
+    assign(&elsewhere);
+    store.locks.give_back(store.run_number(&run).unwrap());
+    let text = store.resume_run(&run, false).unwrap_err().to_string();
+    assert!(text.contains("machine far-away") && text.contains("--force"), "{text}");
+    // To a process of its own it is somebody else's.
+    assert!(matches!(store.record_cell(&run, &cell(0, 1)), Err(StoreError::TakenOver { .. })));
+    assert!(matches!(store.end_run(&run, RunStatus::Failed), Err(StoreError::TakenOver { .. })));
+    assert_eq!(recorded(&store, &run), [] as [u32; 0]);
+    Store::open(&path).unwrap().resume_run(&run, true).unwrap();
+    store.record_cell(&run, &cell(0, 1)).unwrap();
+    assert_eq!(recorded(&store, &run), [0]);
+}
+
+#[test]
+fn a_run_in_another_container_is_known_by_its_lock() {
+    let (_folder, path, store) = store();
+    let run = begin(&store);
+    let contained = Process::contained().with_lock(true);
+    let values = params![run.as_str(), json(&contained)];
+    store.execute("UPDATE run SET process = ?2 WHERE id = ?1", values).unwrap();
+    let reader = Store::open_read_only(&path).unwrap();
+    let status = || (reader.load(&run).unwrap().status, reader.runs().unwrap()[0].status);
+    assert_eq!(status(), (RunStatus::Running, RunStatus::Running));
+    assert!(matches!(store.delete_run(&run, false), Err(StoreError::StillRunning { .. })));
+    // The kernel does the same when the process ends.
+    store.locks.give_back(store.run_number(&run).unwrap());
+    assert_eq!(status(), (RunStatus::Interrupted, RunStatus::Interrupted));
+    store.delete_run(&run, false).unwrap();
+}
+
+#[test]
+fn a_full_disk_loses_the_cell_and_nothing_else_and_says_so() {
+    let (_folder, _, store) = store();
+    let run = begin(&store);
+    store.record_cell(&run, &cell(0, 10)).unwrap();
+    let pages = store.number("PRAGMA page_count").unwrap();
+    store.number(&format!("PRAGMA max_page_count = {pages}")).unwrap();
+    let error = store.record_cell(&run, &cell(1, 20_000)).unwrap_err();
+    assert!(matches!(error, StoreError::NoSpace { .. }), "{error:?}");
+    assert!(error.to_string().contains("free some"), "{error}");
+    assert_eq!(recorded(&store, &run), [0]);
+    store.number("PRAGMA max_page_count = 1000000").unwrap();
+    store.record_cell(&run, &cell(1, 20_000)).unwrap();
+    assert_eq!(recorded(&store, &run), [0, 1]);
+}
+
+#[test]
+fn a_kernel_that_an_older_program_wrote_into_one_field_is_read() {
+    let (_folder, _, store) = store();
+    let run = begin(&store);
+    store.record_cell(&run, &cell(0, 1)).unwrap();
+    let older = r#"{"mountmark":"0.1.0","kernel":"6.12.0 #1 SMP Debian","host_kernel":"","host_cpu":"","emulator":"",
+        "packages":{},"image":"","clock":""}"#;
+    store.execute("UPDATE cell SET environment = ?1", [older]).unwrap();
+    let environment = &store.load(&run).unwrap().cells[0].environment;
+    assert_eq!((environment.kernel.as_str(), environment.kernel_build.as_str()), ("6.12.0", "#1 SMP Debian"));
 }
 
 #[test]

@@ -7,6 +7,8 @@
 
 use std::fmt::Write as _;
 
+use mountmark_model::is_hidden;
+
 /// Text that is markup already.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Markup(String);
@@ -44,12 +46,14 @@ impl Markup {
         self.raw(close);
     }
 
-    /// JSON for a `script` element: there `<` could end the element. What turns the direction of text is written as
-    /// JSON's own escape too.
+    /// JSON, which is one line, for a `script` element: there `<` could end the element. What is not shown as itself is
+    /// written as JSON's own escape too.
     pub(crate) fn json(&mut self, json: &str) {
         for letter in json.chars() {
-            if letter == '<' || is_turning(letter) {
-                let _ = write!(self.0, "\\u{:04x}", u32::from(letter));
+            if letter == '<' || is_hidden(letter) {
+                for unit in letter.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(self.0, "\\u{unit:04x}");
+                }
             } else {
                 self.0.push(letter);
             }
@@ -64,11 +68,6 @@ impl Markup {
     pub(crate) fn into_string(self) -> String {
         self.0
     }
-}
-
-/// Whether a character turns the direction of what is written behind it.
-fn is_turning(letter: char) -> bool {
-    matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// What can be put between literals.
@@ -88,7 +87,7 @@ impl Show for str {
                 '\n' | '\t' => out.0.push(letter),
                 // Not allowed in XML.
                 '\u{fffe}' | '\u{ffff}' => out.0.push('\u{fffd}'),
-                control if control.is_control() || is_turning(control) => out.0.push('\u{fffd}'),
+                hidden if is_hidden(hidden) => out.0.push('\u{fffd}'),
                 other => out.0.push(other),
             }
         }

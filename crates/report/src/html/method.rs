@@ -56,7 +56,16 @@ fn clock(out: &mut Markup, run: &RunRecord) {
                 out,
                 "processor caches and parallel processors: compare file systems by them, and confirm on your own "
             );
-            put!(out, "hardware what matters to you.</p>\n");
+            put!(out, "hardware what matters to you.");
+            if let Some(processor) = &machine.processor {
+                put!(
+                    out,
+                    " Its processor is ",
+                    processor.to_string(),
+                    ": by that the kernel chooses how it checksums."
+                );
+            }
+            put!(out, "</p>\n");
         }
         Lab::Kvm => {
             put!(
@@ -101,6 +110,7 @@ fn environment(out: &mut Markup, view: &View) {
     let run = view.run();
     let all: Vec<&Environment> = run.cells.iter().map(|cell| &cell.environment).chain([&run.environment]).collect();
     put!(out, "<details><summary>Kernel, emulator, packages</summary>\n<dl class=\"facts\">\n");
+    put!(out, "<div><dt>kernel</dt><dd>", crate::header::kernels(run), "</dd></div>\n");
     let mut fact = |label: &str, of: &dyn Fn(&Environment) -> &str| {
         let mut texts: Vec<&str> =
             all.iter().map(|environment| of(environment)).filter(|text| !text.is_empty()).collect();
@@ -110,7 +120,6 @@ fn environment(out: &mut Markup, view: &View) {
             put!(out, "<div><dt>", label, "</dt><dd>", texts.join("; "), "</dd></div>\n");
         }
     };
-    fact("kernel", &|environment| &environment.kernel);
     fact("emulator", &|environment| &environment.emulator);
     fact("host's kernel", &|environment| &environment.host_kernel);
     fact("host's processor", &|environment| &environment.host_cpu);

@@ -1,18 +1,17 @@
 //! Runs a command as GNU time would: how long until it returned, and what it used.
 
-use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::io::{PipeWriter, Read, Seek, SeekFrom};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
-use std::time::Duration;
+use std::process::{Command, ExitStatus};
 
 use anyhow::{Context, Result};
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, pidfd_open, waitid};
 
 use super::probes::now;
+use super::warden::{End, Setting, Warden};
+use super::{STEP_LIMIT, scratch};
 
 /// A command that has ended.
 pub struct Finished {
@@ -30,6 +29,32 @@ pub struct Finished {
     pub stdout: String,
     /// The limit in seconds, if it was ended for reaching it.
     pub timed_out: Option<f64>,
+    /// Whether it printed more than there is room for.
+    pub overflowed: bool,
+    /// Whether it left processes behind, which were ended.
+    pub leftovers: bool,
+    /// Whether it mounted something else in the place of the file system under test.
+    pub moved: bool,
+}
+
+impl Default for Finished {
+    /// A command that succeeded and used nothing.
+    fn default() -> Finished {
+        // SAFETY: rusage is plain data for which all zeroes are valid.
+        let usage = unsafe { std::mem::zeroed() };
+        Finished {
+            elapsed: 0,
+            status: ExitStatus::default(),
+            usage,
+            written: None,
+            stderr: String::new(),
+            stdout: String::new(),
+            timed_out: None,
+            overflowed: false,
+            leftovers: false,
+            moved: false,
+        }
+    }
 }
 
 impl Finished {
@@ -37,6 +62,18 @@ impl Finished {
     pub fn failure(&self, what: &str) -> Option<String> {
         if let Some(limit) = self.timed_out {
             return Some(format!("{what} was ended at its limit of {limit} s"));
+        }
+        if self.overflowed {
+            return Some(format!(
+                "{what} printed more than the {} MiB that there is room for: let it print less, or into /dev/null",
+                scratch::ROOM >> 20
+            ));
+        }
+        if self.moved {
+            return Some(format!(
+                "{what} mounted something else in the place of the file system that it was to work on, or unmounted \
+                 that: its figures are another's (`cold = true` has it mounted anew)"
+            ));
         }
         match (self.status.code(), self.status.signal()) {
             (Some(0), _) => None,
@@ -93,68 +130,137 @@ const MOST_KEPT: u64 = 8 << 20;
 /// Bytes of stderr that a failure's detail has.
 const TAIL: u64 = 4096;
 
-/// Runs `command` to its end, or ends it and its children after `limit` seconds of this kernel's clock.
-pub fn run(command: &mut Command, scratch: &Path, limit: f64, keep: Keep) -> Result<Finished> {
-    let open = |name: &str| File::options().read(true).write(true).create(true).truncate(true).open(scratch.join(name));
-    let mut stderr = open("stderr")?;
-    let mut stdout = if keep == Keep::All { Some(open("stdout")?) } else { None };
-    let out = match &stdout {
-        Some(file) => Stdio::from(file.try_clone()?),
-        None => Stdio::null(),
-    };
-    command.stdin(Stdio::null()).stdout(out).stderr(stderr.try_clone()?).process_group(0);
-    let before = children();
-    let begin = now();
-    let child = command.spawn().with_context(|| format!("cannot start {}", command.get_program().to_string_lossy()))?;
-    let pid = Pid::from_child(&child);
-    let pidfd = pidfd_open(pid, PidfdFlags::empty()).context("cannot watch a process")?;
-    let timed_out = if ended_within(&pidfd, limit)? { None } else { Some(limit) };
-    if timed_out.is_some() {
-        let _ = rustix::process::kill_process_group(pid, Signal::KILL);
-        // A process stuck in the kernel does not even heed SIGKILL.
-        if !ended_within(&pidfd, 60.0)? {
-            anyhow::bail!("a command of process {} cannot be killed: it hangs in the kernel", child.id());
-        }
-    }
-    let elapsed = now() - begin;
-    // A process that has ended keeps its I/O figures until it is waited for.
-    let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
-    let written = fs::read_to_string(format!("/proc/{}/io", child.id())).ok().and_then(|text| {
-        text.lines().find_map(|line| line.strip_prefix("wchar: ")).and_then(|value| value.trim().parse().ok())
-    });
-    let (status, usage) = wait4(child.id())?;
-    // What a killed or careless command left behind must not run beside the next task.
-    let _ = rustix::process::kill_process_group(pid, Signal::KILL);
-    end_orphans(&before);
-    let (stderr, stdout) = match &mut stdout {
-        Some(stdout) => (last(&mut stderr, MOST_KEPT)?, last(stdout, MOST_KEPT)?),
-        None => (last(&mut stderr, TAIL)?.trim().to_owned(), String::new()),
-    };
-    Ok(Finished { elapsed, status, usage, written, stderr, stdout, timed_out })
+/// A command's standard error, and its standard output where that is kept.
+pub struct Kept {
+    stdout: Option<File>,
+    stderr: File,
 }
 
-/// Ends what a command left behind outside its group (fio gives each of its jobs a session of its own): the agent is the
-/// first process of its lab, so that all orphans are its children.
-fn end_orphans(before: &BTreeSet<libc::pid_t>) {
-    /// Each look may find the children of those that were ended by the one before.
-    const LOOKS: usize = 100;
-    for _ in 0..LOOKS {
-        let orphans: Vec<libc::pid_t> = children().difference(before).copied().collect();
-        if orphans.is_empty() {
-            return;
-        }
-        for pid in orphans.into_iter().filter_map(Pid::from_raw) {
-            let _ = rustix::process::kill_process(pid, Signal::KILL);
-            let _ = rustix::process::waitpid(Some(pid), WaitOptions::empty());
-        }
+impl Kept {
+    /// In files without a name in the agent's folder, which has room for [`super::scratch::ROOM`] and no more.
+    pub fn new(scratch: &Path, keep: Keep) -> Result<Kept> {
+        let open = |name: &str| {
+            let path = scratch.join(name);
+            let file = File::options().read(true).write(true).create(true).truncate(true).open(&path);
+            let file = file.with_context(|| format!("cannot make {}", path.display()))?;
+            fs::remove_file(&path)?;
+            Ok::<_, anyhow::Error>(file)
+        };
+        Ok(Kept { stdout: if keep == Keep::All { Some(open("stdout")?) } else { None }, stderr: open("stderr")? })
+    }
+
+    /// Whether there was no room for all that was printed.
+    fn overflowed(&self) -> bool {
+        rustix::fs::fstatvfs(&self.stderr).is_ok_and(|data| data.f_blocks > 0 && data.f_bavail == 0)
     }
 }
 
-/// The children of this process. None where the kernel does not list them (CONFIG_PROC_CHILDREN).
-fn children() -> BTreeSet<libc::pid_t> {
-    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    lists.flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
+/// A command whose warden waits for the word, its output empty.
+pub struct Ready {
+    warden: Warden,
+    kept: Kept,
+}
+
+/// Makes everything ready for `command`: what is left to do is its own time. `own_mounts` and `hand_down` as in
+/// [`Setting`].
+pub fn prepare(
+    command: &Command,
+    kept: Kept,
+    own_mounts: Option<&Path>,
+    hand_down: Option<BorrowedFd>,
+) -> Result<Ready> {
+    let nothing = nothing()?;
+    start(command, kept, nothing.as_fd(), own_mounts, hand_down)
+}
+
+fn start(
+    command: &Command,
+    kept: Kept,
+    input: BorrowedFd,
+    own_mounts: Option<&Path>,
+    hand_down: Option<BorrowedFd>,
+) -> Result<Ready> {
+    let nothing = nothing()?;
+    let out = kept.stdout.as_ref().unwrap_or(&nothing);
+    let standard = [input, out.as_fd(), kept.stderr.as_fd()];
+    let warden = Warden::start(command, &Setting { standard, hand_down, own_mounts })?;
+    Ok(Ready { warden, kept })
+}
+
+fn nothing() -> Result<File> {
+    File::options().read(true).write(true).open("/dev/null").context("cannot open /dev/null")
+}
+
+impl Ready {
+    /// Runs the command to its end, or ends it and all that it started after `limit` seconds of this kernel's clock.
+    pub fn run(&mut self, limit: f64) -> Result<Finished> {
+        self.warden.go()?;
+        self.wait(limit)
+    }
+
+    fn wait(&mut self, limit: f64) -> Result<Finished> {
+        let begin = now();
+        let mut finished = match self.warden.wait(limit)? {
+            End::Ended(ended) => Finished {
+                elapsed: ended.elapsed,
+                status: ended.status,
+                usage: ended.usage,
+                written: ended.written,
+                leftovers: ended.leftovers,
+                moved: ended.moved,
+                ..Finished::default()
+            },
+            End::Limit => Finished { timed_out: Some(limit), elapsed: now() - begin, ..Finished::default() },
+            End::Killed(status) => Finished { status, elapsed: now() - begin, ..Finished::default() },
+        };
+        finished.overflowed = self.kept.overflowed();
+        match &mut self.kept.stdout {
+            Some(stdout) => {
+                finished.stdout = last(stdout, MOST_KEPT)?;
+                finished.stderr = last(&mut self.kept.stderr, MOST_KEPT)?;
+            }
+            None => finished.stderr = last(&mut self.kept.stderr, TAIL)?.trim().to_owned(),
+        }
+        Ok(finished)
+    }
+
+    /// Ends everything that the command left: its processes, and its mounts.
+    pub fn end(mut self) -> Result<()> {
+        self.warden.end().map(drop)
+    }
+}
+
+/// Runs a command of the protocol's own, which works on the agent's mounts, and which nothing is measured of.
+///
+/// # Errors
+/// It did not succeed.
+pub fn call(command: &Command, scratch: &Path) -> Result<()> {
+    let mut ready = prepare(command, Kept::new(scratch, Keep::Tail)?, None, None)?;
+    let finished = ready.run(STEP_LIMIT)?;
+    ready.end()?;
+    succeeded(command, &finished)
+}
+
+/// Like [`call`], with what `write` writes on its standard input.
+pub fn feed(command: &Command, scratch: &Path, write: impl FnOnce(&mut PipeWriter) -> Result<()>) -> Result<()> {
+    let (input, mut to) = std::io::pipe().context("cannot make a pipe")?;
+    let mut ready = start(command, Kept::new(scratch, Keep::Tail)?, input.as_fd(), None, None)?;
+    drop(input);
+    ready.warden.go()?;
+    let written = write(&mut to);
+    drop(to);
+    let finished = ready.wait(STEP_LIMIT)?;
+    ready.end()?;
+    // A command that ended early is the reason why it could not be written to.
+    succeeded(command, &finished).and(written)
+}
+
+fn succeeded(command: &Command, finished: &Finished) -> Result<()> {
+    let words: Vec<_> = std::iter::once(command.get_program()).chain(command.get_args()).collect();
+    match finished.failure(&words.join(" ".as_ref()).to_string_lossy()) {
+        None => Ok(()),
+        Some(reason) => anyhow::bail!("{reason}: {}", finished.stderr),
+    }
 }
 
 /// The last `most` bytes of a file.
@@ -166,30 +272,5 @@ fn last(file: &mut File, most: u64) -> Result<String> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-fn ended_within(pidfd: &std::os::fd::OwnedFd, seconds: f64) -> Result<bool> {
-    let end = now() + (seconds * 1e9) as u64;
-    loop {
-        let left = Duration::from_nanos(end.saturating_sub(now()));
-        let timeout = rustix::time::Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
-        match poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&timeout)) {
-            Ok(0) => return Ok(false),
-            Ok(_) => return Ok(true),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error).context("cannot wait for a process"),
-        }
-    }
-}
-
-fn wait4(pid: u32) -> Result<(ExitStatus, libc::rusage)> {
-    let mut status = 0;
-    // SAFETY: rusage is plain data for which all zeroes are valid; both pointers outlive the call.
-    let (result, usage) = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        let result = libc::wait4(pid as libc::pid_t, &raw mut status, 0, &raw mut usage);
-        (result, usage)
-    };
-    if result < 0 {
-        return Err(std::io::Error::last_os_error()).context("cannot wait for a process");
-    }
-    Ok((ExitStatus::from_raw(status), usage))
-}
+#[cfg(test)]
+mod tests;

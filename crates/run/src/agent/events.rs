@@ -6,6 +6,9 @@ use mountmark_model::{DeviceRecord, Event, Outcome, Task};
 
 use super::{Agent, figures};
 
+/// Bytes of outputs that a cell keeps at most. The host hears no end of what a cell says if that is much more.
+const MOST_PRINTED: usize = 32 << 20;
+
 impl Agent<'_> {
     /// What is worth keeping of a failure: what the command said, and the kernel.
     pub(super) fn detail(&self, stderr: &str) -> String {
@@ -23,7 +26,14 @@ impl Agent<'_> {
         (self.emit)(Event::Stage { name: name.to_owned() });
     }
 
-    pub(super) fn sample(&mut self, task: &str, iteration: u32, values: BTreeMap<String, f64>) {
+    pub(super) fn sample(&mut self, task: &str, iteration: u32, mut values: BTreeMap<String, f64>) {
+        values.retain(|metric, value| {
+            let is_figure = value.is_finite() && *value >= 0.0;
+            if !is_figure {
+                self.note(format!("{metric} of task {task} came out as {value}, which is left out"));
+            }
+            is_figure
+        });
         (self.emit)(Event::Sample { task: task.to_owned(), iteration, values });
     }
 
@@ -36,9 +46,13 @@ impl Agent<'_> {
     }
 
     pub(super) fn output(&mut self, task: &Task, iteration: u32, kind: &str, text: &str) {
-        if let Some(event) = figures::output(task, iteration, kind, text) {
-            (self.emit)(event);
+        let Some(event) = figures::output(task, iteration, kind, text) else { return };
+        self.printed += text.len().min(figures::MOST_OUTPUT);
+        if self.printed > MOST_PRINTED {
+            let most = MOST_PRINTED >> 20;
+            return self.note(format!("what programs print is kept up to {most} MiB a cell; the rest is left out"));
         }
+        (self.emit)(event);
     }
 
     /// Says it once, however often a task is repeated.

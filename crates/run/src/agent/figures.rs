@@ -10,7 +10,7 @@ use mountmark_model::{Event, Outcome, Task};
 use crate::programs::Figure;
 
 /// The most characters of an output that go into the record; of a longer one the middle is left out.
-const MOST_OUTPUT: usize = 1 << 20;
+pub const MOST_OUTPUT: usize = 1 << 20;
 
 /// A part's values by metric, or why it has none.
 pub type PartFigures = (String, Result<BTreeMap<String, f64>, Outcome>);

@@ -2,15 +2,34 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::os::fd::AsFd;
 use std::process::Command;
 
 use anyhow::{Context, Result};
 use mountmark_lab::{Device, Times};
 use mountmark_model::{DeviceRecord, Metric, protocol_task};
 
-use super::command::{self, Finished, Keep};
+use super::command::{self, Finished, Keep, Kept};
 use super::probes::{Counters, now, seconds};
 use super::{Agent, device, settle};
+
+/// A command that is measured.
+pub(super) struct Measurable {
+    pub(super) command: Command,
+    /// What is kept of what it prints.
+    pub(super) keep: Keep,
+    /// Whether it is a suite's: then it has mounts of its own. The protocol's steps change the agent's.
+    pub(super) of_suite: bool,
+    /// Whether it is the engine, which is told its job and tells what it found in the agent's folder.
+    pub(super) gets_scratch: bool,
+}
+
+impl Measurable {
+    /// A step of the protocol.
+    pub(super) fn step(command: Command) -> Measurable {
+        Measurable { command, keep: Keep::Tail, of_suite: false, gets_scratch: false }
+    }
+}
 
 /// What is measured around a command.
 pub(super) struct Measured {
@@ -41,11 +60,15 @@ impl Measured {
 
 impl Agent<'_> {
     /// Runs a command and takes all figures around it: until it returned, until durable, until settled.
-    pub(super) fn measure(&mut self, id: &str, command: &mut Command, limit: f64, keep: Keep) -> Result<Measured> {
+    pub(super) fn measure(&mut self, id: &str, job: &Measurable, limit: f64) -> Result<Measured> {
+        let kept = Kept::new(self.scratch.path(), job.keep)?;
+        let test = job.of_suite.then_some(&*self.devices.test_folder);
+        let hand_down = job.gets_scratch.then(|| self.scratch.as_fd());
+        let mut ready = command::prepare(&job.command, kept, test, hand_down)?;
         let begin = now();
         self.devices.trace.begin(begin);
         let before = Counters::read(&self.devices.test, &self.servers)?;
-        let finished = command::run(command, &self.scratch, limit, keep)?;
+        let finished = ready.run(limit)?;
         let sync_begin = now();
         let unwritten = self.sync(id)?;
         let sync_end = now();
@@ -55,6 +78,8 @@ impl Agent<'_> {
         before.until(&durable, &mut values);
         let settle_begin = now();
         let settled = self.settle_measured(id)?;
+        ready.end()?;
+        self.note_leftovers(&if job.of_suite { format!("task {id}") } else { id.to_owned() }, &finished);
         let times = Times {
             returned: sync_begin - begin,
             durable: sync_end - begin,
@@ -130,23 +155,11 @@ impl Agent<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::process::ExitStatusExt;
-
     use super::*;
 
     #[test]
     fn what_was_written_can_be_told_by_others() {
-        // SAFETY: rusage is plain data for which all zeroes are valid.
-        let usage = unsafe { std::mem::zeroed() };
-        let finished = Finished {
-            elapsed: 0,
-            status: std::process::ExitStatus::from_raw(0),
-            usage,
-            written: Some(10),
-            stderr: String::new(),
-            stdout: String::new(),
-            timed_out: None,
-        };
+        let finished = Finished { written: Some(10), ..Finished::default() };
         let device = DeviceRecord::default();
         let mut measured = Measured { finished, values: BTreeMap::new(), device_written: 300, device, unwritten: None };
         let names = ["task_written_bytes", "write_amplification"];

@@ -3,68 +3,92 @@
 //! The agent says what it measures as events and keeps nothing. It does not know whether it runs in a guest, which
 //! clock it reads, or what becomes of its events.
 
+mod cold;
 mod command;
 mod device;
 mod events;
 mod figures;
 mod measure;
+mod outline;
 mod probes;
+mod scratch;
 mod settle;
 mod shell;
 mod source;
 mod steps;
 mod task;
+mod warden;
 pub mod workload;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use mountmark_lab::Devices;
 use mountmark_model::{Cell, Event, Metric};
+
+pub use figures::MOST_OUTPUT;
+pub use outline::{Line, outline};
+use scratch::Scratch;
 
 /// The longest time for mkfs, mount, umount and fsck, in seconds of the lab's clock.
 const STEP_LIMIT: f64 = 7200.0;
 
 /// Measures `cell` on `devices`. A step that fails is an event; an error is an agent that cannot go on.
 pub fn run_cell(cell: &Cell, devices: &Devices, emit: &mut dyn FnMut(Event)) -> Result<()> {
-    let scratch = scratch_folder()?;
+    guard();
+    let base = base_folder();
+    let scratch = Scratch::new(base)?;
     let servers = [Some(&devices.test), devices.source.as_ref()];
     let servers = servers.into_iter().flatten().filter_map(|device| device.server);
     let servers: Vec<u32> = servers.chain(devices.trace.watcher()).collect();
-    let result = Agent {
+    Agent {
         cell,
         devices,
-        scratch: scratch.clone(),
+        scratch,
+        fio_folder: base.join(format!("mountmark-fio-{}", std::process::id())),
         servers,
         ended_parts: BTreeSet::new(),
         noted: BTreeSet::new(),
+        printed: 0,
         mounted: false,
         generation: 1,
         emit,
     }
-    .run();
-    let _ = fs::remove_dir_all(scratch);
-    result
+    .run()
 }
 
-/// In memory where there is such a folder, so that what a task prints does not touch a disk.
-fn scratch_folder() -> Result<std::path::PathBuf> {
+/// Keeps the agent from those that it starts: its memory and its files are open to no other process, and what it starts
+/// next is not drawn into a name space for processes that its lab has made.
+fn guard() {
+    use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+    use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+    // More is lost than won by a cell that ends for want of either: rights alone keep commands from the agent too.
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    if let Ok(own) = fs::File::open("/proc/self/ns/pid") {
+        let _ = move_into_link_name_space(own.as_fd(), Some(LinkNameSpaceType::ProcessID));
+    }
+}
+
+/// Where the agent may make folders: in memory where there is such a place.
+fn base_folder() -> &'static Path {
     let memory = Path::new("/dev/shm");
-    let base = if memory.is_dir() { memory } else { Path::new("/tmp") };
-    let folder = base.join(format!("mountmark-{}", std::process::id()));
-    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    Ok(folder)
+    if memory.is_dir() { memory } else { Path::new("/tmp") }
 }
 
 struct Agent<'a> {
     cell: &'a Cell,
     devices: &'a Devices,
-    scratch: std::path::PathBuf,
+    scratch: Scratch,
+    /// Where fio keeps files of its own, new for each job.
+    fio_folder: PathBuf,
     servers: Vec<u32>,
     ended_parts: BTreeSet<String>,
     noted: BTreeSet<String>,
+    /// Bytes of outputs that were sent.
+    printed: usize,
     /// Whether the file system under test is.
     mounted: bool,
     /// What the next phase of a workload marks its data with.
@@ -79,17 +103,17 @@ impl Agent<'_> {
         fs::create_dir_all(&self.devices.source_folder)?;
         if let Some(source) = &self.devices.source {
             let layout = self.cell.second_disk.as_ref().map(|medium| medium.layout).unwrap_or_default();
-            source::lay_out(self.devices, source, layout)?;
+            source::lay_out(self.devices, source, layout, self.scratch.path())?;
             if let Some(script) = &self.cell.source_prepare {
-                self.untimed(script, &self.devices.source_folder).context("source_prepare failed")?;
+                self.untimed("source_prepare", script, &self.devices.source_folder).context("source_prepare failed")?;
             }
             rustix::fs::sync();
-            source::unmount(&self.devices.source_folder)?;
+            source::unmount(&self.devices.source_folder, self.scratch.path())?;
+            self.forget(source);
         }
         (self.devices.measuring)(true);
         if let Some(source) = &self.devices.source {
-            // Mounted again, so that nothing of it is cached.
-            source::mount(source, &self.devices.source_folder)?;
+            source::mount(source, &self.devices.source_folder, self.scratch.path())?;
         }
         let made = self.mkfs()? && self.mount()?;
         if made {
@@ -110,7 +134,7 @@ impl Agent<'_> {
             self.fsck()?;
         }
         if let Some(_source) = &self.devices.source {
-            source::unmount(&self.devices.source_folder)?;
+            source::unmount(&self.devices.source_folder, self.scratch.path())?;
         }
         (self.devices.measuring)(false);
         Ok(())

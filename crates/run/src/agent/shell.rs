@@ -6,21 +6,36 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use super::command::{self, Keep};
+use super::command::{self, Finished, Keep, Kept};
 use super::{Agent, STEP_LIMIT, workload};
 
+/// Where commands are looked for.
+pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
 impl Agent<'_> {
-    pub(super) fn untimed(&self, script: &str, folder: &Path) -> Result<()> {
-        let mut process = self.shell(script, folder);
-        let finished = command::run(&mut process, &self.scratch, STEP_LIMIT, Keep::Tail)?;
+    /// Runs `what` of a suite, which nothing is measured of.
+    pub(super) fn untimed(&mut self, what: &str, script: &str, folder: &Path) -> Result<()> {
+        let process = self.shell(script, folder);
+        let guarded = if self.mounted { &*self.devices.test_folder } else { folder };
+        let mut ready = command::prepare(&process, Kept::new(self.scratch.path(), Keep::Tail)?, Some(guarded), None)?;
+        let finished = ready.run(STEP_LIMIT)?;
+        ready.end()?;
+        self.note_leftovers(what, &finished);
         match finished.failure("the command") {
             None => Ok(()),
             Some(reason) => anyhow::bail!("{reason}: {}", finished.stderr),
         }
     }
 
+    /// Says that a command left processes, which the next one must not find at work.
+    pub(super) fn note_leftovers(&mut self, what: &str, finished: &Finished) {
+        if finished.leftovers {
+            self.note(format!("{what} left processes running, which were ended with it"));
+        }
+    }
+
     pub(super) fn shell(&self, script: &str, folder: &Path) -> Command {
-        workload::forget(&self.scratch);
+        workload::forget(self.scratch.path());
         let mut process = Command::new("sh");
         process.arg("-c").arg(script).current_dir(folder);
         self.set_environment(&mut process);
@@ -31,7 +46,7 @@ impl Agent<'_> {
     pub(super) fn set_environment(&self, process: &mut Command) {
         process.env_clear();
         let fixed: [(&str, OsString); 6] = [
-            ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".into()),
+            ("PATH", PATH.into()),
             ("HOME", "/tmp".into()),
             ("LC_ALL", "C".into()),
             ("TEST", self.devices.test_folder.clone().into()),

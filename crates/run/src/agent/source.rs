@@ -4,17 +4,20 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use mountmark_lab::{CorpusData, Device, Devices};
 use mountmark_model::Source;
 
+use super::command;
+use super::shell::PATH;
+
 /// Makes the second disk's file system and puts the corpus there. It is mounted afterwards.
-pub fn lay_out(devices: &Devices, source: &Device, layout: Source) -> Result<()> {
-    call(&["mke2fs", "-q", "-F", "-t", "ext2", &source.path])?;
-    mount(source, &devices.source_folder)?;
+pub fn lay_out(devices: &Devices, source: &Device, layout: Source, scratch: &Path) -> Result<()> {
+    call(&make_command(&source.path), scratch)?;
+    mount(source, &devices.source_folder, scratch)?;
     let Some(corpus) = &devices.corpus else { return Ok(()) };
     match layout {
         Source::None => {}
@@ -24,33 +27,48 @@ pub fn lay_out(devices: &Devices, source: &Device, layout: Source) -> Result<()>
             write_corpus(corpus, &mut file)?;
         }
         Source::Tree => {
-            let folder = devices.source_folder.join("tree");
+            let folder = tree(&devices.source_folder);
             fs::create_dir_all(&folder)?;
-            let mut tar = Command::new("tar")
-                .args(["-x", "-f", "-", "-C"])
-                .arg(&folder)
-                .stdin(Stdio::piped())
-                .spawn()
-                .context("cannot start tar")?;
-            let written = write_corpus(corpus, tar.stdin.as_mut().expect("piped"));
-            let status = tar.wait()?;
-            written?;
-            if !status.success() {
-                bail!("tar could not unpack the corpus onto the second disk ({status})");
-            }
+            command::feed(&command_of(&unpack_command(&folder)), scratch, |to| write_corpus(corpus, to))
+                .context("tar could not unpack the corpus onto the second disk")?;
         }
     }
     Ok(())
 }
 
 /// Mounts the second disk.
-pub fn mount(source: &Device, folder: &Path) -> Result<()> {
-    call(&["mount", "-i", "-t", "ext2", &source.path, &folder.display().to_string()])
+pub fn mount(source: &Device, folder: &Path, scratch: &Path) -> Result<()> {
+    call(&mount_command(&source.path, folder), scratch)
 }
 
 /// Unmounts the second disk.
-pub fn unmount(folder: &Path) -> Result<()> {
-    call(&["umount", &folder.display().to_string()])
+pub fn unmount(folder: &Path, scratch: &Path) -> Result<()> {
+    call(&unmount_command(folder), scratch)
+}
+
+/// Makes its file system.
+pub fn make_command(device: &str) -> Vec<String> {
+    ["mke2fs", "-q", "-F", "-t", "ext2", device].map(str::to_owned).into()
+}
+
+/// Mounts it.
+pub fn mount_command(device: &str, folder: &Path) -> Vec<String> {
+    ["mount", "-i", "-t", "ext2", device, &folder.display().to_string()].map(str::to_owned).into()
+}
+
+/// Unmounts it, as it does the file system under test.
+pub fn unmount_command(folder: &Path) -> Vec<String> {
+    vec!["umount".to_owned(), folder.display().to_string()]
+}
+
+/// Unpacks the corpus from standard input.
+pub fn unpack_command(folder: &Path) -> Vec<String> {
+    ["tar", "-x", "-f", "-", "-C", &folder.display().to_string()].map(str::to_owned).into()
+}
+
+/// Where an unpacked corpus lies on it.
+pub fn tree(folder: &Path) -> PathBuf {
+    folder.join("tree")
 }
 
 fn write_corpus(corpus: &CorpusData, to: &mut impl Write) -> Result<()> {
@@ -75,13 +93,12 @@ fn write_corpus(corpus: &CorpusData, to: &mut impl Write) -> Result<()> {
     Ok(())
 }
 
-fn call(command: &[&str]) -> Result<()> {
-    let output = Command::new(command[0])
-        .args(&command[1..])
-        .output()
-        .with_context(|| format!("cannot start {}", command[0]))?;
-    if !output.status.success() {
-        bail!("{} failed on the second disk: {}", command.join(" "), String::from_utf8_lossy(&output.stderr).trim());
-    }
-    Ok(())
+fn call(words: &[String], scratch: &Path) -> Result<()> {
+    command::call(&command_of(words), scratch).context("the second disk")
+}
+
+fn command_of(words: &[String]) -> Command {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).envs([("PATH", PATH), ("LC_ALL", "C")]);
+    command
 }

@@ -5,8 +5,12 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use mountmark_model::{Metric, Outcome, protocol_task};
 
-use super::command::{self, Keep};
-use super::{Agent, STEP_LIMIT, source};
+use super::measure::Measurable;
+use super::{Agent, STEP_LIMIT, command, source};
+
+/// Removes every file of the tasks.
+pub(super) const REMOVE_ALL: &str =
+    "find . -mindepth 1 -maxdepth 1 ! -name lost+found ! -name .nilfs -exec rm -rf {} +";
 
 impl Agent<'_> {
     pub(super) fn mkfs(&mut self) -> Result<bool> {
@@ -22,20 +26,22 @@ impl Agent<'_> {
     }
 
     pub(super) fn umount(&mut self) -> Result<bool> {
-        let folder = self.devices.test_folder.display().to_string();
-        self.mounted = !self.step(protocol_task::UMOUNT, &["umount".to_owned(), folder])?;
+        self.mounted = !self.step(protocol_task::UMOUNT, &source::unmount_command(&self.devices.test_folder))?;
         Ok(!self.mounted)
     }
 
     /// One step of the protocol; false if it failed, which ends the cell with that as its outcome.
     fn step(&mut self, id: &str, command: &[String]) -> Result<bool> {
+        if !self.mounted {
+            self.forget(&self.devices.test);
+        }
         self.settle(id)?;
         self.stage(id);
         let (program, arguments) = command.split_first().context("an empty command in the catalogue")?;
         let mut process = Command::new(program);
         process.args(arguments);
         self.set_environment(&mut process);
-        let measured = self.measure(id, &mut process, STEP_LIMIT, Keep::Tail)?;
+        let measured = self.measure(id, &Measurable::step(process), STEP_LIMIT)?;
         let what = command.join(" ");
         let unwritten = measured.unwritten.map(|reason| format!("{what}: {reason}"));
         let Some(reason) = measured.finished.failure(&what).or(unwritten) else {
@@ -50,22 +56,24 @@ impl Agent<'_> {
         Ok(false)
     }
 
+    /// Unmounts and mounts again, so that what is read next comes from the disks.
     pub(super) fn remount(&mut self) -> Result<()> {
         let test = self.devices.test_folder.display().to_string();
         let mount = self.cell.configuration.mount_command(&self.devices.test.path, &test);
-        for command in [vec!["umount".to_owned(), test], mount] {
+        for command in [source::unmount_command(&self.devices.test_folder), mount] {
             let mut process = Command::new(&command[0]);
             process.args(&command[1..]);
             self.set_environment(&mut process);
-            let finished = command::run(&mut process, &self.scratch, STEP_LIMIT, Keep::Tail)?;
-            if let Some(reason) = finished.failure(&command.join(" ")) {
-                anyhow::bail!("{reason}: {}", finished.stderr);
-            }
+            command::call(&process, self.scratch.path())?;
             self.mounted = !self.mounted;
+            if !self.mounted {
+                self.forget(&self.devices.test);
+            }
         }
         if let Some(source) = &self.devices.source {
-            source::unmount(&self.devices.source_folder)?;
-            source::mount(source, &self.devices.source_folder)?;
+            source::unmount(&self.devices.source_folder, self.scratch.path())?;
+            self.forget(source);
+            source::mount(source, &self.devices.source_folder, self.scratch.path())?;
         }
         Ok(())
     }
@@ -91,14 +99,18 @@ impl Agent<'_> {
 
     /// Removes every file of the tasks, so that what is then missing is the file system's own.
     pub(super) fn remove_all(&mut self) -> Result<()> {
-        let script = "find . -mindepth 1 -maxdepth 1 ! -name lost+found ! -name .nilfs -exec rm -rf {} +";
-        if let Err(error) = self.untimed(script, &self.devices.test_folder) {
+        if let Err(error) = self.untimed("removing all files", REMOVE_ALL, &self.devices.test_folder) {
             self.note(format!("removing all files: {error:#}"));
         }
         self.settle("removing all files")
     }
 
     pub(super) fn fsck(&mut self) -> Result<()> {
+        if let Some(path) = self.lost_disk() {
+            let reason = format!("the server of {path} has ended");
+            self.ended(protocol_task::FSCK, Outcome::Skipped { reason });
+            return Ok(());
+        }
         if self.mounted {
             let reason = "the file system could not be unmounted".to_owned();
             self.ended(protocol_task::FSCK, Outcome::Skipped { reason });
@@ -111,12 +123,13 @@ impl Agent<'_> {
             return Ok(());
         };
         let command = self.cell.configuration.fsck_command(&self.devices.test.path).context("fsck has no command")?;
+        self.forget(&self.devices.test);
         self.settle(protocol_task::FSCK)?;
         self.stage(protocol_task::FSCK);
         let mut process = Command::new(&command[0]);
         process.args(&command[1..]);
         self.set_environment(&mut process);
-        let measured = self.measure(protocol_task::FSCK, &mut process, STEP_LIMIT, Keep::Tail)?;
+        let measured = self.measure(protocol_task::FSCK, &Measurable::step(process), STEP_LIMIT)?;
         let code = measured.finished.status.code();
         if code.is_some_and(|code| fsck.clean.contains(&code)) && measured.finished.timed_out.is_none() {
             self.device(protocol_task::FSCK, 0, measured.device);

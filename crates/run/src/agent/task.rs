@@ -1,6 +1,8 @@
 //! One task of the suite: prepared, measured, its figures found, cleaned up behind.
 
 use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -10,7 +12,7 @@ use mountmark_model::{Outcome, Task};
 
 use super::command::Keep;
 use super::figures::{self, Shared};
-use super::measure::Measured;
+use super::measure::{Measurable, Measured};
 use super::{Agent, probes, workload};
 use crate::programs::{self, Printed};
 
@@ -21,13 +23,17 @@ impl Agent<'_> {
             self.ended_with_parts(task, &Outcome::Skipped { reason: reason.clone() });
             return Ok(false);
         }
+        if let Some(path) = self.lost_disk() {
+            return self.failed(task, format!("task {}: the server of {path} has ended", task.id));
+        }
         if !self.mounted {
             // What lies under the mount point is another file system.
             return self.failed(task, format!("task {}: the file system could not be mounted again before", task.id));
         }
         if let Some(script) = &task.prepare {
             self.stage("prepare");
-            if let Err(error) = self.untimed(script, &self.devices.test_folder) {
+            if let Err(error) = self.untimed(&format!("prepare of task {}", task.id), script, &self.devices.test_folder)
+            {
                 return self.failed(task, format!("prepare of task {}: {error:#}", task.id));
             }
         }
@@ -45,9 +51,16 @@ impl Agent<'_> {
         self.settle(&task.id)?;
         self.pause();
         self.stage(&task.id);
-        let (mut process, keep) = self.process(task)?;
+        let job = self.job(task)?;
         let kills = probes::memory_kills();
-        let mut measured = self.measure(&task.id, &mut process, task.limit_seconds, keep)?;
+        let mut measured = self.measure(&task.id, &job, task.limit_seconds)?;
+        if let Some(path) = self.lost_disk() {
+            let reason = format!("the server of {path} ended during task {}: there is no disk any more", task.id);
+            let detail = self.detail("");
+            self.ended("", Outcome::Failed { reason: reason.clone(), detail });
+            self.mounted = false;
+            return self.failed(task, reason);
+        }
         let finished = &measured.finished;
         let mut failure = finished.failure(&format!("task {}", task.id));
         // The engine says in a sentence why it refuses.
@@ -61,7 +74,7 @@ impl Agent<'_> {
             reason.push_str(": the machine ran out of memory");
         }
         let mut shared = Shared::default();
-        if keep == Keep::All {
+        if job.keep == Keep::All {
             for (kind, text) in [("stdout", &measured.finished.stdout), ("stderr", &measured.finished.stderr)] {
                 self.output(task, iteration, kind, text);
             }
@@ -85,6 +98,8 @@ impl Agent<'_> {
         let last = iteration + 1 == task.repeat;
         for (part, values) in shared.parts {
             match values {
+                // It lacked one of its times before.
+                Ok(_) if self.ended_parts.contains(&part) => {}
                 Ok(values) => {
                     self.sample(&part, iteration, values);
                     if last {
@@ -102,27 +117,39 @@ impl Agent<'_> {
     }
 
     /// What is started for a task, and what is kept of what it prints.
-    fn process(&mut self, task: &Task) -> Result<(Command, Keep)> {
+    fn job(&mut self, task: &Task) -> Result<Measurable> {
         let folder = &self.devices.test_folder;
         if let Some(job) = &task.fio {
-            workload::forget(&self.scratch);
-            let path = self.scratch.join("job.fio");
+            workload::forget(self.scratch.path());
+            let path = self.new_fio_folder()?.join("job.fio");
             fs::write(&path, job).with_context(|| format!("cannot write {}", path.display()))?;
             let mut process = Command::new("fio");
             // Its own files (states, logs) lie beside the job, so that they are no work for the file system.
-            process.arg("--output-format=json").arg("--eta=never").arg("--aux-path").arg(&self.scratch).arg(&path);
+            process.arg("--output-format=json").arg("--eta=never").arg("--aux-path").arg(&self.fio_folder).arg(&path);
             process.current_dir(folder);
             self.set_environment(&mut process);
-            return Ok((process, Keep::All));
+            return Ok(Measurable { command: process, keep: Keep::All, of_suite: true, gets_scratch: false });
         }
         if task.workload.is_some() {
-            let mut process = workload::process(task, self.cell, folder, &self.scratch, self.generation)?;
+            let mut process = workload::process(task, self.cell, folder, self.scratch.path(), self.generation)?;
             self.generation = self.generation.saturating_add(workload::generations(task));
             self.set_environment(&mut process);
-            return Ok((process, Keep::Tail));
+            return Ok(Measurable { command: process, keep: Keep::Tail, of_suite: true, gets_scratch: true });
         }
         let keep = if task.program.is_some() { Keep::All } else { Keep::Tail };
-        Ok((self.shell(&task.run, folder), keep))
+        Ok(Measurable { command: self.shell(&task.run, folder), keep, of_suite: true, gets_scratch: false })
+    }
+
+    /// A new folder for fio's own files, whatever a command before it made of the last one.
+    fn new_fio_folder(&self) -> Result<&Path> {
+        let folder = &*self.fio_folder;
+        if let Err(error) = fs::remove_dir_all(folder).or_else(|_| fs::remove_file(folder))
+            && error.kind() != ErrorKind::NotFound
+        {
+            return Err(error).with_context(|| format!("cannot remove {}", folder.display()));
+        }
+        fs::create_dir(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        Ok(folder)
     }
 
     /// The figures of a task that has such; a sentence where there should be some and are not.
@@ -131,7 +158,7 @@ impl Agent<'_> {
         let parts: Vec<&Task> = cell.tasks.iter().filter(|part| part.part_of.as_ref() == Some(&task.id)).collect();
         let program = task.program.as_deref().or(task.fio.as_ref().map(|_| "fio"));
         let found = if task.workload.is_some() {
-            let found = workload::found(task, &self.scratch)?;
+            let found = workload::found(task, self.scratch.path())?;
             found.notes.into_iter().for_each(|note| self.note(note));
             let figures = found.figures?;
             self.output(task, iteration, "result", &found.document);
@@ -172,7 +199,7 @@ impl Agent<'_> {
     fn clean(&mut self, task: &Task) {
         let Some(script) = &task.cleanup else { return };
         self.stage("cleanup");
-        if let Err(error) = self.untimed(script, &self.devices.test_folder) {
+        if let Err(error) = self.untimed(&format!("cleanup of task {}", task.id), script, &self.devices.test_folder) {
             self.note(format!("cleanup of task {}: {error:#}", task.id));
         }
     }
@@ -181,6 +208,18 @@ impl Agent<'_> {
         let detail = self.detail("");
         self.ended_with_parts(task, &Outcome::Failed { reason, detail });
         Ok(false)
+    }
+
+    /// The path of a disk whose server has ended: what answers there, if anything does, is none of the lab's disks.
+    pub(super) fn lost_disk(&self) -> Option<&str> {
+        use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+        let looked = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let has_ended = |server: u32| {
+            let server = Pid::from_raw(server as i32)?;
+            waitid(WaitId::Pid(server), looked).ok()?
+        };
+        let disks = std::iter::once(&self.devices.test).chain(&self.devices.source);
+        disks.filter(|disk| disk.server.and_then(has_ended).is_some()).map(|disk| disk.path.as_str()).next()
     }
 
     fn pause(&self) {

@@ -146,6 +146,7 @@ pub(super) fn unseen(error: &anyhow::Error) -> String {
 
 /// Standard streams are the agent's: who reads them waits until all copies are closed.
 fn leave_streams() {
+    super::agent::leave_events();
     let Ok(null) = std::fs::File::options().read(true).write(true).open("/dev/null") else { return };
     for standard in 0..3 {
         // SAFETY: replaces descriptors that this process does not use again.

@@ -1,24 +1,22 @@
 //! `mountmark doctor`: what this machine has of what the labs need, tried out.
 
+mod kernel;
+
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Duration;
+use std::sync::OnceLock;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::Args;
-use mountmark_lab::cache;
-use mountmark_lab::emulator::{probe, qemu};
-use mountmark_lab::image::kernel::{self, Kernel};
+use mountmark_lab::emulator::qemu;
+use mountmark_lab::image::kernel::{DEFAULT, Kernel};
 use mountmark_lab::image::packages::{Lists, Packages};
+use mountmark_lab::{cache, child};
 use mountmark_model::format_bytes;
 
 use crate::common::{self, StoreOptions};
 
-/// A kernel boots in 4 s where nothing else runs; this is for machines under load.
-const BOOT_LIMIT: Duration = Duration::from_secs(60);
-/// Under KVM a guest is there within a second, or never.
-const KVM_LIMIT: Duration = Duration::from_secs(15);
 /// What packages, kernel, images and snapshots of the demo take, with some to spare.
 const ROOM: u64 = 2 << 30;
 /// What a further configuration takes.
@@ -29,11 +27,11 @@ const MEMORY: u64 = 3 << 30;
 /// Try what the labs need, and say what mends what is missing
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark doctor\n  mountmark doctor --kernel 6.1\n  MOUNTMARK_CACHE=/scratch/mountmark mountmark doctor --out /scratch/results\n\nEach line begins with ok, note (no obstacle to the virtual lab), missing or broken. No packages are downloaded.\nExit codes: 0 the virtual lab can work, 3 it cannot."
+    after_help = "Examples:\n  mountmark doctor\n  mountmark doctor --kernel 6.1\n  mountmark doctor --kernel ./vmlinux,./modules\n  MOUNTMARK_CACHE=/scratch/mountmark mountmark doctor --out /scratch/results\n\nEach line begins with ok, note (no obstacle to the virtual lab), missing or broken. No packages are downloaded.\nExit codes: 0 the virtual lab can work, 3 it cannot."
 )]
 pub struct Arguments {
     /// The kernel that guests are to boot, as for `mountmark run`
-    #[arg(long, value_name = "KERNEL", default_value = kernel::DEFAULT)]
+    #[arg(long, value_name = "KERNEL", default_value = DEFAULT)]
     kernel: String,
     #[command(flatten)]
     store: StoreOptions,
@@ -54,13 +52,15 @@ enum State {
 struct Finding {
     state: State,
     found: String,
+    /// What belongs to it, a line each.
+    details: Vec<String>,
     /// What mends it: a command, or a sentence.
     mend: Option<String>,
 }
 
 impl Finding {
     fn new(state: State, found: impl Into<String>) -> Finding {
-        Finding { state, found: found.into(), mend: None }
+        Finding { state, found: found.into(), details: Vec::new(), mend: None }
     }
 
     fn mend(self, mend: impl Into<String>) -> Finding {
@@ -78,12 +78,12 @@ const CHECKS: &[Check] = &[
     Check { name: "emulator", find: emulator },
     Check { name: "package tools", find: package_tools },
     Check { name: "package lists", find: package_lists },
-    Check { name: "kernel", find: guest_kernel },
+    Check { name: "kernel", find: kernel::in_question },
     Check { name: "cache", find: cache_folder },
     Check { name: "memory", find: memory },
     Check { name: "results", find: results },
-    Check { name: "virtual lab", find: virtual_lab },
-    Check { name: "kvm lab", find: kvm_lab },
+    Check { name: "virtual lab", find: kernel::virtual_lab },
+    Check { name: "kvm lab", find: kernel::kvm_lab },
     Check { name: "host lab", find: host_lab },
 ];
 
@@ -92,6 +92,8 @@ struct Machine {
     cache: PathBuf,
     kernel: String,
     store: StoreOptions,
+    /// Found once: it takes reading and unpacking megabytes, and several checks want it.
+    found: OnceLock<Result<Kernel, String>>,
 }
 
 impl Machine {
@@ -103,13 +105,19 @@ impl Machine {
         Kernel::is_here(&self.kernel, &self.packages(), &self.cache)
     }
 
-    fn find_kernel(&self) -> Result<Kernel> {
-        Kernel::find(&self.kernel, &self.packages(), &self.cache)
+    fn find_kernel(&self) -> Result<&Kernel> {
+        let find = || Kernel::find(&self.kernel, &self.packages(), &self.cache).map_err(|error| format!("{error:#}"));
+        self.found.get_or_init(find).as_ref().map_err(|error| anyhow!("{error}"))
     }
 }
 
 pub fn run(arguments: Arguments) -> Result<u8> {
-    let machine = Machine { cache: cache::default_folder(), kernel: arguments.kernel, store: arguments.store };
+    let machine = Machine {
+        cache: cache::default_folder(),
+        kernel: arguments.kernel,
+        store: arguments.store,
+        found: OnceLock::new(),
+    };
     let mut works = true;
     // Some wait for a guest: all are tried at once, and printed in their order.
     std::thread::scope(|scope| -> Result<()> {
@@ -138,6 +146,9 @@ fn lines(name: &str, finding: &Finding) -> String {
         State::Broken => "broken",
     };
     let mut text = format!("{mark:<8} {name:<14} {}\n", finding.found.trim().replace('\n', "; "));
+    for detail in &finding.details {
+        writeln!(text, "{:<8} {:<14}  - {detail}", "", "").expect("text takes everything");
+    }
     if let Some(mend) = &finding.mend {
         writeln!(text, "{:<8} {:<14} -> {mend}", "", "").expect("text takes everything");
     }
@@ -145,7 +156,7 @@ fn lines(name: &str, finding: &Finding) -> String {
 }
 
 fn emulator(_: &Machine) -> Finding {
-    let Ok(output) = Command::new(qemu::PROGRAM).arg("--version").output() else {
+    let Ok(output) = child::output(Command::new(qemu::PROGRAM).arg("--version"), child::QUICK) else {
         return Finding::new(State::Missing, format!("there is no program {}", qemu::PROGRAM))
             .mend(install("qemu-system-x86"));
     };
@@ -158,10 +169,11 @@ fn emulator(_: &Machine) -> Finding {
 }
 
 fn package_tools(_: &Machine) -> Finding {
-    let programs = ["apt-get", "apt-cache", "dpkg-deb"];
-    let starts =
-        |program: &&str| !Command::new(program).arg("--version").output().is_ok_and(|out| out.status.success());
-    let missing: Vec<&str> = programs.into_iter().filter(|program| starts(program)).collect();
+    let programs = ["apt-get", "apt-cache"];
+    let starts = |program: &&str| {
+        child::output(Command::new(program).arg("--version"), child::QUICK).is_ok_and(|out| out.status.success())
+    };
+    let missing: Vec<&str> = programs.into_iter().filter(|program| !starts(program)).collect();
     if missing.is_empty() {
         return Finding::new(State::Ok, programs.join(", "));
     }
@@ -183,38 +195,20 @@ fn package_lists(machine: &Machine) -> Finding {
     }
 }
 
-fn guest_kernel(machine: &Machine) -> Finding {
-    if machine.has_kernel() {
-        return match machine.find_kernel() {
-            Ok(kernel) if kernel.version.is_empty() => Finding::new(State::Ok, kernel.release),
-            Ok(kernel) => Finding::new(State::Ok, format!("{}, Debian's {}", kernel.release, kernel.version)),
-            Err(error) => Finding::new(State::Broken, format!("{error:#}")).mend("mountmark clean --cache"),
-        };
-    }
-    if cache::room(&machine.cache).is_err() {
-        return Finding::new(State::Note, "not looked for: it needs the cache");
-    }
-    let packages = machine.packages();
-    if packages.lists() == Lists::Nowhere {
-        return Finding::new(State::Note, "not in the cache: the first run fetches it and programs, about 170 MB");
-    }
-    match Kernel::candidate(&machine.kernel, &packages) {
-        Ok(name) => Finding::new(State::Note, format!("the first run fetches {name} and programs, about 170 MB")),
-        Err(error) => Finding::new(State::Missing, format!("{error:#}"))
-            .mend(format!("{}, or name another after --kernel, here and for mountmark run", as_root("apt-get update"))),
-    }
-}
-
 fn cache_folder(machine: &Machine) -> Finding {
     let path = machine.cache.display();
     let needed = if machine.has_kernel() { ROOM_FOR_MORE } else { ROOM };
-    match cache::room(&machine.cache) {
+    match cache::check_trust(&machine.cache).and_then(|()| cache::room(&machine.cache)) {
         Ok(free) if free < needed => Finding::new(
             State::Missing,
             format!("{path} has {} free; the lab takes about {}", format_bytes(free), format_bytes(needed)),
         )
         .mend("free some space there, or set MOUNTMARK_CACHE to a folder elsewhere"),
         Ok(free) => Finding::new(State::Ok, format!("{path}, {} free", format_bytes(free))),
+        // A cache is often made once and then only read, as in an image of a container.
+        Err(error) if machine.has_kernel() && cache::check_trust(&machine.cache).is_ok() => {
+            Finding::new(State::Note, format!("{error:#}; runs for which it holds all images and snapshots work"))
+        }
         Err(error) => {
             Finding::new(State::Broken, format!("{error:#}")).mend("export MOUNTMARK_CACHE=/a/folder/of/yours")
         }
@@ -259,53 +253,6 @@ fn results(machine: &Machine) -> Finding {
     match cache::room(folder) {
         Ok(_) => Finding::new(State::Ok, format!("none yet; the first run makes {}", path.display())),
         Err(_) => Finding::new(State::Broken, format!("cannot write to {}", folder.display())).mend(mend),
-    }
-}
-
-fn virtual_lab(machine: &Machine) -> Finding {
-    if qemu::version().is_err() {
-        return Finding::new(State::Missing, "needs the emulator");
-    }
-    if !machine.has_kernel() {
-        return Finding::new(State::Note, "not tried: that kernel is not in the cache; a run fetches it");
-    }
-    let took = machine
-        .find_kernel()
-        .and_then(|kernel| probe::boot(&kernel, qemu::Clock::Instructions { shift: 0 }, BOOT_LIMIT));
-    match took {
-        Ok(took) => Finding::new(State::Ok, format!("a guest booted in {:.1} s", took.as_secs_f64())),
-        Err(error) => {
-            Finding::new(State::Broken, format!("{error:#}")).mend("mountmark clean --cache, if what it holds is damaged; or try another kernel: mountmark doctor --kernel 6.1")
-        }
-    }
-}
-
-/// Absent, barred, there and useless, or working: only a guest that boots tells the last two apart.
-fn kvm_lab(machine: &Machine) -> Finding {
-    let device = "/dev/kvm";
-    match std::fs::OpenOptions::new().read(true).write(true).open(device) {
-        Ok(_) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Finding::new(
-                State::Note,
-                format!("no {device}: this machine offers no virtualisation; --lab virtual needs none"),
-            );
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            return Finding::new(State::Note, format!("{device} is there, but not for this user"))
-                .mend("sudo usermod -aG kvm \"$USER\", then log in again");
-        }
-        Err(error) => return Finding::new(State::Note, format!("{device} is there and cannot be opened: {error}")),
-    }
-    if qemu::version().is_err() || !machine.has_kernel() {
-        return Finding::new(
-            State::Note,
-            format!("{device} is there; not tried before there is an emulator and a kernel"),
-        );
-    }
-    match machine.find_kernel().and_then(|kernel| probe::boot(&kernel, qemu::Clock::Kvm, KVM_LIMIT)) {
-        Ok(took) => Finding::new(State::Ok, format!("a guest booted in {:.1} s", took.as_secs_f64())),
-        Err(error) => Finding::new(State::Note, format!("{device} is there and does not work: {error:#}")),
     }
 }
 

@@ -4,7 +4,7 @@
 //! that is gone, folders by a name that says whose they are, half-made entries of the cache by the lock that nobody
 //! holds. Symbolic links are never followed.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -12,13 +12,13 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result, bail};
 use mountmark_model::format_bytes;
 
-use crate::cache::Lock;
+use crate::cache::lock::{self, InUse, Lock};
 
-/// Begins the names of temporary folders; the owner's process id follows.
-const FOLDER_PREFIX: &str = "mountmark-guest-";
-/// Files being written into the cache begin so: the crate tempfile's name and the corpora's.
+mod process;
+
+/// What is being written into the cache begins so: the crate tempfile's name and the corpora's.
 const PARTIAL_PREFIXES: [&str; 2] = [".tmp", ".partial-"];
-/// A file younger than this may have an owner that has not locked it yet.
+/// A folder of a program that put no lock in it, as older ones did, is left when its owner has had so long to write to it.
 const GRACE: Duration = Duration::from_secs(60);
 /// Folders of the cache whose entries are made under a lock, and the file that is written last.
 const ENTRIES: [(&str, &str); 3] =
@@ -38,13 +38,24 @@ pub struct Leftover {
 #[derive(Debug)]
 enum Kind {
     Guest(i32),
-    Path { path: PathBuf, lock: Option<PathBuf> },
+    Path { path: PathBuf, guard: Guard },
+}
+
+/// What tells, at the time of removal, that nobody is at work on a thing.
+#[derive(Clone, Copy, Debug)]
+enum Guard {
+    /// The lock file beside it.
+    Beside,
+    /// The lock on the file itself, or in the folder.
+    Own,
+    /// It was made sure of before.
+    None,
 }
 
 impl Leftover {
-    fn path(path: PathBuf, lock: Option<PathBuf>, about: &str) -> Leftover {
+    fn path(path: PathBuf, guard: Guard, about: &str) -> Leftover {
         let about = format!("{} ({about}, {})", path.display(), format_bytes(size(&path)));
-        Leftover { kind: Kind::Path { path, lock }, about }
+        Leftover { kind: Kind::Path { path, guard }, about }
     }
 
     /// What it is, for a line.
@@ -60,16 +71,17 @@ impl Leftover {
     /// Removes it; `false` if it is in use after all.
     pub fn remove(&self) -> Result<bool> {
         match &self.kind {
-            Kind::Guest(process) => end_guest(*process),
-            Kind::Path { path, lock } => {
-                // Held until the entry is gone, so that a run which begins now waits and makes it anew.
-                let _lock = match lock {
-                    Some(lock) => match Lock::try_take(lock)? {
-                        Some(held) => Some(held),
-                        None => return Ok(false),
-                    },
-                    None => None,
+            Kind::Guest(process) => process::end_guest(*process),
+            Kind::Path { path, guard } => {
+                // Held until the thing is gone, so that a run which begins now waits and makes it anew.
+                let held = match guard {
+                    Guard::Beside => Lock::try_take(path)?,
+                    Guard::Own => Lock::of_orphan(path),
+                    Guard::None => None,
                 };
+                if held.is_none() && !matches!(guard, Guard::None) {
+                    return Ok(false);
+                }
                 let removed = match fs::symlink_metadata(path) {
                     Ok(data) if data.is_dir() => fs::remove_dir_all(path),
                     Ok(_) => fs::remove_file(path),
@@ -86,17 +98,21 @@ impl Leftover {
 
 /// What killed runs left: guests, temporary folders, half-made entries of the cache.
 pub fn find(cache: &Path, temporary: &Path) -> Vec<Leftover> {
-    let mut found: Vec<Leftover> = processes()
-        .into_iter()
-        .filter(|process| is_orphaned_guest(*process))
+    let guests = process::all().into_iter().filter(|process| process::is_orphaned_guest(*process));
+    let mut found: Vec<Leftover> = guests
         .map(|process| Leftover {
             kind: Kind::Guest(process),
             about: format!("process {process} (a guest without its run)"),
         })
         .collect();
-    for (path, data) in own_entries(temporary) {
-        if data.is_dir() && owner(&path).is_some_and(|process| !is_alive_since(process, &data)) {
-            found.push(Leftover::path(path, None, "folder of a guest that is gone"));
+    for (path, data) in own_entries(temporary).into_iter().filter(|(_, data)| data.is_dir()) {
+        let Some(owner) = process::owner(&path) else { continue };
+        let about = "folder of a guest that is gone";
+        match lock::has_lock(&path) {
+            // Its owner may be a process of another PID namespace, where the number is somebody else's.
+            true if !lock::is_owned(&path) => found.push(Leftover::path(path, Guard::Own, about)),
+            false if !process::is_alive_since(owner, &data) => found.push(Leftover::path(path, Guard::None, about)),
+            _ => {}
         }
     }
     for folder in CACHE_FOLDERS {
@@ -104,12 +120,17 @@ pub fn find(cache: &Path, temporary: &Path) -> Vec<Leftover> {
         if !is_real_folder(&folder) {
             continue;
         }
-        let busy = own_entries(&folder).iter().any(|(path, _)| is_lock(path) && is_held(path));
         for (path, data) in own_entries(&folder) {
             let name = file_name(&path);
-            let partial = PARTIAL_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
-            if partial && !busy && is_old(&data) && !(data.is_file() && is_held(&path)) {
-                found.push(Leftover::path(path, None, "never finished"));
+            if !PARTIAL_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+                continue;
+            }
+            if data.is_dir() && !lock::has_lock(&path) {
+                if is_old(&data) {
+                    found.push(Leftover::path(path, Guard::None, "never finished"));
+                }
+            } else if !data.is_symlink() && !lock::is_owned(&path) {
+                found.push(Leftover::path(path, Guard::Own, "never finished"));
             }
         }
     }
@@ -120,19 +141,25 @@ pub fn find(cache: &Path, temporary: &Path) -> Vec<Leftover> {
         }
         for (path, data) in own_entries(&folder) {
             let hidden = file_name(&path).starts_with('.');
-            if data.is_dir() && !hidden && !path.join(last).exists() && !is_held(&path.with_extension("lock")) {
-                found.push(Leftover::path(path.clone(), Some(path), "never finished"));
+            if data.is_dir() && !hidden && !path.join(last).exists() && !lock::is_held(&lock::beside(&path)) {
+                found.push(Leftover::path(path, Guard::Beside, "never finished"));
             }
         }
     }
     found
 }
 
-/// The parts of the cache folder, all of them; nothing if there is no such folder. An error if it holds what is not
-/// ours or is in use.
-pub fn whole_cache(cache: &Path) -> Result<Vec<Leftover>> {
+/// The parts of the cache folder, all of them; nothing if there is no such folder. While the second answer is kept, runs
+/// that begin wait.
+///
+/// # Errors
+/// A folder that holds what is not ours, or that is in use.
+pub fn whole_cache(cache: &Path) -> Result<(Vec<Leftover>, InUse)> {
     let mut parts: Vec<PathBuf> = Vec::new();
-    let Ok(entries) = fs::read_dir(cache) else { return Ok(Vec::new()) };
+    let Some(alone) = InUse::alone(cache) else {
+        bail!("the cache {} is in use by a run; wait for its end or end it, then clean again", cache.display());
+    };
+    let Ok(entries) = fs::read_dir(cache) else { return Ok((Vec::new(), alone)) };
     for entry in entries {
         let path = entry.with_context(|| format!("cannot read {}", cache.display()))?.path();
         let name = file_name(&path);
@@ -156,102 +183,16 @@ pub fn whole_cache(cache: &Path) -> Result<Vec<Leftover>> {
         );
     }
     for part in &parts {
-        if let Some((held, _)) = own_entries(part).into_iter().find(|(path, _)| is_lock(path) && is_held(path)) {
+        if let Some((held, _)) = own_entries(part).into_iter().find(|(path, _)| is_lock(path) && lock::is_held(path)) {
             bail!("the cache is in use ({} is locked); end the run first", held.display());
         }
     }
     // What the host lab has yet to put back goes when that is done.
     parts.retain(|part| !part.ends_with(JOURNALS));
-    if let Some(process) = processes().into_iter().find(|process| uses(*process, cache)) {
+    if let Some(process) = process::all().into_iter().find(|process| process::uses(*process, cache)) {
         bail!("the cache is in use by the guest in process {process}; end its run first");
     }
-    Ok(parts.into_iter().map(|path| Leftover::path(path, None, "part of the cache")).collect())
-}
-
-/// `mountmark-guest-123-AbCdEf` is process 123's.
-fn owner(folder: &Path) -> Option<i32> {
-    let (process, _) =
-        file_name(folder).strip_prefix(FOLDER_PREFIX)?.split_once('-').map(|(a, b)| (a.to_owned(), b.to_owned()))?;
-    process.parse().ok().filter(|process| *process > 0)
-}
-
-/// Whether the process lives and is not a later one of the same number.
-fn is_alive_since(process: i32, folder: &Metadata) -> bool {
-    let Some(started) = started(process) else { return false };
-    let made = folder.created().or_else(|_| folder.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
-    // A process's start is known to a hundredth of a second, and the machine's to a second.
-    started <= made + Duration::from_secs(2)
-}
-
-fn started(process: i32) -> Option<SystemTime> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // What follows the name, which may hold anything: state is the third field, the start the 22nd.
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    if fields.first() == Some(&"Z") {
-        return None;
-    }
-    let ticks: u64 = fields.get(19)?.parse().ok()?;
-    let boot = fs::read_to_string("/proc/stat").ok()?;
-    let boot: u64 = boot.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
-    Some(SystemTime::UNIX_EPOCH + Duration::from_secs(boot) + Duration::from_millis(ticks * 10))
-}
-
-fn processes() -> Vec<i32> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let mut processes: Vec<i32> = entries.flatten().filter_map(|entry| file_name(&entry.path()).parse().ok()).collect();
-    processes.sort();
-    processes
-}
-
-/// The arguments of a QEMU with our devices, if the process is one of this user's.
-fn guest(process: i32) -> Option<Vec<String>> {
-    let folder = PathBuf::from(format!("/proc/{process}"));
-    if fs::symlink_metadata(&folder).ok()?.uid() != rustix::process::geteuid().as_raw() {
-        return None;
-    }
-    let line = fs::read(folder.join("cmdline")).ok()?;
-    let arguments: Vec<String> =
-        line.split(|&byte| byte == 0).map(|part| String::from_utf8_lossy(part).into()).collect();
-    let has = |start: &str| arguments.iter().any(|argument| argument.starts_with(start));
-    let ours = file_name(Path::new(arguments.first()?)) == crate::emulator::qemu::PROGRAM
-        && has("memory-backend-file,id=media,")
-        && has("isa-debugcon,iobase=0xe9,chardev=events");
-    ours.then_some(arguments)
-}
-
-fn is_orphaned_guest(process: i32) -> bool {
-    guest(process).is_some() && parent(process).is_some_and(adopts)
-}
-
-/// Whether the process is a guest whose image lies in the cache.
-fn uses(process: i32, cache: &Path) -> bool {
-    let Some(arguments) = guest(process) else { return false };
-    let image = arguments.iter().skip_while(|argument| *argument != "-initrd").nth(1).map(fs::canonicalize);
-    matches!((image, fs::canonicalize(cache)), (Some(Ok(image)), Ok(cache)) if image.starts_with(&cache))
-}
-
-fn parent(process: i32) -> Option<i32> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
-}
-
-/// Whether a process takes in those whose parent is gone: the first one, or a user's systemd.
-fn adopts(process: i32) -> bool {
-    let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
-    (process == 1 && !name.starts_with("mountmark")) || name.trim() == "systemd"
-}
-
-fn end_guest(process: i32) -> Result<bool> {
-    use rustix::process::{Pid, PidfdFlags, Signal};
-    let Some(id) = Pid::from_raw(process) else { return Ok(false) };
-    // What is looked at through this cannot become another process in between.
-    let Ok(handle) = rustix::process::pidfd_open(id, PidfdFlags::empty()) else { return Ok(false) };
-    if !is_orphaned_guest(process) {
-        return Ok(false);
-    }
-    rustix::process::pidfd_send_signal(&handle, Signal::KILL)
-        .with_context(|| format!("cannot end process {process}"))?;
-    Ok(true)
+    Ok((parts.into_iter().map(|path| Leftover::path(path, Guard::None, "part of the cache")).collect(), alone))
 }
 
 fn is_real_folder(path: &Path) -> bool {
@@ -267,13 +208,6 @@ fn is_corpus(path: &Path) -> bool {
 
 fn is_lock(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "lock")
-}
-
-/// Whether somebody holds the lock on a file; one that is not there is held by nobody.
-fn is_held(path: &Path) -> bool {
-    use rustix::fs::FlockOperation;
-    let Ok(file) = File::open(path) else { return false };
-    rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err()
 }
 
 fn is_old(data: &Metadata) -> bool {
@@ -310,28 +244,28 @@ fn file_name(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cache::lock::{GUEST_PREFIX, Scratch};
 
     fn abouts(found: &[Leftover]) -> Vec<String> {
         found.iter().map(|leftover| leftover.about().to_owned()).collect()
     }
 
-    #[test]
-    fn folders_name_their_owner() {
-        assert_eq!(owner(Path::new("/tmp/mountmark-guest-123-AbC")), Some(123));
-        for other in
-            ["/tmp/mountmark-guest-AbCdEf", "/tmp/mountmark-guest-0-a", "/tmp/mountmark-guest-x-a", "/tmp/other"]
-        {
-            assert_eq!(owner(Path::new(other)), None, "{other}");
-        }
+    /// Where what was found lies, guests of this machine left out.
+    fn paths(found: &[Leftover]) -> Vec<PathBuf> {
+        let paths = found.iter().filter_map(|leftover| match &leftover.kind {
+            Kind::Path { path, .. } => Some(path.clone()),
+            Kind::Guest(_) => None,
+        });
+        paths.collect()
     }
 
     #[test]
     fn a_living_owner_keeps_its_folder_and_a_dead_one_does_not() {
         let temporary = tempfile::tempdir().unwrap();
         let cache = temporary.path().join("no-cache");
-        let ours = temporary.path().join(format!("{FOLDER_PREFIX}{}-a", std::process::id()));
+        let ours = temporary.path().join(format!("{GUEST_PREFIX}{}-a", std::process::id()));
         // Process ids end at 4,194,304.
-        let dead = temporary.path().join(format!("{FOLDER_PREFIX}4194999-a"));
+        let dead = temporary.path().join(format!("{GUEST_PREFIX}4194999-a"));
         fs::create_dir(&ours).unwrap();
         fs::create_dir(&dead).unwrap();
         let found = find(&cache, temporary.path());
@@ -340,6 +274,60 @@ mod tests {
         assert!(leftover.remove().unwrap());
         assert!(ours.exists() && !dead.exists());
         assert!(!leftover.remove().unwrap(), "it is gone already");
+    }
+
+    #[test]
+    fn a_lock_counts_for_more_than_a_number() {
+        let temporary = tempfile::tempdir().unwrap();
+        let cache = temporary.path().join("no-cache");
+        // The owner lives in another PID namespace: here, its number is nobody's.
+        let scratch = Scratch::new_in(temporary.path(), &format!("{GUEST_PREFIX}4194999-")).unwrap();
+        assert!(paths(&find(&cache, temporary.path())).is_empty());
+        // A number that was given to another process since says nothing either.
+        let killed = temporary.path().join(format!("{GUEST_PREFIX}{}-a", std::process::id()));
+        fs::create_dir(&killed).unwrap();
+        fs::copy(scratch.path().join(".lock"), killed.join(".lock")).unwrap();
+        let found = find(&cache, temporary.path());
+        assert_eq!(paths(&found), std::slice::from_ref(&killed));
+        assert!(found[0].remove().unwrap());
+        assert!(!killed.exists() && scratch.path().exists());
+    }
+
+    #[test]
+    fn half_made_downloads_are_found_at_once_unless_they_are_under_way() {
+        let cache = tempfile::tempdir().unwrap();
+        let empty = tempfile::tempdir().unwrap();
+        let packages = cache.path().join("packages");
+        fs::create_dir(&packages).unwrap();
+        let scratch = Scratch::new_in(&packages, ".tmp").unwrap();
+        let file = lock::new_file(&packages).unwrap();
+        assert!(paths(&find(cache.path(), empty.path())).is_empty());
+        // As a kill leaves them.
+        let (folder, left) = (packages.join(".tmpKilled"), packages.join(".tmpFile"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join(".lock"), "").unwrap();
+        fs::write(folder.join("some.deb"), "half of it").unwrap();
+        fs::write(&left, "half").unwrap();
+        let found = find(cache.path(), empty.path());
+        assert_eq!(paths(&found), [left.clone(), folder.clone()]);
+        assert!(found.iter().all(|leftover| leftover.remove().unwrap()));
+        assert!(!folder.exists() && !left.exists() && scratch.path().exists() && file.path().exists());
+    }
+
+    #[test]
+    fn a_cache_in_use_by_a_run_stays() {
+        let cache = tempfile::tempdir().unwrap();
+        for folder in ["closures", "images"] {
+            fs::create_dir(cache.path().join(folder)).unwrap();
+        }
+        let run = crate::cache::open(cache.path()).unwrap();
+        let error = whole_cache(cache.path()).unwrap_err().to_string();
+        assert!(error.contains("in use by a run"), "{error}");
+        drop(run);
+        let (parts, alone) = whole_cache(cache.path()).unwrap();
+        assert_eq!(parts.len(), 2);
+        assert!(InUse::alone(cache.path()).is_none(), "a run that begins now waits");
+        drop(alone);
     }
 
     #[test]
@@ -374,13 +362,13 @@ mod tests {
         for folder in ["closures", "images", "packages"] {
             fs::create_dir(cache.path().join(folder)).unwrap();
         }
-        assert_eq!(whole_cache(cache.path()).unwrap().len(), 3);
+        assert_eq!(whole_cache(cache.path()).unwrap().0.len(), 3);
         fs::write(cache.path().join("letter.txt"), "dear").unwrap();
         let error = whole_cache(cache.path()).unwrap_err().to_string();
         assert!(error.contains("letter.txt"), "{error}");
         fs::remove_file(cache.path().join("letter.txt")).unwrap();
         std::os::unix::fs::symlink(empty.path(), cache.path().join("kernels")).unwrap();
         assert!(whole_cache(cache.path()).is_err());
-        assert!(whole_cache(&cache.path().join("nowhere")).unwrap().is_empty());
+        assert!(whole_cache(&cache.path().join("nowhere")).unwrap().0.is_empty());
     }
 }

@@ -1,0 +1,237 @@
+//! Who is at work on what, told by locks (flock(2)) that end with their process: numbers of processes mean nothing in
+//! another PID namespace, and ages nothing on a slow machine.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use tempfile::{NamedTempFile, TempDir};
+
+use super::{is_barred, make_folder};
+use crate::child;
+
+/// The lock in a temporary folder.
+const INSIDE: &str = ".lock";
+
+/// Held while a thing in the cache is made, so that two runs do not make it twice. Of a cache that cannot be written
+/// nothing is made: there it may be no lock at all.
+#[derive(Debug)]
+pub struct Lock(#[allow(dead_code)] Option<File>);
+
+impl Lock {
+    /// Waits for the lock file beside `path`, or until the user wants an end.
+    pub fn take(path: &Path) -> Result<Lock> {
+        if let Some(folder) = path.parent().filter(|folder| !folder.is_dir())
+            && let Err(error) = make_folder(folder)
+        {
+            return if is_barred(&error) { Ok(Lock(None)) } else { Err(error) };
+        }
+        let path = path.with_extension("lock");
+        loop {
+            let file = match open(&path) {
+                Ok(file) => file,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Lock(None)),
+                Err(error) => return Err(error).with_context(|| format!("cannot write {}", path.display())),
+            };
+            match try_lock(&file) {
+                Ok(true) if is_at(&file, &path) => return Ok(Lock(Some(file))),
+                Ok(true) => {}
+                Ok(false) if child::is_interrupted() => bail!("interrupted while another run held {}", path.display()),
+                Ok(false) => std::thread::sleep(Duration::from_millis(50)),
+                Err(error) => return Err(error).with_context(|| format!("cannot lock {}", path.display())),
+            }
+        }
+    }
+
+    /// As [`Lock::take`], or nothing if another holds it.
+    pub fn try_take(path: &Path) -> Result<Option<Lock>> {
+        let path = path.with_extension("lock");
+        let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        let is_ours = try_lock(&file).with_context(|| format!("cannot lock {}", path.display()))?;
+        Ok((is_ours && is_at(&file, &path)).then_some(Lock(Some(file))))
+    }
+
+    /// The lock of a temporary folder or file, or nothing if its owner lives or it is gone. Held until the thing is
+    /// removed, so that nobody takes it for theirs meanwhile.
+    pub fn of_orphan(path: &Path) -> Option<Lock> {
+        let lock = of(path);
+        let file = File::options().write(true).open(&lock).ok()?;
+        // Where there are no locks, nobody knows.
+        flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+        is_at(&file, &lock).then_some(Lock(Some(file)))
+    }
+}
+
+/// A lock file to be locked. Where none can be made, one that is there can be locked all the same.
+fn open(path: &Path) -> io::Result<File> {
+    match File::options().write(true).create(true).truncate(false).open(path) {
+        Err(error) if super::bars(&error) => File::open(path),
+        other => other,
+    }
+}
+
+/// Whether this process has the lock now. A file system without locks gives it to everybody.
+fn try_lock(file: &File) -> io::Result<bool> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) | Err(Errno::NOTSUP | Errno::NOSYS | Errno::NOLCK) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether a locked file still has its name: who held the lock before may have removed it.
+fn is_at(file: &File, path: &Path) -> bool {
+    let id = |data: fs::Metadata| (data.dev(), data.ino());
+    file.metadata().map(id).ok() == fs::metadata(path).map(id).ok()
+}
+
+/// Whether somebody holds the lock on a file; one that is not there is held by nobody.
+pub fn is_held(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_err())
+}
+
+/// Whether a temporary folder has a lock, which tells whether its owner lives. Those of older programs have none.
+pub fn has_lock(folder: &Path) -> bool {
+    folder.join(INSIDE).exists()
+}
+
+/// Whether the owner of a temporary folder or file lives.
+pub fn is_owned(path: &Path) -> bool {
+    is_held(&of(path))
+}
+
+/// What is locked of a temporary folder or file.
+fn of(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join(INSIDE) } else { path.to_owned() }
+}
+
+/// A temporary folder with a lock in it, gone when dropped. `mountmark clean` removes one whose owner was killed.
+pub struct Scratch {
+    folder: TempDir,
+    _lock: File,
+}
+
+impl Scratch {
+    /// A new folder in `parent`, its name beginning with `prefix`.
+    pub fn new_in(parent: &Path, prefix: &str) -> Result<Scratch> {
+        let failed = || format!("cannot make a temporary folder in {}", parent.display());
+        loop {
+            let folder = tempfile::Builder::new().prefix(prefix).tempdir_in(parent).with_context(failed)?;
+            let path = folder.path().join(INSIDE);
+            let file = match File::create(&path) {
+                Ok(file) => file,
+                // Whoever cleans found it before there was a lock in it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error).with_context(failed),
+            };
+            if try_lock(&file).with_context(failed)? && is_at(&file, &path) {
+                return Ok(Scratch { folder, _lock: file });
+            }
+        }
+    }
+
+    /// For the files of one guest of this process. The process's number in the name is for people.
+    pub fn for_guest() -> Result<Scratch> {
+        Scratch::new_in(&std::env::temp_dir(), &format!("{GUEST_PREFIX}{}-", std::process::id()))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Begins the names of guests' folders; the number of their run's process follows.
+pub const GUEST_PREFIX: &str = "mountmark-guest-";
+
+/// A new file in `folder`, locked while it is written. `mountmark clean` removes one whose writer was killed.
+pub fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
+    loop {
+        let file = NamedTempFile::new_in(folder)?;
+        if try_lock(file.as_file())? && is_at(file.as_file(), file.path()) {
+            return Ok(file);
+        }
+    }
+}
+
+/// Held by each run as long as it lives: `mountmark clean --cache` leaves the cache to it.
+#[derive(Debug)]
+pub struct InUse(#[allow(dead_code)] Option<File>);
+
+impl InUse {
+    /// Shares the cache folder with other runs; waits while it is being removed.
+    pub fn share(cache: &Path) -> InUse {
+        // File systems that lock no folders lose only that.
+        InUse(File::open(cache).ok().filter(|file| flock(file, FlockOperation::LockShared).is_ok()))
+    }
+
+    /// Whether it is of the folder that lies there now.
+    pub(super) fn is_of(&self, cache: &Path) -> bool {
+        self.0.as_ref().is_none_or(|file| is_at(file, cache))
+    }
+
+    /// The cache folder for this process alone; nothing while a run uses it.
+    pub fn alone(cache: &Path) -> Option<InUse> {
+        let Ok(file) = File::open(cache) else { return Some(InUse(None)) };
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => None,
+            _ => Some(InUse(Some(file))),
+        }
+    }
+}
+
+/// Where the lock file of an entry lies.
+pub fn beside(path: &Path) -> PathBuf {
+    path.with_extension("lock")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_held_by_one_and_ends_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sub/thing");
+        let lock = Lock::take(&path).unwrap();
+        assert!(is_held(&beside(&path)));
+        assert!(Lock::try_take(&path).unwrap().is_none());
+        drop(lock);
+        assert!(!is_held(&beside(&path)));
+        assert!(Lock::try_take(&path).unwrap().is_some());
+    }
+
+    #[test]
+    fn temporary_folders_and_files_have_an_owner_until_they_are_dropped() {
+        let parent = tempfile::tempdir().unwrap();
+        let scratch = Scratch::new_in(parent.path(), ".tmp").unwrap();
+        assert!(has_lock(scratch.path()) && is_owned(scratch.path()));
+        assert!(Lock::of_orphan(scratch.path()).is_none());
+        let file = new_file(parent.path()).unwrap();
+        assert!(is_owned(file.path()) && Lock::of_orphan(file.path()).is_none());
+        // As a kill leaves them.
+        let Scratch { folder, _lock } = scratch;
+        let left = folder.keep();
+        drop(_lock);
+        assert!(!is_owned(&left));
+        let held = Lock::of_orphan(&left).unwrap();
+        assert!(Lock::of_orphan(&left).is_none(), "one cleans, and no other");
+        drop(held);
+    }
+
+    #[test]
+    fn a_cache_in_use_is_nobodys_alone() {
+        let cache = tempfile::tempdir().unwrap();
+        let (one, two) = (InUse::share(cache.path()), InUse::share(cache.path()));
+        assert!(InUse::alone(cache.path()).is_none());
+        drop(one);
+        assert!(InUse::alone(cache.path()).is_none());
+        drop(two);
+        assert!(InUse::alone(cache.path()).is_some());
+    }
+}

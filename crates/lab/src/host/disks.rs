@@ -1,0 +1,188 @@
+//! A cell's disks: images, loop devices on them, and the journal of what must be put back.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use anyhow::{Context, Result, bail};
+use mountmark_model::{Bytes, Cell, Event, Outcome, protocol_task};
+
+use super::alive::{Alive, Holds};
+use super::image::{self, Place, new_image};
+use super::loops::{self, Loop};
+use super::own::{OwnImage, Stamp};
+use super::undo::Journal;
+use super::{Options, contents};
+
+/// Where a run's disks lie, and what it must put back.
+pub(super) struct Disks {
+    place: Place,
+    journal: Journal,
+    /// The user's image is in use since this was begun.
+    alive: Mutex<Option<Alive>>,
+    /// Whether the user's image has lost its room, which its file system could not keep.
+    lost_room: AtomicBool,
+}
+
+impl Disks {
+    /// Finds the place and locks it; changes nothing.
+    pub(super) fn open(options: &Options) -> Result<Disks> {
+        let place = Place::find(options.image.as_deref(), options.force_image)?;
+        let journal = Journal::open(&options.cache)?;
+        Ok(Disks { place, journal, alive: Mutex::default(), lost_room: AtomicBool::new(false) })
+    }
+
+    /// The folder in which images lie.
+    pub(super) fn folder(&self) -> &Path {
+        self.place.parent()
+    }
+
+    /// An error if there is no room for a cell's disks.
+    pub(super) fn has_room(&self, cell: &Cell) -> Result<()> {
+        self.place.has_room(needs(cell))
+    }
+
+    /// Whether a disk under test of this size has its room before it is written.
+    pub(super) fn is_allocated(&self, size: u64) -> bool {
+        matches!(&self.place, Place::Own { image, .. } if image.is_allocated_for(size))
+            && !self.lost_room.load(Ordering::Relaxed)
+    }
+
+    /// The second disk, of `size` bytes.
+    pub(super) fn source(&self, size: u64) -> Result<Loop> {
+        self.attach(&new_image(self.folder(), size)?, size)
+    }
+
+    /// The disk under test, of `size` bytes, with nothing on it.
+    pub(super) fn test(&self, size: u64) -> Result<Loop> {
+        let (file, image) = match &self.place {
+            Place::Folder(folder) => return self.attach(&new_image(folder, size)?, size),
+            Place::Own { file, image } => (file, image),
+        };
+        let mut alive = locked(&self.alive);
+        match &*alive {
+            Some(alive) => {
+                if let Some(device) = loops::device_of(&image.id) {
+                    bail!("the image {} is in use as /dev/{device} since the last cell", image.path.display());
+                }
+                // Every cell finds it as the first one did.
+                alive.holds(Holds::Changing);
+                self.empty(file, image, size)?;
+            }
+            None => {
+                // Until here nothing of the user's was changed, and what can be tried before it is, was.
+                self.detach(self.attach(&new_image(self.folder(), 1 << 20)?, 1 << 20)?)?;
+                image::is_as_found(file, image)?;
+                self.journal.add_image(image.clone())?;
+                self.empty(file, image, size)?;
+                *alive = Some(Alive::begin(self.journal.path(), Stamp::of(file)?)?);
+            }
+        }
+        self.attach(file, size)
+    }
+
+    fn empty(&self, file: &File, image: &OwnImage, size: u64) -> Result<()> {
+        let has_room = image.empty(file, size).with_context(|| {
+            format!("cannot make {} of {} bytes; choose a smaller --size", image.path.display(), Bytes(size))
+        })?;
+        self.lost_room.store(!has_room, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// What a reader of the figures should know of a cell's disks.
+    pub(super) fn notes(&self, test: &Loop, source: Option<&Loop>, size: u64) -> Vec<String> {
+        let folder = self.folder().display();
+        let mut notes = Vec::new();
+        for (attached, what) in [(Some(test), "disk under test"), (source, "second disk")] {
+            if attached.is_some_and(|attached| !attached.direct) {
+                notes.push(format!(
+                    "the {what} is buffered in this machine's page cache: the file system of {folder} refuses direct I/O"
+                ));
+            }
+        }
+        if self.lost_room.load(Ordering::Relaxed) {
+            notes.push(format!(
+                "the image was allocated and is sparse now: the file system of {folder} cannot empty a file and keep its room"
+            ));
+        } else if self.is_allocated(size) {
+            notes.push(
+                "the image is allocated when the cell begins; discards, which most mkfs do, make holes in it"
+                    .to_owned(),
+            );
+        }
+        notes
+    }
+
+    fn attach(&self, image: &File, size: u64) -> Result<Loop> {
+        Loop::attach(image, size, &self.journal.add_loop()?)
+    }
+
+    /// Detaches a device; an error if something has it open still.
+    pub(super) fn detach(&self, attached: Loop) -> Result<()> {
+        let (path, mark) = (attached.path(), attached.mark().to_owned());
+        if !attached.detach() {
+            bail!(
+                "{path} is still in use, by a process that hangs in the kernel or one that is not ours; when it has ended, `mountmark clean` detaches it"
+            );
+        }
+        self.journal.remove_loop(&mark)
+    }
+
+    /// Hears what a cell's agent says, to know what its image holds.
+    pub(super) fn observer(&self) -> Observer<'_> {
+        Observer { disks: self, is_mounted: false }
+    }
+}
+
+impl Drop for Disks {
+    fn drop(&mut self) {
+        // A device that could not be detached keeps the journal, and what lies on the device.
+        let is_free = self.journal.forget_loops().unwrap_or(false);
+        locked(&self.alive).take();
+        let Place::Own { file, image } = &self.place else { return };
+        if !is_free || !self.journal.has_image() {
+            return;
+        }
+        // Journalled, and then something failed before the first change.
+        let is_as_found = Stamp::of(file).is_ok_and(|now| now == image.found);
+        // Whoever made a device of it meanwhile has something on it, or will have.
+        let is_wanted = loops::device_of(&image.id).is_some();
+        if is_as_found || !is_wanted && image.give_back(file).is_ok() {
+            let _ = self.journal.remove_image();
+        }
+    }
+}
+
+/// The sizes of a cell's disk under test and of all others, in bytes.
+pub(super) fn needs(cell: &Cell) -> (u64, u64) {
+    (cell.disk_size.0, cell.second_disk.as_ref().map_or(0, |medium| medium.size.0))
+}
+
+/// Notes which file system the user's image holds once it is made.
+pub(super) struct Observer<'a> {
+    disks: &'a Disks,
+    is_mounted: bool,
+}
+
+impl Observer<'_> {
+    /// One event.
+    pub(super) fn hear(&mut self, event: &Event) {
+        match event {
+            Event::Ended { task, outcome: Outcome::Ok } if task == protocol_task::MOUNT => self.is_mounted = true,
+            // Nothing is measured in the step that follows mounting.
+            Event::Stage { .. } if self.is_mounted => {
+                self.is_mounted = false;
+                let Place::Own { file, .. } = &self.disks.place else { return };
+                if let Some(alive) = &*locked(&self.disks.alive) {
+                    alive.holds(Holds::Made(contents::identity(file)));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,143 @@
+//! What apt is asked, so that it can only print, and what counts as its answer.
+//!
+//! Names are checked where definitions are read. They are checked here once more, by rules of their own: a name that
+//! apt took for an option, or for a pattern, would have it do what a definition's writer wants, as this user.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result, bail, ensure};
+use mountmark_model::Bytes;
+
+use super::packages::Solved;
+
+/// The most names of a set, a base and a benchmark program's own included.
+const MOST_NAMES: usize = 300;
+/// The most packages that a set of names may stand for, and their bytes to download. A compiler has some 60.
+const MOST_PACKAGES: usize = 500;
+const MOST_BYTES: u64 = 1 << 30;
+
+/// Makes sure that names are names to apt.
+///
+/// # Errors
+/// The first that is none, or that there are too many.
+pub fn check<'a>(names: impl IntoIterator<Item = &'a String>) -> Result<()> {
+    for (count, name) in names.into_iter().enumerate() {
+        let bytes = name.as_bytes();
+        let is_name = matches!(bytes, [b'a'..=b'z' | b'0'..=b'9', .., last] if *last != b'-')
+            && bytes.iter().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'+' | b'-' | b'.'));
+        ensure!(is_name, "{name:?} is no name of a Debian package, and apt is not asked for it");
+        ensure!(count < MOST_NAMES, "more than {MOST_NAMES} packages are named, the most");
+    }
+    Ok(())
+}
+
+/// Makes sure that there are packages of exactly these names, among `known`, one a line. apt takes a name that it does not
+/// have for a regular expression if it holds a dot or a plus, and for a package to add or remove if it ends in plus or
+/// minus; one that it has it takes for itself. So names such as `g++` need no mark.
+///
+/// # Errors
+/// The first that does not exist.
+pub fn check_known<'a>(names: impl IntoIterator<Item = &'a String>, known: &str) -> Result<()> {
+    let known: BTreeSet<&str> = known.lines().map(str::trim).collect();
+    match names.into_iter().find(|name| !known.contains(name.as_str())) {
+        None => Ok(()),
+        Some(name) => bail!(
+            "Debian's package lists have no package of exactly the name {name}; write the name as Debian does, or add the \
+             source that has it to /etc/apt/sources.list.d and run `mountmark clean --cache`"
+        ),
+    }
+}
+
+/// The arguments of apt-get that print what installing `names` would fetch. The options stand last, where no other undoes
+/// them, and what follows `--` is no option. Were the printing not heeded all the same, it would fetch and not install;
+/// and were that not heeded either, it would print dpkg's command lines and not run them.
+pub fn arguments(names: &[String]) -> Vec<&str> {
+    let mut arguments = vec!["-qq", "--no-install-recommends", "install", "--print-uris"];
+    arguments.extend(["-o", "APT::Get::Print-URIs=true"]);
+    arguments.extend(["-o", "APT::Get::Download-Only=true"]);
+    arguments.extend(["-o", "Debug::pkgDPkgPM=true", "--"]);
+    arguments.extend(names.iter().map(String::as_str));
+    arguments
+}
+
+/// The packages that apt's answer names.
+///
+/// # Errors
+/// A line that is no address of a package: then apt did something else than to print, and nothing of it is believed. Too
+/// many packages or bytes.
+pub fn answer(text: &str) -> Result<Vec<Solved>> {
+    let mut all = Vec::new();
+    let mut bytes = 0_u64;
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let solved = Solved::from_uri_line(line).filter(is_plain);
+        let length = line.rsplit('\'').next().and_then(|rest| rest.split_whitespace().nth(1)?.parse::<u64>().ok());
+        let (solved, length) = solved.zip(length).with_context(|| {
+            format!("apt-get was asked for addresses of packages and said {line:?}; nothing is unpacked")
+        })?;
+        bytes = bytes.saturating_add(length);
+        all.push(solved);
+        ensure!(all.len() <= MOST_PACKAGES, "the packages need more than {MOST_PACKAGES} others, the most; name fewer");
+    }
+    if bytes > MOST_BYTES {
+        bail!("the packages are {} to download, and {} is the most; name fewer", Bytes(bytes), Bytes(MOST_BYTES));
+    }
+    Ok(all)
+}
+
+/// Whether what names a folder and an argument holds neither a slash nor a sign of its own.
+fn is_plain(solved: &Solved) -> bool {
+    let plain = |text: &str| {
+        text.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.~:_%".contains(c))
+    };
+    [&solved.name, &solved.version, &solved.file].into_iter().all(|text| plain(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn names_are_no_options_and_no_patterns() {
+        check(&own(&["g++", "libc6", "linux-image-6.12.117+deb12-amd64"])).unwrap();
+        for name in
+            ["-oDir::Bin::dpkg=/x", "-oAPT::Get::Print-URIs=false", "^linux-image-6.*$", "a*", "bash-", "", "x", "a/b"]
+        {
+            let error = check(&own(&["bash", name])).unwrap_err().to_string();
+            assert!(error.contains("no name of a Debian package"), "{error}");
+        }
+        assert!(check(&vec!["ab".to_owned(); 301]).unwrap_err().to_string().contains("more than 300"));
+        check_known(&own(&["g++", "bash"]), "bash\ng++\n").unwrap();
+        // What apt would take for an expression, and for a package to add.
+        for name in ["b.sh", "b.+", "bash+"] {
+            assert!(check_known(&own(&[name]), "bash\ng++\n").unwrap_err().to_string().contains("exactly the name"));
+        }
+    }
+
+    #[test]
+    fn apt_can_only_print() {
+        let names = own(&["bash", "g++"]);
+        let arguments = arguments(&names);
+        let end = arguments.iter().position(|argument| *argument == "--").unwrap();
+        assert_eq!(arguments[end + 1..], ["bash", "g++"]);
+        assert!(arguments[..end].contains(&"APT::Get::Print-URIs=true"));
+    }
+
+    #[test]
+    fn only_addresses_are_an_answer() {
+        let line = "'http://deb.debian.org/pool/bash_5.2_amd64.deb' bash_5.2_amd64.deb 1490652 SHA256:ab";
+        assert_eq!(answer(&format!("{line}\n")).unwrap()[0].name, "bash");
+        let said = |text: &str| answer(text).unwrap_err().to_string();
+        for other in
+            ["Setting up bash (5.2) ...", "Inst bash (5.2)", "'x' ../../up_1_all.deb 5 SHA256:ab", "'x' a_b_c.deb"]
+        {
+            assert!(said(&format!("{line}\n{other}\n")).contains("nothing is unpacked"), "{other}");
+        }
+        assert!(said(&line.replace("1490652", "2000000000")).contains("to download"));
+        assert!(said(&format!("{line}\n").repeat(501)).contains("more than 500"));
+    }
+}

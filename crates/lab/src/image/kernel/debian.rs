@@ -1,0 +1,150 @@
+//! Debian's kernels by version: which package a version stands for, and what the cache remembers of it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+
+use super::super::packages::Packages;
+use crate::cache;
+
+/// The package that `wanted` stood for the last time, if it still does and its files are in the cache. Anything else in
+/// the file that remembers it is as good as no file: it is written anew.
+pub fn kept(wanted: &str, packages: &Packages, cache: &Path) -> Option<String> {
+    let name = fs::read_to_string(kept_name(wanted, cache)).ok()?;
+    let fits = choose(wanted, std::slice::from_ref(&name)).is_ok();
+    (fits && packages.kept(&name).is_some()).then_some(name)
+}
+
+/// Remembers which package `wanted` stood for. What is remembered already is not written again: a cache that cannot be
+/// written serves as long as nothing is new.
+pub fn keep(wanted: &str, name: &str, cache: &Path) -> Result<()> {
+    let path = kept_name(wanted, cache);
+    if fs::read_to_string(&path).is_ok_and(|kept| kept == name) {
+        return Ok(());
+    }
+    cache::write_whole(&path, name.as_bytes())
+}
+
+fn kept_name(wanted: &str, cache: &Path) -> PathBuf {
+    cache.join(format!("kernels/{}.name", wanted.replace(|c: char| !c.is_ascii_alphanumeric(), "_")))
+}
+
+/// The newest signed package whose version begins with what the user wrote.
+pub fn choose(wanted: &str, names: &[String]) -> Result<String> {
+    let version_of = |name: &str| -> Option<String> {
+        let version = name.strip_prefix("linux-image-")?.trim_end_matches("-unsigned").strip_suffix("-amd64")?;
+        let plain =
+            !version.contains("cloud") && !version.contains("rt") && version.starts_with(|c: char| c.is_ascii_digit());
+        // A name becomes a file's name and an argument of apt, whoever wrote it.
+        let clean = version.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".+-~".contains(&byte));
+        // `linux-image-6.12-amd64` would be a meta package that holds nothing.
+        (plain && clean && version.matches('.').count() >= 2).then(|| version.to_owned())
+    };
+    let numbers = |name: &str| -> Vec<u64> {
+        name.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
+    };
+    let bare = wanted.trim_start_matches("linux-image-").trim_end_matches("-unsigned").trim_end_matches("-amd64");
+    let matches = |version: &str| {
+        version == bare || version.strip_prefix(bare).is_some_and(|rest| rest.starts_with(['.', '-', '+']))
+    };
+    let found = names
+        .iter()
+        .filter(|name| version_of(name).is_some_and(|version| matches(&version)))
+        .max_by_key(|name| (numbers(name), !name.ends_with("-unsigned")));
+    match found {
+        Some(name) => Ok(name.clone()),
+        None => {
+            let mut known: Vec<String> = names.iter().filter_map(|name| version_of(name)).collect();
+            known.sort_by_key(|version| numbers(version));
+            known.dedup();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            bail!(
+                "no Debian kernel {wanted:?}; the package lists have: {known}. Choose one of them with --kernel, add the \
+                 package source that has it (6.12 is among Debian 12's security updates), or give the path of a \
+                 vmlinuz or vmlinux"
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names() -> Vec<String> {
+        [
+            "linux-image-6.1.0-50-amd64",
+            "linux-image-6.1.0-56-amd64",
+            "linux-image-6.1.0-56-rt-amd64",
+            "linux-image-6.1.0-56-cloud-amd64",
+            "linux-image-6.12.9+deb12-amd64",
+            "linux-image-6.12.117+deb12-amd64",
+            "linux-image-6.12.117+deb12-amd64-unsigned",
+            "linux-image-6.12-amd64-signed-template",
+            "linux-image-amd64",
+        ]
+        .map(str::to_owned)
+        .to_vec()
+    }
+
+    #[test]
+    fn the_newest_signed_kernel_is_chosen() {
+        let choose = |wanted| choose(wanted, &names());
+        assert_eq!(choose("6.12").unwrap(), "linux-image-6.12.117+deb12-amd64");
+        assert_eq!(choose("6.1").unwrap(), "linux-image-6.1.0-56-amd64");
+        assert_eq!(choose("6.1.0-50-amd64").unwrap(), "linux-image-6.1.0-50-amd64");
+        assert_eq!(choose("linux-image-6.12.9+deb12-amd64").unwrap(), "linux-image-6.12.9+deb12-amd64");
+        let error = choose("5.10").unwrap_err().to_string();
+        assert!(error.contains("6.12.117+deb12") && error.contains("5.10"), "{error}");
+    }
+
+    /// A cache with one kernel's package in it.
+    fn cache_with(name: &str) -> tempfile::TempDir {
+        let cache = tempfile::tempdir().unwrap();
+        let folder = cache.path().join("packages/one");
+        for made in [&folder, &cache.path().join("closures"), &cache.path().join("kernels")] {
+            fs::create_dir_all(made).unwrap();
+        }
+        fs::write(folder.join(".complete"), "").unwrap();
+        let package = super::super::super::packages::Package { name: name.into(), version: "1".into(), folder };
+        let text = serde_json::to_string(&package).unwrap();
+        fs::write(cache.path().join(format!("closures/{name}.json")), text).unwrap();
+        cache
+    }
+
+    #[test]
+    fn what_is_remembered_of_a_version_counts_only_if_it_can_be_true() {
+        let right = "linux-image-6.12.117+deb12-amd64";
+        let cache = cache_with(right);
+        let (cache, packages) = (cache.path(), Packages::new(cache.path()));
+        let file = cache.join("kernels/6_12.name");
+        assert_eq!(kept("6.12", &packages, cache), None);
+        keep("6.12", right, cache).unwrap();
+        assert_eq!(kept("6.12", &packages, cache).as_deref(), Some(right));
+        let long = "x".repeat(70_000);
+        let absent = "linux-image-6.12.9+deb12-amd64";
+        let other = "linux-image-6.1.0-56-amd64";
+        let climbing = "linux-image-6.12.1/../../../etc-amd64";
+        for garbage in ["", "\0\0\0", "garbage", "linux-image-6.12.117+deb12-amd64\n", &long, absent, other, climbing] {
+            fs::write(&file, garbage).unwrap();
+            assert_eq!(kept("6.12", &packages, cache), None, "{garbage:.60?}");
+        }
+        fs::write(&file, b"\xff\xfe").unwrap();
+        assert_eq!(kept("6.12", &packages, cache), None);
+    }
+
+    #[test]
+    fn what_is_remembered_is_written_once() {
+        let cache = tempfile::tempdir().unwrap();
+        let file = cache.path().join("kernels/6_12.name");
+        keep("6.12", "one", cache.path()).unwrap();
+        // Writing whole gives a file another inode.
+        let inode = || std::os::unix::fs::MetadataExt::ino(&fs::metadata(&file).unwrap());
+        let first = inode();
+        keep("6.12", "one", cache.path()).unwrap();
+        assert_eq!(inode(), first);
+        keep("6.12", "two", cache.path()).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "two");
+    }
+}

@@ -1,0 +1,199 @@
+//! The guest's kernel: one of Debian's, downloaded, or one of the user's own, found by its path. What boots is the ELF
+//! image, taken out of its compressed wrapping where it has an entry for emulators.
+
+mod config;
+mod debian;
+mod file;
+mod layout;
+#[cfg(test)]
+mod tests;
+mod unpacked;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use super::packages::Packages;
+use crate::needs::{self, For, Need};
+use config::{Config, Setting};
+use file::KernelFile;
+#[doc(hidden)]
+pub use file::parse;
+use layout::Modules;
+
+/// The kernel used unless `--kernel` names another.
+pub const DEFAULT: &str = "6.12";
+
+/// A kernel that a guest can boot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kernel {
+    /// `uname -r`, the name of its modules' folder.
+    pub release: String,
+    /// What QEMU starts: the uncompressed ELF image, which boots in half the time of a vmlinuz under emulation, or the
+    /// bzImage of a kernel whose ELF image QEMU cannot start.
+    pub image: PathBuf,
+    /// Debian's version of its package; empty for a kernel given by path.
+    pub version: String,
+    /// SHA-256 of the file that was named: a kernel that is built again in its place is another one.
+    pub sha256: String,
+    /// Whether QEMU can start `image`.
+    can_start: bool,
+    /// Where its modules lie; nothing for a kernel without.
+    modules: Option<Modules>,
+    /// The modules that are part of the image; nothing where neither its folder of modules nor its symbols tell.
+    builtin: Option<Vec<String>>,
+    /// How it was configured, where that can be read.
+    config: Option<Config>,
+}
+
+impl Kernel {
+    /// Finds the kernel for what the user wrote after `--kernel`: a Debian version such as `6.12` or
+    /// `6.1.0-56-amd64`, a package name, `host`, or `PATH[,MODULES]`.
+    ///
+    /// PATH is a vmlinux or a vmlinuz under any name, a kernel's build tree, or a root with boot/ and lib/modules/.
+    /// MODULES is lib/modules/RELEASE, a root above it, or a build tree; without it modules are looked for beside the
+    /// image and in this machine's /lib/modules.
+    ///
+    /// # Errors
+    /// There is no such kernel, it cannot be fetched, or it is damaged or for other machines; its modules are another
+    /// kernel's.
+    pub fn find(wanted: &str, packages: &Packages, cache: &Path) -> Result<Kernel> {
+        if wanted == "host" {
+            let release = rustix::system::uname().release().to_string_lossy().into_owned();
+            let image = PathBuf::from(format!("/boot/vmlinuz-{release}"));
+            return Kernel::from_files(&[image], None, cache)
+                .with_context(|| format!("--kernel host: this machine's kernel {release} cannot be a guest's"));
+        }
+        if layout::is_path(wanted) {
+            let (path, modules) = layout::split(wanted)?;
+            return Kernel::from_files(&layout::images(&path)?, modules.as_deref(), cache);
+        }
+        Kernel::from_package(wanted, packages, cache)
+    }
+
+    /// Whether [`Kernel::find`] would fetch nothing.
+    pub fn is_here(wanted: &str, packages: &Packages, cache: &Path) -> bool {
+        Kernel::is_own(wanted) || debian::kept(wanted, packages, cache).is_some()
+    }
+
+    /// Whether a kernel of this machine or of the user's own is wanted, of which the cache holds nothing that could be
+    /// wrong.
+    pub fn is_own(wanted: &str) -> bool {
+        wanted == "host" || layout::is_path(wanted)
+    }
+
+    /// The package that [`Kernel::find`] would fetch.
+    pub fn candidate(wanted: &str, packages: &Packages) -> Result<String> {
+        debian::choose(wanted, &packages.names("linux-image-")?)
+    }
+
+    /// Where each module lies that is a file, by its name with underscores.
+    pub fn module_files(&self) -> Result<BTreeMap<String, PathBuf>> {
+        self.modules.as_ref().map_or_else(|| Ok(BTreeMap::new()), Modules::files)
+    }
+
+    /// Where its modules lie, if it has any.
+    pub fn modules_folder(&self) -> Option<&Path> {
+        self.modules.as_ref().map(|modules| modules.folder.as_path())
+    }
+
+    /// Whether the code of a module is part of the image; nothing where that cannot be told, and the guest must try.
+    pub fn has_builtin(&self, module: &str) -> Option<bool> {
+        let listed = self.builtin.as_ref().map(|names| names.iter().any(|name| name == module));
+        let configured = || self.config.as_ref().and_then(|config| config.has_builtin(module));
+        match listed {
+            Some(true) => Some(true),
+            // A part without a starting function is in no list of symbols.
+            listed => configured().or(listed),
+        }
+    }
+
+    /// What the guest's kernel must have and this one lacks, as far as image and configuration tell.
+    pub fn lacking(&self) -> Vec<&'static Need> {
+        let entry = (!self.can_start).then_some(&needs::PVH);
+        let Some(config) = &self.config else { return entry.into_iter().collect() };
+        let setting = |option: &str| match config.get(option)? {
+            Setting::BuiltIn => Some(true),
+            Setting::Module => Some(false),
+            Setting::No => None,
+        };
+        let lacking = needs::NEEDS.iter().filter(|need| need.is_lacking(&self.release, setting));
+        let table = setting("ND_BTT") == Some(false) && needs::DEBUG_FS.is_lacking(&self.release, setting);
+        entry.into_iter().chain(lacking).chain(table.then_some(&needs::DEBUG_FS)).collect()
+    }
+
+    /// Where its configuration was read, if it was found.
+    pub fn config_from(&self) -> Option<&str> {
+        self.config.as_ref().map(|config| config.from.as_str())
+    }
+
+    /// Refuses a kernel that lacks what such guests need.
+    ///
+    /// # Errors
+    /// Names each option that is missing, and what it is for.
+    pub fn check(&self, guests: &[For]) -> Result<()> {
+        let lacking: Vec<_> = self.lacking().into_iter().filter(|need| guests.contains(&need.by)).collect();
+        if lacking.is_empty() {
+            return Ok(());
+        }
+        let listed: Vec<String> = lacking.iter().map(|need| format!("\n  {need}")).collect();
+        let from = self.config_from().map(|from| format!(" by {from}")).unwrap_or_default();
+        bail!(
+            "the kernel {} lacks{from}:{}\nset them and build it again: docs/kernel.config has all that the lab needs, \
+             for scripts/kconfig/merge_config.sh",
+            self.release,
+            listed.concat()
+        )
+    }
+
+    fn from_package(wanted: &str, packages: &Packages, cache: &Path) -> Result<Kernel> {
+        let name = match debian::kept(wanted, packages, cache) {
+            Some(name) => name,
+            None => Kernel::candidate(wanted, packages)?,
+        };
+        let package = packages.alone_kept(&name)?;
+        let images = layout::images(&package.folder).with_context(|| {
+            format!("the package {name} in the cache is not whole; mountmark clean --cache has it fetched again")
+        })?;
+        let mut kernel = Kernel::from_files(&images, Some(&package.folder), cache)?;
+        kernel.version = package.version;
+        debian::keep(wanted, &name, cache)?;
+        Ok(kernel)
+    }
+
+    /// The kernel of the first of `images`, or of a later one if QEMU can start only that.
+    fn from_files(images: &[PathBuf], modules: Option<&Path>, cache: &Path) -> Result<Kernel> {
+        let mut images = images.iter();
+        let mut path = images.next().context("a kernel has an image")?;
+        let mut file = KernelFile::read(path, cache)?;
+        for other in images {
+            if !file.can_start() {
+                (path, file) = (other, KernelFile::read(other, cache)?);
+            }
+        }
+        let shown = path.display();
+        let release = file.release().with_context(|| {
+            format!(
+                "{shown} is no kernel that a guest can boot: nothing in it tells its release (\"Linux version ...\")"
+            )
+        })?;
+        let modules = match modules {
+            Some(folder) => Some(Modules::named(folder, &release)?),
+            None => Modules::beside(path, &release),
+        };
+        let folder = modules.as_ref().map(|modules| modules.folder.as_path());
+        let config = file.config().or_else(|| Config::beside(path, folder, &release));
+        let builtin = modules.as_ref().and_then(Modules::builtin).or_else(|| file.builtin());
+        Ok(Kernel {
+            release,
+            image: file.to_start().to_owned(),
+            version: String::new(),
+            can_start: file.can_start(),
+            sha256: file.sha256,
+            modules,
+            builtin,
+            config,
+        })
+    }
+}

@@ -1,0 +1,302 @@
+//! What an unpacked package holds: a line for each file, with its size, mode and hash, written when the package was
+//! unpacked and kept in the package's folder as `.complete`.
+//!
+//! What goes into an image is looked up here and read through [`read`], so that a file that is missing or was changed is
+//! noticed, and nothing but what is used is hashed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::cache::{self, Stamp};
+
+/// The manifest's file. A package's folder without it is half-made.
+pub const FILE: &str = ".complete";
+
+/// What a manifest says of one file or link; folders are not in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Below the package's folder.
+    path: String,
+    /// In bytes; of a link, its target's length.
+    size: u64,
+    /// Permissions, as `chmod` takes them.
+    mode: u32,
+    /// SHA-256 of a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
+    /// Where a link points.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    link: Option<String>,
+}
+
+/// The last line: a manifest that lost lines or had them changed is none.
+#[derive(Serialize, Deserialize)]
+struct End {
+    manifest: String,
+}
+
+/// A package whose files are not what they were when it was unpacked.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+#[error("{} is {how}, which the lab takes from a Debian package in its cache", .folder.join(.path).display())]
+pub struct Damaged {
+    /// The package's folder.
+    pub folder: PathBuf,
+    /// The file below it.
+    pub path: PathBuf,
+    how: &'static str,
+}
+
+impl Damaged {
+    /// A package of which it is not known any more what it held.
+    pub fn whole(folder: &Path) -> Damaged {
+        let how = if folder.join(FILE).exists() { "not what it was" } else { "missing" };
+        Damaged { folder: folder.to_owned(), path: FILE.into(), how }
+    }
+}
+
+/// The manifest of one unpacked package.
+pub struct Manifest {
+    folder: PathBuf,
+    entries: BTreeMap<String, Entry>,
+}
+
+impl Manifest {
+    /// Describes what lies in `folder`, hashing it all, and writes it there.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or no space for the manifest.
+    pub fn write(folder: &Path) -> Result<()> {
+        let mut entries = BTreeMap::new();
+        describe(folder, folder, &mut entries)?;
+        let mut text = String::new();
+        for entry in entries.values() {
+            text += &serde_json::to_string(entry)?;
+            text.push('\n');
+        }
+        text += &serde_json::to_string(&End { manifest: cache::sha256(text.as_bytes()) })?;
+        cache::write_whole(&folder.join(FILE), text.as_bytes())
+    }
+
+    /// The manifest of the package unpacked in `folder`; nothing if there is none that is whole.
+    pub fn open(folder: &Path) -> Option<Manifest> {
+        let text = fs::read_to_string(folder.join(FILE)).ok()?;
+        let (lines, last) = text.split_at(text.rfind('\n').map_or(0, |at| at + 1));
+        let last: End = serde_json::from_str(last).ok()?;
+        if cache::sha256(lines.as_bytes()) != last.manifest {
+            return None;
+        }
+        let entries =
+            lines.lines().map(|line| serde_json::from_str(line).map(|entry: Entry| (entry.path.clone(), entry)));
+        Some(Manifest { folder: folder.to_owned(), entries: entries.collect::<Result<_, _>>().ok()? })
+    }
+
+    /// Whether a path is a file or link of the package.
+    pub fn has(&self, path: &str) -> bool {
+        self.entries.contains_key(path)
+    }
+
+    /// The names of the files and links that lie in a folder of the package itself, sorted.
+    pub fn names_in(&self, folder: &str) -> Vec<String> {
+        let below = self.entries.keys().filter_map(|path| path.strip_prefix(folder)?.strip_prefix('/'));
+        below.filter(|name| !name.contains('/')).map(str::to_owned).collect()
+    }
+
+    /// Where a link of the package points; nothing if it is no link.
+    pub fn link(&self, path: &str) -> Option<&str> {
+        self.entries.get(path)?.link.as_deref()
+    }
+
+    /// The file that a path of the package leads to, over links inside it; nothing if it leads out of it or nowhere.
+    pub fn resolve(&self, path: &str) -> Option<String> {
+        let mut path = path.to_owned();
+        for _ in 0..8 {
+            let Some(target) = &self.entries.get(&path)?.link else { return Some(path) };
+            let from = if target.starts_with('/') { Path::new("") } else { Path::new(&path).parent()? };
+            path = plain(&from.join(target.trim_start_matches('/')))?;
+        }
+        None
+    }
+
+    /// A file of the package, as it was when it was unpacked.
+    ///
+    /// # Errors
+    /// [`Damaged`], or a file that the package does not have.
+    pub fn read(&self, path: &str) -> Result<Vec<u8>> {
+        let shown = self.folder.join(path);
+        let Some(sha256) = self.entries.get(path).and_then(|entry| entry.sha256.as_ref()) else {
+            bail!("{} is no file of its package", shown.display());
+        };
+        let damaged = |how| Damaged { folder: self.folder.clone(), path: path.into(), how };
+        let bytes = match fs::read(&shown) {
+            Ok(bytes) => bytes,
+            Err(error) if is_missing(&error) => bail!(damaged("missing")),
+            Err(error) => return Err(error).with_context(|| format!("cannot read {}", shown.display())),
+        };
+        if cache::sha256(&bytes) != *sha256 {
+            bail!(damaged("not what it was"));
+        }
+        Ok(bytes)
+    }
+
+    /// Looks whether every file is there and has its size, without reading any.
+    ///
+    /// # Errors
+    /// The first file that is missing or has another size.
+    pub fn check_sizes(&self) -> Result<(), Damaged> {
+        for entry in self.entries.values() {
+            let how = match fs::symlink_metadata(self.folder.join(&entry.path)) {
+                Ok(data) if data.len() == entry.size && data.is_symlink() == entry.link.is_some() => continue,
+                Ok(_) => "not what it was",
+                Err(_) => "missing",
+            };
+            return Err(Damaged { folder: self.folder.clone(), path: (&entry.path).into(), how });
+        }
+        Ok(())
+    }
+}
+
+/// Reads a file. One of an unpacked package is checked against the package's manifest.
+///
+/// # Errors
+/// [`Damaged`], or a file that cannot be read.
+pub fn read(path: &Path) -> Result<Vec<u8>> {
+    let package = path.ancestors().skip(1).find_map(|folder| Some((folder, Stamp::of(&folder.join(FILE)).ok()?)));
+    if let Some((folder, stamp)) = package
+        && let Some(below) = path.strip_prefix(folder).ok().and_then(Path::to_str)
+    {
+        // A kernel's modules are read one after the other, and their manifest has thousands of lines.
+        static LAST: Mutex<Option<(PathBuf, Stamp, Manifest)>> = Mutex::new(None);
+        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        if !matches!(&*last, Some((of, then, _)) if of == folder && *then == stamp) {
+            *last = Manifest::open(folder).map(|manifest| (folder.to_owned(), stamp, manifest));
+        }
+        return match &*last {
+            Some((_, _, manifest)) => manifest.read(below),
+            None => bail!(Damaged::whole(folder)),
+        };
+    }
+    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+fn describe(root: &Path, folder: &Path, entries: &mut BTreeMap<String, Entry>) -> Result<()> {
+    let listed = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    for path in listed.flatten().map(|entry| entry.path()) {
+        let data = fs::symlink_metadata(&path).with_context(|| format!("cannot look at {}", path.display()))?;
+        if data.is_dir() {
+            describe(root, &path, entries)?;
+            continue;
+        }
+        // What has a name that is no text is named by no suite, and what is neither file nor link is read by nobody.
+        let Some(below) = path.strip_prefix(root).ok().and_then(Path::to_str) else { continue };
+        let mut entry =
+            Entry { path: below.to_owned(), size: data.len(), mode: data.mode() & 0o7777, sha256: None, link: None };
+        if data.is_symlink() {
+            let target = fs::read_link(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            entry.link = Some(target.to_string_lossy().into_owned());
+        } else if data.is_file() {
+            entry.sha256 = Some(cache::sha256_file(&path)?);
+        } else {
+            continue;
+        }
+        entries.insert(below.to_owned(), entry);
+    }
+    Ok(())
+}
+
+/// A path without `.` and `..`; nothing if it leaves the folder that it is relative to.
+fn plain(path: &Path) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => parts.push(name.to_str()?),
+            Component::ParentDir => drop(parts.pop()?),
+            _ => {}
+        }
+    }
+    Some(parts.join("/"))
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory | IsADirectory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    /// A package with two programs, a library under two names, and a name that JSON must escape.
+    fn package() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, text) in [("usr/bin/one", "1"), ("usr/bin/two", "22"), ("lib/x.so.1.2", "x"), ("a \"b\"\n", "")] {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        symlink("x.so.1.2", folder.path().join("lib/x.so.1")).unwrap();
+        symlink("/lib/x.so.1", folder.path().join("usr/bin/over")).unwrap();
+        symlink("../../../out", folder.path().join("usr/bin/out")).unwrap();
+        Manifest::write(folder.path()).unwrap();
+        folder
+    }
+
+    fn damage(error: anyhow::Error) -> (String, &'static str) {
+        let damaged: Damaged = error.downcast().unwrap();
+        (damaged.path.to_string_lossy().into_owned(), damaged.how)
+    }
+
+    #[test]
+    fn files_are_looked_up_and_links_followed() {
+        let folder = package();
+        let manifest = Manifest::open(folder.path()).unwrap();
+        assert_eq!(manifest.names_in("usr/bin"), ["one", "out", "over", "two"]);
+        assert_eq!(manifest.read("usr/bin/two").unwrap(), b"22");
+        assert_eq!(manifest.read("a \"b\"\n").unwrap(), b"");
+        assert_eq!(manifest.resolve("usr/bin/over").as_deref(), Some("lib/x.so.1.2"));
+        assert_eq!(manifest.resolve("usr/bin/out"), None);
+        assert!(manifest.has("lib/x.so.1") && !manifest.has("lib") && !manifest.has("usr/bin/on"));
+        assert_eq!(manifest.link("lib/x.so.1"), Some("x.so.1.2"));
+        manifest.check_sizes().unwrap();
+    }
+
+    #[test]
+    fn what_was_changed_or_lost_is_told() {
+        let folder = package();
+        let one = folder.path().join("usr/bin/one");
+        let manifest = Manifest::open(folder.path()).unwrap();
+        fs::write(&one, "I").unwrap();
+        assert_eq!(damage(read(&one).unwrap_err()), ("usr/bin/one".into(), "not what it was"));
+        manifest.check_sizes().expect("its size is as it was");
+        fs::write(&one, "").unwrap();
+        assert!(manifest.check_sizes().unwrap_err().to_string().contains("usr/bin/one is not what it was"));
+        fs::remove_file(&one).unwrap();
+        assert_eq!(damage(read(&one).unwrap_err()), ("usr/bin/one".into(), "missing"));
+        assert!(manifest.check_sizes().unwrap_err().to_string().contains("usr/bin/one is missing"));
+        // A file of no package is read as it is.
+        let alone = tempfile::NamedTempFile::new().unwrap();
+        assert_eq!(read(alone.path()).unwrap(), b"");
+    }
+
+    #[test]
+    fn a_manifest_cut_short_or_changed_is_none() {
+        let folder = package();
+        let path = folder.path().join(FILE);
+        let whole = fs::read_to_string(&path).unwrap();
+        let less = &whole[whole.find('\n').unwrap() + 1..];
+        for text in ["", "{", &whole[..whole.len() / 2], less, &whole.replace("\"two\"", "\"owt\"").replace("22", "33")]
+        {
+            fs::write(&path, text).unwrap();
+            assert_eq!(Manifest::open(folder.path()).is_some(), text == whole, "{text}");
+        }
+        fs::write(&path, &whole).unwrap();
+        assert!(Manifest::open(folder.path()).is_some());
+    }
+}

@@ -1,0 +1,111 @@
+//! Debian's package lists: where they are, how old they may be, how they are fetched.
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+
+use super::{FETCHING, Packages, last_lines, said};
+use crate::{cache, child};
+
+/// Where Debian's package lists are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lists {
+    /// Fetched into the cache.
+    Cache,
+    /// This machine's own, because none could be fetched.
+    System,
+    /// They will be fetched into the cache when they are needed.
+    Nowhere,
+}
+
+/// Lists older than this name versions that may be gone from the mirrors. What the cache already holds is not affected.
+const LISTS_KEEP: Duration = Duration::from_secs(24 * 3600);
+/// When lists that could not be fetched are asked for again.
+const RETRY: Duration = Duration::from_secs(3600);
+/// What apt-get takes for the lists of a Debian release with its updates, in bytes: 26 MB in the end, some more meanwhile.
+const LISTS_ROOM: u64 = 40 << 20;
+/// What is noted of lists that were fetched.
+pub(super) const RENEWED: &str = "cache";
+
+impl Packages {
+    /// Where Debian's package lists are read from. The machine's own may be of any age, so they are used only where
+    /// none can be fetched.
+    pub fn lists(&self) -> Lists {
+        match fs::read_to_string(self.fetched()).as_deref() {
+            Ok("system") => Lists::System,
+            Ok(_) => Lists::Cache,
+            Err(_) => Lists::Nowhere,
+        }
+    }
+
+    /// The file that says when lists were fetched, by its age, and with what success.
+    pub(super) fn fetched(&self) -> PathBuf {
+        self.cache.join("apt/fetched")
+    }
+
+    /// Sees to it that there are lists, and that they are young.
+    pub(super) fn fetch_lists(&self) -> Result<()> {
+        let is_young = || {
+            let age = fs::metadata(self.fetched()).ok()?.modified().ok()?.elapsed().ok()?;
+            let is_renewed = fs::read_to_string(self.fetched()).ok()? == RENEWED;
+            Some(age < if is_renewed { LISTS_KEEP } else { RETRY })
+        };
+        if is_young() == Some(true) {
+            return Ok(());
+        }
+        let _lock = cache::Lock::take(&self.fetched())?;
+        if is_young() == Some(true) {
+            return Ok(());
+        }
+        let is_there = |lists: &Path| {
+            let mut entries = fs::read_dir(lists).into_iter().flatten().flatten();
+            entries.any(|entry| entry.file_name().to_string_lossy().contains("_Packages"))
+        };
+        let lists = self.cache.join("apt/lists");
+        if is_there(&lists) && cache::room(&self.cache).is_err() {
+            // Of any age, but all there is.
+            return Ok(());
+        }
+        let said = match self.update() {
+            Ok(None) => return cache::write_whole(&self.fetched(), RENEWED.as_bytes()),
+            Ok(Some(said)) => said,
+            Err(error) if is_there(&lists) && !child::is_interrupted() => format!("{error:#}"),
+            Err(error) => return Err(error),
+        };
+        if is_there(&lists) {
+            // Asked for again at once, where there is no room even for this.
+            let _ = cache::note(&self.fetched(), b"cache, not renewed");
+            return Ok(());
+        }
+        if !is_there(Path::new("/var/lib/apt/lists")) {
+            bail!("cannot fetch Debian's package lists: {said}");
+        }
+        cache::note(&self.fetched(), b"system")
+    }
+
+    /// Fetches the package lists; what apt-get complained of, if it did not get all.
+    pub(super) fn update(&self) -> Result<Option<String>> {
+        let what = "Debian's package lists";
+        cache::need_room(&self.cache, LISTS_ROOM, what)?;
+        let output = said(self.command("apt-get", Lists::Cache).args(["update", "-q"]), FETCHING);
+        let is_full = cache::is_full(&self.cache);
+        let failed = match &output {
+            Ok(output) => !output.status.success(),
+            // apt-get waits for ever when its disk is full.
+            Err(error) => error.is::<child::Ended>() && !child::is_interrupted(),
+        };
+        if is_full && failed {
+            return Err(cache::no_space(&self.cache, Some(LISTS_ROOM), what));
+        }
+        match output {
+            Err(error) => Err(error),
+            Ok(output) => match output.status.signal() {
+                Some(signal) => bail!("signal {signal} ended apt-get while it fetched {what}"),
+                None => Ok((!output.status.success()).then(|| last_lines(&output.stderr, 3))),
+            },
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Names in definitions that reach a program or a path of the machine that makes a guest: what they may be made of.
+//!
+//! Definitions come from strangers. This is the one place that says what such a name is; who reads definitions asks it,
+//! and who hands a name to a program or a path looks once more, by rules of its own. Each answer is the reason why a name
+//! is refused, to stand behind the field and the name.
+
+/// The longest name. Debian's longest package name has some 80 letters.
+const LONGEST: usize = 128;
+
+/// Whether `text` is the name of a Debian package (Policy, section 5.6.7): small letters, digits and `+ - .`, two at
+/// least, a letter or digit first. `+` may end it, as in `g++`; `-` may not: apt would remove such a package. What begins
+/// with `-` would be an option of apt's.
+///
+/// # Errors
+/// Why it is none.
+pub fn package(text: &str) -> Result<(), String> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let is_name = text.len() >= 2
+        && text.len() <= LONGEST
+        && text.starts_with(plain)
+        && !text.ends_with('-')
+        && text.chars().all(|c| plain(c) || "+-.".contains(c));
+    is_name.then_some(()).ok_or_else(|| {
+        "it is no name of a Debian package: two or more small letters, digits and + - . with a letter or digit first and \
+         no - at the end"
+            .into()
+    })
+}
+
+/// Whether `text` is a program's name, its whole path, or the path of its data below /usr/share.
+///
+/// # Errors
+/// Why it is none.
+pub fn program(text: &str) -> Result<(), String> {
+    let parts = text.strip_prefix('/').unwrap_or(text);
+    let is_path = text.starts_with('/');
+    let plain = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '[')
+            && part.chars().all(|c| c.is_ascii_alphanumeric() || "+-._[@".contains(c))
+    };
+    let is_name = text.len() <= LONGEST && parts.split('/').all(plain) && (is_path || !text.contains('/'));
+    is_name.then_some(()).ok_or_else(|| {
+        "it is no program: a name of letters, digits and + - . _ @, or a whole path of such names, without . and .."
+            .into()
+    })
+}
+
+/// Whether `text` is the name of a kernel module, perhaps behind a `?`.
+///
+/// # Errors
+/// Why it is none.
+pub fn module(text: &str) -> Result<(), String> {
+    let name = text.strip_prefix('?').unwrap_or(text);
+    let is_name = !name.is_empty()
+        && name.len() <= LONGEST
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    is_name.then_some(()).ok_or_else(|| "it is no kernel module: a name of letters, digits, - and _".into())
+}
+
+/// Whether `text` is a type of file system as mount(8) takes it.
+///
+/// # Errors
+/// Why it is none.
+pub fn mount_type(text: &str) -> Result<(), String> {
+    let is_name = text.len() <= LONGEST
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    is_name.then_some(()).ok_or_else(|| "it is no type for mount: a name of letters, digits and - _ .".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_are_names_and_nothing_else() {
+        for name in ["g++", "libstdc++6", "bonnie++", "linux-image-6.12.117+deb12-amd64", "e2fsprogs", "7zip", "ed"] {
+            assert_eq!(package(name), Ok(()), "{name}");
+        }
+        for name in [
+            "",
+            "a",
+            "-oDir::Bin::dpkg=/tmp/x",
+            "-oAPT::Get::Print-URIs=false",
+            "--reinstall",
+            "^linux-image-6.*rt-amd64$",
+            "linux-image-*",
+            "bash-",
+            "bash/stable",
+            "bash=5",
+            "bash:amd64",
+            "../../etc/passwd",
+            "./evil.deb",
+            "?installed",
+            "~n.",
+            "Bash",
+            "a b",
+            "a\nb",
+            "b\u{e4}sh",
+            "task^",
+        ] {
+            assert!(package(name).is_err(), "{name:?}");
+        }
+        assert!(package(&"a".repeat(129)).is_err());
+    }
+
+    #[test]
+    fn programs_stay_where_programs_are() {
+        for name in
+            ["mkfs.ext4", "[", "bonnie++", "/sbin/mkfs.xfs", "/usr/share/dbench/client.txt", "x86_64-linux-gnu-ld"]
+        {
+            assert_eq!(program(name), Ok(()), "{name}");
+        }
+        for name in [
+            "",
+            "/",
+            ".",
+            "..",
+            "-x",
+            "../sh",
+            "sub/sh",
+            "/usr/share/../../etc/shadow",
+            "/usr/share/./x",
+            "/usr//share/x",
+            "/usr/share/",
+            "a b",
+            "a\0",
+            "a\u{202e}",
+        ] {
+            assert!(program(name).is_err(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn modules_and_types_are_words() {
+        assert!(module("?crc32c_generic").is_ok() && module("nls_iso8859-1").is_ok());
+        for name in ["", "?", "../x", "a b", "a.ko", "a\nb", "??a", "-r"] {
+            assert!(module(name).is_err(), "{name:?}");
+        }
+        assert!(mount_type("ext4").is_ok() && mount_type("fuse.x").is_ok());
+        for name in ["", "-o", "a b", "a,b", "../x", "a\n"] {
+            assert!(mount_type(name).is_err(), "{name:?}");
+        }
+    }
+}

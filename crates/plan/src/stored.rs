@@ -1,0 +1,62 @@
+//! A plan out of a store, looked at as what somebody wrote: stores are handed on, and resuming a run does what its plan
+//! says.
+
+use mountmark_model::{Bytes, Cell, Lab, Parameter, Plan, Source, Suite};
+
+use crate::{PlanError, Result, check};
+
+/// The most bytes of a disk, a corpus or a machine's memory: a guest addresses no more.
+const MOST_BYTES: u64 = 1 << 40;
+
+/// Refuses a plan that no catalogue of this program could have led to: names that are none, sizes beyond a guest.
+///
+/// # Errors
+/// The faults of the first cell that has some.
+pub fn check_stored(plan: &Plan) -> Result<()> {
+    let refused = |what: String, faults: Vec<String>| {
+        let faults = faults.into_iter().map(|fault| format!("the stored plan, {what}: {fault}")).collect();
+        Err(PlanError::File { faults })
+    };
+    let faults = if plan.lab == Lab::Host { Vec::new() } else { check::machine(&plan.machine) };
+    if !faults.is_empty() {
+        return refused(format!("machine {}", plan.machine.name), faults);
+    }
+    for cell in &plan.cells {
+        let faults = cell_faults(cell);
+        if !faults.is_empty() {
+            return refused(format!("cell {} ({})", cell.index, cell.configuration.name), faults);
+        }
+    }
+    Ok(())
+}
+
+fn cell_faults(cell: &Cell) -> Vec<String> {
+    let mut faults = check::filesystem(&cell.configuration.filesystem);
+    faults.extend(check::suite(&suite_of(cell)));
+    faults.extend(check::disk(&cell.disk));
+    let mut sizes = vec![("disk_size", cell.disk_size), ("ram", cell.ram)];
+    if let Some(medium) = &cell.second_disk {
+        faults.extend(check::disk(&medium.disk));
+        sizes.extend([("second disk's size", medium.size), ("corpus's size", Bytes(medium.corpus.tar_bytes))]);
+    }
+    let large = sizes.into_iter().filter(|(_, size)| size.0 > MOST_BYTES);
+    faults
+        .extend(large.map(|(what, size)| format!("the {what} is {size}, and a guest addresses {}", Bytes(MOST_BYTES))));
+    faults
+}
+
+/// The suite that has what the cell has of one.
+fn suite_of(cell: &Cell) -> Suite {
+    let parameter = |value: u64| Parameter { value: Bytes(value), min: Bytes(0), fixed: true };
+    Suite {
+        name: "stored".into(),
+        source: cell.second_disk.as_ref().map_or(Source::None, |medium| medium.layout),
+        pause_seconds: cell.pause_seconds,
+        parameters: cell.parameters.iter().map(|(name, value)| (name.clone(), parameter(*value))).collect(),
+        packages: cell.packages.clone(),
+        tools: cell.tools.clone(),
+        source_prepare: cell.source_prepare.clone(),
+        tasks: cell.tasks.clone(),
+        ..Suite::default()
+    }
+}

@@ -1,0 +1,290 @@
+//! What an agent says of a cell becomes the cell's result, if it is what a plan's cell can give.
+//!
+//! An agent works beside commands that anybody may have written. So its account is checked as one checks a stranger's:
+//! planned tasks only, each figure once, numbers that are some, an end for each task. One event that does not fit takes
+//! the credit from all others: the cell has failed, with a sentence, and none of its figures is kept. The run goes on.
+//!
+//! Nothing here starts, waits or stores.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::SystemTime;
+
+use mountmark_lab::Ended;
+use mountmark_model::protocol_task::{CAPACITY, FSCK, MKFS, MOUNT, UMOUNT};
+use mountmark_model::{Cell, DeviceRecord, Event, Metric, Outcome};
+
+/// Bytes of one output at most: what an agent keeps of a long one, and the sentence between its halves.
+const MOST_OUTPUT: usize = crate::agent::MOST_OUTPUT + 100;
+/// What an output may be, see [`Event::Output`].
+const KINDS: [&str; 3] = ["stdout", "stderr", "result"];
+
+/// A cell that has ended, with all that was said of it.
+#[derive(Clone, Debug)]
+pub struct CellResult {
+    /// Position in the plan.
+    pub index: u32,
+    /// When it began and ended.
+    pub started: SystemTime,
+    /// See `started`.
+    pub ended: SystemTime,
+    /// How.
+    pub outcome: Outcome,
+    /// Figures, in the order they were taken: (task, iteration, values by metric).
+    pub samples: Vec<(String, u32, BTreeMap<String, f64>)>,
+    /// How each task ended.
+    pub tasks: Vec<(String, Outcome)>,
+    /// What programs printed and the engine found: (task, iteration, kind, text) as in [`Event::Output`].
+    pub outputs: Vec<(String, u32, String, String)>,
+    /// What was asked of the device under test: (task, iteration, record).
+    pub devices: Vec<(String, u32, Box<DeviceRecord>)>,
+    /// Remarks.
+    pub notes: Vec<String>,
+    /// Kernel release and version that the agent reported.
+    pub kernel: String,
+    /// The kernel's messages.
+    pub log: String,
+    /// Wall time of the host until mkfs began.
+    pub start_seconds: f64,
+}
+
+impl CellResult {
+    /// Of a cell of which nothing was heard.
+    pub fn new(index: u32) -> CellResult {
+        let now = SystemTime::now();
+        CellResult {
+            index,
+            started: now,
+            ended: now,
+            outcome: Outcome::Ok,
+            samples: Vec::new(),
+            tasks: Vec::new(),
+            outputs: Vec::new(),
+            devices: Vec::new(),
+            notes: Vec::new(),
+            kernel: String::new(),
+            log: String::new(),
+            start_seconds: 0.0,
+        }
+    }
+}
+
+/// What is planned of a task or a step, and what was heard of it.
+#[derive(Default)]
+struct Planned {
+    repeat: u32,
+    /// Whether the plan leaves it out: it can end, and has no figures.
+    is_left_out: bool,
+    /// Whether it must have ended when the cell is done.
+    must_end: bool,
+    has_ended: bool,
+    samples: BTreeSet<(u32, String)>,
+    sampled: BTreeSet<u32>,
+    outputs: BTreeSet<(u32, String)>,
+    devices: BTreeSet<u32>,
+}
+
+/// What was heard of a cell so far.
+pub struct Account {
+    result: CellResult,
+    planned: BTreeMap<String, Planned>,
+    greeted: bool,
+    /// Whether the agent said that the cell as a whole has failed: then tasks may be missing.
+    failed: bool,
+    done: bool,
+    fault: Option<String>,
+}
+
+impl Account {
+    /// For a cell of which nothing was heard.
+    pub fn new(cell: &Cell) -> Account {
+        let steps = [(MKFS, true), (MOUNT, true), (CAPACITY, false), (UMOUNT, true), (FSCK, true)];
+        let steps =
+            steps.map(|(step, must_end)| (step.to_owned(), Planned { repeat: 1, must_end, ..Planned::default() }));
+        let whole = |id: &str| cell.tasks.iter().find(|task| task.id == id);
+        let tasks = cell.tasks.iter().map(|task| {
+            // A part is sampled as often as the task whose part it is.
+            let ran = task.part_of.as_deref().and_then(whole).unwrap_or(task);
+            let planned = Planned {
+                repeat: ran.repeat,
+                is_left_out: task.skip.is_some() || ran.skip.is_some(),
+                must_end: true,
+                ..Planned::default()
+            };
+            (task.id.clone(), planned)
+        });
+        Account {
+            result: CellResult::new(cell.index),
+            planned: steps.into_iter().chain(tasks).collect(),
+            greeted: false,
+            failed: false,
+            done: false,
+            fault: None,
+        }
+    }
+
+    /// Takes one event.
+    pub fn take(&mut self, event: Event) {
+        if self.fault.is_none()
+            && let Err(fault) = self.check(event)
+        {
+            self.fault = Some(fault);
+        }
+    }
+
+    /// Wall time of the host until mkfs began, in seconds.
+    pub fn set_start(&mut self, seconds: f64) {
+        self.result.start_seconds = seconds;
+    }
+
+    /// The cell's result, once its lab has said how it ended; nothing if it was interrupted.
+    pub fn finish(mut self, ended: Ended) -> Option<CellResult> {
+        let (outcome, log) = match ended {
+            Ended::Interrupted => return None,
+            Ended::Refused { reason, log } => {
+                self.fault = Some(reason);
+                (Outcome::Ok, log)
+            }
+            Ended::Outcome { outcome, log } => (outcome, log),
+        };
+        let mut result = self.result;
+        result.outcome = outcome;
+        if let Some(fault) = self.fault {
+            let reason = format!("none of its figures is kept, since they cannot be believed: {fault}");
+            result = CellResult {
+                started: result.started,
+                start_seconds: result.start_seconds,
+                outcome: Outcome::Failed { reason, detail: String::new() },
+                ..CellResult::new(result.index)
+            };
+        } else if result.outcome.is_ok() && !self.done {
+            let reason = "the agent ended before it was done".to_owned();
+            result.outcome = Outcome::Failed { reason, detail: String::new() };
+        }
+        Some(CellResult { log, ended: SystemTime::now(), ..result })
+    }
+
+    /// Keeps what is said, or says why that cannot be.
+    fn check(&mut self, event: Event) -> Result<(), String> {
+        // A lab has remarks of its own, and an agent may fail before it can say who it is.
+        let may_come_first = match &event {
+            Event::Hello { .. } | Event::Note { .. } => true,
+            Event::Ended { task, .. } => task.is_empty(),
+            _ => false,
+        };
+        if self.done && !matches!(event, Event::Note { .. }) {
+            return Err("the agent went on after its end".to_owned());
+        }
+        if !self.greeted && !may_come_first {
+            return Err("the agent spoke before it said who it is".to_owned());
+        }
+        match event {
+            Event::Hello { .. } if self.greeted => return Err("the agent said twice who it is".to_owned()),
+            Event::Hello { kernel, .. } => {
+                self.greeted = true;
+                self.result.kernel = kernel;
+            }
+            // Of progress, and of nothing that is kept.
+            Event::Stage { .. } => {}
+            Event::Note { text } => self.result.notes.push(text),
+            Event::Sample { task, iteration, values } => {
+                self.sample(&task, iteration, &values)?;
+                self.result.samples.push((task, iteration, values));
+            }
+            Event::Output { task, iteration, kind, text } => {
+                let planned = self.open(&task, iteration, "output")?;
+                if !KINDS.contains(&kind.as_str()) {
+                    return Err(format!("an output of task {task} is of the kind {kind:?}, which there is not"));
+                }
+                if text.len() > MOST_OUTPUT {
+                    return Err(format!("an output of task {task} is {} bytes long", text.len()));
+                }
+                if !planned.outputs.insert((iteration, kind.clone())) {
+                    return Err(format!("the {kind} of task {task} came twice"));
+                }
+                self.result.outputs.push((task, iteration, kind, text));
+            }
+            Event::Device { task, iteration, record } => {
+                let planned = self.open(&task, iteration, "device record")?;
+                if !planned.devices.insert(iteration) {
+                    return Err(format!("the device record of task {task} came twice"));
+                }
+                self.result.devices.push((task, iteration, record));
+            }
+            Event::Ended { task, outcome } if task.is_empty() => self.failed |= outcome.is_failed(),
+            Event::Ended { task, outcome } => {
+                self.end(&task, &outcome)?;
+                self.result.tasks.push((task, outcome));
+            }
+            Event::Done => {
+                self.done = true;
+                let open = self.planned.iter().find(|(_, planned)| planned.must_end && !planned.has_ended);
+                if let (Some((task, _)), false) = (open, self.failed) {
+                    return Err(format!("the agent was done and had not said how task {task} ended"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The plan of a task of which `what` may come now.
+    fn open(&mut self, task: &str, iteration: u32, what: &str) -> Result<&mut Planned, String> {
+        let Some(planned) = self.planned.get_mut(task) else {
+            return Err(format!("a {what} came of task {task:?}, which is not in the plan"));
+        };
+        if planned.is_left_out {
+            return Err(format!("a {what} came of task {task}, which the plan leaves out"));
+        }
+        if planned.has_ended {
+            return Err(format!("a {what} of task {task} came after its end"));
+        }
+        if iteration >= planned.repeat {
+            return Err(format!(
+                "a {what} of task {task} came for time {}, and the plan has {}",
+                u64::from(iteration) + 1,
+                planned.repeat
+            ));
+        }
+        Ok(planned)
+    }
+
+    fn sample(&mut self, task: &str, iteration: u32, values: &BTreeMap<String, f64>) -> Result<(), String> {
+        let planned = self.open(task, iteration, "sample")?;
+        // Space is asked for twice, and each time other figures are told.
+        if !planned.sampled.insert(iteration) && task != CAPACITY {
+            return Err(format!("a second sample came of task {task}, time {}", iteration + 1));
+        }
+        for (metric, value) in values {
+            if Metric::find(metric).is_none() {
+                return Err(format!("a sample of task {task} has the metric {metric:?}, which there is not"));
+            }
+            if !value.is_finite() || *value < 0.0 {
+                return Err(format!("{metric} of task {task} is {value}, which it cannot be"));
+            }
+            if !planned.samples.insert((iteration, metric.clone())) {
+                return Err(format!("{metric} of task {task} came twice"));
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, task: &str, outcome: &Outcome) -> Result<(), String> {
+        let Some(planned) = self.planned.get_mut(task) else {
+            return Err(format!("task {task:?} ended, which is not in the plan"));
+        };
+        if planned.has_ended {
+            return Err(format!("task {task} ended twice"));
+        }
+        if outcome.is_ok() && (planned.is_left_out || planned.sampled.len() < planned.repeat as usize) {
+            return Err(format!(
+                "task {task} was done, and samples of it came for {} of {} times",
+                planned.sampled.len(),
+                planned.repeat
+            ));
+        }
+        planned.has_ended = true;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! What the agent does for a cell, as lines to read: in its order, and nothing is done.
+
+use mountmark_lab::Places;
+use mountmark_model::{Cell, Source, Task, protocol_task};
+
+use super::{source, steps};
+
+/// One command, or a line of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The step or task that it belongs to: `source`, `mkfs`, a task's id.
+    pub step: String,
+    /// What it is of a task: `title`, `prepare`, `remount`, `run`, `cleanup`; empty for the protocol's own steps.
+    pub part: &'static str,
+    /// As it is written in the suite or the catalogue; one line.
+    pub text: String,
+}
+
+/// Everything that is started for a cell whose disks are in these places.
+pub fn outline(cell: &Cell, places: &Places) -> Vec<Line> {
+    let mut lines = Lines(Vec::new());
+    let configuration = &cell.configuration;
+    let folder = places.test_folder.display().to_string();
+    let mount = configuration.mount_command(&places.test, &folder);
+    if let Some(medium) = &cell.second_disk {
+        let on = &places.source_folder;
+        lines.command("source", "", &source::make_command(&places.source));
+        lines.command("source", "", &source::mount_command(&places.source, on));
+        match medium.layout {
+            Source::None => {}
+            Source::Tar => lines.add("source", "", &format!("the corpus becomes {}", on.join("corpus.tar").display())),
+            Source::Tree => lines.command("source", "", &source::unpack_command(&source::tree(on))),
+        }
+        lines.script("source", "prepare", cell.source_prepare.as_deref());
+        lines.command("source", "", &source::unmount_command(on));
+        lines.command("source", "", &source::mount_command(&places.source, on));
+    }
+    lines.command(protocol_task::MKFS, "", &configuration.mkfs_command(&places.test));
+    lines.command(protocol_task::MOUNT, "", &mount);
+    for task in &cell.tasks {
+        lines.task(task);
+        if task.cold && task.skip.is_none() && task.part_of.is_none() {
+            lines.command(&task.id, "remount", &source::unmount_command(&places.test_folder));
+            lines.command(&task.id, "remount", &mount);
+            if cell.second_disk.is_some() {
+                lines.command(&task.id, "remount", &source::unmount_command(&places.source_folder));
+                lines.command(&task.id, "remount", &source::mount_command(&places.source, &places.source_folder));
+            }
+        }
+        lines.run(task);
+    }
+    lines.script(protocol_task::CAPACITY, "", Some(steps::REMOVE_ALL));
+    lines.command(protocol_task::UMOUNT, "", &source::unmount_command(&places.test_folder));
+    match configuration.fsck_command(&places.test) {
+        Some(command) => lines.command(protocol_task::FSCK, "", &command),
+        None => lines.add(protocol_task::FSCK, "", "nothing: there is no read-only check"),
+    }
+    if cell.second_disk.is_some() {
+        lines.command("source", "", &source::unmount_command(&places.source_folder));
+    }
+    lines.0
+}
+
+struct Lines(Vec<Line>);
+
+impl Lines {
+    fn add(&mut self, step: &str, part: &'static str, text: &str) {
+        self.0.push(Line { step: step.to_owned(), part, text: text.to_owned() });
+    }
+
+    /// A program with its arguments; those that a shell would read otherwise are quoted.
+    fn command(&mut self, step: &str, part: &'static str, command: &[String]) {
+        self.add(
+            step,
+            part,
+            &shlex::try_join(command.iter().map(String::as_str)).unwrap_or_else(|_| command.join(" ")),
+        );
+    }
+
+    /// A script, line by line.
+    fn script(&mut self, step: &str, part: &'static str, script: Option<&str>) {
+        for line in script.unwrap_or_default().lines().filter(|line| !line.trim().is_empty()) {
+            self.add(step, part, line);
+        }
+    }
+
+    /// A task up to what comes before its remount.
+    fn task(&mut self, task: &Task) {
+        let mut title = task.title.clone();
+        if task.repeat > 1 {
+            title += &format!(" ({} times in each cell)", task.repeat);
+        }
+        self.add(&task.id, "title", &title);
+        if task.skip.is_none() && task.part_of.is_none() {
+            self.script(&task.id, "prepare", task.prepare.as_deref());
+        }
+    }
+
+    /// A task from its command on.
+    fn run(&mut self, task: &Task) {
+        let id = &task.id;
+        if let Some(reason) = &task.skip {
+            return self.add(id, "run", &format!("nothing: it is left out: {reason}"));
+        }
+        if let Some(whole) = &task.part_of {
+            return self.add(id, "run", &format!("nothing: it is a figure of {whole}"));
+        }
+        if let Some(job) = &task.fio {
+            self.add(id, "run", "fio with this job file:");
+            self.script(id, "run", Some(job));
+        } else if let Some(workload) = &task.workload {
+            let text = serde_json::to_string(workload).expect("a workload holds only numbers and text");
+            self.add(id, "run", &format!("mountmark's own engine, {text}"));
+        } else {
+            self.script(id, "run", Some(&task.run));
+        }
+        self.script(id, "cleanup", task.cleanup.as_deref());
+    }
+}

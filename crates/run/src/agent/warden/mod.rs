@@ -1,0 +1,241 @@
+//! Commands under guard: each has a first process above it that starts it, sees it end, and takes all of it away.
+//!
+//! A command comes from a suite or a catalogue file, which anybody may have written. So it runs
+//!
+//! * without the rights that reach the agent or the machine (`rights`);
+//! * among processes of its own (a PID name space): it sees no others, and none of it outlives its first process, however
+//!   it forks, whatever session it goes to;
+//! * if it is a suite's, among mounts of its own: what it mounts is gone with it, and no file that the agent reads (the
+//!   device's counters, the processor's time) can be covered by another.
+//!
+//! A name space is chosen over a control group because every kernel has it, it needs no folder that a command could write
+//! to, and it charges nothing to what is measured.
+//!
+//! All of that is done before the command begins, by a copy of the agent, its warden, which then waits for a word. So
+//! the time of a command is that of one posix_spawn, its work, and one wait: what GNU time sees.
+
+mod inside;
+mod rights;
+
+use std::ffi::{CString, OsStr};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open};
+
+use super::probes::now;
+use inside::{Order, Report, Step, Words};
+
+/// Seconds that killed processes have to end. One that is stuck in the kernel does not even heed SIGKILL.
+const KILL_LIMIT: f64 = 60.0;
+
+/// With what a command is started, beyond what it says of itself.
+pub(super) struct Setting<'a> {
+    /// Standard input, output and error.
+    pub(super) standard: [BorrowedFd<'a>; 3],
+    /// A descriptor that stays open in the command, under the same number.
+    pub(super) hand_down: Option<BorrowedFd<'a>>,
+    /// Where the file system under test is mounted, if the command is to have mounts of its own and leave that one be.
+    pub(super) own_mounts: Option<&'a Path>,
+}
+
+/// How a command came to its end.
+pub(super) enum End {
+    /// By itself.
+    Ended(Box<Ended>),
+    /// It had not ended after the limit.
+    Limit,
+    /// Its warden was killed, and it with that.
+    Killed(ExitStatus),
+}
+
+/// A command that ended by itself.
+pub(super) struct Ended {
+    /// Nanoseconds from before its start until it had ended.
+    pub(super) elapsed: u64,
+    pub(super) status: ExitStatus,
+    /// What it and those of its children that it waited for used.
+    pub(super) usage: libc::rusage,
+    /// Bytes that they passed to write(2) and its like.
+    pub(super) written: Option<u64>,
+    /// Whether it left processes behind.
+    pub(super) leftovers: bool,
+    /// Whether it left something else mounted at the place of the file system under test.
+    pub(super) moved: bool,
+}
+
+/// One command's first process. Dropping it ends whatever the command left.
+pub(super) struct Warden {
+    pid: Pid,
+    pidfd: OwnedFd,
+    go: File,
+    report: File,
+    is_gone: bool,
+    program: String,
+}
+
+impl Warden {
+    /// Makes everything ready for `command`.
+    pub(super) fn start(command: &Command, setting: &Setting) -> Result<Warden> {
+        let order = order(command, setting)?;
+        let (go_read, go) = std::io::pipe().context("cannot make a pipe")?;
+        let (report, report_write) = std::io::pipe().context("cannot make a pipe")?;
+        let mut flags = libc::CLONE_NEWPID | libc::SIGCHLD;
+        if setting.own_mounts.is_some() {
+            flags |= libc::CLONE_NEWNS;
+        }
+        // SAFETY: a new process on a copy of this memory, as fork makes it; it only does what `inside` does, which
+        // allocates nothing and never returns.
+        let pid = unsafe { libc::syscall(libc::SYS_clone, flags as libc::c_ulong, 0, 0, 0, 0) };
+        match pid {
+            -1 => {
+                return Err(std::io::Error::last_os_error()).context(
+                    "cannot start a process in name spaces of its own (the kernel needs CONFIG_PID_NS, and a container \
+                     CAP_SYS_ADMIN)",
+                );
+            }
+            0 => inside::live(&order, go_read.as_raw_fd(), report_write.as_raw_fd()),
+            _ => {}
+        }
+        let pid = Pid::from_raw(pid as libc::pid_t).context("a process without a number")?;
+        let pidfd = pidfd_open(pid, PidfdFlags::empty()).context("cannot watch a process")?;
+        let program = command.get_program().to_string_lossy().into_owned();
+        let (go, report) = (File::from(OwnedFd::from(go)), File::from(OwnedFd::from(report)));
+        let mut warden = Warden { pid, pidfd, go, report, is_gone: false, program };
+        drop((go_read, report_write));
+        match warden.hear()? {
+            Some(_) => Ok(warden),
+            None => bail!("cannot start {}: the process above it was killed", warden.program),
+        }
+    }
+
+    /// Starts the command.
+    pub(super) fn go(&mut self) -> Result<()> {
+        self.go.write_all(&[1]).with_context(|| format!("cannot start {}", self.program))
+    }
+
+    /// Waits for the command's end, for at most `limit` seconds of this kernel's clock. After the limit, or if the command
+    /// left processes, everything of it has been killed.
+    pub(super) fn wait(&mut self, limit: f64) -> Result<End> {
+        if !ready_within(&self.report, limit)? {
+            self.end()?;
+            return Ok(End::Limit);
+        }
+        let Some(report) = self.hear()? else {
+            return Ok(End::Killed(self.end()?));
+        };
+        if report.leftovers {
+            self.end()?;
+        }
+        Ok(End::Ended(Box::new(Ended {
+            elapsed: report.elapsed,
+            status: ExitStatus::from_raw(report.status),
+            usage: report.usage,
+            written: u64::try_from(report.written).ok(),
+            leftovers: report.leftovers,
+            moved: report.moved,
+        })))
+    }
+
+    /// Ends everything that is left of the command, and answers how its warden ended.
+    pub(super) fn end(&mut self) -> Result<ExitStatus> {
+        if self.is_gone {
+            return Ok(ExitStatus::default());
+        }
+        let _ = rustix::process::kill_process(self.pid, Signal::KILL);
+        // The kernel ends the name space with it, and lets it go when nobody is left there.
+        if !ready_within(&self.pidfd, KILL_LIMIT)? {
+            bail!("a command ({}) cannot be killed: a process of it hangs in the kernel", self.program);
+        }
+        self.is_gone = true;
+        let ended =
+            rustix::process::waitpid(Some(self.pid), WaitOptions::empty()).context("cannot wait for a process")?;
+        Ok(ended.map(|(_, status)| ExitStatus::from_raw(status.as_raw())).unwrap_or_default())
+    }
+
+    /// The next report; nothing where the warden is gone.
+    fn hear(&mut self) -> Result<Option<Report>> {
+        let mut bytes = [0; Report::SIZE];
+        if self.report.read_exact(&mut bytes).is_err() {
+            return Ok(None);
+        }
+        // SAFETY: the warden, a copy of this process, wrote a whole report.
+        let report: Report = unsafe { std::ptr::read_unaligned(bytes.as_ptr().cast()) };
+        let error = std::io::Error::from_raw_os_error(report.error);
+        let what = match report.failed {
+            Step::None => return Ok(Some(report)),
+            Step::Start => format!("cannot start {}", self.program),
+            Step::Folder => format!("cannot start {}: its folder cannot be entered", self.program),
+            Step::Standard => format!("cannot start {}: its standard streams cannot be opened", self.program),
+            Step::Rights => format!("cannot start {}: rights cannot be taken from it", self.program),
+        };
+        Err(error).context(what)
+    }
+}
+
+impl Drop for Warden {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// What the warden is to do for a command.
+fn order(command: &Command, setting: &Setting) -> Result<Order> {
+    let text = |text: &OsStr| {
+        CString::new(text.as_bytes()).with_context(|| format!("{} holds a null character", text.to_string_lossy()))
+    };
+    let name = command.get_program();
+    let mut path = OsStr::new("");
+    let mut environment = Vec::new();
+    for (variable, value) in command.get_envs() {
+        let Some(value) = value else { continue };
+        if variable == "PATH" {
+            path = value;
+        }
+        environment.push(text(&[variable, value].join(OsStr::new("=")))?);
+    }
+    let program =
+        find(name, path).with_context(|| format!("cannot start {}: there is no such program", name.display()))?;
+    let words = std::iter::once(name).chain(command.get_args()).map(text).collect::<Result<_>>()?;
+    Ok(Order {
+        program: text(program.as_os_str())?,
+        arguments: Words::new(words),
+        environment: Words::new(environment),
+        folder: text(command.get_current_dir().unwrap_or(Path::new("/")).as_os_str())?,
+        standard: setting.standard.map(|stream| stream.as_raw_fd()),
+        hand_down: setting.hand_down.map(|descriptor| descriptor.as_raw_fd()),
+        test: setting.own_mounts.map(|path| text(path.as_os_str())).transpose()?,
+    })
+}
+
+/// The program that a shell would start by this name.
+fn find(name: &OsStr, path: &OsStr) -> Option<PathBuf> {
+    if name.as_bytes().contains(&b'/') {
+        return Some(name.into());
+    }
+    let mut places = std::env::split_paths(path).map(|folder| folder.join(name));
+    places.find(|place| rustix::fs::access(place, rustix::fs::Access::EXEC_OK).is_ok() && place.is_file())
+}
+
+/// Whether a descriptor can be read, or a process has ended, before `seconds` of this kernel's clock have passed.
+fn ready_within(fd: &impl std::os::fd::AsFd, seconds: f64) -> Result<bool> {
+    let end = now().saturating_add((seconds * 1e9) as u64);
+    loop {
+        let left = Duration::from_nanos(end.saturating_sub(now()));
+        let timeout = rustix::time::Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+        match poll(&mut [PollFd::new(fd, PollFlags::IN)], Some(&timeout)) {
+            Ok(0) => return Ok(false),
+            Ok(_) => return Ok(true),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error).context("cannot wait for a process"),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! `mountmark run --dry-run`: what a run would do, as lines to read, and nothing done.
+
+use std::fmt::Write;
+
+use anyhow::{Result, bail};
+use mountmark_lab::{guest, host};
+use mountmark_model::{Cell, Configuration, Plan, counted, visible};
+use mountmark_plan::{Catalogue, Options};
+use mountmark_run::agent;
+
+use super::{Arguments, Asked, LabChoice, planned};
+use crate::common;
+
+/// What is said first of a lab whose commands nothing holds.
+const AS_ROOT: &str = "the suite's commands below run as root on this machine; nothing keeps them from its files";
+
+/// Checks what a run checks, as far as that changes nothing, and prints what it would do.
+pub fn run(arguments: &Arguments, options: Options, catalogue: &Catalogue, wanted: &[Configuration]) -> Result<u8> {
+    let is_host = arguments.lab.lab == LabChoice::Host;
+    let asked = Asked {
+        // What a guest's kernel and packages lack is only known when they were fetched.
+        unavailable: &|configuration| Ok(if is_host { host::unavailable(configuration) } else { None }),
+        lacks: &|program| Ok(if is_host { host::lacks(program) } else { None }),
+        make: mountmark_corpus::foresee,
+        is_stopped: &|| false,
+    };
+    let Some(plan) = planned(arguments, options, catalogue, wanted, &asked)? else {
+        bail!("nobody asked for an end");
+    };
+    let disk = match (is_host, plan.cells.first()) {
+        (true, Some(cell)) => host::foresee(arguments.lab.image.as_deref(), arguments.lab.force_image, cell)?,
+        _ => String::new(),
+    };
+    let mut text = String::new();
+    for line in lines(&plan, &disk)? {
+        // A command a line, also where a name holds a line end, and also in a file that is read by eye.
+        writeln!(text, "{}", visible(&line).replace('\n', "\\u{a}"))?;
+    }
+    common::print(&text)?;
+    Ok(common::DONE)
+}
+
+/// The whole text; `disk` says where the host lab's disk under test would be.
+fn lines(plan: &Plan, disk: &str) -> Result<Vec<String>> {
+    let mut lines = Vec::new();
+    let Some(first) = plan.cells.first() else { return Ok(lines) };
+    let is_host = plan.lab == mountmark_model::Lab::Host;
+    if is_host {
+        lines.push(format!("as root: {AS_ROOT}"));
+    }
+    lines.push(format!("suite: {}, scale {}: {}", plan.suite, plan.scale, plan.suite_about));
+    lines.push(match is_host {
+        true => format!("machine: this one, its own kernel, {} of memory", plan.machine.ram),
+        false => format!(
+            "machine: {}, {} of memory, in a throw-away guest ({} lab) with kernel {}",
+            plan.machine.name,
+            plan.machine.ram,
+            plan.lab.name(),
+            plan.kernel
+        ),
+    });
+    lines.push(match is_host {
+        true => format!("disk: {}, a loop device on {disk}", first.disk_size),
+        false => format!("disk: {}, {}", first.disk.name, first.disk_size),
+    });
+    if let Some(second) = &first.second_disk {
+        let corpus = &second.corpus;
+        lines.push(format!("second disk: {}, {}", second.disk.name, second.size));
+        lines.push(format!(
+            "corpus: {}, {}, {}",
+            corpus.name,
+            counted(corpus.files as usize, "file"),
+            mountmark_model::Bytes(corpus.bytes)
+        ));
+    }
+    let places = |cell: &Cell| if is_host { host::places() } else { Ok(guest::places(cell)) };
+    let folders = places(first)?;
+    let (test, source) = (folders.test_folder.display(), folders.source_folder.display());
+    let parameters = first.parameters.iter().map(|(name, value)| format!(" {name}={value}")).collect::<String>();
+    lines.push(format!("variables: TEST={test} SOURCE={source}{parameters}, and SEED, the repeat's"));
+    for repeat in 0..plan.repeats {
+        let cells: Vec<&Cell> = plan.cells.iter().filter(|cell| cell.repeat == repeat).collect();
+        let names: Vec<&str> = cells.iter().map(|cell| cell.configuration.name.as_str()).collect();
+        let seed = cells.first().map_or(0, |cell| cell.seed);
+        lines.push(format!("repeat {} of {}: {} (seed {seed})", repeat + 1, plan.repeats, names.join(", ")));
+    }
+    for name in &plan.configurations {
+        let mut cells = plan.cells.iter().filter(|cell| cell.configuration.name == *name);
+        let Some(cell) = cells.next() else { continue };
+        let places = places(cell)?;
+        lines.push(format!("{name}: {}, each:", counted(1 + cells.count(), "cell")));
+        for line in agent::outline(cell, &places) {
+            let part = if line.part.is_empty() { String::new() } else { format!(" {}", line.part) };
+            lines.push(format!("{name} {}{part}: {}", line.step, line.text));
+        }
+    }
+    Ok(lines)
+}

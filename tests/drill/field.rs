@@ -1,0 +1,284 @@
+//! The drill's own ground: a cache, a user's folder, stores, and the run that nobody disturbs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+
+use tempfile::TempDir;
+
+use super::cache::{PACKAGE, entries};
+use super::leftovers;
+use super::moment;
+use super::program::{Ended, Program};
+use crate::lab::{Figure, Results, binary};
+
+/// Several file systems whose images are cheap.
+const FILESYSTEMS: &str = "ext4,jfs";
+const REPEATS: usize = 2;
+/// Cells of a run.
+pub const CELLS: usize = 2 * REPEATS;
+/// Every step that a cell can have, in as little time as can be.
+const SUITE: &str = r#"
+name = "drill"
+about = "small tasks to be disturbed"
+room = "16 MiB"
+packages = ["diffutils"]
+tools = ["cmp"]
+
+[[task]]
+id = "write"
+title = "write 40 files"
+prepare = "mkdir work"
+run = "i=0; while [ $i -lt 40 ]; do echo $i > work/$i; i=$((i+1)); done"
+cleanup = "rm -r work"
+
+[[task]]
+id = "list"
+title = "list"
+cold = true
+run = "ls -lR > /dev/null"
+"#;
+/// Size of the empty image of the user's.
+const IMAGE: usize = 4096;
+
+/// Why nothing can be drilled here.
+pub fn obstacle() -> Result<(), String> {
+    let started = Command::new("qemu-system-x86_64").arg("--version").output();
+    started.map(drop).map_err(|error| format!("qemu-system-x86_64 cannot be started: {error}"))
+}
+
+/// Where the drill takes place.
+pub struct Field {
+    root: TempDir,
+    /// How many guests a run may have at once.
+    pub jobs: u64,
+    /// Why there is no host lab.
+    pub host: Option<String>,
+    /// Why nothing can be fetched.
+    pub network: Option<String>,
+    /// Whether packages can be fetched again, and are then the same.
+    pub can_fetch: bool,
+    /// How long a run takes that nobody disturbs: in the virtual lab, in the host lab.
+    pub usual: (Duration, Duration),
+    figures: BTreeMap<Figure, u64>,
+}
+
+impl Field {
+    /// With a cache that shares with the user's what is there, and a run that nobody disturbs.
+    pub fn new(jobs: u64) -> Field {
+        let root = tempfile::Builder::new().prefix("mountmark-drill-").tempdir().expect("a temporary folder");
+        let unknown = (Duration::from_secs(10), Duration::from_secs(10));
+        let (figures, can_fetch) = (BTreeMap::new(), false);
+        let network = Some("not tried".into());
+        let mut field = Field { root, jobs, host: host_obstacle(), network, can_fetch, usual: unknown, figures };
+        for name in ["home", "tmp", "config", "out"] {
+            fs::create_dir(field.path(name)).expect("a folder of the drill");
+        }
+        field.share_users_cache();
+        fs::write(field.home().join("drill.toml"), SUITE).expect("a suite");
+        fs::write(field.home().join("notes.txt"), "a user's notes").expect("a file");
+        let data: Vec<u8> = (0..100_000_u32).map(|byte| byte.wrapping_mul(2_654_435_761).to_le_bytes()[3]).collect();
+        fs::write(field.home().join("data.img"), data).expect("a file");
+        fs::write(field.home().join("empty.img"), vec![0; IMAGE]).expect("a file");
+        let begin = SystemTime::now();
+        // Others may have been making things in the user's cache.
+        field.leftovers(begin, true);
+        // The first run makes what is missing, the second one is as quick as any.
+        for _ in 0..2 {
+            let ended = field.undisturbed(&field.run_arguments(jobs, "whole"));
+            let figures = Field::figures_of(&ended).expect("a run that nobody disturbs");
+            assert!(field.figures.is_empty() || field.figures == figures, "two runs that nobody disturbed differ");
+            (field.figures, field.usual.0) = (figures, ended.ran);
+        }
+        field.keep_used_since(begin);
+        field
+    }
+
+    /// Finds out whether packages can be fetched, and how long the host lab takes.
+    pub fn probe(&mut self) {
+        self.forget_package();
+        let images = entries(&self.cache().join("images"));
+        let ended = self.undisturbed(&self.run_arguments(1, "fetched"));
+        self.network = match Field::figures_of(&ended) {
+            Err(wrong) => Some(wrong),
+            Ok(_) if entries(&self.cache().join("images")) != images => {
+                Some(format!("{PACKAGE} has another version than in the cache by now"))
+            }
+            Ok(figures) => (figures != self.figures).then(|| "figures differ with a package fetched anew".into()),
+        };
+        self.can_fetch = self.network.is_none();
+        if !self.can_fetch {
+            self.share_users_cache();
+        }
+        if self.host.is_none() {
+            let ended = self.undisturbed(&self.host_arguments("host", &self.image()));
+            self.usual.1 = ended.ran;
+            if ended.code() != 0 {
+                self.host = Some(format!("a run that nobody disturbs ends with {}: {}", ended.code(), ended.said()));
+            }
+        }
+    }
+
+    /// A path of the drill's own.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    pub fn cache(&self) -> PathBuf {
+        self.path("cache")
+    }
+
+    fn home(&self) -> PathBuf {
+        self.path("home")
+    }
+
+    /// The empty image of the user's.
+    pub fn image(&self) -> String {
+        self.home().join("empty.img").to_string_lossy().into_owned()
+    }
+
+    /// The folder of stores named `out`.
+    pub fn out(&self, out: &str) -> PathBuf {
+        self.path("out").join(out)
+    }
+
+    fn suite(&self) -> String {
+        self.home().join("drill.toml").to_string_lossy().into_owned()
+    }
+
+    /// A run in the virtual lab.
+    pub fn run_arguments(&self, jobs: u64, out: &str) -> Vec<String> {
+        let (repeats, suite) = (REPEATS.to_string(), self.suite());
+        let plan = ["run", "--fs", FILESYSTEMS, "--suite", &suite, "--repeat", &repeats, "--seed", "7"];
+        self.arguments(&plan, jobs, out)
+    }
+
+    /// Its going on.
+    pub fn resume_arguments(&self, jobs: u64, out: &str) -> Vec<String> {
+        self.arguments(&["resume", "latest"], jobs, out)
+    }
+
+    /// A run in the host lab.
+    pub fn host_arguments(&self, out: &str, image: &str) -> Vec<String> {
+        let suite = self.suite();
+        let plan = ["run", "--lab", "host", "--fs", "ext4", "--no-control", "--suite", &suite, "--repeat", "1"];
+        let plan: Vec<&str> = plan.into_iter().chain(["--image", image]).collect();
+        self.arguments(&plan, 1, out)
+    }
+
+    fn arguments(&self, words: &[&str], jobs: u64, out: &str) -> Vec<String> {
+        let (jobs, out) = (jobs.to_string(), self.out(out).to_string_lossy().into_owned());
+        let more = ["--jobs", &jobs, "--verbose", "--format", "json", "--out", &out];
+        words.iter().chain(&more).map(|word| (*word).to_owned()).collect()
+    }
+
+    /// The program with the drill's folders; everything that it starts can be told by its environment.
+    pub fn command(&self, arguments: &[String]) -> Command {
+        let mut command = Command::new(binary());
+        let (name, value) = self.mark();
+        command.args(arguments).env(name, value).current_dir(self.home());
+        command.env("TMPDIR", self.path("tmp")).env("XDG_CONFIG_HOME", self.path("config"));
+        command.env("MOUNTMARK_CACHE", self.cache()).env_remove("MOUNTMARK_OUT").env_remove("COLUMNS");
+        command
+    }
+
+    fn mark(&self) -> (&'static str, String) {
+        ("DRILL_MARK", self.root.path().to_string_lossy().into_owned())
+    }
+
+    /// Runs the program and lets it be.
+    pub fn undisturbed(&self, arguments: &[String]) -> Ended {
+        Program::start(&mut self.command(arguments), false).wait().expect("the program ends")
+    }
+
+    /// What a short command of the program says on both streams, and its exit code.
+    pub fn say(&self, words: &[&str]) -> (i32, String) {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        let output = self.command(&words).stdin(Stdio::null()).output().expect("the program under test starts");
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// The figures that a run printed, if it came to its end.
+    fn figures_of(ended: &Ended) -> Result<BTreeMap<Figure, u64>, String> {
+        if ended.code() != 0 {
+            return Err(format!("ended with {}: {}", ended.code(), ended.said()));
+        }
+        let run = serde_json::from_str(&ended.stdout).map_err(|error| format!("its JSON: {error}"))?;
+        let results = Results { run };
+        if results.cells().len() != CELLS || results.run["status"] != "done" {
+            return Err(format!("{} cells, {}", results.cells().len(), results.run["status"]));
+        }
+        Ok(results.figures())
+    }
+
+    /// What distinguishes a run from the one that nobody disturbed.
+    pub fn compare(&self, ended: &Ended) -> Vec<String> {
+        let figures = match Field::figures_of(ended) {
+            Ok(figures) => figures,
+            Err(wrong) => return vec![format!("taken to its end: {wrong}")],
+        };
+        let other = self.figures.iter().filter(|(name, bits)| figures.get(*name) != Some(*bits)).map(|(name, _)| name);
+        let more = figures.keys().filter(|name| !self.figures.contains_key(*name));
+        let differ: Vec<String> = other.chain(more).map(|name| format!("{name:?}")).collect();
+        match differ.as_slice() {
+            [] => Vec::new(),
+            [first, ..] => vec![format!("{} figures differ from an undisturbed run's, first {first}", differ.len())],
+        }
+    }
+
+    /// What is left of what was started since then. It is a finding once: it is taken away.
+    pub fn leftovers(&self, since: SystemTime, take_away: bool) -> Vec<String> {
+        let (name, value) = self.mark();
+        let (temporary, cache) = (self.path("tmp"), self.cache());
+        let mark = format!("{name}={value}");
+        let (mark, root) = (mark.as_str(), self.root.path());
+        let places = leftovers::Places { mark, root, temporary: &temporary, cache: &cache, since };
+        let found = leftovers::find(&places);
+        if take_away && !found.is_empty() {
+            leftovers::take_away(&places, &found);
+        }
+        found
+    }
+
+    /// The user's files, each with its size and a hash of what it holds.
+    pub fn users_files(&self) -> BTreeMap<String, (usize, u64)> {
+        let files = fs::read_dir(self.home()).into_iter().flatten().flatten();
+        let hashed = files.map(|file| {
+            let bytes = fs::read(file.path()).unwrap_or_default();
+            let mut hash = DefaultHasher::new();
+            bytes.hash(&mut hash);
+            (file.file_name().to_string_lossy().into_owned(), (bytes.len(), hash.finish()))
+        });
+        hashed.collect()
+    }
+
+    /// Where a program that writes into `out` is watched.
+    pub fn places<'a>(&self, cache: &'a Path, store: &'a Path, cells: usize, is_host: bool) -> moment::Places<'a> {
+        let usual = if is_host { self.usual.1 } else { self.usual.0 };
+        moment::Places { cache, store, cells: cells as u64, usual }
+    }
+}
+
+/// Nothing of the drill outlives it.
+impl Drop for Field {
+    fn drop(&mut self) {
+        let begin = Instant::now();
+        let mark = format!("{}={}", self.mark().0, self.mark().1);
+        while !leftovers::processes(&mark).is_empty() && begin.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+/// Why the host lab cannot be drilled here.
+fn host_obstacle() -> Option<String> {
+    // SAFETY: takes nothing, cannot fail.
+    if unsafe { libc::geteuid() } != 0 {
+        return Some("only root may mount".into());
+    }
+    fs::File::open("/dev/loop-control").err().map(|error| format!("/dev/loop-control: {error}"))
+}

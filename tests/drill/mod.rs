@@ -1,0 +1,145 @@
+//! The drill: runs are killed in every phase, cleaned up after and resumed, until they are done.
+//!
+//! What must hold after each kill: no cell is lost or doubled, no file of the user's is changed, `clean` leaves nothing,
+//! and a run that was resumed until it is done has the figures of one that nobody disturbed, to the last bit. Kill points
+//! are found from outside: by what `--verbose` prints, by what appears in the cache and in the store, by the processes that
+//! the program starts, and by the clock.
+//!
+//! `cargo test` does a few kills. `make drill` does many: DRILL_MINUTES bounds it, DRILL_SEED repeats its choices, and
+//! DRILL_ROUND repeats one round of them.
+
+mod cache;
+mod chance;
+mod field;
+mod leftovers;
+mod moment;
+mod program;
+mod record;
+mod round;
+mod tally;
+
+use std::time::{Duration, Instant};
+
+use crate::lab::skip;
+use chance::Chance;
+use field::Field;
+use moment::Phase;
+use round::{Kind, Round};
+use tally::Tally;
+
+/// What `make drill` does at least, if its time allows.
+const KILLS: usize = 200;
+
+/// A number from the environment.
+fn given(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok().filter(|text| !text.is_empty())?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name}={text}: give a whole number")))
+}
+
+/// The phases in which a round of each kind is killed, each as often as it is here.
+fn virtual_phases(field: &Field) -> Vec<Phase> {
+    let mut phases = vec![
+        Phase::Image,
+        Phase::Image,
+        Phase::Begin,
+        Phase::Boot,
+        Phase::Store,
+        Phase::Store,
+        Phase::Store,
+        Phase::End,
+        Phase::End,
+        Phase::Render,
+        Phase::Any,
+        Phase::Any,
+        Phase::Any,
+        Phase::Any,
+    ];
+    phases.extend(moment::STAGES.map(Phase::Stage));
+    if field.can_fetch {
+        phases.extend([Phase::Fetch, Phase::Unpack]);
+    }
+    phases
+}
+
+fn host_phases() -> Vec<Phase> {
+    let stages = ["mkfs", "mount", "write", "settle", "umount", "fsck"].map(Phase::Stage);
+    stages.into_iter().chain([Phase::Begin, Phase::Store, Phase::End, Phase::Any, Phase::Any]).collect()
+}
+
+/// Rounds until there were `kills` or the time is over; what was found.
+fn drill(field: &mut Field, seed: u64, kills: usize, end: Instant, only: Option<u64>) -> Tally {
+    let mut tally = Tally::default();
+    // Each phase in turn, in an order of chance, so that a short drill meets as many as it can.
+    let mut waiting: Vec<Phase> = Vec::new();
+    let mut waiting_host: Vec<Phase> = Vec::new();
+    for number in 1.. {
+        if tally.kills() >= kills || Instant::now() >= end || only.is_some_and(|only| number > only) {
+            break;
+        }
+        let mut chance = Chance::new(seed, number);
+        let is_host = field.host.is_none() && number % 4 == 0;
+        let (kind, count) = if is_host { (Kind::Host, 1) } else { (Kind::Virtual, 1 + chance.below(4)) };
+        let mut phases = Vec::new();
+        for _ in 0..count {
+            let (waiting, all) = match kind {
+                Kind::Host => (&mut waiting_host, host_phases()),
+                Kind::Virtual => (&mut waiting, virtual_phases(field)),
+            };
+            if waiting.is_empty() {
+                waiting.extend(all);
+                Chance::new(seed ^ 0x5eed, number).shuffle(waiting);
+            }
+            phases.extend(waiting.pop());
+        }
+        if only.is_none_or(|only| only == number) {
+            Round { field, number, chance, kind, tally: &mut tally }.run(&phases);
+        }
+    }
+    tally
+}
+
+#[test]
+fn a_run_survives_a_few_kills() {
+    if let Err(reason) = field::obstacle() {
+        return skip("a_run_survives_a_few_kills", &reason);
+    }
+    let _permit = crate::lab::Permit::take(1);
+    let mut field = Field::new(1);
+    field.host = Some("in the bounded drill".into());
+    let seed = given("DRILL_SEED").unwrap_or(1);
+    let tally = drill(&mut field, seed, 10, Instant::now() + Duration::from_secs(40), None);
+    assert!(tally.kills() > 0, "nothing was killed");
+    let faults: Vec<String> = tally.faults().iter().map(ToString::to_string).collect();
+    assert!(faults.is_empty(), "seed {seed}:\n{}", faults.join("\n"));
+}
+
+#[test]
+#[ignore = "make drill: many kills, twenty minutes"]
+fn runs_survive_many_kills() {
+    if let Err(reason) = field::obstacle() {
+        return skip("runs_survive_many_kills", &reason);
+    }
+    let chance = std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(1, |passed| passed.as_nanos() as u64 % 1_000_000);
+    let seed = given("DRILL_SEED").unwrap_or(chance);
+    let minutes = given("DRILL_MINUTES").unwrap_or(20);
+    let end = Instant::now() + Duration::from_secs(minutes * 60);
+    println!("drill: seed {seed}, at most {minutes} minutes, {KILLS} kills or more");
+    let mut field = Field::new(2);
+    field.probe();
+    for (what, obstacle) in [("the host lab", &field.host), ("the network", &field.network)] {
+        if let Some(obstacle) = obstacle {
+            println!("drill: without {what}: {obstacle}");
+        }
+    }
+    let kills = given("DRILL_KILLS").map_or(KILLS, |kills| kills as usize);
+    let tally = drill(&mut field, seed, kills, end, given("DRILL_ROUND"));
+    print!("{tally}");
+    for fault in tally.faults() {
+        println!("FAULT {fault}\n  again: make drill DRILL_SEED={seed} DRILL_ROUND={}", fault.round());
+    }
+    if !tally.faults().is_empty() {
+        drop(field);
+        // Not a failed assertion: the findings above are the message.
+        std::process::exit(1);
+    }
+}

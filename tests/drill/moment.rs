@@ -1,0 +1,162 @@
+//! When a program is killed: phases, and how each is seen from outside.
+
+use std::fmt;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::chance::Chance;
+use super::program::Program;
+
+/// How long a phase may keep one waiting: a first boot on a busy machine is the longest of them.
+const LIMIT: Duration = Duration::from_secs(300);
+/// As often is looked for what lasts for some milliseconds.
+const CLOSELY: Duration = Duration::from_micros(200);
+
+/// What a program is doing when it is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// apt-get downloads a package.
+    Fetch,
+    /// dpkg-deb unpacks one.
+    Unpack,
+    /// An entry of the cache's `images` is made.
+    Image,
+    /// A guest boots for its snapshot.
+    Boot,
+    /// The run is being written into the store, or taken up again.
+    Begin,
+    /// An agent is at a step.
+    Stage(&'static str),
+    /// A cell is being written into the store.
+    Store,
+    /// The last cell has ended.
+    End,
+    /// The result is being printed.
+    Render,
+    /// Whatever it is doing then.
+    Any,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Phase::Fetch => "fetching packages",
+            Phase::Unpack => "unpacking packages",
+            Phase::Image => "making an image",
+            Phase::Boot => "booting a snapshot",
+            Phase::Begin => "beginning the run",
+            Phase::Stage(name) => name,
+            Phase::Store => "storing a cell",
+            Phase::End => "ending the run",
+            Phase::Render => "rendering",
+            Phase::Any => "any time",
+        })
+    }
+}
+
+/// The steps of a cell of the drill's suite in the virtual lab, in their order.
+pub const STAGES: [&str; 11] =
+    ["source", "mkfs", "mount", "prepare", "write", "settle", "cleanup", "remount", "capacity", "umount", "fsck"];
+
+/// Where a program writes, for who watches it.
+pub struct Places<'a> {
+    pub cache: &'a Path,
+    pub store: &'a Path,
+    /// How many cells are to be run.
+    pub cells: u64,
+    /// How long a run takes that nobody disturbs.
+    pub usual: Duration,
+}
+
+/// Waits until `program` is in `phase`, and a little longer; false if it has ended before.
+pub fn meet(phase: Phase, program: &mut Program, places: &Places, chance: &mut Chance) -> Result<bool, String> {
+    let begin = Instant::now();
+    let wal = places.store.with_extension("sqlite-wal");
+    let (at, late) = match phase {
+        Phase::Any => (chance.time(places.usual), Duration::ZERO),
+        // Half of the kills come as soon as a phase is seen.
+        _ if chance.percent(50) => (Duration::ZERO, Duration::ZERO),
+        Phase::Fetch | Phase::Unpack | Phase::Image => (Duration::ZERO, chance.time(Duration::from_millis(400))),
+        Phase::Boot => (Duration::ZERO, chance.time(Duration::from_secs(4))),
+        Phase::Stage(_) => (Duration::ZERO, chance.time(Duration::from_millis(60))),
+        Phase::Begin | Phase::Store | Phase::End | Phase::Render => {
+            (Duration::ZERO, chance.time(Duration::from_millis(12)))
+        }
+    };
+    let nth = 1 + chance.below(places.cells.min(2)) as usize;
+    let mut before = None;
+    let mut seen = |program: &Program| match phase {
+        Phase::Any => program.ran() >= at,
+        Phase::Fetch => has_child(program.process(), &["apt-get", "download"]),
+        Phase::Unpack => has_child(program.process(), &["dpkg-deb"]),
+        Phase::Image => being_made(&places.cache.join("images"), "image.json"),
+        Phase::Boot => being_made(&places.cache.join("snapshots"), "snapshot.json"),
+        // Opening the store may write too, but before this is said.
+        Phase::Begin => {
+            let prepares = |line: &String| line.contains("preparing the lab");
+            let (is_new, is_at_it) = program.with_lines(|lines| (lines.iter().any(prepares), lines.is_empty()));
+            (is_new || is_at_it) && changed(&wal, &mut before)
+        }
+        Phase::Stage(name) => program.with_lines(|lines| {
+            let is_stage = |line: &&String| line.rsplit_once(": ").is_some_and(|(_, stage)| stage == name);
+            lines.iter().filter(is_stage).count() >= nth
+        }),
+        Phase::Store => {
+            let is_near = program.with_lines(|lines| lines.iter().any(|line| line.ends_with(": fsck")));
+            is_near && changed(&wal, &mut before)
+        }
+        Phase::End => program.with_lines(|lines| lines.iter().filter_map(|line| ended(line)).any(|(k, n)| k == n)),
+        Phase::Render => program.prints(),
+    };
+    loop {
+        if seen(program) {
+            thread::sleep(late);
+            return Ok(!program.has_ended());
+        }
+        if program.has_ended() {
+            return Ok(false);
+        }
+        if begin.elapsed() > LIMIT {
+            return Err(format!("it never came to {phase}, and has not ended within {} s", LIMIT.as_secs()));
+        }
+        thread::sleep(CLOSELY);
+    }
+}
+
+/// `[2/4] ext4 #1 done`: how many cells have ended, and how many are to be run.
+pub fn ended(line: &str) -> Option<(u32, u32)> {
+    let (k, n) = line.strip_prefix('[')?.split_once(']')?.0.split_once('/')?;
+    Some((k.parse().ok()?, n.parse().ok()?))
+}
+
+/// Whether a file is another one than when this was asked first.
+fn changed(path: &Path, before: &mut Option<(u64, i64, i64)>) -> bool {
+    // An empty one is made even by a reader.
+    let now = fs::metadata(path).ok().filter(|data| data.len() > 0);
+    let now = now.map_or((0, 0, 0), |data| (data.len(), data.mtime(), data.mtime_nsec()));
+    *before.get_or_insert(now) != now
+}
+
+/// Whether a folder of the cache has a lock on an entry that is not there, or not whole.
+fn being_made(folder: &Path, last: &str) -> bool {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut locks = entries.filter(|path| path.extension().is_some_and(|extension| extension == "lock"));
+    locks.any(|lock| !lock.with_extension("").join(last).exists())
+}
+
+/// Whether a process has a child, or a child's child, with these words in its command line.
+fn has_child(process: libc::pid_t, words: &[&str]) -> bool {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    let children: Vec<libc::pid_t> = children
+        .flat_map(|text| text.split_whitespace().filter_map(|child| child.parse().ok()).collect::<Vec<_>>())
+        .collect();
+    children.into_iter().any(|child| {
+        let line = fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line);
+        words.iter().all(|word| line.split('\0').any(|part| part == *word)) || has_child(child, words)
+    })
+}

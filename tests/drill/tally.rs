@@ -1,0 +1,106 @@
+//! What was killed, and what was wrong afterwards.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use super::moment::Phase;
+
+/// Something that must not be.
+pub struct Fault {
+    /// Round and kill in it, from 1.
+    at: (u64, usize),
+    text: String,
+}
+
+impl Fault {
+    /// The round that shows it again.
+    pub fn round(&self) -> u64 {
+        self.at.0
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}: {}", self.at.0, self.at.1, self.text)
+    }
+}
+
+/// One kill, as its line names it.
+pub struct Kill<'a> {
+    /// Round and kill in it, from 1.
+    pub at: (u64, usize),
+    pub lab: &'static str,
+    pub phase: Phase,
+    pub signal: &'a str,
+    /// Whether it met the program before its end.
+    pub met: bool,
+    /// Of the program until it was killed.
+    pub after: Duration,
+}
+
+#[derive(Default)]
+struct Row {
+    kills: usize,
+    missed: usize,
+    faulty: usize,
+}
+
+/// All kills of a drill.
+#[derive(Default)]
+pub struct Tally {
+    rows: BTreeMap<(&'static str, Phase), Row>,
+    faults: Vec<Fault>,
+}
+
+impl Tally {
+    /// How many have met their program.
+    pub fn kills(&self) -> usize {
+        self.rows.values().map(|row| row.kills).sum()
+    }
+
+    /// Everything that was wrong.
+    pub fn faults(&self) -> &[Fault] {
+        &self.faults
+    }
+
+    /// Takes note of a kill and of what was wrong after it, and prints its line.
+    pub fn add(&mut self, kill: &Kill, wrong: Vec<String>) {
+        let row = self.rows.entry((kill.lab, kill.phase)).or_default();
+        row.kills += usize::from(kill.met);
+        row.missed += usize::from(!kill.met);
+        row.faulty += usize::from(!wrong.is_empty());
+        let verdict = match (wrong.as_slice(), kill.met) {
+            ([], true) => "ok".to_owned(),
+            ([], false) => "ok, it had ended before".to_owned(),
+            (wrong, _) => format!("FAULT {}", wrong.join("; ")),
+        };
+        let number = format!("{}.{}", kill.at.0, kill.at.1);
+        println!(
+            "{number:>6} {:7} {:20} {:13} after {:6.2} s  {verdict}",
+            kill.lab,
+            kill.phase.to_string(),
+            kill.signal,
+            kill.after.as_secs_f64()
+        );
+        self.blame(kill.at, wrong);
+    }
+
+    /// Takes note of what was wrong when nothing had been killed.
+    pub fn blame(&mut self, at: (u64, usize), wrong: Vec<String>) {
+        self.faults.extend(wrong.into_iter().map(|text| Fault { at, text }));
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "\n{:7} {:20} {:>6} {:>7} {:>7}", "lab", "phase", "kills", "missed", "faulty")?;
+        for ((lab, phase), row) in &self.rows {
+            let phase = phase.to_string();
+            writeln!(f, "{lab:7} {phase:20} {:>6} {:>7} {:>7}", row.kills, row.missed, row.faulty)?;
+        }
+        let sum = |of: fn(&Row) -> usize| self.rows.values().map(of).sum::<usize>();
+        let faulty = sum(|row| row.faulty);
+        writeln!(f, "{:28} {:>6} {:>7} {faulty:>7}", "all", sum(|row| row.kills), sum(|row| row.missed))
+    }
+}

@@ -1,0 +1,212 @@
+//! The host lab and a user's data: whatever happens to a run, only what it wrote itself is ever removed.
+
+use std::fs;
+use std::io::Read;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::process::{Command, Stdio};
+
+use crate::host::{
+    SUITE, holds_zeroes, is_given_back, kill, leftovers, loop_devices, mountmark, obstacle, run_tiny, small_image,
+    start_busy, text,
+};
+
+/// Runs a program of the machine's; it must do what it should. What it printed.
+fn call(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output().unwrap_or_else(|error| panic!("{program}: {error}"));
+    assert!(output.status.success(), "{program} {arguments:?}: {}", text(&output));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// Another file system, made at once in what a killed run left, is the user's: its data is there after `clean`.
+#[test]
+fn clean_leaves_an_image_that_is_used_again() {
+    if let Some(obstacle) = obstacle() {
+        return eprintln!("skipped: {obstacle}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let image = small_image(folder.path());
+    let name = image.to_str().unwrap();
+    let run = start_busy(folder.path(), 7655, false);
+    kill(folder.path(), run);
+    call("mke2fs", &["-q", "-F", "-t", "ext4", name]);
+    // The user's own loop device may have the number of the run's: it stays.
+    let device = call("losetup", &["--find", "--show", name]);
+    let clean = mountmark(folder.path()).arg("clean").output().unwrap();
+    let is_attached = loop_devices(folder.path()).iter().any(|(name, _)| *name == device);
+    let mounted = folder.path().join("mounted");
+    fs::create_dir(&mounted).unwrap();
+    call("mount", &["-t", "ext4", &device, mounted.to_str().unwrap()]);
+    fs::write(mounted.join("letter"), "dear all").unwrap();
+    call("umount", &[mounted.to_str().unwrap()]);
+    call("losetup", &["-d", &device]);
+    assert!(is_attached, "{}", text(&clean));
+    assert_eq!(clean.status.code(), Some(1), "{}", text(&clean));
+    assert!(text(&clean).contains(&format!("in use as {device}")), "{}", text(&clean));
+
+    let before = fs::read(&image).unwrap();
+    let clean = mountmark(folder.path()).arg("clean").output().unwrap();
+    assert!(clean.status.success() && text(&clean).contains("left as it is"), "{}", text(&clean));
+    assert!(fs::read(&image).unwrap() == before, "{}", text(&clean));
+    assert_eq!(leftovers(folder.path()), Vec::<String>::new());
+}
+
+/// What a run refuses for any reason, it has not touched.
+#[test]
+fn a_refused_run_leaves_the_image_untouched() {
+    if let Some(obstacle) = obstacle() {
+        return eprintln!("skipped: {obstacle}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let image = small_image(folder.path());
+    call("mke2fs", &["-q", "-F", "-t", "ext4", image.to_str().unwrap(), "8M"]);
+    let state = || {
+        let data = fs::metadata(&image).unwrap();
+        (fs::read(&image).unwrap(), data.mtime_nsec(), data.ctime_nsec(), data.blocks())
+    };
+    let before = state();
+    let lacking = folder.path().join("lacking.toml");
+    let suite = SUITE.replace("name = \"tiny\"", "name = \"lacking\"\ntools = [\"no-such-tool\"]");
+    fs::write(&lacking, suite).unwrap();
+    let refused: [(&[&str], i32); 3] =
+        [(&["--suite", lacking.to_str().unwrap()], 3), (&["--disk-size", "500TiB"], 3), (&["--corpus", "nosuch"], 2)];
+    for (arguments, code) in refused {
+        for dry_run in [&[][..], &["--dry-run"]] {
+            let mut run = run_tiny(folder.path(), 1);
+            let output = run.arg("--force-image").args(arguments).args(dry_run).output().unwrap();
+            assert_eq!(output.status.code(), Some(code), "{arguments:?} {dry_run:?}: {}", text(&output));
+            assert!(state() == before, "{}", text(&output));
+        }
+    }
+    let output = run_tiny(folder.path(), 1).args(["--force-image", "--dry-run"]).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(state() == before);
+    assert_eq!(leftovers(folder.path()), Vec::<String>::new());
+}
+
+/// An older, dead run has journalled the image that a living one uses now; others want it too.
+#[test]
+fn an_image_in_use_is_left_to_its_user() {
+    if let Some(obstacle) = obstacle() {
+        return eprintln!("skipped: {obstacle}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let image = small_image(folder.path());
+    let name = image.to_str().unwrap();
+    // The way in which QEMU opens images.
+    let drive = format!("file={name},format=raw,if=none,id=disk");
+    let qemu = || {
+        let mut command = Command::new("qemu-system-x86_64");
+        command.args(["-machine", "none", "-nodefaults", "-display", "none", "-S", "-qmp", "stdio", "-drive", &drive]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
+    };
+    match qemu() {
+        Ok(mut guest) => {
+            let mut greeting = [0; 8];
+            guest.stdout.as_mut().unwrap().read_exact(&mut greeting).unwrap();
+            let output = run_tiny(folder.path(), 1).output().unwrap();
+            guest.kill().unwrap();
+            guest.wait().unwrap();
+            assert_eq!(output.status.code(), Some(3), "{}", text(&output));
+            assert!(text(&output).contains("in use by another program"), "{}", text(&output));
+        }
+        Err(error) => eprintln!("skipped in part: there is no QEMU: {error}"),
+    }
+    let run = start_busy(folder.path(), 7656, false);
+    kill(folder.path(), run);
+
+    let mut run = start_busy(folder.path(), 13, true);
+    let clean = mountmark(folder.path()).arg("clean").output().unwrap();
+    assert!(clean.status.success() && text(&clean).contains("another program uses it now"), "{}", text(&clean));
+    let hard = folder.path().join("hard.img");
+    fs::hard_link(&image, &hard).unwrap();
+    let other = run_tiny(folder.path(), 1).arg("--force-image").arg("--image").arg(&hard).output().unwrap();
+    assert_eq!(other.status.code(), Some(3), "{}", text(&other));
+    if let Ok(guest) = qemu() {
+        let output = guest.wait_with_output().unwrap();
+        assert!(!output.status.success() && text(&output).contains("lock"), "{}", text(&output));
+    }
+    assert_eq!(run.wait().unwrap().code(), Some(0));
+    assert!(holds_zeroes(&image), "given back empty, as large as this run found it");
+    let clean = mountmark(folder.path()).arg("clean").output().unwrap();
+    assert!(clean.status.success(), "{}", text(&clean));
+    assert!(is_given_back(&image));
+    assert_eq!(leftovers(folder.path()), Vec::<String>::new());
+}
+
+/// Tasks have no files but their three, cannot write to the agent's events, and find an allocated image allocated; one
+/// that takes the image's name meanwhile is not touched.
+#[test]
+fn a_task_has_no_files_of_the_agents_and_an_image_keeps_its_room() {
+    if let Some(obstacle) = obstacle() {
+        return eprintln!("skipped: {obstacle}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("disk.img");
+    let file = fs::File::create(&image).unwrap();
+    // SAFETY: takes plain numbers.
+    let has_room = unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, 128 << 20) } == 0;
+    if !has_room {
+        file.set_len(128 << 20).unwrap();
+        eprintln!("skipped in part: {} cannot allocate", folder.path().display());
+    }
+    drop(file);
+    let moved = folder.path().join("moved.img");
+    // ls has the folder that it lists open.
+    let task = format!(
+        "[ $(ls /proc/self/fd | wc -l) = 4 ] || exit 9
+while read name value; do [ $name = PPid: ] && agent=$value; done < /proc/self/status
+for process in $agent $(cat /proc/$agent/task/$agent/children); do
+  for pipe in /proc/$process/fd/*; do [ -p $pipe ] && printf '\\377\\n' > $pipe; done
+done
+mv {} {} && echo precious > {0}",
+        image.display(),
+        moved.display()
+    );
+    let mut command = run_tiny(folder.path(), 1);
+    let suite = fs::read_to_string(folder.path().join("tiny.toml")).unwrap();
+    let suite = suite.replace("run = \"touch a b c\"", &format!("run = '''{task}'''"));
+    fs::write(folder.path().join("tiny.toml"), suite).unwrap();
+    // A descriptor that is not closed when a program is started.
+    let inherited = fs::File::open("/dev/null").unwrap();
+    // SAFETY: takes plain numbers.
+    assert!(unsafe { libc::fcntl(inherited.as_raw_fd(), libc::F_SETFD, 0) } == 0);
+    let output = command.args(["--disk-size", "128MiB"]).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    let result = String::from_utf8_lossy(&output.stdout);
+    assert!(!result.contains("is no text"), "{result}");
+    assert_eq!(result.contains("files with their room allocated"), has_room, "{result}");
+    assert_eq!(result.contains("the image is allocated when the cell begins"), has_room, "{result}");
+    assert_eq!(fs::read_to_string(&image).unwrap(), "precious\n");
+    // The file that was used is the user's too.
+    let data = fs::metadata(&moved).unwrap();
+    assert!(data.len() == 128 << 20 && holds_zeroes(&moved));
+    assert!(!has_room || data.blocks() * 512 >= 128 << 20, "{} blocks", data.blocks());
+    assert_eq!(leftovers(folder.path()), Vec::<String>::new());
+}
+
+/// Who makes a device of the image while it is in use has it still when the run ends, with what is on it.
+#[test]
+fn an_image_is_not_emptied_under_another_device() {
+    if let Some(obstacle) = obstacle() {
+        return eprintln!("skipped: {obstacle}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let image = small_image(folder.path());
+    let mut command = run_tiny(folder.path(), 1);
+    let suite = fs::read_to_string(folder.path().join("tiny.toml")).unwrap();
+    let suite = suite.replace("touch a b c", &format!("losetup --find {}", image.display()));
+    fs::write(folder.path().join("tiny.toml"), suite).unwrap();
+    let output = command.output().unwrap();
+    let devices = loop_devices(folder.path());
+    let holds_data = !holds_zeroes(&image);
+    for (device, _) in &devices {
+        call("losetup", &["-d", device]);
+    }
+    assert_eq!(devices.len(), 1, "{}", text(&output));
+    assert!(output.status.success() && holds_data, "{}", text(&output));
+    let clean = mountmark(folder.path()).arg("clean").output().unwrap();
+    assert!(text(&clean).contains("removed test data in"), "{}", text(&clean));
+    assert!(is_given_back(&image));
+    assert_eq!(leftovers(folder.path()), Vec::<String>::new());
+}

@@ -1,0 +1,354 @@
+//! What strangers hand on: suites, catalogues, job files, stores. Whatever is in them, nothing of this machine is started,
+//! read or written for them.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use mountmark_model::{Environment, Plan};
+use mountmark_record::{RunStatus, Store};
+
+use crate::lab::{Lab, skip};
+use crate::made;
+
+const TASKS: &str = "[[task]]\nid = \"one\"\ntitle = \"one\"\nrun = \"true\"\n";
+
+/// What apt took for an option or a pattern when it was not kept from it, and what would be a path.
+const NAMES: [&str; 6] = [
+    "-oDir::Bin::dpkg=/tmp/evil.sh",
+    "-oAPT::Get::Print-URIs=false",
+    "^linux-image-6.*rt-amd64$",
+    "coreutils-",
+    "../../../../tmp/written",
+    "/etc/passwd",
+];
+
+/// A folder with an `apt-get`, an `apt-cache`, a `dpkg` and a `dpkg-deb` that write down what they are told, and say what
+/// `says` has for the first of them.
+fn fake_apt(lab: &Lab, says: &str) -> PathBuf {
+    let folder = lab.path("bin");
+    fs::create_dir(&folder).unwrap();
+    let asked = folder.join("asked");
+    for name in ["apt-get", "apt-cache", "dpkg", "dpkg-deb"] {
+        let path = folder.join(name);
+        let said = match name {
+            "apt-get" => says,
+            "apt-cache" => {
+                "for name in bash coreutils dash findutils grep gzip mount sed tar util-linux e2fsprogs; do echo $name; done"
+            }
+            _ => "true",
+        };
+        let text = format!("#!/bin/sh\necho {name} \"$@\" >> '{}'\n{said}\n", asked.display());
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    folder
+}
+
+/// What the programs of [`fake_apt`] were told.
+fn asked(folder: &Path) -> String {
+    fs::read_to_string(folder.join("asked")).unwrap_or_default()
+}
+
+#[test]
+fn a_suites_packages_are_names_to_apt() {
+    let lab = Lab::without_guests();
+    let bin = fake_apt(&lab, "true");
+    let cache = lab.path("cache");
+    let lab = lab.with_cache(&cache).with_programs(&bin);
+    for field in ["packages", "tools"] {
+        for name in NAMES.iter().filter(|name| field == "packages" || name.contains("..") || name.starts_with('-')) {
+            let text = format!("name = \"own\"\nabout = \"x\"\nroom = \"1 MiB\"\n{field} = [{name:?}]\n{TASKS}");
+            let suite = lab.write("own.toml", &text);
+            lab.run(&["--fs", "ext4", "--suite", &suite])
+                .ended_with(2)
+                .says(&["own.toml", &format!("{field} has {name:?}")]);
+        }
+    }
+    let many = vec!["\"bash\""; 101].join(",");
+    let text = format!("name = \"own\"\nabout = \"x\"\nroom = \"1 MiB\"\npackages = [{many}]\n{TASKS}");
+    lab.run(&["--suite", &lab.write("own.toml", &text)]).ended_with(2).says(&["packages has 101 names, and 100"]);
+    assert_eq!(asked(&bin), "");
+}
+
+#[test]
+fn a_catalogues_names_are_names() {
+    let lab = Lab::without_guests();
+    let bin = fake_apt(&lab, "true");
+    let cache = lab.path("cache");
+    let lab = lab.with_cache(&cache).with_programs(&bin);
+    let folder = lab.path("config/mountmark/catalog/filesystems");
+    fs::create_dir_all(&folder).unwrap();
+    let with = |field: &str, value: &str| {
+        let fields = [
+            ("mount_type", "\"ext4\""),
+            ("modules", "[\"ext4\"]"),
+            ("packages", "[\"e2fsprogs\"]"),
+            ("tools", "[]"),
+            ("mkfs", "[\"mkfs.ext4\", \"{device}\"]"),
+        ];
+        let text: String = fields
+            .iter()
+            .map(|(name, usual)| format!("{name} = {}\n", if *name == field { value } else { usual }))
+            .collect();
+        let text = format!("name = \"own\"\nabout = \"x\"\nno_fsck = \"none\"\nmin_size = \"1 MiB\"\n{text}");
+        fs::write(folder.join("own.toml"), text).unwrap();
+    };
+    let refused = |field: &str| {
+        lab.run(&["--fs", "own"]).ended_with(2).says(&["filesystems/own.toml", &format!("{field} has ")]);
+        lab.command(&["list", "filesystems"]).ended_with(2).says(&[&format!("{field} has ")]);
+    };
+    for name in NAMES {
+        with("packages", &format!("[{name:?}]"));
+        refused("packages");
+    }
+    for (field, value) in [
+        ("tools", "[\"/usr/share/../../../../../../etc/shadow\"]"),
+        ("tools", "[\"..\"]"),
+        ("mkfs", "[\"../../bin/sh\", \"{device}\"]"),
+        ("modules", "[\"../../../etc/passwd\"]"),
+        ("modules", "[\"ext4\\n/etc/passwd\"]"),
+        ("mount_type", "\"-o\""),
+    ] {
+        with(field, value);
+        refused(field);
+    }
+    assert_eq!(asked(&bin), "");
+    assert!(!lab.path("cache").exists(), "the cache was made for it");
+}
+
+/// A cache of its own with the user's kernel and packages, and without what sets of names stood for. Nothing, and a word
+/// why, where the user's cache has no kernel yet.
+fn cache_with_kernel(test: &str, lab: &Lab) -> Option<PathBuf> {
+    let (users, cache) = (mountmark_lab::cache::default_folder(), lab.path("cache"));
+    let closures = fs::read_dir(users.join("closures")).into_iter().flatten().flatten();
+    let kernels = closures.filter(|entry| entry.file_name().to_string_lossy().starts_with("linux-image-6.12."));
+    let kernels: Vec<_> = kernels.filter(|entry| entry.path().extension().is_some_and(|end| end == "json")).collect();
+    if kernels.is_empty() || !users.join("kernels/6_12.name").exists() {
+        skip(test, "the cache has no kernel yet");
+        return None;
+    }
+    fs::create_dir_all(cache.join("closures")).unwrap();
+    for name in ["kernels", "packages"] {
+        symlink(users.join(name), cache.join(name)).unwrap();
+    }
+    for entry in kernels {
+        fs::copy(entry.path(), cache.join("closures").join(entry.file_name())).unwrap();
+    }
+    fs::create_dir_all(cache.join("apt/lists")).unwrap();
+    fs::write(cache.join("apt/fetched"), "cache").unwrap();
+    fs::write(cache.join("closures/exists-e2fsprogs"), "yes").unwrap();
+    Some(cache)
+}
+
+#[test]
+fn apt_is_asked_to_print_and_nothing_else_is_believed() {
+    let test = "apt_is_asked_to_print_and_nothing_else_is_believed";
+    let Some(lab) = Lab::with_guests(test, 1) else { return };
+    let Some(cache) = cache_with_kernel(test, &lab) else { return };
+    let bin = fake_apt(&lab, "echo 'Setting up bash (5.2) ...'");
+    let lab = lab.with_cache(&cache).with_programs(&bin);
+    let suite = |packages: &str| {
+        let text = format!("name = \"own\"\nabout = \"x\"\nroom = \"1 MiB\"\npackages = [{packages}]\n{TASKS}");
+        lab.write("own.toml", &text)
+    };
+    let ran = lab.run(&["--fs", "ext4", "--suite", &suite("")]).ended_with(3);
+    ran.says(&["apt-get was asked for addresses of packages and said", "Setting up bash", "nothing is unpacked"]);
+    let all = asked(&bin);
+    let install =
+        all.lines().find(|line| line.starts_with("apt-get") && line.contains(" install ")).expect("it was asked");
+    let (options, names) = install.split_once(" -- ").expect("names stand behind --");
+    assert!(options.contains(" --print-uris -o APT::Get::Print-URIs=true "), "{options}");
+    assert!(names.split(' ').all(|name| !name.starts_with('-')) && names.contains("bash coreutils"), "{names}");
+    assert!(!all.contains("dpkg") || !all.contains("dpkg-deb -x"), "{all}");
+
+    // apt would take it for an expression.
+    let ran = lab.run(&["--fs", "ext4", "--suite", &suite("\"lib.+\"")]).ended_with(3);
+    ran.says(&["no package of exactly the name lib.+"]);
+    assert_eq!(asked(&bin).matches(" install ").count(), 1, "apt-get was asked all the same");
+}
+
+/// A store with one run that can be resumed, whose plan is changed before.
+fn stored(lab: &Lab, change: impl FnOnce(&mut Plan)) {
+    let mut plan = made::plan("piszcz-2006", &["ext4"], 1, 1, "0.005");
+    change(&mut plan);
+    let _ = fs::remove_dir_all(lab.out());
+    let store = Store::open(lab.out().join("results.sqlite")).expect("a store");
+    let run = store.begin_run(&plan, &Environment::default(), "mountmark run").expect("a run");
+    store.end_run(&run, RunStatus::Interrupted).expect("an end");
+}
+
+#[test]
+fn a_strangers_store_starts_and_reads_nothing() {
+    let lab = Lab::without_guests();
+    let bin = fake_apt(&lab, "true");
+    let cache = lab.path("cache");
+    let lab = lab.with_cache(&cache).with_programs(&bin);
+    let out = lab.out().to_string_lossy().into_owned();
+    let resumed = |code: u8, says: &[&str]| {
+        let ran = lab.command(&["resume", "--out", &out]);
+        assert_eq!(ran.code(), i32::from(code), "{}", ran.text());
+        ran.says(says);
+        assert_eq!(asked(&bin), "");
+    };
+    for name in NAMES {
+        stored(&lab, |plan| plan.cells[0].packages.push(name.into()));
+        resumed(2, &["cannot be resumed", "cell 0 (ext4)", &format!("packages has {name:?}")]);
+        stored(&lab, |plan| plan.cells[0].configuration.filesystem.packages.push(name.into()));
+        resumed(2, &[&format!("packages has {name:?}")]);
+    }
+    stored(&lab, |plan| plan.cells[0].tools.push("/usr/share/../../etc/shadow".into()));
+    resumed(2, &["tools has"]);
+    stored(&lab, |plan| plan.machine.shift = 200);
+    resumed(2, &["shift is 200"]);
+    stored(&lab, |plan| plan.cells[0].disk_size.0 = u64::MAX);
+    resumed(2, &["the disk_size is"]);
+    // A file of this machine as the corpus, which the guest would be handed.
+    let secret = lab.write("secret", "of the host");
+    let corpora = lab.path("cache/corpora");
+    fs::create_dir_all(&corpora).unwrap();
+    symlink(&secret, corpora.join("link.tar")).unwrap();
+    for tar in [secret, "/etc/passwd".into(), corpora.join("link.tar").to_string_lossy().into_owned()] {
+        stored(&lab, |plan| {
+            let medium = plan.cells[0].second_disk.as_mut().expect("a second disk");
+            medium.tar = tar.clone();
+            medium.corpus.tar_bytes = 11;
+        });
+        resumed(3, &["its corpus", &tar, "as it was"]);
+    }
+    let pipe = lab.path("vmlinux-6.12");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let pipe = pipe.to_string_lossy().into_owned();
+    stored(&lab, |plan| plan.kernel = pipe.clone());
+    resumed(3, &["cannot read its kernel", "a pipe"]);
+}
+
+#[test]
+fn a_name_of_a_run_is_no_path() {
+    let lab = Lab::without_guests();
+    stored(&lab, |_| {});
+    let out = lab.out().to_string_lossy().into_owned();
+    let store = rusqlite::Connection::open(lab.out().join("results.sqlite")).unwrap();
+    store.execute("UPDATE run SET id = 'x/../../up'", []).unwrap();
+    drop(store);
+    for command in [vec!["report", "--out", &out], vec!["runs", "--out", &out], vec!["show", "--out", &out]] {
+        lab.command(&command).ended_with(3).says(&["is not the name of a run"]);
+    }
+}
+
+#[test]
+fn a_suite_reads_what_came_with_it() {
+    let lab = Lab::without_guests();
+    let folder = lab.path("suite");
+    fs::create_dir_all(folder.join("jobs")).unwrap();
+    let secret = "root:$6$secret:19000:0:99999:7:::\n";
+    fs::write(lab.path("shadow"), secret).unwrap();
+    symlink("../shadow", folder.join("link.fio")).unwrap();
+    symlink("..", folder.join("up")).unwrap();
+    fs::write(folder.join("jobs/beside.fio"), secret).unwrap();
+    let whole = lab.path("shadow").to_string_lossy().into_owned();
+    let suite = folder.join("own.toml");
+    let of = |fio: &str| {
+        let task = "[[task]]\nid = \"one\"\ntitle = \"one\"\n";
+        fs::write(&suite, format!("name = \"own\"\nabout = \"x\"\nroom = \"1 MiB\"\n{task}fio = {fio:?}\n")).unwrap();
+        let ran = lab.run(&["--fs", "ext4", "--suite", &suite.to_string_lossy()]).ended_with(2);
+        assert!(!ran.text().contains("secret"), "{}", ran.text());
+        ran
+    };
+    for fio in ["/etc/shadow", "../shadow", "link.fio", "up/shadow", &whole] {
+        of(fio).says(&["own.toml", "task one: fio = ", "does not lie in the folder"]);
+    }
+    of("jobs/beside.fio").says(&["beside.fio:1: ", "no job file of fio"]);
+    symlink("/dev/zero", folder.join("device.fio")).unwrap();
+    of("device.fio").says(&["does not lie in the folder"]);
+    assert!(Command::new("mkfifo").arg(folder.join("pipe.fio")).status().unwrap().success());
+    of("pipe.fio").says(&["task one: fio = \"pipe.fio\": it is a pipe"]);
+    // Named by the user, wherever it is; and what is in it is not repeated either.
+    let job = lab.path("shadow.fio");
+    fs::rename(lab.path("shadow"), &job).unwrap();
+    let ran = lab.run(&["--fs", "ext4", "--suite", &job.to_string_lossy()]).ended_with(2);
+    ran.says(&["shadow.fio:1: ", "no job file of fio"]);
+    assert!(!ran.text().contains("secret"), "{}", ran.text());
+}
+
+#[test]
+fn what_is_no_regular_file_is_not_waited_for() {
+    let lab = Lab::without_guests();
+    let pipe = |path: PathBuf| {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        path.to_string_lossy().into_owned()
+    };
+    let words = ["a pipe and not a regular file"];
+    lab.run(&["--suite", &pipe(lab.path("own.toml"))]).ended_with(2).says(&words);
+    lab.run(&["--suite", &pipe(lab.path("own.fio"))]).ended_with(2).says(&words);
+    lab.command(&[&format!("@{}", pipe(lab.path("own.plan")))]).ended_with(2).says(&words);
+    for command in ["show", "runs", "resume", "report"] {
+        let store = lab.out().join("results.sqlite");
+        let _ = fs::remove_file(&store);
+        pipe(store);
+        lab.command(&[command, "--out", &lab.out().to_string_lossy()]).ended_with(3).says(&words);
+    }
+    lab.run(&["--suite", "piszcz-2006"]).ended_with(3).says(&words);
+    let large = lab.write("large.toml", &"# much\n".repeat(200_000));
+    lab.run(&["--suite", &large]).ended_with(2).says(&["large.toml", "more than 1 MiB"]);
+    let catalogue = lab.path("config/mountmark/catalog");
+    for name in ["suites/own.toml", "filesystems/own.toml", "studies/own.toml"] {
+        let path = pipe(catalogue.join(name));
+        lab.command(&["list", "suites"]).ended_with(2).says(&["cannot read", &path, words[0]]);
+        fs::remove_file(&path).unwrap();
+    }
+    symlink("/dev/zero", catalogue.join("suites/own.toml")).unwrap();
+    lab.command(&["list", "suites"]).ended_with(2).says(&["cannot read", "a device and not a regular file"]);
+}
+
+#[test]
+fn guests_are_bounded() {
+    let Some(lab) = Lab::with_guests("guests_are_bounded", 1) else { return };
+    let suite = lab.suite("busy", "[[task]]\nid = \"one\"\ntitle = \"one\"\nrun = \"while :; do :; done\"\n");
+    let mut run = lab.start_run(&["--fs", "ext2", "--suite", &suite, "--repeat", "1", "--verbose"]);
+    run.wait_for(": one");
+    let guests = run.guests();
+    let begin = std::time::Instant::now();
+    let guest = loop {
+        if let Some(guest) = guests().first() {
+            break *guest;
+        }
+        assert!(begin.elapsed().as_secs() < 60, "no guest is seen");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    };
+    let read = |name: &str| fs::read_to_string(format!("/proc/{guest}/{name}")).unwrap_or_default();
+    let limits = read("limits");
+    let file = limits.lines().find(|line| line.starts_with("Max file size")).unwrap_or_default();
+    assert!(file.contains("268435456"), "{limits}");
+    assert_eq!(read("oom_score_adj").trim(), "1000");
+    run.signal(libc::SIGINT);
+    run.wait();
+}
+
+/// Each claim of the page about security that names a test names one that is there.
+#[test]
+fn what_is_said_about_security_is_tested() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/SECURITY.md")).unwrap();
+    let mut folders = vec![root.join("crates"), root.join("tests"), root.join("src")];
+    let mut sources = String::new();
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|end| end == "rs") {
+                sources += &fs::read_to_string(path).unwrap();
+            }
+        }
+    }
+    let rows = page.lines().filter(|line| line.starts_with("| ") && line.matches(" | ").count() == 2);
+    let claims: Vec<&str> = rows.filter_map(|row| row.rsplit(" | ").next()).skip(1).collect();
+    assert!(claims.len() > 15, "{claims:?}");
+    let names = claims.iter().flat_map(|claim| claim.split('`').skip(1).step_by(2)).filter(|name| name.contains("::"));
+    for name in names {
+        let function = name.rsplit("::").next().unwrap();
+        assert!(sources.contains(&format!("fn {function}(")), "there is no test {name}");
+    }
+}

@@ -9,11 +9,17 @@ REPEAT = 2
 # Where rustup puts Rust, for shells that were not told.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help run test build setup clean
+# What `make fuzz` gives each parser, and which: make fuzz MINUTES=1 TARGETS='suite tar'
+MINUTES = 10
+TARGETS =
+
+.PHONY: help run test fuzz drill build setup clean
 
 help:
 	@echo 'make run     set up, build, and compare seven file systems: about two minutes'
 	@echo 'make test    set up, check formatting and lints, run all tests'
+	@echo 'make fuzz    feed every parser with damaged input, MINUTES=10 each; TARGETS names some'
+	@echo 'make drill   kill runs in every phase, clean up and resume them: at most DRILL_MINUTES=20 minutes'
 	@echo 'make build   set up, and build target/x86_64-unknown-linux-gnu/release/mountmark'
 	@echo 'make setup   install what is missing (as root), or say how to'
 	@echo 'make clean   remove what was built'
@@ -24,8 +30,20 @@ run: build
 test:
 	@scripts/setup test
 	cargo fmt --check
+	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target --all-targets -- -D warnings
 	cargo test --workspace
+	cargo test --manifest-path fuzz/Cargo.toml --target-dir target
+
+fuzz:
+	@scripts/fuzz $(MINUTES) $(TARGETS)
+
+# DRILL_SEED repeats the choices of an earlier drill, DRILL_ROUND one round of them alone.
+drill: export DRILL_MINUTES ?= 20
+drill:
+	@scripts/setup test
+	cargo test --test integration drill::runs_survive_many_kills -- --ignored --exact --nocapture
 
 build: setup
 	@cargo build --locked --release

@@ -1,0 +1,65 @@
+//! The parsers, each as a function of bytes.
+
+mod definitions;
+mod files;
+mod kept;
+mod said;
+mod show;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// A parser and what it is tried with.
+pub struct Target {
+    /// As `TARGET=` has it.
+    pub name: &'static str,
+    /// Reads the bytes, and does with what was read all that the program would do with it.
+    pub run: fn(&[u8]),
+    /// Changed inputs in `cargo test`: some seconds of each target.
+    pub changes: u64,
+    /// First inputs out of the repository, beside those in `corpus/`.
+    pub seeds: fn() -> Vec<(String, Vec<u8>)>,
+}
+
+/// All of them.
+pub const TARGETS: [Target; 13] = [
+    Target { name: "suite", run: definitions::suite, changes: 300, seeds: definitions::suites },
+    Target { name: "fio_job", run: definitions::fio_job, changes: 300, seeds: definitions::fio_jobs },
+    Target { name: "catalogue", run: definitions::catalogue, changes: 300, seeds: definitions::entries },
+    Target { name: "study", run: definitions::study, changes: 200, seeds: definitions::studies },
+    Target { name: "figures", run: definitions::figures, changes: 200, seeds: definitions::tables },
+    Target { name: "words", run: definitions::words, changes: 300, seeds: definitions::plan_files },
+    Target { name: "events", run: said::events, changes: 100, seeds: said::streams },
+    Target { name: "programs", run: said::programs, changes: 300, seeds: said::outputs },
+    Target { name: "store", run: kept::store, changes: 200, seeds: kept::stores },
+    Target { name: "forged", run: kept::forged, changes: 200, seeds: kept::edits },
+    Target { name: "tar", run: files::tar, changes: 300, seeds: files::tars },
+    Target { name: "kernel", run: files::kernel, changes: 300, seeds: files::kernels },
+    Target { name: "module", run: files::module, changes: 300, seeds: files::modules },
+];
+
+/// Text of bytes: what is no UTF-8 is refused before any parser sees it.
+fn text(data: &[u8]) -> Option<&str> {
+    std::str::from_utf8(data).ok()
+}
+
+/// A folder in memory for what must be a file, one a process; what ended processes left is removed.
+fn folder() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    const NAME: &str = "mountmark-fuzz-";
+    FOLDER.get_or_init(|| {
+        let memory = Path::new("/dev/shm");
+        let base = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        for entry in fs::read_dir(&base).expect("a folder for files of a target").flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let process = name.strip_prefix(NAME).filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+            if process.is_some_and(|number| !Path::new("/proc").join(number).exists()) {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+        let folder = base.join(format!("{NAME}{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder for files of a target");
+        folder
+    })
+}

@@ -1,0 +1,165 @@
+//! What is said while something is measured: events of an agent, and what programs print.
+
+use std::hint::black_box;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Result;
+use mountmark_lab::{Ended, Lab};
+use mountmark_model::{Cell, Configuration, Environment, Event, Outcome, Program};
+use mountmark_record::{CellRecord, DeviceUse, Output, RunRecord, RunStatus, Sample, TaskOutcome};
+use mountmark_run::programs::{Printed, parse};
+use mountmark_run::schedule::{self, CellResult, Progress};
+
+use super::{kept, show};
+use crate::seeds;
+
+/// A lab whose agent says the same in every cell.
+struct Said<'a>(&'a str);
+
+impl Lab for Said<'_> {
+    fn title(&self) -> String {
+        "said".into()
+    }
+
+    fn unavailable(&self, _: &Configuration) -> Result<Option<String>> {
+        Ok(None)
+    }
+
+    fn lacks(&self, _: &Program) -> Result<Option<String>> {
+        Ok(None)
+    }
+
+    fn prepare(&self, _: &Cell) -> Result<()> {
+        Ok(())
+    }
+
+    fn run(&self, _: &Cell, _: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<Ended> {
+        let mut outcome = Outcome::Failed { reason: "it ended".into(), detail: String::new() };
+        // What is no event ends the cell: nobody but the agent speaks.
+        for event in self.0.lines().map_while(|line| serde_json::from_str::<Event>(line).ok()) {
+            if let Event::Ended { task, outcome: told } = &event
+                && task.is_empty()
+            {
+                outcome = told.clone();
+            }
+            on_event(event);
+        }
+        Ok(Ended::Outcome { outcome, log: String::new() })
+    }
+
+    fn environment(&self, _: &Cell) -> Result<Environment> {
+        Ok(Environment::default())
+    }
+}
+
+/// Lines of an agent become a cell's result, which goes into a store and is shown.
+pub(super) fn events(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let plan = &kept::RECORD.plan;
+    let mut record = RunRecord { status: RunStatus::Done, cells: Vec::new(), ..kept::RECORD.clone() };
+    let (mut devices, mut outputs) = (Vec::new(), Vec::new());
+    let never = AtomicBool::new(false);
+    let ended = schedule::run(&Said(&text), &plan.cells[..2], 1, &never, &mut |step| {
+        if let Progress::Ended(cell, result) = step {
+            record.cells.push(kept_cell(cell, result, &mut devices, &mut outputs));
+        }
+        Ok(())
+    });
+    black_box(ended.map_err(|error| format!("{error:#}")).is_ok());
+    let (store, _file) = kept::empty_store();
+    let run = store.begin_run(plan, &Environment::default(), "mountmark run").expect("a sound plan");
+    // A cell that the store refuses is not shown.
+    let mut sound = true;
+    for cell in &record.cells {
+        let of_cell = |devices: &[DeviceUse]| devices.iter().filter(|one| one.cell == cell.index).cloned().collect();
+        let (devices, outputs): (Vec<DeviceUse>, Vec<Output>) =
+            (of_cell(&devices), outputs.iter().filter(|one: &&Output| one.cell == cell.index).cloned().collect());
+        let kept = store.record_cell_with(&run, cell, &outputs, &devices);
+        sound &= kept.map_err(|error| error.to_string()).is_ok();
+    }
+    if sound {
+        kept::read_back(&store);
+        show::everything(&record, &devices, &outputs);
+    }
+}
+
+/// As `mountmark run` keeps a cell.
+fn kept_cell(cell: &Cell, result: &CellResult, devices: &mut Vec<DeviceUse>, outputs: &mut Vec<Output>) -> CellRecord {
+    let mut record = CellRecord::new(cell, &Environment { kernel: result.kernel.clone(), ..Environment::default() });
+    record.outcome = result.outcome.clone();
+    let ended = result.tasks.iter();
+    record.outcomes =
+        ended.map(|(task, outcome)| TaskOutcome { task: task.clone(), outcome: outcome.clone() }).collect();
+    for (task, iteration, values) in &result.samples {
+        let sample = |(metric, value): (&String, &f64)| Sample {
+            task: task.clone(),
+            iteration: *iteration,
+            metric: metric.clone(),
+            value: *value,
+        };
+        record.samples.extend(values.iter().map(sample));
+    }
+    record.notes = result.notes.clone();
+    let cell = cell.index;
+    outputs.extend(result.outputs.iter().map(|(task, iteration, kind, text)| Output {
+        cell,
+        task: task.clone(),
+        iteration: *iteration,
+        kind: kind.clone(),
+        text: text.clone(),
+    }));
+    devices.extend(result.devices.iter().map(|(task, iteration, record)| DeviceUse {
+        cell,
+        task: task.clone(),
+        iteration: *iteration,
+        record: (**record).clone(),
+    }));
+    record
+}
+
+/// The first line names the program, the rest is what it printed.
+pub(super) fn programs(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let Some((program, stdout)) = text.split_once('\n') else { return };
+    match parse(program, Printed { stdout, stderr: "" }) {
+        Ok(figures) => {
+            let sound =
+                |figure: &mountmark_run::programs::Figure| figure.values.values().all(|value| value.is_finite());
+            assert!(figures.iter().all(sound), "a figure that is no number: {figures:?}");
+        }
+        Err(error) => drop(black_box(error.to_string())),
+    }
+}
+
+/// A cell's life as the agent tells it.
+pub(super) fn streams() -> Vec<(String, Vec<u8>)> {
+    let mut text = String::new();
+    let record = &kept::RECORD;
+    let mut say = |event: Event| text += &(serde_json::to_string(&event).expect("an event is JSON") + "\n");
+    say(Event::Hello { protocol: mountmark_model::PROTOCOL, kernel: "6.12.1 #1 SMP".into(), memory: 1 << 31 });
+    for sample in &record.cells[0].samples {
+        let (task, iteration) = (sample.task.clone(), sample.iteration);
+        say(Event::Stage { name: task.clone() });
+        say(Event::Sample { task: task.clone(), iteration, values: [(sample.metric.clone(), sample.value)].into() });
+        say(Event::Ended { task, outcome: Outcome::Ok });
+    }
+    for output in kept::outputs() {
+        let Output { task, iteration, kind, text, .. } = output;
+        say(Event::Output { task, iteration, kind, text });
+    }
+    say(Event::Device { task: "touch".into(), iteration: 0, record: Box::new(kept::device()) });
+    say(Event::Note { text: "tar is 1.35".into() });
+    say(Event::Ended { task: String::new(), outcome: Outcome::Ok });
+    say(Event::Done);
+    vec![("cell".into(), text.into())]
+}
+
+/// What programs really printed, each with the program's name before it.
+pub(super) fn outputs() -> Vec<(String, Vec<u8>)> {
+    let files = seeds::kept("crates/run/src/programs/data", "");
+    let name = |file: &str| match file.split(['-', '.']).next() {
+        Some("bonnie") => "bonnie++".to_owned(),
+        other => other.unwrap_or_default().to_owned(),
+    };
+    files.into_iter().flat_map(|file| seeds::headed(&name(&file.0.clone()), vec![file])).collect()
+}

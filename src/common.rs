@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::Args;
 use mountmark_model::Metric;
-use mountmark_record::{RunRecord, Sample, Store};
-use mountmark_report::Options as ReportOptions;
+use mountmark_record::{RunRecord, Store};
+use mountmark_report::{Form, Format, Options as ReportOptions, Run, Subject, find_metric};
 
 use crate::terminal;
 
@@ -82,42 +82,47 @@ pub fn out_option(store: &Path) -> String {
 /// Options of everything that prints figures.
 #[derive(Args, Clone, Debug)]
 pub struct FormatOptions {
-    /// How to print: table, json, csv or markdown
-    #[arg(long, value_name = "FORMAT", default_value = "table")]
-    pub format: String,
-    /// Which figure tables show; `mountmark list metrics` has them all [default: rate where tasks have it, else elapsed]
+    /// How to print: table, markdown, csv or json [default: table]
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
+    /// Which figure tables show; `mountmark list metrics` has them all [default: what each test is judged by]
     #[arg(long, value_name = "METRIC")]
     pub metric: Option<String>,
 }
 
 impl FormatOptions {
-    /// Refuses unknown names before any work is done.
+    /// Refuses unknown names, and a metric for a format that has all, before any work is done.
     pub fn check(&self) -> Result<()> {
-        mountmark_report::find_format(&self.format).map_err(|error| WrongUse(format!("--format: {error}")))?;
-        if let Some(metric) = &self.metric {
-            mountmark_report::find_metric(metric).map_err(|error| WrongUse(format!("--metric: {error}")))?;
+        let format = format_of::<Run>(self.format.as_deref())?;
+        self.metric()?;
+        if format.form() != Form::Parts && self.metric.is_some() {
+            let format = format.name();
+            return Err(WrongUse(format!("--metric chooses the figure of tables, and {format} has them all")).into());
         }
         Ok(())
+    }
+
+    /// The metric that was asked for.
+    fn metric(&self) -> Result<Option<&'static Metric>> {
+        let metric = self.metric.as_deref().map(find_metric).transpose();
+        Ok(metric.map_err(|error| WrongUse(format!("--metric: {error}")))?)
     }
 
     /// The run as text.
     pub fn render(&self, run: &RunRecord) -> Result<String> {
         self.check()?;
-        let format = mountmark_report::find_format(&self.format)?;
-        let metric = match &self.metric {
-            Some(metric) => mountmark_report::find_metric(metric)?,
-            None => main_metric(run),
-        };
-        let options = ReportOptions { metric, ..report_options() };
-        format.render(run, &options)
+        written(&Run { run, metric: self.metric()? }, self.format.as_deref())
     }
 }
 
-/// What a run is about: rates where benchmark programs and workloads give such, else the studies' own figure.
-fn main_metric(run: &RunRecord) -> &'static Metric {
-    let rates = |sample: &Sample| sample.metric == Metric::RATE.id;
-    let has_rates = run.cells.iter().any(|cell| cell.samples.iter().any(rates));
-    if has_rates { &Metric::RATE } else { &Metric::ELAPSED }
+/// The format of a subject that an option names; its usual one where none does.
+pub fn format_of<S: Subject>(name: Option<&str>) -> Result<Format> {
+    Ok(Format::find::<S>(name).map_err(|error| WrongUse(format!("--format: {error}")))?)
+}
+
+/// A subject as text, for standard output.
+pub fn written<S: Subject>(subject: &S, format: Option<&str>) -> Result<String> {
+    format_of::<S>(format)?.write(subject, &report_options())
 }
 
 /// The command line as it can be typed anywhere: `mountmark` whatever the program's file is called, words as a shell must
@@ -143,7 +148,7 @@ pub fn report_options() -> ReportOptions {
         Some(width) if terminal => width,
         _ => std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).unwrap_or(120),
     };
-    ReportOptions { terminal, color, width, ..ReportOptions::default() }
+    ReportOptions { terminal, color, width }
 }
 
 fn terminal_width() -> Option<usize> {

@@ -4,6 +4,7 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use mountmark_model::{Corpus, Disk, FileSystem, Machine, Metric, Study, Suite};
 use mountmark_plan::{Catalogue, configurations};
+use mountmark_report::SUBJECTS;
 
 use super::run::LabOptions;
 use crate::common::{self, WrongUse};
@@ -37,6 +38,8 @@ enum Kind {
     Studies,
     /// What is measured
     Metrics,
+    /// What can be printed in which formats
+    Formats,
 }
 
 pub fn run(arguments: Arguments) -> Result<u8> {
@@ -54,9 +57,18 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         Kind::Metrics => {
             rows(Metric::ALL.iter().map(|item| (item.id.to_owned(), format!("[{}] {}", item.unit_text(), item.about))))
         }
+        Kind::Formats => formats(),
     };
     common::print(&text)?;
     Ok(common::DONE)
+}
+
+/// Each command that prints, with the formats that it has.
+fn formats() -> String {
+    rows(SUBJECTS.iter().map(|subject| {
+        let names: Vec<&str> = subject.formats().map(|format| format.name()).collect();
+        (format!("mountmark {}", subject.command), format!("{}: {}", subject.name, names.join(", ")))
+    }))
 }
 
 fn filesystems(catalogue: &Catalogue, options: &LabOptions) -> Result<String> {

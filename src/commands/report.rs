@@ -12,7 +12,7 @@ use mountmark_analyse::{Findings, configurations, findings};
 use mountmark_model::Study;
 use mountmark_plan::Catalogue;
 use mountmark_record::{DeviceUse, DeviceUses, Output, RunRecord, Store};
-use mountmark_report::{Document, Report, find_document};
+use mountmark_report::{Form, Format, Report, Reports};
 
 use super::compare;
 use crate::common::{self, StoreOptions, WrongUse};
@@ -26,7 +26,7 @@ pub struct Arguments {
     /// Names of runs, their first letters, or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     runs: Vec<String>,
-    /// How to write: html, markdown, csv, json or svg [default: as the name after --output ends, else html]
+    /// How to write: html, markdown, table, csv, json or svg [default: as the name after --output ends, else html]
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
     /// The report's file, or - for standard output [default: report-RUN.html for html, standard output for the others]
@@ -47,15 +47,15 @@ pub struct Arguments {
 
 pub fn run(arguments: Arguments) -> Result<u8> {
     let format = format(&arguments)?;
-    if format.name() == "svg" && arguments.runs.len() > 1 {
-        bail!(WrongUse("--format svg draws one run: name one".into()));
+    let (name, form) = (format.name(), format.form());
+    if form == Form::Picture && arguments.runs.len() > 1 {
+        bail!(WrongUse(format!("--format {name} draws one run: name one")));
     }
     let beside = [("--study", arguments.study.is_some()), ("--claims", arguments.claims)];
-    if let Some((name, _)) = beside.iter().find(|(_, is_given)| *is_given)
-        && ["csv", "svg"].contains(&format.name())
+    if let Some((option, _)) = beside.iter().find(|(_, is_given)| *is_given)
+        && matches!(form, Form::Rows | Form::Picture)
     {
-        let format = format.name();
-        bail!(WrongUse(format!("--format {format} shows runs alone: leave {name} out, or use `mountmark compare`")));
+        bail!(WrongUse(format!("--format {name} shows runs alone: leave {option} out, or use `mountmark compare`")));
     }
     // Names are checked before anything is read.
     let catalogue = Catalogue::load(None)?;
@@ -83,7 +83,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         runs.iter().map(|run| arguments.claims.then(|| judge(run, &catalogue))).collect();
     let mut beside = Vec::new();
     for run in &runs {
-        beside.push(first_repeat(&store, run, format.name())?);
+        beside.push(first_repeat(&store, run, format)?);
     }
     let reports: Vec<Report> = runs
         .iter()
@@ -97,7 +97,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
             results: &beside[index].1,
         })
         .collect();
-    let text = format.render(&reports)?;
+    let text = format.write(&Reports(&reports), &common::report_options())?;
     match target {
         Target::Stdout => common::print(&text)?,
         Target::File(path) => {
@@ -109,21 +109,16 @@ pub fn run(arguments: Arguments) -> Result<u8> {
 }
 
 /// The format that was asked for, by name or by the end of the file's.
-fn format(arguments: &Arguments) -> Result<&'static dyn Document> {
-    let given = arguments.format.as_deref().map(find_document).transpose();
-    let given = given.map_err(|error| WrongUse(format!("--format: {error}")))?;
+fn format(arguments: &Arguments) -> Result<Format> {
+    let given = arguments.format.as_deref().map(|name| common::format_of::<Reports>(Some(name))).transpose()?;
     let path = arguments.output.as_deref().filter(|path| fs::metadata(path).map_or(true, |about| about.is_file()));
     let Some((path, ending)) = path.and_then(|path| Some((path, path.extension()?.to_string_lossy().to_lowercase())))
     else {
-        return Ok(given.unwrap_or(find_document("html").expect("there is a page")));
+        let page = Format::by_form::<Reports>(Form::Page).expect("a report is a page");
+        return Ok(given.unwrap_or(page));
     };
     let shown = path.display();
-    let name = match ending.as_str() {
-        "md" => "markdown",
-        "htm" => "html",
-        other => other,
-    };
-    match (given, find_document(name).ok()) {
+    match (given, Format::by_ending::<Reports>(&ending)) {
         (None, Some(meant)) => Ok(meant),
         (None, None) => bail!(WrongUse(format!("--output {shown}: no report is a .{ending}; name its --format"))),
         (Some(given), Some(meant)) if given.name() != meant.name() => bail!(WrongUse(format!(
@@ -136,8 +131,8 @@ fn format(arguments: &Arguments) -> Result<&'static dyn Document> {
 }
 
 /// What only pages show: records of the device, and what the engine found.
-fn first_repeat(store: &Store, run: &RunRecord, format: &str) -> Result<(Vec<DeviceUse>, Vec<Output>)> {
-    if format != "html" {
+fn first_repeat(store: &Store, run: &RunRecord, format: Format) -> Result<(Vec<DeviceUse>, Vec<Output>)> {
+    if format.form() != Form::Page {
         return Ok(Default::default());
     }
     let wanted = DeviceUses { task: None, repeat: Some(0) };
@@ -165,14 +160,14 @@ enum Target {
     File(PathBuf),
 }
 
-fn target(arguments: &Arguments, format: &dyn Document, runs: &[RunRecord]) -> Target {
+fn target(arguments: &Arguments, format: Format, runs: &[RunRecord]) -> Target {
     match &arguments.output {
         Some(path) if path.as_os_str() == "-" => Target::Stdout,
         Some(path) => Target::File(path.clone()),
-        None if format.name() != "html" => Target::Stdout,
+        None if format.form() != Form::Page => Target::Stdout,
         None => {
             let more = if runs.len() > 1 { format!("-and-{}-more", runs.len() - 1) } else { String::new() };
-            Target::File(format!("report-{}{more}.html", runs[0].id).into())
+            Target::File(format!("report-{}{more}.{}", runs[0].id, format.ending()).into())
         }
     }
 }
@@ -181,7 +176,7 @@ fn target(arguments: &Arguments, format: &dyn Document, runs: &[RunRecord]) -> T
 const START: u64 = 4096;
 
 /// A file that somebody else wrote is not overwritten; devices, pipes and empty files are there to be written.
-fn refuse_foreign(path: &Path, format: &dyn Document) -> Result<()> {
+fn refuse_foreign(path: &Path, format: Format) -> Result<()> {
     let shown = path.display();
     let about = match fs::metadata(path) {
         Ok(about) => about,

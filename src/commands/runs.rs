@@ -3,13 +3,14 @@
 use anyhow::{Context, Result};
 use clap::Args;
 use mountmark_record::RunId;
+use mountmark_report::Runs;
 
 use crate::common::{self, StoreOptions};
 
 /// List the runs in the results store, or delete some
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark runs\n  mountmark runs --out ./results\n  mountmark runs --delete 20260131-0902"
+    after_help = "Examples:\n  mountmark runs\n  mountmark runs --format json\n  mountmark runs --out ./results\n  mountmark runs --delete 20260131-0902"
 )]
 pub struct Arguments {
     /// Delete these runs with all their figures: names, their first letters, or `latest`. A run under way is refused.
@@ -19,6 +20,9 @@ pub struct Arguments {
     /// With --delete: also a run that seems to be under way, on a machine that is gone
     #[arg(long, requires = "delete")]
     force: bool,
+    /// How to print: table, markdown, csv or json [default: table]
+    #[arg(long, value_name = "FORMAT", conflicts_with = "delete")]
+    format: Option<String>,
     #[command(flatten)]
     store: StoreOptions,
 }
@@ -27,13 +31,14 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     if !arguments.delete.is_empty() {
         return delete(&arguments);
     }
+    common::format_of::<Runs>(arguments.format.as_deref())?;
     let path = arguments.store.path();
     if !path.try_exists().with_context(|| format!("cannot look for the results store {}", path.display()))? {
         say!("mountmark: no runs yet: there is no store {}; `mountmark run` makes one", path.display());
         return Ok(common::DONE);
     }
     let runs = arguments.store.open_read_only()?.runs()?;
-    common::print(&mountmark_report::runs_table(&runs, &common::report_options()))?;
+    common::print(&common::written(&Runs(&runs), arguments.format.as_deref())?)?;
     Ok(common::DONE)
 }
 

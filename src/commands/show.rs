@@ -6,6 +6,7 @@ mod raw;
 use anyhow::Result;
 use clap::Args;
 use mountmark_analyse::Options;
+use mountmark_report::Verdicts;
 
 use crate::common::{self, FormatOptions, StoreOptions, WrongUse};
 
@@ -44,7 +45,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     arguments.format.check()?;
     refuse_ignored(&arguments)?;
     if let Some(task) = &arguments.io {
-        common::print(&io::io(&arguments.store, &arguments.run, task, &arguments.format.format)?)?;
+        common::print(&io::io(&arguments.store, &arguments.run, task, arguments.format.format.as_deref())?)?;
         return Ok(common::DONE);
     }
     if arguments.verdict {
@@ -70,12 +71,8 @@ fn refuse_ignored(arguments: &Arguments) -> Result<()> {
     let as_it_is = [("--raw", arguments.raw.is_some()), ("--as", arguments.like.is_some())];
     let of_its_own = [("--io", arguments.io.is_some()), ("--verdict", arguments.verdict)];
     let given = |all: &[(&'static str, bool)]| all.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name);
-    if let Some(name) = given(&as_it_is).filter(|_| arguments.format.format != "table") {
+    if let Some(name) = given(&as_it_is).filter(|_| arguments.format.format.is_some()) {
         return Err(WrongUse(format!("{name} prints in a format of its own: leave --format out")).into());
-    }
-    if ["json", "csv"].contains(&arguments.format.format.as_str()) && arguments.format.metric.is_some() {
-        let format = &arguments.format.format;
-        return Err(WrongUse(format!("--metric chooses the figure of tables, and {format} has them all")).into());
     }
     if let Some(name) = given(&as_it_is).or(given(&of_its_own)).filter(|_| arguments.format.metric.is_some()) {
         return Err(WrongUse(format!("--metric chooses the figure of tables, and {name} prints others")).into());
@@ -84,8 +81,7 @@ fn refuse_ignored(arguments: &Arguments) -> Result<()> {
 }
 
 fn verdict(arguments: &Arguments) -> Result<u8> {
-    let format = &arguments.format.format;
-    mountmark_report::check_verdict_format(format).map_err(|error| WrongUse(format!("--verdict --format: {error}")))?;
+    common::format_of::<Verdicts>(arguments.format.format.as_deref())?;
     let record = arguments.store.load(&arguments.run)?;
     let known = mountmark_analyse::configurations(&record);
     if let Some(name) = arguments.baseline.as_ref().filter(|name| !known.contains(name)) {
@@ -94,6 +90,9 @@ fn verdict(arguments: &Arguments) -> Result<u8> {
     }
     let options = Options { baseline: arguments.baseline.clone(), ..Options::default() };
     let findings = mountmark_analyse::findings(&record, &options);
-    common::print(&mountmark_report::verdict(&record, &findings, format, &common::report_options())?)?;
+    common::print(&common::written(
+        &Verdicts { run: &record, findings: &findings },
+        arguments.format.format.as_deref(),
+    )?)?;
     Ok(common::DONE)
 }

@@ -6,11 +6,12 @@ use mountmark_record::RunRecord;
 use crate::conclude::{self, Evidence};
 use crate::estimate::estimates;
 use crate::figures::{CAPACITY, Figures, STEPS};
+use crate::findings::best_as_printed;
 use crate::ranking::Ranked;
 use crate::stats::summary::mean;
 use crate::verdict::{Family, verdict};
 use crate::words::capital;
-use crate::{CategoryFindings, Findings, MetricFindings, Options, Overall, Rank, TaskFindings, doubt};
+use crate::{CategoryFindings, Findings, MetricFindings, Options, Overall, Rank, TaskFindings, VerdictOutcome, doubt};
 
 /// Everything that is found in `run`.
 ///
@@ -27,6 +28,7 @@ pub fn findings(run: &RunRecord, options: &Options) -> Findings {
     let ranked = Ranked::new(&figures, RANKED_BY, options, run.plan.seed);
     let categories = categories(&figures, &ranked, options);
     let overall = overall(&figures, &ranked, baseline, options);
+    let main = main_metric(&figures);
     let evidence = Evidence {
         figures: &figures,
         family: &family,
@@ -41,6 +43,7 @@ pub fn findings(run: &RunRecord, options: &Options) -> Findings {
         run: run.id.to_string(),
         baseline,
         repeats: run.plan.repeats,
+        main,
         tasks,
         categories,
         overall,
@@ -86,21 +89,51 @@ fn tasks(
         title: task.title.clone(),
         category: task.category.clone(),
         step: task.step,
+        judged_by: task.main().map(|series| series.metric),
         metrics: task
             .series
             .iter()
             .map(|series| {
                 let judged = family.find(at, series.metric.id);
                 let contrast = |configuration| judged.and_then(|judged| judged.contrast(configuration, baseline));
-                MetricFindings {
+                let mut found = MetricFindings {
                     metric: series.metric,
                     estimates: estimates(series, at, baseline, options.level, judged.is_some(), doubtful, &contrast),
                     verdict: judged.and_then(|judged| verdict(figures, family, judged, options)),
-                }
+                    best: Vec::new(),
+                };
+                found.best = best(&found);
+                found
             })
             .collect(),
     };
     figures.tasks.iter().enumerate().map(task).collect()
+}
+
+/// The configurations to mark as the best, see [`MetricFindings::best`].
+fn best(found: &MetricFindings) -> Vec<usize> {
+    let medians: Vec<Option<f64>> = (0..found.estimates.len()).map(|one| found.median(one)).collect();
+    let leaders = match found.verdict.as_ref().map(|verdict| &verdict.outcome) {
+        Some(VerdictOutcome::Winner { configuration }) => vec![*configuration],
+        Some(VerdictOutcome::Tied { configurations }) => configurations.clone(),
+        Some(VerdictOutcome::NoDifferenceShown { .. }) => return Vec::new(),
+        Some(VerdictOutcome::NotJudged { .. }) | None => return best_as_printed(found.metric, &medians),
+    };
+    // What could not be judged with the others may be better than all of them: then none is shown to be the best.
+    let judged: Vec<usize> =
+        found.verdict.iter().flat_map(|verdict| verdict.groups.iter().flatten()).copied().collect();
+    let is_beaten = |one: usize| !judged.contains(&one) && best_as_printed(found.metric, &medians).contains(&one);
+    if (0..medians.len()).any(is_beaten) { Vec::new() } else { leaders }
+}
+
+/// The metric by which most tasks are judged. Where rates are no majority, it is the time of the others.
+fn main_metric(figures: &Figures) -> &'static Metric {
+    let of = |step: bool| figures.tasks.iter().filter(move |task| task.step == step).filter_map(|task| task.main());
+    let is_rate = |series: &&crate::figures::Series| series.metric.id == Metric::RATE.id;
+    if 2 * of(false).filter(is_rate).count() > of(false).count() {
+        return &Metric::RATE;
+    }
+    of(false).chain(of(true)).find(|series| !is_rate(series)).map_or(&Metric::DURABLE, |series| series.metric)
 }
 
 /// The suite's categories in the order of its tasks, then steps, usable space, processor time, memory.
@@ -193,8 +226,8 @@ fn overall(figures: &Figures, ranked: &Ranked, baseline: usize, options: &Option
     let tasks = || figures.tasks.iter().filter(|task| !task.step);
     let elapsed: Vec<_> = tasks().filter_map(|task| task.series(&Metric::ELAPSED)).collect();
     let composite = (0..count).map(|configuration| {
-        let means = elapsed.iter().map(|series| mean(&series.figures(configuration)));
-        means.sum::<Option<f64>>().filter(|sum| !elapsed.is_empty() && sum.is_finite())
+        let medians = elapsed.iter().map(|series| series.median(configuration));
+        medians.sum::<Option<f64>>().filter(|sum| !elapsed.is_empty() && sum.is_finite())
     });
     let main: Vec<_> = tasks().filter_map(|task| task.main()).collect();
     let geometric_mean = (0..count).map(|configuration| {

@@ -269,7 +269,7 @@ fn composite(evidence: &Evidence<'_>) -> Option<String> {
     let ([first, .., last], true) = (sums.as_slice(), sums.len() > 1) else { return None };
     let text = |(sum, at): &(f64, usize)| format!("{} on {}", figure(&Metric::ELAPSED, *sum), evidence.name(*at));
     Some(format!(
-        "The sum of all tests' mean returned times, the composite of the study of 2006, goes from {} to {}.",
+        "The sum of all tests' returned times, the composite of the study of 2006, goes from {} to {}.",
         text(first),
         text(last)
     ))

@@ -2,7 +2,7 @@
 //!
 //! Configurations are positions in [`Findings::configurations`], so that no name is looked up twice.
 
-use mountmark_model::Metric;
+use mountmark_model::{Better, Metric};
 use serde::Serialize;
 
 /// Everything that is found in one run.
@@ -16,6 +16,9 @@ pub struct Findings {
     pub baseline: usize,
     /// Cells of each configuration in the plan.
     pub repeats: u32,
+    /// The metric by which most tasks are judged; all of them, in most suites.
+    #[serde(serialize_with = "metric_id")]
+    pub main: &'static Metric,
     /// Protocol steps and tasks in the order they are done: mkfs, mount, the suite's tasks, umount, capacity.
     pub tasks: Vec<TaskFindings>,
     /// Kinds of work, each with a ranking.
@@ -43,17 +46,33 @@ pub struct TaskFindings {
     pub category: String,
     /// Whether it is a protocol step and no part of the suite.
     pub step: bool,
+    /// What it is judged by: its rate, otherwise its durable time, otherwise its returned time; of usable space the part
+    /// of the device. `None` where nothing is judged: the check at the end, and programs whose parts are judged.
+    #[serde(serialize_with = "optional_metric_id")]
+    pub judged_by: Option<&'static Metric>,
     /// The metrics that have figures, in the order of [`Metric::ALL`].
     pub metrics: Vec<MetricFindings>,
 }
 
 impl TaskFindings {
-    /// The metric that the task is judged by first: its rate, otherwise its durable time, otherwise its returned time; of
-    /// usable space the part of the device. `None` where nothing is judged.
+    /// Its figures of one metric.
+    pub fn figures(&self, metric: &Metric) -> Option<&MetricFindings> {
+        self.metrics.iter().find(|found| found.metric.id == metric.id)
+    }
+
+    /// Its figures of what it is judged by.
     pub fn judged(&self) -> Option<&MetricFindings> {
-        [Metric::RATE, Metric::DURABLE, Metric::ELAPSED, Metric::CAPACITY_DEVICE, Metric::CAPACITY].iter().find_map(
-            |wanted| self.metrics.iter().find(|found| found.metric.id == wanted.id && found.verdict.is_some()),
-        )
+        self.figures(self.judged_by?)
+    }
+
+    /// What it is judged by, or the time that it took where nothing is judged.
+    pub fn shown(&self) -> Option<&MetricFindings> {
+        self.judged().or_else(|| self.figures(&Metric::DURABLE)).or_else(|| self.figures(&Metric::ELAPSED))
+    }
+
+    /// The median of one metric on one configuration.
+    pub fn median(&self, metric: &Metric, configuration: usize) -> Option<f64> {
+        self.figures(metric)?.median(configuration)
     }
 }
 
@@ -67,12 +86,93 @@ pub struct MetricFindings {
     pub estimates: Vec<Option<Estimate>>,
     /// Who is better, where this metric is judged.
     pub verdict: Option<Verdict>,
+    /// Configurations to mark as the best: by the verdict where one was reached, otherwise those whose median prints as
+    /// the best. None where all print the same, or no difference was shown.
+    pub best: Vec<usize>,
+}
+
+impl MetricFindings {
+    /// The median over repeats: the one statistic that tables, charts and exports show of a figure.
+    pub fn median(&self, configuration: usize) -> Option<f64> {
+        Some(self.estimates.get(configuration)?.as_ref()?.summary.median)
+    }
+
+    fn medians(&self) -> impl Iterator<Item = f64> + '_ {
+        (0..self.estimates.len()).filter_map(|one| self.median(one))
+    }
+
+    /// How many times as bad as the best median a configuration's is; `None` beside a best of 0.
+    pub fn times_best(&self, configuration: usize) -> Option<f64> {
+        let own = self.median(configuration)?;
+        let best = self.best_median()?;
+        let times = match self.metric.better {
+            Better::Lower => own / best,
+            Better::Higher => best / own,
+        };
+        times.is_finite().then_some(times)
+    }
+
+    fn best_median(&self) -> Option<f64> {
+        best(self.metric, self.medians())
+    }
+
+    /// The largest coefficient of variation of a configuration; `None` without repeats.
+    pub fn spread(&self) -> Option<f64> {
+        self.estimates.iter().flatten().filter_map(|estimate| estimate.summary.cv).reduce(f64::max)
+    }
+}
+
+fn best(metric: &Metric, values: impl Iterator<Item = f64>) -> Option<f64> {
+    values.reduce(|one, other| match metric.better {
+        Better::Lower => one.min(other),
+        Better::Higher => one.max(other),
+    })
+}
+
+/// Configurations whose value prints as the best: a reader cannot tell them apart. None where that is all of them.
+pub(crate) fn best_as_printed(metric: &Metric, values: &[Option<f64>]) -> Vec<usize> {
+    let Some(best) = best(metric, values.iter().flatten().copied()) else { return Vec::new() };
+    let text = metric.format(best);
+    let is_same = |value: &Option<f64>| value.is_some_and(|value| metric.format(value) == text);
+    let same: Vec<usize> = (0..values.len()).filter(|one| is_same(&values[*one])).collect();
+    if same.len() == values.iter().flatten().count() { Vec::new() } else { same }
+}
+
+/// Sums of medians over several tasks, by configuration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Total {
+    /// How many tasks have figures.
+    pub tasks: usize,
+    /// `None` where a task has no figure: the sum of the others would look like a good one.
+    pub sums: Vec<Option<f64>>,
+    /// To the baseline's sum.
+    pub ratios: Vec<Option<f64>>,
+    /// Configurations whose sum prints as the best; none where all print the same.
+    pub best: Vec<usize>,
+}
+
+impl Findings {
+    /// The suite's tasks, without the steps of the protocol.
+    pub fn suite(&self) -> impl Iterator<Item = &TaskFindings> {
+        self.tasks.iter().filter(|task| !task.step)
+    }
+
+    /// The sum of a metric's medians over those of the suite's tasks that have it and are wanted.
+    pub fn total(&self, metric: &Metric, wanted: impl Fn(&TaskFindings) -> bool) -> Total {
+        let tasks: Vec<_> = self.suite().filter(|task| wanted(task)).filter_map(|task| task.figures(metric)).collect();
+        let sum = |one| tasks.iter().map(|found| found.median(one)).sum::<Option<f64>>().filter(|_| !tasks.is_empty());
+        let sums: Vec<Option<f64>> = (0..self.configurations.len()).map(sum).collect();
+        let base = sums.get(self.baseline).copied().flatten().filter(|base| *base > 0.0);
+        let ratios = sums.iter().map(|sum| Some((*sum)? / base?)).collect();
+        let best = best_as_printed(metric, &sums);
+        Total { tasks: tasks.len(), sums, ratios, best }
+    }
 }
 
 /// One task by one metric on one configuration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// One figure a repeat: the mean of its iterations. Statistics are of these.
+    /// Statistics of one figure a repeat, which is the mean of its iterations.
     pub summary: Summary,
     /// 95 % confidence interval of the median; `None` where there are too few repeats or the metric is not judged.
     pub median_interval: Option<Interval>,
@@ -189,8 +289,8 @@ pub struct Rank {
 /// All tasks together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Overall {
-    /// By configuration: the sum of mean elapsed times of all tasks in seconds, as Piszcz drew it; `None` where a task
-    /// has no figure.
+    /// By configuration: the sum of the returned times of all tasks in seconds, as Piszcz drew it, of medians over repeats;
+    /// `None` where a task has no figure.
     pub composite: Vec<Option<f64>>,
     /// By configuration: geometric mean over all tasks of the ratios to the baseline, by what each task is judged by; of
     /// rates the inverse ratios, so that less is better everywhere.
@@ -218,6 +318,10 @@ pub struct Doubt {
     pub others: f64,
     /// Whether its cell was run again in the same plan.
     pub again: bool,
+}
+
+fn optional_metric_id<S: serde::Serializer>(metric: &Option<&'static Metric>, to: S) -> Result<S::Ok, S::Error> {
+    metric.map(|metric| metric.id).serialize(to)
 }
 
 pub(crate) fn metric_id<S: serde::Serializer>(metric: &&'static Metric, serializer: S) -> Result<S::Ok, S::Error> {

@@ -122,6 +122,15 @@ impl Metric {
         Metric::ALL.iter().find(|metric| metric.id == id)
     }
 
+    /// Whether a sum over tasks says anything.
+    pub fn adds_up(&self) -> bool {
+        match self.unit {
+            Unit::Seconds | Unit::Count => true,
+            Unit::Bytes => ![Metric::PEAK_MEMORY.id, Metric::CAPACITY_BYTES.id].contains(&self.id),
+            Unit::Percent | Unit::Ratio | Unit::KibPerSecond | Unit::PerSecond | Unit::Throughput => false,
+        }
+    }
+
     /// The unit for heads of tables: `s`, `%`, empty for counts.
     pub fn unit_text(&self) -> &'static str {
         match self.unit {

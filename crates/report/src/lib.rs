@@ -1,48 +1,33 @@
-//! Records in; tables, Markdown, JSON and CSV out.
+//! Runs and findings in; tables, Markdown, CSV, JSON, pages and pictures out.
 //!
-//! Everything here is a function from a run to text. This crate does not know where runs lie, whether anybody
-//! reads on a terminal (the caller says so), or how a figure was measured; it starts nothing and writes nothing.
-//!
-//! A format is one file and its line in [`ALL`]; the table and Markdown share the matrix, so that a figure is the
-//! same in both.
+//! A subject (`subjects`) says what it has, a writer (`writers`) turns that into a format, and `registry` lists both: a
+//! subject is one file and a line, and so is a writer. `view` and `matrix` look up what several forms show; `html` and
+//! `svg` draw pages and pictures. Everything here is a function to text. This crate computes no statistic, does not know
+//! where runs are kept or whether a terminal reads (the caller says so), starts nothing and writes nothing.
 
-mod changes;
-mod claims;
 mod classic;
 mod command;
-mod csv;
-mod document;
-mod format;
 mod header;
 mod html;
-mod io;
-mod json;
-mod markdown;
+mod markup;
 mod matrix;
-mod runs;
-mod section;
-mod study;
+mod name;
+mod registry;
+mod subjects;
 mod svg;
-mod table;
 mod text;
-mod verdict;
+mod view;
+mod writers;
 
-pub use changes::changes;
-pub use claims::{ClaimsHead, claims};
 pub use classic::{ClassicError, classic};
 pub use command::{again, shell_word};
-pub use csv::{csv, study_csv};
-pub use document::{DOCUMENTS, Document, Report, find_document};
-pub use format::{ALL, Format, Options, UnknownName, find_format, find_metric};
-pub use html::html;
-pub use io::{IO_FORMATS, check_io_format, io};
-pub use json::json;
-pub use markdown::markdown;
-pub use runs::runs_table;
-pub use study::{COMPARISON_FORMATS, check_comparison_format, study_comparison};
-pub use table::{BRIGHT, USUAL, table};
+pub use name::{UnknownName, find_metric};
+pub use registry::{Format, FormatError, SUBJECTS};
+pub use subjects::{Changes, Claims, ClaimsHead, Device, Reports, Run, Runs, StudyBeside, Verdicts};
 pub use text::hang;
-pub use verdict::{VERDICT_FORMATS, check_verdict_format, verdict};
+pub use view::Report;
+pub use writers::text::{BRIGHT, USUAL};
+pub use writers::{Form, Options, Subject};
 
 #[cfg(test)]
 mod tests;

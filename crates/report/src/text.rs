@@ -12,6 +12,13 @@ pub(crate) fn clean(text: &str) -> String {
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// A line of a cell of a table, which may begin with [`BEST`] and end with spaces that do not break.
+pub(crate) fn clean_keeping_marks(line: &str) -> String {
+    let (mark, text) = line.strip_prefix(BEST).map_or(("", line), |text| ("\u{e000}", text));
+    let end = text.trim_end_matches('\u{a0}');
+    format!("{mark}{}{}", clean(end), " ".repeat(text[end.len()..].chars().count()))
+}
+
 /// Three digits of 0.1 and more, two decimals of less, all of what is before the point: `0.02`, `1.02`, `12.3`, `345`,
 /// `6789`.
 pub(crate) fn three_digits(value: f64) -> String {
@@ -21,6 +28,16 @@ pub(crate) fn three_digits(value: f64) -> String {
         _ => 2,
     };
     format!("{value:.decimals$}")
+}
+
+/// Three digits or a little more.
+pub(crate) fn figure(value: f64) -> String {
+    match value {
+        0.0 => "0".into(),
+        value if value >= 0.01 => three_digits(value),
+        value if value >= 0.0001 => format!("{value:.4}"),
+        _ => "<0.0001".into(),
+    }
 }
 
 /// Columns that text takes.

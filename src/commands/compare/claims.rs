@@ -4,12 +4,13 @@ use anyhow::Result;
 use mountmark_analyse::claim::{Reach, judge_claims};
 use mountmark_model::{FileSystem, Study, Suite};
 use mountmark_plan::Catalogue;
-use mountmark_report::ClaimsHead;
+use mountmark_report::{Claims, ClaimsHead};
 
 use super::{Arguments, study};
 use crate::common::{self, WrongUse};
 
 pub fn run(arguments: &Arguments, run: &str) -> Result<u8> {
+    common::format_of::<Claims>(arguments.format.as_deref())?;
     let catalogue = Catalogue::load(None)?;
     let studies: Vec<&Study> = match &arguments.study {
         Some(text) if text.contains('#') => {
@@ -31,7 +32,7 @@ pub fn run(arguments: &Arguments, run: &str) -> Result<u8> {
             .map(|study| (study.name.clone(), format!("{}, {}", study.title, study.published)))
             .collect(),
     };
-    common::print(&mountmark_report::claims(&head, &judged, &arguments.format, &common::report_options())?)?;
+    common::print(&common::written(&Claims { head: &head, claims: &judged }, arguments.format.as_deref())?)?;
     Ok(common::DONE)
 }
 

@@ -26,16 +26,14 @@ pub struct Arguments {
     claims: bool,
     #[command(flatten)]
     between: runs::Options,
-    /// How to print: table, markdown, csv or json
-    #[arg(long, value_name = "FORMAT", default_value = "table")]
-    format: String,
+    /// How to print: table, markdown, csv or json [default: table]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<String>,
     #[command(flatten)]
     store: StoreOptions,
 }
 
 pub fn run(arguments: Arguments) -> Result<u8> {
-    mountmark_report::check_comparison_format(&arguments.format)
-        .map_err(|error| WrongUse(format!("--format: {error}")))?;
     match (&arguments.runs[..], &arguments.study, arguments.claims) {
         ([run], Some(study), false) => study::run(&arguments, run, study),
         ([run], _, true) => claims::run(&arguments, run),

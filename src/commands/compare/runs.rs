@@ -37,6 +37,7 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 pub fn run(arguments: &Arguments, before: &str, after: &str) -> Result<u8> {
+    common::format_of::<mountmark_report::Changes>(arguments.format.as_deref())?;
     let Options { fail_on, metric, anyway } = &arguments.between;
     let metric = metric.as_deref().map(find_metric).transpose();
     let metric = metric.map_err(|error| WrongUse(format!("--metric: {error}")))?;
@@ -55,7 +56,7 @@ pub fn run(arguments: &Arguments, before: &str, after: &str) -> Result<u8> {
         .into());
     }
     let found = changes(&before, &after, metric, &mountmark_analyse::Options::default());
-    common::print(&mountmark_report::changes(&found, &arguments.format, &common::report_options())?)?;
+    common::print(&common::written(&mountmark_report::Changes(&found), arguments.format.as_deref())?)?;
     for reason in reasons {
         say!("mountmark: compared anyway, though {reason}");
     }

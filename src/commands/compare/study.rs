@@ -4,18 +4,19 @@ use anyhow::Result;
 use mountmark_analyse::study::compare_study;
 use mountmark_model::Study;
 use mountmark_plan::Catalogue;
+use mountmark_report::StudyBeside;
 
 use super::Arguments;
 use crate::common::{self, WrongUse};
 
 pub fn run(arguments: &Arguments, run: &str, study: &str) -> Result<u8> {
+    common::format_of::<StudyBeside>(arguments.format.as_deref())?;
     let catalogue = Catalogue::load(None)?;
     let (study, study_run) = find(&catalogue, study)?;
     let record = arguments.store.load(run)?;
     let comparison = compare_study(&record, study, study_run.as_deref())
         .ok_or_else(|| WrongUse(format!("--study: {} has no run", study.name)))?;
-    let options = common::report_options();
-    common::print(&mountmark_report::study_comparison(&comparison, &arguments.format, &options)?)?;
+    common::print(&common::written(&StudyBeside(&comparison), arguments.format.as_deref())?)?;
     Ok(common::DONE)
 }
 

@@ -2,12 +2,13 @@
 
 use anyhow::Result;
 use mountmark_record::DeviceUses;
+use mountmark_report::Device;
 
 use crate::common::{self, StoreOptions, WrongUse};
 
 /// The device use of the run `name` by one task, or by all where `task` is empty.
-pub fn io(store: &StoreOptions, name: &str, task: &str, format: &str) -> Result<String> {
-    mountmark_report::check_io_format(format).map_err(|error| WrongUse(format!("--io --format: {error}")))?;
+pub fn io(store: &StoreOptions, name: &str, task: &str, format: Option<&str>) -> Result<String> {
+    common::format_of::<Device>(format)?;
     let store = store.open_read_only()?;
     let run = store.load(&store.resolve(name)?)?;
     let part = run.plan.cells.iter().flat_map(|cell| &cell.tasks).find(|known| known.id == task);
@@ -33,5 +34,5 @@ pub fn io(store: &StoreOptions, name: &str, task: &str, format: &str) -> Result<
         };
         return Err(WrongUse(format!("--io: {reason}")).into());
     }
-    mountmark_report::io(&run, &uses, format, &common::report_options())
+    common::written(&Device { run: &run, uses: &uses }, format)
 }

@@ -62,6 +62,18 @@ pub enum ClaimOutcome {
     Undecidable,
 }
 
+impl JudgedClaim {
+    /// Whether the run says something of it.
+    pub fn is_measured(&self) -> bool {
+        !matches!(self.outcome, ClaimOutcome::NotMeasured | ClaimOutcome::Undecidable)
+    }
+
+    /// Whether it is judged without some of the file systems that it speaks of.
+    pub fn is_partial(&self) -> bool {
+        self.is_measured() && !self.complete
+    }
+}
+
 impl ClaimOutcome {
     /// All of them, in the order of summaries.
     pub const ALL: [ClaimOutcome; 7] = [

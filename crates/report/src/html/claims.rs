@@ -2,9 +2,8 @@
 
 use mountmark_analyse::claim::{ClaimOutcome, JudgedClaim};
 
-use super::markup::{Markup, put};
-use super::view::{View, counted};
-use crate::claims::{is_measured, is_partial};
+use crate::markup::{Markup, put};
+use crate::view::{View, counted};
 
 /// The section, where claims were judged.
 pub(super) fn claims(view: &View) -> Markup {
@@ -19,7 +18,7 @@ pub(super) fn claims(view: &View) -> Markup {
         }
     }
     put!(out, "</p>\n");
-    let (judged, rest): (Vec<&JudgedClaim>, Vec<&JudgedClaim>) = claims.iter().partition(|claim| is_measured(claim));
+    let (judged, rest): (Vec<&JudgedClaim>, Vec<&JudgedClaim>) = claims.iter().partition(|claim| claim.is_measured());
     if judged.is_empty() {
         put!(out, "<p>This run has no figures for any of them.</p>\n");
     } else {
@@ -89,7 +88,7 @@ fn table(out: &mut Markup, view: &View, claims: &[&JudgedClaim], name: &str, tex
             put!(out, "; by its own figures: ", own.words());
         }
         put!(out, "</span></th><td class=\"words\">", badge(claim.outcome));
-        if is_partial(claim) {
+        if claim.is_partial() {
             put!(out, "<span class=\"verdict\">as far as measured</span>");
         }
         put!(out, "</td><td class=\"long\">", claim.sentence);

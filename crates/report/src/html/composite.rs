@@ -3,9 +3,9 @@
 use mountmark_analyse::TaskFindings;
 use mountmark_model::Metric;
 
-use super::markup::{Markup, put};
 use super::plot::{Scale, axis};
-use super::view::{LOOKS, View, category, figures, mean, quantity, ratio_text};
+use crate::markup::{Markup, put};
+use crate::view::{LOOKS, View, category, quantity, ratio_text};
 
 /// A part of a bar this wide, in per cent of the scale, has room for a task's id.
 const ROOM: f64 = 3.2;
@@ -16,15 +16,17 @@ const THIN: f64 = 0.05;
 /// One file system's bar.
 pub(crate) struct Bar<'a> {
     pub configuration: usize,
-    /// Mean returned times in seconds, by kind of work and then in the order of the tasks.
+    /// Returned times in seconds, by kind of work and then in the order of the tasks.
     pub parts: Vec<(&'a TaskFindings, f64)>,
     /// Tasks without a figure.
     pub lacking: usize,
+    /// The composite of the findings; `None` where a task lacks a figure.
+    pub sum: Option<f64>,
 }
 
 impl Bar<'_> {
-    /// In seconds.
-    pub(crate) fn sum(&self) -> f64 {
+    /// Its length in seconds.
+    pub(crate) fn length(&self) -> f64 {
         self.parts.iter().map(|(_, value)| value).sum()
     }
 }
@@ -36,19 +38,20 @@ pub(crate) fn bars<'a>(view: &View<'a>) -> Vec<Bar<'a>> {
     tasks.sort_by_key(|task| categories.iter().position(|name| *name == category(task)));
     let mut bars: Vec<Bar> = (0..view.findings().configurations.len())
         .map(|configuration| {
-            let values = tasks.iter().map(|task| (*task, mean(task, &Metric::ELAPSED, configuration)));
-            let parts: Vec<_> = values.filter_map(|(task, value)| Some((task, value?.max(0.0)))).collect();
-            Bar { configuration, lacking: tasks.len() - parts.len(), parts }
+            let values = tasks.iter().map(|task| (*task, task.median(&Metric::ELAPSED, configuration)));
+            let parts: Vec<_> = values.filter_map(|(task, value)| Some((task, value?))).collect();
+            let sum = view.findings().overall.composite.get(configuration).copied().flatten();
+            Bar { configuration, lacking: tasks.len() - parts.len(), parts, sum }
         })
         .filter(|bar| !bar.parts.is_empty())
         .collect();
-    bars.sort_by(|a, b| (a.lacking > 0).cmp(&(b.lacking > 0)).then(a.sum().total_cmp(&b.sum())));
+    bars.sort_by(|a, b| (a.lacking > 0).cmp(&(b.lacking > 0)).then(a.length().total_cmp(&b.length())));
     bars
 }
 
 /// The tests that have a returned time: of a whole program's parts only the program has.
 pub(crate) fn timed<'a>(view: &View<'a>) -> Vec<&'a TaskFindings> {
-    view.tasks().filter(|task| figures(task, &Metric::ELAPSED).is_some()).collect()
+    view.tasks().filter(|task| task.figures(&Metric::ELAPSED).is_some()).collect()
 }
 
 /// The look of a kind of work.
@@ -66,8 +69,8 @@ pub(super) fn composite(view: &View) -> Markup {
         return out;
     }
     out.heading(view.level + 1, &view.id("all"), "All tests together");
-    let scale = Scale::covering(bars.iter().map(Bar::sum));
-    put!(out, "<figure class=\"wide\">\n<figcaption>Sum of the mean returned times of ", tests);
+    let scale = Scale::covering(bars.iter().map(Bar::length));
+    put!(out, "<figure class=\"wide\">\n<figcaption>Sum of the returned times of ", tests);
     put!(out, " tests, each a part of the bar, coloured by kind of work.</figcaption>\n<p class=\"key\">");
     for name in &categories {
         put!(out, "<span class=\"kind look", look(&categories, name), "\">", name, "</span> ");
@@ -79,7 +82,7 @@ pub(super) fn composite(view: &View) -> Markup {
     put!(out, axis("0", &scale.text(&Metric::ELAPSED)), "</th><th scope=\"col\">sum</th>");
     let baseline = view.name(view.findings().baseline);
     put!(out, "<th scope=\"col\" class=\"roomy\">mean ratio to ", baseline, "</th></tr></thead>\n<tbody>\n");
-    let least = bars.iter().filter(|bar| bar.lacking == 0).map(|bar| Metric::ELAPSED.format(bar.sum())).next();
+    let least = bars.iter().find_map(|bar| bar.sum).map(|sum| Metric::ELAPSED.format(sum));
     for bar in &bars {
         row(&mut out, view, bar, scale, &categories, least.as_deref());
     }
@@ -96,7 +99,7 @@ pub(super) fn composite(view: &View) -> Markup {
 }
 
 fn row(out: &mut Markup, view: &View, bar: &Bar, scale: Scale, categories: &[&str], least: Option<&str>) {
-    let sum = Metric::ELAPSED.format(bar.sum());
+    let sum = Metric::ELAPSED.format(bar.sum.unwrap_or_else(|| bar.length()));
     let name = view.name(bar.configuration);
     put!(
         out,
@@ -155,18 +158,14 @@ fn by_kind(out: &mut Markup, view: &View, bars: &[Bar], categories: &[&str]) {
         put!(out, "<th scope=\"col\">", name, "</th>");
     }
     put!(out, "</tr></thead>\n<tbody>\n");
+    let of_kind = |name: &&str| view.findings().total(&Metric::ELAPSED, |task| category(task) == *name).sums;
+    let sums: Vec<Vec<Option<f64>>> = categories.iter().map(of_kind).collect();
     for bar in bars {
         put!(out, "<tr><th scope=\"row\">", view.name(bar.configuration), "</th>");
-        for name in categories {
-            let wanted = view.tasks().filter(|task| category(task) == *name);
-            let wanted = wanted.filter(|task| figures(task, &Metric::ELAPSED).is_some()).count();
-            let parts: Vec<f64> =
-                bar.parts.iter().filter(|(task, _)| category(task) == *name).map(|(_, value)| *value).collect();
-            // A sum that lacks a test would look like a good one.
-            if parts.len() < wanted || parts.is_empty() {
-                put!(out, "<td class=\"none\">–</td>");
-            } else {
-                put!(out, "<td>", Metric::ELAPSED.format(parts.iter().sum()), "</td>");
+        for sums in &sums {
+            match sums[bar.configuration] {
+                Some(sum) => put!(out, "<td>", Metric::ELAPSED.format(sum), "</td>"),
+                None => put!(out, "<td class=\"none\">–</td>"),
             }
         }
         put!(out, "</tr>\n");

@@ -1,10 +1,10 @@
-//! The figures of a run for the page's script: each task by each metric, once, in few bytes.
+//! The matrix by every metric, for the page's script: texts as the program writes them, and the order of figures.
 
-use mountmark_model::{Better, Metric, Unit};
-use serde::{Serialize, Serializer};
+use mountmark_analyse::TaskFindings;
+use serde::Serialize;
 
-use super::matrix::{MIXED, adds_up, caption_text};
-use super::view::{View, best, figures, shown};
+use crate::matrix::{Choice, Figure, Matrix, Row};
+use crate::view::View;
 
 /// What the script reads.
 #[derive(Serialize)]
@@ -13,170 +13,83 @@ pub(super) struct Data<'a> {
     id: String,
     configurations: &'a [String],
     baseline: usize,
-    metrics: Vec<MetricData>,
-    tasks: Vec<TaskData<'a>>,
-    /// For tests with different metrics: the caption of the matrix by what each is judged by.
-    mixed: &'static str,
+    /// Id and title.
+    tasks: Vec<(&'a str, &'a str)>,
+    tables: Vec<TableData>,
     /// `[configuration, task, word]` for figures that are missing for a reason.
     absent: Vec<(usize, usize, &'static str)>,
 }
 
 #[derive(Serialize)]
-struct MetricData {
+struct TableData {
+    /// As in the options of the page's list.
     id: &'static str,
     caption: String,
-    unit: &'static str,
-    /// The way of writing: `s`, `B`, `%`, `n`, `r` or `k` (a rate).
-    kind: char,
-    /// Whether more is better.
-    more: bool,
-    sums: bool,
+    rows: Vec<RowData>,
+    /// How many tests, sums, their ratios to the baseline's.
+    total: Option<(usize, Vec<Option<String>>, Vec<Option<String>>)>,
 }
 
+/// `[task, unit, texts, ratios, looks, order]`: by configuration, `looks` a letter each (`b` best, `0` to `3` heat, `-`
+/// none), `order` the place among the figures of a column.
 #[derive(Serialize)]
-struct TaskData<'a> {
-    id: &'a str,
-    title: &'a str,
-    step: bool,
-    /// Position in `metrics` of what it is judged by.
-    judged: Option<usize>,
-    /// What its rate counts, where it has one: `KiB/s` or `1/s`.
-    rate: Option<&'static str>,
-    figures: Vec<Figures>,
-}
-
-/// `[metric, medians, ratios, best]`; `ratios` is empty where each is the quotient of the medians.
-#[derive(Serialize)]
-struct Figures(usize, Vec<Option<Short>>, Vec<Option<Short>>, Vec<usize>);
-
-/// A number with one digit more than readers are shown, or as many as it takes that the script writes it as the program
-/// does.
-#[derive(Clone, Copy, PartialEq)]
-struct Short(f64);
-
-impl Short {
-    fn new(value: f64, digits: usize) -> Option<Short> {
-        // Rounded twice, a number may come out otherwise than rounded once: never to a 5 that is not there.
-        let tie = |text: &str| text.split('e').next().unwrap_or(text).trim_end_matches('0').ends_with('5');
-        let texts = (digits - 1..17).map(|decimals| format!("{value:.decimals$e}"));
-        let short = texts.filter(|text| !tie(text)).find_map(|text| text.parse().ok()).unwrap_or(value);
-        short.is_finite().then_some(Short(short))
-    }
-}
-
-/// Digits of ratios.
-const RATIO: usize = 4;
-
-/// Digits of a figure: counts and rates are shown in full, up to six.
-fn digits(metric: &Metric) -> usize {
-    match metric.unit {
-        Unit::Seconds | Unit::Bytes => 4,
-        Unit::Percent | Unit::Ratio => 5,
-        Unit::Count | Unit::KibPerSecond | Unit::PerSecond | Unit::Throughput => 6,
-    }
-}
-
-impl Serialize for Short {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // `12` for `12.0`.
-        if self.0.fract() == 0.0 && self.0.abs() < 1e15 {
-            serializer.serialize_i64(self.0 as i64)
-        } else {
-            serializer.serialize_f64(self.0)
-        }
-    }
-}
+struct RowData(usize, Option<String>, Vec<Option<String>>, Vec<Option<String>>, String, Vec<Option<usize>>);
 
 /// The data of a run.
 pub(super) fn data<'a>(view: &View<'a>) -> Data<'a> {
     let findings = view.findings();
-    let known: Vec<&'static Metric> =
-        Metric::ALL.iter().filter(|metric| findings.tasks.iter().any(|task| figures(task, metric).is_some())).collect();
-    let position = |metric: &Metric| known.iter().position(|other| other.id == metric.id);
-    let metrics = known
-        .iter()
-        .map(|metric| MetricData {
-            id: metric.id,
-            caption: caption_text(metric),
-            unit: metric.unit_text(),
-            kind: match metric.unit {
-                Unit::Seconds => 's',
-                Unit::Bytes => 'B',
-                Unit::Percent => '%',
-                Unit::Count => 'n',
-                Unit::Ratio => 'r',
-                Unit::KibPerSecond | Unit::PerSecond | Unit::Throughput => 'k',
-            },
-            more: metric.better == Better::Higher,
-            sums: adds_up(metric),
-        })
-        .collect();
     let mut absent = Vec::new();
-    let tasks = findings
-        .tasks
-        .iter()
-        .enumerate()
-        .map(|(number, task)| {
-            for configuration in 0..findings.configurations.len() {
-                let word = view.absent(configuration, &task.id);
-                if word != "–" {
-                    absent.push((configuration, number, word));
-                }
-            }
-            let rate = figures(task, &Metric::RATE).map(|found| found.metric.unit_text());
-            let figures = task.metrics.iter().filter_map(|found| {
-                let digits = digits(found.metric);
-                let medians: Vec<Option<Short>> = found
-                    .estimates
-                    .iter()
-                    .map(|estimate| Short::new(estimate.as_ref()?.summary.median, digits))
-                    .collect();
-                let ratios: Vec<Option<Short>> =
-                    found.estimates.iter().map(|estimate| Short::new(estimate.as_ref()?.ratio?, RATIO)).collect();
-                let base = found.estimates.get(findings.baseline).and_then(Option::as_ref);
-                let base = base.map_or(f64::NAN, |estimate| estimate.summary.median);
-                let is_quotient = found.estimates.iter().zip(&ratios).all(|(estimate, ratio)| {
-                    let (Some(estimate), Some(ratio)) = (estimate, ratio) else { return true };
-                    (estimate.summary.median / base / ratio.0 - 1.0).abs() < 1e-3
-                });
-                let ratios = if is_quotient { Vec::new() } else { ratios };
-                Some(Figures(position(found.metric)?, medians, ratios, best(found)))
-            });
-            TaskData {
-                id: &task.id,
-                title: if task.title == task.id { "" } else { &task.title },
-                step: task.step,
-                judged: shown(task, view.main()).and_then(|found| position(found.metric)),
-                rate,
-                figures: figures.collect(),
-            }
-        })
-        .collect();
+    for (number, task) in findings.tasks.iter().enumerate() {
+        let words = (0..findings.configurations.len()).filter_map(|one| Some((one, view.trouble(one, &task.id)?)));
+        absent.extend(words.map(|(configuration, word)| (configuration, number, word)));
+    }
+    let name =
+        |task: &'a TaskFindings| (task.id.as_str(), if task.title == task.id { "" } else { task.title.as_str() });
     Data {
         id: view.id(""),
         configurations: &findings.configurations,
         baseline: findings.baseline,
-        metrics,
-        tasks,
-        mixed: MIXED,
+        tasks: findings.tasks.iter().map(name).collect(),
+        tables: Choice::all(findings).into_iter().map(|choice| table(view, choice)).collect(),
         absent,
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn short_numbers_are_written_as_the_long_ones() {
-        for step in 1..200_000 {
-            let value = f64::from(step).powf(1.5) * 1.234_567e-7;
-            let short = Short::new(value, 4).expect("a number").0;
-            for decimals in 0..3 {
-                assert_eq!(format!("{short:.decimals$e}"), format!("{value:.decimals$e}"), "{short} for {value}");
-            }
-        }
-        assert_eq!(Short::new(0.5, 4).map(|short| short.0), Some(0.5));
-        assert_eq!(Short::new(f64::NAN, 4).map(|short| short.0), None);
+fn table(view: &View, choice: Choice) -> TableData {
+    let matrix = Matrix::new(view, choice);
+    let orders: Vec<Vec<Option<usize>>> =
+        (0..view.findings().configurations.len()).map(|column| order(&matrix.rows, column)).collect();
+    let row = |(at, row): (usize, &Row)| {
+        let texts = row.cells.iter().map(|cell| cell.as_ref().map(|figure| figure.text.clone())).collect();
+        let ratios = row.cells.iter().map(|cell| cell.as_ref()?.ratio.clone()).collect();
+        let looks = row.cells.iter().map(|cell| cell.as_ref().map_or('-', look)).collect();
+        RowData(row.position, matrix.unit(row), texts, ratios, looks, orders.iter().map(|order| order[at]).collect())
+    };
+    TableData {
+        id: match choice {
+            Choice::Judged => "judged",
+            Choice::Metric(metric) => metric.id,
+        },
+        caption: matrix.caption(view.findings().repeats),
+        rows: matrix.rows.iter().enumerate().map(row).collect(),
+        total: matrix.total.as_ref().map(|total| {
+            let texts = total.cells.iter().map(|cell| cell.as_ref().map(|(text, _)| text.clone()));
+            let ratios = total.cells.iter().map(|cell| cell.as_ref()?.1.clone());
+            (total.tasks, texts.collect(), ratios.collect())
+        }),
     }
+}
+
+fn look(figure: &Figure) -> char {
+    if figure.is_best { 'b' } else { char::from(b'0' + figure.heat as u8) }
+}
+
+/// The place of each row's figure among those of a column, the least first; `None` where there is no figure.
+fn order(rows: &[Row], column: usize) -> Vec<Option<usize>> {
+    let values: Vec<Option<f64>> = rows.iter().map(|row| row.found?.median(column)).collect();
+    let mut order: Vec<usize> = (0..rows.len()).filter(|row| values[*row].is_some()).collect();
+    order.sort_by(|a, b| values[*a].unwrap_or_default().total_cmp(&values[*b].unwrap_or_default()));
+    let mut out = vec![None; rows.len()];
+    order.iter().enumerate().for_each(|(place, row)| out[*row] = Some(place));
+    out
 }

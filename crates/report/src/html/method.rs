@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use mountmark_model::{Disk, Environment, Lab};
 use mountmark_record::RunRecord;
 
-use super::markup::{Markup, put};
-use super::view::View;
 use crate::command::{again, typed};
+use crate::markup::{Markup, put};
+use crate::view::View;
 
 /// The last section of a run.
 pub(super) fn method(view: &View) -> Markup {

@@ -9,7 +9,6 @@ mod composite;
 mod data;
 mod device;
 mod latency;
-pub(crate) mod markup;
 mod matrix;
 mod method;
 mod overview;
@@ -20,44 +19,20 @@ mod studies;
 mod tails;
 mod tasks;
 mod trouble;
-pub(crate) mod view;
 
 use anyhow::Result;
 
-use crate::document::{Document, Report};
-use markup::Markup;
-use view::View;
+use crate::markup::Markup;
+use crate::view::{Report, View};
 
 pub(crate) use composite::{Bar, bars, look, timed};
-pub(crate) use matrix::best_means;
-pub(crate) use overview::title;
-
-pub(crate) struct Html;
-
-impl Document for Html {
-    fn name(&self) -> &'static str {
-        "html"
-    }
-
-    fn about(&self) -> &'static str {
-        "one file for a browser, with charts; it needs no network"
-    }
-
-    fn render(&self, reports: &[Report]) -> Result<String> {
-        html(reports)
-    }
-
-    fn is_ours(&self, start: &str) -> bool {
-        start.contains(page::GENERATOR)
-    }
-}
 
 /// Runs as one HTML page, in the order given.
-pub fn html(reports: &[Report]) -> Result<String> {
+pub(crate) fn html(reports: &[Report]) -> Result<Markup> {
     let views: Vec<View> =
         reports.iter().enumerate().map(|(index, report)| View::new(report, index, reports.len())).collect();
     let sections: Vec<Markup> = views.iter().map(sections).collect();
-    Ok(page::page(&views, &sections)?.into_string())
+    Ok(page::page(&views, &sections)?)
 }
 
 /// All sections of a run, in the order of reading.

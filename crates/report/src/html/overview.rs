@@ -2,9 +2,9 @@
 
 use mountmark_model::Lab;
 
-use super::markup::{Markup, put};
-use super::view::{View, counted, listed};
 use crate::header::header;
+use crate::markup::{Markup, put};
+use crate::view::{View, counted, title};
 
 /// Title, facts, conclusions and their limits.
 pub(super) fn overview(view: &View) -> Markup {
@@ -76,16 +76,4 @@ pub(super) fn overview(view: &View) -> Markup {
 
 fn fact(out: &mut Markup, label: &str, text: &str) {
     put!(out, "<div><dt>", label, "</dt><dd>", text, "</dd></div>\n");
-}
-
-/// What is compared, as a heading.
-pub(crate) fn title(view: &View) -> String {
-    let findings = view.findings();
-    let names: Vec<&str> = findings.configurations.iter().map(String::as_str).collect();
-    match names.len() {
-        0 => "No file system was measured".into(),
-        1 => format!("{} measured", names[0]),
-        2..=4 if names.iter().all(|name| name.chars().count() <= 24) => format!("{} compared", listed(&names)),
-        count => format!("{count} file systems compared"),
-    }
 }

@@ -1,12 +1,9 @@
 //! The file around the sections: head, contents, style, data, script.
 
 use super::data::data;
-use super::markup::{Markup, put};
-use super::overview::title;
-use super::view::View;
-
-/// What begins every page of ours, so that the program knows which files it may write again.
-pub(crate) const GENERATOR: &str = "<meta name=\"generator\" content=\"mountmark report\">";
+use crate::markup::{Markup, put};
+use crate::view::{View, title};
+use crate::writers::html::GENERATOR;
 
 const STYLE: &str = include_str!("style.css");
 const LIGHT: &str = include_str!("light.css");

@@ -13,8 +13,8 @@ use std::fmt::Write as _;
 use mountmark_analyse::{Interval, Point};
 use mountmark_model::{Metric, Unit};
 
-use super::markup::{Markup, put};
-use super::view::quantity;
+use crate::markup::{Markup, put};
+use crate::view::quantity;
 
 /// Units of a drawing from end to end.
 const WIDTH: f64 = 1000.0;

@@ -2,8 +2,8 @@
 
 use mountmark_analyse::Rank;
 
-use super::markup::{Markup, put};
-use super::view::{View, ratio_text};
+use crate::markup::{Markup, put};
+use crate::view::{View, ratio_text};
 
 /// The section, where anything is ranked.
 pub(super) fn rankings(view: &View) -> Markup {

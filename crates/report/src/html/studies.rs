@@ -4,8 +4,8 @@ use mountmark_analyse::Interval;
 use mountmark_analyse::study::{Agreement, ComparedFigure, StudyComparison, TestComparison};
 use mountmark_model::Metric;
 
-use super::markup::{Markup, put};
-use super::view::{View, counted, ratio_text};
+use crate::markup::{Markup, put};
+use crate::view::{View, counted, ratio_text};
 
 /// So many of the largest changes are told.
 const MOVES: usize = 8;
@@ -134,7 +134,7 @@ fn moves(out: &mut Markup, study: &StudyComparison) {
     put!(out, "<p>What moved most in rank:</p>\n<ul>\n");
     for moved in study.moves.iter().take(MOVES) {
         let figure = |value: f64| {
-            Metric::find(&moved.metric).map_or(format!("{value}"), |metric| super::view::quantity(metric, value))
+            Metric::find(&moved.metric).map_or(format!("{value}"), |metric| crate::view::quantity(metric, value))
         };
         put!(
             out,

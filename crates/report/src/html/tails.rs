@@ -3,10 +3,10 @@
 use mountmark_analyse::TaskFindings;
 use mountmark_model::Metric;
 
-use super::markup::{Markup, put};
 use super::matrix::label;
 use super::plot::{Scale, axis};
-use super::view::{View, figures, mean, quantity};
+use crate::markup::{Markup, put};
+use crate::view::{View, quantity};
 
 /// A test is listed where any file system left at least this part of its returned time, and [`LEAST`] seconds.
 const PART: f64 = 0.05;
@@ -25,20 +25,14 @@ const PARTS: [(&Metric, &str); 3] =
 /// The section, where the run has such figures.
 pub(super) fn tails(view: &View) -> Markup {
     let mut out = Markup::new();
-    let tasks: Vec<&TaskFindings> = view.tasks().filter(|task| figures(task, &Metric::SYNC).is_some()).collect();
-    let configurations = 0..view.findings().configurations.len();
-    let sum = |metric: &Metric, configuration| -> Option<f64> {
-        tasks.iter().map(|task| mean(task, metric, configuration)).sum()
+    let tasks: Vec<&TaskFindings> = view.tasks().filter(|task| task.figures(&Metric::SYNC).is_some()).collect();
+    let synced = |task: &TaskFindings| task.figures(&Metric::SYNC).is_some();
+    let totals = PARTS.map(|(metric, _)| view.findings().total(metric, synced).sums);
+    let tail = |configuration: usize| {
+        let [returned, durable, settled] = [0, 1, 2].map(|part| totals[part][configuration]);
+        Some(Tail { configuration, parts: [returned?, durable?, settled?] })
     };
-    let tails: Vec<Tail> = configurations
-        .filter_map(|configuration| {
-            let mut parts = [0.0; 3];
-            for (part, (metric, _)) in parts.iter_mut().zip(PARTS) {
-                *part = sum(metric, configuration)?.max(0.0);
-            }
-            Some(Tail { configuration, parts })
-        })
-        .collect();
+    let tails: Vec<Tail> = (0..view.findings().configurations.len()).filter_map(tail).collect();
     if tasks.is_empty() || tails.is_empty() {
         return out;
     }
@@ -103,7 +97,7 @@ fn table(out: &mut Markup, view: &View, tasks: &[&TaskFindings]) {
     let count = view.findings().configurations.len();
     let matters = |task: &TaskFindings| {
         (0..count).any(|configuration| {
-            let value = |metric| mean(task, metric, configuration).unwrap_or(0.0);
+            let value = |metric| task.median(metric, configuration).unwrap_or(0.0);
             let left = value(&Metric::SYNC) + value(&Metric::SETTLE);
             left >= LEAST && left >= PART * value(&Metric::ELAPSED)
         })
@@ -136,7 +130,7 @@ fn table(out: &mut Markup, view: &View, tasks: &[&TaskFindings]) {
     for task in listed {
         put!(out, "<tr><th scope=\"row\">", label(task), "</th>");
         for configuration in 0..count {
-            match (mean(task, &Metric::SYNC, configuration), mean(task, &Metric::SETTLE, configuration)) {
+            match (task.median(&Metric::SYNC, configuration), task.median(&Metric::SETTLE, configuration)) {
                 (Some(sync), Some(settle)) => {
                     put!(out, "<td>", short(sync), " + ", short(settle), "</td>");
                 }

@@ -2,12 +2,12 @@
 //! verdict. The steps of the protocol, and usable space, in the same form.
 
 use mountmark_analyse::{Estimate, MetricFindings, TaskFindings};
-use mountmark_model::{Better, Metric, protocol_task};
+use mountmark_model::{Metric, protocol_task};
 
-use super::markup::{Markup, put};
-use super::matrix::{figure_text, label, put_best};
+use super::matrix::{label, put_best};
 use super::plot::{Drawing, Scale, axis, draw};
-use super::view::{View, best, figures, judged, median, quantity};
+use crate::markup::{Markup, put};
+use crate::view::{View, quantity};
 
 /// A page with more results than this shows the best few of each test, or browsers would be slow and files large.
 const ROWS: usize = 2000;
@@ -26,12 +26,9 @@ fn rows(view: &View, found: &MetricFindings) -> Vec<usize> {
     if !is_large(view) {
         return all.collect();
     }
-    let value = |one: &usize| {
-        let median = found.estimates.get(*one).and_then(Option::as_ref).map_or(f64::INFINITY, |e| e.summary.median);
-        if found.metric.better == Better::Lower || median.is_infinite() { median } else { -median }
-    };
+    let times = |one: &usize| found.times_best(*one).unwrap_or(f64::INFINITY);
     let mut order: Vec<usize> = all.collect();
-    order.sort_by(|a, b| value(a).total_cmp(&value(b)));
+    order.sort_by(|a, b| times(a).total_cmp(&times(b)));
     let baseline = view.findings().baseline;
     let keeps = |(place, one): &(usize, usize)| *place < SHOWN || *one == baseline;
     order.into_iter().enumerate().filter(keeps).map(|(_, one)| one).collect()
@@ -55,7 +52,7 @@ pub(super) fn tasks(view: &View) -> Markup {
             out.heading(view.level + 2, &view.id(&format!("tests-{}", slug(view, category))), category);
         }
         put!(out, "<div class=\"cards\">\n");
-        for task in view.tasks().filter(|task| super::view::category(task) == category) {
+        for task in view.tasks().filter(|task| crate::view::category(task) == category) {
             put!(out, card(view, task));
         }
         put!(out, "</div>\n");
@@ -93,7 +90,7 @@ fn explain(out: &mut Markup, view: &View) {
         out,
         "<p class=\"legend swatches\"><span><span class=\"swatch bar\"></span>until the command returned</span> "
     );
-    if view.tasks().any(|task| figures(task, &Metric::DURABLE).is_some()) {
+    if view.tasks().any(|task| task.figures(&Metric::DURABLE).is_some()) {
         put!(
             out,
             "<span><span class=\"swatch to\"></span>until its data was on the medium too: what figures and dots "
@@ -115,7 +112,7 @@ fn explain(out: &mut Markup, view: &View) {
 /// One task or step.
 fn card(view: &View, task: &TaskFindings) -> Markup {
     let mut out = Markup::new();
-    let Some(found) = judged(task) else {
+    let Some(found) = task.shown() else {
         put!(out, "<figure class=\"card\"><figcaption><strong>", label(task), "</strong></figcaption>");
         put!(out, "<p class=\"none\">No file system has a figure.</p></figure>\n");
         return out;
@@ -126,7 +123,7 @@ fn card(view: &View, task: &TaskFindings) -> Markup {
         estimate.points.iter().map(|point| point.value).chain([estimate.summary.median, high])
     });
     let scale = Scale::covering(ends);
-    let has_cpu = figures(task, &Metric::CPU_PERCENT).is_some();
+    let has_cpu = task.figures(&Metric::CPU_PERCENT).is_some();
     put!(out, "<figure class=\"card\">\n<figcaption><strong>", label(task), "</strong>");
     if let Some(verdict) = &found.verdict {
         put!(out, "<span class=\"verdict\">", verdict.sentence, "</span>");
@@ -141,7 +138,6 @@ fn card(view: &View, task: &TaskFindings) -> Markup {
         put!(out, "<th scope=\"col\">CPU</th>");
     }
     put!(out, "</tr></thead>\n<tbody>\n");
-    let best = best(found);
     for configuration in rows(view, found) {
         put!(out, "<tr><th scope=\"row\"", short(view.name(configuration)), ">", view.name(configuration), "</th>");
         let Some(estimate) = found.estimates.get(configuration).and_then(Option::as_ref) else {
@@ -151,7 +147,7 @@ fn card(view: &View, task: &TaskFindings) -> Markup {
             continue;
         };
         let bar = if metric.id == Metric::DURABLE.id {
-            median(task, &Metric::ELAPSED, configuration).unwrap_or(estimate.summary.median)
+            task.median(&Metric::ELAPSED, configuration).unwrap_or(estimate.summary.median)
         } else {
             estimate.summary.median
         };
@@ -163,13 +159,13 @@ fn card(view: &View, task: &TaskFindings) -> Markup {
         };
         put!(out, "<td class=\"drawn\">", draw(scale, &drawing), "</td>");
         let text = quantity(metric, estimate.summary.median);
-        if best.contains(&configuration) {
+        if found.best.contains(&configuration) {
             put_best(&mut out, &text);
         } else {
             put!(out, "<td title=\"", spread(metric, estimate), "\">", text, "</td>");
         }
         if has_cpu {
-            let share = median(task, &Metric::CPU_PERCENT, configuration);
+            let share = task.median(&Metric::CPU_PERCENT, configuration);
             put!(out, "<td class=\"cpu\">", share.map_or("–".to_owned(), |share| format!("{share:.0} %")), "</td>");
         }
         put!(out, "</tr>\n");
@@ -212,10 +208,10 @@ const ROOM: [(&Metric, &str); 4] = [
 /// Usable space.
 fn room(view: &View, step: &TaskFindings) -> Markup {
     let mut out = Markup::new();
-    let columns: Vec<_> = ROOM.into_iter().filter(|(metric, _)| figures(step, metric).is_some()).collect();
+    let columns: Vec<_> = ROOM.into_iter().filter(|(metric, _)| step.figures(metric).is_some()).collect();
     let caption = view.id("room-caption");
     put!(out, "<figure class=\"card broad\">\n<figcaption id=\"", caption, "\"><strong>usable space</strong>");
-    if let Some(verdict) = columns.iter().find_map(|(metric, _)| figures(step, metric)?.verdict.as_ref()) {
+    if let Some(verdict) = columns.iter().find_map(|(metric, _)| step.figures(metric)?.verdict.as_ref()) {
         put!(out, "<span class=\"verdict\">", verdict.sentence, "</span>");
     }
     put!(out, "</figcaption>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"", caption, "\">");
@@ -227,8 +223,9 @@ fn room(view: &View, step: &TaskFindings) -> Markup {
     for configuration in 0..view.findings().configurations.len() {
         put!(out, "<tr><th scope=\"row\"", short(view.name(configuration)), ">", view.name(configuration), "</th>");
         for (metric, _) in &columns {
-            let text = figure_text(metric, median(step, metric, configuration));
-            if figures(step, metric).is_some_and(|found| best(found).contains(&configuration)) {
+            let median = step.median(metric, configuration);
+            let text = median.map_or("–".into(), |value| quantity(metric, value));
+            if step.figures(metric).is_some_and(|found| found.best.contains(&configuration)) {
                 put_best(&mut out, &text);
             } else {
                 put!(out, "<td>", text, "</td>");

@@ -1,8 +1,7 @@
 use std::collections::BTreeSet;
 
 use mountmark_analyse::{
-    CategoryFindings, Doubt, Estimate, Findings, MetricFindings, Overall, Point, Rank, Summary, TaskFindings, Verdict,
-    VerdictOutcome,
+    CategoryFindings, Doubt, Estimate, Findings, MetricFindings, Overall, Point, Rank, Summary, TaskFindings,
 };
 use mountmark_model::{Metric, Outcome, protocol_task};
 use mountmark_record::{RunRecord, Sample};
@@ -11,8 +10,10 @@ mod hostile;
 mod large;
 
 use super::html;
-use crate::document::{DOCUMENTS, Report};
+use crate::subjects::Reports;
 use crate::tests::run;
+use crate::view::Report;
+use crate::{Format, Options, SUBJECTS};
 
 /// Findings made by hand from a record: what analysis finds is not tested here.
 pub(super) fn findings(run: &RunRecord) -> Findings {
@@ -29,6 +30,7 @@ pub(super) fn findings(run: &RunRecord) -> Findings {
             id,
             title,
             step,
+            judged_by: Some(&Metric::DURABLE),
         })
         .collect();
     let ranking: Vec<Rank> = (0..names.len())
@@ -44,6 +46,7 @@ pub(super) fn findings(run: &RunRecord) -> Findings {
         configurations: names.clone(),
         baseline: 0,
         repeats: run.plan.repeats,
+        main: &Metric::DURABLE,
         tasks,
         categories: vec![CategoryFindings {
             name: "kind of 1".into(),
@@ -93,7 +96,7 @@ fn figures(run: &RunRecord, task: &str, metric: &'static Metric) -> Option<Metri
         })
         .collect();
     let is_there = estimates.iter().any(Option::is_some);
-    is_there.then_some(MetricFindings { metric, estimates, verdict: None })
+    is_there.then_some(MetricFindings { metric, estimates, verdict: None, best: vec![0] })
 }
 
 fn estimate(points: Vec<Point>) -> Option<Estimate> {
@@ -134,12 +137,20 @@ pub(super) fn whole(names: &[&str], repeats: u32) -> RunRecord {
     run
 }
 
+pub(super) fn of(reports: &[Report]) -> String {
+    html(reports).unwrap().into_string()
+}
+
+pub(super) fn formats() -> impl Iterator<Item = Format> {
+    SUBJECTS.iter().find(|subject| subject.command == "report").unwrap().formats()
+}
+
 pub(super) fn report<'a>(run: &'a RunRecord, findings: &'a Findings) -> Report<'a> {
     Report { run, findings, study: None, claims: None, devices: &[], results: &[] }
 }
 
 fn page(run: &RunRecord) -> String {
-    html(&[report(run, &findings(run))]).unwrap()
+    of(&[report(run, &findings(run))])
 }
 
 /// Elements that are closed in order, ids that are there once, and references to ids that are there.
@@ -201,14 +212,15 @@ fn pages_are_well_formed_whatever_a_run_lacks() {
     let found: Vec<Findings> = runs.iter().map(findings).collect();
     let reports: Vec<Report> = runs.iter().zip(&found).map(|(run, found)| report(run, found)).collect();
     for one in &reports {
-        let text = html(&[*one]).unwrap();
+        let text = of(&[*one]);
         check(&text);
         assert!(!text.contains("width:NaN") && !text.contains("width:inf"), "a length that is no number");
-        for document in DOCUMENTS {
-            assert!(document.render(&[*one]).unwrap().ends_with('\n'), "{}", document.name());
+        for format in formats() {
+            let text = format.write(&Reports(&[*one]), &Options::default()).unwrap();
+            assert!(text.ends_with('\n'), "{}", format.name());
         }
     }
-    check(&html(&reports).unwrap());
+    check(&of(&reports));
 }
 
 #[test]
@@ -228,7 +240,7 @@ fn sections_have_what_they_are_for() {
     // A test that nobody got through is a row as well.
     let mut found = findings(&run);
     found.tasks.iter_mut().find(|task| task.id == "002").unwrap().metrics.clear();
-    let text = html(&[report(&run, &found)]).unwrap();
+    let text = of(&[report(&run, &found)]);
     let matrix = text.split("matrix-table").nth(1).unwrap().split("</table>").next().unwrap();
     let row = matrix.split("copy a tree").nth(1).unwrap().split("</tr>").next().unwrap();
     assert_eq!(row.matches("<td").count(), 3);
@@ -237,36 +249,27 @@ fn sections_have_what_they_are_for() {
 }
 
 #[test]
-fn the_best_is_marked_as_the_verdict_says() {
+fn the_best_is_marked_as_the_findings_say() {
     let run = whole(&["ext4", "xfs", "jfs"], 3);
     let mut found = findings(&run);
-    let stars = |found: &Findings| {
-        let text = html(&[report(&run, found)]).unwrap();
+    for best in [vec![1], vec![0, 2], vec![]] {
+        found.tasks.iter_mut().flat_map(|task| &mut task.metrics).for_each(|metric| metric.best = best.clone());
+        let text = of(&[report(&run, &found)]);
         let matrix = text.split("matrix-table").nth(1).unwrap().split("</table>").next().unwrap();
-        let row = matrix.split("touch 10,000 files").nth(1).unwrap().split("</tr>").next().unwrap().to_owned();
-        row.split("<td").skip(1).map(|cell| cell.contains("class=\"best\"")).collect::<Vec<bool>>()
-    };
-    assert_eq!(stars(&found), [true, false, false], "by the figures where nothing was judged");
-    for (outcome, expected) in [
-        (VerdictOutcome::Winner { configuration: 1 }, [false, true, false]),
-        (VerdictOutcome::Tied { configurations: vec![0, 2] }, [true, false, true]),
-        (VerdictOutcome::NoDifferenceShown { detectable: None }, [false, false, false]),
-        (VerdictOutcome::NotJudged { reason: "one repeat".into() }, [true, false, false]),
-    ] {
-        for metric in found.tasks.iter_mut().flat_map(|task| &mut task.metrics) {
-            metric.verdict = Some(Verdict { outcome: outcome.clone(), groups: vec![], sentence: String::new() });
-        }
-        assert_eq!(stars(&found), expected, "{outcome:?}");
+        let row = matrix.split("touch 10,000 files").nth(1).unwrap().split("</tr>").next().unwrap();
+        let cells = row.split("<td").skip(1).enumerate();
+        let starred: Vec<usize> = cells.filter(|(_, cell)| cell.contains("class=\"best\"")).map(|(at, _)| at).collect();
+        assert_eq!(starred, best);
     }
 }
 
 #[test]
 fn csv_has_the_columns_of_published_figures() {
     let run = whole(&["ext4", "a,b"], 3);
-    let text = crate::study_csv(&[report(&run, &findings(&run))]);
+    let text = crate::tests::written(&Reports(&[report(&run, &findings(&run))]), "csv", 100);
     let mut lines = text.lines();
     let published = include_str!("../../../../catalog/studies/piszcz-2006.csv");
     assert_eq!(lines.next(), published.lines().find(|line| !line.starts_with('#')));
     assert!(text.contains("tiny,20261121-0345-a1b2,ext4,001,elapsed,s,"), "{text}");
-    assert!(text.contains(",\"a,b\",001,") && text.contains(",mean_of_3,"), "{text}");
+    assert!(text.contains(",\"a,b\",001,") && text.contains(",median of 3; mean "), "{text}");
 }

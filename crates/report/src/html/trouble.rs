@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use mountmark_model::{Metric, Outcome};
 
-use super::markup::{Markup, put};
-use super::view::{View, counted, quantity};
+use crate::markup::{Markup, put};
+use crate::view::{View, counted, quantity};
 
 /// So many failures are shown with what the command and the kernel said; more of a kind say nothing new.
 const DETAILS: usize = 40;

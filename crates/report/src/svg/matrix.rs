@@ -1,10 +1,9 @@
 //! The matrix of tests and file systems as a drawing: a figure and a shade a cell.
 
-use mountmark_analyse::{MetricFindings, TaskFindings};
-
 use super::{LETTER, MARGIN, WIDTH, cut};
-use crate::html::markup::{Markup, put};
-use crate::html::view::{HEAT, View, best, heat, label, median, shown};
+use crate::markup::{Markup, put};
+use crate::matrix::{Choice, Figure, Matrix};
+use crate::view::{HEAT, View, label};
 
 /// From row to row.
 const ROW: f64 = 22.0;
@@ -22,35 +21,29 @@ const ROWS: usize = 60;
 pub(super) fn matrix(view: &View, top: f64) -> (Markup, f64) {
     let mut out = Markup::new();
     let findings = view.findings();
-    let rows: Vec<(&TaskFindings, &MetricFindings)> =
-        findings.tasks.iter().filter_map(|task| Some((task, shown(task, view.main())?))).collect();
+    let matrix = Matrix::new(view, Choice::usual(findings));
+    let rows = &matrix.rows;
     let columns = findings.configurations.len();
-    let labels: Vec<String> = rows.iter().map(|(task, _)| cut(&label(task), LABEL)).collect();
+    let labels: Vec<String> = rows.iter().map(|row| cut(&label(row.task), LABEL)).collect();
     let longest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
     let left = MARGIN + longest as f64 * LETTER * 0.94 + 12.0;
     let width = ((WIDTH - MARGIN - left) / columns.max(1) as f64).min(WIDE);
     if columns < 2 || rows.is_empty() || rows.len() > ROWS || width < COLUMN {
         return (out, 0.0);
     }
-    let main = view.main();
-    let unit = if rows.iter().all(|(_, found)| found.metric.unit == rows[0].1.metric.unit) {
-        format!("{}, {}", main.title, rows[0].1.metric.unit_text())
-    } else {
-        "what each test is judged by".to_owned()
-    };
+    let unit = matrix.head();
     put!(out, "<text class=\"small\" x=\"", MARGIN, "\" y=\"", top + 12.0, "\">", unit, "</text>\n");
     for (column, name) in findings.configurations.iter().enumerate() {
         let x = left + (column as f64 + 1.0) * width - 8.0;
         let name = cut(name, (width / LETTER) as usize);
         put!(out, "<text class=\"number head\" x=\"", place(x), "\" y=\"", top + 12.0, "\">", name, "</text>\n");
     }
-    for (row, ((task, found), label)) in rows.iter().zip(&labels).enumerate() {
-        let y = top + 20.0 + row as f64 * ROW;
+    for (at, (row, label)) in rows.iter().zip(&labels).enumerate() {
+        let y = top + 20.0 + at as f64 * ROW;
         put!(out, "<text class=\"small\" x=\"", MARGIN, "\" y=\"", y + 15.0, "\">", label, "</text>\n");
-        let best = best(found);
-        for column in 0..columns {
+        for (column, figure) in row.cells.iter().enumerate() {
             let x = left + column as f64 * width;
-            cell(&mut out, view, (task, found), column, best.contains(&column), [x, y, width]);
+            cell(&mut out, figure.as_ref(), view.absent(column, &row.task.id), [x, y, width]);
         }
     }
     let y = top + 20.0 + rows.len() as f64 * ROW;
@@ -58,22 +51,11 @@ pub(super) fn matrix(view: &View, top: f64) -> (Markup, f64) {
     (out, y + 8.0 + height - top)
 }
 
-fn cell(
-    out: &mut Markup,
-    view: &View,
-    (task, found): (&TaskFindings, &MetricFindings),
-    column: usize,
-    is_best: bool,
-    [x, y, width]: [f64; 3],
-) {
-    let (text, look) = match median(task, found.metric, column) {
-        Some(value) => {
-            let text = found.metric.format(value);
-            let heat = heat(found, value);
-            let look = if is_best { "best".to_owned() } else { format!("heat{heat}") };
-            (if is_best { format!("★ {text}") } else { text }, look)
-        }
-        None => (view.absent(column, &task.id).to_owned(), "heat0".to_owned()),
+fn cell(out: &mut Markup, figure: Option<&Figure>, absent: &str, [x, y, width]: [f64; 3]) {
+    let (text, look) = match figure {
+        Some(figure) if figure.is_best => (format!("★ {}", figure.text), "best".to_owned()),
+        Some(figure) => (figure.text.clone(), format!("heat{}", figure.heat)),
+        None => (absent.to_owned(), "heat0".to_owned()),
     };
     put!(
         out,

@@ -2,41 +2,16 @@
 //! it all tests together as stacked bars.
 //!
 //! It follows the reader's colour scheme where the viewer tells it. Charts inside pages are in `html/plot.rs`: there text
-//! flows, here every place is reckoned. What the figures mean is not known here.
+//! flows, here every place is computed. What the figures mean is not known here.
 
 mod matrix;
 
-use anyhow::{Result, ensure};
 use mountmark_model::Metric;
 
-use crate::document::{Document, Report};
-use crate::html::markup::{Markup, put};
-use crate::html::view::{View, category, counted, quantity};
-use crate::html::{Bar, bars, look, timed, title};
-
-pub(crate) struct Svg;
-
-/// What every picture begins with.
-const MARK: &str = "<!-- mountmark report -->";
-
-impl Document for Svg {
-    fn name(&self) -> &'static str {
-        "svg"
-    }
-
-    fn about(&self) -> &'static str {
-        "one picture: every test by file system, and all tests together"
-    }
-
-    fn render(&self, reports: &[Report]) -> Result<String> {
-        ensure!(reports.len() == 1, "a picture shows one run, and here are {}: make one picture a run", reports.len());
-        Ok(picture(&View::new(&reports[0], 0, 1)).into_string())
-    }
-
-    fn is_ours(&self, start: &str) -> bool {
-        start.starts_with(MARK)
-    }
-}
+use crate::html::{Bar, bars, look, timed};
+use crate::markup::{Markup, put};
+use crate::view::{View, category, counted, quantity, title};
+use crate::writers::svg::MARK;
 
 /// Width of the picture, of the column of names, and of that of sums, in pixels.
 const WIDTH: f64 = 960.0;
@@ -50,7 +25,8 @@ const LETTER: f64 = 7.2;
 /// The longest name that is not cut.
 const NAME: usize = 30;
 
-fn picture(view: &View) -> Markup {
+/// The picture of one run.
+pub(crate) fn picture(view: &View) -> Markup {
     let (matrix, matrix_height) = matrix::matrix(view, 76.0);
     let from = 76.0 + if matrix_height > 0.0 { matrix_height + 26.0 } else { 0.0 };
     let (bars, height) = composite(view, from, matrix_height > 0.0);
@@ -99,9 +75,9 @@ fn composite(view: &View, top: f64, has_matrix: bool) -> (Markup, f64) {
     let longest = bars.iter().map(|bar| name(view, bar).chars().count()).max().unwrap_or(0);
     let left = MARGIN + longest as f64 * LETTER + 12.0;
     let right = WIDTH - MARGIN - SUMS;
-    let largest = bars.iter().map(Bar::sum).fold(0.0, f64::max);
+    let largest = bars.iter().map(Bar::length).fold(0.0, f64::max);
     let tests = counted(timed(view).len(), "test", "tests");
-    put!(out, "<text class=\"small\" x=\"", MARGIN, "\" y=\"", top + 4.0, "\">sum of the mean times of ", tests);
+    put!(out, "<text class=\"small\" x=\"", MARGIN, "\" y=\"", top + 4.0, "\">sum of the times of ", tests);
     put!(out, " until the command returned</text>\n");
     let (key, key_height) = key(&categories, top + 16.0);
     out.show(&key);
@@ -138,7 +114,11 @@ fn described(view: &View) -> String {
     let bars = bars(view);
     let sums = bars.iter().map(|bar| {
         let lacking = if bar.lacking > 0 { format!(" without {} of the tests", bar.lacking) } else { String::new() };
-        format!("{} {}{lacking}", view.name(bar.configuration), quantity(&Metric::ELAPSED, bar.sum()))
+        format!(
+            "{} {}{lacking}",
+            view.name(bar.configuration),
+            quantity(&Metric::ELAPSED, bar.sum.unwrap_or_else(|| bar.length()))
+        )
     });
     sums.collect::<Vec<_>>().join(", ")
 }
@@ -224,7 +204,7 @@ fn row(out: &mut Markup, view: &View, bar: &Bar, categories: &[&str], y: f64, le
         }
         x += width;
     }
-    let sum = Metric::ELAPSED.format(bar.sum());
+    let sum = Metric::ELAPSED.format(bar.sum.unwrap_or_else(|| bar.length()));
     let text = if bar.lacking > 0 { format!("{sum} s *") } else { format!("{sum} s") };
     put!(out, "<text x=\"", format!("{:.1}", x + 8.0), "\" y=\"", middle, "\">", text);
     if bar.lacking > 0 {

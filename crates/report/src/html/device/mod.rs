@@ -9,10 +9,10 @@ use mountmark_model::device::DeviceOperation;
 use mountmark_model::{DeviceRecord, format_bytes, format_seconds, protocol_task};
 
 use self::map::{Picture, Shades};
-use super::markup::{Markup, put};
 use super::matrix::label;
-use super::view::{View, counted};
-use crate::io::figure;
+use crate::markup::{Markup, put};
+use crate::text::figure;
+use crate::view::{View, counted};
 
 #[cfg(test)]
 mod tests;

@@ -3,9 +3,9 @@ use mountmark_model::workload::{Engine, Latency, Operation, OperationResult, Pha
 use mountmark_model::{DeviceRecord, WorkloadResult};
 use mountmark_record::{DeviceUse, Output, RunRecord};
 
-use crate::document::Report;
-use crate::html::html;
+use crate::html::tests::of;
 use crate::html::tests::{check, findings, report, whole};
+use crate::view::Report;
 
 /// A record with a field in each place that `used` names.
 fn record(scale: u64, used: impl Fn(usize, usize) -> bool) -> DeviceRecord {
@@ -56,7 +56,7 @@ fn maps_have_words_and_share_an_axis() {
     devices[4].record = DeviceRecord { map: Some(IoMap::default()), settled: 5, slice: 1 << 20, ..Default::default() };
     devices[5].record = DeviceRecord { lacking: Some("No <queue>.".into()), map: None, ..devices[5].record.clone() };
     devices.extend(uses(&run, &["002"], &DeviceRecord { map: Some(IoMap::default()), ..Default::default() }));
-    let text = html(&[Report { devices: &devices, ..report(&run, &found) }]).unwrap();
+    let text = of(&[Report { devices: &devices, ..report(&run, &found) }]);
     check(&text);
     let section = text.split("id=\"device\"").nth(1).unwrap().split("<h2").next().unwrap();
     assert_eq!(section.matches("<img ").count(), 4);
@@ -66,7 +66,7 @@ fn maps_have_words_and_share_an_axis() {
     assert!(section.contains("nothing read or written") && section.contains("No &lt;queue&gt;."));
     let idle = section.split("No file system read or wrote anything in: ").nth(1).unwrap();
     assert!(idle.contains("copy a tree") && !idle.contains("touch"), "{idle}");
-    assert!(!html(&[report(&run, &found)]).unwrap().contains("id=\"device\""));
+    assert!(!of(&[report(&run, &found)]).contains("id=\"device\""));
 }
 
 /// Bytes of the pictures in a page.
@@ -84,7 +84,7 @@ fn many_maps_fit_a_page() {
     let tasks: Vec<&str> = tasks.iter().map(String::as_str).collect();
     let found = findings(&run);
     let devices = uses(&run, &tasks, &record(1 << 20, |column, row| (column * 31 + row * row) % 6 == 0));
-    let text = html(&[Report { devices: &devices, ..report(&run, &found) }]).unwrap();
+    let text = of(&[Report { devices: &devices, ..report(&run, &found) }]);
     println!("147 maps: a page of {} bytes, {} of them pictures", text.len(), pictures(&text));
     assert_eq!(text.matches("<img ").count(), 147);
     assert!(text.len() < 3_000_000, "{} bytes", text.len());
@@ -123,7 +123,7 @@ fn latencies_are_drawn_and_written() {
     let output =
         |cell: u32, text: String| Output { cell, task: "001".into(), iteration: 0, kind: "result".into(), text };
     let mut results = vec![output(0, result(1000, 1 << 20)), output(1, result(3000, 1 << 19))];
-    let text = html(&[Report { results: &results, ..report(&run, &found) }]).unwrap();
+    let text = of(&[Report { results: &results, ..report(&run, &found) }]);
     check(&text);
     let section = text.split("id=\"latency\"").nth(1).unwrap().split("<h2").next().unwrap();
     assert_eq!(section.matches("class=\"frame\"").count(), 2, "shares and time, of the phase that counts");
@@ -134,6 +134,6 @@ fn latencies_are_drawn_and_written() {
         assert!(section.contains(words), "{words:?} is missing in {section}");
     }
     results[1].text.truncate(40);
-    let text = html(&[Report { results: &results, ..report(&run, &found) }]).unwrap();
+    let text = of(&[Report { results: &results, ..report(&run, &found) }]);
     assert!(text.contains("1 document of the engine cannot be read"));
 }

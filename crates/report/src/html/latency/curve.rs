@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::super::markup::{Markup, put};
+use crate::markup::{Markup, put};
 
 /// Units of the drawing.
 const WIDTH: f64 = 1000.0;

@@ -10,11 +10,11 @@ use mountmark_model::WorkloadResult;
 use mountmark_model::workload::{Latency, Operation, PhaseResult, Series};
 
 use self::curve::{Curve, Frame, Tick, draw, swatch};
-use super::markup::{Markup, put};
 use super::plot::Scale;
-use super::view::{View, counted};
-use crate::io::figure;
+use crate::markup::{Markup, put};
+use crate::text::figure;
 use crate::text::three_digits;
+use crate::view::{View, counted};
 
 /// The shares that are ticks of the axis, and the digits to print them with.
 const SHARES: [(f64, &str); 5] = [(0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %")];

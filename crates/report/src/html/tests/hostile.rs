@@ -4,9 +4,8 @@ use mountmark_analyse::{Findings, Verdict, VerdictOutcome};
 use mountmark_model::Outcome;
 use mountmark_record::{RunRecord, TaskOutcome};
 
-use super::{check, findings, report, whole};
-use crate::document::DOCUMENTS;
-use crate::html::html;
+use super::{check, findings, formats, of, report, whole};
+use crate::subjects::Reports;
 
 const EVIL: &str = "</script><img src=x onerror=alert(1)>\"'&\u{1b}[31m\u{202e}";
 
@@ -53,7 +52,7 @@ fn evil() -> (RunRecord, Findings) {
 #[test]
 fn what_comes_from_a_run_is_never_markup() {
     let (run, found) = evil();
-    let text = html(&[report(&run, &found)]).unwrap();
+    let text = of(&[report(&run, &found)]);
     check(&text);
     assert!(!text.contains("<img"), "an image from a name");
     assert_eq!(text.matches("</script").count(), 2, "the data and the script");
@@ -64,8 +63,8 @@ fn what_comes_from_a_run_is_never_markup() {
     let data: serde_json::Value = serde_json::from_str(data).unwrap();
     assert_eq!(data[0]["configurations"][1], EVIL);
 
-    for document in DOCUMENTS {
-        let text = document.render(&[report(&run, &found)]).unwrap();
+    for document in formats() {
+        let text = document.write(&Reports(&[report(&run, &found)]), &crate::Options::default()).unwrap();
         assert!(document.is_ours(&text[..text.floor_char_boundary(4096)]), "{} knows its own", document.name());
         match document.name() {
             "svg" => check(&text),

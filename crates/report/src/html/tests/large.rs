@@ -3,8 +3,7 @@
 use mountmark_model::Metric;
 use mountmark_record::Sample;
 
-use super::report;
-use crate::html::html;
+use super::{of, report};
 use crate::tests::run;
 
 /// Not part of every run, since it is of use in release builds alone: what a large run takes, findings included. The peak
@@ -36,7 +35,7 @@ fn large_runs_make_small_pages_soon() {
         let begin = std::time::Instant::now();
         let found = mountmark_analyse::findings(&run, &mountmark_analyse::Options::default());
         let analysed = begin.elapsed();
-        let text = html(&[report(&run, &found)]).unwrap();
+        let text = of(&[report(&run, &found)]);
         let status = std::fs::read_to_string("/proc/self/status").unwrap();
         let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
         let all = begin.elapsed();

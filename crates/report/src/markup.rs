@@ -11,7 +11,7 @@ use mountmark_model::is_hidden;
 
 /// Text that is markup already.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Markup(String);
+pub struct Markup(String);
 
 impl Markup {
     pub(crate) fn new() -> Markup {
@@ -71,7 +71,7 @@ impl Markup {
 }
 
 /// What can be put between literals.
-pub(crate) trait Show {
+pub trait Show {
     fn put_into(&self, out: &mut Markup);
 }
 

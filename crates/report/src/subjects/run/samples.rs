@@ -1,26 +1,52 @@
-//! Everything, for programs.
+//! Every sample of a run: one a line, or as one object with the plan and what is known of its making.
+
+use std::collections::HashMap;
 
 use anyhow::Result;
 use mountmark_model::{Bytes, Environment, Lab, Machine, Metric, Outcome, RealisedCorpus, Scale};
 use mountmark_record::{CellRecord, RunId, RunRecord, RunStatus, Timestamp};
 use serde::Serialize;
 
-use crate::format::{Format, Options};
+use super::Run;
+use crate::writers::csv::{Rows, number};
+use crate::writers::json::Object;
 
-pub(crate) struct Json;
+const HEAD: &str =
+    "run,suite,scale,lab,machine,disk,cell,configuration,repeat,seed,task,iteration,outcome,metric,unit,value";
 
-impl Format for Json {
-    fn name(&self) -> &'static str {
-        "json"
+/// Every sample. `outcome` is that of the task in this cell, so that figures of failed tasks can be told from others.
+/// Values are written with as many digits as it takes to read the same number back.
+pub(super) fn rows(subject: &Run, out: &mut Rows) -> Result<()> {
+    let run = subject.run;
+    let plan = &run.plan;
+    out.head(HEAD)?;
+    let scale = plan.scale.to_string();
+    for cell in &run.cells {
+        let outcomes: HashMap<&str, &str> =
+            cell.outcomes.iter().map(|ended| (ended.task.as_str(), ended.outcome.word())).collect();
+        let [index, repeat, seed] = [u64::from(cell.index), u64::from(cell.repeat), cell.seed].map(|n| n.to_string());
+        for sample in &cell.samples {
+            out.line([
+                run.id.as_str(),
+                &plan.suite,
+                &scale,
+                plan.lab.name(),
+                &plan.machine.name,
+                &cell.disk,
+                &index,
+                &cell.configuration,
+                &repeat,
+                &seed,
+                &sample.task,
+                &sample.iteration.to_string(),
+                outcomes.get(sample.task.as_str()).unwrap_or(&""),
+                &sample.metric,
+                Metric::find(&sample.metric).map_or("", Metric::unit_text),
+                &number(sample.value),
+            ])?;
+        }
     }
-
-    fn about(&self) -> &'static str {
-        "everything about a run: plan, environment, outcomes, every sample"
-    }
-
-    fn render(&self, run: &RunRecord, _: &Options) -> Result<String> {
-        json(run)
-    }
+    Ok(())
 }
 
 #[derive(Serialize)]
@@ -101,36 +127,27 @@ struct Sample<'a> {
     value: f64,
 }
 
-/// A run as one JSON object: its head, `cells` with their outcomes, and `samples`, one a line. Numbers have as many
-/// digits as it takes to read the same number back. The console logs stay in the store.
-pub fn json(run: &RunRecord) -> Result<String> {
-    let head = serde_json::to_string(&head(run))?;
-    let mut out = head.strip_suffix('}').unwrap_or(&head).to_owned();
-    out += ",\n\"cells\":[";
-    for (index, cell) in run.cells.iter().enumerate() {
-        out += if index == 0 { "\n" } else { ",\n" };
-        out += &serde_json::to_string(&self::cell(cell))?;
+/// The head of the run, `cells` with their outcomes, and `samples`. Numbers have as many digits as it takes to read the
+/// same number back. The console logs stay in the store.
+pub(super) fn object(subject: &Run, out: &mut Object) -> Result<()> {
+    let run = subject.run;
+    out.head(&head(run))?;
+    out.list("cells", run.cells.iter().map(cell))?;
+    let samples = run.cells.iter().flat_map(|cell| cell.samples.iter().map(move |found| sample(cell, found)));
+    out.list("samples", samples)
+}
+
+fn sample<'a>(cell: &'a CellRecord, sample: &'a mountmark_record::Sample) -> Sample<'a> {
+    Sample {
+        cell: cell.index,
+        configuration: &cell.configuration,
+        repeat: cell.repeat,
+        task: &sample.task,
+        iteration: sample.iteration,
+        metric: &sample.metric,
+        unit: Metric::find(&sample.metric).map_or("", Metric::unit_text),
+        value: sample.value,
     }
-    out += "\n],\n\"samples\":[";
-    let mut separator = "\n";
-    for cell in &run.cells {
-        for sample in &cell.samples {
-            out += separator;
-            separator = ",\n";
-            out += &serde_json::to_string(&Sample {
-                cell: cell.index,
-                configuration: &cell.configuration,
-                repeat: cell.repeat,
-                task: &sample.task,
-                iteration: sample.iteration,
-                metric: &sample.metric,
-                unit: Metric::find(&sample.metric).map_or("", Metric::unit_text),
-                value: sample.value,
-            })?;
-        }
-    }
-    out += "\n]}\n";
-    Ok(out)
 }
 
 fn head(run: &RunRecord) -> Head<'_> {

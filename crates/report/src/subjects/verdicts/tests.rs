@@ -3,12 +3,12 @@ use mountmark_model::Metric;
 use serde_json::Value;
 
 use super::*;
-use crate::tests::run;
+use crate::tests::{run, written};
 
 /// On a screen so wide that no sentence is broken.
 fn text(run: &RunRecord, baseline: Option<&str>, format: &str) -> String {
     let options = mountmark_analyse::Options { baseline: baseline.map(str::to_owned), ..Default::default() };
-    verdict(run, &findings(run, &options), format, &Options { width: 400, ..Options::default() }).unwrap()
+    written(&Verdicts { run, findings: &findings(run, &options) }, format, 400)
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn verdicts_have_all_their_parts_in_order() {
         "By test\n",
         "- 001 touch 10,000 files: Returned time: ext4 is fastest with 10.1 s; the next is xfs with 20.2 s: 2.00 times that",
         "- capacity: Usable space: ",
-        "Against ext4: median ratio, its 95 % interval below; * the best, and what shares the first place\n",
+        "Against ext4: median ratio, its 95 % interval below; * the best of its row, and what cannot be told from it",
         "\n001           *10.1 s",
         "Ranking, tasks (by returned time)\n",
         "times the",
@@ -33,8 +33,9 @@ fn verdicts_have_all_their_parts_in_order() {
         let at = rest.find(part).unwrap_or_else(|| panic!("{part:?} is missing, or stands too early, in\n{text}"));
         rest = &rest[at + part.len()..];
     }
-    let found = findings(&run(&["ext4", "xfs", "jfs"], 3), &mountmark_analyse::Options::default());
-    let narrow = verdict(&run(&["ext4", "xfs", "jfs"], 3), &found, "table", &Options::default()).unwrap();
+    let run = run(&["ext4", "xfs", "jfs"], 3);
+    let found = findings(&run, &mountmark_analyse::Options::default());
+    let narrow = written(&Verdicts { run: &run, findings: &found }, "table", 100);
     assert!(narrow.lines().all(|line| line.chars().count() <= 100), "{narrow}");
 }
 
@@ -55,7 +56,8 @@ fn one_repeat_has_order_and_neither_intervals_nor_stars() {
         text.contains("001 touch 10,000 files: Returned time in this one repeat: ext4 10.0 s, xfs 20.0 s."),
         "{text}"
     );
-    assert!(text.contains("Against ext4: ratio; ") && !text.contains("%:") && !text.contains("*1"), "{text}");
+    assert!(text.contains("Against ext4: ratio; * the best of its row as printed: one repeat"), "{text}");
+    assert!(!text.contains("%:"), "{text}");
 }
 
 #[test]
@@ -82,7 +84,7 @@ fn every_format_holds_the_findings_and_no_other_is_known() {
     assert_eq!(json["overall"]["basis"], "returned time");
     let markdown = text(&run, None, "markdown");
     assert!(markdown.contains("## Conclusions\n") && markdown.contains("| test | ext4 median | xfs |"), "{markdown}");
-    let error = check_verdict_format("tabel").unwrap_err().to_string();
+    let error = crate::Format::find::<Verdicts>(Some("tabel")).err().unwrap().to_string();
     assert!(error.contains("did you mean table?"), "{error}");
 }
 

@@ -1,51 +1,52 @@
-//! A run beside an earlier one, in four formats.
+//! A run beside an earlier one.
 
 use anyhow::Result;
-use mountmark_analyse::{Change, ChangeOutcome, Changes};
+use mountmark_analyse::{Change, ChangeOutcome};
 
-use crate::csv::{number, quote};
-use crate::format::Options;
-use crate::html::view::quantity;
-use crate::section::{Section, markdown, text};
-use crate::study::check_comparison_format;
+use super::{Object, Rows, Subject};
 use crate::text::titled;
+use crate::view::quantity;
+use crate::writers::csv::number_or_empty;
+use crate::writers::{Last, Part, Table};
 
-/// The changes as text that ends with a line end.
-pub fn changes(changes: &Changes, format: &str, options: &Options) -> Result<String> {
-    check_comparison_format(format)?;
-    Ok(match format {
-        "json" => serde_json::to_string_pretty(changes)? + "\n",
-        "csv" => csv(changes),
-        "markdown" => markdown(&sections(changes)),
-        _ => text(&sections(changes), options),
-    })
+/// What has changed between two runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Changes<'a>(pub &'a mountmark_analyse::Changes);
+
+impl Subject for Changes<'_> {
+    const COMMAND: &'static str = "compare RUN RUN";
+    const NAME: &'static str = "a comparison of two runs";
+    const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
+    const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(rows);
+    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(|changes, out| out.head(changes.0));
 }
 
 const HEAD: &str = "before,after,configuration,task,metric,unit,before_n,before_median,after_n,after_median,ratio,ratio_low,\
-                    ratio_high,worse,outcome\n";
+                    ratio_high,worse,outcome";
 
-fn csv(changes: &Changes) -> String {
-    let mut out = String::from(HEAD);
-    let or_empty = |value: Option<f64>| value.map_or(String::new(), number);
+fn rows(Changes(changes): &Changes, out: &mut Rows) -> Result<()> {
+    out.head(HEAD)?;
     for change in &changes.changes {
-        let (metric, unit) = (change.metric.id, change.metric.unit_text());
-        let names =
-            [&changes.before, &changes.after, &change.configuration, &change.task, metric, unit].map(quote).join(",");
-        let count = |summary: &Option<mountmark_analyse::Summary>| summary.map_or(0, |summary| summary.n);
-        out += &format!(
-            "{names},{},{},{},{},{},{},{},{},{}\n",
-            count(&change.before),
-            or_empty(change.before.map(|summary| summary.median)),
-            count(&change.after),
-            or_empty(change.after.map(|summary| summary.median)),
-            or_empty(change.ratio),
-            or_empty(change.interval.map(|interval| interval.low)),
-            or_empty(change.interval.map(|interval| interval.high)),
-            or_empty(change.worse),
+        let count = |summary: &Option<mountmark_analyse::Summary>| summary.map_or(0, |summary| summary.n).to_string();
+        out.line([
+            &changes.before,
+            &changes.after,
+            &change.configuration,
+            &change.task,
+            change.metric.id,
+            change.metric.unit_text(),
+            &count(&change.before),
+            &number_or_empty(change.before.map(|summary| summary.median)),
+            &count(&change.after),
+            &number_or_empty(change.after.map(|summary| summary.median)),
+            &number_or_empty(change.ratio),
+            &number_or_empty(change.interval.map(|interval| interval.low)),
+            &number_or_empty(change.interval.map(|interval| interval.high)),
+            &number_or_empty(change.worse),
             word(change.outcome),
-        );
+        ])?;
     }
-    out
+    Ok(())
 }
 
 /// As in JSON.
@@ -60,24 +61,24 @@ fn word(outcome: ChangeOutcome) -> &'static str {
     }
 }
 
-fn sections(changes: &Changes) -> Vec<Section> {
+fn parts(Changes(changes): &Changes) -> Vec<Part> {
     let mut out = vec![
-        Section::Labelled("before".into(), changes.before.clone()),
-        Section::Labelled("after".into(), changes.after.clone()),
+        Part::Labelled("before".into(), changes.before.clone()),
+        Part::Labelled("after".into(), changes.after.clone()),
     ];
-    out.extend(changes.remarks.iter().map(|remark| Section::Labelled("note".into(), remark.clone())));
-    out.push(Section::Heading("What differs between the runs".into()));
+    out.extend(changes.remarks.iter().map(|remark| Part::Labelled("note".into(), remark.clone())));
+    out.push(Part::Heading("What differs between the runs".into()));
     if changes.differences.is_empty() {
-        out.push(Section::Paragraph("Nothing but their names.".into()));
+        out.push(Part::Paragraph("Nothing but their names.".into()));
     } else {
         let rows = changes.differences.iter().map(|d| vec![d.what.clone(), d.before.clone(), d.after.clone()]);
         for row in rows {
-            out.push(Section::Item(format!("{}: {} before, {} after", row[0], row[1], row[2])));
+            out.push(Part::Item(format!("{}: {} before, {} after", row[0], row[1], row[2])));
         }
     }
     let count = |outcome: ChangeOutcome| changes.changes.iter().filter(|change| change.outcome == outcome).count();
-    out.push(Section::Heading("What changed".into()));
-    out.push(Section::Paragraph(format!(
+    out.push(Part::Heading("What changed".into()));
+    out.push(Part::Paragraph(format!(
         "Of {} figures, {} worse, {} better, {} without a difference that matters, {} lost, {} new, {} not judged.",
         changes.changes.len(),
         count(ChangeOutcome::Regression),
@@ -93,7 +94,7 @@ fn sections(changes: &Changes) -> Vec<Section> {
     if !rows.is_empty() {
         let head = ["file system", "test", "metric", "before", "after", "ratio", "95 %", "change"];
         let head = head.map(str::to_owned).to_vec();
-        out.push(Section::Table(head, rows, 3));
+        out.push(Part::Table(Table { head, rows, keys: 3, last: Last::Repeated }));
     }
     out
 }

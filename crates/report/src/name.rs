@@ -1,43 +1,7 @@
-//! The formats there are, and what they can be asked for.
+//! Names that a user gives: found, or answered with those that look like them.
 
-use anyhow::Result;
 use mountmark_model::Metric;
-use mountmark_record::RunRecord;
 use thiserror::Error;
-
-/// What a reader wants.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Options {
-    /// The figure in tables; JSON and CSV hold all.
-    pub metric: &'static Metric,
-    /// Columns of text that a line may take.
-    pub width: usize,
-    /// Whether lines may be drawn.
-    pub terminal: bool,
-    /// Whether colours may be used.
-    pub color: bool,
-}
-
-impl Default for Options {
-    /// The studies' own figure, for a pipe.
-    fn default() -> Options {
-        Options { metric: &Metric::ELAPSED, width: 100, terminal: false, color: false }
-    }
-}
-
-/// A way of writing a run down.
-pub trait Format: Sync {
-    /// The name in `--format`.
-    fn name(&self) -> &'static str;
-    /// One line for lists.
-    fn about(&self) -> &'static str;
-    /// The run as text that ends with a line end.
-    fn render(&self, run: &RunRecord, options: &Options) -> Result<String>;
-}
-
-/// All formats, in the order of help texts; the first is the default.
-pub const ALL: &[&dyn Format] =
-    &[&crate::table::Table, &crate::json::Json, &crate::csv::Csv, &crate::markdown::Markdown];
 
 /// A name that nothing has.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -55,14 +19,6 @@ pub struct UnknownName {
 
 fn near_text(near: &[&str]) -> String {
     if near.is_empty() { String::new() } else { format!(": did you mean {}?", near.join(" or ")) }
-}
-
-/// The format with this name.
-pub fn find_format(name: &str) -> Result<&'static dyn Format, UnknownName> {
-    ALL.iter()
-        .find(|format| format.name() == name)
-        .copied()
-        .ok_or_else(|| unknown("format", name, ALL.iter().map(|format| format.name()).collect()))
 }
 
 /// The metric with this id, or with this title where it is the only one: reports show titles.

@@ -1,45 +1,37 @@
-//! A run beside a published study, in four formats.
+//! A run beside a published study.
 
 use anyhow::Result;
 use mountmark_analyse::Interval;
 use mountmark_analyse::study::{Agreement, ComparedFigure, OverallComparison, StudyComparison, TestComparison};
 use mountmark_model::{Better, Metric};
 
-use crate::csv::{number, quote};
-use crate::format::{Options, UnknownName, unknown};
-use crate::section::{Section, markdown, text};
+use super::{Object, Rows, Subject};
 use crate::text::{three_digits, titled};
+use crate::writers::csv::number_or_empty;
+use crate::writers::{Last, Part, Table, list};
 
-/// The formats of comparisons with studies and claims; the first is the default.
-pub const COMPARISON_FORMATS: [&str; 4] = ["table", "markdown", "csv", "json"];
+/// A run beside the figures of a study.
+#[derive(Clone, Copy, Debug)]
+pub struct StudyBeside<'a>(pub &'a StudyComparison);
 
-/// Refuses formats that comparisons do not have.
-pub fn check_comparison_format(name: &str) -> Result<(), UnknownName> {
-    if COMPARISON_FORMATS.contains(&name) { Ok(()) } else { Err(unknown("format", name, COMPARISON_FORMATS.to_vec())) }
-}
-
-/// The comparison as text that ends with a line end.
-pub fn study_comparison(comparison: &StudyComparison, format: &str, options: &Options) -> Result<String> {
-    check_comparison_format(format)?;
-    Ok(match format {
-        "json" => serde_json::to_string_pretty(comparison)? + "\n",
-        "csv" => csv(comparison),
-        "markdown" => markdown(&sections(comparison)),
-        _ => text(&sections(comparison), options),
-    })
+impl Subject for StudyBeside<'_> {
+    const COMMAND: &'static str = "compare --study";
+    const NAME: &'static str = "a comparison with a study";
+    const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
+    const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(rows);
+    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(|beside, out| out.head(beside.0));
 }
 
 const HEAD: &str = "study,study_run,run,metric,unit,task,fs,published,measured,published_rank,measured_rank,\
-                    published_ratio,measured_ratio,tau,tau_low,tau_high,p\n";
+                    published_ratio,measured_ratio,tau,tau_low,tau_high,p";
 
-fn csv(comparison: &StudyComparison) -> String {
-    let mut out = String::from(HEAD);
-    let or_empty = |value: Option<f64>| value.map_or(String::new(), number);
+fn rows(StudyBeside(comparison): &StudyBeside, out: &mut Rows) -> Result<()> {
+    out.head(HEAD)?;
     for test in &comparison.tests {
         for (fs, entry) in comparison.common.iter().zip(&test.entries) {
-            let agreement = &test.agreement;
             let names =
                 [&comparison.study, &comparison.study_run, &comparison.run, &test.metric, &test.unit, &test.task, fs];
+            let agreement = &test.agreement;
             let figures = [
                 entry.published,
                 entry.measured,
@@ -52,14 +44,13 @@ fn csv(comparison: &StudyComparison) -> String {
                 agreement.interval.map(|interval| interval.high),
                 agreement.p,
             ];
-            let names: Vec<_> = names.iter().map(|name| quote(name).into_owned()).collect();
-            out += &format!("{},{}\n", names.join(","), figures.map(or_empty).join(","));
+            out.line(names.into_iter().cloned().chain(figures.map(number_or_empty)))?;
         }
     }
-    out
+    Ok(())
 }
 
-fn sections(comparison: &StudyComparison) -> Vec<Section> {
+fn parts(StudyBeside(comparison): &StudyBeside) -> Vec<Part> {
     let mut out = vec![
         labelled("study", comparison.source.clone()),
         labelled("", format!("{}, run {}: {}", comparison.study, comparison.study_run, comparison.study_run_about)),
@@ -70,7 +61,7 @@ fn sections(comparison: &StudyComparison) -> Vec<Section> {
     out.push(labelled("run", comparison.run.clone()));
     out.extend(comparison.warnings.iter().map(|warning| labelled("note", warning.clone())));
     if comparison.tests.is_empty() {
-        out.push(Section::Heading(match comparison.single.is_empty() {
+        out.push(Part::Heading(match comparison.single.is_empty() {
             true => "There is no figure that both have.".into(),
             false => "Only one file system has figures in both: nothing is ranked.".into(),
         }));
@@ -79,40 +70,31 @@ fn sections(comparison: &StudyComparison) -> Vec<Section> {
         metric(&mut out, comparison, overall);
     }
     moved(&mut out, comparison);
-    let list = |names: &[String]| names.join(", ");
+    let joined = |names: &[String]| names.join(", ");
     if !comparison.only_published.is_empty() {
-        out.push(Section::Heading(format!("Only the study has: {}", list(&comparison.only_published))));
+        out.push(Part::Heading(format!("Only the study has: {}", joined(&comparison.only_published))));
     }
     if !comparison.only_measured.is_empty() {
-        out.push(Section::Heading(format!("Only the run has: {}", list(&comparison.only_measured))));
+        out.push(Part::Heading(format!("Only the run has: {}", joined(&comparison.only_measured))));
     }
-    if !comparison.not_measured.is_empty() {
-        out.push(Section::Heading("The run has no figure of:".into()));
-        out.extend(comparison.not_measured.iter().cloned().map(Section::Item));
+    for (heading, items) in [
+        ("The run has no figure of:", &comparison.not_measured),
+        ("Of one file system alone both have a figure, so that nothing is ranked:", &comparison.single),
+        ("How the run's suite does the tests that changed most:", &comparison.decisions),
+        ("What does not fit in the study itself:", &comparison.inconsistencies),
+        ("How this was computed:", &comparison.remarks),
+    ] {
+        list(&mut out, heading, items);
     }
-    if !comparison.single.is_empty() {
-        out.push(Section::Heading("Of one file system alone both have a figure, so that nothing is ranked:".into()));
-        out.extend(comparison.single.iter().cloned().map(Section::Item));
-    }
-    if !comparison.decisions.is_empty() {
-        out.push(Section::Heading("How the run's suite does the tests that changed most:".into()));
-        out.extend(comparison.decisions.iter().cloned().map(Section::Item));
-    }
-    if !comparison.inconsistencies.is_empty() {
-        out.push(Section::Heading("What does not fit in the study itself:".into()));
-        out.extend(comparison.inconsistencies.iter().cloned().map(Section::Item));
-    }
-    out.push(Section::Heading("How this was reckoned:".into()));
-    out.extend(comparison.remarks.iter().cloned().map(Section::Item));
     out
 }
 
-fn labelled(label: &str, text: String) -> Section {
-    Section::Labelled(label.into(), text)
+fn labelled(label: &str, text: String) -> Part {
+    Part::Labelled(label.into(), text)
 }
 
 /// The tests of one metric, and what they say together.
-fn metric(out: &mut Vec<Section>, comparison: &StudyComparison, overall: &OverallComparison) {
+fn metric(out: &mut Vec<Part>, comparison: &StudyComparison, overall: &OverallComparison) {
     let tests: Vec<&TestComparison> = comparison.tests.iter().filter(|test| test.metric == overall.metric).collect();
     let Some(first) = tests.first() else { return };
     let better = match first.better {
@@ -121,15 +103,15 @@ fn metric(out: &mut Vec<Section>, comparison: &StudyComparison, overall: &Overal
     };
     let (title, unit) = Metric::find(&overall.metric)
         .map_or((&*overall.metric, &*first.unit), |metric| (metric.title, metric.unit_text()));
-    out.push(Section::Heading(format!(
+    out.push(Part::Heading(format!(
         "{title} ({unit}), {better}: published above, measured below, each with its rank."
     )));
     let mut head = vec![format!("{title} ({unit})")];
     head.extend(comparison.common.iter().cloned());
     head.push("tau".into());
     let rows = tests.iter().map(|test| row(test)).collect();
-    out.push(Section::Table(head, rows, 1));
-    out.extend(together(comparison, overall).into_iter().map(Section::Paragraph));
+    out.push(Part::Table(Table { head, rows, keys: 1, last: Last::Repeated }));
+    out.extend(together(comparison, overall).into_iter().map(Part::Paragraph));
 }
 
 fn row(test: &TestComparison) -> Vec<String> {
@@ -197,12 +179,12 @@ fn together(comparison: &StudyComparison, overall: &OverallComparison) -> Vec<St
     out
 }
 
-fn moved(out: &mut Vec<Section>, comparison: &StudyComparison) {
+fn moved(out: &mut Vec<Part>, comparison: &StudyComparison) {
     let of = |metric: &str| if metric == Metric::ELAPSED.id { String::new() } else { format!(" ({metric})") };
     if !comparison.moves.is_empty() {
-        out.push(Section::Heading("Largest changes of rank:".into()));
+        out.push(Part::Heading("Largest changes of rank:".into()));
         out.extend(comparison.moves.iter().map(|found| {
-            Section::Item(format!(
+            Part::Item(format!(
                 "{} {}{}: {} from rank {} to {} of {} ({}, now {})",
                 found.task,
                 found.title,
@@ -217,9 +199,9 @@ fn moved(out: &mut Vec<Section>, comparison: &StudyComparison) {
         }));
     }
     if !comparison.changes.is_empty() {
-        out.push(Section::Heading("Largest changes of the ratio to the group:".into()));
+        out.push(Part::Heading("Largest changes of the ratio to the group:".into()));
         out.extend(comparison.changes.iter().map(|found| {
-            Section::Item(format!(
+            Part::Item(format!(
                 "{} {}{}: {} from {} to {} of the group's mean ({})",
                 found.task,
                 found.title,

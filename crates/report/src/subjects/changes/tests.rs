@@ -3,7 +3,7 @@ use mountmark_record::{RunId, RunRecord};
 use serde_json::Value;
 
 use super::*;
-use crate::tests::run;
+use crate::tests::{run, written};
 
 /// A run, and one in which xfs takes 1.5 times as long at task 001, ext4 half as long at 002, and mkfs is lost.
 fn pair() -> (RunRecord, RunRecord) {
@@ -26,7 +26,7 @@ fn pair() -> (RunRecord, RunRecord) {
 
 fn text(before: &RunRecord, after: &RunRecord, format: &str) -> String {
     let found = mountmark_analyse::changes(before, after, None, &Analysis::default());
-    changes(&found, format, &Options { width: 200, ..Options::default() }).unwrap()
+    written(&Changes(&found), format, 200)
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn every_format_holds_every_change() {
 fn every_part_of_a_narrow_table_says_what_its_rows_are_about() {
     let (before, after) = pair();
     let found = mountmark_analyse::changes(&before, &after, None, &Analysis::default());
-    let text = changes(&found, "table", &Options { width: 80, ..Options::default() }).unwrap();
+    let text = written(&Changes(&found), "table", 80);
     let rows: Vec<&str> = text.lines().filter(|line| line.contains("worse: 50 % more")).collect();
     assert!(rows.len() > 1, "the table is too wide for one part: {text}");
     assert!(rows.iter().all(|row| row.contains("xfs") && row.contains("001") && row.contains("eturned")), "{text}");

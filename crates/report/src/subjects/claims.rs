@@ -1,0 +1,169 @@
+//! Judged claims.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use mountmark_analyse::claim::{ClaimOutcome, JudgedClaim};
+use serde::Serialize;
+
+use super::{Object, Rows, Subject};
+use crate::writers::Part;
+
+/// Which claims are judged by what.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClaimsHead {
+    /// Name of the run.
+    pub run: String,
+    /// Its suite.
+    pub suite: String,
+    /// Cells of each configuration.
+    pub repeats: u32,
+    /// Configurations with results.
+    pub filesystems: Vec<String>,
+    /// What keeps the run from saying all that it could: sentences.
+    pub warnings: Vec<String>,
+    /// Titles of studies by name.
+    pub titles: BTreeMap<String, String>,
+}
+
+/// Claims of studies, judged by a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Claims<'a> {
+    /// By what they are judged.
+    pub head: &'a ClaimsHead,
+    /// In the order of their studies.
+    pub claims: &'a [JudgedClaim],
+}
+
+impl Subject for Claims<'_> {
+    const COMMAND: &'static str = "compare --claims";
+    const NAME: &'static str = "judged claims";
+    const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
+    const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(rows);
+    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
+}
+
+fn object(Claims { head, claims }: &Claims, out: &mut Object) -> Result<()> {
+    let summary: BTreeMap<&str, usize> =
+        counted(claims).into_iter().map(|(outcome, count)| (outcome.words(), count)).collect();
+    out.head(head)?;
+    out.head(&BTreeMap::from([("summary", summary)]))?;
+    out.list("claims", claims.iter())
+}
+
+const HEAD: &str = "run,study,claim,outcome,complete,own_figures,clause,clause_outcome,holds,against,undecided,unmeasured,text,sentence,figures";
+
+/// One line a clause; a claim without clauses has one line.
+fn rows(Claims { head, claims }: &Claims, out: &mut Rows) -> Result<()> {
+    out.head(HEAD)?;
+    for claim in *claims {
+        let own = claim.own_figures.map_or("", |outcome| outcome.words());
+        let complete = claim.complete.to_string();
+        let start = [head.run.as_str(), &claim.study, &claim.id, claim.outcome.words(), &complete, own];
+        let mut line = |middle: [&str; 6], sentence: &str, figures: &str| {
+            out.line(start.into_iter().chain(middle).chain([claim.text.as_str(), sentence, figures]))
+        };
+        if claim.clauses.is_empty() {
+            line([""; 6], &claim.sentence, "")?;
+        }
+        for clause in &claim.clauses {
+            let counts = clause.counts;
+            let [holds, against, undecided, unmeasured] =
+                [counts.holds, counts.against, counts.undecided, counts.unmeasured].map(|count| count.to_string());
+            let middle = [&clause.test, clause.outcome.words(), &holds, &against, &undecided, &unmeasured];
+            line(middle, &clause.sentence, &clause.figures)?;
+        }
+    }
+    Ok(())
+}
+
+fn counted(claims: &[JudgedClaim]) -> Vec<(ClaimOutcome, usize)> {
+    ClaimOutcome::ALL
+        .into_iter()
+        .map(|outcome| (outcome, claims.iter().filter(|claim| claim.outcome == outcome).count()))
+        .filter(|(_, count)| *count > 0)
+        .collect()
+}
+
+fn parts(Claims { head, claims }: &Claims) -> Vec<Part> {
+    let mut out = vec![
+        Part::Labelled("run".into(), format!("{}, suite {}", head.run, head.suite)),
+        Part::Labelled("file systems".into(), head.filesystems.join(", ")),
+        Part::Labelled("judged".into(), rule(head.repeats)),
+    ];
+    out.extend(head.warnings.iter().map(|warning| Part::Labelled("note".into(), warning.clone())));
+    let mut study = "";
+    for claim in *claims {
+        if claim.study != study {
+            study = &claim.study;
+            let title = head.titles.get(study).map_or(String::new(), |title| format!(": {title}"));
+            out.push(Part::Heading(format!("{study}{title}")));
+        }
+        lines(&mut out, claim);
+    }
+    commands(&mut out, claims);
+    let counts: Vec<String> =
+        counted(claims).iter().map(|(outcome, count)| format!("{} {count}", outcome.words())).collect();
+    out.push(Part::Heading(format!("{} claims: {}.", claims.len(), counts.join(", "))));
+    let partial = claims.iter().filter(|claim| claim.is_measured() && !claim.complete).count();
+    if partial > 0 {
+        out.push(Part::Paragraph(format!(
+            "{partial} of those judged name something that this run has not: they are judged by what there is."
+        )));
+    }
+    out
+}
+
+fn rule(repeats: u32) -> String {
+    if repeats == 1 {
+        "One repeat: figures are taken as they are, and a difference counts from 1 % on. What other seeds would give is not \
+         known; more repeats would tell."
+            .into()
+    } else {
+        format!(
+            "{repeats} repeats: a difference counts where it is shown at 95 %, corrected for all comparisons of all claims \
+             together, and from 1 % on."
+        )
+    }
+}
+
+/// A claim: verdict and text, and below why, what is missing, what the article's own figures say, and what to note.
+fn lines(out: &mut Vec<Part>, claim: &JudgedClaim) {
+    let id = claim.id.clone();
+    let so_far = if claim.is_partial() { ", as far as measured" } else { "" };
+    out.push(Part::Labelled(id, format!("{}{so_far}: {}", claim.outcome.words().to_uppercase(), claim.text)));
+    let mut below = |text: String| out.push(Part::Labelled(String::new(), text));
+    if !claim.sentence.is_empty() {
+        below(format!("Why: {}", claim.sentence));
+    }
+    if claim.is_measured() && !claim.missing.is_empty() {
+        below(format!("Left out: {}", claim.missing.join(" ")));
+    }
+    if let Some(own) = claim.own_figures {
+        below(format!("The article's own figures: {}.", own.words()));
+    }
+    if let Some(note) = &claim.note {
+        below(format!("Note: {note}"));
+    }
+}
+
+/// Commands that would measure what is missing, each with the claims that it is for.
+fn commands(out: &mut Vec<Part>, claims: &[JudgedClaim]) {
+    let mut by_command: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for claim in claims {
+        for command in &claim.commands {
+            by_command.entry(command).or_default().push(&claim.id);
+        }
+    }
+    if by_command.is_empty() {
+        return;
+    }
+    out.push(Part::Heading("To measure what this run has not:".into()));
+    for (command, claims) in by_command {
+        out.push(Part::Item(format!("for {}:", claims.join(", "))));
+        out.push(Part::Command(command.to_owned()));
+    }
+}
+
+#[cfg(test)]
+mod tests;

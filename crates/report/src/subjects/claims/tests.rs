@@ -1,0 +1,66 @@
+use mountmark_analyse::claim::{Counts, JudgedClause};
+
+use super::*;
+
+fn claim(id: &str, outcome: ClaimOutcome) -> JudgedClaim {
+    let is_measured = outcome != ClaimOutcome::NotMeasured;
+    JudgedClaim {
+        study: "mine-2006".into(),
+        id: id.into(),
+        text: "A claim that is long enough to need a second line on a terminal of eighty columns, and more.".into(),
+        note: Some("what to note".into()),
+        outcome,
+        complete: is_measured,
+        sentence: "001: xfs 1.00, \"ext4\" 2.00 (s).".into(),
+        clauses: vec![JudgedClause {
+            test: "001 (elapsed): xfs > ext4".into(),
+            outcome,
+            counts: Counts { holds: 1, ..Counts::default() },
+            sentence: String::new(),
+            figures: "001: xfs 1.00, \"ext4\" 2.00 (s).".into(),
+            comparisons: Vec::new(),
+        }],
+        missing: if is_measured { Vec::new() } else { vec!["xfs is not in the run.".into()] },
+        commands: if is_measured { Vec::new() } else { vec!["mountmark run --fs xfs".into()] },
+        own_figures: Some(ClaimOutcome::Holds),
+    }
+}
+
+fn rendered(format: &str) -> String {
+    let head = ClaimsHead {
+        run: "20260131-0902-aaaa".into(),
+        suite: "mine".into(),
+        repeats: 1,
+        filesystems: vec!["ext4".into()],
+        warnings: Vec::new(),
+        titles: BTreeMap::from([("mine-2006".into(), "Mine".into())]),
+    };
+    let judged =
+        [claim("M01", ClaimOutcome::Holds), claim("M02", ClaimOutcome::NotMeasured), claim("M03", ClaimOutcome::Holds)];
+    crate::tests::written(&Claims { head: &head, claims: &judged }, format, 80)
+}
+
+#[test]
+fn the_table_fits_and_counts() {
+    let text = rendered("table");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.contains("3 claims: holds 2, not measured 1."), "{text}");
+    assert!(text.contains("for M02:\n    mountmark run --fs xfs\n"), "{text}");
+    assert!(text.contains("mine-2006: Mine\n"), "{text}");
+}
+
+#[test]
+fn each_format_holds_each_claim() {
+    for format in ["table", "markdown", "csv", "json"] {
+        let text = rendered(format);
+        assert!(["M01", "M02", "M03"].iter().all(|id| text.contains(id)) && text.ends_with('\n'), "{format}: {text}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&rendered("json")).unwrap();
+    assert_eq!(json["summary"]["holds"], 2);
+    assert_eq!(json["claims"][1]["outcome"], "not-measured");
+    let csv = rendered("csv");
+    assert!(csv.contains("\"001: xfs 1.00, \"\"ext4\"\" 2.00 (s).\"\n"), "{csv}");
+    assert_eq!(csv.lines().count(), 4);
+    let unknown = crate::Format::find::<Claims>(Some("tabel"));
+    assert!(unknown.err().unwrap().to_string().contains("did you mean table?"));
+}

@@ -1,0 +1,186 @@
+//! What was found in runs, whole: for a browser, as a picture, as Markdown, and as rows and keys for programs.
+
+use anyhow::{Result, ensure};
+use mountmark_analyse::claim::{ClaimOutcome, JudgedClaim};
+use mountmark_analyse::study::StudyComparison;
+use mountmark_analyse::{Findings, Summary};
+use mountmark_model::Qualifier;
+use serde::Serialize;
+
+use super::{Object, Rows, Subject};
+use crate::command::again;
+use crate::markup::Markup;
+use crate::matrix::Choice;
+use crate::view::{Report, View, ratio_text, title};
+use crate::writers::csv::{REPORT as HEAD, number};
+use crate::writers::json::REPORT as KEY;
+use crate::writers::{Last, Part, Table, list};
+
+/// One or more runs, in the order of the reader.
+#[derive(Clone, Copy, Debug)]
+pub struct Reports<'a>(pub &'a [Report<'a>]);
+
+impl Subject for Reports<'_> {
+    const COMMAND: &'static str = "report";
+    const NAME: &'static str = "a report of runs";
+    const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
+    const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(rows);
+    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
+    const PAGE: Option<fn(&Self) -> Result<Markup>> = Some(|reports| crate::html::html(reports.0));
+    const PICTURE: Option<fn(&Self) -> Result<Markup>> = Some(picture);
+}
+
+fn picture(Reports(reports): &Reports) -> Result<Markup> {
+    ensure!(reports.len() == 1, "a picture shows one run, and here are {}: make one picture a run", reports.len());
+    Ok(crate::svg::picture(&View::new(&reports[0], 0, 1)))
+}
+
+fn parts(Reports(reports): &Reports) -> Vec<Part> {
+    let mut out = Vec::new();
+    for report in *reports {
+        let view = View::new(report, 0, 1);
+        out.push(Part::Title(format!("{}: {}", report.run.plan.suite, title(&view))));
+        out.extend(super::verdicts::parts(&super::Verdicts { run: report.run, findings: report.findings }));
+        out.push(Part::Heading("Tests and file systems".into()));
+        out.extend(super::run::table(&view, Choice::usual(report.findings)));
+        out.extend(report.study.map(study).unwrap_or_default());
+        out.extend(report.claims.map(claims).unwrap_or_default());
+        out.push(Part::Heading("To make it again".into()));
+        out.push(Part::Command(again(report.run)));
+    }
+    out
+}
+
+/// The summary alone: `mountmark compare --study` has every test.
+fn study(compared: &StudyComparison) -> Vec<Part> {
+    let mut out = Vec::new();
+    out.push(Part::Heading("Beside published figures".into()));
+    out.push(Part::Paragraph(format!("{}, run {}.", compared.source, compared.study_run)));
+    out.extend(compared.warnings.iter().cloned().map(Part::Item));
+    let mut head = vec!["ratio to the group, published → this run".to_owned()];
+    head.extend(compared.common.iter().cloned().chain(["mean tau".into(), "pairs in order".into()]));
+    let row = |all: &mountmark_analyse::study::OverallComparison| {
+        let text = |value: &Option<f64>| value.map_or("–".to_owned(), ratio_text);
+        let scores = all.published_score.iter().zip(&all.measured_score);
+        let scores = scores.map(|(published, measured)| format!("{} → {}", text(published), text(measured)));
+        let tau = all.mean_tau.map_or("–".to_owned(), |tau| format!("{tau:.2}"));
+        let pairs = format!("{} of {}", all.same, all.same + all.reversed + all.tied);
+        std::iter::once(all.metric.clone()).chain(scores).chain([tau, pairs]).collect()
+    };
+    let rows = compared.overall.iter().map(row).collect();
+    out.push(Part::Table(Table { head, rows, keys: 1, last: Last::Figure }));
+    out
+}
+
+fn claims(judged: &[JudgedClaim]) -> Vec<Part> {
+    let count = |outcome: ClaimOutcome| judged.iter().filter(|claim| claim.outcome == outcome).count();
+    let counts: Vec<String> = ClaimOutcome::ALL
+        .into_iter()
+        .filter(|outcome| count(*outcome) > 0)
+        .map(|outcome| format!("{}: {}", outcome.words(), count(outcome)))
+        .collect();
+    let mut out = Vec::new();
+    list(&mut out, "Claims of published studies", &counts);
+    let row = |claim: &JudgedClaim| {
+        let (far, lacking) =
+            if claim.is_partial() { (", as far as measured", claim.missing.join(" ")) } else { ("", String::new()) };
+        vec![
+            format!("{} {}", claim.id, claim.text),
+            format!("{}{far}", claim.outcome.words()),
+            format!("{} {lacking}", claim.sentence),
+        ]
+    };
+    let head = ["claim", "this run", "why"].map(str::to_owned).into();
+    out.push(Part::Table(Table { head, rows: judged.iter().map(row).collect(), keys: 2, last: Last::Words }));
+    out
+}
+
+/// Medians in the columns in which published figures are kept, so that old and new can stand in one sheet. The study is the
+/// suite; the task is its id. A figure that is missing for a reason has no value and the reason as its note.
+fn rows(Reports(reports): &Reports, out: &mut Rows) -> Result<()> {
+    out.head(HEAD)?;
+    for report in *reports {
+        let view = View::new(report, 0, 1);
+        let all = report.findings.tasks.iter().flat_map(|task| task.metrics.iter().map(move |found| (task, found)));
+        for (task, found) in all {
+            let is_shown = task.shown().is_some_and(|shown| shown.metric.id == found.metric.id);
+            for (configuration, estimate) in found.estimates.iter().enumerate() {
+                let (value, qualifier, note) = match estimate.as_ref().map(|estimate| &estimate.summary) {
+                    Some(summary) => (number(summary.median), qualifier(summary), note(summary)),
+                    // Once a task, not once a metric.
+                    None => match view.trouble(configuration, &task.id).filter(|_| is_shown) {
+                        Some(word) => (String::new(), Qualifier::NotRun, word.to_owned()),
+                        None => continue,
+                    },
+                };
+                out.line([
+                    report.run.plan.suite.as_str(),
+                    report.run.id.as_str(),
+                    view.name(configuration),
+                    &task.id,
+                    found.metric.id,
+                    found.metric.unit_text(),
+                    &value,
+                    qualifier.word(),
+                    &note,
+                ])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn qualifier(summary: &Summary) -> Qualifier {
+    if summary.n == 1 { Qualifier::SingleRun } else { Qualifier::Exact }
+}
+
+/// What a median alone does not say; nothing of a single figure.
+fn note(summary: &Summary) -> String {
+    if summary.n == 1 {
+        return String::new();
+    }
+    let [mean, min, max] = [summary.mean, summary.min, summary.max].map(number);
+    format!("median of {}; mean {mean}; {min} to {max}", summary.n)
+}
+
+#[derive(Serialize)]
+struct Found<'a> {
+    run: &'a str,
+    command: String,
+    suite: &'a str,
+    scale: f64,
+    lab: &'static str,
+    clock: String,
+    machine: &'a str,
+    kernel: &'a str,
+    seed: u64,
+    mountmark: &'a str,
+    findings: &'a Findings,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    study: Option<&'a StudyComparison>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    claims: Option<&'a [JudgedClaim]>,
+}
+
+fn object(Reports(reports): &Reports, out: &mut Object) -> Result<()> {
+    out.list(KEY, reports.iter().map(found))
+}
+
+fn found<'a>(report: &'a Report<'a>) -> Found<'a> {
+    let plan = &report.run.plan;
+    Found {
+        run: report.run.id.as_str(),
+        command: again(report.run),
+        suite: &plan.suite,
+        scale: plan.scale.factor(),
+        lab: plan.lab.name(),
+        clock: crate::header::clock(report.run),
+        machine: &plan.machine.name,
+        kernel: &plan.kernel,
+        seed: plan.seed,
+        mountmark: &report.run.program,
+        findings: report.findings,
+        study: report.study,
+        claims: report.claims,
+    }
+}

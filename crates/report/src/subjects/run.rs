@@ -1,0 +1,181 @@
+//! The figures of one run: tests x file systems for people, every sample for programs.
+
+mod notes;
+mod samples;
+
+use mountmark_analyse::{Findings, findings};
+use mountmark_model::{Better, Metric, protocol_task};
+use mountmark_record::RunRecord;
+
+use super::Subject;
+use crate::header::header;
+use crate::matrix::{Choice, Matrix, best_means, head};
+use crate::text::BEST;
+use crate::view::Report;
+use crate::view::{View, label};
+use crate::writers::{Last, Part, Table};
+use notes::{Notes, marks};
+
+/// One run, by one metric or by what its tasks are judged by.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// As it was recorded.
+    pub run: &'a RunRecord,
+    /// What tables show; `None`: what each test is judged by. Rows and keys hold all metrics.
+    pub metric: Option<&'static Metric>,
+}
+
+impl Subject for Run<'_> {
+    const COMMAND: &'static str = "show";
+    const NAME: &'static str = "the figures of a run";
+    const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
+    const ROWS: Option<fn(&Self, &mut super::Rows) -> anyhow::Result<()>> = Some(samples::rows);
+    const OBJECT: Option<fn(&Self, &mut super::Object) -> anyhow::Result<()>> = Some(samples::object);
+}
+
+fn parts(subject: &Run) -> Vec<Part> {
+    let run = subject.run;
+    // A table shows no ranking, whose stability takes the resamplings.
+    let options = mountmark_analyse::Options { resamples: 0, ..mountmark_analyse::Options::default() };
+    let found = findings(run, &options);
+    let report = Report::of(run, &found);
+    let view = View::new(&report, 0, 1);
+    let mut out: Vec<Part> = header(run).into_iter().map(|(label, text)| Part::Labelled(label.into(), text)).collect();
+    out.extend(table(&view, subject.metric.map_or_else(|| Choice::usual(&found), Choice::Metric)));
+    out
+}
+
+/// The matrix with what explains it. Where there is no figure, why.
+pub(crate) fn table(view: &View, choice: Choice) -> Vec<Part> {
+    let (run, findings) = (view.run(), view.findings());
+    let matrix = Matrix::new(view, choice);
+    let mut notes = Notes::new(run);
+    let columns: Vec<String> =
+        findings.configurations.iter().map(|name| format!("{name}{}", marks(&notes.of_column(name)))).collect();
+    if matrix.rows.is_empty() || columns.is_empty() {
+        let mut out = vec![Part::Paragraph(format!("There is no figure of {} in this run.", matrix.head()))];
+        out.extend(notes.into_parts());
+        return out;
+    }
+    let has_spread = findings.repeats > 1;
+    let mut table = Table {
+        head: std::iter::once(matrix.head()).chain(columns).collect(),
+        rows: matrix.rows.iter().map(|row| cells(view, &matrix, row, &mut notes, has_spread)).collect(),
+        keys: 1,
+        last: if has_spread { Last::Repeated } else { Last::Figure },
+    };
+    if has_spread {
+        table.head.push("spread\n%".into());
+    }
+    total(&mut table, &matrix, has_spread);
+    room(&mut table, findings, choice, has_spread);
+    align(&mut table);
+    let mut out = vec![Part::Table(table)];
+    out.extend(legend(findings, &matrix, has_spread));
+    out.extend(notes.into_parts());
+    out
+}
+
+fn cells(view: &View, matrix: &Matrix, row: &crate::matrix::Row, notes: &mut Notes, has_spread: bool) -> Vec<String> {
+    let unit = matrix.unit(row).map_or(String::new(), |unit| format!(" ({unit})"));
+    let mut out = vec![format!("{}{unit}", label(row.task))];
+    for (configuration, cell) in row.cells.iter().enumerate() {
+        let name = view.name(configuration);
+        let text = match cell {
+            Some(figure) => marked(&figure.text, figure.is_best),
+            None => view.trouble(configuration, &row.task.id).unwrap_or("-").into(),
+        };
+        out.push(text + &marks(&notes.of_cell(name, &row.task.id, cell.is_some())));
+    }
+    if has_spread {
+        out.push(spread(row.found.and_then(|found| found.spread())));
+    }
+    out
+}
+
+fn spread(share: Option<f64>) -> String {
+    share.map_or(String::new(), |share| format!("{:.2}", 100.0 * share))
+}
+
+fn marked(text: &str, is_best: bool) -> String {
+    if is_best { format!("{BEST}{text}") } else { text.to_owned() }
+}
+
+/// Sums over the suite's tasks.
+fn total(table: &mut Table, matrix: &Matrix, has_spread: bool) {
+    let Some(total) = &matrix.total else { return };
+    let cell = |(at, cell): (usize, &Option<(String, _)>)| match cell {
+        Some((text, _)) => marked(text, total.best.contains(&at)),
+        None => "-".into(),
+    };
+    let mut row = vec![format!("total of {} tasks", total.tasks)];
+    row.extend(total.cells.iter().enumerate().map(cell));
+    row.extend(has_spread.then(String::new));
+    table.rows.push(row);
+}
+
+/// The studies print usable space beside the times.
+fn room(table: &mut Table, findings: &Findings, choice: Choice, has_spread: bool) {
+    let is_time = |metric: &Metric| [Metric::ELAPSED.id, Metric::DURABLE.id].contains(&metric.id);
+    if !matches!(choice, Choice::Metric(metric) if is_time(metric)) {
+        return;
+    }
+    let Some(capacity) = findings.tasks.iter().find(|task| task.step && task.id == protocol_task::CAPACITY) else {
+        return;
+    };
+    for (metric, label) in
+        [(&Metric::CAPACITY, "usable after mkfs (%)"), (&Metric::CAPACITY_RESIDUAL, "usable after removal (%)")]
+    {
+        let Some(found) = capacity.figures(metric) else { continue };
+        let mut row = vec![label.to_owned()];
+        row.extend((0..findings.configurations.len()).map(|one| {
+            let text = found.median(one).map(|value| metric.format(value));
+            text.map_or("-".into(), |text| marked(&text, found.best.contains(&one)))
+        }));
+        row.extend(has_spread.then(|| spread(found.spread())));
+        table.rows.push(row);
+    }
+}
+
+/// Figures stay under each other where some have marks behind them.
+fn align(table: &mut Table) {
+    let is_figure = |text: &str| text.trim_start_matches(BEST).starts_with(|letter: char| letter.is_ascii_digit());
+    let split = |text: &str| text.find('[').unwrap_or(text.len());
+    for column in table.keys..table.head.len() {
+        let marks = table.rows.iter().filter(|row| is_figure(&row[column]));
+        let behind = marks.map(|row| row[column].len() - split(&row[column])).max().unwrap_or(0);
+        for row in table.rows.iter_mut().filter(|row| is_figure(&row[column])) {
+            let cell = &mut row[column];
+            let lacking = behind - (cell.len() - split(cell));
+            *cell += &"\u{a0}".repeat(lacking);
+        }
+    }
+}
+
+/// What the marks and the figures mean.
+fn legend(findings: &Findings, matrix: &Matrix, has_spread: bool) -> Vec<Part> {
+    let mut out = vec![Part::Paragraph(match (matrix.metric, matrix.choice) {
+        (Some(metric), _) | (None, Choice::Metric(metric)) => {
+            let better = match metric.better {
+                Better::Lower => "lower is better",
+                Better::Higher => "higher is better",
+            };
+            format!("{}, {better}: {}", head(metric), metric.about)
+        }
+        (None, Choice::Judged) => matrix.caption(0),
+    })];
+    if matrix.rows.iter().any(|row| row.cells.iter().flatten().any(|figure| figure.is_best)) {
+        out.push(Part::Note("*".into(), best_means(findings).into()));
+    }
+    if has_spread {
+        out.push(Part::Paragraph(
+            "Figures are medians over repeats. spread %: the largest standard deviation over repeats among the row's \
+             figures, in per cent of their mean."
+                .into(),
+        ));
+    }
+    if matrix.rows.iter().any(|row| row.cells.iter().any(Option::is_none)) {
+        out.push(Part::Note("-".into(), "no figure".into()));
+    }
+    out
+}

@@ -1,0 +1,75 @@
+//! Rows for spreadsheets and statistics programs.
+//!
+//! Quoting is RFC 4180's. Lines end with a line feed alone: with the RFC's CR before it, line tools take the CR for a part
+//! of the last field, and every reader of CSV takes both.
+
+use anyhow::Result;
+
+use super::{Form, Forms, Options, Writer};
+
+pub(crate) struct Csv;
+
+/// The heads of a report's columns, which are those in which published figures are kept.
+pub(crate) const REPORT: &str = "study,run,fs,task,metric,unit,value,qualifier,note";
+
+impl Writer for Csv {
+    fn name(&self) -> &'static str {
+        "csv"
+    }
+
+    fn endings(&self) -> &'static [&'static str] {
+        &["csv"]
+    }
+
+    fn about(&self) -> &'static str {
+        "one line a figure, for spreadsheets"
+    }
+
+    fn form(&self) -> Form {
+        Form::Rows
+    }
+
+    fn mark(&self) -> &'static str {
+        REPORT
+    }
+
+    fn write(&self, subject: &dyn Forms, _: &Options) -> Option<Result<String>> {
+        let mut rows = Rows::new();
+        Some(subject.rows(&mut rows)?.and_then(|()| rows.into_text()))
+    }
+}
+
+/// Lines of fields, the head first.
+pub struct Rows(csv::Writer<Vec<u8>>);
+
+impl Rows {
+    fn new() -> Rows {
+        Rows(csv::WriterBuilder::new().terminator(csv::Terminator::Any(b'\n')).from_writer(Vec::new()))
+    }
+
+    /// One line.
+    pub fn line<F: AsRef<[u8]>>(&mut self, fields: impl IntoIterator<Item = F>) -> Result<()> {
+        Ok(self.0.write_record(fields)?)
+    }
+
+    /// The heads of the columns, separated by commas.
+    pub fn head(&mut self, names: &str) -> Result<()> {
+        self.line(names.split(','))
+    }
+
+    fn into_text(self) -> Result<String> {
+        let bytes = self.0.into_inner().map_err(|error| anyhow::anyhow!("{error}"))?;
+        Ok(String::from_utf8(bytes)?)
+    }
+}
+
+/// The shortest decimal that is read back as the same number; with an exponent only where it would be long.
+pub(crate) fn number(value: f64) -> String {
+    let is_plain = value == 0.0 || (1e-7..1e17).contains(&value.abs()) || !value.is_finite();
+    if is_plain { format!("{value}") } else { format!("{value:e}") }
+}
+
+/// The number, or an empty field.
+pub(crate) fn number_or_empty(value: Option<f64>) -> String {
+    value.map_or(String::new(), number)
+}

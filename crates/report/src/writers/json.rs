@@ -1,0 +1,73 @@
+//! Everything, for programs: one object, whose long lists have one element a line.
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::{Form, Forms, Options, Writer};
+
+pub(crate) struct Json;
+
+/// The first key of a report.
+pub(crate) const REPORT: &str = "mountmark_reports";
+
+impl Writer for Json {
+    fn name(&self) -> &'static str {
+        "json"
+    }
+
+    fn endings(&self) -> &'static [&'static str] {
+        &["json"]
+    }
+
+    fn about(&self) -> &'static str {
+        "everything, for programs; numbers have all their digits"
+    }
+
+    fn form(&self) -> Form {
+        Form::Object
+    }
+
+    fn mark(&self) -> &'static str {
+        "{\"mountmark_reports\":["
+    }
+
+    fn write(&self, subject: &dyn Forms, _: &Options) -> Option<Result<String>> {
+        let mut object = Object { text: "{".into(), is_empty: true };
+        Some(subject.object(&mut object)?.map(|()| object.text + "}\n"))
+    }
+}
+
+/// An object that is being written.
+pub struct Object {
+    text: String,
+    is_empty: bool,
+}
+
+impl Object {
+    /// Adds the keys of a structure.
+    pub fn head(&mut self, head: &impl Serialize) -> Result<()> {
+        let text = serde_json::to_string(head)?;
+        let keys = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or_default();
+        if !keys.is_empty() {
+            self.text += if self.is_empty { "" } else { ",\n" };
+            self.text += keys;
+            self.is_empty = false;
+        }
+        Ok(())
+    }
+
+    /// Adds a list, one element a line.
+    pub fn list<T: Serialize>(&mut self, key: &str, elements: impl IntoIterator<Item = T>) -> Result<()> {
+        self.text += if self.is_empty { "" } else { ",\n" };
+        self.text += &format!("\"{key}\":[");
+        self.is_empty = false;
+        let mut separator = "\n";
+        for element in elements {
+            self.text += separator;
+            self.text += &serde_json::to_string(&element)?;
+            separator = ",\n";
+        }
+        self.text += "\n]";
+        Ok(())
+    }
+}

@@ -50,7 +50,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let rest = rest(&run)?;
     let store = arguments.store.open()?;
     let stop = Stop::on_signals()?;
-    stop.or(go_on(&arguments, &run, &rest, &store, &stop))
+    stop.or(go_on(&arguments, &run, &rest, &store, &stop), stop.code())
 }
 
 fn go_on(arguments: &Arguments, run: &RunRecord, rest: &Plan, store: &Store, stop: &Stop) -> Result<u8> {

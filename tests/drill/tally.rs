@@ -35,6 +35,8 @@ pub struct Kill<'a> {
     pub signal: &'a str,
     /// Whether it met the program before its end.
     pub met: bool,
+    /// Whether `clean` left the user's image alone because it cannot tell whose data is in it, and said so.
+    pub told: bool,
     /// Of the program until it was killed.
     pub after: Duration,
 }
@@ -43,6 +45,7 @@ pub struct Kill<'a> {
 struct Row {
     kills: usize,
     missed: usize,
+    told: usize,
     faulty: usize,
 }
 
@@ -69,8 +72,10 @@ impl Tally {
         let row = self.rows.entry((kill.lab, kill.phase)).or_default();
         row.kills += usize::from(kill.met);
         row.missed += usize::from(!kill.met);
+        row.told += usize::from(kill.told);
         row.faulty += usize::from(!wrong.is_empty());
         let verdict = match (wrong.as_slice(), kill.met) {
+            ([], true) if kill.told => "ok, an image is left as it is".to_owned(),
             ([], true) => "ok".to_owned(),
             ([], false) => "ok, it had ended before".to_owned(),
             (wrong, _) => format!("FAULT {}", wrong.join("; ")),
@@ -94,13 +99,14 @@ impl Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "\n{:7} {:20} {:>6} {:>7} {:>7}", "lab", "phase", "kills", "missed", "faulty")?;
+        writeln!(f, "\n{:7} {:20} {:>6} {:>7} {:>5} {:>7}", "lab", "phase", "kills", "missed", "told", "faulty")?;
         for ((lab, phase), row) in &self.rows {
             let phase = phase.to_string();
-            writeln!(f, "{lab:7} {phase:20} {:>6} {:>7} {:>7}", row.kills, row.missed, row.faulty)?;
+            writeln!(f, "{lab:7} {phase:20} {:>6} {:>7} {:>5} {:>7}", row.kills, row.missed, row.told, row.faulty)?;
         }
         let sum = |of: fn(&Row) -> usize| self.rows.values().map(of).sum::<usize>();
         let faulty = sum(|row| row.faulty);
-        writeln!(f, "{:28} {:>6} {:>7} {faulty:>7}", "all", sum(|row| row.kills), sum(|row| row.missed))
+        let [kills, missed, told] = [sum(|row| row.kills), sum(|row| row.missed), sum(|row| row.told)];
+        writeln!(f, "{:28} {kills:>6} {missed:>7} {told:>5} {faulty:>7}", "all")
     }
 }

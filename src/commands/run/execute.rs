@@ -125,7 +125,7 @@ impl Session<'_> {
             Ok(())
         });
         progress.finish();
-        result
+        self.stop.or(result, false)
     }
 }
 

@@ -126,7 +126,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     arguments.lab.check_rights()?;
     let store = arguments.store.open()?;
     let stop = Stop::on_signals()?;
-    stop.or(measure(&arguments, options, &machine, &catalogue, &wanted, &store, &stop))
+    stop.or(measure(&arguments, options, &machine, &catalogue, &wanted, &store, &stop), stop.code())
 }
 
 /// Prepares the lab, makes the plan and runs it.

@@ -38,11 +38,11 @@ impl Stop {
         Ok(stop)
     }
 
-    /// The exit code that `result` means: what fails after a signal fails because of it, as the programs that this one
-    /// starts are ended then.
-    pub fn or(&self, result: Result<u8>) -> Result<u8> {
+    /// What `result` means: what fails after a signal fails because of it, as the programs that this one starts are ended
+    /// then; `interrupted` stands for that.
+    pub fn or<T>(&self, result: Result<T>, interrupted: T) -> Result<T> {
         match result {
-            Err(_) if self.load(Ordering::SeqCst) => Ok(self.code()),
+            Err(_) if self.load(Ordering::SeqCst) => Ok(interrupted),
             other => other,
         }
     }

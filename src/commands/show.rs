@@ -6,7 +6,7 @@ mod raw;
 use anyhow::Result;
 use clap::Args;
 use mountmark_analyse::Options;
-use mountmark_report::Verdicts;
+use mountmark_report::{Device, Verdicts};
 
 use crate::common::{self, FormatOptions, StoreOptions, WrongUse};
 
@@ -42,7 +42,11 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: Arguments) -> Result<u8> {
-    arguments.format.check()?;
+    match (arguments.io.is_some(), arguments.verdict) {
+        (true, _) => drop(common::format_of::<Device>(arguments.format.format.as_deref())?),
+        (_, true) => drop(common::format_of::<Verdicts>(arguments.format.format.as_deref())?),
+        _ => arguments.format.check()?,
+    }
     refuse_ignored(&arguments)?;
     if let Some(task) = &arguments.io {
         common::print(&io::io(&arguments.store, &arguments.run, task, arguments.format.format.as_deref())?)?;
@@ -81,7 +85,6 @@ fn refuse_ignored(arguments: &Arguments) -> Result<()> {
 }
 
 fn verdict(arguments: &Arguments) -> Result<u8> {
-    common::format_of::<Verdicts>(arguments.format.format.as_deref())?;
     let record = arguments.store.load(&arguments.run)?;
     let known = mountmark_analyse::configurations(&record);
     if let Some(name) = arguments.baseline.as_ref().filter(|name| !known.contains(name)) {

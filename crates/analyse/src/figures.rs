@@ -222,13 +222,14 @@ fn gather(run: &RunRecord, names: &[String], tasks: &[Task], absurd: &mut Absurd
     for cell in &run.cells {
         let Some(configuration) = names.iter().position(|name| *name == cell.configuration) else { continue };
         let bad = bad_tasks(cell);
+        // A cell's samples are in the order of its tasks: each task is looked up once.
+        let mut last: (&str, Option<&usize>) = ("", None);
         for sample in &cell.samples {
-            let (Some(task), Some(metric)) = (task_at.get(&*sample.task), metric_at.get(&*sample.metric)) else {
-                continue;
-            };
-            if bad.contains(sample.task.as_str()) {
-                continue;
+            if sample.task != last.0 {
+                let known = task_at.get(sample.task.as_str()).filter(|_| !bad.contains(sample.task.as_str()));
+                last = (&sample.task, known);
             }
+            let (Some(task), Some(metric)) = (last.1, metric_at.get(&*sample.metric)) else { continue };
             // Nothing that is measured can be less than nothing.
             if !sample.value.is_finite() || sample.value < 0.0 {
                 let entry = absurd.entry((configuration, *task, *metric)).or_insert((0, sample.value));

@@ -8,7 +8,6 @@ use crate::common::{self, StoreOptions, WrongUse};
 
 /// The device use of the run `name` by one task, or by all where `task` is empty.
 pub fn io(store: &StoreOptions, name: &str, task: &str, format: Option<&str>) -> Result<String> {
-    common::format_of::<Device>(format)?;
     let store = store.open_read_only()?;
     let run = store.load(&store.resolve(name)?)?;
     let part = run.plan.cells.iter().flat_map(|cell| &cell.tasks).find(|known| known.id == task);

@@ -26,9 +26,12 @@ struct TableData {
     id: &'static str,
     caption: String,
     rows: Vec<RowData>,
-    /// How many tests, sums, their ratios to the baseline's.
-    total: Option<(usize, Vec<Option<String>>, Vec<Option<String>>)>,
+    total: Option<TotalData>,
 }
+
+/// `[tests, sums, ratios]`: how many tests, and by configuration their sum and its ratio to the baseline's.
+#[derive(Serialize)]
+struct TotalData(usize, Vec<Option<String>>, Vec<Option<String>>);
 
 /// `[task, unit, texts, ratios, looks, order]`: by configuration, `looks` a letter each (`b` best, `0` to `3` heat, `-`
 /// none), `order` the place among the figures of a column.
@@ -75,7 +78,7 @@ fn table(view: &View, choice: Choice) -> TableData {
         total: matrix.total.as_ref().map(|total| {
             let texts = total.cells.iter().map(|cell| cell.as_ref().map(|(text, _)| text.clone()));
             let ratios = total.cells.iter().map(|cell| cell.as_ref()?.1.clone());
-            (total.tasks, texts.collect(), ratios.collect())
+            TotalData(total.tasks, texts.collect(), ratios.collect())
         }),
     }
 }

@@ -23,7 +23,7 @@ pub use classic::{ClassicError, classic};
 pub use command::{again, shell_word};
 pub use name::{UnknownName, find_metric};
 pub use registry::{Format, FormatError, SUBJECTS};
-pub use subjects::{Changes, Claims, ClaimsHead, Device, Reports, Run, Runs, StudyBeside, Verdicts};
+pub use subjects::*;
 pub use text::hang;
 pub use view::Report;
 pub use writers::text::{BRIGHT, USUAL};

@@ -40,7 +40,7 @@ fn parts(Reports(reports): &Reports) -> Vec<Part> {
     for report in *reports {
         let view = View::new(report, 0, 1);
         out.push(Part::Title(format!("{}: {}", report.run.plan.suite, title(&view))));
-        out.extend(super::verdicts::parts(&super::Verdicts { run: report.run, findings: report.findings }));
+        out.extend(super::verdicts::sections(report.run, report.findings));
         out.push(Part::Heading("Tests and file systems".into()));
         out.extend(super::run::table(&view, Choice::usual(report.findings)));
         out.extend(report.study.map(study).unwrap_or_default());

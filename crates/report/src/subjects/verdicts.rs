@@ -23,12 +23,12 @@ pub struct Verdicts<'a> {
 impl Subject for Verdicts<'_> {
     const COMMAND: &'static str = "show --verdict";
     const NAME: &'static str = "the verdicts of a run";
-    const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
+    const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(|subject| sections(subject.run, subject.findings));
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(|subject, out| out.head(subject.findings));
 }
 
-pub(super) fn parts(subject: &Verdicts) -> Vec<Part> {
-    let (run, findings) = (subject.run, subject.findings);
+/// What is found in a run, as a report shows it too.
+pub(super) fn sections(run: &RunRecord, findings: &Findings) -> Vec<Part> {
     let mut out: Vec<Part> = header(run).into_iter().map(|(label, text)| Part::Labelled(label.into(), text)).collect();
     if let Some(name) = findings.configurations.get(findings.baseline).filter(|_| findings.configurations.len() > 1) {
         out.push(Part::Labelled("baseline".into(), name.clone()));

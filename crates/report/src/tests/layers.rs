@@ -57,3 +57,64 @@ fn no_module_uses_one_that_uses_it() {
     }
     assert!(left.is_empty(), "these use each other in a circle: {left:?}");
 }
+
+/// The text of all modules but those of tests, by path, without comments and `use`.
+fn code() -> BTreeMap<String, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut out = BTreeMap::new();
+    let mut folders = vec![root.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
+            if name.contains("tests") || !(path.is_dir() || name.ends_with(".rs")) {
+                continue;
+            }
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap().replace("\\\"", "").replace("'\"'", "");
+            // Without literals, which hold words of people.
+            let text: String = text.split('"').step_by(2).collect();
+            let mut is_use = false;
+            let kept = text.lines().filter(|line| {
+                let line = line.trim_start();
+                is_use |= ["use ", "pub use ", "pub(crate) use ", "mod ", "pub(crate) mod "]
+                    .iter()
+                    .any(|w| line.starts_with(w));
+                let keeps = !is_use && !line.starts_with("//");
+                is_use &= !line.ends_with(';');
+                keeps
+            });
+            out.insert(name, kept.collect::<Vec<_>>().join("\n"));
+        }
+    }
+    out
+}
+
+/// How often `name` is a word of its own in `text`.
+fn words(text: &str, name: &str) -> usize {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    text.split(|letter| !is_part(letter)).filter(|word| *word == name).count()
+}
+
+#[test]
+fn a_subject_is_one_file_and_a_line_and_so_is_a_writer() {
+    let code = code();
+    for (mark, least) in [("impl Subject for ", 8), ("impl Writer for ", 6)] {
+        let mut found = 0;
+        for (own, text) in &code {
+            for name in text.split(mark).skip(1) {
+                let name = name.split(|letter: char| !letter.is_alphanumeric()).next().unwrap();
+                let folder = own.trim_end_matches(".rs");
+                let others = code.iter().filter(|(path, _)| *path != own && !path.starts_with(&format!("{folder}/")));
+                let places: Vec<(&String, usize)> =
+                    others.map(|(path, text)| (path, words(text, name))).filter(|(_, count)| *count > 0).collect();
+                assert_eq!(places, [(&"registry.rs".to_owned(), 1)], "{name}");
+                found += 1;
+            }
+        }
+        assert!(found >= least, "{mark}: {found}");
+    }
+}

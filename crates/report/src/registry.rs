@@ -10,7 +10,7 @@ use crate::subjects::{Changes, Claims, Device, Reports, Run, Runs, StudyBeside, 
 use crate::writers::{Form, Options, Subject, Writer, csv, html, json, markdown, svg, text};
 
 /// All formats, in the order of help texts; the first that a subject has is its default.
-const WRITERS: &[&dyn Writer] = &[&text::Text, &markdown::Markdown, &csv::Csv, &json::Json, &html::Html, &svg::Svg];
+const WRITERS: &[&Writer] = &[&text::TEXT, &markdown::MARKDOWN, &csv::CSV, &json::JSON, &html::HTML, &svg::SVG];
 
 /// All subjects, in the order of help texts.
 pub const SUBJECTS: &[Entry] = &[
@@ -50,13 +50,13 @@ fn has<S: Subject>(form: Form) -> bool {
 impl Entry {
     /// The formats that it can be written in, the default first.
     pub fn formats(&self) -> impl Iterator<Item = Format> {
-        WRITERS.iter().copied().filter(|writer| (self.has)(writer.form())).map(Format)
+        WRITERS.iter().copied().filter(|writer| (self.has)(writer.form)).map(Format)
     }
 }
 
 /// A format that a subject can be written in.
 #[derive(Clone, Copy)]
-pub struct Format(&'static dyn Writer);
+pub struct Format(&'static Writer);
 
 /// Why a subject cannot be written so.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -85,16 +85,16 @@ impl Format {
         let usual = || entry::<S>().formats().next().expect("a subject has a form");
         let Some(name) = name else { return Ok(usual()) };
         let all: Vec<&'static str> = entry::<S>().formats().map(Format::name).collect();
-        match WRITERS.iter().find(|writer| writer.name() == name) {
-            Some(writer) if has::<S>(writer.form()) => Ok(Format(*writer)),
-            Some(writer) => Err(FormatError::Unfit { subject: S::NAME, format: writer.name(), all }),
+        match WRITERS.iter().find(|writer| writer.name == name) {
+            Some(writer) if has::<S>(writer.form) => Ok(Format(*writer)),
+            Some(writer) => Err(FormatError::Unfit { subject: S::NAME, format: writer.name, all }),
             None => Err(FormatError::Unknown(unknown("format", name, all))),
         }
     }
 
     /// The format for a subject whose files end so: `md`, `html`.
     pub fn by_ending<S: Subject>(ending: &str) -> Option<Format> {
-        entry::<S>().formats().find(|format| format.0.endings().contains(&ending))
+        entry::<S>().formats().find(|format| format.0.endings.contains(&ending))
     }
 
     /// The format of a subject that needs this form.
@@ -104,27 +104,27 @@ impl Format {
 
     /// The name in `--format`.
     pub fn name(self) -> &'static str {
-        self.0.name()
+        self.0.name
     }
 
     /// One line for lists.
     pub fn about(self) -> &'static str {
-        self.0.about()
+        self.0.about
     }
 
     /// How names of such files end.
     pub fn ending(self) -> &'static str {
-        self.0.endings()[0]
+        self.0.endings[0]
     }
 
     /// What it needs of a subject.
     pub fn form(self) -> Form {
-        self.0.form()
+        self.0.form
     }
 
     /// Whether a file that begins so is a report in this format.
     pub fn is_ours(self, start: &str) -> bool {
-        start.contains(self.0.mark())
+        start.contains(self.0.mark)
     }
 
     /// The subject as text that ends with a line end.
@@ -132,7 +132,7 @@ impl Format {
     /// # Errors
     /// Where the subject has no such form, or cannot be written in it.
     pub fn write<S: Subject>(self, subject: &S, options: &Options) -> Result<String> {
-        self.0.write(subject, options).unwrap_or_else(|| {
+        (self.0.write)(subject, options).unwrap_or_else(|| {
             let all = entry::<S>().formats().map(Format::name).collect();
             Err(FormatError::Unfit { subject: S::NAME, format: self.name(), all }.into())
         })

@@ -5,39 +5,22 @@
 
 use anyhow::Result;
 
-use super::{Form, Forms, Options, Writer};
-
-pub(crate) struct Csv;
+use super::{Form, Writer};
 
 /// The heads of a report's columns, which are those in which published figures are kept.
 pub(crate) const REPORT: &str = "study,run,fs,task,metric,unit,value,qualifier,note";
 
-impl Writer for Csv {
-    fn name(&self) -> &'static str {
-        "csv"
-    }
-
-    fn endings(&self) -> &'static [&'static str] {
-        &["csv"]
-    }
-
-    fn about(&self) -> &'static str {
-        "one line a figure, for spreadsheets"
-    }
-
-    fn form(&self) -> Form {
-        Form::Rows
-    }
-
-    fn mark(&self) -> &'static str {
-        REPORT
-    }
-
-    fn write(&self, subject: &dyn Forms, _: &Options) -> Option<Result<String>> {
+pub(crate) const CSV: Writer = Writer {
+    name: "csv",
+    endings: &["csv"],
+    about: "one line a figure, for spreadsheets",
+    form: Form::Rows,
+    mark: REPORT,
+    write: |subject, _| {
         let mut rows = Rows::new();
         Some(subject.rows(&mut rows)?.and_then(|()| rows.into_text()))
-    }
-}
+    },
+};
 
 /// Lines of fields, the head first.
 pub struct Rows(csv::Writer<Vec<u8>>);

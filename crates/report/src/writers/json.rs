@@ -3,39 +3,22 @@
 use anyhow::Result;
 use serde::Serialize;
 
-use super::{Form, Forms, Options, Writer};
-
-pub(crate) struct Json;
+use super::{Form, Writer};
 
 /// The first key of a report.
 pub(crate) const REPORT: &str = "mountmark_reports";
 
-impl Writer for Json {
-    fn name(&self) -> &'static str {
-        "json"
-    }
-
-    fn endings(&self) -> &'static [&'static str] {
-        &["json"]
-    }
-
-    fn about(&self) -> &'static str {
-        "everything, for programs; numbers have all their digits"
-    }
-
-    fn form(&self) -> Form {
-        Form::Object
-    }
-
-    fn mark(&self) -> &'static str {
-        "{\"mountmark_reports\":["
-    }
-
-    fn write(&self, subject: &dyn Forms, _: &Options) -> Option<Result<String>> {
+pub(crate) const JSON: Writer = Writer {
+    name: "json",
+    endings: &["json"],
+    about: "everything, for programs; numbers have all their digits",
+    form: Form::Object,
+    mark: "{\"mountmark_reports\":[",
+    write: |subject, _| {
         let mut object = Object { text: "{".into(), is_empty: true };
         Some(subject.object(&mut object)?.map(|()| object.text + "}\n"))
-    }
-}
+    },
+};
 
 /// An object that is being written.
 pub struct Object {

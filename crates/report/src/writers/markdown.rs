@@ -1,40 +1,19 @@
 //! Parts as Markdown, for web pages, wikis and articles.
 
-use anyhow::Result;
-
-use super::{Form, Forms, Options, Part, Table, Writer};
+use super::{Form, Part, Table, Writer};
 use crate::text::{BEST, clean, clean_keeping_marks};
-
-pub(crate) struct Markdown;
 
 /// The first line of every report.
 const MARK: &str = "<!-- mountmark report -->";
 
-impl Writer for Markdown {
-    fn name(&self) -> &'static str {
-        "markdown"
-    }
-
-    fn endings(&self) -> &'static [&'static str] {
-        &["md", "markdown"]
-    }
-
-    fn about(&self) -> &'static str {
-        "the same as Markdown, the best of each row in bold"
-    }
-
-    fn form(&self) -> Form {
-        Form::Parts
-    }
-
-    fn mark(&self) -> &'static str {
-        MARK
-    }
-
-    fn write(&self, subject: &dyn Forms, _: &Options) -> Option<Result<String>> {
-        Some(Ok(markdown(&subject.parts()?)))
-    }
-}
+pub(crate) const MARKDOWN: Writer = Writer {
+    name: "markdown",
+    endings: &["md", "markdown"],
+    about: "the same as Markdown, the best of each row in bold",
+    form: Form::Parts,
+    mark: MARK,
+    write: |subject, _| Some(Ok(markdown(&subject.parts()?))),
+};
 
 fn markdown(parts: &[Part]) -> String {
     let mut out = String::new();

@@ -34,17 +34,17 @@ impl Default for Options {
 }
 
 /// A way of writing a subject down.
-pub trait Writer: Sync {
-    /// The name in `--format`.
-    fn name(&self) -> &'static str;
+pub(crate) struct Writer {
+    /// In `--format`.
+    pub name: &'static str,
     /// How names of such files end, the usual one first.
-    fn endings(&self) -> &'static [&'static str];
+    pub endings: &'static [&'static str],
     /// One line for lists.
-    fn about(&self) -> &'static str;
+    pub about: &'static str,
     /// What it needs.
-    fn form(&self) -> Form;
+    pub form: Form,
     /// What the first lines of a report in this format hold, by which the program knows which files it may overwrite.
-    fn mark(&self) -> &'static str;
+    pub mark: &'static str,
     /// The subject as text that ends with a line end; `None` where it has no such form.
-    fn write(&self, subject: &dyn Forms, options: &Options) -> Option<Result<String>>;
+    pub write: fn(&dyn Forms, &Options) -> Option<Result<String>>,
 }

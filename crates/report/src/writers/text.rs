@@ -1,9 +1,8 @@
 //! Parts for a terminal or a pipe.
 
-use anyhow::Result;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, TableStyle};
 
-use super::{Form, Forms, Last, Options, Part, Table, Writer};
+use super::{Form, Last, Options, Part, Table, Writer};
 use crate::text::{BEST, break_name, clean, clean_keeping_marks, hang, width, wrap};
 
 /// Between columns.
@@ -27,33 +26,14 @@ pub const BRIGHT: &str = "\x1b[1;32m";
 /// See [`BRIGHT`].
 pub const USUAL: &str = "\x1b[0m";
 
-pub(crate) struct Text;
-
-impl Writer for Text {
-    fn name(&self) -> &'static str {
-        "table"
-    }
-
-    fn endings(&self) -> &'static [&'static str] {
-        &["txt"]
-    }
-
-    fn about(&self) -> &'static str {
-        "tables and sentences for a terminal"
-    }
-
-    fn form(&self) -> Form {
-        Form::Parts
-    }
-
-    fn mark(&self) -> &'static str {
-        "mountmark report: "
-    }
-
-    fn write(&self, subject: &dyn Forms, options: &Options) -> Option<Result<String>> {
-        Some(Ok(text(&subject.parts()?, options)))
-    }
-}
+pub(crate) const TEXT: Writer = Writer {
+    name: "table",
+    endings: &["txt"],
+    about: "tables and sentences for a terminal",
+    form: Form::Parts,
+    mark: "mountmark report: ",
+    write: |subject, options| Some(Ok(text(&subject.parts()?, options))),
+};
 
 fn text(parts: &[Part], options: &Options) -> String {
     let mut out = String::new();
@@ -70,7 +50,7 @@ fn text(parts: &[Part], options: &Options) -> String {
             out.push('\n');
         }
         match part {
-            Part::Title(text) => out += &hang("", 0, &format!("{}{}", Text.mark(), clean(text)), options.width),
+            Part::Title(text) => out += &hang("", 0, &format!("{}{}", TEXT.mark, clean(text)), options.width),
             Part::Heading(text) | Part::Paragraph(text) => out += &hang("", 0, &clean(text), options.width),
             Part::Labelled(label, text) => {
                 let column = LABEL.max(width(label) + 2).min(24);

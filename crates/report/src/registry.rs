@@ -86,7 +86,7 @@ impl Format {
         let Some(name) = name else { return Ok(usual()) };
         let all: Vec<&'static str> = entry::<S>().formats().map(Format::name).collect();
         match WRITERS.iter().find(|writer| writer.name == name) {
-            Some(writer) if has::<S>(writer.form) => Ok(Format(*writer)),
+            Some(writer) if has::<S>(writer.form) => Ok(Format(writer)),
             Some(writer) => Err(FormatError::Unfit { subject: S::NAME, format: writer.name, all }),
             None => Err(FormatError::Unknown(unknown("format", name, all))),
         }

@@ -422,7 +422,7 @@ fn lists_of_runs_are_tables() {
         }
     }
     assert_eq!(written(&Runs(&[]), "table", 100), "There is no run yet.\n");
-    let json: Value = serde_json::from_str(&written(&Runs(&[summary.clone()]), "json", 100)).unwrap();
+    let json: Value = serde_json::from_str(&written(&Runs(std::slice::from_ref(&summary)), "json", 100)).unwrap();
     assert_eq!((&json["runs"][0]["failed"], &json["runs"][0]["suite"]), (&1.into(), &"tiny".into()));
     assert!(
         written(&Runs(&[summary]), "csv", 100)

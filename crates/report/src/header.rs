@@ -47,13 +47,15 @@ pub(crate) fn kernels(run: &RunRecord) -> String {
     if kernels.is_empty() { run.plan.kernel.clone() } else { kernels.into_iter().collect::<Vec<_>>().join("; ") }
 }
 
-/// Titles and descriptions name a suite's own sizes, whatever was run of them.
+/// Descriptions name a suite's own sizes, whatever was run of them. So do titles, unless they were made for the scale.
 fn scale(run: &RunRecord) -> String {
     let scale = run.plan.scale;
     let shrinks = run.plan.cells.iter().any(|cell| !cell.parameters.is_empty() || cell.second_disk.is_some())
         || run.cells.iter().any(|cell| cell.corpus.is_some());
     if scale == Scale::ONE {
         "1: the suite's own counts and sizes".into()
+    } else if run.plan.titles_are_scaled() {
+        format!("{scale} of the suite's own counts and sizes; titles state those that were run")
     } else if shrinks {
         format!("{scale} of the counts and sizes that the suite and its titles name")
     } else {

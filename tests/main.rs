@@ -25,5 +25,6 @@ mod processor;
 mod programs;
 mod repeat;
 mod report;
+mod setup;
 mod strangers;
 mod terminal;

@@ -1,5 +1,6 @@
 //! All integration tests, in one binary.
 
+mod apt;
 mod browser;
 mod caches;
 mod cold;
@@ -27,4 +28,5 @@ mod repeat;
 mod report;
 mod setup;
 mod strangers;
+mod tasks;
 mod terminal;

@@ -20,6 +20,8 @@ mod kernels;
 mod lab;
 mod large;
 mod made;
+mod next;
+mod older;
 mod outputs;
 mod places;
 mod processor;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mountmark_model::{Corpus, Disk, FileSystem, Machine, Processor, Suite};
+use mountmark_model::{Corpus, Disk, FileSystem, Machine, Processor, Suite, Task};
 use mountmark_plan::{Catalogue, Entry, Origin};
 
 const FILE_SYSTEM: &str = r#"

@@ -43,10 +43,10 @@ pub fn say_next(run: &RunRecord, store: &Store) {
     if let Some(scale) = mountmark_report::reduced(run) {
         say!("mountmark: {scale}");
     }
-    say!("mountmark: charts, rankings and verdicts, as a page for a browser:");
+    say!("mountmark: charts and rankings, as a page for a browser:");
     say!("  {program} report{name} --format html -o report.html{out}");
-    say!("mountmark: the times until all data was durable:");
-    say!("  {program} show{name} --metric durable{out}");
+    say!("mountmark: which file system is best at which test, and how sure that is:");
+    say!("  {program} show{name} --verdict{out}");
 }
 
 #[cfg(test)]

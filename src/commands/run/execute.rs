@@ -135,7 +135,7 @@ pub fn show(run: &RunRecord, store: &Store, format: &FormatOptions) -> Result<u8
     common::print(&format.render(run)?)?;
     say!("mountmark: run {} is kept in {}", run.id.as_str(), store.path().display());
     // Other formats are for programs, whose users know what comes next.
-    if format.format == "table" {
+    if matches!(format.format.as_deref(), None | Some("table")) {
         next::say_next(run, store);
     }
     Ok(if run.cells.iter().any(CellRecord::has_failure) { common::FAILED } else { common::DONE })

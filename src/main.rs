@@ -6,6 +6,7 @@
 #[macro_use]
 mod common;
 mod commands;
+mod next;
 mod plan_file;
 mod progress;
 mod terminal;

@@ -7,8 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::lab::{Lab, assert_equal_figures, skip};
-
-const TASKS: &str = "[[task]]\nid = \"one\"\ntitle = \"one\"\nrun = \"touch a b c\"\n";
+use crate::tasks::TOUCH;
 
 /// Whether a user may make name spaces of their own here: then any of them can have a small or read-only file system.
 fn has_namespaces(test: &str) -> bool {
@@ -45,7 +44,7 @@ fn a_cache_without_room_is_told_at_once() {
         return;
     }
     let lab = Lab::without_guests();
-    let suite = lab.suite("one", TASKS);
+    let suite = lab.suite("one", TOUCH);
     let cache = lab.path("small");
     fs::create_dir(&cache).unwrap();
     // Full, so that apt-get would wait for ever.
@@ -67,7 +66,7 @@ fn a_copied_cache_that_cannot_be_written_serves_what_it_holds() {
     if !has_namespaces(test) {
         return;
     }
-    let suite = lab.suite("one", TASKS);
+    let suite = lab.suite("one", TOUCH);
     let plan = ["--fs", "ext2", "--suite", &suite, "--repeat", "1"];
     // Makes sure that there is a user's cache to share downloads with.
     lab.run(&plan).ended_with(0);
@@ -105,7 +104,7 @@ fn file_of(cache: &Path, package: &str, path: &str) -> PathBuf {
 fn files_of_packages_that_were_lost_or_changed_are_fetched_again() {
     let test = "files_of_packages_that_were_lost_or_changed_are_fetched_again";
     let Some(lab) = Lab::with_guests(test, 1) else { return };
-    let suite = lab.suite("one", TASKS);
+    let suite = lab.suite("one", TOUCH);
     let plan = ["--fs", "ext2", "--suite", &suite, "--repeat", "1"];
     let before = lab.run(&plan).ended_with(0).results();
     let cache = downloads(&lab, "cache");
@@ -145,7 +144,7 @@ fn files_of_packages_that_were_lost_or_changed_are_fetched_again() {
 #[test]
 fn a_cache_of_another_user_is_refused() {
     let lab = Lab::without_guests();
-    let suite = lab.suite("one", TASKS);
+    let suite = lab.suite("one", TOUCH);
     let cache = lab.path("cache");
     fs::create_dir(&cache).unwrap();
     let lab = lab.with_cache(&cache);

@@ -1,32 +1,20 @@
 //! Cold also where the disk counts nothing by itself, and on the second disk.
 
 use crate::lab::Lab;
+use crate::tasks::{LIST, NAME, NAME_BYTES};
 
 /// On the disk `ram` the kernel counts nothing unless it is told to.
-const ON_RAM: &str = r#"
-[[task]]
-id = "name"
-title = "make 400 files with names of 54 characters"
-prepare = "mkdir names"
-run = "cd names && seq -f 'a-name-of-which-the-disk-must-hold-each-character-%g' 1001 1400 | xargs touch"
-
-[[task]]
-id = "list"
-title = "list them, read from the disk"
-prepare = "echo 1 > /sys/block/pmem0/queue/iostats"
-cold = true
-run = "test $(ls -l names | grep -c a-name) = 400"
-"#;
+const COUNTS: &str = "prepare = \"echo 1 > /sys/block/pmem0/queue/iostats\"\n";
 
 #[test]
 fn cold_is_cold_in_memory() {
     let Some(lab) = Lab::with_guests("cold_is_cold_in_memory", 2) else { return };
-    let suite = lab.suite("ram", ON_RAM);
+    let suite = lab.suite("ram", &format!("{NAME}{LIST}{COUNTS}"));
     let results = lab.run(&["--fs", "udf,reiserfs", "--suite", &suite, "--disk", "ram", "--repeat", "1"]).results();
     for name in ["udf", "reiserfs"] {
         results.is_ok(name, &["list", "umount"]);
         let read = results.value(name, "list", "read_bytes");
-        assert!(read >= 400.0 * 54.0, "{name}: {read} bytes were read of longer names");
+        assert!(read >= NAME_BYTES, "{name}: {read} bytes were read of longer names");
     }
 }
 
@@ -38,15 +26,15 @@ source = "tree"
 [[task]]
 id = "first"
 title = "list what was laid out"
-run = """LIST"""
+run = """SCRIPT"""
 
 [[task]]
 id = "again"
 title = "list it again"
 cold = true
-run = """LIST"""
+run = """SCRIPT"""
 "#;
-const LIST: &str = r#"
+const LIST_AND_COUNT: &str = r#"
 set -e
 read -r _ _ before _ < /sys/block/nbd1/stat
 test $(ls -lR $SOURCE/tree | grep -c a-name) = 400
@@ -58,7 +46,7 @@ test $((after - before)) -ge $((400 * 54 / 512))
 #[test]
 fn nothing_of_the_second_disk_is_cached() {
     let Some(lab) = Lab::with_guests("nothing_of_the_second_disk_is_cached", 1) else { return };
-    let suite = lab.suite("second", &SECOND_DISK.replace("LIST", LIST));
+    let suite = lab.suite("second", &SECOND_DISK.replace("SCRIPT", LIST_AND_COUNT));
     let corpus = lab.path("corpus");
     std::fs::create_dir(&corpus).unwrap();
     for number in 1001..=1400 {

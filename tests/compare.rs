@@ -36,7 +36,7 @@ fn a_regression_fails_a_gate_with_a_reason_for_each_task() {
     let reasons: Vec<&str> = failed.stderr.lines().collect();
     assert_eq!(reasons.len(), 2, "returned and durable time of one task: {}", failed.text());
     for (reason, metric) in reasons.iter().zip(["durable time", "returned time"]) {
-        assert!(reason.starts_with("mountmark: regression: xfs, 014 (copy the 1 GB file), "), "{reason}");
+        assert!(reason.starts_with("mountmark: regression: xfs, 014 (copy the 20 MiB file), "), "{reason}");
         assert!(reason.contains(" s before, 2.") && reason.contains("20 % more, which is worse"), "{reason}");
         assert!(reasons.iter().any(|reason| reason.contains(metric)), "{reasons:?}");
     }

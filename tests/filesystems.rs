@@ -2,6 +2,7 @@
 //! What is cold comes from the disk: nothing that mkfs, the tasks or an earlier mount have read or written is cached.
 
 use crate::lab::{Lab, outcome};
+use crate::tasks::{LIST, NAME, NAME_BYTES};
 
 /// Those that a kernel 6.12 and Debian's packages have.
 const EXPECTED: [&str; 16] = [
@@ -24,20 +25,7 @@ id = "read"
 title = "compare the file, read from the disk"
 cold = true
 run = "cmp /tmp/reference file && test -d folder"
-
-[[task]]
-id = "name"
-title = "make 400 files with names of 54 characters"
-prepare = "mkdir names"
-run = "cd names && seq -f 'a-name-of-which-the-disk-must-hold-each-character-%g' 1001 1400 | xargs touch"
-
-[[task]]
-id = "list"
-title = "list them, read from the disk"
-cold = true
-run = "test $(ls -l names | grep -c a-name) = 400"
 "#;
-const NAME_BYTES: f64 = 400.0 * 54.0;
 
 /// The least that a check reads. All tasks' files are gone by then.
 fn fsck_reads(filesystem: &str) -> f64 {
@@ -80,7 +68,7 @@ fn every_file_system_goes_from_mkfs_to_a_clean_fsck() {
         assert!(sentence.split_whitespace().count() >= 5, "{name}: {sentence:?} is no sentence");
     }
 
-    let suite = lab.suite("tiny", TASKS);
+    let suite = lab.suite("tiny", &format!("{TASKS}{NAME}{LIST}"));
     let ran = lab.run(&["--fs", &here.join(","), "--suite", &suite, "--repeat", "1"]);
     let results = ran.results();
     let mut faults = Vec::new();

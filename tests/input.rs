@@ -3,8 +3,7 @@
 use std::fs;
 
 use crate::lab::Lab;
-
-const TASKS: &str = "[[task]]\nid = \"one\"\ntitle = \"one\"\nrun = \"true\"\n";
+use crate::tasks::TRUE;
 
 /// Demands that a run is refused as wrong use with these words, and that no guest was started and no run recorded.
 #[track_caller]
@@ -40,7 +39,7 @@ fn unknown_disks_and_corpora_are_refused_with_the_nearest_ones() {
     refused(&lab, &["--fs", "ext4", "--disk", "nmve"], &["\"nmve\"", "did you mean nvme", "mountmark list disks"]);
     refused(&lab, &["--fs", "ext4", "--corpus", "linux-2.6"], &["\"linux-2.6\"", "linux-2.6.14-like"]);
     refused(&lab, &["--fs", "ext4", "--corpus", "./no/such.tar"], &["./no/such.tar", "no such file"]);
-    let suite = lab.suite("none", TASKS);
+    let suite = lab.suite("none", TRUE);
     refused(&lab, &["--fs", "ext4", "--suite", &suite, "--corpus", "."], &["works on no corpus"]);
 }
 
@@ -62,7 +61,7 @@ fn sizes_and_repeats_that_do_not_fit_are_refused() {
     let Some(lab) = Lab::with_guests("sizes_and_repeats_that_do_not_fit_are_refused", 1) else { return };
     refused(&lab, &["--fs", "ext4", "--repeat", "0"], &["--repeat 0"]);
     refused(&lab, &["--fs", "ext4", "--repeat", "20000"], &["--repeat 20000", "10000"]);
-    let suite = lab.suite("one", TASKS);
+    let suite = lab.suite("one", TRUE);
     let small = ["--fs", "ext4,btrfs", "--suite", &suite, "--scale", "1", "--disk-size", "8MiB"];
     let ran = lab.run(&small).ended_with(2);
     ran.says(&["--disk-size", "is too small", "btrfs", "would do"]);
@@ -87,13 +86,13 @@ fn suites_with_faults_are_refused_where_they_are() {
     };
     at("name = \"own\"\nabout = \"x\"\nroom = 1 MiB\n", ":3:", &[]);
     at("name = \"own\"\nabout = \"x\"\nroom = \"1 MiB\"\nroon = 2\n", ":4:1", &["roon"]);
-    at(&format!("name = \"own\"\nabout = \"x\"\nroom = \"lots\"\n{TASKS}"), ":3:8", &["lots"]);
-    at(&format!("name = \"other\"\nabout = \"x\"\nroom = \"1 MiB\"\n{TASKS}"), ":1", &["other", "own"]);
+    at(&format!("name = \"own\"\nabout = \"x\"\nroom = \"lots\"\n{TRUE}"), ":3:8", &["lots"]);
+    at(&format!("name = \"other\"\nabout = \"x\"\nroom = \"1 MiB\"\n{TRUE}"), ":1", &["other", "own"]);
     let head = "name = \"own\"\nabout = \"x\"\nroom = \"1 MiB\"\n";
     at(&format!("{head}task = []\n"), ": ", &["no task"]);
-    at(&format!("{head}{TASKS}{TASKS}"), ": task one: ", &["two tasks"]);
-    at(&format!("{head}{TASKS}limit_seconds = -1\n"), ": task one: ", &["limit_seconds"]);
-    at(&format!("{head}{}", TASKS.replace("one", "mkfs")), ": task mkfs: ", &[]);
+    at(&format!("{head}{TRUE}{TRUE}"), ": task one: ", &["two tasks"]);
+    at(&format!("{head}{TRUE}limit_seconds = -1\n"), ": task one: ", &["limit_seconds"]);
+    at(&format!("{head}{}", TRUE.replace("one", "mkfs")), ": task mkfs: ", &[]);
     let folder = lab.path("").to_string_lossy().into_owned();
     refused(&lab, &["--suite", &folder], &["cannot read"]);
     refused(&lab, &["--suite", "./nowhere.toml"], &["cannot read ./nowhere.toml"]);

@@ -154,7 +154,7 @@ fn an_interrupted_run_can_be_resumed_and_is_then_like_any_other() {
     let out = lab.out().to_string_lossy().into_owned();
     // What is to be typed finds the run, whatever has been run since, and wherever.
     let ran = run.wait().ended_with(128 + libc::SIGINT);
-    ran.says(&[" keeps 1 cell of 2", "; mountmark resume 2", &format!(" --out {out} runs the others")]);
+    ran.says(&[" keeps 1 cell of 2", "mountmark resume 2", &format!(" --out {out} runs the others")]);
     let unknown = lab.command(&["resume", "nonsense", "--out", &out]).ended_with(2);
     unknown.says(&["nonsense"]);
     let resumed = lab.command(&["resume", "--format", "json", "--out", &out]).ended_with(0);
@@ -183,7 +183,7 @@ fn a_run_of_several_file_systems_is_resumed_as_often_as_it_is_interrupted() {
     let mut run = lab.start_command(&resume);
     run.wait_for("[1/4]");
     run.signal(libc::SIGTERM);
-    run.wait().ended_with(128 + libc::SIGTERM).says(&["; mountmark resume 2"]);
+    run.wait().ended_with(128 + libc::SIGTERM).says(&["mountmark resume 2"]);
     let mut run = lab.start_command(&resume);
     run.wait_for(": long");
     run.signal(libc::SIGKILL);

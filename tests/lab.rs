@@ -1,22 +1,21 @@
 //! What the tests that boot guests share: the program with folders of its own, suites, and the figures it prints.
 
-use std::collections::BTreeMap;
+mod results;
+mod started;
+
 use std::ffi::OsStr;
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::Write as _;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
 
-use serde_json::Value;
 use tempfile::TempDir;
 
-/// Longer than anything here takes on a slow and busy machine: a program that hangs fails its test, not all tests.
-const LIMIT: Duration = Duration::from_secs(900);
+pub use results::{Figure, Results, assert_equal_figures, assert_has_figures, outcome};
+pub use started::{Ran, Started};
 
 /// The program under test; `MOUNTMARK_BINARY` names another build of it, such as an installed one.
 pub fn binary() -> PathBuf {
@@ -237,232 +236,4 @@ impl Lab {
         let entries = fs::read_dir(self.temporary()).expect("the folder of temporary files").flatten();
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
     }
-}
-
-/// A program that runs. Dropped, it is ended, and its guests with it.
-pub struct Started {
-    child: Child,
-    shown: String,
-    printed: TempDir,
-}
-
-impl Started {
-    /// What it has printed on standard error so far.
-    pub fn stderr(&self) -> String {
-        String::from_utf8_lossy(&fs::read(self.printed.path().join("stderr")).unwrap_or_default()).into_owned()
-    }
-
-    /// Waits until standard error has `text`.
-    pub fn wait_for(&mut self, text: &str) {
-        let begin = Instant::now();
-        while !self.stderr().contains(text) {
-            let ended = self.child.try_wait().expect("a child").is_some() && !self.stderr().contains(text);
-            assert!(!ended && begin.elapsed() < LIMIT, "{}: never said {text:?}:\n{}", self.shown, self.stderr());
-            thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    /// Sends a signal.
-    pub fn signal(&self, signal: libc::c_int) {
-        // SAFETY: takes two numbers; the child was not waited for, so the number is still its own.
-        let result = unsafe { libc::kill(self.child.id() as libc::pid_t, signal) };
-        assert_eq!(result, 0, "{}: cannot send signal {signal}", self.shown);
-    }
-
-    /// What tells its guests that are older than half a second: numbers of processes.
-    pub fn guests(&self) -> impl Fn() -> Vec<libc::pid_t> + Send + 'static {
-        let parent = self.child.id().to_string();
-        move || guests_of(&parent)
-    }
-
-    /// Waits until it ends.
-    pub fn wait(mut self) -> Ran {
-        let begin = Instant::now();
-        let status = loop {
-            if let Some(status) = self.child.try_wait().expect("a child") {
-                break status;
-            }
-            assert!(begin.elapsed() < LIMIT, "{} has not ended within {LIMIT:?}:\n{}", self.shown, self.stderr());
-            thread::sleep(Duration::from_millis(20));
-        };
-        let read = |name: &str| {
-            String::from_utf8_lossy(&fs::read(self.printed.path().join(name)).expect("its output")).into_owned()
-        };
-        Ran { status, stdout: read("stdout"), stderr: read("stderr"), shown: self.shown.clone() }
-    }
-}
-
-/// Guests of the program with this number that are older than half a second.
-fn guests_of(parent: &str) -> Vec<libc::pid_t> {
-    let is_ours = |folder: &Path| {
-        // `number (name) state parent ...`
-        let stat = fs::read_to_string(folder.join("stat")).unwrap_or_default();
-        let (name, rest) = stat.rsplit_once(") ").unwrap_or_default();
-        name.contains("(qemu-system") && rest.split(' ').nth(1) == Some(parent)
-    };
-    let age = |folder: &Path| fs::metadata(folder).ok()?.modified().ok()?.elapsed().ok();
-    let folders = fs::read_dir("/proc").expect("/proc").flatten().map(|entry| entry.path());
-    folders
-        .filter(|folder| is_ours(folder) && age(folder).is_some_and(|age| age > Duration::from_millis(500)))
-        .filter_map(|folder| folder.file_name()?.to_str()?.parse().ok())
-        .collect()
-}
-
-impl Drop for Started {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// A program that has ended.
-pub struct Ran {
-    pub status: ExitStatus,
-    pub stdout: String,
-    pub stderr: String,
-    shown: String,
-}
-
-impl Ran {
-    /// Its exit code; 128 and the signal's number if a signal ended it.
-    pub fn code(&self) -> i32 {
-        self.status.code().unwrap_or_else(|| 128 + self.status.signal().unwrap_or(0))
-    }
-
-    /// Demands an exit code.
-    #[track_caller]
-    pub fn ended_with(self, code: i32) -> Ran {
-        assert_eq!(self.code(), code, "{}", self.text());
-        self
-    }
-
-    /// Demands texts in its messages.
-    #[track_caller]
-    pub fn says(&self, texts: &[&str]) {
-        for text in texts {
-            assert!(self.stderr.contains(text), "{text:?} is missing in {}", self.text());
-        }
-        // The program's messages are for people: no traces, no names of types.
-        for unfit in ["panicked at", "stack backtrace", "Os {", "Error("] {
-            assert!(!self.stderr.contains(unfit), "{unfit:?} is in {}", self.text());
-        }
-    }
-
-    /// The run that it printed as JSON.
-    #[track_caller]
-    pub fn results(&self) -> Results {
-        match serde_json::from_str(&self.stdout) {
-            Ok(run) => Results { run },
-            Err(error) => panic!("{error} in the JSON of {}", self.text()),
-        }
-    }
-
-    /// Everything that it said, for a failed test's message.
-    pub fn text(&self) -> String {
-        let mut text = String::new();
-        let _ = writeln!(text, "mountmark {}\n{}", self.shown, self.status);
-        let _ = writeln!(text, "--- stderr\n{}", self.stderr);
-        let shortened: String = self.stdout.chars().take(3000).collect();
-        let _ = writeln!(text, "--- stdout\n{shortened}");
-        text
-    }
-}
-
-/// A run as `--format json` prints it.
-pub struct Results {
-    pub run: Value,
-}
-
-/// What names a figure: configuration, repeat, task, iteration, metric.
-pub type Figure = (String, u64, String, u64, String);
-
-impl Results {
-    /// All cells.
-    pub fn cells(&self) -> &[Value] {
-        self.run["cells"].as_array().expect("cells")
-    }
-
-    /// The first cell of a configuration.
-    #[track_caller]
-    pub fn cell(&self, configuration: &str) -> &Value {
-        let mut cells = self.cells().iter();
-        cells
-            .find(|cell| cell["configuration"] == configuration)
-            .unwrap_or_else(|| panic!("no cell of {configuration}"))
-    }
-
-    /// How a task of a configuration ended: `ok`, `skipped` or `failed`, the reason and the detail.
-    #[track_caller]
-    pub fn task(&self, configuration: &str, task: &str) -> (String, String, String) {
-        let cell = self.cell(configuration);
-        let mut tasks = cell["tasks"].as_array().expect("tasks").iter();
-        let Some(found) = tasks.find(|ended| ended["task"] == task) else {
-            panic!("{configuration}: {task} is not among the tasks of {cell:#}")
-        };
-        outcome(found)
-    }
-
-    /// Demands that a cell and these tasks of it are ok.
-    #[track_caller]
-    pub fn is_ok(&self, configuration: &str, tasks: &[&str]) {
-        let cell = outcome(self.cell(configuration));
-        assert_eq!(cell.0, "ok", "{configuration}: {cell:?}");
-        for task in tasks {
-            let ended = self.task(configuration, task);
-            assert_eq!(ended.0, "ok", "{configuration}, {task}: {ended:?}");
-        }
-    }
-
-    /// One figure of the first repeat.
-    #[track_caller]
-    pub fn value(&self, configuration: &str, task: &str, metric: &str) -> f64 {
-        let name = (configuration.to_owned(), 0, task.to_owned(), 0, metric.to_owned());
-        let bits = self.figures().get(&name).copied().unwrap_or_else(|| panic!("there is no figure {name:?}"));
-        f64::from_bits(bits)
-    }
-
-    /// Every figure of the run, to the last bit.
-    pub fn figures(&self) -> BTreeMap<Figure, u64> {
-        let text = |value: &Value| value.as_str().expect("text").to_owned();
-        let number = |value: &Value| value.as_u64().expect("a whole number");
-        let mut figures = BTreeMap::new();
-        for sample in self.run["samples"].as_array().expect("samples") {
-            let name = (
-                text(&sample["configuration"]),
-                number(&sample["repeat"]),
-                text(&sample["task"]),
-                number(&sample["iteration"]),
-                text(&sample["metric"]),
-            );
-            let value = sample["value"].as_f64().unwrap_or_else(|| panic!("no number in {sample}"));
-            assert!(figures.insert(name, value.to_bits()).is_none(), "twice: {sample}");
-        }
-        figures
-    }
-}
-
-/// Word, reason and detail of an outcome.
-pub fn outcome(ended: &Value) -> (String, String, String) {
-    let text = |name: &str| ended[name].as_str().unwrap_or_default().to_owned();
-    (text("outcome"), text("reason"), text("detail"))
-}
-
-/// Demands that `other` has all figures of `one`, equal to the last bit.
-#[track_caller]
-pub fn assert_has_figures(one: &Results, other: &Results) {
-    let (one, other) = (one.figures(), other.figures());
-    assert!(!one.is_empty(), "there are no figures");
-    let mut wrong = String::new();
-    for (name, bits) in one.iter().filter(|(name, bits)| other.get(*name) != Some(*bits)) {
-        let (a, b) = (f64::from_bits(*bits), other.get(name).map(|bits| f64::from_bits(*bits)));
-        let _ = writeln!(wrong, "{name:?}: {a:?} and {b:?}");
-    }
-    assert!(wrong.is_empty(), "of {} figures these differ:\n{wrong}", one.len());
-}
-
-/// As [`assert_has_figures`], and neither run has a figure that the other lacks.
-#[track_caller]
-pub fn assert_equal_figures(one: &Results, other: &Results) {
-    assert_has_figures(one, other);
-    assert_eq!(one.figures().len(), other.figures().len());
 }

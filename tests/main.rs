@@ -1,5 +1,6 @@
 //! All integration tests, in one binary.
 
+mod apt;
 mod browser;
 mod caches;
 mod cold;
@@ -19,11 +20,15 @@ mod kernels;
 mod lab;
 mod large;
 mod made;
+mod next;
+mod older;
 mod outputs;
 mod places;
 mod processor;
 mod programs;
 mod repeat;
 mod report;
+mod setup;
 mod strangers;
+mod tasks;
 mod terminal;

@@ -8,13 +8,12 @@ use rusqlite::Connection;
 
 use crate::lab::Lab;
 use crate::made;
-
-const TASKS: &str = "[[task]]\nid = \"one\"\ntitle = \"one\"\nrun = \"touch a b c\"\n";
+use crate::tasks::TOUCH;
 
 #[test]
 fn a_store_that_cannot_be_made_is_refused() {
     let lab = Lab::without_guests();
-    let suite = lab.suite("one", TASKS);
+    let suite = lab.suite("one", TOUCH);
     let file = lab.write("file", "a regular file");
     let out = format!("{file}/below");
     let ran = lab.run(&["--fs", "ext4", "--suite", &suite, "--out", &out]).ended_with(3);
@@ -28,7 +27,7 @@ fn a_store_that_cannot_be_made_is_refused() {
 #[test]
 fn stores_of_others_are_left_as_they_are() {
     let lab = Lab::without_guests();
-    let suite = lab.suite("one", TASKS);
+    let suite = lab.suite("one", TOUCH);
     fs::create_dir(lab.out()).unwrap();
     let path = lab.out().join("results.sqlite");
     let out = lab.out().to_string_lossy().into_owned();
@@ -96,7 +95,7 @@ fn a_store_on_a_full_disk_can_be_read() {
                   \"$3\" runs --out \"$1\" && \"$3\" show \"$5\" --out \"$1\"; echo \"code $?\"; \
                   [ \"$before\" = \"$(sum \"$1\")\" ] && echo unchanged; \
                   \"$3\" run --fs ext4 --suite \"$6\" --out \"$1\"; echo \"code $?\"";
-    let suite = lab.suite("one", TASKS);
+    let suite = lab.suite("one", TOUCH);
     for wal in ["wal", "none"] {
         let mut command = std::process::Command::new("unshare");
         command.args(["-rm", "sh", "-c", script, "sh"]).arg(&full).arg(lab.out()).arg(crate::lab::binary());
@@ -116,7 +115,7 @@ fn a_store_on_a_full_disk_can_be_read() {
 #[test]
 fn a_cache_folder_that_cannot_be_made_is_refused() {
     let lab = Lab::without_guests();
-    let suite = lab.suite("one", TASKS);
+    let suite = lab.suite("one", TOUCH);
     let file = lab.write("file", "a regular file");
     let cache = Path::new(&file).join("cache");
     let lab = lab.with_cache(&cache);
@@ -140,7 +139,7 @@ fn files(folder: &Path, name: &str) -> Vec<std::path::PathBuf> {
 #[test]
 fn what_is_damaged_in_the_cache_is_made_again() {
     let Some(lab) = Lab::with_guests("what_is_damaged_in_the_cache_is_made_again", 1) else { return };
-    let suite = lab.suite("one", TASKS);
+    let suite = lab.suite("one", TOUCH);
     let plan = ["--fs", "ext2", "--suite", &suite, "--repeat", "1"];
     // Makes sure that there is a user's cache to share downloads with.
     lab.run(&plan).ended_with(0);

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::cache::{PACKAGE, entries};
 use super::chance::Chance;
 use super::program::Program;
 
@@ -20,7 +21,7 @@ const CLOSELY: Duration = Duration::from_micros(200);
 pub enum Phase {
     /// apt-get downloads a package.
     Fetch,
-    /// dpkg-deb unpacks one.
+    /// One is being unpacked.
     Unpack,
     /// An entry of the cache's `images` is made.
     Image,
@@ -91,7 +92,7 @@ pub fn meet(phase: Phase, program: &mut Program, places: &Places, chance: &mut C
     let mut seen = |program: &Program| match phase {
         Phase::Any => program.ran() >= at,
         Phase::Fetch => has_child(program.process(), &["apt-get", "download"]),
-        Phase::Unpack => has_child(program.process(), &["dpkg-deb"]),
+        Phase::Unpack => is_unpacking(&places.cache.join("packages")),
         Phase::Image => being_made(&places.cache.join("images"), "image.json"),
         Phase::Boot => being_made(&places.cache.join("snapshots"), "snapshot.json"),
         // Opening the store may write too, but before this is said.
@@ -145,6 +146,12 @@ fn being_made(folder: &Path, last: &str) -> bool {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut locks = entries.filter(|path| path.extension().is_some_and(|extension| extension == "lock"));
     locks.any(|lock| !lock.with_extension("").join(last).exists())
+}
+
+/// Whether the drill's package is being unpacked, or was and has not been given its place.
+fn is_unpacking(packages: &Path) -> bool {
+    let scratch = |name: &String| name.starts_with(".tmp") && packages.join(name).join(PACKAGE).is_dir();
+    entries(packages).iter().any(scratch)
 }
 
 /// Whether a process has a child, or a child's child, with these words in its command line.

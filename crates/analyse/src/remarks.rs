@@ -50,11 +50,12 @@ pub(crate) fn remarks(run: &RunRecord, figures: &Figures, options: &Options, bas
                 .into(),
         );
     }
-    if run.plan.scale != Scale::ONE {
-        out.push(format!(
-            "Titles of tests name the suite's own counts and sizes; here it is {} of them.",
-            run.plan.scale
-        ));
+    let scale = run.plan.scale;
+    if scale != Scale::ONE {
+        out.push(match run.plan.titles_are_scaled() {
+            true => format!("Titles of tests state what was run: {scale} of the suite's own counts and sizes."),
+            false => format!("Titles of tests name the suite's own counts and sizes; here it is {scale} of them."),
+        });
     }
     out
 }

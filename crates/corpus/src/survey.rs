@@ -1,16 +1,15 @@
 //! Reads a tar once and says what is in it. The only place that counts, whoever made the tar.
 
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::io::{self, Read};
 
 use mountmark_model::RealisedCorpus;
 use tar::EntryType;
 
-/// The most entries of a tar, and the longest name in bytes (Linux takes no longer path): what is counted is kept in
-/// memory until the end.
+use crate::places::{LONGEST_NAME, Places, components};
+
+/// The most entries of a tar: what is counted is kept in memory until the end.
 const MOST_ENTRIES: u64 = 20_000_000;
-const LONGEST_NAME: usize = 4096;
 
 /// The most bytes between the contents of one entry and those of the next: headers, and what extends them, which is
 /// read into memory.
@@ -226,59 +225,6 @@ impl Seen {
             seed: None,
         })
     }
-}
-
-/// Directories and links of an archive as a tree: a name takes room for its parts alone, however deep it lies.
-struct Places {
-    /// The place of a name in another.
-    places: HashMap<(usize, Box<[u8]>), usize>,
-    /// What is known of each place.
-    known: Vec<Known>,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Known {
-    directory: bool,
-    link: bool,
-}
-
-impl Default for Places {
-    fn default() -> Places {
-        Places { places: HashMap::new(), known: vec![Known::default()] }
-    }
-}
-
-impl Places {
-    /// Where the archive is unpacked.
-    const ROOT: usize = 0;
-
-    /// The place of `name` in another, which is new where it was not seen before.
-    fn below(&mut self, place: usize, name: &[u8]) -> usize {
-        let next = self.known.len();
-        let found = *self.places.entry((place, name.into())).or_insert(next);
-        if found == next {
-            self.known.push(Known::default());
-        }
-        found
-    }
-}
-
-/// The parts of a name that stays where it is unpacked, without the `.` that means nothing.
-fn components(path: &[u8]) -> Result<Vec<&[u8]>, &'static str> {
-    if path.len() > LONGEST_NAME {
-        return Err("its name is longer than 4096 bytes, the longest that Linux takes");
-    }
-    if path.starts_with(b"/") {
-        return Err("its name is absolute, and unpacking must not leave the file system under test");
-    }
-    if path.contains(&0) {
-        return Err("its name has a zero byte in it");
-    }
-    let parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').filter(|part| !part.is_empty() && *part != b".").collect();
-    if parts.contains(&&b".."[..]) {
-        return Err("its name goes up with \"..\", and unpacking must not leave the file system under test");
-    }
-    Ok(parts)
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ pub struct Plan {
     pub configurations: Vec<String>,
     /// Kernel as the user asked for it.
     pub kernel: String,
-    /// Tasks in order (id, title), for tables.
+    /// Tasks in order (id, title), for tables; titles state the counts and sizes of the plan's scale.
     pub tasks: Vec<(String, String)>,
     /// Decisions of the suite, for reports.
     pub decisions: Vec<String>,
@@ -91,6 +91,12 @@ impl Plan {
                  {most} configurations, and {MOST_PAIRS} of the one times the other"
             )
         })
+    }
+
+    /// Whether titles state what is done at this scale; those of other plans state the suite's own counts and sizes.
+    pub fn titles_are_scaled(&self) -> bool {
+        let written = self.cells.first().map_or(&[][..], |cell| &cell.tasks);
+        written.iter().zip(&self.tasks).any(|(task, (_, title))| task.title != *title)
     }
 }
 

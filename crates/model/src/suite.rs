@@ -139,7 +139,8 @@ pub enum RateOf {
 pub struct Task {
     /// Short, unique in the suite: `001`, `treecopy`.
     pub id: String,
-    /// What it does, for column heads and lists.
+    /// What it does, for column heads and lists. A suite's may have placeholders for parameters; a plan's cells have it
+    /// with the numbers of scale 1, and [`crate::Plan::tasks`] with those of the plan's scale.
     pub title: String,
     /// The kind of work, for summaries: large files, trees, small files, listing and search.
     #[serde(default)]

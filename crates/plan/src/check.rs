@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use mountmark_model::{Corpus, Disk, FileSystem, Machine, Processor, Source, Suite, Task, names, protocol_task};
+use mountmark_model::{Corpus, Disk, FileSystem, Machine, Processor, Scale, Source, Suite, Task, names, protocol_task};
 
-use crate::tasks;
+use crate::plan::parameters;
+use crate::{tasks, title};
 
 /// Steps of the protocol: a task of the same name could not be told from them.
 const STEPS: [&str; 5] =
@@ -69,6 +70,7 @@ pub(crate) fn suite(suite: &Suite) -> Vec<String> {
     }
     names("packages", &suite.packages, names::package, &mut faults);
     names("tools", &suite.tools, names::program, &mut faults);
+    let own = parameters(suite, Scale::ONE);
     let mut seen = BTreeSet::new();
     for (index, task) in suite.tasks.iter().enumerate() {
         if !is_word(&task.id) {
@@ -80,6 +82,9 @@ pub(crate) fn suite(suite: &Suite) -> Vec<String> {
             faults.push(format!("task {0}: {0} is a step of every cell and measured anyway; take another id", task.id));
         }
         task_faults(task, &mut faults);
+        if let Err(error) = title::check(&task.title, &own) {
+            faults.push(format!("task {}: the title {:?}: {error}", task.id, task.title));
+        }
     }
     faults.extend(tasks::faults(suite));
     if !(0.0..=LONGEST_PAUSE).contains(&suite.pause_seconds) {

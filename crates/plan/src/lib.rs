@@ -20,6 +20,7 @@ mod size;
 mod stored;
 mod study;
 mod tasks;
+mod title;
 
 pub use catalogue::{Catalogue, Entry, Kind, Origin};
 pub use configuration::{configurations, control};

@@ -10,6 +10,7 @@ use mountmark_model::{
 
 use crate::check::RAM_UNIT;
 use crate::order::{block, repeat_seed};
+use crate::title::filled;
 use crate::{Catalogue, PlanError, Result, configurations, needs, size, tasks};
 
 /// The most repeats: beyond it a slip of the keyboard is likelier than a wish.
@@ -89,7 +90,14 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
         Source::None => None,
         Source::Tar | Source::Tree => Some(catalogue.get::<Disk>(&machine.second_disk)?.clone()),
     };
+    let own = parameters(&suite, Scale::ONE);
     let parameters = parameters(&suite, options.scale);
+    let titles: Vec<(String, String)> =
+        suite.tasks.iter().map(|task| (task.id.clone(), filled(&task.title, &own, &parameters))).collect();
+    // Cells keep the titles of scale 1: a job of another length would take the guest other times to read.
+    for task in &mut suite.tasks {
+        task.title = filled(&task.title, &own, &own);
+    }
     // Counted at this scale (which job files do not heed), and compared with what the suite says of scale 1.
     let workloads = needs::room(&suite, &parameters)?.max(tasks::job_files_room(&suite)?);
     suite.room = Bytes(suite.room.0.max((workloads as f64 / options.scale.factor()).ceil() as u64));
@@ -184,7 +192,7 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
         seed: options.seed,
         configurations: kept.into_iter().map(|configuration| configuration.name).collect(),
         kernel: options.kernel.clone(),
-        tasks: suite.tasks.into_iter().map(|task| (task.id, task.title)).collect(),
+        tasks: titles,
         decisions: suite.decisions,
         cells,
         skipped,
@@ -241,7 +249,8 @@ fn is_path(text: &str) -> bool {
         || lower.ends_with(".tgz")
 }
 
-fn parameters(suite: &Suite, scale: Scale) -> BTreeMap<String, u64> {
+/// The suite's parameters at a scale.
+pub(crate) fn parameters(suite: &Suite, scale: Scale) -> BTreeMap<String, u64> {
     let value = |parameter: &mountmark_model::Parameter| {
         if parameter.fixed { parameter.value.0 } else { scale.apply(parameter.value.0, parameter.min.0) }
     };

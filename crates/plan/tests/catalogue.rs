@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mountmark_model::{Corpus, Disk, FileSystem, Machine, Processor, Suite};
+use mountmark_model::{Corpus, Disk, FileSystem, Machine, Processor, Suite, Task};
 use mountmark_plan::{Catalogue, Entry, Origin};
 
 const FILE_SYSTEM: &str = r#"
@@ -121,7 +121,8 @@ fn matrices_become_plain_tasks() {
         assert_eq!(tasks.len(), count, "{suite}");
         let has = |id: &&&str| tasks.iter().any(|task| task.id == **id);
         assert_eq!((there.iter().find(|id| !has(id)), absent.iter().find(has)), (None, None), "{suite}");
-        assert!(tasks.iter().all(|task| !task.title.contains(['{', '}'])), "{suite}");
+        let left = |task: &&Task| task.title.contains("{file") || task.title.contains("{record");
+        assert_eq!(tasks.iter().find(left), None, "{suite}");
     };
     has("iozone-matrix", 104, &["write_s16th_r64k", "stride_s4th_r1m", "freread_s1_r16m"], &["write_s16th_r16m"]);
     has("fsbench-2004", 29, &["putc_1g", "seeks_4g", "ran_del", "fwrite_2g", "fwrite_2g_16m"], &["putc_2g"]);

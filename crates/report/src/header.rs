@@ -47,18 +47,30 @@ pub(crate) fn kernels(run: &RunRecord) -> String {
     if kernels.is_empty() { run.plan.kernel.clone() } else { kernels.into_iter().collect::<Vec<_>>().join("; ") }
 }
 
-/// Titles and descriptions name a suite's own sizes, whatever was run of them.
+/// Descriptions name a suite's own sizes, whatever was run of them. So do titles, unless they were made for the scale.
 fn scale(run: &RunRecord) -> String {
     let scale = run.plan.scale;
-    let shrinks = run.plan.cells.iter().any(|cell| !cell.parameters.is_empty() || cell.second_disk.is_some())
-        || run.cells.iter().any(|cell| cell.corpus.is_some());
-    if scale == Scale::ONE {
-        "1: the suite's own counts and sizes".into()
-    } else if shrinks {
-        format!("{scale} of the counts and sizes that the suite and its titles name")
-    } else {
-        format!("{scale}, which changes nothing: the suite has no counts and sizes of its own")
+    match reduced(run) {
+        _ if scale == Scale::ONE => "1: the suite's own counts and sizes".into(),
+        Some(text) => text.trim_start_matches("scale ").into(),
+        None => format!("{scale}, which changes nothing: the suite has no counts and sizes of its own"),
     }
+}
+
+/// How much of its suite was run, where it was not the suite's own size.
+pub fn reduced(run: &RunRecord) -> Option<String> {
+    let (plan, scale) = (&run.plan, run.plan.scale);
+    let has_own = plan.cells.iter().any(|cell| !cell.parameters.is_empty() || cell.second_disk.is_some())
+        || run.cells.iter().any(|cell| cell.corpus.is_some());
+    if scale == Scale::ONE || !has_own {
+        return None;
+    }
+    let percent = (scale.factor() * 1e6).round() / 1e4;
+    let whose = match plan.titles_are_scaled() {
+        true => "the suite's own counts and sizes; titles state those that were run",
+        false => "the counts and sizes that the suite and its titles name",
+    };
+    Some(format!("scale {scale}: {percent} % of {whose}"))
 }
 
 /// What a second is: figures of different labs must not be taken for each other.

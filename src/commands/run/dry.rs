@@ -89,7 +89,11 @@ fn lines(plan: &Plan, disk: &str) -> Result<Vec<String>> {
         let Some(cell) = cells.next() else { continue };
         let places = places(cell)?;
         lines.push(format!("{name}: {}, each:", counted(1 + cells.count(), "cell")));
-        for line in agent::outline(cell, &places) {
+        let mut cell = cell.clone();
+        for (task, (_, title)) in cell.tasks.iter_mut().zip(&plan.tasks) {
+            task.title.clone_from(title);
+        }
+        for line in agent::outline(&cell, &places) {
             let part = if line.part.is_empty() { String::new() } else { format!(" {}", line.part) };
             lines.push(format!("{name} {}{part}: {}", line.step, line.text));
         }

@@ -13,6 +13,7 @@ use mountmark_run::schedule::{self, CellResult};
 
 use super::Stop;
 use crate::common::{self, FormatOptions};
+use crate::next;
 use crate::progress::Progress;
 
 /// With what cells are run, and how the result is shown.
@@ -106,7 +107,7 @@ impl Session<'_> {
 
     /// The command that goes on with a run, and that it runs something.
     fn resume(&self, id: &RunId) -> String {
-        format!("mountmark resume {id}{} runs", common::out_option(self.store.path()))
+        format!("{} resume {id}{} runs", next::program(), common::out_option(self.store.path()))
     }
 
     /// True when all ended, false when the user wanted an end.
@@ -129,10 +130,14 @@ impl Session<'_> {
     }
 }
 
-/// Prints what a run that is complete has found, and says where it is kept; the exit code.
+/// Prints what a run that is complete has found, and says where it is kept and what to look at next; the exit code.
 pub fn show(run: &RunRecord, store: &Store, format: &FormatOptions) -> Result<u8> {
     common::print(&format.render(run)?)?;
     say!("mountmark: run {} is kept in {}", run.id.as_str(), store.path().display());
+    // Other formats are for programs, whose users know what comes next.
+    if matches!(format.format.as_deref(), None | Some("table")) {
+        next::say_next(run, store);
+    }
     Ok(if run.cells.iter().any(CellRecord::has_failure) { common::FAILED } else { common::DONE })
 }
 

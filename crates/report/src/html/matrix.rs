@@ -126,8 +126,10 @@ fn legend(out: &mut Markup, view: &View) {
     put!(out, best_means(view.findings()), " How many times the best, from: ");
     put!(out, "<span class=\"chip heat1\">", warm, "</span> <span class=\"chip heat2\">", warmer, "</span> ");
     put!(out, "<span class=\"chip heat3\">", warmest, "</span>. ");
-    let scale = view.run().plan.scale;
-    if scale != Scale::ONE {
+    let (scale, is_stated) = (view.run().plan.scale, view.run().plan.titles_are_scaled());
+    if scale != Scale::ONE && is_stated {
+        put!(out, "Titles state what was run: ", scale.to_string(), " of the suite's own counts and sizes. ");
+    } else if scale != Scale::ONE {
         put!(out, "Titles name the suite's own counts and sizes; here it is ", scale.to_string(), " of them. ");
     }
     put!(out, "</p>\n");

@@ -124,8 +124,8 @@ fn of(result: &PhaseResult, operation: Operation) -> Option<&Latency> {
 
 /// Task, and phase where it is not called like it.
 fn head(out: &mut Markup, view: &View, phase: &Phase) {
-    let title = view.run().plan.cells.iter().flat_map(|cell| &cell.tasks).find(|task| task.id == phase.task);
-    let title = title.map_or("", |task| task.title.as_str());
+    let title = view.run().plan.tasks.iter().find(|(id, _)| *id == phase.task);
+    let title = title.map_or("", |(_, title)| title.as_str());
     put!(out, "<strong><span class=\"id\">", phase.task, "</span>");
     if title != phase.task && !title.is_empty() {
         put!(out, " ", title);

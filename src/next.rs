@@ -1,0 +1,66 @@
+//! What to type next: commands that work in the shell from which this program was started. It does not know what they
+//! do.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use mountmark_record::{RunRecord, Store};
+
+use crate::common::out_option;
+
+/// This program as its user would have to type it: its name where the shell finds it by that, else its path.
+pub fn program() -> String {
+    let Ok(program) = env::current_exe() else { return NAME.into() };
+    let here = env::current_dir().unwrap_or_default();
+    typed(&program, found(&env::var_os("PATH").unwrap_or_default()).as_deref(), &here)
+}
+
+const NAME: &str = "mountmark";
+
+/// The program that a shell starts by our name.
+fn found(path: &std::ffi::OsStr) -> Option<PathBuf> {
+    env::split_paths(path).map(|folder| folder.join(NAME)).find(|file| file.is_file())?.canonicalize().ok()
+}
+
+fn typed(program: &Path, found: Option<&Path>, here: &Path) -> String {
+    if found == Some(program) {
+        return NAME.into();
+    }
+    let short = program.strip_prefix(here).unwrap_or(program);
+    // A shell looks for a plain name in PATH alone.
+    let path = if short.components().count() == 1 { Path::new(".").join(short) } else { short.to_owned() };
+    mountmark_report::shell_word(&path.to_string_lossy())
+}
+
+/// Says where to look closer at a run that has ended.
+pub fn say_next(run: &RunRecord, store: &Store) {
+    let out = out_option(store.path());
+    let name = match store.resolve("latest") {
+        Ok(latest) if latest == run.id => String::new(),
+        _ => format!(" {}", run.id.as_str()),
+    };
+    let program = program();
+    if let Some(scale) = mountmark_report::reduced(run) {
+        say!("mountmark: {scale}");
+    }
+    say!("mountmark: charts and rankings, as a page for a browser:");
+    say!("  {program} report{name} --format html -o report.html{out}");
+    say!("mountmark: which file system is best at which test, and how sure that is:");
+    say!("  {program} show{name} --verdict{out}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_is_called_as_its_user_has_to() {
+        let program = Path::new("/home/me/src/target/release/mountmark");
+        let of = |found: Option<&str>, here: &str| typed(program, found.map(Path::new), Path::new(here));
+        assert_eq!(of(Some("/home/me/src/target/release/mountmark"), "/"), "mountmark");
+        assert_eq!(of(Some("/usr/bin/mountmark"), "/home/me/src"), "target/release/mountmark");
+        assert_eq!(of(None, "/home/me/src/target/release"), "./mountmark");
+        assert_eq!(of(None, "/tmp"), "/home/me/src/target/release/mountmark");
+        assert_eq!(typed(Path::new("/my files/mountmark"), None, Path::new("/")), "'my files/mountmark'");
+    }
+}

@@ -1,0 +1,28 @@
+//! Tasks that the suites of several tests are made of.
+
+/// Does nothing.
+pub const TRUE: &str = "[[task]]\nid = \"one\"\ntitle = \"one\"\nrun = \"true\"\n";
+
+/// Makes three files.
+pub const TOUCH: &str = "[[task]]\nid = \"one\"\ntitle = \"one\"\nrun = \"touch a b c\"\n";
+
+/// Makes files with long names.
+pub const NAME: &str = r#"
+[[task]]
+id = "name"
+title = "make 400 files with names of 54 characters"
+prepare = "mkdir names"
+run = "cd names && seq -f 'a-name-of-which-the-disk-must-hold-each-character-%g' 1001 1400 | xargs touch"
+"#;
+
+/// Lists those of [`NAME`].
+pub const LIST: &str = r#"
+[[task]]
+id = "list"
+title = "list them, read from the disk"
+cold = true
+run = "test $(ls -l names | grep -c a-name) = 400"
+"#;
+
+/// The bytes of their names.
+pub const NAME_BYTES: f64 = 400.0 * 54.0;

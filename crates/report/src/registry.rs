@@ -97,6 +97,11 @@ impl Format {
         entry::<S>().formats().find(|format| format.0.endings.contains(&ending))
     }
 
+    /// All formats of a subject, the usual one first.
+    pub fn all<S: Subject>() -> impl Iterator<Item = Format> {
+        const { &entry::<S>() }.formats()
+    }
+
     /// The format of a subject that needs this form.
     pub fn by_form<S: Subject>(form: Form) -> Option<Format> {
         entry::<S>().formats().find(|format| format.form() == form)

@@ -12,7 +12,7 @@ use mountmark_model::{
     Bytes, Corpus, Disk, FileSystem, Lab, Machine, Order, Plan, Quantity, RealisedCorpus, Scale, Study, Suite,
 };
 use mountmark_plan::{Catalogue, Options, configurations, plan};
-use mountmark_report::{COMPARISON_FORMATS, ClaimsHead};
+use mountmark_report::{Claims, ClaimsHead, StudyBeside};
 
 use super::{folder, kept, show, text};
 use crate::seeds;
@@ -203,11 +203,9 @@ fn beside(study: &Study) {
         titles: [(study.name.clone(), study.title.clone())].into(),
     };
     let compared = compare_study(run, study, None);
-    for format in COMPARISON_FORMATS {
-        black_box(mountmark_report::claims(&head, &judged, format, &options).expect("a known format"));
-        if let Some(compared) = &compared {
-            black_box(mountmark_report::study_comparison(compared, format, &options).expect("a known format"));
-        }
+    show::all(&Claims { head: &head, claims: &judged }, &options);
+    if let Some(compared) = &compared {
+        show::all(&StudyBeside(compared), &options);
     }
 }
 

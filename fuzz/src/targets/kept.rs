@@ -131,7 +131,7 @@ pub(super) fn store(data: &[u8]) {
 /// Shows all that a store holds.
 pub(super) fn read_back(store: &Store) {
     if let Ok(runs) = store.runs().map_err(|error| error.to_string()) {
-        mountmark_report::runs_table(&runs, &show::options(80, true));
+        show::list(&runs);
     }
     let Ok(id) = store.resolve("latest").map_err(|error| error.to_string()) else { return };
     let run = store.load(&id).map_err(|error| error.to_string());

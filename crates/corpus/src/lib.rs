@@ -5,11 +5,10 @@
 //! to be is counted from the tar's own bytes as they are written ([`RealisedCorpus`]), never taken from its definition.
 //!
 //! Generated corpora are the same to the byte for the same definition, scale, seed and [`STREAM_VERSION`], on every
-//! host: [`Stream`] uses nothing that differs between processors or libraries.
+//! host: crates/random uses nothing that differs between processors or libraries.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `stream` | random numbers and the distributions |
 //! | `sizes`, `tree`, `names`, `contents` | the generated corpora, step by step |
 //! | `ustar` | tar headers |
 //! | `input` | the user's archives and folders |
@@ -24,7 +23,6 @@ mod contents;
 mod input;
 mod names;
 mod sizes;
-mod stream;
 mod survey;
 mod tree;
 mod ustar;
@@ -35,26 +33,17 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use anyhow::{Context, Result, anyhow};
 use mountmark_model::{Corpus, RealisedCorpus, Scale};
+use mountmark_random::STREAM_VERSION;
 use sha2::{Digest, Sha256};
 
 pub use cache::is_kept;
-pub use stream::{STREAM_VERSION, Stream, exp, ln};
+pub use mountmark_model::CorpusSource;
 
 /// Raise it when the same stream is turned into other names, trees or bytes.
 const GENERATOR_VERSION: u32 = 1;
 
 /// Bytes handed from the thread that makes a tar to the one that counts and writes it, at a time.
 const HANDOVER: usize = 1 << 18;
-
-/// What a corpus is made from.
-#[derive(Clone, Debug, PartialEq)]
-pub enum CorpusSource {
-    /// A definition of the catalogue: made from the seed, at a scale.
-    Catalogue(Corpus),
-    /// The user's own tar (plain, gzip, xz or zstd, told by its first bytes) or folder. Used whole: neither the scale
-    /// nor the seed changes it.
-    Path(PathBuf),
-}
 
 /// What [`realise`] reports while it works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

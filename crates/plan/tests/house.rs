@@ -117,7 +117,6 @@ fn a_metric_is_two_places() {
         ("VOLUNTARY_SWITCHES", "measure"),
         ("READ_REQUESTS", "probes"),
         ("DISCARDED_BYTES", "probes"),
-        ("FLUSHES", "probes"),
     ] {
         let id = format!("\"{}\"", metric.to_lowercase());
         // Words of generated texts are no metrics.

@@ -45,9 +45,7 @@ pub struct StoreOptions {
 impl StoreOptions {
     /// The store's file.
     pub fn path(&self) -> PathBuf {
-        let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let folder = self.out.clone().or_else(|| from("XDG_DATA_HOME").map(|path| path.join("mountmark")));
-        let folder = folder.or_else(|| from("HOME").map(|path| path.join(".local/share/mountmark")));
+        let folder = self.out.clone().or_else(|| mountmark_input::own_folder("XDG_DATA_HOME", ".local/share"));
         folder.unwrap_or_else(|| PathBuf::from("mountmark-results")).join("results.sqlite")
     }
 
@@ -144,20 +142,11 @@ pub fn command_line(arguments: impl IntoIterator<Item = String>) -> String {
 pub fn report_options() -> ReportOptions {
     let terminal = std::io::stdout().is_terminal();
     let color = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let width = match terminal_width() {
-        Some(width) if terminal => width,
+    let width = match terminal_size::terminal_size_of(std::io::stdout()) {
+        Some((width, _)) => usize::from(width.0),
         _ => std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).unwrap_or(120),
     };
     ReportOptions { terminal, color, width }
-}
-
-fn terminal_width() -> Option<usize> {
-    // SAFETY: winsize is plain data; the pointer outlives the call.
-    unsafe {
-        let mut size: libc::winsize = std::mem::zeroed();
-        let result = libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size);
-        (result == 0 && size.ws_col > 0).then_some(usize::from(size.ws_col))
-    }
 }
 
 /// Prints to standard output: exact bytes for a pipe or a file, and what is safe to look at for a terminal. A reader that

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use mountmark_model::{Cell, Plan, counted};
+use mountmark_model::{Cell, Plan, Stage, counted};
 use mountmark_run::schedule;
 
 use crate::terminal;
@@ -59,19 +59,17 @@ impl Progress {
             }
             schedule::Progress::Stage(cell, stage) => {
                 if let Some(running) = self.running.get_mut(&cell.index) {
-                    let counts =
-                        !matches!(*stage, "settle" | "prepare" | "cleanup" | "remount" | "source" | "capacity");
-                    running.done += usize::from(counts);
-                    running.stage = (*stage).to_owned();
+                    running.done += usize::from(matches!(stage, Stage::Measured(_)));
+                    running.stage = stage.name().to_owned();
                     if self.verbose {
-                        say!("{:9.3} s  {}: {stage}", self.begin.elapsed().as_secs_f64(), running.name);
+                        say!("{:9.3} s  {}: {}", self.begin.elapsed().as_secs_f64(), running.name, running.stage);
                     }
                 }
             }
             schedule::Progress::Ended(cell, result) => {
                 self.running.remove(&cell.index);
                 self.ended += 1;
-                let failed = result.tasks.iter().filter(|(_, outcome)| outcome.is_failed()).count();
+                let failed = result.tasks.iter().filter(|ended| ended.outcome.is_failed()).count();
                 let seconds = result.ended.duration_since(result.started).unwrap_or_default().as_secs_f64();
                 let how = match (result.outcome.reason(), failed) {
                     (Some(reason), _) => format!("failed: {reason}"),

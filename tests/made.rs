@@ -15,6 +15,7 @@ pub fn plan(suite: &str, fs: &[&str], repeats: u32, seed: u64, scale: &str) -> P
         fs: fs.iter().map(|name| (*name).to_owned()).collect(),
         suite: suite.into(),
         lab: LabName::Virtual,
+        own: None,
         machine: "p3-2006".into(),
         disk: None,
         disk_size: None,

@@ -35,18 +35,35 @@ struct CommandLine {
     command: Command,
 }
 
-#[derive(Subcommand)]
-enum Command {
-    Run(Box<run::Arguments>),
-    Resume(resume::Arguments),
-    Runs(runs::Arguments),
-    Show(show::Arguments),
-    Report(report::Arguments),
-    Compare(compare::Arguments),
-    List(list::Arguments),
-    Doctor(doctor::Arguments),
-    Clean(clean::Arguments),
-    SelfCheck(self_check::Arguments),
+macro_rules! commands {
+    ($($command:ident $file:ident;)+) => {
+        #[derive(Subcommand)]
+        enum Command {
+            $($command(Box<$file::Arguments>),)+
+        }
+
+        impl Command {
+            fn run(self) -> Result<u8> {
+                match self {
+                    $(Command::$command(arguments) => $file::run(*arguments),)+
+                }
+            }
+        }
+    };
+}
+
+// The only list of commands, in the order of help.
+commands! {
+    Run run;
+    Resume resume;
+    Runs runs;
+    Show show;
+    Report report;
+    Compare compare;
+    List list;
+    Doctor doctor;
+    Clean clean;
+    SelfCheck self_check;
 }
 
 /// Reads the command line, does what it says, and turns errors into messages and exit codes.
@@ -60,18 +77,7 @@ pub fn main() -> ExitCode {
 
 fn dispatch() -> Result<u8> {
     let arguments = plan_file::expand(std::env::args_os())?;
-    match CommandLine::parse_from(arguments).command {
-        Command::Run(arguments) => run::run(*arguments),
-        Command::Resume(arguments) => resume::run(arguments),
-        Command::Runs(arguments) => runs::run(arguments),
-        Command::Show(arguments) => show::run(arguments),
-        Command::Report(arguments) => report::run(arguments),
-        Command::Compare(arguments) => compare::run(arguments),
-        Command::List(arguments) => list::run(arguments),
-        Command::Doctor(arguments) => doctor::run(arguments),
-        Command::Clean(arguments) => clean::run(arguments),
-        Command::SelfCheck(arguments) => self_check::run(arguments),
-    }
+    CommandLine::parse_from(arguments).command.run()
 }
 
 fn exit_code(error: &anyhow::Error) -> u8 {

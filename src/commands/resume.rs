@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use mountmark_model::{Cell, Environment, Lab as LabName, Plan};
+use mountmark_model::{Cell, Environment, Plan};
 use mountmark_plan::check_stored;
 use mountmark_record::{RunRecord, RunStatus, Store};
 
@@ -92,7 +92,7 @@ fn rest(run: &RunRecord) -> Result<Plan> {
     if rest.cells.is_empty() {
         return Ok(rest);
     }
-    if run.plan.lab != LabName::Virtual {
+    if !run.plan.lab.nature().exact_clock {
         bail!(WrongUse(format!(
             "run {id} measured wall time: cells of another hour could not be compared with it; only runs of the virtual \
              lab can be resumed. Run it anew: {}",

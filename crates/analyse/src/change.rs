@@ -12,7 +12,7 @@ mod words;
 
 use std::collections::BTreeMap;
 
-use mountmark_model::{Better, Lab, Metric};
+use mountmark_model::{Better, Metric};
 use mountmark_record::RunRecord;
 use serde::Serialize;
 
@@ -138,7 +138,7 @@ pub fn changes(before: &RunRecord, after: &RunRecord, metric: Option<&'static Me
 
 fn way(before: &RunRecord, after: &RunRecord, old: &Figures, new: &Figures) -> Way {
     let paired = before.plan.seed == after.plan.seed;
-    let is_virtual = [before, after].iter().all(|run| run.plan.lab == Lab::Virtual);
+    let is_virtual = [before, after].iter().all(|run| run.plan.lab.nature().exact_clock);
     Way { paired, exact: paired && is_virtual && (old.repeats.len() == 1 || new.repeats.len() == 1) }
 }
 

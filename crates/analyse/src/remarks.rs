@@ -1,6 +1,6 @@
 //! What limits the findings of a run, and how they are to be read: sentences.
 
-use mountmark_model::{Lab, Scale};
+use mountmark_model::Scale;
 use mountmark_record::RunRecord;
 
 use crate::Options;
@@ -15,15 +15,15 @@ pub(crate) fn remarks(run: &RunRecord, figures: &Figures, options: &Options, bas
         let asked = options.baseline.as_deref().unwrap_or_default();
         out.push(format!("There is no configuration {asked:?} in this run: ratios are against the first one."));
     }
-    match (run.plan.lab, repeats) {
+    match (run.plan.lab.nature().exact_clock, repeats) {
         (_, 0) => out.push("No cell has ended: there is nothing to judge.".into()),
-        (Lab::Virtual, 1) => out.push(
+        (true, 1) => out.push(
             "One repeat: no intervals, no verdicts. The figures are exact for their seed: the same plan gives the same \
              figures to the nanosecond. What other seeds would give, only more repeats can say (--repeat 5)."
                 .into(),
         ),
         (_, 1) => out.push("One repeat: no intervals, no verdicts. Repeat it to tell differences from noise (--repeat 5).".into()),
-        (Lab::Virtual, _) => out.push(
+        (true, _) => out.push(
             "Repeats differ by their seed alone, since the lab's clock has no noise: intervals say how much the workload \
              varies, not how well a figure was measured."
                 .into(),

@@ -6,7 +6,7 @@
 
 use std::io::{self, Write};
 
-use crate::stream::Stream;
+use mountmark_random::Stream;
 
 /// Longest token, bytes. Tokens are copied at this fixed length, which the compiler turns into two moves, and the next
 /// one is written over the surplus.

@@ -5,11 +5,10 @@
 //! to be is counted from the tar's own bytes as they are written ([`RealisedCorpus`]), never taken from its definition.
 //!
 //! Generated corpora are the same to the byte for the same definition, scale, seed and [`STREAM_VERSION`], on every
-//! host: [`Stream`] uses nothing that differs between processors or libraries.
+//! host: crates/random uses nothing that differs between processors or libraries.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `stream`, `functions` | random numbers and the distributions |
 //! | `definition` | what cannot be made |
 //! | `sizes`, `tree`, `names`, `contents` | the generated corpora, step by step |
 //! | `ustar` | tar headers |
@@ -24,13 +23,11 @@
 mod cache;
 mod contents;
 mod definition;
-mod functions;
 mod input;
 mod making;
 mod names;
 mod places;
 mod sizes;
-mod stream;
 mod survey;
 mod tree;
 mod ustar;
@@ -40,25 +37,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use mountmark_model::{Corpus, RealisedCorpus, Scale};
+use mountmark_random::STREAM_VERSION;
 
 pub use cache::is_kept;
-pub use functions::{exp, ln};
-pub use stream::{STREAM_VERSION, Stream};
+pub use mountmark_model::CorpusSource;
 
 use making::{HANDOVER, Label, make};
 
 /// Raise it when the same stream is turned into other names, trees or bytes.
 const GENERATOR_VERSION: u32 = 1;
-
-/// What a corpus is made from.
-#[derive(Clone, Debug, PartialEq)]
-pub enum CorpusSource {
-    /// A definition of the catalogue: made from the seed, at a scale.
-    Catalogue(Corpus),
-    /// The user's own tar (plain, gzip, xz or zstd, told by its first bytes) or folder. Used whole: neither the scale
-    /// nor the seed changes it.
-    Path(PathBuf),
-}
 
 /// What [`realise`] reports while it works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use mountmark_model::Extension;
 
-use crate::stream::Stream;
+use mountmark_random::Stream;
 
 const ONSETS: &[&str] = &[
     "b", "c", "d", "f", "g", "h", "k", "l", "m", "n", "p", "r", "s", "t", "v", "w", "br", "ch", "cl", "dr", "fl", "gr",

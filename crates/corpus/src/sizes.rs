@@ -2,8 +2,7 @@
 
 use mountmark_model::Distribution;
 
-use crate::functions::{exp, ln};
-use crate::stream::Stream;
+use mountmark_random::{Stream, exp, ln};
 
 /// Draws before a value outside the bounds is moved to the nearest of them. A distribution that misses its bounds this
 /// often was given the wrong bounds; its author sees the realised sizes.

@@ -10,11 +10,10 @@ use anyhow::{Context, Result, ensure};
 use mountmark_model::{Corpus, CorpusKind, Extension, Scale};
 
 use crate::definition::check;
-use crate::functions::{exp, ln};
 use crate::names::Names;
 use crate::sizes;
-use crate::stream::Stream;
 use crate::ustar;
+use mountmark_random::{Stream, exp, ln};
 
 /// Largest number of files in a directory of the Impressions model. An inverse polynomial of degree 2 has no mean;
 /// cut at 600 it gives, with the offset 2.36 and 22.5 % of directories empty, the 10.2 files for each directory by

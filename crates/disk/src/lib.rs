@@ -5,28 +5,28 @@
 //! requests, where the bytes lie, how anybody waits, or what a file system is; it does no I/O, keeps no clock and
 //! draws no random numbers.
 //!
-//! One folder per model ([`hdd`], [`flash`]), the same file names in each: `mod.rs` has the parameters as they stand
-//! in `catalog/disks/`, `drive.rs` the disk in use. A further model is a folder, a variant of [`DiskModel`] and a
-//! table in `file.rs`.
+//! One folder per model ([`hdd`], [`flash`]), the same file names in each: `mod.rs` has the [`Parameters`] as they
+//! stand in `catalog/disks/`, `drive.rs` the disk in use. A further model is a folder and a line in the list of
+//! `models.rs`; everything else asks a [`DiskModel`] what it is (has it a drive, does it turn, does it take trims).
 //!
 //! The drives are called from a guest whose clock counts instructions, so a request costs work in proportion to the
 //! extents it touches, never to its sectors, and the common path allocates nothing.
 
-mod file;
 pub mod flash;
 pub mod hdd;
+mod models;
+mod ram;
 mod units;
 
-pub use flash::Flash;
-pub use hdd::Hdd;
+pub use models::*;
 
 use serde::{Deserialize, Serialize};
 
 /// One file of `catalog/disks/`.
 ///
-/// In the file `model` is a name, and the parameters are a table of that name; see `file.rs`.
+/// In the file `model` is a name, and the parameters are a table of that name; see `models.rs`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "file::DiskFile", into = "file::DiskFile")]
+#[serde(try_from = "models::DiskFile", into = "models::DiskFile")]
 pub struct Disk {
     /// The name in `--disk`, the file's own name without `.toml`.
     pub name: String,
@@ -38,59 +38,34 @@ pub struct Disk {
     pub model: DiskModel,
 }
 
-/// The models there are.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "model", rename_all = "lowercase")]
-pub enum DiskModel {
-    /// Memory: as fast as the machine copies.
-    Ram,
-    /// A rotating disk.
-    Hdd(Hdd),
-    /// A solid-state disk, on SATA or NVMe.
-    Flash(Flash),
-}
-
-impl DiskModel {
-    /// A drive of this model as it is after power-on, or `None` where a request takes no time of the disk's own.
-    ///
-    /// # Panics
-    ///
-    /// If [`check`](Self::check) refuses the parameters; those read from a file have passed it.
-    pub fn start(&self) -> Option<Box<dyn Model>> {
-        match self {
-            DiskModel::Ram => None,
-            DiskModel::Hdd(hdd) => Some(Box::new(hdd.start())),
-            DiskModel::Flash(flash) => Some(Box::new(flash.start())),
-        }
+/// What a model is made from, as it stands in a disk's file.
+pub trait Parameters {
+    /// These parameters where the model has none, so that a file has no table for it.
+    fn without_table() -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
     }
 
-    /// Bytes on the modelled drive, or `None` where the model has no size. A disk under test may be smaller: it is
-    /// then a partition at the drive's start.
-    pub fn capacity(&self) -> Option<u64> {
-        match self {
-            DiskModel::Ram => None,
-            DiskModel::Hdd(hdd) => Some(hdd.capacity),
-            DiskModel::Flash(flash) => Some(flash.capacity),
-        }
+    /// Whether a drive can be built from them, and what is wrong if not.
+    fn check(&self) -> Result<(), BadParameter>;
+
+    /// A drive as it is after power-on; none where a request takes no time of the disk's own. It may panic where
+    /// [`check`](Self::check) refuses the parameters.
+    fn start(&self) -> Option<Box<dyn Model>>;
+
+    /// Bytes on the drive; none where there is no drive.
+    fn capacity(&self) -> Option<u64>;
+
+    /// Whether an arm moves.
+    fn rotational(&self) -> bool {
+        false
     }
 
-    /// Whether an arm moves: what Linux calls rotational and sets its elevator and read-ahead by.
-    pub fn rotational(&self) -> bool {
-        matches!(self, DiskModel::Hdd(_))
-    }
-
-    /// Whether such a drive announces that it takes trims. Those that do not still answer one.
-    pub fn trims(&self) -> bool {
-        matches!(self, DiskModel::Flash(_))
-    }
-
-    /// Whether a drive can be built from the parameters, and what is wrong if not.
-    pub fn check(&self) -> Result<(), BadParameter> {
-        match self {
-            DiskModel::Ram => Ok(()),
-            DiskModel::Hdd(hdd) => hdd.check(),
-            DiskModel::Flash(flash) => flash.check(),
-        }
+    /// Whether the drive announces that it takes trims.
+    fn trims(&self) -> bool {
+        false
     }
 }
 

@@ -44,8 +44,8 @@ fn every_file_is_a_disk_of_its_name_and_survives_being_written() {
         assert_eq!(toml::from_str::<Disk>(&toml::to_string(&disk).unwrap()).unwrap(), disk);
         let model: DiskModel = toml::from_str(&toml::to_string(&disk.model).unwrap()).unwrap();
         assert_eq!(model, disk.model);
-        assert_eq!(disk.model.start().is_none(), disk.model == DiskModel::Ram);
-        assert_eq!(disk.model.capacity().is_none(), disk.model == DiskModel::Ram);
+        assert_eq!(disk.model.start().is_none(), disk.model == DiskModel::NO_DRIVE);
+        assert_eq!(disk.model.capacity().is_none(), disk.model == DiskModel::NO_DRIVE);
     }
 }
 

@@ -5,6 +5,10 @@
 //! [`open`] and [`text`] refuse these with a reason; the caller says which file. This crate does not know what is in a
 //! file.
 
+mod folders;
+
+pub use folders::{from_environment, own_folder};
+
 use std::fs::{self, File, FileType, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};

@@ -53,7 +53,7 @@ pub fn heed(flag: Arc<AtomicBool>) {
 }
 
 /// Whether the user wants an end: for what takes long beside programs.
-pub fn is_interrupted() -> bool {
+pub(crate) fn is_interrupted() -> bool {
     INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
 }
 
@@ -83,7 +83,7 @@ pub fn output(command: &mut Command, limits: Limits) -> Result<Output> {
 
 /// Ends a child when the thread that starts it ends, as it does when this program is killed. The child must be waited for
 /// by that thread.
-pub fn die_with_us(command: &mut Command) {
+pub(crate) fn die_with_us(command: &mut Command) {
     let us = rustix::process::getpid();
     // SAFETY: between fork and exec only system calls are made: prctl and getppid.
     unsafe {

@@ -11,6 +11,7 @@ pub mod host;
 pub mod image;
 pub mod kernel_log;
 pub mod leftovers;
+pub mod memory;
 pub mod needs;
 mod trace;
 mod voice;
@@ -18,9 +19,10 @@ mod watch;
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use anyhow::Result;
-use mountmark_model::{Cell, Configuration, Environment, Event, Outcome, Program};
+use mountmark_model::{Cell, Configuration, Environment, Event, Lab, Machine, Outcome, OwnComputer, Program};
 use serde::{Deserialize, Serialize};
 
 pub use mountmark_trace::Times;
@@ -28,7 +30,7 @@ pub use trace::{DeviceTrace, Unseen};
 pub use voice::Token;
 
 /// Where the disks' media begin in a guest's physical memory: above everything that is RAM.
-pub const MEDIA_START: u64 = 4 << 30;
+pub(crate) const MEDIA_START: u64 = 4 << 30;
 
 /// A part of the media, relative to [`MEDIA_START`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,8 +120,69 @@ pub mod parsers {
     pub use crate::image::modules::modinfo;
 }
 
-/// A place where cells run.
-pub trait Lab: Sync {
+/// How cells are run, as far as the user chooses it; each lab heeds what means something in it.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The cache folder.
+    pub cache: PathBuf,
+    /// What the user wrote after `--kernel`.
+    pub kernel: String,
+    /// The computer of guests.
+    pub machine: Machine,
+    /// What the user wrote after `--image`.
+    pub image: Option<PathBuf>,
+    /// Whether data in the image may be overwritten.
+    pub force_image: bool,
+    /// How long an agent may say nothing, in wall time, before it counts as hung.
+    pub silence_limit: Duration,
+}
+
+/// A lab that nobody has opened: what can be said of it while nothing is fetched, made or changed.
+pub trait LabKind: Sync {
+    /// Finds what it needs.
+    fn open(&self, options: Options) -> Result<Box<dyn OpenLab>>;
+
+    /// Where a cell's disks are.
+    fn places(&self, cell: &Cell) -> Result<Places>;
+
+    /// An error if this user may not use it, with what to do.
+    fn check_rights(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Its computer, where no profile chooses one.
+    fn own_computer(&self) -> Option<OwnComputer> {
+        None
+    }
+
+    /// Why a configuration cannot run, in a sentence, as far as that is known before the lab is opened.
+    fn unavailable(&self, _: &Configuration) -> Option<String> {
+        None
+    }
+
+    /// Why a benchmark program is not to be had, as far as that is known before the lab is opened.
+    fn lacks(&self, _: &Program) -> Option<String> {
+        None
+    }
+
+    /// What of this machine would hold a cell's disk under test, if anything does, in a few words. Refuses what `open`
+    /// and [`OpenLab::prepare`] would refuse, but for a user without rights.
+    fn foresee(&self, _: &Options, _: &Cell) -> Result<Option<String>> {
+        Ok(None)
+    }
+}
+
+/// How each lab is opened.
+pub fn kind(lab: Lab) -> &'static dyn LabKind {
+    match lab {
+        Lab::Virtual => &emulator::Guests(Lab::Virtual),
+        Lab::Kvm => &emulator::Guests(Lab::Kvm),
+        Lab::Host => &host::ThisMachine,
+    }
+}
+
+/// A lab in which cells can run.
+pub trait OpenLab: Sync {
     /// Lab and kernel, for heads of lists.
     fn title(&self) -> String;
 
@@ -162,7 +225,7 @@ pub enum Ended {
 }
 
 /// What every lab's environment has in common: this program and this machine.
-pub fn host_environment() -> Environment {
+pub(crate) fn host_environment() -> Environment {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name")).and_then(|line| line.split_once(": "));
     Environment {

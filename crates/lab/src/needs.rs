@@ -65,13 +65,13 @@ impl Need {
 
     /// Whether a kernel of this release lacks it. `setting` says of an option whether it is built in (true) or a module
     /// (false), or nothing.
-    pub fn is_lacking(&self, release: &str, setting: impl Fn(&str) -> Option<bool>) -> bool {
+    pub(crate) fn is_lacking(&self, release: &str, setting: impl Fn(&str) -> Option<bool>) -> bool {
         version(release) >= self.since && !setting(self.option).is_some_and(|built_in| built_in || self.may_be_module)
     }
 }
 
 /// The entry by which QEMU starts an uncompressed image. A bzImage has another, so the image tells and not the option.
-pub static PVH: Need = need(
+pub(crate) static PVH: Need = need(
     For::All,
     "PVH",
     "QEMU starts a vmlinux by its PVH entry. The bzImage of the same build (arch/x86/boot/bzImage) can be started without",
@@ -79,14 +79,14 @@ pub static PVH: Need = need(
 .with(&["HYPERVISOR_GUEST", "PARAVIRT"]);
 
 /// Only where the block translation table (CONFIG_BTT) is a module: it makes a folder in debugfs, or fails.
-pub static DEBUG_FS: Need = need(
+pub(crate) static DEBUG_FS: Need = need(
     For::Ram,
     "DEBUG_FS",
     "the module nd_btt, which comes with the driver of the disk ram, does not load without; or leave CONFIG_BTT out",
 );
 
 /// All others, in the order in which a guest would miss them.
-pub static NEEDS: [Need; 25] = [
+pub(crate) static NEEDS: [Need; 25] = [
     need(For::All, "BLK_DEV_INITRD", "a guest's root is an initramfs"),
     need(For::All, "BINFMT_ELF", "programs are ELF files"),
     need(For::All, "PROC_FS", "memory, mounts and processes are read from /proc"),
@@ -124,7 +124,7 @@ pub static NEEDS: [Need; 25] = [
 ///
 /// # Panics
 /// The table has no such option.
-pub fn need_of(option: &str) -> &'static Need {
+pub(crate) fn need_of(option: &str) -> &'static Need {
     NEEDS.iter().find(|need| need.option == option).expect("an option of the table")
 }
 

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mountmark_model::{Event, Outcome, PROTOCOL};
+use mountmark_model::{Event, Outcome, PROTOCOL, Subject};
 
 use crate::voice::Token;
 
@@ -131,7 +131,7 @@ impl Watch {
         let opened = self.expected.token.open(line);
         let parsed = serde_json::from_str(opened.map_or(line, |(_, event)| event));
         let greeting = matches!(&parsed, Ok(Event::Hello { .. } | Event::Note { .. }))
-            || matches!(&parsed, Ok(Event::Ended { task, .. }) if task.is_empty());
+            || matches!(&parsed, Ok(Event::Ended { task: Subject::Cell, .. }));
         match opened {
             Some((number, _)) if number != self.next => {
                 return Err(format!("line {number} came as the agent's where line {} was due", self.next));
@@ -145,8 +145,8 @@ impl Watch {
             parsed.map_err(|error| format!("the agent said {:?}, which is no event: {error}", shortened(line)))?;
         match &event {
             Event::Hello { protocol, kernel, memory } => self.greet(*protocol, kernel, *memory)?,
-            Event::Stage { name } => self.stage = shortened(name),
-            Event::Ended { task, outcome } if task.is_empty() => self.outcome = Some(outcome.clone()),
+            Event::Stage { name } => self.stage = shortened(name.name()),
+            Event::Ended { task: Subject::Cell, outcome } => self.outcome = Some(outcome.clone()),
             Event::Done => self.done = true,
             _ => {}
         }
@@ -287,8 +287,8 @@ mod tests {
                     return text;
                 }
                 next += 1;
-                own.push(Event::Stage { name: text.clone() });
-                sealed(next - 1, &serde_json::to_string(&Event::Stage { name: text }).unwrap())
+                own.push(Event::Stage { name: text.into() });
+                sealed(next - 1, &serde_json::to_string(own.last().unwrap()).unwrap())
             }).collect();
             let (events, fault, done) = heard(lines.iter().map(String::as_str));
             prop_assert!(!done);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Configuration, Disk, Machine, RealisedCorpus, Scale, Source, Task};
+use crate::{Bytes, Configuration, Disk, Lab, Machine, RealisedCorpus, Scale, Source, Task};
 
 /// Names of the steps that are measured like tasks but are no part of a suite.
 pub mod protocol_task {
@@ -18,29 +18,6 @@ pub mod protocol_task {
     pub const FSCK: &str = "fsck";
     /// Usable space, after mkfs and after everything was removed.
     pub const CAPACITY: &str = "capacity";
-}
-
-/// Where cells run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Lab {
-    /// An emulated guest whose clock counts instructions.
-    Virtual,
-    /// The same guest with KVM, under wall time.
-    Kvm,
-    /// This machine's kernel, as root, under wall time.
-    Host,
-}
-
-impl Lab {
-    /// The name in `--lab`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Lab::Virtual => "virtual",
-            Lab::Kvm => "kvm",
-            Lab::Host => "host",
-        }
-    }
 }
 
 /// Everything that is going to be done, in order.

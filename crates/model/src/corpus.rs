@@ -1,5 +1,7 @@
 //! Corpora: the files that a suite works on.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Bytes;
@@ -131,4 +133,14 @@ pub struct RealisedCorpus {
     pub sha256: String,
     /// The seed it was made from; none for the user's own files.
     pub seed: Option<u64>,
+}
+
+/// What a corpus is made from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CorpusSource {
+    /// A definition of the catalogue: made from the seed, at a scale.
+    Catalogue(Corpus),
+    /// The user's own tar (plain, gzip, xz or zstd, told by its first bytes) or folder. Used whole: neither the scale
+    /// nor the seed changes it.
+    Path(PathBuf),
 }

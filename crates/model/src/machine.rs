@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Processor};
+use crate::{Bytes, Disk, Processor};
 
 /// One file of `catalog/machines/`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,4 +26,15 @@ pub struct Machine {
     pub second_disk: String,
     /// Where the figures come from.
     pub sources: Vec<String>,
+}
+
+/// A computer that is there, where no profile chooses one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OwnComputer {
+    /// The computer itself.
+    pub machine: Machine,
+    /// What its cells get for a disk.
+    pub disk: Disk,
+    /// What stands for its kernel in plans.
+    pub kernel: String,
 }

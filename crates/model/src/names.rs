@@ -69,6 +69,30 @@ pub fn mount_type(text: &str) -> Result<(), String> {
     is_name.then_some(()).ok_or_else(|| "it is no type for mount: a name of letters, digits and - _ .".into())
 }
 
+/// Those of the names that look like `name`, nearest first, then in their order; at most three.
+pub fn near<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    // Nothing is as long as this, and comparing takes the time of both lengths together.
+    if name.len() > 200 {
+        return Vec::new();
+    }
+    let wanted = name.to_lowercase();
+    let mut ranked: Vec<(f64, &str)> = names
+        .into_iter()
+        .map(|known| {
+            let lower = known.to_lowercase();
+            // Jaro and Winkler do not see that `piszcz` is the most of `piszcz-2006`'s beginning, or `jfs` a slip
+            // of `jsf`, equally well: a shared part counts as near.
+            let shared = wanted.len() >= 3 && (lower.contains(&wanted) || wanted.starts_with(&lower));
+            let score =
+                strsim::jaro_winkler(&wanted, &lower).max(strsim::normalized_damerau_levenshtein(&wanted, &lower));
+            (if shared { 1.0 } else { score }, known)
+        })
+        .filter(|(score, _)| *score >= 0.75)
+        .collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+    ranked.into_iter().take(3).map(|(_, known)| known).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

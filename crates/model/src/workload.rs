@@ -38,7 +38,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub use files::{FileSet, NameOrder, Sizes};
 pub use operation::Operation;
 pub use quantity::{Quantity, QuantityError};
-pub use result::{Latency, OperationResult, PhaseResult, Series, SeriesPoint, ThreadResult, WorkloadResult};
+pub use result::{Latency, OperationResult, PhaseResult, Series, SeriesPoint, ThreadResult, WorkloadResult, value_at};
 
 /// Phases that are done one after another in one folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -197,7 +197,10 @@ impl Catalogue {
             None => Err(PlanError::Unknown {
                 kind: T::KIND,
                 name: name.to_owned(),
-                near: near(name, T::shelf(self).keys().map(String::as_str)),
+                near: mountmark_model::names::near(name, T::shelf(self).keys().map(String::as_str))
+                    .into_iter()
+                    .map(str::to_owned)
+                    .collect(),
             }),
         }
     }
@@ -292,35 +295,8 @@ impl Catalogue {
     }
 }
 
-/// Names that look like `name`, nearest first, at most three.
-pub(crate) fn near<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
-    // Nothing is as long as this, and comparing takes the time of both lengths together.
-    if name.len() > 200 {
-        return Vec::new();
-    }
-    let wanted = name.to_lowercase();
-    let mut ranked: Vec<(f64, &str)> = names
-        .map(|known| {
-            let lower = known.to_lowercase();
-            // Jaro and Winkler do not see that `piszcz` is the most of `piszcz-2006`'s beginning, or `jfs` a slip
-            // of `jsf`, equally well: a shared beginning counts as near.
-            let beginning = wanted.len() >= 3 && (lower.starts_with(&wanted) || wanted.starts_with(&lower));
-            let score =
-                strsim::jaro_winkler(&wanted, &lower).max(strsim::normalized_damerau_levenshtein(&wanted, &lower));
-            (if beginning { 1.0 } else { score }, known)
-        })
-        .filter(|(score, _)| *score >= 0.75)
-        .collect();
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-    ranked.into_iter().take(3).map(|(_, known)| known.to_owned()).collect()
-}
-
 fn user_folder() -> Option<PathBuf> {
-    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    // The XDG base directory specification has relative paths ignored.
-    let config =
-        set("XDG_CONFIG_HOME").filter(|path| path.is_absolute()).or_else(|| Some(set("HOME")?.join(".config")))?;
-    Some(config.join("mountmark").join("catalog"))
+    Some(mountmark_input::own_folder("XDG_CONFIG_HOME", ".config")?.join("catalog"))
 }
 
 /// A folder with a slip in its name would else be passed over, and its files with it.

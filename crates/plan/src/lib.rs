@@ -8,6 +8,7 @@
 
 mod catalogue;
 mod check;
+mod computer;
 mod configuration;
 mod error;
 mod fio;
@@ -26,7 +27,7 @@ pub use catalogue::{Catalogue, Entry, Kind, Origin};
 pub use configuration::{configurations, control};
 pub use error::PlanError;
 pub use order::repeat_seed;
-pub use plan::{CorpusRequest, CorpusSource, Options, Realise, plan};
+pub use plan::{CorpusRequest, Options, Realise, plan};
 pub use stored::check_stored;
 pub use tasks::{leave_out, programs};
 

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use mountmark_model::{
-    Bytes, Cell, Configuration, Corpus, Disk, DiskModel, FileSystem, Lab, Machine, Plan, RealisedCorpus, Scale, Source,
-    SourceMedium, Suite,
+    Bytes, Cell, Configuration, Corpus, CorpusSource, FileSystem, Lab, OwnComputer, Plan, RealisedCorpus, Scale,
+    Source, SourceMedium, Suite,
 };
 
-use crate::check::RAM_UNIT;
+use crate::computer::Computer;
 use crate::order::{block, repeat_seed};
 use crate::title::filled;
 use crate::{Catalogue, PlanError, Result, configurations, needs, size, tasks};
@@ -25,6 +25,8 @@ pub struct Options {
     pub suite: String,
     /// `--lab`
     pub lab: Lab,
+    /// The lab's own computer; with one, `machine`, `disk` and `kernel` mean nothing.
+    pub own: Option<OwnComputer>,
     /// `--machine`
     pub machine: String,
     /// `--disk`: instead of the machine's own.
@@ -54,15 +56,6 @@ pub struct CorpusRequest {
     pub scale: Scale,
 }
 
-/// What a corpus is made from.
-#[derive(Clone, Debug, PartialEq)]
-pub enum CorpusSource {
-    /// A definition of the catalogue.
-    Generated(Corpus),
-    /// The user's own tar file or folder.
-    Own(PathBuf),
-}
-
 /// Makes a corpus: the path of its plain tar file, and what it turned out to be.
 pub type Realise<'a> =
     dyn FnMut(&CorpusRequest) -> Result<(PathBuf, RealisedCorpus), Box<dyn std::error::Error + Send + Sync>> + 'a;
@@ -77,19 +70,12 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
         )));
     }
     let mut suite = catalogue.suite(&options.suite)?;
-    let mut machine = catalogue.get::<Machine>(&options.machine)?.clone();
-    // A plan says what its processor can do, also where the profile left that open; elsewhere the host's does the work.
-    machine.processor = (options.lab == Lab::Virtual).then(|| machine.processor.unwrap_or_default());
-    let disk = catalogue.get::<Disk>(options.disk.as_ref().unwrap_or(&machine.disk))?.clone();
+    let computer = Computer::of(catalogue, options, suite.source != Source::None)?;
     let mut rows = Rows { kept: configurations(catalogue, &options.fs)?, skipped: Vec::new() };
     if let Some(reason) = Plan::too_large(suite.tasks.len(), rows.kept.len()) {
         return Err(PlanError::Options(reason));
     }
     let corpus = corpus_source(catalogue, &suite, options.corpus.as_deref())?;
-    let second_disk = match suite.source {
-        Source::None => None,
-        Source::Tar | Source::Tree => Some(catalogue.get::<Disk>(&machine.second_disk)?.clone()),
-    };
     let own = parameters(&suite, Scale::ONE);
     let parameters = parameters(&suite, options.scale);
     let titles: Vec<(String, String)> =
@@ -105,7 +91,7 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
     if repeated > 0 {
         suite.written = Some(Bytes(suite.written.unwrap_or(suite.room).0.saturating_add(repeated)));
     }
-    if let Some(reason) = needs::too_much_memory(&suite, &parameters, machine.ram) {
+    if let Some(reason) = needs::too_much_memory(&suite, &parameters, computer.machine.ram) {
         return Err(PlanError::Options(reason));
     }
 
@@ -117,7 +103,7 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
     });
     let rows = rows.not_empty()?;
     if let Some(given) = options.disk_size {
-        given_size_suits(given, &rows.kept, &disk, &suite, options.scale, &[])?;
+        given_size_suits(given, &rows.kept, &computer, &suite, options.scale, &[])?;
     }
 
     let corpora = realise_all(corpus.as_ref(), options, realise)?;
@@ -129,7 +115,7 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
     });
     let disk_size = match options.disk_size {
         Some(given) => {
-            given_size_suits(given, &rows.kept, &disk, &suite, options.scale, &facts)?;
+            given_size_suits(given, &rows.kept, &computer, &suite, options.scale, &facts)?;
             given.0
         }
         None => default_size(catalogue, &rows.kept, &suite, options.scale, &facts),
@@ -139,11 +125,9 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
         Some(format!("It cannot be larger than {max}, and the disks of this plan have {}.", Bytes(disk_size)))
     });
     let Rows { kept, skipped } = rows.not_empty()?;
-    has_capacity(&disk, disk_size)?;
     let second_size = size::second(&suite, options.scale, &facts);
-    if let Some(second) = &second_disk {
-        has_capacity(second, second_size)?;
-    }
+    computer.hold(disk_size, second_size)?;
+    let Computer { machine, disk, second_disk, kernel, .. } = computer;
 
     let medium = |repeat: u32| {
         let (path, facts) = corpora.get(repeat as usize).or(corpora.first())?;
@@ -191,7 +175,7 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
         repeats: options.repeats,
         seed: options.seed,
         configurations: kept.into_iter().map(|configuration| configuration.name).collect(),
-        kernel: options.kernel.clone(),
+        kernel,
         tasks: titles,
         decisions: suite.decisions,
         cells,
@@ -229,9 +213,9 @@ fn corpus_source(catalogue: &Catalogue, suite: &Suite, given: Option<&str>) -> R
         (Source::None, Some(given), _) => Err(PlanError::Options(format!(
             "--corpus {given}: the suite {name} works on no corpus; leave --corpus away"
         ))),
-        (_, Some(path), _) if is_path(path) => Ok(Some(CorpusSource::Own(path.into()))),
+        (_, Some(path), _) if is_path(path) => Ok(Some(CorpusSource::Path(path.into()))),
         (_, given, own) => match given.or(own.as_deref()) {
-            Some(known) => Ok(Some(CorpusSource::Generated(catalogue.get::<Corpus>(known)?.clone()))),
+            Some(known) => Ok(Some(CorpusSource::Catalogue(catalogue.get::<Corpus>(known)?.clone()))),
             None => Err(PlanError::Options(format!(
                 "the suite {name} names no corpus; give one, such as --corpus ./my-files.tar"
             ))),
@@ -264,8 +248,8 @@ fn realise_all(
 ) -> Result<Vec<(PathBuf, RealisedCorpus)>> {
     let seeds: Vec<Option<u64>> = match source {
         None => Vec::new(),
-        Some(CorpusSource::Own(_)) => vec![None],
-        Some(CorpusSource::Generated(_)) => {
+        Some(CorpusSource::Path(_)) => vec![None],
+        Some(CorpusSource::Catalogue(_)) => {
             (0..options.repeats).map(|repeat| Some(repeat_seed(options.seed, repeat))).collect()
         }
     };
@@ -297,22 +281,12 @@ fn default_size(
 fn given_size_suits(
     given: Bytes,
     kept: &[Configuration],
-    disk: &Disk,
+    computer: &Computer,
     suite: &Suite,
     scale: Scale,
     corpora: &[RealisedCorpus],
 ) -> Result<()> {
-    const PAGE: u64 = 4096;
-    // The guest's kernel takes memory for a disk in parts of that size: the rest of one would be disk too.
-    let (unit, what) = match disk.model {
-        DiskModel::Ram => (RAM_UNIT, "a disk in memory has whole parts of 128 MiB"),
-        _ => (PAGE, "disks have whole pages of 4096 bytes"),
-    };
-    if !given.0.is_multiple_of(unit) {
-        let up = Bytes(given.0.div_ceil(unit).saturating_mul(unit));
-        return Err(PlanError::Options(format!("--disk-size {}: {what}; give {} ({up})", given.0, up.0)));
-    }
-    has_capacity(disk, given.0)?;
+    computer.suits(given)?;
     let needs = |configuration: &&Configuration| size::least(suite, scale, corpora, &configuration.filesystem);
     let Some(hungriest) = kept.iter().max_by_key(needs).filter(|configuration| needs(configuration) > given.0) else {
         return Ok(());
@@ -327,18 +301,6 @@ fn given_size_suits(
         "--disk-size {given} is too small: {cause}; --disk-size {}MiB would do, or leave it away",
         enough >> 20
     )))
-}
-
-fn has_capacity(disk: &Disk, wanted: u64) -> Result<()> {
-    match disk.model.capacity().filter(|capacity| *capacity < wanted) {
-        None => Ok(()),
-        Some(capacity) => Err(PlanError::Options(format!(
-            "the disk {} holds {}, and {} are needed; choose another disk or a smaller --scale",
-            disk.name,
-            Bytes(capacity),
-            Bytes(wanted)
-        ))),
-    }
 }
 
 fn union(one: &[String], other: &[String]) -> Vec<String> {

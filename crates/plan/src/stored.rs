@@ -1,7 +1,7 @@
 //! A plan out of a store, looked at as what somebody wrote: stores are handed on, and resuming a run does what its plan
 //! says.
 
-use mountmark_model::{Bytes, Cell, Lab, Parameter, Plan, Source, Suite};
+use mountmark_model::{Bytes, Cell, Parameter, Plan, Source, Suite};
 
 use crate::{PlanError, Result, check};
 
@@ -17,7 +17,7 @@ pub fn check_stored(plan: &Plan) -> Result<()> {
         let faults = faults.into_iter().map(|fault| format!("the stored plan, {what}: {fault}")).collect();
         Err(PlanError::File { faults })
     };
-    let faults = if plan.lab == Lab::Host { Vec::new() } else { check::machine(&plan.machine) };
+    let faults = if plan.lab.nature().guest { check::machine(&plan.machine) } else { Vec::new() };
     if !faults.is_empty() {
         return refused(format!("machine {}", plan.machine.name), faults);
     }

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use mountmark_model::{Bytes, Lab, Plan, Processor, RealisedCorpus, Scale};
-use mountmark_plan::{Catalogue, CorpusRequest, CorpusSource, Options, PlanError, plan};
+use mountmark_model::{Bytes, CorpusSource, Lab, Plan, Processor, RealisedCorpus, Scale};
+use mountmark_plan::{Catalogue, CorpusRequest, Options, PlanError, plan};
 
 const CORPUS: &str = r#"
 name = "small"
@@ -75,6 +75,7 @@ fn options(fs: &str) -> Options {
         fs: vec![fs.into()],
         suite: "mine".into(),
         lab: Lab::Virtual,
+        own: None,
         machine: "plain".into(),
         disk: None,
         disk_size: None,
@@ -172,7 +173,7 @@ fn each_repeat_has_its_own_corpus_and_the_users_own_stays() {
     };
     let options = Options { corpus: Some("./mine.tar".into()), ..options("ext4,xfs") };
     let made = plan(&catalogue(str::to_owned), &options, &mut note).unwrap();
-    assert_eq!(own, [CorpusRequest { source: CorpusSource::Own("./mine.tar".into()), seed: None, scale: Scale::ONE }]);
+    assert_eq!(own, [CorpusRequest { source: CorpusSource::Path("./mine.tar".into()), seed: None, scale: Scale::ONE }]);
     assert!(made.cells.iter().all(|cell| cell.second_disk.as_ref().unwrap().tar == "/cache/None.tar"));
 }
 

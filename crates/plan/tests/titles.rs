@@ -18,6 +18,7 @@ fn planned(catalogue: &Catalogue, suite: &str, scale: &str) -> Plan {
         repeats: 1,
         seed: 1,
         corpus: None,
+        own: None,
     };
     plan(catalogue, &options, &mut |_| Ok((PathBuf::from("/corpus.tar"), RealisedCorpus::default()))).unwrap()
 }

@@ -21,24 +21,14 @@ pub(crate) fn resolve(name: &str, runs: &[RunId]) -> Result<RunId, StoreError> {
     }
 }
 
-/// At most three names that hold `name` or look like it; where none does, the three latest.
+/// At most three names that look like `name`, the latest first; where none does, the three latest.
 fn near(name: &str, runs: &[RunId]) -> Vec<RunId> {
-    // Nothing is as long as this, and comparing takes the time of both lengths together.
-    let compared = if name.len() > 200 { &[] } else { runs };
-    let mut scored: Vec<(f64, &RunId)> = compared
-        .iter()
-        .rev()
-        .map(|run| {
-            let holds = !name.is_empty() && run.as_str().contains(name);
-            (if holds { 2.0 } else { strsim::normalized_damerau_levenshtein(name, run.as_str()) }, run)
-        })
-        .filter(|(score, _)| *score >= 0.6)
-        .collect();
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-    if scored.is_empty() {
-        return runs.iter().rev().take(3).cloned().collect();
+    let latest = || runs.iter().rev().map(RunId::as_str);
+    let mut near = mountmark_model::names::near(name, latest());
+    if near.is_empty() {
+        near = latest().take(3).collect();
     }
-    scored.into_iter().take(3).map(|(_, run)| run.clone()).collect()
+    near.into_iter().map(RunId::new).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! The command that makes a run again, to be typed anywhere.
 
-use mountmark_model::Lab;
 use mountmark_record::RunRecord;
 
 /// The command that was typed, with what it left to defaults: those may change. Whoever wrote the store, it is one command
@@ -22,7 +21,7 @@ pub fn again(run: &RunRecord) -> String {
     add("--repeat", plan.repeats.to_string());
     add("--seed", plan.seed.to_string());
     add("--lab", plan.lab.name().to_owned());
-    if plan.lab != Lab::Host {
+    if plan.lab.nature().guest {
         add("--machine", plan.machine.name.clone());
         add("--kernel", plan.kernel.clone());
         if let Some(cell) = plan.cells.first() {

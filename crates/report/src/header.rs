@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mountmark_model::{Bytes, Environment, Lab, RealisedCorpus, Scale, format_count};
+use mountmark_model::{Bytes, Environment, RealisedCorpus, Scale, format_count};
 use mountmark_record::RunRecord;
 
 use crate::text::clean;
@@ -76,13 +76,14 @@ pub fn reduced(run: &RunRecord) -> Option<String> {
 /// What a second is: figures of different labs must not be taken for each other.
 pub(crate) fn clock(run: &RunRecord) -> String {
     let machine = &run.plan.machine.name;
-    match run.plan.lab {
-        Lab::Virtual => format!(
+    let nature = run.plan.lab.nature();
+    match (nature.exact_clock, nature.guest) {
+        (true, _) => format!(
             "virtual seconds: seconds of the machine that profile {machine} describes, a model without cache misses \
              and without parallel processors"
         ),
-        Lab::Kvm => "seconds of wall time in a guest on this run's own machine".into(),
-        Lab::Host => "seconds of wall time of this run's own machine".into(),
+        (false, true) => "seconds of wall time in a guest on this run's own machine".into(),
+        (false, false) => "seconds of wall time of this run's own machine".into(),
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 use mountmark_lab::Ended;
 use mountmark_model::protocol_task::{CAPACITY, FSCK, MKFS, MOUNT, UMOUNT};
-use mountmark_model::{Cell, DeviceRecord, Event, Metric, Outcome};
+use mountmark_model::{Cell, DeviceUse, Event, Metric, Outcome, Output, Sample, Subject, TaskOutcome};
 
 /// Bytes of one output at most: what an agent keeps of a long one, and the sentence between its halves.
 const MOST_OUTPUT: usize = crate::agent::MOST_OUTPUT + 100;
@@ -29,14 +29,14 @@ pub struct CellResult {
     pub ended: SystemTime,
     /// How.
     pub outcome: Outcome,
-    /// Figures, in the order they were taken: (task, iteration, values by metric).
-    pub samples: Vec<(String, u32, BTreeMap<String, f64>)>,
+    /// Figures, in the order they were taken.
+    pub samples: Vec<Sample>,
     /// How each task ended.
-    pub tasks: Vec<(String, Outcome)>,
-    /// What programs printed and the engine found: (task, iteration, kind, text) as in [`Event::Output`].
-    pub outputs: Vec<(String, u32, String, String)>,
-    /// What was asked of the device under test: (task, iteration, record).
-    pub devices: Vec<(String, u32, Box<DeviceRecord>)>,
+    pub tasks: Vec<TaskOutcome>,
+    /// What programs printed and the engine found.
+    pub outputs: Vec<Output>,
+    /// What was asked of the device under test.
+    pub devices: Vec<DeviceUse>,
     /// Remarks.
     pub notes: Vec<String>,
     /// Kernel release and version that the agent reported.
@@ -168,7 +168,7 @@ impl Account {
         // A lab has remarks of its own, and an agent may fail before it can say who it is.
         let may_come_first = match &event {
             Event::Hello { .. } | Event::Note { .. } => true,
-            Event::Ended { task, .. } => task.is_empty(),
+            Event::Ended { task, .. } => *task == Subject::Cell,
             _ => false,
         };
         if self.done && !matches!(event, Event::Note { .. }) {
@@ -188,7 +188,13 @@ impl Account {
             Event::Note { text } => self.result.notes.push(text),
             Event::Sample { task, iteration, values } => {
                 self.sample(&task, iteration, &values)?;
-                self.result.samples.push((task, iteration, values));
+                let figures = values.into_iter();
+                self.result.samples.extend(figures.map(|(metric, value)| Sample {
+                    task: task.clone(),
+                    iteration,
+                    metric,
+                    value,
+                }));
             }
             Event::Output { task, iteration, kind, text } => {
                 let planned = self.open(&task, iteration, "output")?;
@@ -201,19 +207,20 @@ impl Account {
                 if !planned.outputs.insert((iteration, kind.clone())) {
                     return Err(format!("the {kind} of task {task} came twice"));
                 }
-                self.result.outputs.push((task, iteration, kind, text));
+                self.result.outputs.push(Output { cell: self.result.index, task, iteration, kind, text });
             }
             Event::Device { task, iteration, record } => {
                 let planned = self.open(&task, iteration, "device record")?;
                 if !planned.devices.insert(iteration) {
                     return Err(format!("the device record of task {task} came twice"));
                 }
-                self.result.devices.push((task, iteration, record));
+                let cell = self.result.index;
+                self.result.devices.push(DeviceUse { cell, task, iteration, record: *record });
             }
-            Event::Ended { task, outcome } if task.is_empty() => self.failed |= outcome.is_failed(),
-            Event::Ended { task, outcome } => {
+            Event::Ended { task: Subject::Cell, outcome } => self.failed |= outcome.is_failed(),
+            Event::Ended { task: Subject::Task(task), outcome } => {
                 self.end(&task, &outcome)?;
-                self.result.tasks.push((task, outcome));
+                self.result.tasks.push(TaskOutcome { task, outcome });
             }
             Event::Done => {
                 self.done = true;

@@ -4,7 +4,7 @@
 //! benchmark programs print. `account` believes what an agent says, or does not. `schedule` runs a plan's cells side by side and passes on what the agents say. This crate
 //! does not know how a lab comes about, nor where samples are kept.
 
-pub mod account;
+mod account;
 pub mod agent;
 pub mod engine;
 pub mod programs;

@@ -6,8 +6,8 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::{Error, Result};
-use mountmark_lab::Lab;
-use mountmark_model::{Cell, Event};
+use mountmark_lab::OpenLab;
+use mountmark_model::{Cell, Event, Stage};
 
 use crate::account::Account;
 pub use crate::account::CellResult;
@@ -17,7 +17,7 @@ pub enum Progress<'a> {
     /// A cell was started.
     Started(&'a Cell),
     /// An agent is at this step.
-    Stage(&'a Cell, &'a str),
+    Stage(&'a Cell, &'a Stage),
     /// A cell ended.
     Ended(&'a Cell, &'a CellResult),
 }
@@ -26,7 +26,7 @@ pub enum Progress<'a> {
 /// stops everything. Answers true if all cells were run, false if `stop` was set before; a wish that comes after the last
 /// cell is too late.
 pub fn run(
-    lab: &dyn Lab,
+    lab: &dyn OpenLab,
     cells: &[Cell],
     jobs: usize,
     stop: &AtomicBool,
@@ -34,7 +34,7 @@ pub fn run(
 ) -> Result<bool> {
     enum Message {
         Started(usize),
-        Stage(usize, String),
+        Stage(usize, Stage),
         Ended(usize, Box<Result<Option<CellResult>>>),
     }
     let next = AtomicUsize::new(0);
@@ -55,7 +55,7 @@ pub fn run(
                     let _ = sender.send(Message::Started(index));
                     let stages = sender.clone();
                     let result = run_cell(lab, &cells[index], stop, &mut |stage| {
-                        let _ = stages.send(Message::Stage(index, stage.to_owned()));
+                        let _ = stages.send(Message::Stage(index, stage.clone()));
                     });
                     if sender.send(Message::Ended(index, Box::new(result))).is_err() {
                         break;
@@ -91,16 +91,16 @@ pub fn run(
 
 /// Runs one cell; nothing if it was interrupted.
 fn run_cell(
-    lab: &dyn Lab,
+    lab: &dyn OpenLab,
     cell: &Cell,
     stop: &AtomicBool,
-    on_stage: &mut dyn FnMut(&str),
+    on_stage: &mut dyn FnMut(&Stage),
 ) -> Result<Option<CellResult>> {
     let begin = Instant::now();
     let mut account = Account::new(cell);
     let ended = lab.run(cell, stop, &mut |event| {
         if let Event::Stage { name } = &event {
-            if name == mountmark_model::protocol_task::MKFS {
+            if name.name() == mountmark_model::protocol_task::MKFS {
                 account.set_start(begin.elapsed().as_secs_f64());
             }
             on_stage(name);

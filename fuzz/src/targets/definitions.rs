@@ -55,6 +55,7 @@ pub(super) fn plans(catalogue: &Catalogue, suite: &str, fs: &str) -> Option<Plan
             fs: vec![fs.to_owned()],
             suite: suite.to_owned(),
             lab: Lab::Virtual,
+            own: None,
             machine: "modern".into(),
             disk: disk.map(str::to_owned),
             disk_size: (corpus_bytes == 1).then_some(Bytes(u64::MAX - 4095)),

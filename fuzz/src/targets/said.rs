@@ -4,9 +4,9 @@ use std::hint::black_box;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use mountmark_lab::{Ended, Lab};
-use mountmark_model::{Cell, Configuration, Environment, Event, Outcome, Program};
-use mountmark_record::{CellRecord, DeviceUse, Output, RunRecord, RunStatus, Sample, TaskOutcome};
+use mountmark_lab::{Ended, OpenLab};
+use mountmark_model::{Cell, Configuration, Environment, Event, Outcome, Program, Subject};
+use mountmark_record::{CellRecord, DeviceUse, Output, RunRecord, RunStatus};
 use mountmark_run::programs::{Printed, parse};
 use mountmark_run::schedule::{self, CellResult, Progress};
 
@@ -16,7 +16,7 @@ use crate::seeds;
 /// A lab whose agent says the same in every cell.
 struct Said<'a>(&'a str);
 
-impl Lab for Said<'_> {
+impl OpenLab for Said<'_> {
     fn title(&self) -> String {
         "said".into()
     }
@@ -37,9 +37,7 @@ impl Lab for Said<'_> {
         let mut outcome = Outcome::Failed { reason: "it ended".into(), detail: String::new() };
         // What is no event ends the cell: nobody but the agent speaks.
         for event in self.0.lines().map_while(|line| serde_json::from_str::<Event>(line).ok()) {
-            if let Event::Ended { task, outcome: told } = &event
-                && task.is_empty()
-            {
+            if let Event::Ended { task: Subject::Cell, outcome: told } = &event {
                 outcome = told.clone();
             }
             on_event(event);
@@ -87,33 +85,11 @@ pub(super) fn events(data: &[u8]) {
 fn kept_cell(cell: &Cell, result: &CellResult, devices: &mut Vec<DeviceUse>, outputs: &mut Vec<Output>) -> CellRecord {
     let mut record = CellRecord::new(cell, &Environment { kernel: result.kernel.clone(), ..Environment::default() });
     record.outcome = result.outcome.clone();
-    let ended = result.tasks.iter();
-    record.outcomes =
-        ended.map(|(task, outcome)| TaskOutcome { task: task.clone(), outcome: outcome.clone() }).collect();
-    for (task, iteration, values) in &result.samples {
-        let sample = |(metric, value): (&String, &f64)| Sample {
-            task: task.clone(),
-            iteration: *iteration,
-            metric: metric.clone(),
-            value: *value,
-        };
-        record.samples.extend(values.iter().map(sample));
-    }
+    record.outcomes = result.tasks.clone();
+    record.samples = result.samples.clone();
     record.notes = result.notes.clone();
-    let cell = cell.index;
-    outputs.extend(result.outputs.iter().map(|(task, iteration, kind, text)| Output {
-        cell,
-        task: task.clone(),
-        iteration: *iteration,
-        kind: kind.clone(),
-        text: text.clone(),
-    }));
-    devices.extend(result.devices.iter().map(|(task, iteration, record)| DeviceUse {
-        cell,
-        task: task.clone(),
-        iteration: *iteration,
-        record: (**record).clone(),
-    }));
+    outputs.extend(result.outputs.iter().cloned());
+    devices.extend(result.devices.iter().cloned());
     record
 }
 
@@ -139,9 +115,9 @@ pub(super) fn streams() -> Vec<(String, Vec<u8>)> {
     say(Event::Hello { protocol: mountmark_model::PROTOCOL, kernel: "6.12.1 #1 SMP".into(), memory: 1 << 31 });
     for sample in &record.cells[0].samples {
         let (task, iteration) = (sample.task.clone(), sample.iteration);
-        say(Event::Stage { name: task.clone() });
+        say(Event::Stage { name: task.clone().into() });
         say(Event::Sample { task: task.clone(), iteration, values: [(sample.metric.clone(), sample.value)].into() });
-        say(Event::Ended { task, outcome: Outcome::Ok });
+        say(Event::Ended { task: task.into(), outcome: Outcome::Ok });
     }
     for output in kept::outputs() {
         let Output { task, iteration, kind, text, .. } = output;
@@ -149,7 +125,7 @@ pub(super) fn streams() -> Vec<(String, Vec<u8>)> {
     }
     say(Event::Device { task: "touch".into(), iteration: 0, record: Box::new(kept::device()) });
     say(Event::Note { text: "tar is 1.35".into() });
-    say(Event::Ended { task: String::new(), outcome: Outcome::Ok });
+    say(Event::Ended { task: Subject::Cell, outcome: Outcome::Ok });
     say(Event::Done);
     vec![("cell".into(), text.into())]
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mountmark_lab::cache;
-use mountmark_lab::emulator::{probe, qemu};
+use mountmark_lab::emulator::{Clock, probe, qemu};
 use mountmark_lab::image::kernel::Kernel;
 use mountmark_lab::image::packages::Lists;
 use mountmark_lab::needs::For;
@@ -99,7 +99,7 @@ pub fn virtual_lab(machine: &Machine) -> Finding {
         Ok(kernel) => kernel,
         Err(finding) => return finding,
     };
-    match probe::boot(kernel, qemu::Clock::Instructions { shift: 0 }, BOOT_LIMIT) {
+    match probe::boot(kernel, Clock::Instructions { shift: 0 }, BOOT_LIMIT) {
         Ok(took) => Finding::new(State::Ok, format!("a guest booted in {:.1} s", took.as_secs_f64())),
         Err(error) => {
             let finding = Finding::new(State::Broken, format!("{error:#}"));
@@ -139,7 +139,7 @@ pub fn kvm_lab(machine: &Machine) -> Finding {
         Ok(kernel) => kernel,
         Err(finding) => return Finding { state: State::Note, ..finding },
     };
-    match probe::boot(kernel, qemu::Clock::Kvm, KVM_LIMIT) {
+    match probe::boot(kernel, Clock::Kvm, KVM_LIMIT) {
         Ok(took) => Finding::new(State::Ok, format!("a guest booted in {:.1} s", took.as_secs_f64())),
         Err(error) => Finding::new(State::Note, format!("{device} is there and does not work: {error:#}")),
     }

@@ -216,11 +216,7 @@ fn cache_folder(machine: &Machine) -> Finding {
 }
 
 fn memory(_: &Machine) -> Finding {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let available = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:")?.split_whitespace().next()?.parse::<u64>().ok());
-    match available.map(|kib| kib << 10) {
+    match mountmark_lab::memory::available() {
         Some(bytes) if bytes < MEMORY => Finding::new(
             State::Note,
             format!(

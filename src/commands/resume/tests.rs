@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use mountmark_model::Lab;
 use mountmark_record::{CellRecord, RunId, Timestamp};
 use serde_json::json;
 
@@ -131,11 +132,11 @@ fn what_has_ended_is_not_resumed_and_wall_time_neither() {
     let done = RunRecord { status: RunStatus::Done, ..run(&[0, 1, 2, 3]) };
     assert!(rest(&done).unwrap_err().to_string().contains("is complete"));
     let mut host = run(&[0]);
-    host.plan.lab = LabName::Host;
+    host.plan.lab = Lab::Host;
     let text = rest(&host).unwrap_err().to_string();
     assert!(text.contains("wall time") && text.contains("mountmark run"), "{text}");
     // Killed after its last cell: there is nothing left to be measured, in whichever lab.
-    for lab in [LabName::Virtual, LabName::Host] {
+    for lab in [Lab::Virtual, Lab::Host] {
         let mut run = run(&[0, 1, 2, 3]);
         run.plan.lab = lab;
         assert!(rest(&run).unwrap().cells.is_empty());

@@ -3,36 +3,42 @@
 use std::fmt::Write;
 
 use anyhow::{Result, bail};
-use mountmark_lab::{guest, host};
-use mountmark_model::{Cell, Configuration, Plan, counted, visible};
+use mountmark_lab::LabKind;
+use mountmark_model::{Cell, Configuration, Machine, Plan, counted, visible};
 use mountmark_plan::{Catalogue, Options};
 use mountmark_run::agent;
 
-use super::{Arguments, Asked, LabChoice, planned};
+use super::{Arguments, Asked, planned};
 use crate::common;
 
 /// What is said first of a lab whose commands nothing holds.
 const AS_ROOT: &str = "the suite's commands below run as root on this machine; nothing keeps them from its files";
 
 /// Checks what a run checks, as far as that changes nothing, and prints what it would do.
-pub fn run(arguments: &Arguments, options: Options, catalogue: &Catalogue, wanted: &[Configuration]) -> Result<u8> {
-    let is_host = arguments.lab.lab == LabChoice::Host;
+pub fn run(
+    arguments: &Arguments,
+    options: Options,
+    machine: &Machine,
+    catalogue: &Catalogue,
+    wanted: &[Configuration],
+) -> Result<u8> {
+    let lab = arguments.lab.kind();
     let asked = Asked {
         // What a guest's kernel and packages lack is only known when they were fetched.
-        unavailable: &|configuration| Ok(if is_host { host::unavailable(configuration) } else { None }),
-        lacks: &|program| Ok(if is_host { host::lacks(program) } else { None }),
+        unavailable: &|configuration| Ok(lab.unavailable(configuration)),
+        lacks: &|program| Ok(lab.lacks(program)),
         make: mountmark_corpus::foresee,
         is_stopped: &|| false,
     };
     let Some(plan) = planned(arguments, options, catalogue, wanted, &asked)? else {
         bail!("nobody asked for an end");
     };
-    let disk = match (is_host, plan.cells.first()) {
-        (true, Some(cell)) => host::foresee(arguments.lab.image.as_deref(), arguments.lab.force_image, cell)?,
-        _ => String::new(),
+    let disk = match plan.cells.first() {
+        Some(cell) => lab.foresee(&arguments.lab.options(machine), cell)?,
+        None => None,
     };
     let mut text = String::new();
-    for line in lines(&plan, &disk)? {
+    for line in lines(&plan, lab, disk)? {
         // A command a line, also where a name holds a line end, and also in a file that is read by eye.
         writeln!(text, "{}", visible(&line).replace('\n', "\\u{a}"))?;
     }
@@ -40,18 +46,18 @@ pub fn run(arguments: &Arguments, options: Options, catalogue: &Catalogue, wante
     Ok(common::DONE)
 }
 
-/// The whole text; `disk` says where the host lab's disk under test would be.
-fn lines(plan: &Plan, disk: &str) -> Result<Vec<String>> {
+/// The whole text; `disk` says what would hold the disk under test.
+fn lines(plan: &Plan, lab: &dyn LabKind, disk: Option<String>) -> Result<Vec<String>> {
     let mut lines = Vec::new();
     let Some(first) = plan.cells.first() else { return Ok(lines) };
-    let is_host = plan.lab == mountmark_model::Lab::Host;
-    if is_host {
+    let is_guest = plan.lab.nature().guest;
+    if !is_guest {
         lines.push(format!("as root: {AS_ROOT}"));
     }
     lines.push(format!("suite: {}, scale {}: {}", plan.suite, plan.scale, plan.suite_about));
-    lines.push(match is_host {
-        true => format!("machine: this one, its own kernel, {} of memory", plan.machine.ram),
-        false => format!(
+    lines.push(match is_guest {
+        false => format!("machine: this one, its own kernel, {} of memory", plan.machine.ram),
+        true => format!(
             "machine: {}, {} of memory, in a throw-away guest ({} lab) with kernel {}",
             plan.machine.name,
             plan.machine.ram,
@@ -59,9 +65,9 @@ fn lines(plan: &Plan, disk: &str) -> Result<Vec<String>> {
             plan.kernel
         ),
     });
-    lines.push(match is_host {
-        true => format!("disk: {}, a loop device on {disk}", first.disk_size),
-        false => format!("disk: {}, {}", first.disk.name, first.disk_size),
+    lines.push(match disk {
+        Some(disk) => format!("disk: {}, {disk}", first.disk_size),
+        None => format!("disk: {}, {}", first.disk.name, first.disk_size),
     });
     if let Some(second) = &first.second_disk {
         let corpus = &second.corpus;
@@ -73,8 +79,7 @@ fn lines(plan: &Plan, disk: &str) -> Result<Vec<String>> {
             mountmark_model::Bytes(corpus.bytes)
         ));
     }
-    let places = |cell: &Cell| if is_host { host::places() } else { Ok(guest::places(cell)) };
-    let folders = places(first)?;
+    let folders = lab.places(first)?;
     let (test, source) = (folders.test_folder.display(), folders.source_folder.display());
     let parameters = first.parameters.iter().map(|(name, value)| format!(" {name}={value}")).collect::<String>();
     lines.push(format!("variables: TEST={test} SOURCE={source}{parameters}, and SEED, the repeat's"));
@@ -87,7 +92,7 @@ fn lines(plan: &Plan, disk: &str) -> Result<Vec<String>> {
     for name in &plan.configurations {
         let mut cells = plan.cells.iter().filter(|cell| cell.configuration.name == *name);
         let Some(cell) = cells.next() else { continue };
-        let places = places(cell)?;
+        let places = lab.places(cell)?;
         lines.push(format!("{name}: {}, each:", counted(1 + cells.count(), "cell")));
         let mut cell = cell.clone();
         for (task, (_, title)) in cell.tasks.iter_mut().zip(&plan.tasks) {

@@ -4,11 +4,9 @@ use std::fs;
 use std::time::SystemTime;
 
 use anyhow::Result;
-use mountmark_lab::Lab;
-use mountmark_model::{Bytes, Cell, Lab as LabName, Plan, counted};
-use mountmark_record::{
-    CellRecord, DeviceUse, Output, RunId, RunRecord, RunStatus, Sample, Store, TaskOutcome, Timestamp,
-};
+use mountmark_lab::OpenLab;
+use mountmark_model::{Bytes, Cell, Plan, counted};
+use mountmark_record::{CellRecord, RunId, RunRecord, RunStatus, Store, Timestamp};
 use mountmark_run::schedule::{self, CellResult};
 
 use super::Stop;
@@ -19,7 +17,7 @@ use crate::progress::Progress;
 /// With what cells are run, and how the result is shown.
 pub struct Session<'a> {
     /// Where cells run.
-    pub lab: &'a dyn Lab,
+    pub lab: &'a dyn OpenLab,
     /// Where each is kept as it ends.
     pub store: &'a Store,
     /// How many run side by side.
@@ -53,8 +51,8 @@ impl Session<'_> {
     fn run(&self, id: &RunId, plan: &Plan) -> Result<u8> {
         let mut result = self.cells(id, plan);
         let mut is_sure = true;
-        // The virtual lab would give the same figures again.
-        if plan.lab != LabName::Virtual && matches!(result, Ok(true)) {
+        // An exact clock would give the same figures again.
+        if !plan.lab.nature().exact_clock && matches!(result, Ok(true)) {
             let again = in_doubt(plan, &self.store.load(id)?);
             if !again.cells.is_empty() {
                 let (cells, they) =
@@ -73,7 +71,7 @@ impl Session<'_> {
             Err(_) => RunStatus::Failed,
         };
         let ended = self.store.end_run(id, status);
-        if result.is_err() && plan.lab == LabName::Virtual {
+        if result.is_err() && plan.lab.nature().exact_clock {
             let resume = self.resume(id);
             say!(
                 "mountmark: run {id} has failed and keeps what has ended; when its error is mended, {resume} the others"
@@ -94,9 +92,9 @@ impl Session<'_> {
                 "mountmark: interrupted; run {id} keeps {} of {}{}",
                 counted(run.cells.len(), "cell"),
                 run.plan.cells.len(),
-                match plan.lab {
-                    LabName::Virtual => format!("; {} the others", self.resume(id)),
-                    _ => String::new(),
+                match plan.lab.nature().exact_clock {
+                    true => format!("; {} the others", self.resume(id)),
+                    false => String::new(),
                 }
             );
             return Ok(self.stop.code());
@@ -115,12 +113,8 @@ impl Session<'_> {
         let mut progress = Progress::new(plan, self.jobs, self.verbose);
         let result = schedule::run(self.lab, &plan.cells, self.jobs, self.stop, &mut |step| {
             if let schedule::Progress::Ended(cell, result) = &step {
-                self.store.record_cell_with(
-                    id,
-                    &record(cell, result, self.lab)?,
-                    &outputs(cell, result),
-                    &devices(cell, result),
-                )?;
+                let record = record(cell, result, self.lab)?;
+                self.store.record_cell_with(id, &record, &result.outputs, &result.devices)?;
             }
             progress.show(&step);
             Ok(())
@@ -149,7 +143,7 @@ fn in_doubt(plan: &Plan, run: &RunRecord) -> Plan {
     Plan { cells, ..plan.clone() }
 }
 
-fn record(cell: &Cell, result: &CellResult, lab: &dyn Lab) -> Result<CellRecord> {
+fn record(cell: &Cell, result: &CellResult, lab: &dyn OpenLab) -> Result<CellRecord> {
     let mut environment = lab.environment(cell)?;
     if !result.kernel.is_empty() {
         environment.name_kernel(&result.kernel);
@@ -158,43 +152,11 @@ fn record(cell: &Cell, result: &CellResult, lab: &dyn Lab) -> Result<CellRecord>
     record.started = timestamp(result.started);
     record.ended = timestamp(result.ended);
     record.outcome = result.outcome.clone();
-    record.outcomes = result
-        .tasks
-        .iter()
-        .map(|(task, outcome)| TaskOutcome { task: task.clone(), outcome: outcome.clone() })
-        .collect();
-    for (task, iteration, values) in &result.samples {
-        record.samples.extend(values.iter().map(|(metric, value)| Sample {
-            task: task.clone(),
-            iteration: *iteration,
-            metric: metric.clone(),
-            value: *value,
-        }));
-    }
+    record.outcomes = result.tasks.clone();
+    record.samples = result.samples.clone();
     record.notes = result.notes.clone();
     record.log = result.log.clone();
     Ok(record)
-}
-
-fn outputs(cell: &Cell, result: &CellResult) -> Vec<Output> {
-    let outputs = result.outputs.iter().map(|(task, iteration, kind, text)| Output {
-        cell: cell.index,
-        task: task.clone(),
-        iteration: *iteration,
-        kind: kind.clone(),
-        text: text.clone(),
-    });
-    outputs.collect()
-}
-
-fn devices(cell: &Cell, result: &CellResult) -> Vec<DeviceUse> {
-    let devices = result.devices.iter().map(|(task, iteration, record)| DeviceUse {
-        cell: cell.index,
-        task: task.clone(),
-        iteration: *iteration,
-        record: (**record).clone(),
-    });
-    devices.collect()
 }
 
 fn timestamp(time: SystemTime) -> Timestamp {
@@ -230,11 +192,8 @@ pub fn jobs(given: Option<usize>, plan: &Plan) -> usize {
 
 /// Bytes of memory that new processes may fill: the machine's, or what a container's limit leaves.
 fn available_memory() -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let machine = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).map(|kib| kib << 10);
     // In a container its own control group is the root that it sees.
     let number = |name: &str| fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse::<u64>().ok();
     let limit = number("memory.max").map(|most| most.saturating_sub(number("memory.current").unwrap_or(0)));
-    machine.into_iter().chain(limit).min()
+    mountmark_lab::memory::available().into_iter().chain(limit).min()
 }

@@ -4,12 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use clap::{Args, ValueEnum};
-use mountmark_lab::Lab;
-use mountmark_lab::emulator::{self, Emulator};
-use mountmark_lab::host::{self, HostLab};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use mountmark_lab::image::kernel;
-use mountmark_model::{Lab as LabName, Machine, Plan};
+use mountmark_lab::{LabKind, OpenLab, Options};
+use mountmark_model::{Lab, Machine, Nature, Plan};
 
 use crate::common::WrongUse;
 
@@ -23,8 +22,8 @@ pub const SILENCE_LIMIT: u64 = 1800;
 #[derive(Args, Clone, Debug, PartialEq)]
 pub struct LabOptions {
     /// Where cells run
-    #[arg(long, value_name = "LAB", value_enum, default_value_t = LabChoice::Virtual)]
-    pub lab: LabChoice,
+    #[arg(long, value_name = "LAB", value_parser = labs(), default_value = Lab::DEFAULT.name())]
+    pub lab: Lab,
     /// The computer of the virtual lab; `mountmark list machines`
     #[arg(long, value_name = "MACHINE", default_value = DEFAULT_MACHINE)]
     pub machine: String,
@@ -44,22 +43,16 @@ pub struct LabOptions {
     pub force_image: bool,
 }
 
-/// The labs there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum LabChoice {
-    /// An emulated guest whose clock counts instructions
-    Virtual,
-    /// The same guest under KVM, wall time
-    Kvm,
-    /// This machine's own kernel, as root, on loop devices, wall time
-    Host,
+fn labs() -> impl TypedValueParser<Value = Lab> {
+    let names = Lab::ALL.iter().map(|lab| PossibleValue::new(lab.name()).help(lab.nature().about));
+    PossibleValuesParser::new(names).map(|name| Lab::find(&name).expect("one of the possible values"))
 }
 
 impl LabOptions {
     /// What the options are where none is given.
     pub fn usual() -> LabOptions {
         LabOptions {
-            lab: LabChoice::Virtual,
+            lab: Lab::DEFAULT,
             machine: DEFAULT_MACHINE.into(),
             kernel: kernel::DEFAULT.into(),
             silence_limit: SILENCE_LIMIT,
@@ -68,9 +61,10 @@ impl LabOptions {
         }
     }
 
-    /// The virtual lab that a plan was made for.
+    /// Those that a plan in a guest was made with.
     pub fn of(plan: &Plan, silence_limit: u64) -> LabOptions {
         LabOptions {
+            lab: plan.lab,
             machine: plan.machine.name.clone(),
             kernel: plan.kernel.clone(),
             silence_limit,
@@ -78,52 +72,44 @@ impl LabOptions {
         }
     }
 
-    /// The lab.
-    pub fn open(&self, machine: &Machine) -> Result<Box<dyn Lab>> {
-        if self.lab == LabChoice::Host {
-            return Ok(Box::new(HostLab::open(host::Options {
-                cache: mountmark_lab::cache::default_folder(),
-                image: self.image.clone(),
-                force_image: self.force_image,
-                silence_limit: Duration::from_secs(self.silence_limit),
-            })?));
-        }
-        Ok(Box::new(Emulator::open(emulator::Options {
+    /// What the lab is.
+    pub fn nature(&self) -> &'static Nature {
+        self.lab.nature()
+    }
+
+    /// The lab, not opened yet.
+    pub fn kind(&self) -> &'static dyn LabKind {
+        mountmark_lab::kind(self.lab)
+    }
+
+    /// The lab, with `machine` for guests.
+    pub fn open(&self, machine: &Machine) -> Result<Box<dyn OpenLab>> {
+        self.kind().open(self.options(machine))
+    }
+
+    /// What the lab is to be told, with `machine` for guests.
+    pub fn options(&self, machine: &Machine) -> Options {
+        Options {
             cache: mountmark_lab::cache::default_folder(),
             kernel: self.kernel.clone(),
             machine: machine.clone(),
-            kvm: self.lab == LabChoice::Kvm,
+            image: self.image.clone(),
+            force_image: self.force_image,
             silence_limit: Duration::from_secs(self.silence_limit),
-        })?))
-    }
-
-    /// The lab's name in plans.
-    pub fn name(&self) -> LabName {
-        match self.lab {
-            LabChoice::Virtual => LabName::Virtual,
-            LabChoice::Kvm => LabName::Kvm,
-            LabChoice::Host => LabName::Host,
         }
     }
 
     /// Refuses options that mean nothing in the lab.
     pub fn check(&self) -> Result<()> {
-        if self.lab != LabChoice::Host {
-            if self.image.is_some() {
-                bail!(WrongUse("--image is an option of --lab host; the other labs need no image".into()));
-            }
-            return Ok(());
+        let is_guest = self.nature().guest;
+        if is_guest && self.image.is_some() {
+            bail!(WrongUse("--image is an option of --lab host; the other labs need no image".into()));
         }
-        if self.machine != DEFAULT_MACHINE || self.kernel != kernel::DEFAULT {
+        if !is_guest && (self.machine != DEFAULT_MACHINE || self.kernel != kernel::DEFAULT) {
             bail!(WrongUse(
                 "--machine and --kernel choose a guest; the host lab runs on this machine and its kernel".into()
             ));
         }
         Ok(())
-    }
-
-    /// Refuses a lab that this user may not use.
-    pub fn check_rights(&self) -> Result<()> {
-        if self.lab == LabChoice::Host { host::check_rights() } else { Ok(()) }
     }
 }

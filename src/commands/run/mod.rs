@@ -11,14 +11,13 @@ use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use mountmark_lab::host;
-use mountmark_model::{Bytes, Cell, Configuration, Disk, Machine, Plan, Program, RealisedCorpus, Scale};
-use mountmark_plan::{Catalogue, CorpusRequest, CorpusSource, Options, configurations, control};
+use mountmark_model::{Bytes, Cell, Configuration, CorpusSource, Disk, Machine, Plan, Program, RealisedCorpus, Scale};
+use mountmark_plan::{Catalogue, CorpusRequest, Options, configurations, control};
 use mountmark_record::Store;
 
 use crate::common::{FormatOptions, StoreOptions, WrongUse};
 pub use execute::{Session, jobs, show};
-pub use lab::{LabChoice, LabOptions, SILENCE_LIMIT};
+pub use lab::{LabOptions, SILENCE_LIMIT};
 pub use signals::Stop;
 
 /// File systems that are compared unless `--fs` names others.
@@ -90,8 +89,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     if arguments.jobs == Some(0) {
         bail!(WrongUse("--jobs 0: give at least 1".into()));
     }
-    let host = arguments.lab.lab == LabChoice::Host;
-    if host && arguments.disk.is_some() {
+    if !arguments.lab.nature().guest && arguments.disk.is_some() {
         bail!(WrongUse("--disk chooses the disk of a guest; --image says where the host lab's disk lies".into()));
     }
     arguments.lab.check()?;
@@ -100,10 +98,10 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let options = Options {
         fs: arguments.fs.clone(),
         suite: arguments.suite.clone(),
-        lab: arguments.lab.name(),
+        lab: arguments.lab.lab,
+        own: arguments.lab.kind().own_computer(),
         machine: arguments.lab.machine.clone(),
-        // A disk of any size: the real one is the file system's below the image.
-        disk: if host { Some("ram".into()) } else { arguments.disk.clone() },
+        disk: arguments.disk.clone(),
         disk_size,
         kernel: arguments.lab.kernel.clone(),
         scale,
@@ -121,9 +119,9 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         bail!(WrongUse("--repeat 0: give at least 1".into()));
     }
     if arguments.dry_run {
-        return dry::run(&arguments, options, &catalogue, &wanted);
+        return dry::run(&arguments, options, &machine, &catalogue, &wanted);
     }
-    arguments.lab.check_rights()?;
+    arguments.lab.kind().check_rights()?;
     let store = arguments.store.open()?;
     let stop = Stop::on_signals()?;
     stop.or(measure(&arguments, options, &machine, &catalogue, &wanted, &store, &stop), stop.code())
@@ -139,11 +137,11 @@ fn measure(
     store: &Store,
     stop: &Stop,
 ) -> Result<u8> {
-    let host = arguments.lab.lab == LabChoice::Host;
+    let is_guest = arguments.lab.nature().guest;
     let cache = mountmark_lab::cache::default_folder();
     let _in_use = mountmark_lab::cache::open(&cache)?;
-    let kernel = if host { "this machine's" } else { &arguments.lab.kernel };
-    if host {
+    let kernel = if is_guest { &arguments.lab.kernel } else { "this machine's" };
+    if !is_guest {
         say!("mountmark: the suite's commands run as root on this machine; --dry-run shows them");
     }
     say!("mountmark: preparing the lab (kernel {kernel}, cache {})", cache.display());
@@ -162,11 +160,11 @@ fn measure(
         lab.prepare(cell)?;
     }
     let jobs = match arguments.jobs {
-        Some(more @ 2..) if host => {
+        Some(more @ 2..) if !is_guest => {
             say!("mountmark: --jobs {more}: the host lab runs one cell at a time, as its figures are wall time");
             1
         }
-        None if host => 1,
+        None if !is_guest => 1,
         given => jobs(given, &plan),
     };
     let (verbose, format) = (arguments.verbose, &arguments.format);
@@ -175,9 +173,9 @@ fn measure(
 
 /// What a plan asks of its lab and of whoever makes corpora.
 struct Asked<'a> {
-    /// As [`mountmark_lab::Lab::unavailable`].
+    /// As [`mountmark_lab::OpenLab::unavailable`].
     unavailable: &'a dyn Fn(&Configuration) -> Result<Option<String>>,
-    /// As [`mountmark_lab::Lab::lacks`].
+    /// As [`mountmark_lab::OpenLab::lacks`].
     lacks: &'a dyn Fn(&Program) -> Result<Option<String>>,
     /// [`mountmark_corpus::realise`], or what only foresees it.
     make: Make,
@@ -187,7 +185,7 @@ struct Asked<'a> {
 
 /// A way to make a corpus.
 type Make = fn(
-    &mountmark_corpus::CorpusSource,
+    &CorpusSource,
     Scale,
     u64,
     &Path,
@@ -216,7 +214,7 @@ fn planned(
     for (name, reason) in &skipped {
         say!("mountmark: {name} is skipped: {reason}");
     }
-    if arguments.lab.lab != LabChoice::Virtual && !arguments.no_control {
+    if !arguments.lab.nature().exact_clock && !arguments.no_control {
         let runs: Vec<_> = wanted.iter().filter(|one| options.fs.contains(&one.name)).cloned().collect();
         if let Some(control) = control(&runs) {
             say!("mountmark: {control} is added: what differs between equals is chance (--no-control leaves it out)");
@@ -234,9 +232,6 @@ fn planned(
     }
     plan.skipped.splice(0..0, skipped);
     leave_out_programs(&mut plan, asked.lacks)?;
-    if arguments.lab.lab == LabChoice::Host {
-        host::describe(&mut plan);
-    }
     if plan.cells.is_empty() {
         bail!("none of the file systems can run this suite");
     }
@@ -262,11 +257,11 @@ fn leave_out_programs(plan: &mut Plan, lacks: &dyn Fn(&Program) -> Result<Option
 /// Makes a corpus where the plan asks for one.
 fn realise(request: &CorpusRequest, cache: &Path, make: Make) -> Result<(PathBuf, RealisedCorpus)> {
     let source = match &request.source {
-        CorpusSource::Generated(corpus) => mountmark_corpus::CorpusSource::Catalogue(corpus.clone()),
-        CorpusSource::Own(path) => mountmark_corpus::CorpusSource::Path(
+        CorpusSource::Path(path) => CorpusSource::Path(
             fs::canonicalize(path)
                 .with_context(|| WrongUse(format!("--corpus {}: there is no such file or folder", path.display())))?,
         ),
+        known => known.clone(),
     };
     let seed = request.seed.unwrap_or(0);
     make(&source, request.scale, seed, cache, &mut |progress| {

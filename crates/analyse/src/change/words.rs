@@ -1,6 +1,5 @@
 //! Changes, and how they were found, in words.
 
-use mountmark_model::Lab;
 use mountmark_record::RunRecord;
 
 use super::{Change, ChangeOutcome, Way, matched};
@@ -88,7 +87,7 @@ pub(super) fn remarks(
             percent(options.level),
             percent(options.matters)
         ));
-        if before.plan.lab == Lab::Virtual && way.paired {
+        if before.plan.lab.nature().exact_clock && way.paired {
             out.push("The virtual lab has no noise: intervals say how much the change depends on the workload.".into());
         }
     }

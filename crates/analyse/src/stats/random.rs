@@ -1,16 +1,15 @@
 //! Random numbers that are the same everywhere and for years.
-//!
-//! SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014. Not from a library,
-//! whose streams may change with a release.
 
-/// Steps and mixes of SplitMix64.
+use mountmark_random::SplitMix64;
+
+/// What is drawn from SplitMix64.
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub struct Random(SplitMix64);
 
 impl Random {
     /// The stream of `seed`.
     pub fn new(seed: u64) -> Random {
-        Random(seed)
+        Random(SplitMix64(seed))
     }
 
     /// The stream of `seed` for the thing called `name`: streams of different names have nothing to do with each
@@ -19,16 +18,12 @@ impl Random {
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
         });
-        Random(Random(seed ^ hash).bits())
+        Random::new(SplitMix64(seed ^ hash).next())
     }
 
     /// 64 bits.
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.next()
     }
 
     /// Even in 0 to `bound` - 1; 0 where `bound` is 0. The high half of a product (Lemire, "Fast random integer
@@ -47,5 +42,18 @@ impl Random {
         // Half a step up: 0 has no quantile.
         let even = self.unit() + 0.5 / (1u64 << 53) as f64;
         super::distribution::normal_quantile(even)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_are_pinned() {
+        let mut random = Random::new(1);
+        assert_eq!([0; 2].map(|_| random.bits()), [10_451_216_379_200_822_465, 13_757_245_211_066_428_519]);
+        let mut random = Random::named(1, "ranking");
+        assert_eq!([0; 2].map(|_| random.bits()), [12_773_677_489_776_419_084, 12_864_515_215_852_032_849]);
     }
 }

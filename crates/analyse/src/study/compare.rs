@@ -1,7 +1,7 @@
 //! The comparison itself.
 
 use libm::{exp, log};
-use mountmark_model::{Better, Figure, Lab, Metric, Printed, Scale, Study, StudyRun};
+use mountmark_model::{Better, Figure, Metric, Printed, Scale, Study, StudyRun};
 use mountmark_record::RunRecord;
 
 use super::table::{Table, title};
@@ -88,12 +88,12 @@ fn warnings(run: &RunRecord, study: &Study, same_suite: bool) -> Vec<String> {
             plan.scale
         ));
     }
-    match (&study.machine, plan.lab) {
-        (Some(machine), _) if *machine != plan.machine.name && plan.lab != Lab::Host => out.push(format!(
+    match (&study.machine, plan.lab.nature().guest) {
+        (Some(machine), _) if *machine != plan.machine.name && plan.lab.nature().guest => out.push(format!(
             "The run's machine is {}, the study's is modelled by {machine}: ranks and ratios may be compared, seconds not.",
             plan.machine.name
         )),
-        (_, Lab::Host) => {
+        (_, false) => {
             out.push("The run was made on this computer: ranks and ratios may be compared, seconds not.".into());
         }
         (None, _) => out.push(format!(
@@ -102,7 +102,7 @@ fn warnings(run: &RunRecord, study: &Study, same_suite: bool) -> Vec<String> {
         )),
         _ => {}
     }
-    if plan.lab == Lab::Virtual {
+    if plan.lab.nature().exact_clock {
         out.push("Measured seconds are virtual: those of a model of the machine and its disk.".into());
     }
     if plan.repeats == 1 {

@@ -18,8 +18,8 @@ mod tests;
 
 pub use drive::Drive;
 
-use crate::BadParameter;
 use crate::units::SECOND;
+use crate::{BadParameter, Model, Parameters};
 use serde::{Deserialize, Serialize};
 
 /// The parameters of a solid-state disk: bytes, nanoseconds, bytes a second.
@@ -55,21 +55,8 @@ pub struct Flash {
     pub power_loss_protection: bool,
 }
 
-impl Flash {
-    /// A drive at rest.
-    ///
-    /// # Panics
-    ///
-    /// If [`check`](Self::check) refuses the parameters.
-    pub fn start(&self) -> Drive {
-        if let Err(error) = self.check() {
-            panic!("not a disk: {error}");
-        }
-        Drive::new(self)
-    }
-
-    /// Whether a drive can be built from the parameters, and what is wrong if not.
-    pub fn check(&self) -> Result<(), BadParameter> {
+impl Parameters for Flash {
+    fn check(&self) -> Result<(), BadParameter> {
         // The upper limits keep every product of the model within 64 bits; no real drive comes near them.
         let limits = [
             ("capacity", self.capacity, 512, 1 << 50),
@@ -93,6 +80,23 @@ impl Flash {
         Ok(())
     }
 
+    fn start(&self) -> Option<Box<dyn Model>> {
+        if let Err(error) = self.check() {
+            panic!("not a disk: {error}");
+        }
+        Some(Box::new(Drive::new(self)))
+    }
+
+    fn capacity(&self) -> Option<u64> {
+        Some(self.capacity)
+    }
+
+    fn trims(&self) -> bool {
+        true
+    }
+}
+
+impl Flash {
     /// Bytes a second that can be programmed for ever: all units at once, each a page in a program latency, within
     /// what the channels and the interface carry.
     pub fn sustained_write_rate(&self) -> u64 {

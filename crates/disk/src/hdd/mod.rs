@@ -27,8 +27,8 @@ mod write_cache;
 
 pub use drive::Drive;
 
-use crate::BadParameter;
 use crate::units::{SECOND, SECTOR};
+use crate::{BadParameter, Model, Parameters};
 use geometry::Geometry;
 use seek::Seek;
 use serde::{Deserialize, Serialize};
@@ -77,24 +77,28 @@ pub struct Hdd {
 /// The fewest cylinders for which the seek curve, fitted as for a continuum, means anything.
 const FEWEST_CYLINDERS: u64 = 16;
 
-impl Hdd {
-    /// A drive at rest, its arm at the outermost cylinder.
-    ///
-    /// # Panics
-    ///
-    /// If [`check`](Self::check) refuses the parameters.
-    pub fn start(&self) -> Drive {
+impl Parameters for Hdd {
+    fn check(&self) -> Result<(), BadParameter> {
+        self.build().map(drop)
+    }
+
+    fn start(&self) -> Option<Box<dyn Model>> {
         match self.build() {
-            Ok((geometry, seek)) => Drive::new(self, geometry, seek),
+            Ok((geometry, seek)) => Some(Box::new(Drive::new(self, geometry, seek))),
             Err(error) => panic!("not a disk: {error}"),
         }
     }
 
-    /// Whether a drive can be built from the parameters, and what is wrong if not.
-    pub fn check(&self) -> Result<(), BadParameter> {
-        self.build().map(drop)
+    fn capacity(&self) -> Option<u64> {
+        Some(self.capacity)
     }
 
+    fn rotational(&self) -> bool {
+        true
+    }
+}
+
+impl Hdd {
     /// The time of one revolution, ns.
     pub fn revolution_ns(&self) -> u64 {
         60 * SECOND / self.rpm

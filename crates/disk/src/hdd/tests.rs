@@ -5,6 +5,8 @@ use crate::units::duration;
 use crate::{Model, Operation, Request};
 use proptest::prelude::*;
 
+mod memory;
+
 /// 40 GB, 7200 rpm, small caches: figures of no particular drive.
 pub(super) fn drive() -> Hdd {
     Hdd {
@@ -26,6 +28,11 @@ pub(super) fn drive() -> Hdd {
         write_cache: true,
         write_cache_size: 4 << 20,
     }
+}
+
+fn started(hdd: &Hdd) -> Drive {
+    let (geometry, seek) = hdd.build().expect("parameters of a drive");
+    Drive::new(hdd, geometry, seek)
 }
 
 fn read(offset: u64, length: u64) -> Request {
@@ -74,7 +81,7 @@ fn sequential_reads_get_each_zones_rate() {
     for request in [64u64 << 10, 128 << 10, 1 << 20] {
         let hdd = drive();
         for (first, rate) in zones(&hdd) {
-            let mut disk = hdd.start();
+            let mut disk = started(&hdd);
             let first = first / 512 * 512 + (64 << 20);
             let begun = disk.submit(0, read(first, request));
             let count = (256u64 << 20) / request;
@@ -91,7 +98,7 @@ fn sequential_reads_get_each_zones_rate() {
 #[test]
 fn one_long_read_is_as_fast_as_many() {
     let hdd = drive();
-    let mut disk = hdd.start();
+    let mut disk = started(&hdd);
     let done = disk.submit(0, read(0, 512 << 20));
     let rate = (512u64 << 20) as f64 / (done as f64 / 1e9);
     assert!((rate / hdd.outer_rate as f64 - 1.0).abs() < 0.01, "{rate}");
@@ -124,7 +131,7 @@ fn mean_seek(hdd: &Hdd) -> f64 {
 #[test]
 fn random_reads_cost_overhead_seek_half_a_turn_and_transfer() {
     let hdd = drive();
-    let mut disk = hdd.start();
+    let mut disk = started(&hdd);
     let mut numbers = Numbers(1);
     let mut now = 0;
     let count = 20_000;
@@ -143,7 +150,7 @@ fn random_forced_writes_settle_longer() {
     let mut totals = [0u64; 2];
     for (settle, total) in [0, 2_000_000].into_iter().zip(&mut totals) {
         hdd.write_settle_ns = settle;
-        let mut disk = hdd.start();
+        let mut disk = started(&hdd);
         let mut numbers = Numbers(7);
         for _ in 0..5_000 {
             *total = disk.submit(*total, forced(numbers.below(hdd.capacity / 4096) * 4096, 4096));
@@ -161,7 +168,7 @@ fn a_full_stroke_takes_what_the_data_sheet_says() {
     let (_, angle) = geometry.locate(last);
     let transfer = geometry.end(last + 512) - angle;
     for pause in 0..50 {
-        let mut disk = hdd.start();
+        let mut disk = started(&hdd);
         let now = disk.submit(0, read(0, 512)) + pause * 200_000;
         // Reading ahead fills half a megabyte, a track or two: the arm stays on the first cylinder.
         let done = disk.submit(now, read(last, 512));
@@ -176,7 +183,7 @@ fn a_full_stroke_takes_what_the_data_sheet_says() {
 fn the_same_sector_comes_round_once_a_revolution() {
     let mut hdd = drive();
     hdd.write_cache = false;
-    let mut disk = hdd.start();
+    let mut disk = started(&hdd);
     let mut before = disk.submit(0, write(1 << 30, 4096));
     for _ in 0..20 {
         let done = disk.submit(before, write(1 << 30, 4096));
@@ -186,226 +193,8 @@ fn the_same_sector_comes_round_once_a_revolution() {
 }
 
 #[test]
-fn read_ahead_turns_the_next_read_into_a_transfer() {
-    let hdd = drive();
-    let mut disk = hdd.start();
-    let first = disk.submit(0, read(1 << 30, 4096));
-    let pause = first + 100_000_000;
-    let next = disk.submit(pause, read((1 << 30) + 4096, 65_536));
-    assert_eq!(next, pause + hdd.overhead_ns + duration(65_536, hdd.interface_rate));
-    // A segment is half a megabyte: what lies beyond was not read.
-    let mut disk = hdd.start();
-    disk.submit(0, read(1 << 30, 4096));
-    let beyond = disk.submit(pause, read((1 << 30) + (600 << 10), 4096));
-    assert!(beyond > pause + hdd.overhead_ns + duration(4096, hdd.interface_rate));
-}
-
-#[test]
-fn several_streams_keep_their_segments() {
-    let hdd = drive();
-    let mut disk = hdd.start();
-    let mut now = 0;
-    for stream in 0..8u64 {
-        now = disk.submit(now, read(stream << 31, 4096)) + 50_000_000;
-    }
-    for stream in 0..8u64 {
-        let done = disk.submit(now, read((stream << 31) + 4096, 4096));
-        assert_eq!(done - now, hdd.overhead_ns + duration(4096, hdd.interface_rate));
-        now = done;
-    }
-}
-
-#[test]
-fn a_slow_reader_never_waits_for_the_medium() {
-    let hdd = drive();
-    let mut disk = hdd.start();
-    let mut now = disk.submit(0, read(0, 65_536));
-    for index in 1..400u64 {
-        now += 5_000_000;
-        let done = disk.submit(now, read(index * 65_536, 65_536));
-        assert_eq!(done - now, hdd.overhead_ns + duration(65_536, hdd.interface_rate), "{index}");
-        now = done;
-    }
-}
-
-#[test]
-fn small_sequential_reads_cost_the_overhead() {
-    let hdd = drive();
-    let mut disk = hdd.start();
-    let mut now = disk.submit(0, read(0, 4096));
-    let begun = now;
-    for index in 1..20_000u64 {
-        now = disk.submit(now, read(index * 4096, 4096));
-    }
-    let each = (now - begun) as f64 / 19_999.0;
-    let expected = (hdd.overhead_ns + duration(4096, hdd.interface_rate)) as f64;
-    assert!((each / expected - 1.0).abs() < 0.01, "{each} {expected}");
-}
-
-#[test]
-fn a_burst_that_fits_the_cache_runs_at_the_bus_rate() {
-    let hdd = drive();
-    let mut disk = hdd.start();
-    let mut now = 0;
-    for index in 0..64u64 {
-        let done = disk.submit(now, write((1 << 33) + index * 65_536, 65_536));
-        assert_eq!(done - now, hdd.overhead_ns + duration(65_536, hdd.interface_rate));
-        now = done;
-    }
-    assert!(disk.idle_at() > now);
-}
-
-#[test]
-fn long_sequential_writes_throttle_to_the_media_rate() {
-    let hdd = drive();
-    for request in [64u64 << 10, 128 << 10, 16 << 20] {
-        let mut disk = hdd.start();
-        let mut now = 0;
-        let mut begun = (0, 0);
-        for index in 0..(1u64 << 30) / request {
-            now = disk.submit(now, write(index * request, request));
-            if index * request == 256 << 20 {
-                begun = (now, (index + 1) * request);
-            }
-        }
-        let rate = ((1u64 << 30) - begun.1) as f64 / ((now - begun.0) as f64 / 1e9);
-        assert!((rate / hdd.outer_rate as f64 - 1.0).abs() < 0.02, "{rate} with {request}");
-    }
-}
-
-#[test]
-fn sequential_writes_without_cache_lose_a_turn_each() {
-    let mut hdd = drive();
-    hdd.write_cache = false;
-    let mut disk = hdd.start();
-    let mut now = disk.submit(0, write(0, 4096));
-    let begun = now;
-    for index in 1..=100u64 {
-        now = disk.submit(now, write(index * 4096, 4096));
-    }
-    let each = (now - begun) / 100;
-    assert!(each > hdd.revolution_ns() && each < hdd.revolution_ns() * 11 / 10, "{each}");
-}
-
-#[test]
-fn a_flush_waits_until_all_is_written() {
-    let hdd = drive();
-    let mut disk = hdd.start();
-    let mut numbers = Numbers(3);
-    let mut now = 0;
-    for _ in 0..200 {
-        now = disk.submit(now, write(numbers.below(hdd.capacity / 4096) * 4096, 4096));
-    }
-    let idle = disk.idle_at();
-    let done = disk.submit(now, FLUSH);
-    // Each extent costs at least a single-cylinder seek; C-LOOK keeps the rest far below random access.
-    assert!(done - now > 190 * hdd.seek_single_ns);
-    assert!(done < 200 * 14_000_000);
-    assert!(idle.abs_diff(done) < 1_000_000, "{idle} {done}");
-    assert!(disk.idle_at() <= done);
-    assert_eq!(disk.submit(done, FLUSH), done + hdd.overhead_ns);
-}
-
-#[test]
-fn sorting_makes_a_full_cache_faster_than_one_write_at_a_time() {
-    let mut hdd = drive();
-    let mut totals = [0u64; 2];
-    for (cached, total) in [false, true].into_iter().zip(&mut totals) {
-        hdd.write_cache = cached;
-        let mut disk = hdd.start();
-        let mut numbers = Numbers(5);
-        for _ in 0..3_000 {
-            *total = disk.submit(*total, write(numbers.below(hdd.capacity / 4096) * 4096, 4096));
-        }
-        *total = disk.submit(*total, FLUSH);
-    }
-    assert!(totals[1] * 10 < totals[0] * 6, "{totals:?}");
-}
-
-#[test]
-fn a_forced_write_reaches_the_medium_and_leaves_the_rest() {
-    let hdd = drive();
-    let mut disk = hdd.start();
-    let cached = disk.submit(0, write(1 << 30, 4096));
-    assert_eq!(cached, hdd.overhead_ns + duration(4096, hdd.interface_rate));
-    let more = disk.submit(cached, write(30 << 30, 4096));
-    let done = disk.submit(more, forced(10 << 30, 4096));
-    assert!(done - more > cached);
-    assert!(disk.idle_at() > done);
-}
-
-#[test]
-fn a_forced_write_supersedes_what_the_cache_had_there() {
-    let hdd = drive();
-    let mut disk = hdd.start();
-    // The first extent is being written while the second waits.
-    let first = disk.submit(0, write(30 << 30, 4096));
-    let second = disk.submit(first, write(1 << 30, 4096));
-    let done = disk.submit(second, forced(1 << 30, 4096));
-    assert!(disk.idle_at() <= done);
-    assert_eq!(disk.submit(done, FLUSH), done + hdd.overhead_ns);
-}
-
-#[test]
-fn an_idle_drive_reads_ahead_before_it_destages() {
-    let hdd = drive();
-    let mut disk = hdd.start();
-    let segment = hdd.read_buffer / hdd.segments;
-    let first = disk.submit(0, read(0, 4096));
-    let written = disk.submit(first, write(20 << 30, 4096));
-    // A flush does not wait for the segment to fill.
-    assert!(disk.clone().submit(written, FLUSH) < disk.idle_at());
-    // Left alone the segment fills first, so that its last bytes are there a moment later.
-    let later = first + duration(segment, hdd.outer_rate) * 3 / 2;
-    let done = disk.submit(later, read(segment - 4096, 4096));
-    assert_eq!(done, later + hdd.overhead_ns + duration(4096, hdd.interface_rate));
-}
-
-#[test]
-fn bytes_on_their_way_to_the_medium_still_take_room() {
-    let hdd = Hdd { write_cache_size: 16_384, ..drive() };
-    let mut disk = hdd.start();
-    let mut full = 0;
-    for index in 1..=4u64 {
-        full = disk.submit(full, write(index << 32, 4096));
-    }
-    assert_eq!(full, 4 * (hdd.overhead_ns + duration(4096, hdd.interface_rate)));
-    // All four are held, one of them under way: the next waits until that one is on the medium.
-    let next = disk.submit(full, write(5 << 32, 4096));
-    assert!(next > hdd.seek_single_ns + hdd.write_settle_ns, "{next}");
-}
-
-#[test]
-fn the_write_cache_answers_reads() {
-    let hdd = drive();
-    let mut disk = hdd.start();
-    let mut now = 0;
-    for index in 0..16u64 {
-        now = disk.submit(now, write((1 << 34) + index * 4096, 4096));
-    }
-    // Destaging has begun with the first extent; the later ones wait.
-    let done = disk.submit(now, read((1 << 34) + 4 * 4096, 8 * 4096));
-    assert_eq!(done, now + hdd.overhead_ns + duration(8 * 4096, hdd.interface_rate));
-}
-
-#[test]
-fn a_read_waits_for_one_extent_not_for_all() {
-    let hdd = drive();
-    let mut disk = hdd.start();
-    let mut numbers = Numbers(11);
-    let mut now = 0;
-    for _ in 0..500 {
-        now = disk.submit(now, write(numbers.below(hdd.capacity / 4096) * 4096, 4096));
-    }
-    let done = disk.submit(now, read(20 << 30, 4096));
-    let worst = 2 * (hdd.seek_full_ns + hdd.write_settle_ns + hdd.revolution_ns());
-    assert!(done - now < worst + hdd.overhead_ns + 1_000_000);
-    assert!(disk.idle_at() > done);
-}
-
-#[test]
 fn a_trim_costs_the_overhead() {
-    let mut disk = drive().start();
+    let mut disk = started(&drive());
     let trim = Request { operation: Operation::Trim, offset: 0, length: 1 << 30 };
     assert_eq!(disk.submit(7, trim), 7 + drive().overhead_ns);
 }
@@ -447,7 +236,7 @@ proptest! {
         zones in 1u64..9,
     ) {
         let hdd = Hdd { read_buffer, write_cache: cached, heads, zones, ..drive() };
-        let (mut one, mut two) = (hdd.start(), hdd.start());
+        let (mut one, mut two) = (started(&hdd), started(&hdd));
         let (mut now, mut before) = (0, 0);
         for (pause, kind, offset, length) in steps {
             // Some requests come before the one before is done.
@@ -481,7 +270,7 @@ proptest! {
         let (_, seek) = hdd.build().unwrap();
         let switch = if place.head == 0 { 0 } else { hdd.head_switch_ns };
         let least = hdd.overhead_ns + seek.time(place.cylinder).max(switch) + transfer;
-        let took = hdd.start().submit(now, read(sector * 512, 4096)) - now;
+        let took = started(&hdd).submit(now, read(sector * 512, 4096)) - now;
         prop_assert!(took >= least && took < least + hdd.revolution_ns(), "{} {}", took, least);
     }
 }

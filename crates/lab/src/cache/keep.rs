@@ -27,14 +27,14 @@ impl Keep {
 }
 
 /// Notes that an entry is in use now; `last` is the file of it that is written last.
-pub fn mark_used(last: &Path) {
+pub(crate) fn mark_used(last: &Path) {
     // A cache that cannot be written serves all the same.
     let _ = File::options().write(true).open(last).and_then(|file| file.set_modified(SystemTime::now()));
 }
 
 /// Removes the entries of `folder` that need not stay; `last` names the file that is written last in each. What is in
 /// use, half-made or cannot be removed stays.
-pub fn prune(folder: &Path, last: &str, keep: &Keep) {
+pub(crate) fn prune(folder: &Path, last: &str, keep: &Keep) {
     let age = |path: &Path| fs::metadata(path.join(last)).ok()?.modified().ok()?.elapsed().ok();
     let mut entries: Vec<(Duration, u64, PathBuf)> = (fs::read_dir(folder).into_iter().flatten().flatten())
         .filter_map(|entry| {

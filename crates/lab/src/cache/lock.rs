@@ -49,7 +49,7 @@ impl Lock {
     }
 
     /// As [`Lock::take`], or nothing if another holds it.
-    pub fn try_take(path: &Path) -> Result<Option<Lock>> {
+    pub(crate) fn try_take(path: &Path) -> Result<Option<Lock>> {
         let path = path.with_extension("lock");
         let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
         let is_ours = try_lock(&file).with_context(|| format!("cannot lock {}", path.display()))?;
@@ -58,7 +58,7 @@ impl Lock {
 
     /// The lock of a temporary folder or file, or nothing if its owner lives or it is gone. Held until the thing is
     /// removed, so that nobody takes it for theirs meanwhile.
-    pub fn of_orphan(path: &Path) -> Option<Lock> {
+    pub(crate) fn of_orphan(path: &Path) -> Option<Lock> {
         let lock = of(path);
         let file = File::options().write(true).open(&lock).ok()?;
         // Where there are no locks, nobody knows.
@@ -101,7 +101,7 @@ pub fn has_lock(folder: &Path) -> bool {
 }
 
 /// Whether the owner of a temporary folder or file lives.
-pub fn is_owned(path: &Path) -> bool {
+pub(crate) fn is_owned(path: &Path) -> bool {
     is_held(&of(path))
 }
 
@@ -136,7 +136,7 @@ impl Scratch {
     }
 
     /// For the files of one guest of this process. The process's number in the name is for people.
-    pub fn for_guest() -> Result<Scratch> {
+    pub(crate) fn for_guest() -> Result<Scratch> {
         Scratch::new_in(&std::env::temp_dir(), &format!("{GUEST_PREFIX}{}-", std::process::id()))
     }
 
@@ -147,10 +147,10 @@ impl Scratch {
 }
 
 /// Begins the names of guests' folders; the number of their run's process follows.
-pub const GUEST_PREFIX: &str = "mountmark-guest-";
+pub(crate) const GUEST_PREFIX: &str = "mountmark-guest-";
 
 /// A new file in `folder`, locked while it is written. `mountmark clean` removes one whose writer was killed.
-pub fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
+pub(crate) fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
     loop {
         let file = NamedTempFile::new_in(folder)?;
         if try_lock(file.as_file())? && is_at(file.as_file(), file.path()) {

@@ -4,8 +4,8 @@
 //! can be moved and copied; one that holds all that a run needs serves without being written.
 
 mod keep;
-pub mod lock;
-pub mod sparse;
+pub(crate) mod lock;
+pub(crate) mod sparse;
 mod stamp;
 
 use std::fs::{self, File};
@@ -17,20 +17,18 @@ use anyhow::{Context, Result, bail};
 use mountmark_model::format_bytes;
 use sha2::{Digest, Sha256};
 
-pub use keep::{Keep, mark_used, prune};
-pub use lock::{InUse, Lock};
-pub use stamp::Stamp;
+pub(crate) use keep::{Keep, mark_used, prune};
+pub use lock::InUse;
+pub(crate) use lock::Lock;
+pub(crate) use stamp::Stamp;
 
 /// What mends a cache folder that cannot be used.
 const ELSEWHERE: &str = "set MOUNTMARK_CACHE to a folder that you may write";
 
 /// The cache folder of this user: `$MOUNTMARK_CACHE`, else `$XDG_CACHE_HOME/mountmark`, else `~/.cache/mountmark`.
 pub fn default_folder() -> PathBuf {
-    let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let path = from("MOUNTMARK_CACHE")
-        // Its specification has a relative path ignored.
-        .or_else(|| from("XDG_CACHE_HOME").filter(|path| path.is_absolute()).map(|path| path.join("mountmark")))
-        .or_else(|| from("HOME").map(|path| path.join(".cache/mountmark")))
+    let path = mountmark_input::from_environment("MOUNTMARK_CACHE")
+        .or_else(|| mountmark_input::own_folder("XDG_CACHE_HOME", ".cache"))
         .unwrap_or_else(|| {
             std::env::temp_dir().join(format!("mountmark-cache-{}", rustix::process::geteuid().as_raw()))
         });
@@ -59,7 +57,7 @@ pub fn sha256(bytes: &[u8]) -> String {
 }
 
 /// SHA-256 of a file, in hexadecimal.
-pub fn sha256_file(path: &Path) -> Result<String> {
+pub(crate) fn sha256_file(path: &Path) -> Result<String> {
     let mut file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut hash = Sha256::new();
     std::io::copy(&mut file, &mut hash).with_context(|| format!("cannot read {}", path.display()))?;
@@ -128,7 +126,7 @@ pub fn check_trust(cache: &Path) -> Result<()> {
 ///
 /// # Errors
 /// A folder that cannot be made, with the mend.
-pub fn make_folder(path: &Path) -> Result<()> {
+pub(crate) fn make_folder(path: &Path) -> Result<()> {
     fs::DirBuilder::new()
         .recursive(true)
         .mode(0o755)
@@ -164,7 +162,7 @@ fn free(folder: &Path) -> Option<u64> {
 ///
 /// # Errors
 /// [`no_space`].
-pub fn need_room(folder: &Path, bytes: u64, what: &str) -> Result<()> {
+pub(crate) fn need_room(folder: &Path, bytes: u64, what: &str) -> Result<()> {
     if free(folder).is_some_and(|free| free < bytes) { Err(no_space(folder, Some(bytes), what)) } else { Ok(()) }
 }
 
@@ -187,7 +185,7 @@ pub fn is_full(folder: &Path) -> bool {
 }
 
 /// Whether something failed for want of space.
-pub fn is_no_space(error: &anyhow::Error) -> bool {
+pub(crate) fn is_no_space(error: &anyhow::Error) -> bool {
     let kinds = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
     kinds.into_iter().any(|kind| matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
 }
@@ -198,13 +196,13 @@ fn bars(error: &io::Error) -> bool {
 }
 
 /// As [`bars`], of whatever led to an error.
-pub fn is_barred(error: &anyhow::Error) -> bool {
+pub(crate) fn is_barred(error: &anyhow::Error) -> bool {
     error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(bars)
 }
 
 /// Writes a file whole or not at all, also when the power fails. What is there already is not written again, so that a
 /// cache which cannot be written serves as long as nothing is new.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     if fs::read(path).is_ok_and(|there| there == bytes) {
         return Ok(());
     }

@@ -2,60 +2,62 @@
 //!
 //! This folder boots guests, gives them their job and passes on what they say. It does not know what a cell measures.
 
+mod hardware;
+mod layout;
+mod needs;
 pub mod probe;
 pub mod qemu;
-pub mod qmp;
-pub mod snapshot;
+mod qmp;
+mod snapshot;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use mountmark_disk::DiskModel;
-use mountmark_model::{Bytes, Cell, Configuration, Environment, Event, Machine, Outcome, Program, RealisedCorpus};
+use mountmark_model::{Bytes, Cell, Configuration, Environment, Event, Lab, Outcome, Program};
 
 use crate::cache::lock::Scratch;
 use crate::cache::{self, InUse};
 use crate::image::kernel::Kernel;
 use crate::image::modules::ModuleTree;
 use crate::image::packages::Packages;
-use crate::image::{Builder, Image, Wanted};
+use crate::image::{Builder, Image};
 use crate::kernel_log::telling_lines;
 use crate::needs::For;
 use crate::watch::{Expected, Heard, Watch};
-use crate::{Ended, Job, Lab, Region, Token};
-use qemu::{Clock, Hardware, Qemu, Ram};
+pub use hardware::Clock;
+
+use crate::{Ended, Job, LabKind, OpenLab, Options, Places, Token};
+use hardware::Hardware;
+use layout::Layout;
+use needs::{NBD, essence, needed_by, wanted};
+use qemu::{Qemu, Ram};
 
 /// The most memory of a guest: above it QEMU's machine has its hole for devices, and more would push the media from
 /// their place (`MEDIA_START`).
 const RAM_MOST: u64 = 3 << 30;
-/// The media begin on this boundary, as pmem wants it.
-const ALIGNMENT: u64 = 128 << 20;
-/// The media's room in guest-physical memory, unless more is needed. It costs nothing: only what a cell writes is there.
-const MEDIA_ROOM: u64 = 64 << 30;
-
-/// How guests are run.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The cache folder.
-    pub cache: PathBuf,
-    /// What the user wrote after `--kernel`.
-    pub kernel: String,
-    /// The lab's computer.
-    pub machine: Machine,
-    /// Whether KVM runs the guest, under wall time.
-    pub kvm: bool,
-    /// How long a guest may say nothing, in wall time, before it counts as hung.
-    pub silence_limit: Duration,
-}
 
 /// A lab of QEMU guests.
-pub struct Emulator {
+pub(crate) struct Guests(pub Lab);
+
+impl LabKind for Guests {
+    fn open(&self, options: Options) -> Result<Box<dyn OpenLab>> {
+        Ok(Box::new(Emulator::open(self.0, options)?))
+    }
+
+    fn places(&self, cell: &Cell) -> Result<Places> {
+        Ok(crate::guest::places(cell))
+    }
+}
+
+/// Such a lab when QEMU and the kernel are found.
+struct Emulator {
+    lab: Lab,
     options: Options,
     kernel: Kernel,
     modules: ModuleTree,
@@ -66,23 +68,21 @@ pub struct Emulator {
 
 impl Emulator {
     /// Finds QEMU and the kernel.
-    pub fn open(options: Options) -> Result<Emulator> {
+    fn open(lab: Lab, options: Options) -> Result<Emulator> {
         let in_use = cache::open(&options.cache)?;
         let qemu = qemu::version()?;
         let packages = Packages::new(&options.cache);
         let kernel = Kernel::find(&options.kernel, &packages, &options.cache)?;
         kernel.check(&[For::All])?;
         let modules = ModuleTree::open(&kernel)?;
-        Ok(Emulator { options, kernel, modules, qemu, images: Mutex::new(BTreeMap::new()), _in_use: in_use })
-    }
-
-    /// The guest's kernel.
-    pub fn kernel(&self) -> &Kernel {
-        &self.kernel
+        Ok(Emulator { lab, options, kernel, modules, qemu, images: Mutex::new(BTreeMap::new()), _in_use: in_use })
     }
 
     fn clock(&self) -> Clock {
-        if self.options.kvm { Clock::Kvm } else { Clock::Instructions { shift: self.options.machine.shift } }
+        match self.lab.nature().profiled_processor {
+            true => Clock::Instructions { shift: self.options.machine.shift },
+            false => Clock::Kvm,
+        }
     }
 
     fn image(&self, cell: &Cell) -> Result<Image> {
@@ -115,7 +115,7 @@ impl Emulator {
                 Bytes(RAM_MOST)
             );
         }
-        let mut arguments = qemu::memory_map(layout.total, &pmem);
+        let mut arguments = hardware::memory_map(layout.total, &pmem);
         if needed_by(cell).contains(&For::Modelled) {
             arguments.extend(self.modules.arguments(NBD));
         }
@@ -170,9 +170,9 @@ impl Emulator {
     }
 }
 
-impl Lab for Emulator {
+impl OpenLab for Emulator {
     fn title(&self) -> String {
-        format!("{} lab, kernel {}", if self.options.kvm { "kvm" } else { "virtual" }, self.kernel.release)
+        format!("{} lab, kernel {}", self.lab.name(), self.kernel.release)
     }
 
     fn unavailable(&self, configuration: &Configuration) -> Result<Option<String>> {
@@ -284,108 +284,6 @@ impl Lab for Emulator {
             ..crate::host_environment()
         })
     }
-}
-
-/// Where the media of a cell lie.
-struct Layout {
-    test: Region,
-    source: Option<Region>,
-    corpus: Option<Region>,
-    total: u64,
-}
-
-impl Layout {
-    fn of(cell: &Cell) -> Result<Layout> {
-        let mut at = 0;
-        let mut take = |size: u64| {
-            let region = Region { offset: at, size };
-            at += size.next_multiple_of(ALIGNMENT);
-            region
-        };
-        let test = take(cell.disk_size.0);
-        let source = cell.second_disk.as_ref().map(|medium| take(medium.size.0));
-        let corpus = cell.second_disk.as_ref().map(|medium| take(medium.corpus.tar_bytes));
-        let total = at.max(MEDIA_ROOM);
-        // 40 bits of physical addresses, less what lies below the media.
-        if total > (1 << 40) - crate::MEDIA_START {
-            bail!(
-                "the disks of this plan need {total} bytes, more than the guest can address; choose a smaller --scale or --disk-size"
-            );
-        }
-        Ok(Layout { test, source, corpus, total })
-    }
-
-    fn pmem(&self, cell: &Cell) -> Vec<Region> {
-        let mut regions = Vec::new();
-        if matches!(cell.disk.model, DiskModel::Ram) {
-            regions.push(Region { offset: self.test.offset, size: self.test.size.next_multiple_of(ALIGNMENT) });
-        }
-        if let (Some(medium), Some(region)) = (&cell.second_disk, self.source)
-            && matches!(medium.disk.model, DiskModel::Ram)
-        {
-            regions.push(Region { offset: region.offset, size: region.size.next_multiple_of(ALIGNMENT) });
-        }
-        regions
-    }
-}
-
-/// The cell without what must not show in its figures: reading a longer job takes more instructions, so neither the
-/// cell's place in the plan nor a path of this machine may be part of it.
-fn essence(cell: &Cell) -> Cell {
-    let mut cell = cell.clone();
-    cell.index = 0;
-    cell.repeat = 0;
-    cell.configuration.name.clear();
-    cell.configuration.filesystem.variants.clear();
-    if let Some(medium) = &mut cell.second_disk {
-        medium.tar.clear();
-        medium.corpus = RealisedCorpus::default();
-    }
-    cell
-}
-
-/// The driver of modelled disks, with its parameters.
-const NBD: &str = "nbd nbds_max=2 max_part=0";
-
-/// What a cell's guest asks of its kernel.
-fn needed_by(cell: &Cell) -> Vec<For> {
-    let mut needed = vec![For::All];
-    for disk in std::iter::once(&cell.disk).chain(cell.second_disk.as_ref().map(|medium| &medium.disk)) {
-        match disk.model {
-            DiskModel::Ram => needed.push(For::Ram),
-            DiskModel::Hdd(_) => needed.extend([For::Modelled, For::HardDisk]),
-            DiskModel::Flash(_) => needed.push(For::Modelled),
-        }
-    }
-    needed
-}
-
-/// What the image of a cell's guest must hold.
-fn wanted(cell: &Cell) -> Wanted {
-    let filesystem = &cell.configuration.filesystem;
-    let commands = [filesystem.mkfs.first(), filesystem.fsck.as_ref().and_then(|fsck| fsck.command.first())];
-    let mut wanted = Wanted {
-        packages: filesystem.packages.iter().chain(&cell.packages).cloned().collect(),
-        programs: commands.into_iter().flatten().chain(&filesystem.tools).chain(&cell.tools).cloned().collect(),
-        modules: filesystem.modules.clone(),
-    };
-    let disks = std::iter::once(&cell.disk).chain(cell.second_disk.as_ref().map(|medium| &medium.disk));
-    for disk in disks {
-        match disk.model {
-            DiskModel::Ram => wanted.modules.extend(["nd_e820".into(), "nd_pmem".into()]),
-            DiskModel::Hdd(_) => wanted.modules.extend([NBD.into(), "?mq-deadline".into()]),
-            DiskModel::Flash(_) => wanted.modules.push(NBD.into()),
-        }
-    }
-    if cell.second_disk.is_some() {
-        wanted.packages.push("e2fsprogs".into());
-        wanted.programs.push("mke2fs".into());
-        wanted.modules.push("ext4".into());
-    }
-    wanted.packages.sort();
-    wanted.packages.dedup();
-    wanted.modules.dedup();
-    wanted
 }
 
 /// The kernel's last messages, whatever bytes they hold: a file system that says the same a million times is heard.

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use mountmark_model::{Event, Processor};
 
-use super::qemu::{self, Clock, Hardware, Qemu, Ram};
+use super::hardware::{self, Clock, Hardware};
+use super::layout::ALIGNMENT;
+use super::qemu::{self, Qemu, Ram};
 use crate::cache::lock::Scratch;
 use crate::guest::MODULES_FILE;
 use crate::image::cpio::Archive;
@@ -36,13 +38,13 @@ pub fn boot(kernel: &Kernel, clock: Clock, limit: Duration) -> Result<Duration> 
     let image = folder.path().join("initramfs.cpio");
     fs::write(&image, archive.to_bytes()).with_context(|| format!("cannot write {}", image.display()))?;
     let serial = folder.path().join("kernel.log");
-    let media = qemu::media(super::ALIGNMENT)?;
+    let media = qemu::media(ALIGNMENT)?;
     let hardware = Hardware {
         clock,
         processor: Processor::default(),
         ram: RAM,
-        media: super::ALIGNMENT,
-        arguments: qemu::memory_map(super::ALIGNMENT, &[]),
+        media: ALIGNMENT,
+        arguments: hardware::memory_map(ALIGNMENT, &[]),
         kernel: kernel.image.clone(),
         image,
     };

@@ -15,7 +15,8 @@ use mountmark_model::Event;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::qemu::{self, Clock, Hardware, Qemu, Ram};
+use super::hardware::{Clock, Hardware};
+use super::qemu::{self, Qemu, Ram};
 use super::qmp::Qmp;
 use crate::cache::{self, Stamp, sparse};
 
@@ -228,7 +229,7 @@ fn load(folder: &Path) -> Option<Snapshot> {
 }
 
 /// Starts a guest from a snapshot, still paused.
-pub fn restore(
+pub(crate) fn restore(
     hardware: &Hardware,
     snapshot: &Snapshot,
     media: &std::os::fd::OwnedFd,
@@ -239,7 +240,9 @@ pub fn restore(
     let is_writable = fs::File::options().write(true).open(&snapshot.ram).is_ok();
     let ram = if is_writable { Ram::Restored(&snapshot.ram) } else { Ram::Copied(copied(&snapshot.ram)?) };
     let mut guest = Qemu::start(hardware, &ram, media, serial, Some(job), true)?;
-    guest.qmp.run("migrate-incoming", json!({ "uri": format!("exec:cat {}", qemu::shell_word(&snapshot.state)) }))?;
+    let state = snapshot.state.display().to_string();
+    let state = shlex::try_quote(&state).context("no shell takes the snapshot's path")?;
+    guest.qmp.run("migrate-incoming", json!({ "uri": format!("exec:cat {state}") }))?;
     guest.qmp.poll("query-status", |answer| Ok(answer["status"] != "inmigrate"))?;
     Ok(guest)
 }

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use mountmark_disk::DiskModel;
-use mountmark_model::{Cell, Event, Outcome, PROTOCOL};
+use mountmark_model::{Cell, Event, Outcome, PROTOCOL, Subject};
 
 use crate::{CorpusData, Device, DeviceTrace, Devices, Job, MEDIA_START, Places, Region, Unseen, voice};
 use media::Medium;
@@ -45,9 +45,9 @@ const SOURCE_FOLDER: &str = "/source";
 
 /// Where a cell's disks are in its guest.
 pub fn places(cell: &Cell) -> Places {
-    let device = |model: &DiskModel, index: usize| match model {
-        DiskModel::Ram => "/dev/pmemN".to_owned(),
-        _ => format!("/dev/nbd{index}"),
+    let device = |model: &DiskModel, index: usize| match model.has_drive() {
+        true => format!("/dev/nbd{index}"),
+        false => "/dev/pmemN".to_owned(),
     };
     Places {
         test: device(&cell.disk.model, 0),
@@ -83,7 +83,7 @@ pub fn main(agent: Agent) -> ! {
         };
         if let Some(reason) = failure {
             let outcome = Outcome::Failed { reason, detail: String::new() };
-            send(&ports, &Event::Ended { task: String::new(), outcome });
+            send(&ports, &Event::Ended { task: Subject::Cell, outcome });
         }
     }
     power_off()
@@ -121,7 +121,7 @@ fn live(agent: Agent, ports: &Ports) -> Result<()> {
     };
     let corpus = match &job.corpus {
         Some(region) => {
-            let mapped = round_up(region.size.max(1), 4096);
+            let mapped = region.size.max(1).next_multiple_of(4096);
             Some(CorpusData::Mapped(MappedCorpus {
                 medium: Medium::map(MEDIA_START + region.offset, mapped)?,
                 length: region.size,
@@ -181,7 +181,7 @@ impl MappedCorpus {
 
 /// Makes the disk `index` (0 under test, 1 the source) appear.
 fn start_disk(model: &DiskModel, index: usize, region: &Region, servers: &mut Vec<Child>) -> Result<Device> {
-    if matches!(model, DiskModel::Ram) {
+    if !model.has_drive() {
         let name = setup::pmem_at(MEDIA_START + region.offset)?;
         return Ok(Device { path: format!("/dev/{name}"), name, size: region.size, server: None, backing: None });
     }
@@ -213,7 +213,7 @@ fn start_disk(model: &DiskModel, index: usize, region: &Region, servers: &mut Ve
             _ => is_there.then_some(Ok(())),
         }
     })??;
-    setup::tune_queue(&name, matches!(model, DiskModel::Hdd(_)))?;
+    setup::tune_queue(&name, model.rotational())?;
     let device = Device { path, name, size: region.size, server: Some(server.id()), backing: None };
     servers.push(server);
     Ok(device)
@@ -231,11 +231,7 @@ fn serve_disk(arguments: &[String]) -> Result<()> {
     let flag = SetupFlag::open()?;
     let traced = rest.first().is_some_and(|argument| argument == TRACED);
     let trace = if traced { Some(ServedTrace::open(size)?) } else { None };
-    let socket = nbd::attach(index.parse()?, size, matches!(model, DiskModel::Flash(_)))?;
+    let socket = nbd::attach(index.parse()?, size, model.trims())?;
     let observer = trace.as_ref().map(|trace| trace as &dyn nbd::Observer);
     nbd::serve(socket, medium, &model, &flag, observer)
-}
-
-fn round_up(value: u64, to: u64) -> u64 {
-    value.div_ceil(to) * to
 }

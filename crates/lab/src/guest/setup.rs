@@ -80,12 +80,9 @@ pub fn kernel_version() -> Result<String> {
     Ok(format!("{} {}", name.release().to_string_lossy(), name.version().to_string_lossy()))
 }
 
-/// The kernel's MemTotal in bytes.
+/// Main memory in bytes.
 pub fn memory() -> Result<u64> {
-    let text = fs::read_to_string("/proc/meminfo")?;
-    let line = text.lines().find(|line| line.starts_with("MemTotal:")).context("no MemTotal in /proc/meminfo")?;
-    let kib: u64 = line.split_whitespace().nth(1).context("no figure in MemTotal")?.parse()?;
-    Ok(kib * 1024)
+    crate::memory::total().context("no MemTotal in /proc/meminfo")
 }
 
 /// Makes the kernel's random numbers a function of the seed: UUIDs, directory hash seeds, stack canaries.

@@ -1,17 +1,16 @@
 //! The process that measures a cell on this machine: this program, started once more.
 //!
-//! Its mounts are in a name space of its own, and so are the processes that it starts: when it ends, for whatever
-//! reason, the kernel ends them and takes the mounts away. They have none of its open files.
+//! Its mounts are in a name space of its own: when it ends, for whatever reason, the kernel ends what it has started,
+//! which dies with it, and takes the mounts away. Commands have none of its open files.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use anyhow::{Context, Result, bail};
-use mountmark_model::{Cell, Event, Outcome, PROTOCOL};
+use anyhow::{Context, Result};
+use mountmark_model::{Cell, Event, Outcome, PROTOCOL, Subject};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use serde::{Deserialize, Serialize};
@@ -62,7 +61,7 @@ pub fn main(agent: Agent) -> ! {
     match failure {
         None => std::process::exit(0),
         Some(reason) => {
-            send(&Event::Ended { task: String::new(), outcome: Outcome::Failed { reason, detail: String::new() } });
+            send(&Event::Ended { task: Subject::Cell, outcome: Outcome::Failed { reason, detail: String::new() } });
             std::process::exit(1)
         }
     }
@@ -139,8 +138,7 @@ pub(super) fn leave_events() {
     }
 }
 
-/// Leaves the machine's name spaces for mounts and, for what is started from here, processes. Answers a folder that
-/// only this process and its children see.
+/// Leaves the machine's name space for mounts. Answers a folder that only this process and its children see.
 fn separate() -> Result<PathBuf> {
     // SAFETY: neither file descriptors nor memory are unshared, and there is one thread.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.context("cannot leave the machine's mounts")?;
@@ -149,9 +147,6 @@ fn separate() -> Result<PathBuf> {
     let base = base()?;
     mount("mountmark", base, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, c"mode=0755")
         .with_context(|| format!("cannot mount on {}", base.display()))?;
-    // SAFETY: as above; this process itself stays where it is, so it sees the machine's processes in /proc.
-    unsafe { unshare_unsafe(UnshareFlags::NEWPID) }.context("cannot leave the machine's processes")?;
-    start_keeper()?;
     Ok(base.to_owned())
 }
 
@@ -162,7 +157,7 @@ fn base() -> Result<&'static Path> {
 }
 
 /// Where a cell's disks are on this machine.
-pub fn places() -> Result<Places> {
+pub(super) fn places() -> Result<Places> {
     let base = base()?;
     Ok(Places {
         test: "/dev/loopN".to_owned(),
@@ -170,39 +165,4 @@ pub fn places() -> Result<Places> {
         test_folder: base.join(TEST),
         source_folder: base.join(SOURCE),
     })
-}
-
-/// Starts the first process of the new name space. It does nothing but end with this one, and the kernel then ends
-/// everything else there.
-fn start_keeper() -> Result<()> {
-    // A socket, as tasks are root and could write to a pipe, or hold one open, through /proc.
-    let (mut read, write) = UnixStream::pair().context("cannot make a socket pair")?;
-    // SAFETY: there is one thread, so that the child may do whatever this process could.
-    match unsafe { libc::fork() } {
-        -1 => Err(std::io::Error::last_os_error()).context("cannot start a process"),
-        0 => {
-            drop(write);
-            leave_events();
-            for standard in 0..3 {
-                // SAFETY: nothing below uses these descriptors; the agent's pipes must end with the agent.
-                unsafe { libc::close(standard) };
-            }
-            // SAFETY: children that nobody waits for are taken away by the kernel.
-            unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
-            let mut nothing = [0];
-            // The agent's end is closed when the agent is gone, and not before.
-            while read.read(&mut nothing).is_err_and(|error| error.kind() == std::io::ErrorKind::Interrupted) {}
-            // SAFETY: ends this process without running what the agent wants to run at its own end.
-            unsafe { libc::_exit(0) }
-        }
-        keeper => {
-            drop(read);
-            // Open until this process ends; closed in programs that it starts.
-            std::mem::forget(write);
-            if !fs::exists(format!("/proc/{keeper}")).unwrap_or(false) {
-                bail!("the first process of the name space has ended");
-            }
-            Ok(())
-        }
-    }
 }

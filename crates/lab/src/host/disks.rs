@@ -6,14 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result, bail};
-use mountmark_model::{Bytes, Cell, Event, Outcome, protocol_task};
+use mountmark_model::{Bytes, Cell, Event, Outcome, Subject, protocol_task};
 
 use super::alive::{Alive, Holds};
+use super::contents;
 use super::image::{self, Place, new_image};
 use super::loops::{self, Loop};
 use super::own::{OwnImage, Stamp};
 use super::undo::Journal;
-use super::{Options, contents};
+use crate::Options;
 
 /// Where a run's disks lie, and what it must put back.
 pub(super) struct Disks {
@@ -169,7 +170,9 @@ impl Observer<'_> {
     /// One event.
     pub(super) fn hear(&mut self, event: &Event) {
         match event {
-            Event::Ended { task, outcome: Outcome::Ok } if task == protocol_task::MOUNT => self.is_mounted = true,
+            Event::Ended { task: Subject::Task(id), outcome: Outcome::Ok } if id == protocol_task::MOUNT => {
+                self.is_mounted = true;
+            }
             // Nothing is measured in the step that follows mounting.
             Event::Stage { .. } if self.is_mounted => {
                 self.is_mounted = false;

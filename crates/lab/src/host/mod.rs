@@ -19,51 +19,95 @@ mod tools;
 mod trace;
 mod undo;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use anyhow::{Result, bail};
 use mountmark_model::{
-    Bytes, Cell, Configuration, Disk, DiskModel, Environment, Event, Machine, Outcome, Plan, Program,
+    Bytes, Cell, Configuration, Disk, DiskModel, Environment, Event, Machine, Outcome, OwnComputer, Program,
 };
 
 use crate::watch::{Expected, Heard, Watch};
-use crate::{Device, Ended, Lab, Token};
+use crate::{Device, Ended, LabKind, OpenLab, Options, Places, Token};
 use agent::HostJob;
 use disks::Disks;
 use loops::Loop;
 use messages::Messages;
 use process::Agent;
 
-pub use agent::{is_agent, main, places};
+pub use agent::{is_agent, main};
 pub use clean::{Undone, clean};
 
 /// Bit of CAP_SYS_ADMIN in the masks of /proc/self/status.
 const SYS_ADMIN: u32 = 21;
 
-/// How cells are run.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The cache folder.
-    pub cache: PathBuf,
-    /// What the user wrote after `--image`.
-    pub image: Option<PathBuf>,
-    /// Whether data in the image may be overwritten.
-    pub force_image: bool,
-    /// How long an agent may say nothing before it counts as hung.
-    pub silence_limit: Duration,
+/// A lab of this machine.
+pub(crate) struct ThisMachine;
+
+impl LabKind for ThisMachine {
+    fn open(&self, options: Options) -> Result<Box<dyn OpenLab>> {
+        check_rights()?;
+        let disks = Disks::open(&options)?;
+        Ok(Box::new(HostLab { options, release: release(), disks }))
+    }
+
+    fn places(&self, _: &Cell) -> Result<Places> {
+        agent::places()
+    }
+
+    fn check_rights(&self) -> Result<()> {
+        check_rights()
+    }
+
+    fn own_computer(&self) -> Option<OwnComputer> {
+        let disk = "loop";
+        Some(OwnComputer {
+            machine: Machine {
+                name: "host".into(),
+                about: crate::host_environment().host_cpu,
+                shift: 0,
+                processor: None,
+                ram: Bytes(crate::memory::total().unwrap_or(0)),
+                disk: disk.into(),
+                second_disk: disk.into(),
+                sources: Vec::new(),
+            },
+            disk: Disk {
+                name: disk.into(),
+                about: "a loop device on a file of this machine".into(),
+                sources: Vec::new(),
+                model: DiskModel::NO_DRIVE,
+            },
+            kernel: "host".into(),
+        })
+    }
+
+    fn unavailable(&self, configuration: &Configuration) -> Option<String> {
+        tools::unavailable(configuration, &release())
+    }
+
+    fn lacks(&self, program: &Program) -> Option<String> {
+        tools::lacks(program)
+    }
+
+    fn foresee(&self, options: &Options, cell: &Cell) -> Result<Option<String>> {
+        if let Some(reason) = tools::suite_unavailable(cell) {
+            bail!("{reason}");
+        }
+        let file = image::foresee(options.image.as_deref(), options.force_image, disks::needs(cell))?;
+        Ok(Some(format!("a loop device on {file}")))
+    }
 }
 
-/// A lab of this machine.
-pub struct HostLab {
+/// Such a lab with its disks.
+struct HostLab {
     options: Options,
     release: String,
     disks: Disks,
 }
 
 /// An error if this user may not mount, with what to do.
-pub fn check_rights() -> Result<()> {
+fn check_rights() -> Result<()> {
     if !rustix::process::geteuid().is_root() {
         bail!(
             "the host lab mounts file systems on this machine, which only root may do; run it as root (sudo mountmark run --lab host ...), or use --lab virtual, which needs no rights"
@@ -90,61 +134,7 @@ fn may(status: &str, capability: u32) -> bool {
     mask.is_none_or(|mask| mask & (1 << capability) != 0)
 }
 
-/// Says in a plan that its computer and disks are this machine's: profiles mean nothing here.
-pub fn describe(plan: &mut Plan) {
-    let ram = Bytes(crate::guest::memory().unwrap_or(0));
-    plan.machine = Machine {
-        name: "host".into(),
-        about: crate::host_environment().host_cpu,
-        ram,
-        disk: "loop".into(),
-        second_disk: "loop".into(),
-        sources: Vec::new(),
-        ..plan.machine.clone()
-    };
-    plan.kernel = "host".into();
-    let disk = Disk {
-        name: "loop".into(),
-        about: "a loop device on a file of this machine".into(),
-        sources: Vec::new(),
-        model: DiskModel::Ram,
-    };
-    for cell in &mut plan.cells {
-        cell.ram = ram;
-        cell.disk = disk.clone();
-        if let Some(second) = &mut cell.second_disk {
-            second.disk = disk.clone();
-        }
-    }
-}
-
-/// Says where a cell's disk under test would be, in a few words, and changes nothing; refuses what [`HostLab::open`] and
-/// `prepare` would refuse, but for a user without rights.
-pub fn foresee(image: Option<&Path>, force_image: bool, cell: &Cell) -> Result<String> {
-    if let Some(reason) = tools::suite_unavailable(cell) {
-        bail!("{reason}");
-    }
-    image::foresee(image, force_image, disks::needs(cell))
-}
-
-/// As a lab of this machine says it.
-pub fn unavailable(configuration: &Configuration) -> Option<String> {
-    tools::unavailable(configuration, &release())
-}
-
-/// As a lab of this machine says it.
-pub fn lacks(program: &Program) -> Option<String> {
-    tools::lacks(program)
-}
-
 impl HostLab {
-    /// Checks rights, loop devices and the image.
-    pub fn open(options: Options) -> Result<HostLab> {
-        check_rights()?;
-        let disks = Disks::open(&options)?;
-        Ok(HostLab { options, release: release(), disks })
-    }
-
     fn run_attached(&self, job: &HostJob, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<Ended> {
         let mut messages = Messages::from_now_on();
         let mut agent = Agent::start(job)?;
@@ -175,7 +165,7 @@ impl HostLab {
     }
 }
 
-impl Lab for HostLab {
+impl OpenLab for HostLab {
     fn title(&self) -> String {
         format!("host lab, kernel {}", self.release)
     }

@@ -8,8 +8,6 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result, bail, ensure};
 use mountmark_model::Bytes;
 
-use super::packages::Solved;
-
 /// The most names of a set, a base and a benchmark program's own included.
 const MOST_NAMES: usize = 300;
 /// The most packages that a set of names may stand for, and their bytes to download. A compiler has some 60.
@@ -37,7 +35,7 @@ pub fn check<'a>(names: impl IntoIterator<Item = &'a String>) -> Result<()> {
 ///
 /// # Errors
 /// The first that does not exist.
-pub fn check_known<'a>(names: impl IntoIterator<Item = &'a String>, known: &str) -> Result<()> {
+pub(crate) fn check_known<'a>(names: impl IntoIterator<Item = &'a String>, known: &str) -> Result<()> {
     let known: BTreeSet<&str> = known.lines().map(str::trim).collect();
     match names.into_iter().find(|name| !known.contains(name.as_str())) {
         None => Ok(()),
@@ -93,6 +91,30 @@ fn is_plain(solved: &Solved) -> bool {
     [&solved.name, &solved.version, &solved.file].into_iter().all(|text| plain(text))
 }
 
+/// A package that apt named.
+#[derive(Debug, PartialEq)]
+pub(super) struct Solved {
+    /// Debian's name.
+    pub(super) name: String,
+    /// Debian's version.
+    pub(super) version: String,
+    /// The archive's file name.
+    pub(super) file: String,
+    /// Of the file that is fetched; 0 where that is not known.
+    pub(super) bytes: u64,
+}
+
+impl Solved {
+    /// `'http://…/bash_5.2.15-2+b13_amd64.deb' bash_5.2.15-2+b13_amd64.deb 1490652 SHA256:…`
+    pub(super) fn from_uri_line(line: &str) -> Option<Solved> {
+        let mut words = line.strip_prefix('\'')?.split_whitespace().skip(1);
+        let (file, bytes) = (words.next()?, words.next().and_then(|size| size.parse().ok()).unwrap_or(0));
+        let mut parts = file.strip_suffix(".deb")?.split('_');
+        let (name, version, _architecture) = (parts.next()?, parts.next()?, parts.next()?);
+        Some(Solved { name: name.to_owned(), version: version.replace("%3a", ":"), file: file.to_owned(), bytes })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,5 +161,16 @@ mod tests {
         }
         assert!(said(&line.replace("1490652", "2000000000")).contains("to download"));
         assert!(said(&format!("{line}\n").repeat(501)).contains("more than 500"));
+    }
+
+    #[test]
+    fn apt_lines_are_read() {
+        let line = "'http://deb.debian.org/debian/pool/main/a/attr/libattr1_2.5.1-4_amd64.deb' libattr1_1%3a2.5.1-4_amd64.deb 22164 SHA256:ab";
+        let solved = Solved::from_uri_line(line).unwrap();
+        assert_eq!((solved.name.as_str(), solved.version.as_str()), ("libattr1", "1:2.5.1-4"));
+        assert_eq!(solved.bytes, 22164);
+        for bad in ["", "Reading package lists...", "'", "'x' y", "'x' a_b.deb 1"] {
+            assert_eq!(Solved::from_uri_line(bad), None, "{bad:?}");
+        }
     }
 }

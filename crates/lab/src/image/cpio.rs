@@ -55,7 +55,7 @@ impl Archive {
     }
 
     /// Bytes of memory that the unpacked archive takes, in whole pages.
-    pub fn unpacked_bytes(&self) -> u64 {
+    pub(crate) fn unpacked_bytes(&self) -> u64 {
         let pages = |entry: &Entry| match entry {
             Entry::File { bytes, .. } => (bytes.len() as u64).div_ceil(4096),
             _ => 0,
@@ -64,7 +64,7 @@ impl Archive {
     }
 
     /// The archive's bytes.
-    pub fn to_bytes(&self) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         for (number, (path, entry)) in self.entries.iter().enumerate() {
             let (mode, data, device) = match entry {

@@ -103,7 +103,7 @@ impl Manifest {
     }
 
     /// The names of the files and links that lie in a folder of the package itself, sorted.
-    pub fn names_in(&self, folder: &str) -> Vec<String> {
+    pub(crate) fn names_in(&self, folder: &str) -> Vec<String> {
         let below = self.entries.keys().filter_map(|path| path.strip_prefix(folder)?.strip_prefix('/'));
         below.filter(|name| !name.contains('/')).map(str::to_owned).collect()
     }
@@ -149,7 +149,7 @@ impl Manifest {
     ///
     /// # Errors
     /// The first file that is missing or has another size.
-    pub fn check_sizes(&self) -> Result<(), Damaged> {
+    pub(crate) fn check_sizes(&self) -> Result<(), Damaged> {
         for entry in self.entries.values() {
             let how = match fs::symlink_metadata(self.folder.join(&entry.path)) {
                 Ok(data) if data.len() == entry.size && data.is_symlink() == entry.link.is_some() => continue,

@@ -5,12 +5,12 @@
 //! what went into them. This folder does not know how a guest is started.
 
 mod apt;
-pub mod cpio;
+pub(crate) mod cpio;
 pub mod kernel;
-pub mod manifest;
-pub mod modules;
+mod manifest;
+pub(crate) mod modules;
 pub mod packages;
-pub mod programs;
+mod programs;
 mod sources;
 mod unpack;
 
@@ -194,7 +194,7 @@ impl<'a> Builder<'a> {
 
 impl Image {
     /// Notes that the image is in use now: it stays in the cache for a while.
-    pub fn mark_used(&self) {
+    pub(crate) fn mark_used(&self) {
         cache::mark_used(&self.path.with_file_name("image.json"));
     }
 }

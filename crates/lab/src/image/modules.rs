@@ -207,7 +207,7 @@ impl ModInfo {
 ///
 /// # Errors
 /// It is of another, or it is no module.
-pub fn check_release(path: &Path, release: &str) -> Result<()> {
+pub(crate) fn check_release(path: &Path, release: &str) -> Result<()> {
     let info = modinfo(&read_module(path)?).with_context(|| format!("{} is no kernel module", path.display()))?;
     info.check_release(path, release)
 }

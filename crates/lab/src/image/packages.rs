@@ -8,17 +8,16 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
+use super::apt::Solved;
 use super::manifest::{self, Damaged, Manifest};
 use super::{apt, sources};
 use crate::cache;
-use crate::child::{self, Limits};
 
+mod ask;
 mod fetch;
 mod lists;
 
@@ -57,10 +56,6 @@ fn last_part<S: serde::Serializer>(folder: &Path, serializer: S) -> Result<S::Ok
     serializer.serialize_str(&folder.file_name().unwrap_or_default().to_string_lossy())
 }
 
-/// A slow mirror is waited for; apt's own limit for a silent one is 30 s, for each of its addresses.
-const FETCHING: Limits = Limits { idle: Duration::from_secs(180), total: Duration::from_secs(3600) };
-/// Asking about packages reads all lists, and fetches nothing.
-const ASKING: Limits = Limits { idle: Duration::from_secs(120), total: Duration::from_secs(600) };
 /// Packages in the cache.
 pub struct Packages {
     cache: PathBuf,
@@ -148,7 +143,7 @@ impl Packages {
 
     /// As [`Packages::alone`], and from then on the same version until the cache is cleaned. Every file of it has the size
     /// that it had when it was unpacked.
-    pub fn alone_kept(&self, name: &str) -> Result<Package> {
+    pub(crate) fn alone_kept(&self, name: &str) -> Result<Package> {
         apt::check([&name.to_owned()])?;
         let file = self.cache.join(format!("closures/{name}.json"));
         if let Some(kept) = self.written(name) {
@@ -200,7 +195,7 @@ impl Packages {
     ///
     /// # Errors
     /// A cache that cannot be written, or no apt.
-    pub fn exists_in(&self, component: &str, name: &str) -> Result<bool> {
+    pub(crate) fn exists_in(&self, component: &str, name: &str) -> Result<bool> {
         if self.exists(name)? {
             return Ok(true);
         }
@@ -223,52 +218,6 @@ impl Packages {
     fn sources(&self) -> PathBuf {
         self.cache.join("apt/sources")
     }
-
-    fn solve(&self, names: &[String]) -> Result<Vec<Solved>> {
-        apt::check_known(names, &self.apt("apt-cache", &["pkgnames"])?)?;
-        let solved = apt::answer(&self.apt("apt-get", &apt::arguments(names))?)?;
-        if solved.is_empty() {
-            bail!("apt found no packages for {}", names.join(" "));
-        }
-        Ok(solved)
-    }
-
-    /// apt with an empty list of installed packages.
-    fn command(&self, program: &str, lists: Lists) -> Command {
-        let mut command = Command::new(program);
-        command.env("LC_ALL", "C");
-        let empty = self.cache.join("apt/status");
-        let _ = cache::make_folder(&self.cache.join("apt/lists/partial"));
-        if !empty.exists() {
-            let _ = fs::write(&empty, "");
-        }
-        command.arg("-o").arg(format!("Dir::State::status={}", empty.display()));
-        command.args(["-o", "Debug::NoLocking=1"]);
-        // Packages that lie in apt's own archive need no download, and --print-uris would not name them.
-        let archives = self.cache.join("apt/archives");
-        let _ = cache::make_folder(&archives.join("partial"));
-        command.arg("-o").arg(format!("Dir::Cache::archives={}", archives.display()));
-        let sources = self.sources();
-        if lists != Lists::System && sources.is_dir() {
-            command.arg("-o").arg(format!("Dir::Etc::sourceparts={}", sources.display()));
-            command.arg("-o").arg(format!("Dir::Etc::sourcelist={}", sources.join("sources.list").display()));
-        }
-        if lists != Lists::System {
-            command.arg("-o").arg(format!("Dir::State::Lists={}", self.cache.join("apt/lists").display()));
-            command.args(["-o", "Dir::Cache::pkgcache=", "-o", "Dir::Cache::srcpkgcache="]);
-        }
-        command
-    }
-
-    fn apt(&self, program: &str, arguments: &[&str]) -> Result<String> {
-        cache::make_folder(&self.cache.join("packages"))?;
-        self.fetch_lists()?;
-        let output = said(self.command(program, self.lists()).args(arguments), ASKING)?;
-        if !output.status.success() {
-            bail!("{program} {} failed: {}", arguments.join(" "), last_lines(&output.stderr, 3));
-        }
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    }
 }
 
 /// Whether a package was unpacked to its end. An empty manifest is of a program that wrote none.
@@ -276,68 +225,14 @@ fn is_complete(package: &Package) -> bool {
     fs::metadata(package.folder.join(manifest::FILE)).is_ok_and(|data| data.len() > 0)
 }
 
-/// Runs a program of apt's.
-fn said(command: &mut Command, limits: Limits) -> Result<Output> {
-    child::output(command, limits).map_err(|error| match error.root_cause().is::<std::io::Error>() {
-        true => error.context(no_apt()),
-        false => error,
-    })
-}
-
-fn no_apt() -> String {
-    "cannot start apt: the lab takes its kernel and tools from Debian packages".into()
-}
-
-/// A package that apt named.
-#[derive(Debug, PartialEq)]
-pub(super) struct Solved {
-    /// Debian's name.
-    pub(super) name: String,
-    /// Debian's version.
-    pub(super) version: String,
-    /// The archive's file name.
-    pub(super) file: String,
-    /// Of the file that is fetched; 0 where that is not known.
-    bytes: u64,
-}
-
-impl Solved {
-    /// `'http://…/bash_5.2.15-2+b13_amd64.deb' bash_5.2.15-2+b13_amd64.deb 1490652 SHA256:…`
-    pub(super) fn from_uri_line(line: &str) -> Option<Solved> {
-        let mut words = line.strip_prefix('\'')?.split_whitespace().skip(1);
-        let (file, bytes) = (words.next()?, words.next().and_then(|size| size.parse().ok()).unwrap_or(0));
-        let mut parts = file.strip_suffix(".deb")?.split('_');
-        let (name, version, _architecture) = (parts.next()?, parts.next()?, parts.next()?);
-        Some(Solved { name: name.to_owned(), version: version.replace("%3a", ":"), file: file.to_owned(), bytes })
-    }
-}
-
 /// Versions by package name, for the record.
 pub fn versions(packages: &[Package]) -> BTreeMap<String, String> {
     packages.iter().map(|package| (package.name.clone(), package.version.clone())).collect()
 }
 
-fn last_lines(text: &[u8], count: usize) -> String {
-    let text = String::from_utf8_lossy(text);
-    // apt's warnings ("W:") would push its errors out.
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with("W:")).collect();
-    lines[lines.len().saturating_sub(count)..].join("; ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn apt_lines_are_read() {
-        let line = "'http://deb.debian.org/debian/pool/main/a/attr/libattr1_2.5.1-4_amd64.deb' libattr1_1%3a2.5.1-4_amd64.deb 22164 SHA256:ab";
-        let solved = Solved::from_uri_line(line).unwrap();
-        assert_eq!((solved.name.as_str(), solved.version.as_str()), ("libattr1", "1:2.5.1-4"));
-        assert_eq!(solved.bytes, 22164);
-        for bad in ["", "Reading package lists...", "'", "'x' y", "'x' a_b.deb 1"] {
-            assert_eq!(Solved::from_uri_line(bad), None, "{bad:?}");
-        }
-    }
 
     #[test]
     fn a_cache_can_be_moved() {

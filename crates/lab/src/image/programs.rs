@@ -31,7 +31,7 @@ impl<'a> Programs<'a> {
     }
 
     /// Adds every program of the package `name`.
-    pub fn add_package(&mut self, archive: &mut Archive, name: &str) -> Result<()> {
+    pub(crate) fn add_package(&mut self, archive: &mut Archive, name: &str) -> Result<()> {
         let Some(index) = self.packages.iter().position(|(package, _)| package.name == name) else {
             bail!("the package {name} is not among those that were unpacked");
         };
@@ -82,7 +82,7 @@ impl<'a> Programs<'a> {
     }
 
     /// Adds what an ELF file loads at start; scripts load nothing.
-    pub fn add_libraries(&mut self, archive: &mut Archive, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn add_libraries(&mut self, archive: &mut Archive, bytes: &[u8]) -> Result<()> {
         if !bytes.starts_with(b"\x7fELF") {
             return Ok(());
         }

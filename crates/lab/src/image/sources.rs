@@ -14,7 +14,7 @@ use crate::cache;
 ///
 /// # Errors
 /// A folder or file that cannot be written; what cannot be read is left out.
-pub fn copy_with(component: &str, folder: &Path) -> Result<()> {
+pub(crate) fn copy_with(component: &str, folder: &Path) -> Result<()> {
     cache::make_folder(folder)?;
     let apt = Path::new("/etc/apt");
     let parts = fs::read_dir(apt.join("sources.list.d")).into_iter().flatten().flatten().map(|entry| entry.path());

@@ -116,14 +116,19 @@ impl Latency {
         // Saturating, as the document may be somebody else's.
         let total = self.histogram.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
         let wanted = ((q * total as f64).ceil() as u64).clamp(1, total.max(1));
-        let mut seen = 0_u64;
-        let step = self.histogram.iter().find(|(_, count)| {
-            seen = seen.saturating_add(*count);
-            seen >= wanted
-        });
         // A damaged document may have them the wrong way round.
-        step.map_or(self.max, |(value, _)| (*value).max(self.min).min(self.max))
+        value_at(self.histogram.iter().copied(), wanted).map_or(self.max, |value| value.max(self.min).min(self.max))
     }
+}
+
+/// The value at a rank, from 1, of a histogram: (largest value of a step, operations in it), ascending.
+pub fn value_at(histogram: impl IntoIterator<Item = (u64, u64)>, rank: u64) -> Option<u64> {
+    let mut seen = 0_u64;
+    let step = histogram.into_iter().find(|(_, count)| {
+        seen = seen.saturating_add(*count);
+        seen >= rank
+    });
+    step.map(|(value, _)| value)
 }
 
 /// Rate and latency over the phase's time, in at most 256 steps of equal length.

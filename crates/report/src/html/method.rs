@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mountmark_model::{Disk, Environment, Lab};
+use mountmark_model::{Disk, Environment};
 use mountmark_record::RunRecord;
 
 use crate::command::{again, typed};
@@ -37,8 +37,9 @@ pub(super) fn method(view: &View) -> Markup {
 /// What a second is.
 fn clock(out: &mut Markup, run: &RunRecord) {
     let machine = &run.plan.machine;
-    match run.plan.lab {
-        Lab::Virtual => {
+    let nature = run.plan.lab.nature();
+    match (nature.exact_clock, nature.guest) {
+        (true, _) => {
             let rate = 1000.0 / f64::from(1_u32 << machine.shift.min(20));
             put!(out, "<p>This ran in a virtual lab: an emulated computer whose clock counts instructions, ", rate);
             put!(out, " million to the second. Waiting for the disk takes the time that a model of ", disk(run));
@@ -67,14 +68,14 @@ fn clock(out: &mut Markup, run: &RunRecord) {
             }
             put!(out, "</p>\n");
         }
-        Lab::Kvm => {
+        (false, true) => {
             put!(
                 out,
                 "<p>This ran in guests under KVM. Figures are seconds of wall time of the machine that ran them, "
             );
             put!(out, "with all that it did at the time. Compare file systems within a repeat.</p>\n");
         }
-        Lab::Host => {
+        (false, false) => {
             put!(out, "<p>This ran on the machine's own kernel. Figures are seconds of wall time, with all that the ");
             put!(out, "machine did at the time. Compare file systems within a repeat.</p>\n");
         }

@@ -1,7 +1,5 @@
 //! The head of a run: what was compared on what, and what came out of it.
 
-use mountmark_model::Lab;
-
 use crate::header::header;
 use crate::markup::{Markup, put};
 use crate::view::{View, counted, title};
@@ -23,7 +21,7 @@ pub(super) fn overview(view: &View) -> Markup {
         plan.lab.name(),
         " lab"
     );
-    if plan.lab != Lab::Host {
+    if plan.lab.nature().guest {
         let disk = plan.cells.first().map_or(&plan.machine.disk, |cell| &cell.disk.name);
         put!(out, ", machine ", plan.machine.name, ", disk ", disk, ", kernel ", plan.kernel);
     }

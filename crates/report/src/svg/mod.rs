@@ -104,9 +104,9 @@ fn cut(text: &str, most: usize) -> String {
 }
 
 fn clock(view: &View) -> &'static str {
-    match view.run().plan.lab {
-        mountmark_model::Lab::Virtual => "Virtual seconds: those of the machine that the profile describes.",
-        mountmark_model::Lab::Kvm | mountmark_model::Lab::Host => "Seconds of wall time.",
+    match view.run().plan.lab.nature().exact_clock {
+        true => "Virtual seconds: those of the machine that the profile describes.",
+        false => "Seconds of wall time.",
     }
 }
 

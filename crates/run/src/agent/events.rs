@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mountmark_model::{DeviceRecord, Event, Outcome, Task};
+use mountmark_model::{DeviceRecord, Event, Outcome, Stage, Subject, Task};
 
 use super::{Agent, figures};
 
@@ -22,8 +22,8 @@ impl Agent<'_> {
         detail
     }
 
-    pub(super) fn stage(&mut self, name: &str) {
-        (self.emit)(Event::Stage { name: name.to_owned() });
+    pub(super) fn stage(&mut self, name: Stage) {
+        (self.emit)(Event::Stage { name });
     }
 
     pub(super) fn sample(&mut self, task: &str, iteration: u32, mut values: BTreeMap<String, f64>) {
@@ -42,7 +42,11 @@ impl Agent<'_> {
     }
 
     pub(super) fn ended(&mut self, task: &str, outcome: Outcome) {
-        (self.emit)(Event::Ended { task: task.to_owned(), outcome });
+        (self.emit)(Event::Ended { task: Subject::Task(task.to_owned()), outcome });
+    }
+
+    pub(super) fn cell_ended(&mut self, outcome: Outcome) {
+        (self.emit)(Event::Ended { task: Subject::Cell, outcome });
     }
 
     pub(super) fn output(&mut self, task: &Task, iteration: u32, kind: &str, text: &str) {

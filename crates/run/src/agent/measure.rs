@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 use mountmark_lab::{Device, Times};
-use mountmark_model::{DeviceRecord, Metric, protocol_task};
+use mountmark_model::{DeviceRecord, Metric, Stage, protocol_task};
 
 use super::command::{self, Finished, Keep, Kept};
 use super::probes::{Counters, now, seconds};
@@ -147,7 +147,7 @@ impl Agent<'_> {
     }
 
     pub(super) fn settle(&mut self, before: &str) -> Result<()> {
-        self.stage("settle");
+        self.stage(Stage::Settle);
         rustix::fs::sync();
         self.settle_measured(&format!("the preparation of {before}")).map(drop)
     }

@@ -22,12 +22,11 @@ pub mod workload;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use mountmark_lab::Devices;
-use mountmark_model::{Cell, Event, Metric};
+use mountmark_model::{Cell, Event, Metric, Stage};
 
 pub use figures::MOST_OUTPUT;
 pub use outline::{Line, outline};
@@ -60,16 +59,11 @@ pub fn run_cell(cell: &Cell, devices: &Devices, emit: &mut dyn FnMut(Event)) -> 
     .run()
 }
 
-/// Keeps the agent from those that it starts: its memory and its files are open to no other process, and what it starts
-/// next is not drawn into a name space for processes that its lab has made.
+/// Keeps the agent from those that it starts: its memory and its files are open to no other process.
 fn guard() {
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-    use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-    // More is lost than won by a cell that ends for want of either: rights alone keep commands from the agent too.
+    // More is lost than won by a cell that ends for want of it: rights alone keep commands from the agent too.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
-    if let Ok(own) = fs::File::open("/proc/self/ns/pid") {
-        let _ = move_into_link_name_space(own.as_fd(), Some(LinkNameSpaceType::ProcessID));
-    }
 }
 
 /// Where the agent may make folders: in memory where there is such a place.
@@ -98,7 +92,7 @@ struct Agent<'a> {
 
 impl Agent<'_> {
     fn run(&mut self) -> Result<()> {
-        self.stage("source");
+        self.stage(Stage::Source);
         fs::create_dir_all(&self.devices.test_folder)?;
         fs::create_dir_all(&self.devices.source_folder)?;
         if let Some(source) = &self.devices.source {
@@ -126,7 +120,7 @@ impl Agent<'_> {
                 }
             }
             if self.mounted {
-                self.stage("capacity");
+                self.stage(Stage::Capacity);
                 self.remove_all()?;
                 self.capacity(&[Metric::CAPACITY_RESIDUAL])?;
                 self.umount()?;

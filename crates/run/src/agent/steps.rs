@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use mountmark_model::{Metric, Outcome, protocol_task};
+use mountmark_model::{Metric, Outcome, Stage, protocol_task};
 
 use super::measure::Measurable;
 use super::{Agent, STEP_LIMIT, command, source};
@@ -36,7 +36,7 @@ impl Agent<'_> {
             self.forget(&self.devices.test);
         }
         self.settle(id)?;
-        self.stage(id);
+        self.stage(Stage::Measured(id.to_owned()));
         let (program, arguments) = command.split_first().context("an empty command in the catalogue")?;
         let mut process = Command::new(program);
         process.args(arguments);
@@ -52,7 +52,7 @@ impl Agent<'_> {
         };
         let outcome = Outcome::Failed { reason, detail: self.detail(&measured.finished.stderr) };
         self.ended(id, outcome.clone());
-        self.ended("", outcome);
+        self.cell_ended(outcome);
         Ok(false)
     }
 
@@ -125,7 +125,7 @@ impl Agent<'_> {
         let command = self.cell.configuration.fsck_command(&self.devices.test.path).context("fsck has no command")?;
         self.forget(&self.devices.test);
         self.settle(protocol_task::FSCK)?;
-        self.stage(protocol_task::FSCK);
+        self.stage(Stage::Measured(protocol_task::FSCK.to_owned()));
         let mut process = Command::new(&command[0]);
         process.args(&command[1..]);
         self.set_environment(&mut process);

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use mountmark_model::{Outcome, Task};
+use mountmark_model::{Outcome, Stage, Task};
 
 use super::command::Keep;
 use super::figures::{self, Shared};
@@ -31,33 +31,33 @@ impl Agent<'_> {
             return self.failed(task, format!("task {}: the file system could not be mounted again before", task.id));
         }
         if let Some(script) = &task.prepare {
-            self.stage("prepare");
+            self.stage(Stage::Prepare);
             if let Err(error) = self.untimed(&format!("prepare of task {}", task.id), script, &self.devices.test_folder)
             {
                 return self.failed(task, format!("prepare of task {}: {error:#}", task.id));
             }
         }
         if task.cold {
-            self.stage("remount");
+            self.stage(Stage::Remount);
             if let Err(error) = self.remount() {
                 let reason = format!("cannot remount before task {}: {error:#}", task.id);
                 if !self.mounted {
                     let detail = self.detail("");
-                    self.ended("", Outcome::Failed { reason: reason.clone(), detail });
+                    self.cell_ended(Outcome::Failed { reason: reason.clone(), detail });
                 }
                 return self.failed(task, reason);
             }
         }
         self.settle(&task.id)?;
         self.pause();
-        self.stage(&task.id);
+        self.stage(Stage::Measured(task.id.clone()));
         let job = self.job(task)?;
         let kills = probes::memory_kills();
         let mut measured = self.measure(&task.id, &job, task.limit_seconds)?;
         if let Some(path) = self.lost_disk() {
             let reason = format!("the server of {path} ended during task {}: there is no disk any more", task.id);
             let detail = self.detail("");
-            self.ended("", Outcome::Failed { reason: reason.clone(), detail });
+            self.cell_ended(Outcome::Failed { reason: reason.clone(), detail });
             self.mounted = false;
             return self.failed(task, reason);
         }
@@ -198,7 +198,7 @@ impl Agent<'_> {
 
     fn clean(&mut self, task: &Task) {
         let Some(script) = &task.cleanup else { return };
-        self.stage("cleanup");
+        self.stage(Stage::Cleanup);
         if let Err(error) = self.untimed(&format!("cleanup of task {}", task.id), script, &self.devices.test_folder) {
             self.note(format!("cleanup of task {}: {error:#}", task.id));
         }

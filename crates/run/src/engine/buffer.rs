@@ -3,8 +3,8 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ops::{Deref, DerefMut};
 
-use mountmark_corpus::Stream;
 use mountmark_model::workload::Data;
+use mountmark_random::Stream;
 
 use super::tags::UNIT;
 

@@ -223,9 +223,7 @@ fn memory(work: &Work, set: &Set) -> Option<String> {
     // A descriptor and its place in the order of opening; where sizes differ, a block number and a length.
     let each = if work.on_blocks() { if set.fixed_size().is_some() { 8 } else { 20 } } else { 0 };
     let needed = (buffers * threads).saturating_add(files.saturating_mul(each));
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let available = line.split_whitespace().next()?.parse::<u64>().ok()?.saturating_mul(1024);
+    let available = mountmark_lab::memory::available()?;
     (needed > available).then(|| {
         format!(
             "its buffers and tables need {} of memory, and {} are free: use smaller blocks, less depth or fewer threads",

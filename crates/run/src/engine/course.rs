@@ -2,8 +2,8 @@
 //!
 //! Pattern and layout are chosen once; a loop then calls one function that was compiled for both.
 
-use mountmark_corpus::Stream;
 use mountmark_model::workload::Pattern;
+use mountmark_random::Stream;
 
 use super::permutation::Permutation;
 use super::set::Set;

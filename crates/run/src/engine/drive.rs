@@ -6,8 +6,8 @@
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mountmark_corpus::Stream;
 use mountmark_model::workload::Operation;
+use mountmark_random::Stream;
 
 use super::clock::Clock;
 use super::io::{Action, Engine, Queued, Request};
@@ -224,7 +224,7 @@ pub(super) fn synced<E: Engine>(worker: &mut Worker<'_, E>, answer: i64, latency
     if answer < 0 {
         worker.core.explain(Operation::Fsync, answer);
     }
-    worker.core.syncs.sync(answer, latency);
+    worker.core.findings.syncs.sync(answer, latency);
 }
 
 /// Syncs the file of a slot, if it is open. 0 or a negative error number.

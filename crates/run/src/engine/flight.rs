@@ -102,7 +102,7 @@ pub(super) fn flying<E: Engine, C: Clock, M: Choose, const CAREFUL: bool>(
         }
         let committed = worker.engine.commit(1);
         if committed < 0 {
-            worker.core.sentences.push(format!("io_uring: {}", super::sys::error(committed)));
+            worker.core.findings.sentences.push(format!("io_uring: {}", super::sys::error(committed)));
             return;
         }
         now = sky.clock.now();
@@ -123,23 +123,23 @@ fn launch<E: Engine, C: Clock, const CAREFUL: bool>(
     tag: u32,
     begin: u64,
 ) -> i64 {
-    let place = worker.core.blocks.place();
+    let place = worker.core.walk.blocks.place();
     let file = worker.file(place.slot);
     if file < 0 {
         return file;
     }
     let core = &mut worker.core;
-    let at = tag as usize * core.step;
+    let at = tag as usize * core.memory.step;
     let action = match entry.operation {
         Operation::Read => Action::Read,
         Operation::Write => {
-            let buffer = &mut core.buffers[at..at + place.length];
+            let buffer = &mut core.memory.buffers[at..at + place.length];
             if CAREFUL && core.work.verify {
-                let number = core.first + u64::from(place.slot);
-                core.tags.fill(buffer, number, place.offset, core.generation);
+                let number = core.walk.first + u64::from(place.slot);
+                core.contents.tags.fill(buffer, number, place.offset, core.contents.generation);
             } else {
                 // The kernel knows the buffers by number, so contents are copied to where it looks for them.
-                let contents = core.pool.take();
+                let contents = core.memory.pool.take();
                 // SAFETY: the pool's blocks are a block long, and never overlap the buffers.
                 unsafe { std::ptr::copy_nonoverlapping(contents, buffer.as_mut_ptr(), place.length) };
             }
@@ -155,7 +155,7 @@ fn launch<E: Engine, C: Clock, const CAREFUL: bool>(
     }
     sky.flying[tag as usize] =
         Flying { kind, sync: false, slot: place.slot, offset: place.offset, length: place.length, begin };
-    let buffer = core.buffers[at..at + place.length].as_mut_ptr();
+    let buffer = core.memory.buffers[at..at + place.length].as_mut_ptr();
     let (offset, length) = (place.offset, place.length);
     let request = Request { action, slot: place.slot, file: file as c_int, offset, buffer, length, tag, drain: false };
     // SAFETY: the buffer is this tag's own until it lands, and the worker outlives its engine's operations.
@@ -205,9 +205,9 @@ fn land<E: Engine, C: Clock, const CAREFUL: bool>(
     };
     if CAREFUL && worker.core.work.verify && answer >= 0 && entry.operation == Operation::Read {
         let core = &mut worker.core;
-        let at = tag as usize * core.step;
+        let at = tag as usize * core.memory.step;
         // SAFETY: the operation is done, so the buffer is ours again; checking does not change it.
-        let bytes = unsafe { std::slice::from_raw_parts(core.buffers.as_ptr().add(at), flying.length) };
+        let bytes = unsafe { std::slice::from_raw_parts(core.memory.buffers.as_ptr().add(at), flying.length) };
         answer = core.check(bytes, flying.slot, flying.offset);
     }
     if answer < 0 {

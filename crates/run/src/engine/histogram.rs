@@ -3,7 +3,7 @@
 //! The layout is that of HdrHistogram (Gil Tene) with 6 bits. Recording is an index and an addition; nothing is
 //! allocated after the table was made.
 
-use mountmark_model::workload::Latency;
+use mountmark_model::workload::{Latency, value_at};
 use serde::{Deserialize, Serialize};
 
 /// Steps to each power of two, as a power of two.
@@ -114,19 +114,17 @@ impl Histogram {
         if count == 0 {
             return None;
         }
-        let steps = || self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        let steps = || {
+            let counts = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+            counts.map(|(step, count)| (largest_in(step), *count))
+        };
         // The smallest value that at least this share of the operations did not exceed.
         let quantile = |per_mille: u64| {
             let rank = (u128::from(count) * u128::from(per_mille)).div_ceil(1000).max(1) as u64;
-            let mut seen = 0;
-            let step = steps().find(|(_, count)| {
-                seen += **count;
-                seen >= rank
-            });
-            step.map_or(self.max, |(step, _)| largest_in(step)).clamp(self.min, self.max)
+            value_at(steps(), rank).unwrap_or(self.max).clamp(self.min, self.max)
         };
         let histogram = match with_histogram {
-            true => steps().map(|(step, count)| (largest_in(step), *count)).collect(),
+            true => steps().collect(),
             false => Vec::new(),
         };
         Some(Latency {
@@ -145,7 +143,7 @@ impl Histogram {
 
 #[cfg(test)]
 mod tests {
-    use mountmark_corpus::Stream;
+    use mountmark_random::Stream;
     use proptest::prelude::*;
 
     use super::*;

@@ -5,7 +5,7 @@ use mountmark_model::workload::{Operation, OperationResult, PhaseResult, ThreadR
 use super::histogram::Histogram;
 use super::recorder::{Found, Kind};
 use super::resolve::Work;
-use super::series::Course;
+use super::series::Timeline;
 use super::worker::SENTENCES;
 
 /// One phase's result.
@@ -13,7 +13,7 @@ pub(super) fn merge(work: &Work, found: Vec<Found>) -> PhaseResult {
     let begin = found.iter().map(|found| found.begin).min().unwrap_or(0);
     let end = found.iter().map(|found| found.end).max().unwrap_or(0);
     let seconds = (end - begin) as f64 / 1e9;
-    let mut series = Course::new();
+    let mut series = Timeline::new();
     found.iter().for_each(|found| series.add(&found.series));
     let kinds: Vec<&Kind> = found.iter().flat_map(|found| &found.kinds).collect();
     let threads = match found.len() {

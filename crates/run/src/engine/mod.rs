@@ -29,6 +29,7 @@ mod histogram;
 mod history;
 mod io;
 mod merge;
+mod open;
 mod permutation;
 mod population;
 mod process;

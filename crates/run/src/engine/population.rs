@@ -1,6 +1,6 @@
 //! Which files of a thread are there, while some operations make and others remove them: one bit a file.
 
-use mountmark_corpus::Stream;
+use mountmark_random::Stream;
 
 /// Files by number, counted from the thread's first.
 pub(super) struct Population {

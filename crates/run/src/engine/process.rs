@@ -35,14 +35,14 @@ const READY: &str = "ready";
 const GO: &str = "go";
 
 /// One worker process; it ends with this value.
-struct Worker {
+struct WorkerProcess {
     number: u32,
     child: Child,
     lines: BufReader<UnixStream>,
     phase: String,
 }
 
-impl Drop for Worker {
+impl Drop for WorkerProcess {
     fn drop(&mut self) {
         // One that has ended is only collected.
         let _ = self.child.kill();
@@ -50,8 +50,8 @@ impl Drop for Worker {
     }
 }
 
-impl Worker {
-    fn start(work: &Work, folder: &Path, orders: Orders, arguments: &[OsString]) -> Result<Worker, EngineError> {
+impl WorkerProcess {
+    fn start(work: &Work, folder: &Path, orders: Orders, arguments: &[OsString]) -> Result<WorkerProcess, EngineError> {
         let io = |doing| EngineError::io(doing, "/proc/self/exe");
         let (ours, theirs) = UnixStream::pair().map_err(io("cannot make a socket for"))?;
         let mut command = Command::new("/proc/self/exe");
@@ -65,7 +65,7 @@ impl Worker {
         };
         let child = command.spawn().map_err(io("cannot start a worker process from"))?;
         let phase = work.name.clone();
-        let mut worker = Worker { number: orders.thread, child, lines: BufReader::new(ours), phase };
+        let mut worker = WorkerProcess { number: orders.thread, child, lines: BufReader::new(ours), phase };
         let job = Job { work: work.clone(), folder: folder.to_owned(), orders };
         let text = serde_json::to_string(&job).map_err(|error| worker.failed(format!("has no job: {error}")))?;
         worker.say(&text)?;
@@ -110,7 +110,7 @@ pub(super) fn run(
 ) -> Result<Vec<Found>, EngineError> {
     let mut workers = Vec::with_capacity(orders.len());
     for orders in orders {
-        workers.push(Worker::start(work, folder, *orders, arguments)?);
+        workers.push(WorkerProcess::start(work, folder, *orders, arguments)?);
     }
     for worker in &mut workers {
         let heard = worker.hear()?;

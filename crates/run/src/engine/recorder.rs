@@ -4,7 +4,7 @@ use mountmark_model::workload::Operation;
 use serde::{Deserialize, Serialize};
 
 use super::histogram::{Histogram, Sparse};
-use super::series::Course;
+use super::series::Timeline;
 
 /// After so many failed operations a thread gives up: more would say nothing new.
 const MOST_ERRORS: u64 = 1000;
@@ -47,7 +47,7 @@ pub(super) struct Recorder {
     /// Whether there is one kind of operation only: then the course over time holds its sums, and they need not be kept
     /// twice while time is taken.
     alone: bool,
-    series: Course,
+    series: Timeline,
     errors: u64,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Found {
     pub(super) user: f64,
     pub(super) system: f64,
     pub(super) kinds: Vec<Kind>,
-    pub(super) series: Course,
+    pub(super) series: Timeline,
     pub(super) verified: u64,
     pub(super) sentences: Vec<String>,
     pub(super) notes: Vec<String>,
@@ -81,7 +81,7 @@ pub(super) struct Kind {
 impl Recorder {
     pub(super) fn new(operations: impl Iterator<Item = Operation>) -> Recorder {
         let tallies: Vec<Tally> = operations.map(Tally::new).collect();
-        Recorder { alone: tallies.len() == 1, tallies, series: Course::new(), errors: 0 }
+        Recorder { alone: tallies.len() == 1, tallies, series: Timeline::new(), errors: 0 }
     }
 
     /// Forgets what was counted, but not that there were errors.
@@ -130,7 +130,7 @@ impl Recorder {
     }
 
     /// All counts with those of the policy's syncs, and the course over time.
-    pub(super) fn into_parts(mut self, syncs: Tally) -> (Vec<Kind>, Course) {
+    pub(super) fn into_parts(mut self, syncs: Tally) -> (Vec<Kind>, Timeline) {
         let (operations, bytes, nanoseconds) = self.series.finish();
         if self.alone
             && let Some(tally) = self.tallies.first_mut()

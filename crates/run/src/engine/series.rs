@@ -28,7 +28,7 @@ impl Point {
 
 /// What ended in each step of time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Course {
+pub(super) struct Timeline {
     shift: u32,
     points: Vec<Point>,
     /// The step under way; it is added to its point when it is over.
@@ -38,10 +38,10 @@ pub(super) struct Course {
     until: u64,
 }
 
-impl Course {
-    pub(super) fn new() -> Course {
+impl Timeline {
+    pub(super) fn new() -> Timeline {
         let points = vec![Point::default(); LENGTH];
-        Course { shift: FIRST_SHIFT, points, present: Point::default(), index: 0, until: 1 << FIRST_SHIFT }
+        Timeline { shift: FIRST_SHIFT, points, present: Point::default(), index: 0, until: 1 << FIRST_SHIFT }
     }
 
     pub(super) fn clear(&mut self) {
@@ -104,7 +104,7 @@ impl Course {
 
     /// Adds what another thread counted, both having finished. Threads start together, to within the time that it takes
     /// to wake them.
-    pub(super) fn add(&mut self, other: &Course) {
+    pub(super) fn add(&mut self, other: &Timeline) {
         let mut other = other.clone();
         while self.shift < other.shift {
             self.fold();
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn nothing_is_lost_when_time_goes_on() {
-        let mut course = Course::new();
+        let mut course = Timeline::new();
         for millisecond in 0..10_000u64 {
             course.record(millisecond * 1_000_000, millisecond, 2);
         }
@@ -150,10 +150,10 @@ mod tests {
 
     #[test]
     fn threads_of_different_lengths_add_up() {
-        let (mut short, mut long) = (Course::new(), Course::new());
+        let (mut short, mut long) = (Timeline::new(), Timeline::new());
         (0..100).for_each(|at| short.record(at * 1_000_000, 5, 1));
         (0..100).for_each(|at| long.record(at * 50_000_000, 7, 1));
-        let _ = [&mut short, &mut long].map(Course::finish);
+        let _ = [&mut short, &mut long].map(Timeline::finish);
         let mut sums = [short.clone(), long.clone()];
         sums[0].add(&long);
         sums[1].add(&short);

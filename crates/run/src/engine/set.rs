@@ -10,10 +10,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use mountmark_corpus::Stream;
+use mountmark_random::{Stream, mix};
 
 use super::error::EngineError;
-use super::permutation::mix;
 use super::resolve::{Files, SizeLaw};
 use super::sys::{self, Name};
 
@@ -237,7 +236,7 @@ fn push_number(name: &mut Name, number: u64) {
 /// A gamma number with this shape and scale 1 (Marsaglia and Tsang, "A simple method for generating gamma variables",
 /// ACM TOMS 26, 2000; with their correction for shapes below 1).
 fn gamma(stream: &mut Stream, shape: f64) -> f64 {
-    use mountmark_corpus::{exp, ln};
+    use mountmark_random::{exp, ln};
     if shape < 1.0 {
         let correction = exp(ln(stream.unit()) / shape);
         return gamma(stream, shape + 1.0) * correction;

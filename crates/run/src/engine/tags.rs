@@ -15,8 +15,7 @@
 //! All numbers are little-endian. Contents of zeroes (`data = "zero"`) have no tags: every byte must be 0.
 
 use mountmark_model::workload::Data;
-
-use super::permutation::mix;
+use mountmark_random::mix;
 
 /// Bytes that carry one tag.
 pub(super) const UNIT: usize = 512;
@@ -126,6 +125,14 @@ mod tests {
     use super::*;
 
     const ANY: Generations = Generations { first: 1, last: 9 };
+
+    #[test]
+    fn contents_are_pinned() {
+        let unit = Tags::new(5, Data::Random).unit(3, 4096, 2);
+        let word = |index: usize| u64::from_le_bytes(unit[8 * index..][..8].try_into().unwrap());
+        let pinned = [3, 4096, 0x5_0000_0002, 0x0c6a_b14c_9463_f5f6, 0xe1a0_5ddf_64c1_dec2, 0xab16_8097_448e_d6aa];
+        assert_eq!([0, 1, 2, 3, 4, 63].map(word), pinned);
+    }
 
     proptest! {
         #[test]

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use mountmark_corpus::Stream;
 use mountmark_model::workload::{Engine as Kind, Pattern};
+use mountmark_random::Stream;
 
 use super::clock::{self, Choice, Clock, monotonic};
 use super::course::share;
@@ -45,11 +45,11 @@ pub(super) fn run(
             prepared(Worker { core, engine }, orders, ready, false)
         }
         Kind::Uring => {
-            let (start, step) = (core.buffers.as_mut_ptr(), core.step);
+            let (start, step) = (core.memory.buffers.as_mut_ptr(), core.memory.step);
             // SAFETY: each buffer lies within the allocation, which is `depth` steps long.
             let buffers: Vec<(*mut u8, usize)> =
                 (0..work.depth as usize).map(|tag| (unsafe { start.add(tag * step) }, step)).collect();
-            let (first, last) = core.part.files(set.count());
+            let (first, last) = core.walk.part.files(set.count());
             match Uring::new(work.depth, (last - first) as usize, &buffers) {
                 Ok(engine) => prepared(Worker { core, engine }, orders, ready, true),
                 Err(error) => {
@@ -102,13 +102,13 @@ fn clocked<E: Engine, C: Clock>(worker: Worker<'_, E>, orders: Orders, clock: C,
 fn limits<'a, E>(worker: &Worker<'a, E>) -> Limits<'a> {
     let core = &worker.core;
     let work = core.work;
-    let course = if work.on_blocks() { &core.blocks } else { &core.numbers };
+    let course = if work.on_blocks() { &core.walk.blocks } else { &core.walk.numbers };
     let empty = course.length() == 0;
     let operations = match work.end {
         _ if empty => 0,
         End::Passes(passes) => course.length().saturating_mul(passes),
         End::Operations(operations) => {
-            let (from, to) = share(operations, core.part.thread, work.threads);
+            let (from, to) = share(operations, core.walk.part.thread, work.threads);
             to - from
         }
         End::Time(_) | End::Beside => u64::MAX,
@@ -145,7 +145,7 @@ fn looped<E: Engine, C: Clock, M: Choose>(
         let warm = Limits { operations: u64::MAX, time: work.warm_up, ..limits };
         run(&mut worker, &entries, &mut chooser, &mut recorder, clock, warm);
         recorder.clear();
-        worker.core.syncs.clear();
+        worker.core.findings.syncs.clear();
     }
     let processor = sys::processor_time();
     let begin = monotonic();
@@ -154,7 +154,7 @@ fn looped<E: Engine, C: Clock, M: Choose>(
     }
     let drained = worker.engine.drain();
     if drained < 0 {
-        worker.core.sentences.push(format!("writing out what was buffered: {}", sys::error(drained)));
+        worker.core.findings.sentences.push(format!("writing out what was buffered: {}", sys::error(drained)));
     }
     // After reading too, where that is asked for: the file may have been written by another phase.
     if work.sync.end {
@@ -170,15 +170,15 @@ fn looped<E: Engine, C: Clock, M: Choose>(
     let after = sys::processor_time();
     let closed = worker.close_all();
     if closed < 0 {
-        worker.core.sentences.push(format!("closing files: {}", sys::error(closed)));
+        worker.core.findings.sentences.push(format!("closing files: {}", sys::error(closed)));
     }
     let core = worker.core;
-    let mut notes = core.notes;
+    let mut notes = core.findings.notes;
     if recorder.gave_up() {
         // Without the thread's number, so that it is told once and not by each of them.
         notes.push("a thread gave up after 1,000 failed operations".to_owned());
     }
-    let (kinds, series) = recorder.into_parts(core.syncs);
+    let (kinds, series) = recorder.into_parts(core.findings.syncs);
     Found {
         thread: orders.thread,
         begin,
@@ -187,8 +187,8 @@ fn looped<E: Engine, C: Clock, M: Choose>(
         system: after.1 - processor.1,
         kinds,
         series,
-        verified: core.verified,
-        sentences: core.sentences,
+        verified: core.findings.verified,
+        sentences: core.findings.sentences,
         notes,
         clock: clock_name.to_owned(),
     }

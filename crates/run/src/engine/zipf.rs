@@ -1,7 +1,7 @@
 //! Zipf's law by rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone
 //! discrete distributions", ACM TOMACS 6, 1996): no table, about one try a number, for any theta above 0.
 
-use mountmark_corpus::{Stream, exp, ln};
+use mountmark_random::{Stream, exp, ln};
 
 /// Numbers 1 to `count`, k in proportion to k^-theta.
 #[derive(Clone, Debug)]

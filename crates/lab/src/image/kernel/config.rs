@@ -107,7 +107,7 @@ impl Config {
     }
 
     /// Whether the code of a module is part of the image; nothing if the option behind it is not known.
-    pub fn has_builtin(&self, module: &str) -> Option<bool> {
+    pub(crate) fn has_builtin(&self, module: &str) -> Option<bool> {
         let option = match module {
             "nbd" => "BLK_DEV_NBD".to_owned(),
             "nd_e820" => "X86_PMEM_LEGACY".to_owned(),

@@ -65,7 +65,7 @@ impl KernelFile {
 
     /// What QEMU is to start: an ELF image if it has the entry for that, else a bzImage, which any QEMU can start; of a
     /// vmlinux without the entry itself.
-    pub fn to_start(&self) -> &Path {
+    pub(crate) fn to_start(&self) -> &Path {
         match &self.kind {
             Kind::BzImage(Some(unpacked)) if self.has_pvh() => &unpacked.path,
             _ => &self.path,
@@ -73,7 +73,7 @@ impl KernelFile {
     }
 
     /// Whether QEMU can start it.
-    pub fn can_start(&self) -> bool {
+    pub(crate) fn can_start(&self) -> bool {
         matches!(self.kind, Kind::BzImage(_)) || self.has_pvh()
     }
 

@@ -39,7 +39,7 @@ pub fn split(wanted: &str) -> Result<(PathBuf, Option<PathBuf>)> {
 }
 
 /// The folder that a file lies in.
-pub fn folder_of(file: &Path) -> &Path {
+pub(crate) fn folder_of(file: &Path) -> &Path {
     match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),

@@ -89,7 +89,7 @@ impl Kernel {
     }
 
     /// Where each module lies that is a file, by its name with underscores.
-    pub fn module_files(&self) -> Result<BTreeMap<String, PathBuf>> {
+    pub(crate) fn module_files(&self) -> Result<BTreeMap<String, PathBuf>> {
         self.modules.as_ref().map_or_else(|| Ok(BTreeMap::new()), Modules::files)
     }
 
@@ -99,7 +99,7 @@ impl Kernel {
     }
 
     /// Whether the code of a module is part of the image; nothing where that cannot be told, and the guest must try.
-    pub fn has_builtin(&self, module: &str) -> Option<bool> {
+    pub(crate) fn has_builtin(&self, module: &str) -> Option<bool> {
         let listed = self.builtin.as_ref().map(|names| names.iter().any(|name| name == module));
         let configured = || self.config.as_ref().and_then(|config| config.has_builtin(module));
         match listed {

@@ -6,7 +6,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use rustix::fs::{CWD, RenameFlags};
 
-use super::{FETCHING, Package, Packages, last_lines, said};
+use super::ask::{FETCHING, last_lines, said};
+use super::{Package, Packages};
 use crate::cache::lock::Scratch;
 use crate::cache::{self, Lock};
 use crate::child;

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 
-use super::{FETCHING, Packages, last_lines, said};
+use super::Packages;
+use super::ask::{FETCHING, last_lines, said};
 use crate::{cache, child};
 
 /// Where Debian's package lists are.

@@ -77,25 +77,11 @@ pub(super) fn together(all: &[&Latency]) -> Latency {
         histogram: steps,
         ..Latency::default()
     };
-    latency.p50 = quantile(&latency, 0.5);
-    latency.p90 = quantile(&latency, 0.9);
-    latency.p99 = quantile(&latency, 0.99);
-    latency.p999 = quantile(&latency, 0.999);
+    latency.p50 = latency.quantile(0.5);
+    latency.p90 = latency.quantile(0.9);
+    latency.p99 = latency.quantile(0.99);
+    latency.p999 = latency.quantile(0.999);
     latency
-}
-
-/// The time that a share `q` of the operations does not exceed, in nanoseconds.
-pub(super) fn quantile(latency: &Latency, q: f64) -> u64 {
-    let total: u64 = latency.histogram.iter().map(|(_, count)| count).sum();
-    let wanted = ((q * total as f64).ceil() as u64).max(1);
-    let mut seen = 0;
-    for (value, count) in &latency.histogram {
-        seen += count;
-        if seen >= wanted {
-            return (*value).clamp(latency.min, latency.max);
-        }
-    }
-    latency.max
 }
 
 #[cfg(test)]
@@ -122,7 +108,7 @@ mod tests {
         assert_eq!(both.histogram, [(10, 990), (20, 9), (1000, 1)]);
         assert_eq!((both.p50, both.p99, both.p999), (10, 10, 20));
         assert!((both.mean - (9900.0 + 180.0 + 1000.0) / 1000.0).abs() < 1e-9);
-        assert_eq!(quantile(&both, 1.0), 1000);
+        assert_eq!(both.quantile(1.0), 1000);
         assert_eq!(together(&[]), Latency::default());
     }
 }

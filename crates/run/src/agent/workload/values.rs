@@ -3,7 +3,7 @@
 use mountmark_model::workload::{Operation, OperationResult, PhaseResult};
 use mountmark_model::{Metric, RateOf, WorkloadResult};
 
-use super::merge::{quantile, together};
+use super::merge::together;
 use crate::programs::Figure;
 
 /// The figure of a phase, by its name.
@@ -78,7 +78,7 @@ pub(super) fn figure(phase: &PhaseResult, rate: RateOf) -> Figure {
         put(Metric::LATENCY_MEAN, latency.mean / 1e9);
         put(Metric::LATENCY_P50, seconds(latency.p50));
         put(Metric::LATENCY_P90, seconds(latency.p90));
-        put(Metric::LATENCY_P95, seconds(quantile(&latency, 0.95)));
+        put(Metric::LATENCY_P95, seconds(latency.quantile(0.95)));
         put(Metric::LATENCY_P99, seconds(latency.p99));
         put(Metric::LATENCY_P99_9, seconds(latency.p999));
         put(Metric::LATENCY_MAX, seconds(latency.max));

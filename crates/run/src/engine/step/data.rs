@@ -45,24 +45,24 @@ fn request(action: Action, place: Place, file: i64, buffer: *mut u8) -> Request 
 }
 
 pub(super) fn read<E: Engine>(worker: &mut Worker<'_, E>, _: Pick) -> i64 {
-    let place = worker.core.blocks.place();
+    let place = worker.core.walk.blocks.place();
     let file = worker.file(place.slot);
     if file < 0 {
         return file;
     }
-    let buffer = worker.core.buffers.as_mut_ptr();
+    let buffer = worker.core.memory.buffers.as_mut_ptr();
     whole(at_once(&mut worker.engine, &request(Action::Read, place, file, buffer)), place.length)
 }
 
 pub(super) fn read_characters<E: Engine>(worker: &mut Worker<'_, E>, _: Pick) -> i64 {
-    let place = worker.core.blocks.place();
-    let buffer = worker.core.buffers.as_mut_ptr();
+    let place = worker.core.walk.blocks.place();
+    let buffer = worker.core.memory.buffers.as_mut_ptr();
     characters(worker, Action::Read, place, buffer)
 }
 
 pub(super) fn write_characters<E: Engine>(worker: &mut Worker<'_, E>, _: Pick) -> i64 {
-    let place = worker.core.blocks.place();
-    let buffer = worker.core.pool.take();
+    let place = worker.core.walk.blocks.place();
+    let buffer = worker.core.memory.pool.take();
     characters(worker, Action::Write, place, buffer)
 }
 
@@ -79,16 +79,16 @@ fn characters<E: Engine>(worker: &mut Worker<'_, E>, action: Action, place: Plac
 }
 
 pub(super) fn read_checked<E: Engine>(worker: &mut Worker<'_, E>, _: Pick) -> i64 {
-    let place = worker.core.blocks.place();
+    let place = worker.core.walk.blocks.place();
     let file = worker.file(place.slot);
     if file < 0 {
         return file;
     }
     // What an operation before it left there must not pass for what was read.
     let begin = monotonic();
-    worker.core.buffers[..place.length].fill(0xa5);
+    worker.core.memory.buffers[..place.length].fill(0xa5);
     worker.core.aside = monotonic() - begin;
-    let buffer = worker.core.buffers.as_mut_ptr();
+    let buffer = worker.core.memory.buffers.as_mut_ptr();
     let answer = whole(at_once(&mut worker.engine, &request(Action::Read, place, file, buffer)), place.length);
     if answer < 0 {
         return answer;
@@ -101,24 +101,24 @@ fn check<E: Engine>(worker: &mut Worker<'_, E>, place: Place) -> i64 {
     let begin = monotonic();
     let core = &mut worker.core;
     // SAFETY: the buffer is as long as a block and lives as long as the core; checking changes only counts and texts.
-    let bytes = unsafe { std::slice::from_raw_parts(core.buffers.as_ptr(), place.length) };
+    let bytes = unsafe { std::slice::from_raw_parts(core.memory.buffers.as_ptr(), place.length) };
     let answer = core.check(bytes, place.slot, place.offset);
     core.aside += monotonic() - begin;
     answer
 }
 
 pub(super) fn write<E: Engine>(worker: &mut Worker<'_, E>, _: Pick) -> i64 {
-    let place = worker.core.blocks.place();
+    let place = worker.core.walk.blocks.place();
     let file = worker.file(place.slot);
     if file < 0 {
         return file;
     }
-    let buffer = worker.core.pool.take();
+    let buffer = worker.core.memory.pool.take();
     whole(at_once(&mut worker.engine, &request(Action::Write, place, file, buffer)), place.length)
 }
 
 pub(super) fn write_tagged<E: Engine>(worker: &mut Worker<'_, E>, _: Pick) -> i64 {
-    let place = worker.core.blocks.place();
+    let place = worker.core.walk.blocks.place();
     let file = worker.file(place.slot);
     if file < 0 {
         return file;
@@ -130,36 +130,36 @@ pub(super) fn write_tagged<E: Engine>(worker: &mut Worker<'_, E>, _: Pick) -> i6
 fn write_tags<E: Engine>(worker: &mut Worker<'_, E>, place: Place, file: i64) -> i64 {
     let begin = monotonic();
     let core = &mut worker.core;
-    let number = core.first + u64::from(place.slot);
-    core.tags.fill(&mut core.buffers[..place.length], number, place.offset, core.generation);
+    let number = core.walk.first + u64::from(place.slot);
+    core.contents.tags.fill(&mut core.memory.buffers[..place.length], number, place.offset, core.contents.generation);
     core.aside += monotonic() - begin;
-    let buffer = core.buffers.as_mut_ptr();
+    let buffer = core.memory.buffers.as_mut_ptr();
     whole(at_once(&mut worker.engine, &request(Action::Write, place, file, buffer)), place.length)
 }
 
 pub(super) fn rewrite<E: Engine>(worker: &mut Worker<'_, E>, _: Pick) -> i64 {
-    let place = worker.core.blocks.place();
+    let place = worker.core.walk.blocks.place();
     let file = worker.file(place.slot);
     if file < 0 {
         return file;
     }
-    let buffer = worker.core.buffers.as_mut_ptr();
+    let buffer = worker.core.memory.buffers.as_mut_ptr();
     let answer = whole(at_once(&mut worker.engine, &request(Action::Read, place, file, buffer)), place.length);
     if answer < 0 {
         return answer;
     }
-    worker.core.buffers[0] = worker.core.buffers[0].wrapping_add(1);
+    worker.core.memory.buffers[0] = worker.core.memory.buffers[0].wrapping_add(1);
     whole(at_once(&mut worker.engine, &request(Action::Write, place, file, buffer)), place.length)
 }
 
 pub(super) fn rewrite_checked<E: Engine>(worker: &mut Worker<'_, E>, _: Pick) -> i64 {
-    let place = worker.core.blocks.place();
+    let place = worker.core.walk.blocks.place();
     let file = worker.file(place.slot);
     if file < 0 {
         return file;
     }
     worker.core.aside = 0;
-    let buffer = worker.core.buffers.as_mut_ptr();
+    let buffer = worker.core.memory.buffers.as_mut_ptr();
     let answer = whole(at_once(&mut worker.engine, &request(Action::Read, place, file, buffer)), place.length);
     if answer < 0 {
         return answer;
@@ -172,7 +172,7 @@ pub(super) fn rewrite_checked<E: Engine>(worker: &mut Worker<'_, E>, _: Pick) ->
 }
 
 pub(super) fn fallocate<E: Engine>(worker: &mut Worker<'_, E>, _: Pick) -> i64 {
-    let place = worker.core.blocks.place();
+    let place = worker.core.walk.blocks.place();
     let file = worker.file(place.slot);
     if file < 0 {
         return file;
@@ -182,7 +182,7 @@ pub(super) fn fallocate<E: Engine>(worker: &mut Worker<'_, E>, _: Pick) -> i64 {
 }
 
 pub(super) fn sync<E: Engine, const DATA_ONLY: bool>(worker: &mut Worker<'_, E>, _: Pick) -> i64 {
-    let place = worker.core.blocks.place();
+    let place = worker.core.walk.blocks.place();
     let file = worker.file(place.slot);
     if file < 0 {
         return file;

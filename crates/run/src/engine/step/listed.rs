@@ -43,7 +43,7 @@ fn next(core: &mut Core<'_>) -> i64 {
     let directories = core.set.directories().max(1);
     let mut ends = 0;
     loop {
-        while let Some(entry) = core.entries[core.listing.from..core.listing.to].get(LENGTH..) {
+        while let Some(entry) = core.memory.entries[core.listing.from..core.listing.to].get(LENGTH..) {
             let length = usize::from(u16::from_ne_bytes([entry[0], entry[1]]));
             let name = &entry[NAME - LENGTH..length - LENGTH];
             let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
@@ -64,7 +64,7 @@ fn next(core: &mut Core<'_>) -> i64 {
                 core.listing.open.insert(unsafe { OwnedFd::from_raw_fd(opened as i32) }).as_raw_fd()
             }
         };
-        match sys::getdents(directory, &mut core.entries) {
+        match sys::getdents(directory, &mut core.memory.entries) {
             0 => {
                 core.listing.open = None;
                 core.listing.directory = (core.listing.directory + 1) % directories;

@@ -96,25 +96,25 @@ fn entry<E: Engine>(work: &Work, operation: Operation) -> Entry<E> {
 }
 
 fn next(core: &mut Core<'_>) -> u64 {
-    core.numbers.number()
+    core.walk.numbers.number()
 }
 
 fn found(core: &Core<'_>, file: Option<u64>) -> u64 {
-    file.map_or(u64::MAX, |file| core.first + file)
+    file.map_or(u64::MAX, |file| core.walk.first + file)
 }
 
 fn missing(core: &mut Core<'_>) -> u64 {
-    let file = core.population.as_mut().and_then(|population| population.make());
+    let file = core.walk.population.as_mut().and_then(|population| population.make());
     found(core, file)
 }
 
 fn doomed(core: &mut Core<'_>) -> u64 {
-    let file = core.population.as_mut().and_then(|population| population.take());
+    let file = core.walk.population.as_mut().and_then(|population| population.take());
     found(core, file)
 }
 
 fn present(core: &mut Core<'_>) -> u64 {
-    let file = core.population.as_mut().and_then(|population| population.any());
+    let file = core.walk.population.as_mut().and_then(|population| population.any());
     found(core, file)
 }
 

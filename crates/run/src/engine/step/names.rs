@@ -52,7 +52,7 @@ pub(super) fn chmod<E: Engine>(worker: &mut Worker<'_, E>, pick: Pick) -> i64 {
     on_next(worker, pick, |core, file| {
         // Two modes in turn, so that there is something to change each time; owners can always read and write.
         let mode = if file & 1 == 0 { 0o600 } else { 0o640 };
-        sys::chmod(core.set.folder(), &core.name, mode | (core.generation & 1) << 2)
+        sys::chmod(core.set.folder(), &core.name, mode | (core.contents.generation & 1) << 2)
     })
 }
 
@@ -91,7 +91,7 @@ pub(super) fn setxattr<E: Engine>(worker: &mut Worker<'_, E>, pick: Pick) -> i64
         whole_path(core);
         let mut value = [0x5a; 64];
         value[..8].copy_from_slice(&file.to_le_bytes());
-        value[8..12].copy_from_slice(&core.generation.to_le_bytes());
+        value[8..12].copy_from_slice(&core.contents.generation.to_le_bytes());
         sys::setxattr(&core.other, &value)
     })
 }
@@ -114,7 +114,7 @@ pub(super) fn readdir<E: Engine>(worker: &mut Worker<'_, E>, pick: Pick) -> i64 
         return file;
     }
     let answer = loop {
-        let answer = sys::getdents(file as c_int, &mut core.entries);
+        let answer = sys::getdents(file as c_int, &mut core.memory.entries);
         if answer <= 0 {
             break answer;
         }

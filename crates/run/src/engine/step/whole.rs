@@ -33,7 +33,7 @@ impl Drop for Open {
 
 /// The flags of the phase's policy that go with opening for writing.
 fn writing(core: &Core<'_>) -> c_int {
-    core.flags & (libc::O_SYNC | libc::O_DSYNC)
+    core.open.flags & (libc::O_SYNC | libc::O_DSYNC)
 }
 
 fn answered(result: Result<i64, i64>) -> i64 {
@@ -51,7 +51,7 @@ fn try_read_file<const CHECKED: bool>(core: &mut Core<'_>, pick: Pick) -> Result
     let block = core.work.block as usize;
     let mut total = 0;
     loop {
-        let answer = sys::read(open.0, &mut core.buffers[..block]);
+        let answer = sys::read(open.0, &mut core.memory.buffers[..block]);
         if answer <= 0 {
             let answer = if answer < 0 { answer } else { total };
             if CHECKED && answer >= 0 && (total as u64) < core.set.size(file) {
@@ -61,9 +61,9 @@ fn try_read_file<const CHECKED: bool>(core: &mut Core<'_>, pick: Pick) -> Result
         }
         if CHECKED {
             let begin = monotonic();
-            let slot = (file - core.first) as u32;
+            let slot = (file - core.walk.first) as u32;
             // SAFETY: the buffer is as long as a block and lives as long as the core; checking does not change it.
-            let bytes = unsafe { std::slice::from_raw_parts(core.buffers.as_ptr(), answer as usize) };
+            let bytes = unsafe { std::slice::from_raw_parts(core.memory.buffers.as_ptr(), answer as usize) };
             let checked = core.check(bytes, slot, total as u64);
             core.aside += monotonic() - begin;
             if checked < 0 {
@@ -88,11 +88,11 @@ fn try_write_file<const TAGGED: bool>(core: &mut Core<'_>, pick: Pick) -> Result
         let length = (size - total).min(core.work.block) as usize;
         let answer = if TAGGED {
             let begin = monotonic();
-            core.tags.fill(&mut core.buffers[..length], file, total, core.generation);
+            core.contents.tags.fill(&mut core.memory.buffers[..length], file, total, core.contents.generation);
             core.aside += monotonic() - begin;
-            sys::write(open.0, &core.buffers[..length])
+            sys::write(open.0, &core.memory.buffers[..length])
         } else {
-            let contents = core.pool.take();
+            let contents = core.memory.pool.take();
             // SAFETY: the pool's blocks are a block long and stay until it comes round again.
             sys::write(open.0, unsafe { std::slice::from_raw_parts(contents, length) })
         };
@@ -114,7 +114,7 @@ fn synced(core: &mut Core<'_>, file: c_int, answer: i64) -> i64 {
     }
     let begin = if core.work.latency { monotonic() } else { 0 };
     let synced = if sync.data_only { sys::fdatasync(file) } else { sys::fsync(file) };
-    core.syncs.sync(synced, core.work.latency.then(|| monotonic() - begin));
+    core.findings.syncs.sync(synced, core.work.latency.then(|| monotonic() - begin));
     if synced < 0 { synced } else { answer }
 }
 
@@ -126,7 +126,7 @@ fn try_append_file(core: &mut Core<'_>, pick: Pick) -> Result<i64, i64> {
     choose(core, pick)?;
     let open = Open::new(core, libc::O_WRONLY | libc::O_APPEND | writing(core))?;
     let length = core.work.block as usize;
-    let contents = core.pool.take();
+    let contents = core.memory.pool.take();
     // SAFETY: the pool's blocks are a block long and stay until it comes round again.
     let answer = sys::write(open.0, unsafe { std::slice::from_raw_parts(contents, length) });
     if answer != length as i64 {

@@ -1,0 +1,135 @@
+//! The list of models, and what follows from it: the type that is one of them, and the form of a [`Disk`] in a file,
+//! where `model` names the model and a table of the same name has its parameters.
+//!
+//! That form is a type of its own because serde cannot refuse unknown keys next to a flattened enum, and a misspelt
+//! parameter that is silently ignored would be a wrong measurement.
+
+use crate::{BadParameter, Disk, Model, Parameters};
+use serde::{Deserialize, Serialize};
+
+macro_rules! models {
+    ($($folder:ident $model:ident;)+) => {
+        $(pub use crate::$folder::$model;)+
+
+        /// One of the models, with its parameters.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(tag = "model", rename_all = "lowercase")]
+        #[allow(missing_docs)] // Each is documented in its folder.
+        pub enum DiskModel {
+            $($model($model),)+
+        }
+
+        impl DiskModel {
+            fn parameters(&self) -> &dyn Parameters {
+                match self {
+                    $(DiskModel::$model(parameters) => parameters,)+
+                }
+            }
+        }
+
+        #[derive(Clone, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub(crate) struct DiskFile {
+            name: String,
+            about: String,
+            #[serde(default)]
+            sources: Vec<String>,
+            model: Name,
+            $(#[serde(default, skip_serializing_if = "Option::is_none")] $folder: Option<$model>,)+
+        }
+
+        #[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        enum Name {
+            $($model,)+
+        }
+
+        impl TryFrom<DiskFile> for Disk {
+            type Error = BadParameter;
+
+            fn try_from(file: DiskFile) -> Result<Self, BadParameter> {
+                let model = match file.model {
+                    $(Name::$model => stringify!($folder),)+
+                };
+                $(
+                    let takes_table = file.model == Name::$model && $model::without_table().is_none();
+                    if file.$folder.is_some() && !takes_table {
+                        let table = stringify!($folder);
+                        return Err(BadParameter(format!("model = \"{model}\" takes no table [{table}]")));
+                    }
+                )+
+                let missing = || BadParameter(format!("model = \"{model}\" needs a table [{model}]"));
+                let model = match file.model {
+                    $(Name::$model => {
+                        DiskModel::$model(file.$folder.or_else($model::without_table).ok_or_else(missing)?)
+                    })+
+                };
+                model.check()?;
+                Ok(Disk { name: file.name, about: file.about, sources: file.sources, model })
+            }
+        }
+
+        impl From<Disk> for DiskFile {
+            fn from(disk: Disk) -> Self {
+                let model = match &disk.model {
+                    $(DiskModel::$model(_) => Name::$model,)+
+                };
+                let mut file = DiskFile {
+                    name: disk.name, about: disk.about, sources: disk.sources, model, $($folder: None,)+
+                };
+                match disk.model {
+                    $(DiskModel::$model(table) if $model::without_table().is_none() => file.$folder = Some(table),)+
+                    _ => {}
+                }
+                file
+            }
+        }
+    };
+}
+
+// The only list of models: the folder, which is also the name in files, and its type.
+models! {
+    ram Ram;
+    hdd Hdd;
+    flash Flash;
+}
+
+impl DiskModel {
+    /// The medium alone, as memory is, and a disk that is really there and keeps its own time.
+    pub const NO_DRIVE: DiskModel = DiskModel::Ram(Ram {});
+
+    /// A drive of this model as it is after power-on, or `None` where it has none.
+    ///
+    /// # Panics
+    ///
+    /// If [`check`](Self::check) refuses the parameters; those read from a file have passed it.
+    pub fn start(&self) -> Option<Box<dyn Model>> {
+        self.parameters().start()
+    }
+
+    /// Whether a drive stands before the medium. Without one a request takes no time of the disk's own.
+    pub fn has_drive(&self) -> bool {
+        self.parameters().capacity().is_some()
+    }
+
+    /// Bytes on the modelled drive, or `None` where the model has no size. A disk under test may be smaller: it is
+    /// then a partition at the drive's start.
+    pub fn capacity(&self) -> Option<u64> {
+        self.parameters().capacity()
+    }
+
+    /// Whether an arm moves: what Linux calls rotational and sets its elevator and read-ahead by.
+    pub fn rotational(&self) -> bool {
+        self.parameters().rotational()
+    }
+
+    /// Whether such a drive announces that it takes trims. Those that do not still answer one.
+    pub fn trims(&self) -> bool {
+        self.parameters().trims()
+    }
+
+    /// Whether a drive can be built from the parameters, and what is wrong if not.
+    pub fn check(&self) -> Result<(), BadParameter> {
+        self.parameters().check()
+    }
+}

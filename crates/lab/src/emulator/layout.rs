@@ -1,0 +1,49 @@
+//! Where the media of a cell lie in its guest's physical memory.
+
+use anyhow::{Result, bail};
+use mountmark_model::Cell;
+
+use super::needs::disks;
+use crate::Region;
+
+/// The media begin on this boundary, as pmem wants it.
+pub(super) const ALIGNMENT: u64 = 128 << 20;
+/// The media's room in guest-physical memory, unless more is needed. It costs nothing: only what a cell writes is there.
+const MEDIA_ROOM: u64 = 64 << 30;
+
+/// Where the media of a cell lie.
+pub(super) struct Layout {
+    pub test: Region,
+    pub source: Option<Region>,
+    pub corpus: Option<Region>,
+    pub total: u64,
+}
+
+impl Layout {
+    pub fn of(cell: &Cell) -> Result<Layout> {
+        let mut at = 0;
+        let mut take = |size: u64| {
+            let region = Region { offset: at, size };
+            at += size.next_multiple_of(ALIGNMENT);
+            region
+        };
+        let test = take(cell.disk_size.0);
+        let source = cell.second_disk.as_ref().map(|medium| take(medium.size.0));
+        let corpus = cell.second_disk.as_ref().map(|medium| take(medium.corpus.tar_bytes));
+        let total = at.max(MEDIA_ROOM);
+        // 40 bits of physical addresses, less what lies below the media.
+        if total > (1 << 40) - crate::MEDIA_START {
+            bail!(
+                "the disks of this plan need {total} bytes, more than the guest can address; choose a smaller --scale or --disk-size"
+            );
+        }
+        Ok(Layout { test, source, corpus, total })
+    }
+
+    /// Those of them that the kernel takes for persistent memory.
+    pub fn pmem(&self, cell: &Cell) -> Vec<Region> {
+        let regions = disks(cell).zip(std::iter::once(self.test).chain(self.source));
+        let alone = regions.filter(|(disk, _)| !disk.model.has_drive());
+        alone.map(|(_, region)| Region { size: region.size.next_multiple_of(ALIGNMENT), ..region }).collect()
+    }
+}

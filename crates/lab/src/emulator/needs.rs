@@ -1,0 +1,64 @@
+//! What a cell asks of its guest: of the kernel, of the image, and as its job.
+
+use mountmark_model::{Cell, Disk, RealisedCorpus};
+
+use crate::image::Wanted;
+use crate::needs::For;
+
+/// The cell without what must not show in its figures: reading a longer job takes more instructions, so neither the
+/// cell's place in the plan nor a path of this machine may be part of it.
+pub(super) fn essence(cell: &Cell) -> Cell {
+    let mut cell = cell.clone();
+    cell.index = 0;
+    cell.repeat = 0;
+    cell.configuration.name.clear();
+    cell.configuration.filesystem.variants.clear();
+    if let Some(medium) = &mut cell.second_disk {
+        medium.tar.clear();
+        medium.corpus = RealisedCorpus::default();
+    }
+    cell
+}
+
+/// The disk under test, and the second one where there is one.
+pub(super) fn disks(cell: &Cell) -> impl Iterator<Item = &Disk> {
+    std::iter::once(&cell.disk).chain(cell.second_disk.as_ref().map(|medium| &medium.disk))
+}
+
+/// The driver of modelled disks, with its parameters.
+pub(super) const NBD: &str = "nbd nbds_max=2 max_part=0";
+
+/// What a cell's guest asks of its kernel.
+pub(super) fn needed_by(cell: &Cell) -> Vec<For> {
+    let mut needed = vec![For::All];
+    for disk in disks(cell) {
+        needed.push(if disk.model.has_drive() { For::Modelled } else { For::Ram });
+        needed.extend(disk.model.rotational().then_some(For::HardDisk));
+    }
+    needed
+}
+
+/// What the image of a cell's guest must hold.
+pub(super) fn wanted(cell: &Cell) -> Wanted {
+    let filesystem = &cell.configuration.filesystem;
+    let commands = [filesystem.mkfs.first(), filesystem.fsck.as_ref().and_then(|fsck| fsck.command.first())];
+    let mut wanted = Wanted {
+        packages: filesystem.packages.iter().chain(&cell.packages).cloned().collect(),
+        programs: commands.into_iter().flatten().chain(&filesystem.tools).chain(&cell.tools).cloned().collect(),
+        modules: filesystem.modules.clone(),
+    };
+    for disk in disks(cell) {
+        let modules: &[&str] = if disk.model.has_drive() { &[NBD] } else { &["nd_e820", "nd_pmem"] };
+        let scheduler = disk.model.rotational().then_some("?mq-deadline");
+        wanted.modules.extend(modules.iter().copied().chain(scheduler).map(String::from));
+    }
+    if cell.second_disk.is_some() {
+        wanted.packages.push("e2fsprogs".into());
+        wanted.programs.push("mke2fs".into());
+        wanted.modules.push("ext4".into());
+    }
+    wanted.packages.sort();
+    wanted.packages.dedup();
+    wanted.modules.dedup();
+    wanted
+}

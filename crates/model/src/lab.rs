@@ -1,0 +1,97 @@
+//! Labs, and what each is. Whoever must act differently in one asks for its nature, never for its name.
+
+use serde::{Deserialize, Serialize};
+
+/// What a lab is, apart from its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nature {
+    /// In `--lab`, plans and exports.
+    pub name: &'static str,
+    /// One line for lists.
+    pub about: &'static str,
+    /// Whether its clock is exact, so that the same plan gives the same figures whenever it runs; else it is the wall's,
+    /// and figures are samples.
+    pub exact_clock: bool,
+    /// Whether a guest with a kernel of its own runs cells, on the memory and the disks of a profile; else this machine
+    /// does, with what it has.
+    pub guest: bool,
+    /// Whether the processor is a profile's too; else it is this machine's.
+    pub profiled_processor: bool,
+}
+
+macro_rules! labs {
+    ($($lab:ident: $nature:expr;)+) => {
+        /// Where cells run.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        #[allow(missing_docs)] // `about` says it.
+        pub enum Lab {
+            $($lab,)+
+        }
+
+        impl Lab {
+            /// All labs, in the order of lists.
+            pub const ALL: &'static [Lab] = &[$(Lab::$lab),+];
+            /// The one where a user names none.
+            pub const DEFAULT: Lab = Lab::ALL[0];
+
+            /// What it is.
+            pub fn nature(self) -> &'static Nature {
+                match self {
+                    $(Lab::$lab => &$nature,)+
+                }
+            }
+        }
+    };
+}
+
+// The only list of labs. How each is opened is in its folder of crates/lab, which `kind` there finds.
+labs! {
+    Virtual: Nature {
+        name: "virtual",
+        about: "An emulated guest whose clock counts instructions",
+        exact_clock: true,
+        guest: true,
+        profiled_processor: true,
+    };
+    Kvm: Nature {
+        name: "kvm",
+        about: "The same guest under KVM, wall time",
+        exact_clock: false,
+        guest: true,
+        profiled_processor: false,
+    };
+    Host: Nature {
+        name: "host",
+        about: "This machine's own kernel, as root, on loop devices, wall time",
+        exact_clock: false,
+        guest: false,
+        profiled_processor: false,
+    };
+}
+
+impl Lab {
+    /// The name in `--lab`.
+    pub fn name(self) -> &'static str {
+        self.nature().name
+    }
+
+    /// The lab of this name.
+    pub fn find(name: &str) -> Option<Lab> {
+        Lab::ALL.iter().copied().find(|lab| lab.name() == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lab_is_stored_and_found_by_its_name() {
+        for lab in Lab::ALL {
+            assert_eq!(serde_json::to_string(lab).unwrap(), format!("{:?}", lab.name()));
+            assert_eq!(Lab::find(lab.name()), Some(*lab));
+        }
+        assert_eq!(Lab::find("nowhere"), None);
+    }
+}

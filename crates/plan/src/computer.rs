@@ -1,0 +1,63 @@
+//! What a plan's cells run on: profiles of the catalogue, or a lab's own computer.
+
+use mountmark_model::{Bytes, Disk, Machine, OwnComputer};
+
+use crate::check::RAM_UNIT;
+use crate::{Catalogue, Options, PlanError, Result};
+
+pub(crate) struct Computer {
+    pub machine: Machine,
+    pub disk: Disk,
+    pub second_disk: Option<Disk>,
+    pub kernel: String,
+    /// The unit of a disk's size, and a sentence on it.
+    unit: (u64, &'static str),
+}
+
+impl Computer {
+    pub fn of(catalogue: &Catalogue, options: &Options, has_second: bool) -> Result<Computer> {
+        let pages = (4096, "disks have whole pages of 4096 bytes");
+        if let Some(OwnComputer { machine, disk, kernel }) = options.own.clone() {
+            let second_disk = has_second.then(|| disk.clone());
+            return Ok(Computer { machine, disk, second_disk, kernel, unit: pages });
+        }
+        let mut machine = catalogue.get::<Machine>(&options.machine)?.clone();
+        // A plan says what its processor can do, also where the profile left that open.
+        let is_profiled = options.lab.nature().profiled_processor;
+        machine.processor = is_profiled.then(|| machine.processor.unwrap_or_default());
+        let disk = catalogue.get::<Disk>(options.disk.as_ref().unwrap_or(&machine.disk))?.clone();
+        let second_disk = has_second.then(|| catalogue.get::<Disk>(&machine.second_disk).cloned()).transpose()?;
+        // The guest's kernel takes memory for a disk in parts of that size: the rest of one would be disk too.
+        let parts = (RAM_UNIT, "a disk in memory has whole parts of 128 MiB");
+        let unit = if disk.model.has_drive() { pages } else { parts };
+        Ok(Computer { machine, disk, second_disk, kernel: options.kernel.clone(), unit })
+    }
+
+    /// Refuses a `--disk-size` that the disk cannot have.
+    pub fn suits(&self, given: Bytes) -> Result<()> {
+        let (unit, what) = self.unit;
+        if !given.0.is_multiple_of(unit) {
+            let up = Bytes(given.0.div_ceil(unit).saturating_mul(unit));
+            return Err(PlanError::Options(format!("--disk-size {}: {what}; give {} ({up})", given.0, up.0)));
+        }
+        holds(&self.disk, given.0)
+    }
+
+    /// Refuses sizes that its disks do not have.
+    pub fn hold(&self, first: u64, second: u64) -> Result<()> {
+        holds(&self.disk, first)?;
+        self.second_disk.as_ref().map_or(Ok(()), |disk| holds(disk, second))
+    }
+}
+
+fn holds(disk: &Disk, wanted: u64) -> Result<()> {
+    match disk.model.capacity().filter(|capacity| *capacity < wanted) {
+        None => Ok(()),
+        Some(capacity) => Err(PlanError::Options(format!(
+            "the disk {} holds {}, and {} are needed; choose another disk or a smaller --scale",
+            disk.name,
+            Bytes(capacity),
+            Bytes(wanted)
+        ))),
+    }
+}

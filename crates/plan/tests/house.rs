@@ -1,0 +1,235 @@
+//! The shape of the sources, counted: how many places a thing touches when it is added, how long files are, and what
+//! manifests name. It reads the repository and starts nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Most lines of a file.
+const LONGEST: usize = 350;
+/// Files that were longer when this was first counted. The list only gets shorter: one that is short enough by now must
+/// leave it.
+const LONG: [&str; 9] = [
+    "crates/analyse/src/claim/clause.rs",
+    "crates/analyse/src/study/compare.rs",
+    "crates/corpus/src/survey.rs",
+    "crates/corpus/src/tree.rs",
+    "crates/corpus/tests/corpus.rs",
+    "crates/record/src/store/tests.rs",
+    "crates/report/src/tests.rs",
+    "tests/lab.rs",
+    "tests/strangers.rs",
+];
+
+fn root() -> PathBuf {
+    fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
+}
+
+/// All files below a folder that have this ending, by their path from the root.
+fn files(folder: &str, ending: &str) -> BTreeMap<String, String> {
+    let (mut found, mut folders) = (BTreeMap::new(), vec![root().join(folder)]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() && !name.starts_with('.') && name != "target" {
+                folders.push(path);
+            } else if name.ends_with(ending) {
+                let text = fs::read_to_string(&path).unwrap();
+                found.insert(path.strip_prefix(root()).unwrap().to_string_lossy().into_owned(), text);
+            }
+        }
+    }
+    found
+}
+
+/// Lines of the program's own code, without tests and comments: (file, line).
+fn code() -> Vec<(String, String)> {
+    let mut lines = Vec::new();
+    for (path, text) in files("crates", ".rs").into_iter().chain(files("src", ".rs")) {
+        let is_test = path.split('/').any(|part| matches!(part, "tests" | "tests.rs" | "benches"));
+        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        let own = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        lines.extend(own.filter(|_| !is_test).map(|line| (path.clone(), line.to_owned())));
+    }
+    assert!(lines.len() > 20_000, "the sources are not where they were");
+    lines
+}
+
+fn has_word(line: &str, word: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(word)
+        .any(|(at, _)| !line[..at].ends_with(is_part) && !line[at + word.len()..].starts_with(is_part))
+}
+
+/// In which files lines are that `is_place` takes, and how many: `a.rs 1, b.rs 2`.
+fn places(is_place: impl Fn(&str, &str) -> bool) -> String {
+    let mut counted: BTreeMap<String, usize> = BTreeMap::new();
+    for (path, _) in code().into_iter().filter(|(path, line)| is_place(path, line)) {
+        *counted.entry(path).or_default() += 1;
+    }
+    counted.iter().map(|(path, lines)| format!("{path} {lines}")).collect::<Vec<_>>().join(", ")
+}
+
+/// The folders in a folder, and the files without their ending.
+fn names(folder: &str) -> Vec<String> {
+    let entries = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
+    let names = entries.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned());
+    names.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+fn upper(name: &str) -> String {
+    name.split('_').map(|part| part[..1].to_uppercase() + &part[1..]).collect()
+}
+
+#[test]
+fn no_file_is_too_long() {
+    let all = ["crates", "src", "tests", "fuzz"].into_iter().flat_map(|folder| files(folder, ".rs"));
+    let long: BTreeSet<String> = all.filter(|(_, text)| text.lines().count() > LONGEST).map(|(path, _)| path).collect();
+    assert_eq!(long, LONG.map(String::from).into(), "files of more than {LONGEST} lines");
+}
+
+/// One TOML and no line of code. What names some: defaults of options, and the second disk, which is ext2 on ext4's driver.
+#[test]
+fn a_file_system_and_a_suite_are_one_file() {
+    let filesystem = |line: &str| names("catalog/filesystems").iter().any(|name| line.contains(&format!("\"{name}\"")));
+    assert_eq!(
+        places(|_, line| filesystem(line)),
+        "crates/lab/src/emulator/needs.rs 1, crates/run/src/agent/source.rs 2, src/commands/self_check/engines.rs 1"
+    );
+    // Programs are code, and so are the words of theirs that `show --as` has.
+    let suites: Vec<String> =
+        names("catalog/suites").into_iter().filter(|name| mountmark_model::Program::find(name).is_none()).collect();
+    let suite = |line: &str| suites.iter().any(|name| line.contains(&format!("\"{name}\"")));
+    assert_eq!(
+        places(|path, line| !path.contains("/classic/") && suite(line)),
+        "src/commands/run/mod.rs 1, src/commands/self_check.rs 1"
+    );
+}
+
+/// Its definition and where the agent reads it: no other place is needed for a figure to be measured, kept and shown.
+#[test]
+fn a_metric_is_two_places() {
+    for (metric, reader) in [
+        ("USER", "measure"),
+        ("SETTLE_BUSY", "measure"),
+        ("MAJOR_FAULTS", "measure"),
+        ("VOLUNTARY_SWITCHES", "measure"),
+        ("READ_REQUESTS", "probes"),
+        ("DISCARDED_BYTES", "probes"),
+    ] {
+        let id = format!("\"{}\"", metric.to_lowercase());
+        // Words of generated texts are no metrics.
+        let other = "crates/corpus/src/contents.rs";
+        assert_eq!(
+            places(|path, line| path != other && (line.contains(&id) || has_word(line, &format!("Metric::{metric}")))),
+            format!("crates/model/src/metric.rs 1, crates/run/src/agent/{reader}.rs 1")
+        );
+    }
+    // What plans, keeps and runs cells knows no metric.
+    let blind = ["crates/plan", "crates/record", "crates/lab", "crates/disk", "crates/corpus", "crates/trace"];
+    let constant = |line: &str| {
+        line.match_indices("Metric::").any(|(at, found)| {
+            line[at + found.len()..].starts_with(|c: char| c.is_ascii_uppercase()) && !line.contains("Metric::ALL")
+        })
+    };
+    assert_eq!(places(|path, line| blind.iter().any(|crate_| path.starts_with(crate_)) && constant(line)), "");
+}
+
+/// Its folder, its `mod`, and its line in the list.
+#[test]
+fn a_disk_model_is_a_folder_and_a_line() {
+    let folders: Vec<String> = names("crates/disk/src")
+        .into_iter()
+        .filter(|name| root().join("crates/disk/src").join(name).is_dir())
+        .collect();
+    assert!(folders.len() >= 3);
+    for name in folders {
+        let (own, kind) = (format!("crates/disk/src/{name}/"), upper(&name));
+        let is_model = |path: &str, line: &str| {
+            let inside = path.starts_with("crates/disk/") && (has_word(line, &name) || has_word(line, &kind));
+            let outside =
+                has_word(line, &format!("DiskModel::{kind}")) || has_word(line, &format!("mountmark_disk::{kind}"));
+            // The constant for a disk without a drive is in the list's file too.
+            !path.starts_with(&own) && (inside || outside) && !line.contains("NO_DRIVE")
+        };
+        assert_eq!(places(is_model), "crates/disk/src/lib.rs 1, crates/disk/src/models.rs 1", "{name}");
+    }
+}
+
+/// Its folder, its row in the list, and how it is opened, which the compiler asks for.
+#[test]
+fn a_lab_is_a_folder_and_a_line() {
+    for lab in mountmark_model::Lab::ALL {
+        let named = format!("Lab::{lab:?}");
+        assert_eq!(places(|_, line| has_word(line, &named)), "crates/lab/src/lib.rs 1", "{lab:?}");
+        let row = format!("    {lab:?}: Nature {{");
+        assert_eq!(places(|_, line| line == row), "crates/model/src/lab.rs 1", "{lab:?}");
+    }
+    for (name, folder) in
+        [("ThisMachine", "host"), ("HostLab", "host"), ("Guests", "emulator"), ("Emulator", "emulator")]
+    {
+        let own = format!("crates/lab/src/{folder}/");
+        let elsewhere = places(|path, line| !path.starts_with(&own) && has_word(line, name));
+        assert!(
+            ["", "crates/lab/src/lib.rs 1", "crates/lab/src/lib.rs 2"].contains(&elsewhere.as_str()),
+            "{elsewhere}"
+        );
+    }
+}
+
+/// Its file, its `mod`, and its line in the list.
+#[test]
+fn a_subcommand_is_a_file_and_a_line() {
+    for name in names("src/commands").into_iter().filter(|name| name != "mod") {
+        let list = "src/commands/mod.rs";
+        let is_place = |path: &str, line: &str| {
+            path == list
+                && [format!("mod {name};"), format!("    {} {name};", upper(&name))].iter().any(|place| line == place)
+        };
+        assert_eq!(places(is_place), format!("{list} 2"), "{name}");
+        let others =
+            |path: &str, line: &str| path == list && has_word(line, &upper(&name)) && has_word(line, "Command");
+        assert_eq!(places(others), "", "{name}");
+    }
+}
+
+// A subject and a writer of reports: their tests go here, with the same helpers, once each has one list.
+
+/// Every crate that a manifest names is used: by the program itself, or by tests if it is named for these alone.
+#[test]
+fn every_dependency_is_used() {
+    let manifests = files("crates", "Cargo.toml")
+        .into_iter()
+        .chain([("Cargo.toml".to_owned(), fs::read_to_string(root().join("Cargo.toml")).unwrap())]);
+    for (path, manifest) in manifests {
+        let folder = path.strip_suffix("Cargo.toml").unwrap();
+        let below = |part: &str| {
+            let folder = format!("{folder}{part}");
+            if root().join(&folder).is_dir() { files(&folder, ".rs") } else { BTreeMap::new() }
+        };
+        let own: Vec<String> = code()
+            .into_iter()
+            .filter(|(file, _)| file.starts_with(&format!("{folder}src/")))
+            .map(|(_, line)| line)
+            .collect();
+        let all: String = ["src", "tests", "benches"].into_iter().flat_map(below).map(|(_, text)| text).collect();
+        for (section, lines) in sections(&manifest) {
+            for line in lines {
+                let Some(name) = line.split(['.', ' ', '=']).next().filter(|name| !name.is_empty()) else { continue };
+                let word = name.replace('-', "_");
+                let is_used = match section {
+                    "dependencies" => own.iter().any(|line| has_word(line, &word)),
+                    _ => all.lines().any(|line| has_word(line, &word)),
+                };
+                assert!(is_used, "{path}: [{section}] {name} is not used");
+            }
+        }
+    }
+}
+
+fn sections(manifest: &str) -> Vec<(&str, Vec<&str>)> {
+    let parts = manifest.split("\n[").filter_map(|part| part.split_once("]\n"));
+    let wanted = parts.filter(|(name, _)| matches!(*name, "dependencies" | "dev-dependencies"));
+    wanted.map(|(name, rest)| (name, rest.lines().collect())).collect()
+}

@@ -17,6 +17,8 @@ mod subjects;
 mod svg;
 mod text;
 mod view;
+pub mod words;
+mod worded;
 mod writers;
 
 pub use classic::{ClassicError, classic};

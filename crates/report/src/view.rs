@@ -117,9 +117,9 @@ pub(crate) fn label(task: &TaskFindings) -> String {
     titled(&task.id, &task.title)
 }
 
-/// The kind of work; suites need not name it.
+/// The kind of work.
 pub(crate) fn category(task: &TaskFindings) -> &str {
-    if task.category.is_empty() { "all tasks" } else { &task.category }
+    crate::words::metric::category(&task.category)
 }
 
 /// How many times as bad as the best a figure is, in steps that a reader can tell apart: 0 below one and a half times,

@@ -91,9 +91,9 @@ pub(super) fn composite(view: &View) -> Markup {
         out,
         "<p class=\"legend\">A sum is led by the longest tests. The mean ratio is the geometric mean over all tests of the "
     );
-    let basis = &view.findings().overall.basis;
-    let inverse = if basis.contains("rate") { " (of a rate its inverse, so that less is better)" } else { "" };
-    put!(out, basis, inverse, ", in which each test counts the same.</p>\n</figure>\n");
+    let basis = view.findings().overall.basis;
+    let inverse = if basis.has_rates() { " (of a rate its inverse, so that less is better)" } else { "" };
+    put!(out, crate::words::metric::basis(basis), inverse, ", in which each test counts the same.</p>\n</figure>\n");
     by_kind(&mut out, view, &bars, &categories);
     out
 }

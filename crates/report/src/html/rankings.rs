@@ -1,9 +1,10 @@
 //! Rankings by kind of work, with how firm each place is.
 
-use mountmark_analyse::Rank;
+use mountmark_analyse::{Conclusion, Rank};
 
 use crate::markup::{Markup, put};
 use crate::view::{View, ratio_text};
+use crate::words::{conclusions, metric};
 
 /// The section, where anything is ranked.
 pub(super) fn rankings(view: &View) -> Markup {
@@ -28,20 +29,21 @@ pub(super) fn rankings(view: &View) -> Markup {
         table(&mut out, view, &findings.overall.ranking);
         put!(out, "</figure>\n");
     }
-    for category in findings.categories.iter().filter(|category| !category.ranking.is_empty()) {
+    let concluded = |at| findings.conclusions.contains(&Conclusion::Category(at));
+    for (at, found) in findings.categories.iter().enumerate().filter(|(_, found)| !found.ranking.is_empty()) {
         put!(
             out,
             "<figure class=\"card\">\n<figcaption><strong>",
-            category.name,
+            metric::category(&found.category),
             "</strong> <span class=\"basis\">by "
         );
-        put!(out, category.basis, "</span>");
+        put!(out, metric::basis(found.basis), "</span>");
         // What was concluded above is not said twice.
-        if !findings.conclusions.contains(&category.sentence) {
-            put!(out, "<span class=\"verdict\">", category.sentence, "</span>");
+        if !concluded(at) {
+            put!(out, "<span class=\"verdict\">", conclusions::category(findings, found), "</span>");
         }
         put!(out, "</figcaption>\n");
-        table(&mut out, view, &category.ranking);
+        table(&mut out, view, &found.ranking);
         put!(out, "</figure>\n");
     }
     put!(out, "</div>\n");

@@ -6,6 +6,7 @@ use mountmark_model::Metric;
 
 use crate::markup::{Markup, put};
 use crate::view::{View, counted, ratio_text};
+use crate::words;
 
 /// So many of the largest changes are told.
 const MOVES: usize = 8;
@@ -18,7 +19,7 @@ pub(super) fn study(view: &View) -> Markup {
     put!(out, "<p>", study.source, ". Its run ", study.study_run, ": ", study.study_run_about, ".</p>\n");
     if !study.warnings.is_empty() {
         put!(out, "<div class=\"limits\"><ul>\n");
-        for warning in &study.warnings {
+        for warning in words::study::warnings(&study.warnings) {
             put!(out, "<li>", warning, "</li>\n");
         }
         put!(out, "</ul></div>\n");
@@ -45,9 +46,9 @@ pub(super) fn study(view: &View) -> Markup {
         }
     }
     for (summary, texts) in [
-        ("What the publication has and this run has not", &study.not_measured),
-        ("Where the publication contradicts itself", &study.inconsistencies),
-        ("How this was reckoned", &study.remarks),
+        ("What the publication has and this run has not", words::study::not_measured(study)),
+        ("Where the publication contradicts itself", study.inconsistencies.clone()),
+        ("How this was reckoned", words::study::remarks()),
     ] {
         if !texts.is_empty() {
             put!(out, "<details><summary>", summary, "</summary>\n<ul>\n");
@@ -203,7 +204,7 @@ fn table(
         }
         put!(out, "<td>", agreement_text(&test.agreement));
         // Why there is no interval is the same all over the table; why there is no tau is not.
-        if let Some(remark) = test.agreement.remark.as_ref().filter(|_| test.agreement.tau.is_none()) {
+        if let Some(remark) = words::study::limit(&test.agreement).filter(|_| test.agreement.tau.is_none()) {
             put!(out, "<span class=\"verdict\">", remark, "</span>");
         }
         put!(out, "</td></tr>\n");

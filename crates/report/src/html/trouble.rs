@@ -22,7 +22,7 @@ pub(super) fn trouble(view: &View) -> Markup {
     }
     if !findings.missing.is_empty() {
         put!(out, "<ul>\n");
-        for sentence in &findings.missing {
+        for sentence in crate::words::missing::sentences(&findings.missing) {
             put!(out, "<li>", sentence, "</li>\n");
         }
         put!(out, "</ul>\n");

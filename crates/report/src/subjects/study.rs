@@ -8,6 +8,8 @@ use mountmark_model::{Better, Metric};
 use super::{Object, Rows, Subject};
 use crate::text::{three_digits, titled};
 use crate::writers::csv::number_or_empty;
+use crate::words;
+use crate::worded::WordedStudy;
 use crate::writers::{Last, Part, Table, list};
 
 /// A run beside the figures of a study.
@@ -19,7 +21,7 @@ impl Subject for StudyBeside<'_> {
     const NAME: &'static str = "a comparison with a study";
     const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
     const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(rows);
-    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(|beside, out| out.head(beside.0));
+    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(|beside, out| out.head(&WordedStudy::new(beside.0)));
 }
 
 const HEAD: &str = "study,study_run,run,metric,unit,task,fs,published,measured,published_rank,measured_rank,\
@@ -59,7 +61,7 @@ fn parts(StudyBeside(comparison): &StudyBeside) -> Vec<Part> {
         out.push(labelled("", format!("another run: --study '{}#{other}'", comparison.study)));
     }
     out.push(labelled("run", comparison.run.clone()));
-    out.extend(comparison.warnings.iter().map(|warning| labelled("note", warning.clone())));
+    out.extend(words::study::warnings(&comparison.warnings).into_iter().map(|text| labelled("note", text)));
     if comparison.tests.is_empty() {
         out.push(Part::Heading(match comparison.single.is_empty() {
             true => "There is no figure that both have.".into(),
@@ -78,13 +80,13 @@ fn parts(StudyBeside(comparison): &StudyBeside) -> Vec<Part> {
         out.push(Part::Heading(format!("Only the run has: {}", joined(&comparison.only_measured))));
     }
     for (heading, items) in [
-        ("The run has no figure of:", &comparison.not_measured),
-        ("Of one file system alone both have a figure, so that nothing is ranked:", &comparison.single),
-        ("How the run's suite does the tests that changed most:", &comparison.decisions),
-        ("What does not fit in the study itself:", &comparison.inconsistencies),
-        ("How this was computed:", &comparison.remarks),
+        ("The run has no figure of:", words::study::not_measured(comparison)),
+        ("Of one file system alone both have a figure, so that nothing is ranked:", words::study::single(comparison)),
+        ("How the run's suite does the tests that changed most:", comparison.decisions.clone()),
+        ("What does not fit in the study itself:", comparison.inconsistencies.clone()),
+        ("How this was computed:", words::study::remarks()),
     ] {
-        list(&mut out, heading, items);
+        list(&mut out, heading, &items);
     }
     out
 }

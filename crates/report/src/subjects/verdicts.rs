@@ -9,6 +9,9 @@ use crate::header::header;
 use crate::matrix::best_means;
 use crate::text::BEST;
 use crate::view::{label, quantity};
+use crate::words;
+use crate::words::metric::{basis, category};
+use crate::worded::WordedFindings;
 use crate::writers::{Last, Part, Table, list};
 
 /// A run and what was found in it.
@@ -24,7 +27,7 @@ impl Subject for Verdicts<'_> {
     const COMMAND: &'static str = "show --verdict";
     const NAME: &'static str = "the verdicts of a run";
     const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(|subject| sections(subject.run, subject.findings));
-    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(|subject, out| out.head(subject.findings));
+    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(|subject, out| out.head(&WordedFindings::new(subject.findings)));
 }
 
 /// What is found in a run, as a report shows it too.
@@ -33,24 +36,24 @@ pub(super) fn sections(run: &RunRecord, findings: &Findings) -> Vec<Part> {
     if let Some(name) = findings.configurations.get(findings.baseline).filter(|_| findings.configurations.len() > 1) {
         out.push(Part::Labelled("baseline".into(), name.clone()));
     }
-    list(&mut out, "Conclusions", &findings.conclusions);
-    list(&mut out, "How to read them", &findings.remarks);
+    list(&mut out, "Conclusions", &words::conclusions::sentences(findings));
+    list(&mut out, "How to read them", &words::remarks::sentences(findings));
     let judged: Vec<(&TaskFindings, &MetricFindings)> =
         findings.tasks.iter().filter_map(|task| Some((task, task.judged()?))).collect();
     if !judged.is_empty() && findings.configurations.len() > 1 {
         out.push(Part::Heading("By test".into()));
         for (task, metric) in &judged {
-            let sentence = metric.verdict.as_ref().map_or(String::new(), |verdict| verdict.sentence.clone());
+            let sentence = words::verdict::sentence(findings, task, metric);
             out.push(Part::Item(format!("{}: {sentence}", label(task))));
         }
     }
     out.extend(ratios(findings, &judged));
-    for category in findings.categories.iter().filter(|category| category.ranking.len() > 1) {
-        out.push(Part::Heading(format!("Ranking, {} (by {})", category.name, category.basis)));
-        out.push(ranking(findings, &category.ranking));
+    for found in findings.categories.iter().filter(|found| found.ranking.len() > 1) {
+        out.push(Part::Heading(format!("Ranking, {} (by {})", category(&found.category), basis(found.basis))));
+        out.push(ranking(findings, &found.ranking));
     }
     if findings.overall.ranking.len() > 1 {
-        out.push(Part::Heading(format!("Ranking, all tests (by {})", findings.overall.basis)));
+        out.push(Part::Heading(format!("Ranking, all tests (by {})", basis(findings.overall.basis))));
         out.push(ranking(findings, &findings.overall.ranking));
     }
     let doubts: Vec<String> = findings
@@ -72,7 +75,7 @@ pub(super) fn sections(run: &RunRecord, findings: &Findings) -> Vec<Part> {
         })
         .collect();
     list(&mut out, "Doubtful samples", &doubts);
-    list(&mut out, "Missing", &findings.missing);
+    list(&mut out, "Missing", &words::missing::sentences(&findings.missing));
     out
 }
 

@@ -1,8 +1,7 @@
-//! Numbers and names as sentences have them.
+//! Numbers and lists of names as sentences have them.
 
-use mountmark_model::{Better, Metric, Unit};
-
-use crate::Interval;
+use mountmark_analyse::Interval;
+use mountmark_model::{Metric, Unit};
 
 /// A value with its unit: `3.21 s`.
 pub(crate) fn figure(metric: &Metric, value: f64) -> String {
@@ -45,64 +44,6 @@ pub(crate) fn percent(value: f64) -> String {
 /// `95 %: 1.15 to 1.21`.
 pub(crate) fn interval(interval: &Interval, level: f64) -> String {
     format!("{}: {} to {}", percent(level), factor(interval.low), factor(interval.high))
-}
-
-/// What a verdict is about: "durable time", "rate", "usable space".
-pub(crate) fn subject(metric: &Metric, is_step: bool) -> &'static str {
-    match metric.id {
-        id if id == Metric::DURABLE.id => "durable time",
-        id if id == Metric::ELAPSED.id => {
-            if is_step {
-                "time"
-            } else {
-                "returned time"
-            }
-        }
-        id if id == Metric::CAPACITY_DEVICE.id => "usable part of the device",
-        id if is_space(id) => "usable space",
-        _ => metric.title,
-    }
-}
-
-/// What the best is, by this metric.
-pub(crate) fn is_best(metric: &Metric) -> &'static str {
-    match metric.better {
-        _ if is_speed(metric.id) => "is fastest",
-        _ if is_space(metric.id) => "leaves the most",
-        Better::Lower => "has the least",
-        Better::Higher => "has the most",
-    }
-}
-
-/// What any other is, beside the best.
-pub(crate) fn is_worse(metric: &Metric) -> &'static str {
-    match metric.better {
-        _ if is_speed(metric.id) => "slower",
-        Better::Lower => "higher",
-        Better::Higher => "lower",
-    }
-}
-
-/// What a file system did: "took" 3.2 s.
-pub(crate) fn verb(metric: &Metric) -> &'static str {
-    match (metric.better, is_speed(metric.id)) {
-        (Better::Lower, true) => "took",
-        (Better::Higher, true) => "reached",
-        _ => "had",
-    }
-}
-
-/// A ratio to a figure that was just named: `1.18 times that`, `0.85 of that`.
-pub(crate) fn of_that(ratio: f64) -> String {
-    if ratio >= 1.0 { format!("{} times that", factor(ratio)) } else { format!("{} of that", factor(ratio)) }
-}
-
-fn is_speed(id: &str) -> bool {
-    [Metric::ELAPSED.id, Metric::DURABLE.id, Metric::RATE.id].contains(&id)
-}
-
-fn is_space(id: &str) -> bool {
-    [Metric::CAPACITY.id, Metric::CAPACITY_BYTES.id, Metric::CAPACITY_DEVICE.id].contains(&id)
 }
 
 /// `a`, `a and b`, `a, b and c`.

@@ -38,3 +38,4 @@ pub use missing::{Missing, Repeats, TaskName};
 pub use options::Options;
 pub use rate::rate_of;
 pub use remarks::Remark;
+pub use verdict::{Gap, NotJudged, Verdict, VerdictOutcome};

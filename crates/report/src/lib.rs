@@ -17,8 +17,8 @@ mod subjects;
 mod svg;
 mod text;
 mod view;
-pub mod words;
 mod worded;
+pub mod words;
 mod writers;
 
 pub use classic::{ClassicError, classic};

@@ -4,7 +4,7 @@
 use mountmark_analyse::claim::{JudgedClaim, JudgedClause, JudgedComparison};
 use mountmark_analyse::study::{Agreement, OverallComparison, StudyComparison, TestComparison};
 use mountmark_analyse::{
-    CategoryFindings, Change, Changes, Findings, MetricFindings, Overall, TaskFindings, Verdict,
+    CategoryFindings, Change, Changes as TwoRuns, Findings, MetricFindings, Overall, TaskFindings, Verdict,
 };
 use mountmark_model::Over;
 use serde::Serialize;
@@ -67,10 +67,10 @@ impl<'a> WordedFindings<'a> {
     pub(crate) fn new(findings: &'a Findings) -> WordedFindings<'a> {
         let metric = |task, found: &'a MetricFindings| OfMetric {
             found,
-            verdict: found.verdict.as_ref().map(|verdict| WordedVerdict {
-                verdict,
-                sentence: words::verdict::sentence(findings, task, found),
-            }),
+            verdict: found
+                .verdict
+                .as_ref()
+                .map(|verdict| WordedVerdict { verdict, sentence: words::verdict::sentence(findings, task, found) }),
         };
         let task = |task: &'a TaskFindings| Task {
             task,
@@ -99,7 +99,7 @@ impl<'a> WordedFindings<'a> {
 #[derive(Serialize)]
 pub(crate) struct WordedChanges<'a> {
     #[serde(flatten)]
-    found: &'a Changes,
+    found: &'a TwoRuns,
     remarks: Vec<String>,
     changes: Vec<WordedChange<'a>>,
 }
@@ -112,7 +112,7 @@ struct WordedChange<'a> {
 }
 
 impl<'a> WordedChanges<'a> {
-    pub(crate) fn new(found: &'a Changes) -> WordedChanges<'a> {
+    pub(crate) fn new(found: &'a TwoRuns) -> WordedChanges<'a> {
         let worded = |change| WordedChange { change, sentence: words::change(found, change) };
         let changes = found.changes.iter().map(worded).collect();
         WordedChanges { found, remarks: words::changes::remarks(found), changes }
@@ -220,7 +220,8 @@ impl<'a> Clause<'a> {
 
 impl<'a> Comparison<'a> {
     fn new(comparison: &'a JudgedComparison, over: Over) -> Comparison<'a> {
-        let (task, right) = (words::claims::subject(&comparison.subject, over), words::claims::against(&comparison.right));
+        let (task, right) =
+            (words::claims::subject(&comparison.subject, over), words::claims::against(&comparison.right));
         Comparison { task, comparison, right }
     }
 }

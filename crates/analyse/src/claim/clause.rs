@@ -79,11 +79,8 @@ pub(super) fn prepare(clause: &Clause, context: &Context<'_>) -> Prepared {
     }
     for unit in &mut maker.out.units {
         let pairs = unit.comparisons.len().max(1) as f64;
-        let both = unit.comparisons.iter().flat_map(|found| match &found.right {
-            Against::Name(name) => [found.left.as_str(), name],
-            Against::Limits(_) => [found.left.as_str(), ""],
-        });
-        let mut names: Vec<&str> = both.collect();
+        let both = |found: &Comparison| [found.left.clone(), found.right.name().to_owned()];
+        let mut names: Vec<String> = unit.comparisons.iter().flat_map(both).collect();
         names.sort_unstable();
         names.dedup();
         // k figures have k - 1 independent differences, however many pairs are made of them.

@@ -140,6 +140,13 @@ pub enum Against {
     Limits(Limits),
 }
 
+impl Against {
+    /// The name; empty for limits.
+    fn name(&self) -> &str {
+        if let Against::Name(name) = self { name } else { "" }
+    }
+}
+
 /// Two figures, or a figure and its limits.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JudgedComparison {

@@ -5,15 +5,17 @@
 //! correction for the family, mean and median of the ratios agree in direction, and the median ratio is at least the
 //! smallest difference that matters.
 
+mod found;
 mod groups;
 
 use mountmark_model::Better;
 
+use crate::Options;
 use crate::contrast::{self, Contrast, Tested};
 use crate::estimate::{ratio, ratio_interval};
 use crate::figures::{Figures, Series};
 use crate::stats::{holm, summary};
-use crate::{Gap, NotJudged, Options, Verdict, VerdictOutcome};
+pub use found::{Gap, NotJudged, Verdict, VerdictOutcome};
 use groups::Relation;
 
 /// Two configurations by one judged series.

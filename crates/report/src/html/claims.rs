@@ -3,8 +3,9 @@
 use mountmark_analyse::claim::{ClaimOutcome, JudgedClaim};
 
 use crate::markup::{Markup, put};
-use crate::view::{View, counted};
+use crate::view::View;
 use crate::words;
+use crate::words::number::counted;
 
 /// The section, where claims were judged.
 pub(super) fn claims(view: &View) -> Markup {

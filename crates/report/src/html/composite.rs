@@ -5,7 +5,8 @@ use mountmark_model::Metric;
 
 use super::plot::{Scale, axis};
 use crate::markup::{Markup, put};
-use crate::view::{LOOKS, View, category, quantity, ratio_text};
+use crate::view::{LOOKS, View, category};
+use crate::words::number::{quantity, ratio};
 
 /// A part of a bar this wide, in per cent of the scale, has room for a task's id.
 const ROOM: f64 = 3.2;
@@ -137,7 +138,7 @@ fn row(out: &mut Markup, view: &View, bar: &Bar, scale: Scale, categories: &[&st
         put!(out, "<td>", sum, " s</td>");
     }
     let mean = view.findings().overall.geometric_mean.get(bar.configuration).copied().flatten();
-    put!(out, "<td class=\"roomy\">", mean.map_or("–".into(), ratio_text), "</td></tr>\n");
+    put!(out, "<td class=\"roomy\">", mean.map_or("–".into(), ratio), "</td></tr>\n");
 }
 
 /// The same sums by kind of work, as figures.

@@ -2,8 +2,9 @@
 
 use crate::header::header;
 use crate::markup::{Markup, put};
-use crate::view::{View, counted, title};
+use crate::view::{View, title};
 use crate::words;
+use crate::words::number::counted;
 
 /// Title, facts, conclusions and their limits.
 pub(super) fn overview(view: &View) -> Markup {

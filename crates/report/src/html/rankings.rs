@@ -3,7 +3,8 @@
 use mountmark_analyse::{Conclusion, Rank};
 
 use crate::markup::{Markup, put};
-use crate::view::{View, ratio_text};
+use crate::view::View;
+use crate::words::number::{range, ratio, share};
 use crate::words::{conclusions, metric};
 
 /// The section, where anything is ranked.
@@ -21,7 +22,7 @@ pub(super) fn rankings(view: &View) -> Markup {
     let all = findings.categories.iter().flat_map(|category| &category.ranking);
     let firm = all.chain(&findings.overall.ranking).any(|rank| rank.stability.is_some());
     if firm {
-        put!(out, " Firm: how often the place stays the same when repeats are drawn anew.");
+        put!(out, " Firm: how often the place stays the same when repeats are resampled.");
     }
     put!(out, "</p>\n<div class=\"cards\">\n");
     if !findings.overall.ranking.is_empty() {
@@ -67,7 +68,7 @@ fn table(out: &mut Markup, view: &View, ranking: &[Rank]) {
     let mut place = 0;
     for (position, rank) in ranking.iter().enumerate() {
         // Equal scores have one place.
-        if position == 0 || ratio_text(ranking[position - 1].score) != ratio_text(rank.score) {
+        if position == 0 || ratio(ranking[position - 1].score) != ratio(rank.score) {
             place = position + 1;
         }
         put!(
@@ -77,13 +78,13 @@ fn table(out: &mut Markup, view: &View, ranking: &[Rank]) {
             "</td><th scope=\"row\" class=\"words\">",
             view.name(rank.configuration)
         );
-        put!(out, "</th><td>", ratio_text(rank.score), "</td>");
+        put!(out, "</th><td>", ratio(rank.score), "</td>");
         if has_interval {
-            let text = rank.interval.map(|i| format!("{} to {}", ratio_text(i.low), ratio_text(i.high)));
+            let text = rank.interval.map(range);
             put!(out, "<td>", text.unwrap_or("–".into()), "</td>");
         }
         if has_stability {
-            let text = rank.stability.map(|share| format!("{:.0} %", (100.0 * share).floor()));
+            let text = rank.stability.map(share);
             put!(out, "<td>", text.unwrap_or("–".into()), "</td>");
         }
         put!(out, "</tr>\n");

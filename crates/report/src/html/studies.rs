@@ -5,8 +5,9 @@ use mountmark_analyse::study::{Agreement, ComparedFigure, StudyComparison, TestC
 use mountmark_model::Metric;
 
 use crate::markup::{Markup, put};
-use crate::view::{View, counted, ratio_text};
+use crate::view::View;
 use crate::words;
+use crate::words::number::{counted, ratio};
 
 /// So many of the largest changes are told.
 const MOVES: usize = 8;
@@ -48,7 +49,7 @@ pub(super) fn study(view: &View) -> Markup {
     for (summary, texts) in [
         ("What the publication has and this run has not", words::study::not_measured(study)),
         ("Where the publication contradicts itself", study.inconsistencies.clone()),
-        ("How this was reckoned", words::study::remarks()),
+        ("How this was computed", words::study::remarks()),
     ] {
         if !texts.is_empty() {
             put!(out, "<details><summary>", summary, "</summary>\n<ul>\n");
@@ -113,7 +114,7 @@ fn overall(out: &mut Markup, view: &View, study: &StudyComparison) {
     for all in &study.overall {
         put!(out, "<tr><th scope=\"row\">", title(&all.metric), "</th>");
         for (published, measured) in all.published_score.iter().zip(&all.measured_score) {
-            put!(out, "<td>", pair(*published, *measured, ratio_text), "</td>");
+            put!(out, "<td>", pair(*published, *measured, ratio), "</td>");
         }
         let pairs = all.same + all.reversed + all.tied;
         put!(out, "<td>", all.tests, "</td><td>", tau_text(all.mean_tau, all.mean_tau_interval), "</td><td>");
@@ -135,7 +136,8 @@ fn moves(out: &mut Markup, study: &StudyComparison) {
     put!(out, "<p>What moved most in rank:</p>\n<ul>\n");
     for moved in study.moves.iter().take(MOVES) {
         let figure = |value: f64| {
-            Metric::find(&moved.metric).map_or(format!("{value}"), |metric| crate::view::quantity(metric, value))
+            Metric::find(&moved.metric)
+                .map_or(format!("{value}"), |metric| crate::words::number::quantity(metric, value))
         };
         put!(
             out,

@@ -7,7 +7,8 @@ use mountmark_model::{Metric, protocol_task};
 use super::matrix::{label, put_best};
 use super::plot::{Drawing, Scale, axis, draw};
 use crate::markup::{Markup, put};
-use crate::view::{View, quantity};
+use crate::view::View;
+use crate::words::number::quantity;
 use crate::words::verdict;
 
 /// A page with more results than this shows the best few of each test, or browsers would be slow and files large.

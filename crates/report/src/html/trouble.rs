@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use mountmark_model::{Metric, Outcome};
 
 use crate::markup::{Markup, put};
-use crate::view::{View, counted, quantity};
+use crate::view::View;
+use crate::words::number::{counted, quantity};
 
 /// So many failures are shown with what the command and the kernel said; more of a kind say nothing new.
 const DETAILS: usize = 40;

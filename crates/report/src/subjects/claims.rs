@@ -8,9 +8,9 @@ use mountmark_analyse::study::Warning;
 use serde::Serialize;
 
 use super::{Object, Rows, Subject};
+use crate::worded::WordedClaim;
 use crate::words;
 use crate::words::claims::outcome;
-use crate::worded::WordedClaim;
 use crate::writers::Part;
 
 /// Which claims are judged by what.
@@ -115,7 +115,7 @@ fn parts(Claims { head, claims }: &Claims) -> Vec<Part> {
     let partial = claims.iter().filter(|claim| claim.is_measured() && !claim.complete).count();
     if partial > 0 {
         out.push(Part::Paragraph(format!(
-            "{partial} of those judged name something that this run has not: they are judged by what there is."
+            "{partial} of the judged claims name something that this run did not measure: they are judged by the figures there are."
         )));
     }
     out
@@ -123,13 +123,13 @@ fn parts(Claims { head, claims }: &Claims) -> Vec<Part> {
 
 fn rule(repeats: u32) -> String {
     if repeats == 1 {
-        "One repeat: figures are taken as they are, and a difference counts from 1 % on. What other seeds would give is not \
-         known; more repeats would tell."
+        "One repeat: figures are compared directly, and a difference counts from 1 % on. Only more repeats can show what \
+         other seeds give."
             .into()
     } else {
         format!(
-            "{repeats} repeats: a difference counts where it is shown at 95 %, corrected for all comparisons of all claims \
-             together, and from 1 % on."
+            "{repeats} repeats: a difference counts if it is at least 1 % and is shown at 95 %, corrected for all comparisons \
+             of all claims together."
         )
     }
 }

@@ -1,9 +1,9 @@
 //! What was found in runs, whole: for a browser, as a picture, as Markdown, and as rows and keys for programs.
 
 use anyhow::{Result, ensure};
+use mountmark_analyse::Summary;
 use mountmark_analyse::claim::{ClaimOutcome, JudgedClaim};
 use mountmark_analyse::study::StudyComparison;
-use mountmark_analyse::Summary;
 use mountmark_model::Qualifier;
 use serde::Serialize;
 
@@ -11,12 +11,13 @@ use super::{Object, Rows, Subject};
 use crate::command::again;
 use crate::markup::Markup;
 use crate::matrix::Choice;
-use crate::view::{Report, View, ratio_text, title};
-use crate::writers::csv::{REPORT as HEAD, number};
-use crate::writers::json::REPORT as KEY;
+use crate::view::{Report, View, title};
+use crate::worded::{WordedClaim, WordedFindings, WordedStudy};
 use crate::words;
 use crate::words::claims::outcome;
-use crate::worded::{WordedClaim, WordedFindings, WordedStudy};
+use crate::words::number::ratio;
+use crate::writers::csv::{REPORT as HEAD, number};
+use crate::writers::json::REPORT as KEY;
 use crate::writers::{Last, Part, Table, list};
 
 /// One or more runs, in the order of the reader.
@@ -63,7 +64,7 @@ fn study(compared: &StudyComparison) -> Vec<Part> {
     let mut head = vec!["ratio to the group, published → this run".to_owned()];
     head.extend(compared.common.iter().cloned().chain(["mean tau".into(), "pairs in order".into()]));
     let row = |all: &mountmark_analyse::study::OverallComparison| {
-        let text = |value: &Option<f64>| value.map_or("–".to_owned(), ratio_text);
+        let text = |value: &Option<f64>| value.map_or("–".to_owned(), ratio);
         let scores = all.published_score.iter().zip(&all.measured_score);
         let scores = scores.map(|(published, measured)| format!("{} → {}", text(published), text(measured)));
         let tau = all.mean_tau.map_or("–".to_owned(), |tau| format!("{tau:.2}"));
@@ -85,8 +86,11 @@ fn claims(judged: &[JudgedClaim]) -> Vec<Part> {
     let mut out = Vec::new();
     list(&mut out, "Claims of published studies", &counts);
     let row = |claim: &JudgedClaim| {
-        let (far, lacking) =
-            if claim.is_partial() { (", as far as measured", words::claims::lacks(claim).join(" ")) } else { ("", String::new()) };
+        let (far, lacking) = if claim.is_partial() {
+            (", as far as measured", words::claims::lacks(claim).join(" "))
+        } else {
+            ("", String::new())
+        };
         vec![
             format!("{} {}", claim.id, claim.text),
             format!("{}{far}", outcome(claim.outcome)),

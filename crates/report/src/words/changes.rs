@@ -1,20 +1,20 @@
 //! Changes between two runs, and how they were found, in words.
 
-use mountmark_analyse::{Change, ChangeOutcome, ChangeRemark, Changes, Incomparable, Summary};
+use mountmark_analyse::{Change, ChangeOutcome, ChangeRemark, Changes as TwoRuns, Incomparable, Summary};
 
 use super::metric::subject;
 use super::missing::named;
-use super::number::{and, figure, interval, percent};
+use super::number::{and, interval, percent, quantity};
 
 /// A change with the numbers that carry it. `changes` is what it is part of.
-pub fn sentence(changes: &Changes, change: &Change) -> String {
+pub fn sentence(changes: &TwoRuns, change: &Change) -> String {
     let metric = change.metric;
-    let value = |summary: &Option<Summary>| summary.map(|s| figure(metric, s.median)).unwrap_or("no figure".into());
+    let value = |summary: &Option<Summary>| summary.map(|s| quantity(metric, s.median)).unwrap_or("no figure".into());
     let (before, after) = (value(&change.before), value(&change.after));
     let what = format!("{}, {}", change.configuration, named(&change.task, &change.title));
     let start = format!("{what}, {}: {before} before, {after} after", subject(metric, change.step));
     let certain = match &change.interval {
-        Some(found) => format!(" (ratio at {})", interval(found, changes.level)),
+        Some(found) => format!(" (ratio, {})", interval(*found, changes.level)),
         None if changes.exact => " (one repeat, exact for its seed)".into(),
         None => String::new(),
     };
@@ -34,27 +34,27 @@ pub(crate) fn more_or_less(change: &Change) -> String {
 }
 
 /// How the runs are compared, and what limits that.
-pub(crate) fn remarks(changes: &Changes) -> Vec<String> {
+pub(crate) fn remarks(changes: &TwoRuns) -> Vec<String> {
     changes.remarks.iter().map(|remark| self::remark(changes, remark)).collect()
 }
 
-fn remark(changes: &Changes, remark: &ChangeRemark) -> String {
+fn remark(changes: &TwoRuns, remark: &ChangeRemark) -> String {
     let whose = |later: &bool| if *later { "later" } else { "earlier" };
     match remark {
-        ChangeRemark::NothingInCommon => "The runs have no configuration in common: nothing is compared.".into(),
+        ChangeRemark::NothingInCommon => "The runs have no configuration in common: there is nothing to compare.".into(),
         ChangeRemark::Only { later, configurations } => {
             format!("Only the {} run has {}.", whose(later), and(configurations.iter().cloned()))
         }
         ChangeRemark::Skipped { configuration, reason } => format!("The later run skipped {configuration}: {reason}"),
         ChangeRemark::Exact => {
-            "One repeat in the virtual lab with one seed: figures are exact for that seed, and differences come from what \
-             differs between the runs. Other seeds may show others: repeat both (--repeat 5) before much depends on it."
+            "One repeat in the virtual lab with the same seed: figures are exact for that seed, and all changes come from \
+             what differs between the runs. Other seeds may change otherwise: repeat both (--repeat 5) before you rely on it."
                 .into()
         }
-        ChangeRemark::NoCell { later } => format!("No cell of the {} run has ended: nothing is shown by it.", whose(later)),
+        ChangeRemark::NoCell { later } => format!("No cell of the {} run has ended: there is nothing to compare.", whose(later)),
         ChangeRemark::OneRepeat { paired } => {
-            let why = if *paired { "under wall time" } else { "of different seeds" };
-            format!("One repeat {why}: nothing is shown by it. Repeat both runs (--repeat 5).")
+            let of = if *paired { "measured in wall time" } else { "with different seeds" };
+            format!("One repeat {of} shows no change: repeat both runs (--repeat 5).")
         }
         ChangeRemark::Repeats { paired: true } => {
             "Repeats of one seed are compared in pairs: both runs had the same workloads.".into()
@@ -63,12 +63,12 @@ fn remark(changes: &Changes, remark: &ChangeRemark) -> String {
             "The runs have different seeds: repeats are compared as independent samples.".into()
         }
         ChangeRemark::HowShown => format!(
-            "Differences are shown at {} for all comparisons together, and count from {} on.",
-            percent(changes.level),
-            percent(changes.matters)
+            "A change counts if it is at least {} and is shown at {}, over all comparisons together.",
+            percent(changes.matters),
+            percent(changes.level)
         ),
         ChangeRemark::SeedsAlone => {
-            "The virtual lab has no noise: intervals say how much the change depends on the workload.".into()
+            "The virtual lab has no noise: intervals show how much a change depends on the workload.".into()
         }
     }
 }

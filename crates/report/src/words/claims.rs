@@ -3,7 +3,7 @@
 use mountmark_analyse::claim::{Against, ClaimOutcome, JudgedClaim, JudgedClause, Lack, Subject};
 use mountmark_model::{Better, Clause, Limits, Metric, Over, Test, Unit};
 
-use super::number::capital;
+use super::number::{capital, range, ratio};
 
 /// Tasks whose figures are written out.
 const TASKS: usize = 4;
@@ -111,10 +111,10 @@ pub(crate) fn clause(judged: &JudgedClause) -> String {
 fn ratios(judged: &JudgedClause, claimed: &Limits) -> String {
     let several = judged.clause.tasks.len() > 1;
     let shown = judged.comparisons.iter().take(FIGURES).filter_map(|found| {
-        let ratio = found.ratio?;
-        let range = found.interval.map_or(String::new(), |range| format!(" ({:.2} to {:.2})", range.low, range.high));
+        let ratio = ratio(found.ratio?);
+        let range = found.interval.map_or(String::new(), |found| format!(" ({})", range(found)));
         let task = if several { format!(" at {}", subject(&found.subject, judged.clause.over)) } else { String::new() };
-        Some(format!("{} / {} {ratio:.2}{range}{task}", found.left, against(&found.right)))
+        Some(format!("{} / {} {ratio}{range}{task}", found.left, against(&found.right)))
     });
     let shown: Vec<String> = shown.collect();
     if shown.is_empty() {
@@ -234,11 +234,14 @@ fn lack(lack: &Lack) -> String {
             let more = if tasks.len() > GAPS { format!(" and {} more", tasks.len() - GAPS) } else { String::new() };
             format!("{filesystem} has no figure of {metric} at {}{more}.", names.join(", "))
         }
-        Lack::TooFew => "The run has too few file systems for it, or none with a figure.".into(),
+        Lack::TooFew => "The run has too few file systems with figures.".into(),
         Lack::OwnKernel(names) => {
-            format!("No distribution's kernel has {}: give one that has (--kernel VMLINUX,MODULES).", names.join(", "))
+            format!(
+                "No distribution's kernel supports {}: give one that does (--kernel VMLINUX,MODULES).",
+                names.join(", ")
+            )
         }
-        Lack::OtherSuite { suite, of_run } => format!("It is about suite {suite}; the run's is {of_run}."),
+        Lack::OtherSuite { suite, of_run } => format!("The claim is about suite {suite}; this run's is {of_run}."),
         Lack::NoSuite(suite) => format!("This version has no suite {suite}."),
     }
 }

@@ -8,12 +8,12 @@ use mountmark_model::{Metric, counted};
 
 use super::metric::{self, subject, verb};
 use super::missing::named;
-use super::number::{and, capital, factor, figure, interval, percent};
+use super::number::{and, capital, interval, percent, quantity, ratio, share};
 use super::verdict::{beside, median};
 
 /// What stands before everything that one repeat says.
-const ONE_REPEAT: &str = "This run has one repeat. It tells what was measured, and shows no difference between file \
-                          systems: whether another repeat would give the same order, only more repeats can tell.";
+const ONE_REPEAT: &str = "This run has one repeat. It says what was measured, and cannot show that file systems differ: \
+                          only more repeats can show whether the order stays the same.";
 
 /// All of them, the most important first.
 pub(crate) fn sentences(findings: &Findings) -> Vec<String> {
@@ -26,7 +26,8 @@ fn sentence(findings: &Findings, conclusion: &Conclusion) -> String {
         Conclusion::OneRepeat => ONE_REPEAT.into(),
         Conclusion::Overall { tests } => {
             let overall = &findings.overall;
-            let said = Ranking { findings, ranking: &overall.ranking, basis: overall.basis, whole: true }.lead(overall.lead);
+            let said =
+                Ranking { findings, ranking: &overall.ranking, basis: overall.basis, whole: true }.lead(overall.lead);
             if *tests == 1 { format!("In the one test, {said}.") } else { format!("Over all {tests} tests, {said}.") }
         }
         Conclusion::Tally { tests, wins, tied, none } => {
@@ -37,11 +38,11 @@ fn sentence(findings: &Findings, conclusion: &Conclusion) -> String {
             if *none > 0 {
                 parts.push(format!("no difference that matters is shown in {none}"));
             }
-            format!("Of {}, {}.", counted(*tests, "test"), and(parts.into_iter()))
+            format!("Of {}, {}.", counted(*tests, "test"), and(parts))
         }
         Conclusion::BestFigures { tests, best } => {
             let parts = places(findings, best, "had the best figure in");
-            format!("Of {}, {}.", counted(*tests, "test"), and(parts.into_iter()))
+            format!("Of {}, {}.", counted(*tests, "test"), and(parts))
         }
         Conclusion::Category(at) => category(findings, &findings.categories[*at]),
         Conclusion::Striking { task, gap } => striking(findings, *task, gap),
@@ -49,10 +50,10 @@ fn sentence(findings: &Findings, conclusion: &Conclusion) -> String {
         Conclusion::Composite { least, greatest } => {
             let sum = |one: usize| {
                 let sum = findings.overall.composite[one].unwrap_or_default();
-                format!("{} on {}", figure(&Metric::ELAPSED, sum), name(one))
+                format!("{} on {}", quantity(&Metric::ELAPSED, sum), name(one))
             };
             format!(
-                "The sum of all tests' returned times, the composite of the study of 2006, goes from {} to {}.",
+                "The sum of all tests' returned times, the composite of the 2006 study, ranges from {} to {}.",
                 sum(*least),
                 sum(*greatest)
             )
@@ -67,7 +68,7 @@ pub(crate) fn category(findings: &Findings, found: &CategoryFindings) -> String 
     let missing: Vec<String> = missing.map(|(_, name)| name.clone()).collect();
     let not_ranked = match missing.is_empty() {
         true => String::new(),
-        false => format!(" Not ranked, for want of figures: {}.", and(missing.into_iter())),
+        false => format!(" Not ranked, because figures are missing: {}.", and(missing)),
     };
     let said = match &found.ranking[..] {
         [] => "no configuration has figures of all tests".to_owned(),
@@ -90,7 +91,7 @@ fn striking(findings: &Findings, task: usize, gap: &Gap) -> String {
     let task = &findings.tasks[task];
     let Some(found) = task.judged() else { return String::new() };
     let said = |one: usize| {
-        let value = figure(found.metric, median(found, one));
+        let value = quantity(found.metric, median(found, one));
         format!("{} {} {value}", findings.configurations[one], verb(found.metric))
     };
     let label = named(&task.id, &task.title);
@@ -100,7 +101,7 @@ fn striking(findings: &Findings, task: usize, gap: &Gap) -> String {
 fn range(findings: &Findings, task: usize, ends: [usize; 2]) -> String {
     let task = &findings.tasks[task];
     let Some(found) = task.judged() else { return String::new() };
-    let [best, worst] = ends.map(|one| figure(found.metric, median(found, one)));
+    let [best, worst] = ends.map(|one| quantity(found.metric, median(found, one)));
     let is_space = task.category == Category::Capacity;
     let what = capital(if is_space { subject(found.metric, true) } else { &task.id });
     if best == worst {
@@ -108,7 +109,7 @@ fn range(findings: &Findings, task: usize, ends: [usize; 2]) -> String {
         return format!("{what} {took} {best} on all file systems.");
     }
     let [first, last] = ends.map(|one| &findings.configurations[one]);
-    let took = if is_space { "goes" } else { "took" };
+    let took = if is_space { "ranges" } else { "took" };
     format!("{what} {took} from {best} on {first} to {worst} on {last}.")
 }
 
@@ -121,7 +122,7 @@ struct Ranking<'a> {
 }
 
 impl Ranking<'_> {
-    /// "ext4 took the least durable time, on average 1.07 times the best of each test; then xfs with 1.12, last is jfs
+    /// "ext4 took the least durable time, on average 1.07 times the best of each test; next is xfs with 1.12; last is jfs
     /// with 1.5".
     fn lead(&self, lead: Option<Lead>) -> String {
         let ([first, second, ..], Some(lead)) = (self.ranking, lead) else { return String::new() };
@@ -132,9 +133,9 @@ impl Ranking<'_> {
         let average = if self.whole { "on average (geometric mean)" } else { "on average" };
         let (least, times) = self.scored_by();
         let last = self.last().map_or(String::new(), |last| {
-            format!("; last is {} with {}{}", self.name(last), factor(last.score), self.certain(last))
+            format!("; last is {} with {}{}", self.name(last), ratio(last.score), self.certain(last))
         });
-        let score = |rank: &Rank| format!("{}{}", factor(rank.score), self.certain(rank));
+        let score = |rank: &Rank| format!("{}{}", ratio(rank.score), self.certain(rank));
         let (one, other) = (self.name(first), self.name(second));
         match lead {
             Lead::AllLevel => {
@@ -144,30 +145,30 @@ impl Ranking<'_> {
             Lead::TwoLevel(level) => {
                 let why = match level {
                     Level::Unsteady => {
-                        let kept = percent(hundredths(first.stability.unwrap_or_default()));
-                        format!("with repeats drawn anew, the first place stays the same in only {kept} of draws")
+                        let kept = share(first.stability.unwrap_or_default());
+                        format!("the first place stays the same in only {kept} of resamplings of the repeats")
                     }
                     Level::Close => format!("they are less than {matters} apart"),
-                    Level::NotShown => "the repeats do not tell them apart".to_owned(),
+                    Level::NotShown => "the repeats show no difference between them".to_owned(),
                 };
                 let (first, second) = (score(first), score(second));
                 format!("{one} and {other} are level, {average} {first} and {second} {times} ({why}){last}")
             }
             Lead::First { everywhere: true } => {
-                let then = format!("{average} {} {times}{}", factor(second.score), self.certain(second));
-                format!("{one} {least}, the best of every test; then {other} with {then}{last}")
+                let then = format!("{average} {} {times}{}", ratio(second.score), self.certain(second));
+                format!("{one} {least} and was the best in every test; next is {other}, {then}{last}")
             }
             Lead::First { everywhere: false } => {
-                let by = format!("{average} {} {times}{}", factor(first.score), self.certain(first));
-                format!("{one} {least}, {by}; then {other} with {}{last}", score(second))
+                let by = format!("{average} {} {times}{}", ratio(first.score), self.certain(first));
+                format!("{one} {least}, {by}; next is {other} with {}{last}", score(second))
             }
         }
     }
 
     fn space(&self, first: &Rank, second: &Rank) -> String {
-        let part = |rank: &Rank| format!("{} with {} of that", self.name(rank), factor(first.score / rank.score));
+        let part = |rank: &Rank| format!("{} with {} of that", self.name(rank), ratio(first.score / rank.score));
         let last = self.last().map_or(String::new(), |last| format!("; last is {}", part(last)));
-        format!("{} left the most usable space; then {}{last}", self.name(first), part(second))
+        format!("{} left the most usable space; next is {}{last}", self.name(first), part(second))
     }
 
     fn name(&self, rank: &Rank) -> &str {
@@ -176,7 +177,7 @@ impl Ranking<'_> {
 
     /// The interval of a score.
     fn certain(&self, rank: &Rank) -> String {
-        let interval = |found| format!(" ({})", interval(&found, self.findings.level));
+        let interval = |found| format!(" ({})", interval(found, self.findings.level));
         rank.interval.filter(|_| self.whole).map_or(String::new(), interval)
     }
 
@@ -190,13 +191,11 @@ impl Ranking<'_> {
         let (basis, times) = (metric::basis(self.basis), "times the best of each test");
         match self.basis {
             Basis::Memory => (format!("used the least memory ({basis})"), times),
-            rates if rates.has_rates() => (format!("was fastest (by {basis})"), "times as slow as the best of each test"),
+            Basis::Processor => (format!("used the least {basis}"), times),
+            rates if rates.has_rates() => {
+                (format!("was fastest (by {basis})"), "times as slow as the best of each test")
+            }
             _ => (format!("took the least {basis}"), times),
         }
     }
-}
-
-/// A share in whole hundredths.
-fn hundredths(share: f64) -> f64 {
-    (share * 100.0).floor() / 100.0
 }

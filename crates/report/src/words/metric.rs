@@ -74,7 +74,7 @@ pub(crate) fn category(category: &Category) -> &str {
         Category::Steps => "mkfs, mount, umount",
         Category::Capacity => "capacity",
         Category::Check => "check",
-        Category::Processor => "CPU thrift",
+        Category::Processor => "CPU efficiency",
         Category::Memory => "memory",
     }
 }

@@ -23,9 +23,11 @@ fn sentence(missing: &Missing) -> String {
             format!("{configuration}: {task} {ended}{}: {}", repeats(of), given(reason))
         }
         Missing::Absurd { configuration, task, metric, count, value } => {
-            let values = if *count == 1 { "a value".to_owned() } else { format!("{count} values") };
-            let (task, were) = (named(&task.id, &task.title), if *count == 1 { "was" } else { "were" });
-            format!("{configuration}: {values} of {} of {task} cannot be (such as {value}) and {were} left out.", metric.id)
+            let (task, metric) = (named(&task.id, &task.title), metric.id);
+            let such = if *count == 1 { "an impossible value" } else { "impossible values" };
+            let all = if *count == 1 { String::new() } else { format!("{count}, such as ") };
+            let were = if *count == 1 { "was" } else { "were" };
+            format!("{configuration}: {task} has {such} of {metric} ({all}{value}), which {were} omitted.")
         }
     }
 }

@@ -13,6 +13,5 @@ pub(crate) mod verdict;
 
 pub use changes::{incomparable, sentence as change};
 
-
 #[cfg(test)]
 mod tests;

@@ -14,25 +14,25 @@ fn warning(warning: &Warning) -> String {
         }
         Warning::OtherSuite { of_run, of_study } => format!(
             "The run's suite is {of_run}; the study is repeated by {}. Only mkfs, mount, umount and capacity are the same \
-             work.",
+             work in both.",
             of_study.as_deref().unwrap_or("no suite of this program")
         ),
         Warning::Scale(scale) => format!(
-            "The run is at scale {scale} of the study's counts and sizes: ranks and ratios may be compared, with care, as \
-             small work fits into memory; seconds may not."
+            "The run used {scale} of the study's counts and sizes. Ranks and ratios can be compared, with care, because small \
+             work fits in memory; seconds cannot."
         ),
         Warning::OtherMachine { of_run, of_study } => format!(
-            "The run's machine is {of_run}, the study's is modelled by {of_study}: ranks and ratios may be compared, seconds \
-             not."
+            "The run's machine is {of_run}; the study's is modelled by {of_study}. Ranks and ratios can be compared, seconds \
+             cannot."
         ),
         Warning::OwnMachine => {
-            "The run was made on this computer: ranks and ratios may be compared, seconds not.".into()
+            "The run was made on this computer. Ranks and ratios can be compared, seconds cannot.".into()
         }
         Warning::NoProfile { of_run } => format!(
-            "No profile models the study's computer; the run's is {of_run}: ranks and ratios may be compared, seconds not."
+            "No profile models the study's computer; the run's is {of_run}. Ranks and ratios can be compared, seconds cannot."
         ),
         Warning::VirtualSeconds => {
-            "Measured seconds are virtual: those of a model of the machine and its disk.".into()
+            "Measured seconds are virtual: they are those of a model of the machine and its disk.".into()
         }
         Warning::OneRepeat => "One repeat: a measured figure is one sample, not a mean.".into(),
     }
@@ -68,13 +68,13 @@ pub(crate) fn limit(agreement: &Agreement) -> Option<String> {
 pub(crate) fn remarks() -> Vec<String> {
     vec![
         "Ranks: 1 is the best; equal figures share the mean of their ranks. Only file systems with both figures are ranked.".into(),
-        "Group: a figure over the geometric mean of the ranked file systems.".into(),
+        "Ratio to the group: a figure over the geometric mean of the ranked file systems.".into(),
         "tau: Kendall's tau-b (Biometrika 33, 1945) of the published and the measured figures: 1 the same order, 0 no \
          connection, -1 the reverse. p: the share of all orders whose tau is at least as far from 0, by counting them (up to 8 \
          file systems; the normal approximation beyond)."
             .into(),
         "Interval of a tau: 95 %, by inverting the exact distribution of reversed pairs under Mallows' model (Biometrika 44, \
-         1957); ties count against both ends. With few file systems it is wide, and truly so."
+         1957); ties count against both ends. With few file systems it is wide, because they say little."
             .into(),
         format!(
             "Interval of the mean tau: 95 %, percentile bootstrap over tests (Efron, Annals of Statistics 7, 1979), {RESAMPLES} \

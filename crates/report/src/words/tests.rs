@@ -52,19 +52,29 @@ fn a_winner_is_named_with_the_next_and_their_distance() {
     assert!(text.starts_with("Durable time: ext4 is fastest with 2.01 s; the next is xfs with 3.01 s: 1.50"), "{text}");
     assert!(text.ends_with(" times that (95 %: 1.49 to 1.50)."), "{text}");
     let first = &conclusions::sentences(&found)[0];
-    assert!(first.starts_with("In the one test, ext4 took the least durable time, the best of every test; then"), "{first}");
+    assert!(
+        first.starts_with(
+            "In the one test, ext4 took the least durable time and was the best in every test; next is xfs, on average "
+        ),
+        "{first}"
+    );
 }
 
 #[test]
 fn rates_have_their_unit_and_are_reached() {
     let found = found(&rated(3));
     let text = said(&found);
-    assert!(text.starts_with("Rate: ext4 is fastest with 4,001 operations/s; the next is xfs with 2,001"), "{text}");
+    assert!(text.starts_with("Rate: ext4 is fastest with 4,001 ops/s; the next is xfs with 2,001"), "{text}");
     assert!(text.contains(": 0.50 of that (95 %: "), "{text}");
     let all = conclusions::sentences(&found).join("\n");
-    assert!(all.contains("Over all 2 tests, ext4 was fastest (by rate), the best of every test; then xfs with "), "{all}");
+    assert!(
+        all.contains(
+            "Over all 2 tests, ext4 was fastest (by rate) and was the best in every test; next is xfs, on average "
+        ),
+        "{all}"
+    );
     assert!(all.contains("Of 2 tests, ext4 is fastest in 2."), "{all}");
-    assert!(all.contains("001 (create): ext4 reached 4,001 operations/s; jfs reached 1,334"), "{all}");
+    assert!(all.contains("001 (create): ext4 reached 4,001 ops/s; jfs reached 1,334"), "{all}");
     assert!(!all.contains("took") && !all.contains("composite"), "{all}");
 }
 
@@ -72,16 +82,22 @@ fn rates_have_their_unit_and_are_reached() {
 fn one_repeat_is_told_in_the_past_tense() {
     let found = found(&rated(1));
     let all = conclusions::sentences(&found);
-    assert!(all[0].starts_with("This run has one repeat.") && all[0].contains("shows no difference"), "{all:?}");
+    assert!(
+        all[0].starts_with("This run has one repeat.") && all[0].contains("cannot show that file systems differ"),
+        "{all:?}"
+    );
     assert!(all.contains(&"Of 2 tests, ext4 had the best figure in 2.".to_owned()), "{all:?}");
     assert!(all.iter().all(|sentence| !sentence.contains(" is fastest") && !sentence.contains("%:")), "{all:?}");
     let text = said(&found);
-    assert!(text.starts_with("Rate in this one repeat: ext4 4,000 operations/s, xfs 2,000 operations/s, "), "{text}");
-    assert!(text.ends_with(". One repeat shows no difference."), "{text}");
+    assert!(text.starts_with("Rate in this one repeat: ext4 4,000 ops/s, xfs 2,000 ops/s, "), "{text}");
+    assert!(text.ends_with(". One repeat cannot show a difference."), "{text}");
     assert!(remarks::sentences(&found)[0].starts_with("One repeat: no intervals, no verdicts. The figures are exact"));
     let mut host = rated(1);
     host.plan.lab = Lab::Host;
-    assert!(remarks::sentences(&self::found(&host))[0].ends_with("Repeat it to tell differences from noise (--repeat 5)."));
+    assert!(
+        remarks::sentences(&self::found(&host))[0]
+            .ends_with("Only more repeats can tell differences from noise (--repeat 5).")
+    );
 }
 
 #[test]
@@ -89,8 +105,8 @@ fn a_shared_first_place_is_not_a_win() {
     let noise = |configuration: usize, repeat: u32| 0.004 * f64::from((repeat * 7 + configuration as u32 * 3) % 5);
     let found = found(&timed(4, 5, |one, repeat| [1.0, 1.0, 1.2, 1.3][one] + noise(one, repeat)));
     let text = said(&found);
-    let shared = "Durable time: ext4 (1.01 s) and xfs (1.01 s) share the first place, no difference between them is shown; \
-                  all others are slower, the next is jfs (1.21 s).";
+    let shared = "Durable time: ext4 (1.01 s) and xfs (1.01 s) share the first place: no difference between them is shown; \
+                  all others are slower, and the next is jfs (1.21 s).";
     assert_eq!(text, shared);
     let all = conclusions::sentences(&found);
     assert!(all[0].contains("ext4 and xfs are level, on average (geometric mean) 1.00"), "{all:?}");
@@ -102,15 +118,18 @@ fn a_shared_first_place_is_not_a_win() {
 fn what_is_not_shown_is_said_with_what_could_have_been() {
     let found = found(&timed(3, 3, |_, repeat| 1.0 + f64::from(repeat) / 10.0));
     let text = said(&found);
-    assert_eq!(text, "Durable time: no difference of 1 % or more (medians 1.10 s to 1.10 s).");
+    assert_eq!(text, "Durable time: no difference of 1 % or more is shown (medians 1.10 s to 1.10 s).");
     let first = &conclusions::sentences(&found)[0];
-    assert!(first.contains("all 3 file systems are level: on average (geometric mean) they are less than 1 % apart"), "{first}");
+    assert!(
+        first.contains("all 3 file systems are level: on average (geometric mean) they are less than 1 % apart"),
+        "{first}"
+    );
     // A small difference that is shown hides no large one that is not.
     let wild = |repeat: u32| [0.7, 1.4, 0.9, 1.5, 1.0][repeat as usize];
     let found = self::found(&timed(3, 5, |one, repeat| [1.0, 1.005, 1.1 * wild(repeat)][one]));
     let text = said(&found);
     assert!(text.contains(": no difference that matters is shown (medians 1.00 s to 1.10 s); one of "), "{text}");
-    assert!(text.ends_with(" would be, four times out of five."), "{text}");
+    assert!(text.ends_with(" would be detected in four cases of five."), "{text}");
 }
 
 #[test]
@@ -119,7 +138,10 @@ fn who_could_not_be_compared_is_named() {
     record.cells.retain(|cell| cell.configuration != "jfs" || cell.repeat == 0);
     let text = said(&found(&record));
     assert!(text.starts_with("Durable time: ext4 is fastest with 1.00 s; the next is xfs"), "{text}");
-    assert!(text.ends_with(" Not judged, for want of repeats that the others have too: jfs (3.00 s)."), "{text}");
+    assert!(
+        text.ends_with(" Not judged, because too few of its repeats are shared with the others: jfs (3.00 s)."),
+        "{text}"
+    );
 }
 
 #[test]
@@ -131,12 +153,15 @@ fn what_is_missing_is_said_with_its_reason() {
         cell.outcomes = vec![TaskOutcome { task: "001".into(), outcome }];
     }
     record.cells.retain(|cell| cell.configuration != "ext4" || cell.repeat != 2);
-    assert_eq!(missing::sentences(&found(&record).missing), [
-        "ntfs was skipped: its driver cannot write.",
-        "ext4: 1 of 3 planned cells was not run.",
-        "xfs: 001 (touch 10,000 files) failed in every repeat: no space.",
-        "ext4: a value of durable of 001 (touch 10,000 files) cannot be (such as -1) and was left out.",
-    ]);
+    assert_eq!(
+        missing::sentences(&found(&record).missing),
+        [
+            "ntfs was skipped: its driver cannot write.",
+            "ext4: 1 of 3 planned cells was not run.",
+            "xfs: 001 (touch 10,000 files) failed in every repeat: no space.",
+            "ext4: 001 (touch 10,000 files) has an impossible value of durable (-1), which was omitted.",
+        ]
+    );
 }
 
 #[test]
@@ -148,8 +173,8 @@ fn a_change_is_said_with_both_figures() {
     }
     let found = changes(&before, &after, None, &Options::default());
     let text = change(&found, found.beyond(0.05)[0]);
-    assert!(text.contains(", 001 (create), rate: ") && text.contains(" operations/s before, "), "{text}");
-    assert!(text.contains(": 20 % less, which is worse (ratio at 95 %: "), "{text}");
+    assert!(text.contains(", 001 (create), rate: ") && text.contains(" ops/s before, "), "{text}");
+    assert!(text.contains(": 20 % less, which is worse (ratio, 95 %: "), "{text}");
     after.plan.skipped.push(("xfs".into(), "The kernel has no xfs.".into()));
     after.plan.suite = "other".into();
     let found = changes(&before, &after, None, &Options::default());
@@ -191,7 +216,7 @@ fn claims_are_argued_with_figures_and_with_what_is_lacking() {
     assert_eq!(claims::test(&judged[1].clauses[1].clause), "001 (durable): xfs > ext4");
     let lacks = claims::lacks(&judged[1]);
     assert_eq!(lacks[0], "reiser4 has no figures in the run.");
-    assert!(lacks[1].starts_with("No distribution's kernel has reiser4: give one that has"), "{lacks:?}");
+    assert!(lacks[1].starts_with("No distribution's kernel supports reiser4: give one that does"), "{lacks:?}");
 }
 
 #[test]
@@ -202,6 +227,6 @@ fn warnings_say_what_cannot_be_compared() {
     let found = mountmark_analyse::study::compare_study(&record, &study, None).unwrap();
     let texts = super::study::warnings(&found.warnings);
     assert_eq!(texts[0], "The run is interrupted: 1 of 2 cells have ended.");
-    assert!(texts[1].starts_with("No profile models the study's computer; the run's is slow: "), "{texts:?}");
+    assert!(texts[1].starts_with("No profile models the study's computer; the run's is slow. "), "{texts:?}");
     assert_eq!(texts.last().unwrap(), "One repeat: a measured figure is one sample, not a mean.");
 }

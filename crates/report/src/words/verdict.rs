@@ -4,7 +4,7 @@ use mountmark_analyse::{Findings, Gap, MetricFindings, NotJudged, TaskFindings, 
 use mountmark_model::Better;
 
 use super::metric::{is_best, is_worse, subject};
-use super::number::{and, capital, factor, figure, interval, percent};
+use super::number::{and, capital, interval, percent, quantity, ratio};
 
 /// What is said of a task by a metric; nothing where it is not judged.
 pub(crate) fn sentence(findings: &Findings, task: &TaskFindings, found: &MetricFindings) -> String {
@@ -35,7 +35,7 @@ impl Of<'_> {
     }
 
     fn value(&self, configuration: usize) -> String {
-        figure(self.found.metric, median(self.found, configuration))
+        quantity(self.found.metric, median(self.found, configuration))
     }
 
     fn with_value(&self, configuration: usize) -> String {
@@ -48,11 +48,11 @@ impl Of<'_> {
         let (text, all) = (not_judged(reason), (all.len(), all.join(", ")));
         match (reason, all) {
             (_, (0, _)) => "No configuration has a figure.".into(),
-            (_, (1, one)) => format!("{subject}: {one}; {text}: there is nothing to compare it with."),
+            (_, (1, one)) => format!("{subject}: {one}; there is nothing to compare it with: {text}."),
             (NotJudged::OneRepeat, (_, all)) => {
-                format!("{subject} in this one repeat: {all}. One repeat shows no difference.")
+                format!("{subject} in this one repeat: {all}. One repeat cannot show a difference.")
             }
-            (_, (_, all)) => format!("{subject}: {all} ({text}: not judged)."),
+            (_, (_, all)) => format!("{subject}: {all} (not judged: {text})."),
         }
     }
 
@@ -72,13 +72,13 @@ impl Of<'_> {
         let worse = is_worse(self.found.metric);
         let others = match (are_below, rest.len()) {
             (true, 1) => format!("{next} is {worse}"),
-            (true, _) => format!("all others are {worse}, the next is {next}"),
+            (true, _) => format!("all others are {worse}, and the next is {next}"),
             // A tied one that varies much may have a worse median than one that is shown to be worse.
             (false, 1) => format!("{next} is {worse} than at least one of them"),
-            (false, _) => format!("every other is {worse} than at least one of them, the next is {next}"),
+            (false, _) => format!("every other is {worse} than at least one of them, and the next is {next}"),
         };
         let none = if self.verdict.has_small { "no difference that matters" } else { "no difference" };
-        format!("{first} share the first place, {none} between them is shown; {others}.")
+        format!("{first} share the first place: {none} between them is shown; {others}.")
     }
 
     fn no_difference(&self, detectable: Option<f64>) -> String {
@@ -90,16 +90,17 @@ impl Of<'_> {
         let medians = format!("medians {} to {}", self.value(low), self.value(high));
         let (matters, has_small) = (self.findings.matters, self.verdict.has_small);
         let smaller = percent(matters);
+        let would_be = |found: &str| format!("one of {found} would be detected in four cases of five");
         match detectable.filter(|found| *found > matters).map(percent) {
             // Another pair may be far apart and not shown: what could have been seen is said then.
             Some(found) if has_small => {
-                format!("no difference that matters is shown ({medians}); one of {found} would be, four times out of five.")
+                format!("no difference that matters is shown ({medians}); {}.", would_be(&found))
             }
             None if has_small => {
-                format!("no difference that matters, what is shown is less than {smaller} ({medians}).")
+                format!("no difference that matters is shown: all that are shown are below {smaller} ({medians}).")
             }
-            Some(found) => format!("no difference is shown ({medians}); one of {found} would be, four times out of five."),
-            None => format!("no difference of {smaller} or more ({medians})."),
+            Some(found) => format!("no difference is shown ({medians}); {}.", would_be(&found)),
+            None => format!("no difference of {smaller} or more is shown ({medians})."),
         }
     }
 
@@ -109,7 +110,7 @@ impl Of<'_> {
             return String::new();
         }
         let all = and(self.verdict.apart.iter().map(|one| self.with_value(*one)));
-        format!(" Not judged, for want of repeats that the others have too: {all}.")
+        format!(" Not judged, because too few of its repeats are shared with the others: {all}.")
     }
 }
 
@@ -120,16 +121,16 @@ pub(super) fn median(found: &MetricFindings, configuration: usize) -> f64 {
 
 fn not_judged(reason: NotJudged) -> &'static str {
     match reason {
-        NotJudged::OneConfiguration => "one configuration",
+        NotJudged::OneConfiguration => "the run has one configuration",
         NotJudged::OthersFailed => "all others failed",
-        NotJudged::OneRepeat => "one repeat",
-        NotJudged::NoRatios => "no ratios within repeats",
+        NotJudged::OneRepeat => "the run has one repeat",
+        NotJudged::NoRatios => "no repeat has two figures above 0",
     }
 }
 
 /// "1.18 times that (95 %: 1.15 to 1.21)", after the figure of the better one.
 pub(super) fn beside(findings: &Findings, gap: &Gap) -> String {
-    let certain = gap.interval.map_or(String::new(), |found| format!(" ({})", interval(&found, findings.level)));
-    let ratio = factor(gap.ratio);
-    if gap.ratio >= 1.0 { format!("{ratio} times that{certain}") } else { format!("{ratio} of that{certain}") }
+    let certain = gap.interval.map_or(String::new(), |found| format!(" ({})", interval(found, findings.level)));
+    let text = ratio(gap.ratio);
+    if gap.ratio >= 1.0 { format!("{text} times that{certain}") } else { format!("{text} of that{certain}") }
 }

@@ -1,6 +1,8 @@
 //! Names and sentences that try to be markup.
 
-use mountmark_analyse::{Category, Conclusion, Findings, Missing, NotJudged, Remark, Repeats, TaskName, Verdict, VerdictOutcome};
+use mountmark_analyse::{
+    Category, Conclusion, Findings, Missing, NotJudged, Remark, Repeats, TaskName, Verdict, VerdictOutcome,
+};
 use mountmark_model::Outcome;
 use mountmark_record::{RunRecord, TaskOutcome};
 

@@ -5,13 +5,15 @@ use mountmark_record::RunRecord;
 
 use crate::conclude::{self, Evidence};
 use crate::estimate::estimates;
-use crate::figures::{CAPACITY, Figures, STEPS};
+use crate::figures::Figures;
 use crate::findings::best_as_printed;
 use crate::ranking::Ranked;
 use crate::stats::summary::mean;
 use crate::verdict::{Family, verdict};
-use crate::words::capital;
-use crate::{CategoryFindings, Findings, MetricFindings, Options, Overall, Rank, TaskFindings, VerdictOutcome, doubt};
+use crate::{
+    Basis, Category, CategoryFindings, Findings, Lead, MetricFindings, Options, Overall, TaskFindings, VerdictOutcome,
+    doubt,
+};
 
 /// Everything that is found in `run`.
 ///
@@ -43,6 +45,8 @@ pub fn findings(run: &RunRecord, options: &Options) -> Findings {
         run: run.id.to_string(),
         baseline,
         repeats: run.plan.repeats,
+        level: options.level,
+        matters: options.matters,
         main,
         tasks,
         categories,
@@ -59,11 +63,6 @@ pub fn findings(run: &RunRecord, options: &Options) -> Findings {
 pub fn configurations(run: &RunRecord) -> Vec<String> {
     crate::figures::configurations(run)
 }
-
-/// What usable space is ranked by.
-pub(crate) const SPACE: &str = "usable space";
-/// What memory is ranked by.
-pub(crate) const MEMORY: &str = "minor faults and peak memory";
 
 /// What rankings are made of.
 const RANKED_BY: &[Metric] = &[
@@ -138,57 +137,39 @@ fn main_metric(figures: &Figures) -> &'static Metric {
 
 /// The suite's categories in the order of its tasks, then steps, usable space, processor time, memory.
 fn categories(figures: &Figures, ranked: &Ranked, options: &Options) -> Vec<CategoryFindings> {
-    let mut names: Vec<&str> = Vec::new();
+    let mut of_tasks: Vec<&Category> = Vec::new();
     for task in figures.tasks.iter().filter(|task| !task.step) {
-        if !names.contains(&task.category.as_str()) {
-            names.push(&task.category);
+        if !of_tasks.contains(&&task.category) {
+            of_tasks.push(&task.category);
         }
     }
     let mut out = Vec::new();
-    for name in names.into_iter().chain([STEPS, CAPACITY]) {
-        let is_step = [STEPS, CAPACITY].contains(&name);
+    for category in of_tasks.into_iter().chain([&Category::Steps, &Category::Capacity]) {
         let of = |at: usize, metric: &str| {
             let task = &figures.tasks[at];
-            task.category == name && task.step == is_step && task.main().is_some_and(|main| main.metric.id == metric)
+            task.category == *category && task.main().is_some_and(|main| main.metric.id == metric)
         };
-        let basis = match name {
-            CAPACITY => SPACE,
-            STEPS => "time",
-            _ => basis(figures, |task| !task.step && task.category == name),
+        let basis = match category {
+            Category::Capacity => Basis::Space,
+            Category::Steps => Basis::Time,
+            _ => Basis::of(figures, |task| task.category == *category),
         };
-        out.extend(category(figures, ranked, name, basis, &of, options));
+        out.extend(ranking(ranked, category.clone(), basis, &of, options));
     }
     let of_tasks = |metrics: &'static [Metric]| {
         move |at: usize, metric: &str| !figures.tasks[at].step && metrics.iter().any(|known| known.id == metric)
     };
     let busy = of_tasks(&[Metric::BUSY]);
-    out.extend(category(figures, ranked, "CPU thrift", "processor time of the whole machine", &busy, options));
+    out.extend(ranking(ranked, Category::Processor, Basis::Processor, &busy, options));
     let memory = of_tasks(&[Metric::MINOR_FAULTS, Metric::PEAK_MEMORY]);
-    out.extend(category(figures, ranked, "memory", MEMORY, &memory, options));
+    out.extend(ranking(ranked, Category::Memory, Basis::Memory, &memory, options));
     out
 }
 
-/// What tasks are scored by.
-fn basis(figures: &Figures, want: impl Fn(&crate::figures::Task) -> bool) -> &'static str {
-    let mut metrics: Vec<&str> =
-        figures.tasks.iter().filter(|task| want(task)).filter_map(|task| Some(task.main()?.metric.id)).collect();
-    metrics.sort_unstable();
-    metrics.dedup();
-    match metrics.as_slice() {
-        ["durable"] => "durable time",
-        ["elapsed"] => "returned time",
-        ["rate"] => "rate",
-        ["durable", "rate"] => "durable time or rate",
-        metrics if metrics.contains(&"rate") => "time or rate",
-        _ => "time",
-    }
-}
-
-fn category(
-    figures: &Figures,
+fn ranking(
     ranked: &Ranked,
-    name: &str,
-    basis: &str,
+    category: Category,
+    basis: Basis,
     of: &dyn Fn(usize, &str) -> bool,
     options: &Options,
 ) -> Option<CategoryFindings> {
@@ -197,28 +178,8 @@ fn category(
         return None;
     }
     let ranking = ranked.ranking(&series, options.level);
-    let sentence = category_sentence(figures, name, basis, &ranking, options);
-    Some(CategoryFindings { name: name.into(), basis: basis.into(), ranking, sentence })
-}
-
-fn category_sentence(figures: &Figures, name: &str, basis: &str, ranking: &[Rank], options: &Options) -> String {
-    let missing: Vec<String> = (0..figures.configurations.len())
-        .filter(|configuration| !ranking.iter().any(|rank| rank.configuration == *configuration))
-        .map(|configuration| figures.configurations[configuration].clone())
-        .collect();
-    let not_ranked = match missing.len() {
-        0 => String::new(),
-        _ => {
-            let names = crate::words::and(missing.into_iter());
-            format!(" Not ranked, for want of figures: {names}.")
-        }
-    };
-    let said = match ranking {
-        [] => "no configuration has figures of all tests".to_owned(),
-        [only] => format!("only {} has figures of all tests", figures.configurations[only.configuration]),
-        _ => conclude::lead(figures, ranking, basis, false, options),
-    };
-    format!("{}: {said}.{not_ranked}", capital(name))
+    let lead = Lead::of(&ranking, options);
+    Some(CategoryFindings { category, basis, ranking, lead })
 }
 
 fn overall(figures: &Figures, ranked: &Ranked, baseline: usize, options: &Options) -> Overall {
@@ -245,10 +206,12 @@ fn overall(figures: &Figures, ranked: &Ranked, baseline: usize, options: &Option
         let task = &figures.tasks[at];
         !task.step && task.main().is_some_and(|main| main.metric.id == metric)
     });
+    let ranking = ranked.ranking(&series, options.level);
     Overall {
         composite: composite.collect(),
         geometric_mean: geometric_mean.collect(),
-        basis: basis(figures, |task| !task.step).into(),
-        ranking: ranked.ranking(&series, options.level),
+        basis: Basis::of(figures, |task| !task.step),
+        lead: Lead::of(&ranking, options),
+        ranking,
     }
 }

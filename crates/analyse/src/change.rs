@@ -8,7 +8,7 @@
 //! Whether another seed would show the same, one repeat cannot say.
 
 mod differences;
-mod words;
+mod remarks;
 
 use std::collections::BTreeMap;
 
@@ -16,15 +16,15 @@ use mountmark_model::{Better, Metric};
 use mountmark_record::RunRecord;
 use serde::Serialize;
 
-pub use differences::{Difference, differences, incomparable};
-use words::{remarks, sentence};
+pub use differences::{Difference, Incomparable, differences, incomparable};
+pub use remarks::ChangeRemark;
 
 use crate::contrast::{self, Contrast, Tested};
 use crate::figures::{Figures, Series};
 use crate::stats::summary::{self, median};
 use crate::{Interval, Options, Summary};
 
-/// What has changed from one run to another.
+/// What has changed from one run to another. What is said of it is made in `report`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Changes {
     /// Name of the earlier run.
@@ -33,9 +33,17 @@ pub struct Changes {
     pub after: String,
     /// What differs between the runs apart from figures.
     pub differences: Vec<Difference>,
-    /// How the figures are compared, and what limits that: sentences.
-    pub remarks: Vec<String>,
-    /// The worst regression first, the best improvement last; what nothing was shown of lies between.
+    /// Confidence of intervals, as it was asked for: 0.95.
+    pub level: f64,
+    /// The smallest relative difference that matters, as it was asked for: 0.01.
+    pub matters: f64,
+    /// Whether the figures of one repeat are exact for their seed, and are compared by the plain ratio.
+    pub exact: bool,
+    /// How the figures are compared, and what limits that.
+    #[serde(skip)]
+    pub remarks: Vec<ChangeRemark>,
+    /// The worst regression first, the best improvement last; what nothing was shown of is between them.
+    #[serde(skip)]
     pub changes: Vec<Change>,
 }
 
@@ -46,6 +54,8 @@ pub struct Change {
     pub task: String,
     /// What it does.
     pub title: String,
+    /// Whether it is a protocol step and no part of the suite.
+    pub step: bool,
     /// Configuration name; of both, where they differ.
     pub configuration: String,
     /// What was measured.
@@ -64,8 +74,6 @@ pub struct Change {
     pub worse: Option<f64>,
     /// What that amounts to.
     pub outcome: ChangeOutcome,
-    /// The whole as a sentence with its numbers.
-    pub sentence: String,
 }
 
 /// What a change amounts to. In the order of reports.
@@ -123,7 +131,7 @@ pub fn changes(before: &RunRecord, after: &RunRecord, metric: Option<&'static Me
         .into_iter()
         .map(|row| {
             let found = if row.mean.is_some() { tested.next() } else { None };
-            row.judge(found, &way, options)
+            row.judge(found, options)
         })
         .collect();
     sort(&mut changes);
@@ -131,7 +139,10 @@ pub fn changes(before: &RunRecord, after: &RunRecord, metric: Option<&'static Me
         before: before.id.to_string(),
         after: after.id.to_string(),
         differences: differences(before, after),
-        remarks: remarks((before, after), (&old, &new), &way, options),
+        level: options.level,
+        matters: options.matters,
+        exact: way.exact,
+        remarks: remarks::remarks((before, after), (&old, &new), &way),
         changes,
     }
 }
@@ -219,6 +230,7 @@ fn collect(
                 change: Change {
                     task: task.id.clone(),
                     title: task.title.clone(),
+                    step: task.step,
                     configuration: name.into(),
                     metric,
                     before: summary::summary(&earlier),
@@ -227,7 +239,6 @@ fn collect(
                     interval: None,
                     worse: None,
                     outcome: ChangeOutcome::NotJudged,
-                    sentence: String::new(),
                 },
             });
             contrasts.extend(contrast.map(|contrast| contrast.of_kind(one)));
@@ -252,7 +263,7 @@ fn pairs(
 }
 
 impl Row {
-    fn judge(mut self, tested: Option<Tested>, way: &Way, options: &Options) -> Change {
+    fn judge(mut self, tested: Option<Tested>, options: &Options) -> Change {
         let change = &mut self.change;
         change.worse = change.ratio.map(|ratio| match change.metric.better {
             Better::Lower => ratio - 1.0,
@@ -272,7 +283,6 @@ impl Row {
             _ if self.single || tested.is_some() => ChangeOutcome::NoDifferenceShown,
             _ => ChangeOutcome::NotJudged,
         };
-        change.sentence = sentence(change, way, options);
         self.change
     }
 }

@@ -79,7 +79,7 @@ pub(crate) fn doubtful(found: &[Found]) -> Doubtful {
 }
 
 pub(crate) fn in_doubt(figures: &Figures) -> Vec<Found> {
-    let judged = figures.tasks.iter().enumerate().filter(|(_, task)| task.category != crate::figures::CAPACITY);
+    let judged = figures.tasks.iter().enumerate().filter(|(_, task)| task.category != crate::Category::Capacity);
     let strata: Vec<Stratum> =
         judged.filter_map(|(at, task)| Some((at, task.main()?))).filter_map(Stratum::new).collect();
     let count: usize = strata.iter().flat_map(|stratum| &stratum.logs).map(Vec::len).sum();

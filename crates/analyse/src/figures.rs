@@ -12,6 +12,7 @@ use mountmark_model::{Metric, protocol_task};
 use mountmark_record::{CellRecord, RunRecord};
 
 use crate::stats::summary::{mean, median};
+use crate::{Category, Missing};
 
 /// The whole table.
 pub(crate) struct Figures {
@@ -21,15 +22,14 @@ pub(crate) struct Figures {
     pub repeats: Vec<u32>,
     /// Steps and tasks in the order they are done.
     pub tasks: Vec<Task>,
-    /// What is missing, as sentences.
-    pub missing: Vec<String>,
+    pub missing: Vec<Missing>,
 }
 
 /// One task or protocol step.
 pub(crate) struct Task {
     pub id: String,
     pub title: String,
-    pub category: String,
+    pub category: Category,
     pub step: bool,
     /// Whether other tasks are parts of it and have rates: they are judged, and how long the whole takes may be given.
     pub in_parts: bool,
@@ -58,13 +58,6 @@ pub(crate) struct CellFigure {
     pub values: Vec<(u32, f64)>,
 }
 
-/// Category of making, mounting and unmounting.
-pub(crate) const STEPS: &str = "mkfs, mount, umount";
-/// Category of usable space.
-pub(crate) const CAPACITY: &str = "capacity";
-/// Category of the check at the end, which is no part of any score.
-pub(crate) const CHECK: &str = "check";
-
 impl Task {
     /// The series of `metric`.
     pub fn series(&self, metric: &Metric) -> Option<&Series> {
@@ -74,12 +67,12 @@ impl Task {
     /// What the task is judged by: the first of these with figures counts in categories. A task with a rate is judged by
     /// that, and commands by the time until their data is durable; of a program whose parts have rates these are judged.
     pub fn judged(&self) -> &'static [Metric] {
-        match self.category.as_str() {
+        match self.category {
             _ if !self.step && self.series(&Metric::RATE).is_some() => &[Metric::RATE],
             _ if self.in_parts => &[],
             _ if !self.step => &[Metric::DURABLE, Metric::ELAPSED],
-            STEPS => &[Metric::ELAPSED],
-            CAPACITY => &[Metric::CAPACITY_DEVICE, Metric::CAPACITY],
+            Category::Steps => &[Metric::ELAPSED],
+            Category::Capacity => &[Metric::CAPACITY_DEVICE, Metric::CAPACITY],
             _ => &[],
         }
     }
@@ -163,27 +156,28 @@ pub(crate) fn configurations(run: &RunRecord) -> Vec<String> {
 fn tasks(run: &RunRecord) -> Vec<Task> {
     let plan = &run.plan;
     let definition = |id: &str| plan.cells.iter().flat_map(|cell| &cell.tasks).find(|task| task.id == id);
-    let step = |id: &str, category: &str| Task {
+    let step = |id: &str, category: Category| Task {
         id: id.into(),
         title: id.into(),
-        category: category.into(),
+        category,
         step: true,
         in_parts: false,
         series: Vec::new(),
     };
-    let mut out = vec![step(protocol_task::MKFS, STEPS), step(protocol_task::MOUNT, STEPS)];
+    let work = |id: &str| definition(id).map_or(String::new(), |task| task.category.clone());
+    let mut out = vec![step(protocol_task::MKFS, Category::Steps), step(protocol_task::MOUNT, Category::Steps)];
     out.extend(plan.tasks.iter().map(|(id, title)| Task {
         id: id.clone(),
         title: if title.is_empty() { id.clone() } else { title.clone() },
-        category: definition(id).map(|task| task.category.clone()).filter(|c| !c.is_empty()).unwrap_or("tasks".into()),
+        category: Category::Work(work(id)),
         step: false,
         in_parts: false,
         series: Vec::new(),
     }));
     out.extend([
-        step(protocol_task::UMOUNT, STEPS),
-        step(protocol_task::FSCK, CHECK),
-        step(protocol_task::CAPACITY, CAPACITY),
+        step(protocol_task::UMOUNT, Category::Steps),
+        step(protocol_task::FSCK, Category::Check),
+        step(protocol_task::CAPACITY, Category::Capacity),
     ]);
     // A suite may well name a task like a step: it is shown once, as a task.
     let named: BTreeSet<&str> = plan.tasks.iter().map(|(id, _)| id.as_str()).collect();

@@ -1,9 +1,13 @@
 //! What is found in a run: plain data, for tables, reports and exports.
 //!
 //! Configurations are positions in [`Findings::configurations`], so that no name is looked up twice.
+//!
+//! What is said of findings is made from them in `report`. Fields that JSON has in words are not serialised here.
 
 use mountmark_model::{Better, Metric};
 use serde::Serialize;
+
+use crate::{Basis, Category, Conclusion, Lead, Missing, Remark, Verdict};
 
 /// Everything that is found in one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -16,23 +20,33 @@ pub struct Findings {
     pub baseline: usize,
     /// Cells of each configuration in the plan.
     pub repeats: u32,
+    /// Confidence of intervals, as it was asked for: 0.95.
+    pub level: f64,
+    /// The smallest relative difference that matters, as it was asked for: 0.01.
+    pub matters: f64,
     /// The metric by which most tasks are judged; all of them, in most suites.
     #[serde(serialize_with = "metric_id")]
     pub main: &'static Metric,
     /// Protocol steps and tasks in the order they are done: mkfs, mount, the suite's tasks, umount, capacity.
+    #[serde(skip)]
     pub tasks: Vec<TaskFindings>,
     /// Kinds of work, each with a ranking.
+    #[serde(skip)]
     pub categories: Vec<CategoryFindings>,
     /// All tasks together.
+    #[serde(skip)]
     pub overall: Overall,
-    /// Plain sentences, the most telling first; each is carried by the figures in it.
-    pub conclusions: Vec<String>,
+    /// The most important first.
+    #[serde(skip)]
+    pub conclusions: Vec<Conclusion>,
     /// Samples that a robust test holds for outliers.
     pub doubts: Vec<Doubt>,
-    /// Cells and tasks without a figure, and why: sentences.
-    pub missing: Vec<String>,
-    /// What limits all of the above: sentences such as "one repeat: no intervals".
-    pub remarks: Vec<String>,
+    /// Cells and tasks without a figure, and why.
+    #[serde(skip)]
+    pub missing: Vec<Missing>,
+    /// What limits all of the above.
+    #[serde(skip)]
+    pub remarks: Vec<Remark>,
 }
 
 /// One task or protocol step.
@@ -42,8 +56,9 @@ pub struct TaskFindings {
     pub id: String,
     /// What it does; equal to `id` for steps.
     pub title: String,
-    /// The kind of work; "mkfs, mount, umount" and "capacity" for steps.
-    pub category: String,
+    /// The kind of work.
+    #[serde(skip)]
+    pub category: Category,
     /// Whether it is a protocol step and no part of the suite.
     pub step: bool,
     /// What it is judged by: its rate, otherwise its durable time, otherwise its returned time; of usable space the part
@@ -51,6 +66,7 @@ pub struct TaskFindings {
     #[serde(serialize_with = "optional_metric_id")]
     pub judged_by: Option<&'static Metric>,
     /// The metrics that have figures, in the order of [`Metric::ALL`].
+    #[serde(skip)]
     pub metrics: Vec<MetricFindings>,
 }
 
@@ -85,6 +101,7 @@ pub struct MetricFindings {
     /// By configuration; `None` where there is no figure.
     pub estimates: Vec<Option<Estimate>>,
     /// Who is better, where this metric is judged.
+    #[serde(skip)]
     pub verdict: Option<Verdict>,
     /// Configurations to mark as the best: by the verdict where one was reached, otherwise those whose median prints as
     /// the best. None where all print the same, or no difference was shown.
@@ -223,54 +240,20 @@ pub struct Point {
     pub doubtful: bool,
 }
 
-/// Who is better at a task.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Verdict {
-    /// How it ended.
-    pub outcome: VerdictOutcome,
-    /// Configurations that cannot be told apart, best group first. A configuration may be in two neighbouring groups.
-    pub groups: Vec<Vec<usize>>,
-    /// The whole as a sentence with its numbers.
-    pub sentence: String,
-}
-
-/// How a verdict ended.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum VerdictOutcome {
-    /// One configuration is better than every other.
-    Winner {
-        /// Which.
-        configuration: usize,
-    },
-    /// Several cannot be told apart, and at least one other is worse than all of them.
-    Tied {
-        /// Which, best median first.
-        configurations: Vec<usize>,
-    },
-    /// No difference was shown.
-    NoDifferenceShown {
-        /// The relative difference that would have been seen four times out of five: 0.05 is 5 %.
-        detectable: Option<f64>,
-    },
-    /// There is nothing to judge by.
-    NotJudged {
-        /// Why: "one repeat", "one configuration", "all failed".
-        reason: String,
-    },
-}
-
 /// One kind of work.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CategoryFindings {
-    /// Its name in the suite.
-    pub name: String,
-    /// What the score is made of: "durable time", "CPU time", "usable space".
-    pub basis: String,
+    /// Which.
+    #[serde(skip)]
+    pub category: Category,
+    /// What the score is made of.
+    #[serde(skip)]
+    pub basis: Basis,
     /// Best first.
     pub ranking: Vec<Rank>,
-    /// The whole as a sentence.
-    pub sentence: String,
+    /// Whether the first leads; `None` where fewer than two are ranked.
+    #[serde(skip)]
+    pub lead: Option<Lead>,
 }
 
 /// A place in a ranking.
@@ -295,10 +278,14 @@ pub struct Overall {
     /// By configuration: geometric mean over all tasks of the ratios to the baseline, by what each task is judged by; of
     /// rates the inverse ratios, so that less is better everywhere.
     pub geometric_mean: Vec<Option<f64>>,
-    /// What the tasks are judged by: "durable time", "rate", "durable time or rate".
-    pub basis: String,
+    /// What the tasks are judged by.
+    #[serde(skip)]
+    pub basis: Basis,
     /// By the score over all tasks, best first.
     pub ranking: Vec<Rank>,
+    /// Whether the first leads; `None` where fewer than two are ranked.
+    #[serde(skip)]
+    pub lead: Option<Lead>,
 }
 
 /// A sample that does not fit the others.

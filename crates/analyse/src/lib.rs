@@ -2,9 +2,11 @@
 //! what of the old studies still holds.
 //!
 //! Everything here is a pure function of records, options and a seed: the same run gives the same findings to the last
-//! bit. This crate does not know where runs lie, how findings are shown, or how anything was measured.
+//! bit. This crate does not know where runs are stored, how findings are shown or put into words, or how anything was
+//! measured.
 
 mod analysis;
+mod basis;
 mod change;
 pub mod claim;
 mod conclude;
@@ -14,6 +16,7 @@ mod estimate;
 mod figures;
 mod findings;
 mod iostat;
+mod lead;
 mod missing;
 mod options;
 mod ranking;
@@ -22,12 +25,17 @@ mod remarks;
 pub mod stats;
 pub mod study;
 mod verdict;
-mod words;
 
 pub use analysis::{configurations, findings};
-pub use change::{Change, ChangeOutcome, Changes, Difference, changes, incomparable};
+pub use basis::{Basis, Category};
+pub use change::{Change, ChangeOutcome, ChangeRemark, Changes, Difference, Incomparable, changes, incomparable};
+pub use conclude::Conclusion;
 pub use doubt::{cells_in_doubt, doubts};
 pub use findings::*;
 pub use iostat::{Iostat, Stream};
+pub use lead::{Lead, Level};
+pub use missing::{Missing, Repeats, TaskName};
 pub use options::Options;
 pub use rate::rate_of;
+pub use remarks::Remark;
+pub use verdict::{Gap, NotJudged, Verdict, VerdictOutcome};

@@ -1,61 +1,70 @@
-//! What limits the findings of a run, and how they are to be read: sentences.
+//! What limits the findings of a run, and how they are to be read.
 
 use mountmark_model::Scale;
 use mountmark_record::RunRecord;
 
 use crate::Options;
 use crate::figures::Figures;
-use crate::words::percent;
+use crate::stats::interval::FEWEST;
+
+/// One limit, or one hint.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Remark {
+    /// The run has no such configuration; ratios are against the first one.
+    UnknownBaseline(String),
+    /// No cell has ended.
+    NoCell,
+    /// One repeat.
+    OneRepeat {
+        /// Whether its figures are exact for their seed.
+        exact: bool,
+    },
+    /// The lab's clock has no noise: repeats differ by their seeds alone.
+    SeedsAlone,
+    /// Medians have no interval.
+    NoMedianIntervals {
+        /// The run's repeats.
+        repeats: usize,
+        /// How many an interval takes.
+        fewest: usize,
+    },
+    /// How differences are shown.
+    HowShown,
+    /// How scores are made.
+    Scores,
+    /// The run is not at the suite's own scale.
+    Scale {
+        /// Of the suite's counts and sizes.
+        scale: Scale,
+        /// Whether titles of tests state what was run.
+        in_titles: bool,
+    },
+}
 
 /// What limits the findings.
-pub(crate) fn remarks(run: &RunRecord, figures: &Figures, options: &Options, baseline_unknown: bool) -> Vec<String> {
+pub(crate) fn remarks(run: &RunRecord, figures: &Figures, options: &Options, baseline_unknown: bool) -> Vec<Remark> {
     let mut out = Vec::new();
     let repeats = figures.repeats.len();
     if baseline_unknown {
-        let asked = options.baseline.as_deref().unwrap_or_default();
-        out.push(format!("There is no configuration {asked:?} in this run: ratios are against the first one."));
+        out.push(Remark::UnknownBaseline(options.baseline.clone().unwrap_or_default()));
     }
     match (run.plan.lab.nature().exact_clock, repeats) {
-        (_, 0) => out.push("No cell has ended: there is nothing to judge.".into()),
-        (true, 1) => out.push(
-            "One repeat: no intervals, no verdicts. The figures are exact for their seed: the same plan gives the same \
-             figures to the nanosecond. What other seeds would give, only more repeats can say (--repeat 5)."
-                .into(),
-        ),
-        (_, 1) => out.push("One repeat: no intervals, no verdicts. Repeat it to tell differences from noise (--repeat 5).".into()),
-        (true, _) => out.push(
-            "Repeats differ by their seed alone, since the lab's clock has no noise: intervals say how much the workload \
-             varies, not how well a figure was measured."
-                .into(),
-        ),
+        (_, 0) => out.push(Remark::NoCell),
+        (exact, 1) => out.push(Remark::OneRepeat { exact }),
+        (true, _) => out.push(Remark::SeedsAlone),
         (..) => {}
     }
-    if (2..crate::stats::interval::FEWEST).contains(&repeats) {
-        let fewest = crate::stats::interval::FEWEST;
-        out.push(format!("{repeats} repeats: medians are given without an interval, which takes {fewest}."));
+    if (2..FEWEST).contains(&repeats) {
+        out.push(Remark::NoMedianIntervals { repeats, fewest: FEWEST });
     }
     if repeats > 1 {
-        out.push(format!(
-            "A difference is shown where it would turn up by chance in fewer than {} of runs without any, all comparisons \
-             of the run taken together. One of less than {} does not count.",
-            percent(options.error()),
-            percent(options.matters)
-        ));
+        out.push(Remark::HowShown);
     }
     if figures.configurations.len() > 1 && repeats > 0 {
-        out.push(
-            "On average: the geometric mean of a file system's ratios to the best of each test, in which each test counts \
-             the same. 1 is the best in every test. Where several are equally good at a test, its best is so by luck, and \
-             scores come out larger by that."
-                .into(),
-        );
+        out.push(Remark::Scores);
     }
-    let scale = run.plan.scale;
-    if scale != Scale::ONE {
-        out.push(match run.plan.titles_are_scaled() {
-            true => format!("Titles of tests state what was run: {scale} of the suite's own counts and sizes."),
-            false => format!("Titles of tests name the suite's own counts and sizes; here it is {scale} of them."),
-        });
+    if run.plan.scale != Scale::ONE {
+        out.push(Remark::Scale { scale: run.plan.scale, in_titles: run.plan.titles_are_scaled() });
     }
     out
 }

@@ -11,7 +11,8 @@ use mountmark_analyse::stats::holm::adjust;
 use mountmark_analyse::stats::random::Random;
 use mountmark_analyse::stats::summary;
 use mountmark_analyse::{
-    ChangeOutcome, Options, VerdictOutcome, cells_in_doubt, changes, doubts, findings, incomparable,
+    ChangeOutcome, Conclusion, Incomparable, Missing, NotJudged, Options, Remark, Repeats, VerdictOutcome,
+    cells_in_doubt, changes, doubts, findings, incomparable,
 };
 use mountmark_model::{Metric, Outcome};
 use proptest::prelude::*;
@@ -47,7 +48,7 @@ fn a_clear_order_has_a_winner_and_groups_of_one() {
     for task in &found.tasks {
         let metric = &task.metrics[0];
         let verdict = metric.verdict.as_ref().unwrap();
-        assert_eq!(verdict.outcome, VerdictOutcome::Winner { configuration: 0 }, "{}", verdict.sentence);
+        assert_eq!(verdict.outcome, VerdictOutcome::Winner { configuration: 0 }, "{verdict:?}");
         assert_eq!(verdict.groups, [[0], [1], [2]]);
         let last = metric.estimates[2].as_ref().unwrap();
         let interval = last.ratio_interval.unwrap();
@@ -61,10 +62,11 @@ fn a_clear_order_has_a_winner_and_groups_of_one() {
 fn one_repeat_has_values_and_no_verdict() {
     let found = findings(&run(&plan(2, 2, 1), noisy(1.0)), &Options::default());
     let metric = &found.tasks[0].metrics[0];
-    assert_eq!(metric.verdict.as_ref().unwrap().outcome, VerdictOutcome::NotJudged { reason: "one repeat".into() });
+    let not_judged = VerdictOutcome::NotJudged { reason: NotJudged::OneRepeat };
+    assert_eq!(metric.verdict.as_ref().unwrap().outcome, not_judged);
     assert!(metric.estimates.iter().flatten().all(|e| e.median_interval.is_none() && e.ratio_interval.is_none()));
-    assert!(found.remarks[0].starts_with("One repeat"));
-    assert!(found.conclusions[0].contains("has one repeat"), "{:?}", found.conclusions);
+    assert_eq!(found.remarks[0], Remark::OneRepeat { exact: true });
+    assert_eq!(found.conclusions[0], Conclusion::OneRepeat);
 }
 
 #[test]
@@ -84,7 +86,7 @@ fn bad_values_are_named_and_never_counted() {
         let record = run(&plan(2, 1, 3), |c, t, r| if c == 1 && r == 1 { bad } else { value(c, t, r) });
         let found = findings(&record, &Options::default());
         assert_eq!(found.tasks[0].metrics[0].estimates[1].as_ref().unwrap().summary.n, 2);
-        assert!(found.missing.iter().any(|text| text.contains("cannot be")), "{:?}", found.missing);
+        assert!(matches!(found.missing[..], [Missing::Absurd { count: 1, .. }]), "{:?}", found.missing);
     }
     for base in [0.0, 1e308, 1e-308] {
         let found = findings(&run(&plan(3, 2, 3), |_, _, _| base), &Options::default());
@@ -103,7 +105,11 @@ fn failures_and_missing_cells_leave_no_figures() {
     let found = findings(&record, &Options::default());
     assert!(found.tasks[0].metrics[0].estimates[1].is_none());
     assert_eq!(found.overall.ranking.len(), 1);
-    assert!(found.missing.iter().any(|text| text.contains("no space") && text.contains("every repeat")));
+    let is_full = |missing: &Missing| match missing {
+        Missing::Task { reason, repeats, skipped, .. } => reason == "no space" && *repeats == Repeats::All && !skipped,
+        _ => false,
+    };
+    assert!(found.missing.iter().any(is_full), "{:?}", found.missing);
     record.cells.clear();
     let found = findings(&record, &Options::default());
     assert!(found.conclusions.is_empty() && found.missing.len() == 2, "{:?}", found.missing);
@@ -177,7 +183,7 @@ fn changes_find_what_became_worse() {
     after.plan.seed = 8;
     assert!(!changes(&before, &after, None, &Options::default()).is_judged());
     before.plan.suite = "other".into();
-    assert_eq!(incomparable(&before, &after).len(), 1);
+    assert_eq!(incomparable(&before, &after), [Incomparable::Suites("other".into(), "made-up".into())]);
 }
 
 proptest! {

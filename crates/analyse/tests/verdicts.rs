@@ -1,9 +1,11 @@
-//! What tasks are judged by, and what is said of it.
+//! What tasks are judged by, and what verdicts and conclusions hold.
 
 mod support;
 
 use mountmark_analyse::stats::random::Random;
-use mountmark_analyse::{ChangeOutcome, Findings, Options, VerdictOutcome, changes, findings};
+use mountmark_analyse::{
+    Basis, ChangeOutcome, ChangeRemark, Conclusion, Findings, Lead, Options, Verdict, VerdictOutcome, changes, findings,
+};
 use mountmark_record::RunRecord;
 use support::{plan, run, sample};
 
@@ -27,9 +29,9 @@ fn rated(repeats: u32) -> RunRecord {
     record
 }
 
-fn sentence<'a>(found: &'a Findings, task: &str) -> &'a str {
-    let task = found.tasks.iter().find(|known| known.id == task).unwrap();
-    task.judged().map_or("", |metric| &metric.verdict.as_ref().unwrap().sentence)
+/// The verdict on the first task.
+fn verdict(found: &Findings) -> &Verdict {
+    found.tasks[0].judged().unwrap().verdict.as_ref().unwrap()
 }
 
 #[test]
@@ -38,20 +40,20 @@ fn tasks_with_a_rate_are_judged_by_it_and_more_is_better() {
     let metric = found.tasks[0].judged().unwrap();
     assert_eq!((metric.metric.id, metric.metric.unit_text()), ("rate", "1/s"));
     assert_eq!(metric.verdict.as_ref().unwrap().outcome, VerdictOutcome::Winner { configuration: 0 });
-    let said = sentence(&found, "t0");
-    assert!(
-        said.starts_with("Rate: c0 is fastest with 3,99") || said.starts_with("Rate: c0 is fastest with 4,00"),
-        "{said}"
-    );
-    assert!(said.contains(" operations/s; the next is c1 with ") && said.contains("0.50 of that (95 %: "), "{said}");
+    let gap = verdict(&found).gap.unwrap();
+    assert_eq!((gap.best, gap.other, verdict(&found).order.as_slice()), (0, 1, [0, 1, 2].as_slice()));
+    assert!((gap.ratio - 0.5).abs() < 0.01 && gap.interval.unwrap().low < 0.5, "{gap:?}");
     let by_time = found.tasks[0].metrics.iter().find(|metric| metric.metric.id == "durable").unwrap();
     assert!(by_time.verdict.is_none(), "the time of a task with a rate is not judged");
     // Rankings and conclusions are by the rate too.
-    assert_eq!((found.overall.basis.as_str(), found.overall.ranking[0].configuration), ("rate", 0));
-    let all = found.conclusions.join("\n");
-    assert!(all.contains("Over all 2 tests, c0 was fastest (by rate), the best of every test; then c1 with "), "{all}");
-    assert!(all.contains("c2 reached 1,33") && !all.contains("took"), "{all}");
-    assert!(!all.contains("composite"), "a sum of times that were given says nothing: {all}");
+    assert_eq!((found.overall.basis, found.overall.ranking[0].configuration), (Basis::Rate, 0));
+    assert_eq!(found.overall.lead, Some(Lead::First { everywhere: true }));
+    assert_eq!(found.conclusions[0], Conclusion::Overall { tests: 2 });
+    assert_eq!(found.conclusions[1], Conclusion::Tally { tests: 2, wins: vec![(0, 2)], tied: 0, none: 0 });
+    let is_striking = |said: &Conclusion| matches!(said, Conclusion::Striking { gap, .. } if gap.other == 2);
+    assert!(found.conclusions.iter().any(is_striking), "{:?}", found.conclusions);
+    let is_composite = |said: &Conclusion| matches!(said, Conclusion::Composite { .. });
+    assert!(!found.conclusions.iter().any(is_composite), "a sum of times that were given says nothing");
 }
 
 #[test]
@@ -79,8 +81,8 @@ fn a_rate_that_fell_is_a_regression() {
     let beyond = found.beyond(0.05);
     assert_eq!(beyond.len(), 3, "t0 on each file system");
     assert!((beyond[0].worse.unwrap() - 0.2).abs() < 1e-9);
-    assert!(beyond[0].sentence.contains("rate: ") && beyond[0].sentence.contains(" operations/s before"));
-    assert!(beyond[0].sentence.contains("20 % less, which is worse"), "{}", beyond[0].sentence);
+    assert_eq!((beyond[0].metric.id, beyond[0].metric.unit_text()), ("rate", "1/s"));
+    assert!((beyond[0].ratio.unwrap() - 0.8).abs() < 1e-9, "{:?}", beyond[0]);
     assert!(found.changes.iter().all(|change| change.task != "t2"));
     assert_eq!(found.changes.iter().filter(|change| change.outcome == ChangeOutcome::NoDifferenceShown).count(), 3);
 }
@@ -96,24 +98,24 @@ fn commands_are_judged_by_the_time_until_durable() {
     }
     let found = findings(&record, &Options::default());
     assert_eq!(found.tasks[0].judged().unwrap().metric.id, "durable");
-    assert!(
-        sentence(&found, "t0").starts_with("Durable time: c0 is fastest with 2.01 s; the next is c1 with 3.01 s: 1.50")
-    );
+    assert_eq!(verdict(&found).outcome, VerdictOutcome::Winner { configuration: 0 });
+    assert!((verdict(&found).gap.unwrap().ratio - 3.01 / 2.01).abs() < 1e-9);
     let returned = found.tasks[0].metrics.iter().find(|metric| metric.metric.id == "elapsed").unwrap();
-    assert!(returned.verdict.as_ref().unwrap().sentence.starts_with("Returned time: c1 is fastest"));
-    assert!(
-        found.conclusions[0].starts_with("In the one test, c0 took the least durable time"),
-        "{:?}",
-        found.conclusions
-    );
+    assert_eq!(returned.verdict.as_ref().unwrap().outcome, VerdictOutcome::Winner { configuration: 1 });
+    assert_eq!((&found.conclusions[0], found.overall.basis), (&Conclusion::Overall { tests: 1 }, Basis::Durable));
 }
 
 #[test]
-fn what_one_repeat_cannot_show_is_said_first() {
+fn what_one_repeat_cannot_show_is_the_first_conclusion() {
     let found = findings(&rated(1), &Options::default());
-    assert!(found.conclusions[0].contains("one repeat") && found.conclusions[0].contains("shows no difference"));
-    assert!(found.conclusions.iter().all(|sentence| !sentence.contains(" is fastest") && !sentence.contains("%:")));
-    assert!(sentence(&found, "t0").ends_with("One repeat shows no difference."), "{}", sentence(&found, "t0"));
+    assert_eq!(found.conclusions[0], Conclusion::OneRepeat);
+    let shows = |said: &Conclusion| match said {
+        Conclusion::Tally { .. } => true,
+        Conclusion::Striking { gap, .. } => gap.interval.is_some(),
+        _ => false,
+    };
+    assert!(!found.conclusions.iter().any(shows), "{:?}", found.conclusions);
+    assert!(found.conclusions.contains(&Conclusion::BestFigures { tests: 2, best: vec![(0, 2)] }));
 }
 
 #[test]
@@ -122,15 +124,16 @@ fn who_shares_the_first_place_is_told_from_who_is_slower() {
     let record =
         run(&plan(4, 1, 5), |configuration, _, _| [1.0, 1.0, 1.2, 1.3][configuration] * (1.0 + 0.01 * random.normal()));
     let found = findings(&record, &Options::default());
-    let said = sentence(&found, "t0");
-    assert!(said.starts_with("Durable time: ") && said.contains("share the first place"), "{said}");
-    assert!(said.contains("all others are slower, the next is c2 (1."), "{said}");
+    let shared = verdict(&found);
+    assert!(
+        matches!(&shared.outcome, VerdictOutcome::Tied { configurations } if configurations.len() == 2),
+        "{shared:?}"
+    );
+    assert_eq!(shared.below, [2, 3]);
     let record = run(&plan(3, 1, 3), |_, _, repeat| 1.0 + f64::from(repeat) / 10.0);
     let found = findings(&record, &Options::default());
-    assert!(
-        sentence(&found, "t0").starts_with("Durable time: no difference of 1 % or more (medians 1.10 s to 1.10 s)")
-    );
-    assert!(found.conclusions[0].contains("all 3 file systems are level"), "{:?}", found.conclusions);
+    assert_eq!(verdict(&found).outcome, VerdictOutcome::NoDifferenceShown { detectable: Some(0.01) });
+    assert_eq!(found.overall.lead, Some(Lead::AllLevel));
 }
 
 #[test]
@@ -140,18 +143,17 @@ fn what_shares_no_repeats_with_the_others_is_no_winner() {
     });
     record.cells.retain(|cell| cell.configuration != "c2" || cell.repeat == 0);
     let found = findings(&record, &Options::default());
-    let verdict = found.tasks[0].judged().unwrap().verdict.as_ref().unwrap();
-    assert_eq!(verdict.outcome, VerdictOutcome::Winner { configuration: 0 });
-    let said = sentence(&found, "t0");
-    assert!(said.starts_with("Durable time: c0 is fastest with 1.00 s; the next is c1"), "{said}");
-    assert!(said.ends_with(" Not judged, for want of repeats that the others have too: c2 (3.00 s)."), "{said}");
+    assert_eq!(verdict(&found).outcome, VerdictOutcome::Winner { configuration: 0 });
+    assert_eq!(
+        (verdict(&found).order.as_slice(), verdict(&found).apart.as_slice()),
+        ([0, 1].as_slice(), [2].as_slice())
+    );
     // Two halves that share none: the larger one is judged.
     let mut record = run(&plan(3, 1, 6), |configuration, _, _| [1.0, 1.0, 2.0][configuration]);
     record.cells.retain(|cell| (cell.configuration == "c0") == (cell.repeat < 3) || cell.configuration == "c2");
     let found = findings(&record, &Options::default());
-    let verdict = found.tasks[0].judged().unwrap().verdict.as_ref().unwrap();
-    assert!(matches!(verdict.outcome, VerdictOutcome::Winner { .. }), "{verdict:?}");
-    assert!(verdict.sentence.contains("Not judged, for want of repeats"), "{}", verdict.sentence);
+    assert!(matches!(verdict(&found).outcome, VerdictOutcome::Winner { .. }), "{:?}", verdict(&found));
+    assert_eq!(verdict(&found).apart.len(), 1);
 }
 
 #[test]
@@ -160,8 +162,9 @@ fn a_small_difference_that_is_shown_hides_no_large_one_that_is_not() {
     let record = run(&plan(3, 1, 5), |configuration, _, _| {
         [1.0, 1.005, 1.1][configuration] * (1.0 + [0.0, 0.0, 0.3][configuration] * random.normal())
     });
-    let said = sentence(&findings(&record, &Options::default()), "t0").to_owned();
-    assert!(said.contains("no difference that matters is shown") && said.contains(" would be, four times"), "{said}");
+    let found = findings(&record, &Options::default());
+    let VerdictOutcome::NoDifferenceShown { detectable } = verdict(&found).outcome else { panic!("a difference") };
+    assert!(verdict(&found).has_small && detectable.unwrap() > 0.01, "{detectable:?}");
 }
 
 #[test]
@@ -178,7 +181,8 @@ fn a_file_system_that_the_later_run_skipped_has_lost_its_figures() {
     let beyond = found.beyond(0.05);
     assert_eq!(beyond.len(), 2, "both tests: {beyond:?}");
     assert!(beyond.iter().all(|change| change.outcome == ChangeOutcome::Lost && change.configuration == "c1"));
-    assert!(found.remarks.iter().any(|remark| remark == "The later run skipped c1: The kernel has no c1."));
+    let skipped = ChangeRemark::Skipped { configuration: "c1".into(), reason: "The kernel has no c1.".into() };
+    assert!(found.remarks.contains(&skipped), "{:?}", found.remarks);
 }
 
 #[test]
@@ -186,6 +190,7 @@ fn a_change_speaks_of_the_repeats_that_both_runs_have() {
     let before = run(&plan(1, 1, 1), |_, _, _| 3.0);
     let after = run(&plan(1, 1, 5), |_, _, repeat| if repeat == 0 { 2.94 } else { 3.3 });
     let found = changes(&before, &after, None, &Options::default());
-    let said = &found.changes[0].sentence;
-    assert!(said.contains("3.00 s before, 2.94 s after") && said.contains("2 % less"), "{said}");
+    let change = &found.changes[0];
+    let medians = [&change.before, &change.after].map(|summary| summary.unwrap().median);
+    assert_eq!((medians, change.ratio.map(|ratio| (100.0 * ratio).round())), ([3.0, 2.94], Some(98.0)));
 }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use mountmark_model::{Bytes, Environment, RealisedCorpus, Scale, format_count};
+use mountmark_model::{Bytes, Environment, RealisedCorpus, Scale};
 use mountmark_record::RunRecord;
 
 use crate::text::clean;
+use crate::words::number::counted;
 
 /// Labels and texts, in order.
 pub(crate) fn header(run: &RunRecord) -> Vec<(&'static str, String)> {
@@ -20,7 +21,7 @@ pub(crate) fn header(run: &RunRecord) -> Vec<(&'static str, String)> {
     out.push(("kernel", kernels(run)));
     out.push((
         "seed",
-        format!("{}, {}, mountmark {}", plan.seed, counted(u64::from(plan.repeats), "repeat", "repeats"), run.program),
+        format!("{}, {}, mountmark {}", plan.seed, counted(plan.repeats as usize, "repeat", "repeats"), run.program),
     ));
     for (index, corpus) in corpora(run).into_iter().enumerate() {
         out.push((if index == 0 { "corpus" } else { "" }, corpus));
@@ -87,10 +88,6 @@ pub(crate) fn clock(run: &RunRecord) -> String {
     }
 }
 
-fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{} {}", format_count(count as f64), if count == 1 { one } else { many })
-}
-
 fn disks(run: &RunRecord) -> String {
     let planned = run.plan.cells.iter().map(|cell| (cell.disk.name.as_str(), cell.disk_size));
     let measured = run.cells.iter().map(|cell| (cell.disk.as_str(), cell.disk_size));
@@ -126,11 +123,11 @@ fn describe(corpus: &RealisedCorpus) -> String {
     let mut text = format!(
         "{}: {}, {}",
         corpus.name,
-        counted(corpus.files, "file", "files"),
-        counted(corpus.directories, "directory", "directories"),
+        counted(corpus.files as usize, "file", "files"),
+        counted(corpus.directories as usize, "directory", "directories"),
     );
     if corpus.others > 0 {
-        text += &format!(", {}", counted(corpus.others, "other", "others"));
+        text += &format!(", {}", counted(corpus.others as usize, "other", "others"));
     }
     text += &format!(
         ", {}; sizes {} to {}, median {}, mean {}; depth {}",

@@ -17,6 +17,8 @@ mod subjects;
 mod svg;
 mod text;
 mod view;
+mod worded;
+pub mod words;
 mod writers;
 
 pub use classic::{ClassicError, classic};

@@ -6,7 +6,8 @@
 use mountmark_analyse::{Findings, MetricFindings, TaskFindings, Total};
 use mountmark_model::{Better, Metric, Unit};
 
-use crate::view::{View, counted, heat, ratio_text};
+use crate::view::{View, heat};
+use crate::words::number::{counted, ratio};
 
 /// What a matrix shows of each task.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -162,7 +163,7 @@ fn figure(found: &MetricFindings, configuration: usize) -> Option<Figure> {
     let estimate = found.estimates.get(configuration)?.as_ref()?;
     Some(Figure {
         text: found.metric.format(estimate.summary.median),
-        ratio: estimate.ratio.map(ratio_text),
+        ratio: estimate.ratio.map(ratio),
         is_best: found.best.contains(&configuration),
         heat: heat(found, configuration),
     })
@@ -173,7 +174,7 @@ fn total(findings: &Findings, metric: &'static Metric) -> Option<TotalRow> {
     if tasks < 2 || !metric.adds_up() {
         return None;
     }
-    let cells = sums.iter().zip(&ratios).map(|(sum, ratio)| Some((metric.format((*sum)?), ratio.map(ratio_text))));
+    let cells = sums.iter().zip(&ratios).map(|(sum, times)| Some((metric.format((*sum)?), times.map(ratio))));
     Some(TotalRow { tasks, cells: cells.collect(), best })
 }
 

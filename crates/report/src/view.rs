@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use mountmark_analyse::claim::JudgedClaim;
 use mountmark_analyse::study::StudyComparison;
 use mountmark_analyse::{Findings, MetricFindings, TaskFindings};
-use mountmark_model::{Metric, Unit};
 use mountmark_record::{DeviceUse, Output, RunRecord};
 
-use crate::text::{three_digits, titled};
+use crate::text::titled;
+use crate::words::number::and;
 
 /// A run, what was found in it, and what it was set beside.
 #[derive(Clone, Copy, Debug)]
@@ -117,9 +117,9 @@ pub(crate) fn label(task: &TaskFindings) -> String {
     titled(&task.id, &task.title)
 }
 
-/// The kind of work; suites need not name it.
+/// The kind of work.
 pub(crate) fn category(task: &TaskFindings) -> &str {
-    if task.category.is_empty() { "all tasks" } else { &task.category }
+    crate::words::metric::category(&task.category)
 }
 
 /// How many times as bad as the best a figure is, in steps that a reader can tell apart: 0 below one and a half times,
@@ -132,37 +132,6 @@ pub(crate) fn heat(found: &MetricFindings, configuration: usize) -> usize {
 /// Where the steps of [`heat`] begin.
 pub(crate) const HEAT: [f64; 3] = [1.5, 3.0, 10.0];
 
-/// A figure with its unit.
-pub(crate) fn quantity(metric: &Metric, value: f64) -> String {
-    let text = metric.format(value);
-    match metric.unit {
-        Unit::Seconds => format!("{text} s"),
-        Unit::Percent => format!("{text} %"),
-        Unit::KibPerSecond => format!("{text} KiB/s"),
-        Unit::PerSecond => format!("{text}/s"),
-        Unit::Bytes | Unit::Count | Unit::Ratio | Unit::Throughput => text,
-    }
-}
-
-/// A ratio with as many digits as help: `1.02`, `12.3`, `345`.
-pub(crate) fn ratio_text(ratio: f64) -> String {
-    if ratio.is_finite() { three_digits(ratio) } else { "-".into() }
-}
-
-/// `1 repeat`, `3 repeats`.
-pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
-/// `a`, `a and b`, `a, b and c`.
-pub(crate) fn listed(names: &[&str]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [most @ .., last] => format!("{} and {last}", most.join(", ")),
-    }
-}
-
 /// What is compared, as a heading.
 pub(crate) fn title(view: &View) -> String {
     let findings = view.findings();
@@ -170,7 +139,7 @@ pub(crate) fn title(view: &View) -> String {
     match names.len() {
         0 => "No file system was measured".into(),
         1 => format!("{} measured", names[0]),
-        2..=4 if names.iter().all(|name| name.chars().count() <= 24) => format!("{} compared", listed(&names)),
+        2..=4 if names.iter().all(|name| name.chars().count() <= 24) => format!("{} compared", and(names)),
         count => format!("{count} file systems compared"),
     }
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 use mountmark_analyse::{Changes, changes, incomparable};
-use mountmark_report::find_metric;
+use mountmark_report::{find_metric, words};
 
 use super::Arguments;
 use crate::common::{self, WrongUse};
@@ -45,7 +45,7 @@ pub fn run(arguments: &Arguments, before: &str, after: &str) -> Result<u8> {
     if before.id == after.id {
         return Err(WrongUse(format!("both are run {}: name two runs", before.id)).into());
     }
-    let reasons = incomparable(&before, &after);
+    let reasons: Vec<String> = incomparable(&before, &after).iter().map(words::incomparable).collect();
     if !reasons.is_empty() && !anyway {
         return Err(WrongUse(format!(
             "{} and {} are not of the same work: {}. Add --anyway to compare them all the same",
@@ -81,7 +81,7 @@ fn gate(found: &Changes, limit: f64) -> Result<u8> {
     }
     let beyond = found.beyond(limit);
     for change in &beyond {
-        say!("mountmark: regression: {}", change.sentence);
+        say!("mountmark: regression: {}", words::change(found, change));
     }
     Ok(if beyond.is_empty() { common::DONE } else { common::FAILED })
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mountmark_model::Scale;
 use mountmark_record::RunRecord;
 use serde::Serialize;
 
@@ -103,22 +104,40 @@ fn list(options: &[String]) -> String {
     if options.is_empty() { "with defaults".into() } else { options.join(" ") }
 }
 
-/// Why figures of the two do not speak of the same work: sentences, none where they do.
+/// Why figures of two runs are not of the same work.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Incomparable {
+    /// The earlier run's suite and the later one's.
+    Suites(String, String),
+    /// The earlier run's scale and the later one's.
+    Scales(Scale, Scale),
+    /// The earlier run's corpora and the later one's.
+    Corpora(String, String),
+    /// Corpora of one name and seed.
+    Contents {
+        /// Their name.
+        corpus: String,
+        /// Their seed.
+        seed: u64,
+    },
+}
+
+/// Why figures of the two are not of the same work; nothing where they are.
 ///
 /// Suite, scale and corpus must be equal. With one seed the corpus must be equal to the byte; with several it is of the
 /// same making.
-pub fn incomparable(before: &RunRecord, after: &RunRecord) -> Vec<String> {
+pub fn incomparable(before: &RunRecord, after: &RunRecord) -> Vec<Incomparable> {
     let mut out = Vec::new();
     let (one, other) = (&before.plan, &after.plan);
     if one.suite != other.suite {
-        out.push(format!("the suites differ: {} and {}", one.suite, other.suite));
+        out.push(Incomparable::Suites(one.suite.clone(), other.suite.clone()));
     }
     if one.scale != other.scale {
-        out.push(format!("the scales differ: {} and {}", one.scale, other.scale));
+        out.push(Incomparable::Scales(one.scale, other.scale));
     }
     let (first, second) = (corpora(before), corpora(after));
     if !first.is_empty() && !second.is_empty() && first != second {
-        out.push(format!("the corpora differ: {first} and {second}"));
+        out.push(Incomparable::Corpora(first, second));
         return out;
     }
     let contents = |run: &RunRecord| -> BTreeMap<u64, String> {
@@ -126,9 +145,9 @@ pub fn incomparable(before: &RunRecord, after: &RunRecord) -> Vec<String> {
         of.filter(|(_, sum)| !sum.is_empty()).collect()
     };
     let (earlier, later) = (contents(before), contents(after));
-    let same_seed = earlier.iter().filter_map(|(seed, sum)| Some((seed, sum, later.get(seed)?)));
+    let same_seed = earlier.iter().filter_map(|(seed, sum)| Some((*seed, sum, later.get(seed)?)));
     if let Some((seed, ..)) = same_seed.into_iter().find(|(_, one, other)| one != other) {
-        out.push(format!("the corpora differ in their contents, though both are called {first} and have seed {seed}"));
+        out.push(Incomparable::Contents { corpus: first, seed });
     }
     out
 }

@@ -1,10 +1,11 @@
 //! A clause becomes comparisons of figures.
 
 use libm::log;
-use mountmark_model::{Clause, Group, Limits, Order, Relation, Test};
+use mountmark_model::{Clause, Group, Order, Relation, Test};
 
 use super::column::Column;
 use super::decide::{Claimed, Comparison};
+use super::{Against, Subject};
 use crate::stats::summary::mean;
 use crate::study::{Table, is_step};
 
@@ -45,9 +46,9 @@ pub(super) struct Prepared {
     /// File systems without any figure that the clause needs.
     pub filesystems: Vec<String>,
     /// File systems and tasks without a figure, where there are others of them.
-    pub gaps: Vec<(String, String)>,
-    /// For sentences: by task (or several together) the figures of all file systems concerned.
-    pub figures: Vec<(String, Vec<(String, f64)>)>,
+    pub gaps: Vec<(String, Subject)>,
+    /// The means of all names concerned.
+    pub figures: Vec<(Subject, Vec<(String, f64)>)>,
 }
 
 /// Where figures come from, and what file systems the claim is about.
@@ -78,7 +79,8 @@ pub(super) fn prepare(clause: &Clause, context: &Context<'_>) -> Prepared {
     }
     for unit in &mut maker.out.units {
         let pairs = unit.comparisons.len().max(1) as f64;
-        let mut names: Vec<&str> = unit.comparisons.iter().flat_map(|found| [&*found.left, &*found.right]).collect();
+        let both = |found: &Comparison| [found.left.clone(), found.right.name().to_owned()];
+        let mut names: Vec<String> = unit.comparisons.iter().flat_map(both).collect();
         names.sort_unstable();
         names.dedup();
         // k figures have k - 1 independent differences, however many pairs are made of them.
@@ -112,11 +114,11 @@ pub(super) struct Maker<'a> {
 impl Maker<'_> {
     /// One test over file systems.
     fn across(&mut self, index: usize, column: &Column) {
-        let label = self.label(column);
+        let subject = Maker::subject(column);
         let names = filesystems(self.clause, self.context.filesystems);
         let blocks: Vec<(String, Vec<Option<f64>>)> =
             names.iter().map(|fs| (fs.clone(), self.figures(fs, column))).collect();
-        self.note(&label, &blocks);
+        self.note(&subject, &blocks);
         let find =
             |name: &str| blocks.iter().find(|(fs, _)| fs == name).filter(|(_, row)| row.iter().any(Option::is_some));
         match &self.clause.test {
@@ -124,7 +126,7 @@ impl Maker<'_> {
                 let groups = order.resolved(self.context.filesystems);
                 for (left, right) in pairs(&groups) {
                     let claimed = claimed(order.relation(left, right), *within);
-                    self.groups(index, &label, [&groups[left], &groups[right]], claimed, &find);
+                    self.groups(index, &subject, [&groups[left], &groups[right]], claimed, &find);
                 }
             }
             Test::Ratio { order, limits } => {
@@ -136,14 +138,14 @@ impl Maker<'_> {
                     names: groups[1].names.iter().filter(|name| find(name).is_some()).cloned().collect(),
                     any: false,
                 };
-                let name = name.to_string();
+                let name = Against::Name(name.to_string());
                 let mut unit = Unit { task: index, ..Unit::default() };
                 for left in &groups[0].names {
                     match find(left).filter(|_| !right.is_empty()) {
                         Some(left) => unit.comparisons.extend(self.compare(
-                            &label,
+                            &subject,
                             (left.0.as_str(), &left.1),
-                            (&name, &right),
+                            (name.clone(), &right),
                             Claimed::Within(*limits),
                         )),
                         None => self.out.unmeasured += 1,
@@ -157,11 +159,10 @@ impl Maker<'_> {
                     match find(name) {
                         Some((fs, row)) => {
                             let ones = vec![Some(1.0); row.len()];
-                            let right = limits_text(limits);
                             unit.comparisons.extend(self.compare(
-                                &label,
+                                &subject,
                                 (fs, row),
-                                (&right, &ones),
+                                (Against::Limits(*limits), &ones),
                                 Claimed::Within(*limits),
                             ));
                         }
@@ -176,7 +177,8 @@ impl Maker<'_> {
                 self.out.unmeasured += usize::from(there.len() < names.len());
                 there.sort_by(|a, b| value(&a.1).unwrap_or(0.0).total_cmp(&value(&b.1).unwrap_or(0.0)));
                 if let [least, .., most] = there[..] {
-                    let pair = self.compare(&label, (&most.0, &most.1), (&least.0, &least.1), Claimed::Within(*limits));
+                    let right = (Against::Name(least.0.clone()), &least.1[..]);
+                    let pair = self.compare(&subject, (&most.0, &most.1), right, Claimed::Within(*limits));
                     self.out.units.push(Unit {
                         task: index,
                         rule: Rule::Each,
@@ -186,13 +188,13 @@ impl Maker<'_> {
             }
             Test::First { places, on } => {
                 for name in on {
-                    self.place(index, &label, name, &names, Rule::First(*places), &find);
+                    self.place(index, &subject, name, &names, Rule::First(*places), &find);
                 }
             }
             Test::Last { is, on } => {
                 let rule = if *is { Rule::Last } else { Rule::NotLast };
                 for name in on {
-                    self.place(index, &label, name, &names, rule, &find);
+                    self.place(index, &subject, name, &names, rule, &find);
                 }
             }
             Test::Tasks { .. } | Test::Metrics { .. } => {}
@@ -203,7 +205,7 @@ impl Maker<'_> {
     fn groups<'b>(
         &mut self,
         task: usize,
-        label: &str,
+        subject: &Subject,
         groups: [&Group; 2],
         claimed: Claimed,
         find: &impl Fn(&str) -> Option<&'b (String, Vec<Option<f64>>)>,
@@ -219,12 +221,8 @@ impl Maker<'_> {
                 for (one, other) in lefts.iter().flat_map(|one| rights.iter().map(move |other| (one, other))) {
                     match (find(one), find(other)) {
                         (Some(one), Some(other)) => {
-                            unit.comparisons.extend(self.compare(
-                                label,
-                                (&one.0, &one.1),
-                                (&other.0, &other.1),
-                                claimed,
-                            ));
+                            let right = (Against::Name(other.0.clone()), &other.1[..]);
+                            unit.comparisons.extend(self.compare(subject, (&one.0, &one.1), right, claimed));
                         }
                         _ => self.out.unmeasured += 1,
                     }
@@ -238,7 +236,7 @@ impl Maker<'_> {
     fn place<'b>(
         &mut self,
         task: usize,
-        label: &str,
+        subject: &Subject,
         name: &str,
         names: &[String],
         rule: Rule,
@@ -254,7 +252,8 @@ impl Maker<'_> {
         };
         let mut unit = Unit { task, rule, comparisons: Vec::new() };
         for other in others {
-            unit.comparisons.extend(self.compare(label, (&own.0, &own.1), (&other.0, &other.1), Claimed::Better));
+            let right = (Against::Name(other.0.clone()), &other.1[..]);
+            unit.comparisons.extend(self.compare(subject, (&own.0, &own.1), right, Claimed::Better));
         }
         self.out.units.push(unit);
     }
@@ -270,31 +269,32 @@ impl Maker<'_> {
                 self.out.filesystems.push(fs.clone());
             }
             let there = blocks.iter().filter_map(|(name, row)| Some((name.clone(), center(row)?))).collect();
-            self.out.figures.push((fs.clone(), there));
+            let subject = Subject::One(fs.clone());
+            self.out.figures.push((subject.clone(), there));
             let find = |name: &str| {
                 blocks.iter().find(|(id, _)| id == name).filter(|(_, row)| row.iter().any(Option::is_some))
             };
             for (left, right) in pairs(&groups) {
                 let claimed = claimed(order.relation(left, right), within);
-                self.groups(index, fs, [&groups[left], &groups[right]], claimed, &find);
+                self.groups(index, &subject, [&groups[left], &groups[right]], claimed, &find);
             }
         }
     }
 
     fn compare(
         &self,
-        task: &str,
+        subject: &Subject,
         left: (&str, &[Option<f64>]),
-        right: (&str, &[Option<f64>]),
+        right: (Against, &[Option<f64>]),
         claimed: Claimed,
     ) -> Option<Comparison> {
         let pairs: Vec<(f64, f64)> = left.1.iter().zip(right.1).filter_map(|(one, other)| one.zip(*other)).collect();
         let (first, second): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
         let above_0 = pairs.iter().all(|(one, other)| *one > 0.0 && *other > 0.0);
         Some(Comparison {
-            task: task.to_owned(),
+            subject: subject.clone(),
             left: left.0.to_owned(),
-            right: right.0.to_owned(),
+            right: right.0,
             left_value: mean(&first)?,
             right_value: mean(&second)?,
             claimed,
@@ -306,18 +306,18 @@ impl Maker<'_> {
         })
     }
 
-    /// Keeps the figures for sentences, and what is missing of them.
-    fn note(&mut self, label: &str, blocks: &[(String, Vec<Option<f64>>)]) {
+    /// Keeps the figures, and what is missing of them.
+    fn note(&mut self, subject: &Subject, blocks: &[(String, Vec<Option<f64>>)]) {
         let there: Vec<(String, f64)> =
             blocks.iter().filter_map(|(fs, row)| Some((fs.clone(), center(row)?))).collect();
         for (fs, _) in blocks.iter().filter(|(_, row)| row.iter().all(Option::is_none)) {
             if self.context.table.filesystems.contains(fs) {
-                self.out.gaps.push((fs.clone(), label.to_owned()));
+                self.out.gaps.push((fs.clone(), subject.clone()));
             } else if !self.out.filesystems.contains(fs) {
                 self.out.filesystems.push(fs.clone());
             }
         }
-        self.out.figures.push((label.to_owned(), there));
+        self.out.figures.push((subject.clone(), there));
     }
 }
 
@@ -340,16 +340,6 @@ fn pairs(groups: &[Group]) -> Vec<(usize, usize)> {
 fn mean_by_block(rows: &[&Vec<Option<f64>>]) -> Vec<Option<f64>> {
     let blocks = rows.iter().map(|row| row.len()).min().unwrap_or(0);
     (0..blocks).map(|block| mean(&rows.iter().map(|row| row[block]).collect::<Option<Vec<f64>>>()?)).collect()
-}
-
-/// Limits in words.
-pub(super) fn limits_text(limits: &Limits) -> String {
-    match (limits.at_least, limits.at_most) {
-        (Some(low), Some(high)) => format!("{low} to {high}"),
-        (Some(low), None) => format!("at least {low}"),
-        (None, Some(high)) => format!("at most {high}"),
-        (None, None) => String::new(),
-    }
 }
 
 /// Whether all of a clause's tasks are steps of the protocol, which every suite has.

@@ -3,6 +3,7 @@
 use libm::{exp, log};
 use mountmark_model::{Better, Over};
 
+use super::Subject;
 use super::clause::Maker;
 use crate::stats::summary::mean;
 
@@ -38,21 +39,13 @@ impl Maker<'_> {
         }
     }
 
-    pub fn label(&self, column: &Column) -> String {
-        let tasks = match column {
-            Column::Task(task) => return task.clone(),
-            Column::Metric(_, metric) => return metric.clone(),
-            Column::Together(tasks) => tasks,
-        };
-        let word = match self.clause.over {
-            Over::Total => "total",
-            Over::Mean => "mean",
-            _ => "score",
-        };
-        match &tasks[..] {
-            [one] => one.clone(),
-            several if several.len() <= 4 => format!("{word} of {}", several.join(", ")),
-            several => format!("{word} of {} tests", several.len()),
+    pub fn subject(column: &Column) -> Subject {
+        match column {
+            Column::Task(one) | Column::Metric(_, one) => Subject::One(one.clone()),
+            Column::Together(tasks) => match &tasks[..] {
+                [one] => Subject::One(one.clone()),
+                several => Subject::Together(several.to_vec()),
+            },
         }
     }
 

@@ -7,6 +7,7 @@
 use libm::{exp, log};
 use mountmark_model::{Better, Limits};
 
+use super::{Against, Subject};
 use crate::Interval;
 use crate::contrast::{self, Contrast, Tested};
 
@@ -22,7 +23,7 @@ pub(super) enum Claimed {
     NotWorse,
     /// They differ by this share at most.
     Equal(f64),
-    /// Their quotient, or the left one over 1, lies between limits.
+    /// Their quotient, or the left one over 1, is between limits.
     Within(Limits),
 }
 
@@ -37,10 +38,9 @@ pub(super) enum Decision {
 /// Two figures that are compared.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Comparison {
-    /// Task ids.
-    pub task: String,
+    pub subject: Subject,
     pub left: String,
-    pub right: String,
+    pub right: Against,
     pub left_value: f64,
     pub right_value: f64,
     pub claimed: Claimed,
@@ -113,7 +113,7 @@ impl Comparison {
     }
 }
 
-/// Whether an interval lies between two ends, outside them, or across one.
+/// Whether an interval is between two ends, outside them, or across one.
 fn inside(low: f64, high: f64, from: f64, to: f64) -> Decision {
     if low >= from && high <= to {
         Decision::Holds
@@ -143,9 +143,9 @@ mod tests {
         let above_0 = pairs.iter().all(|(left, right)| *left > 0.0 && *right > 0.0);
         let differences = pairs.iter().filter(|_| above_0).map(|(left, right)| log(left / right)).collect();
         Comparison {
-            task: "t".into(),
+            subject: Subject::One("t".into()),
             left: "a".into(),
-            right: "b".into(),
+            right: Against::Name("b".into()),
             left_value: values(|pair| pair.0),
             right_value: values(|pair| pair.1),
             claimed,

@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use mountmark_model::{Claim, Clause, Order, Over, Study, Test};
 use mountmark_record::RunRecord;
 
-use super::clause::{Context, Prepared, Rule, Unit, is_of_every_suite, limits_text, prepare};
+use super::clause::{Context, Prepared, Rule, Unit, is_of_every_suite, prepare};
 use super::decide::{self, Decision};
-use super::missing::Missing;
-use super::words::{self, clause_sentence};
+use super::missing::{Lack, Missing};
 use super::{ClaimOutcome, Counts, JudgedClaim, JudgedClause, JudgedComparison};
 use crate::contrast::Tested;
 use crate::study::Table;
@@ -38,9 +37,9 @@ pub fn judge_claims(run: &RunRecord, studies: &[&Study], reach: &Reach) -> Vec<J
         .into_iter()
         .map(|(study, claim, clauses)| {
             let missing = Missing { run, table: &table, study, claim, reach, clauses: &clauses };
-            let (sentences, commands) = missing.told();
+            let (lacks, commands) = missing.found();
             let key = (study.name.clone(), claim.id.clone());
-            finish(study, claim, clauses, sentences, commands, own.get(&key).copied())
+            finish(study, claim, clauses, lacks, commands, own.get(&key).copied())
         })
         .collect()
 }
@@ -136,7 +135,7 @@ fn judge_clause(clause: &Clause, ready: Option<&Prepared>, tested: &[Option<Test
             decisions.push(decision);
             let shows_ratio = matches!(clause.test, Test::Ratio { .. } | Test::Spread { .. }) || tested.is_some();
             comparisons.push(JudgedComparison {
-                task: comparison.task.clone(),
+                subject: comparison.subject.clone(),
                 left: comparison.left.clone(),
                 right: comparison.right.clone(),
                 left_value: comparison.left_value,
@@ -158,9 +157,8 @@ fn judge_clause(clause: &Clause, ready: Option<&Prepared>, tested: &[Option<Test
     }
     counts.unmeasured = ready.map_or(0, |ready| ready.unmeasured);
     let outcome = clause_outcome(clause, &decided);
-    let sentence = clause_sentence(clause, ready, outcome, &counts, &comparisons);
-    let figures = words::figures(clause, ready, outcome, &comparisons);
-    JudgedClause { test: words::test(clause), outcome, counts, sentence, figures, comparisons }
+    let figures = ready.map_or_else(Vec::new, |ready| ready.figures.clone());
+    JudgedClause { clause: clause.clone(), outcome, counts, figures, comparisons }
 }
 
 /// Whether a clause says which of two figures is the better one.
@@ -264,19 +262,11 @@ fn finish(
     study: &Study,
     claim: &Claim,
     clauses: Vec<Decided<'_>>,
-    missing: Vec<String>,
+    missing: Vec<Lack>,
     commands: Vec<String>,
     own_figures: Option<ClaimOutcome>,
 ) -> JudgedClaim {
     let outcome = together(claim, &clauses);
-    let judged: Vec<JudgedClause> = clauses.into_iter().map(|decided| decided.judged).collect();
-    let measured: Vec<&JudgedClause> =
-        judged.iter().filter(|clause| clause.outcome != ClaimOutcome::NotMeasured).collect();
-    let sentence = match (&claim.undecidable, &measured[..]) {
-        (Some(reason), _) => reason.clone(),
-        (None, []) => missing.join(" "),
-        (None, measured) => reasons(measured).join(" "),
-    };
     JudgedClaim {
         study: study.name.clone(),
         id: claim.id.clone(),
@@ -284,45 +274,10 @@ fn finish(
         note: claim.note.clone(),
         outcome,
         complete: claim.undecidable.is_some() || missing.is_empty(),
-        sentence,
-        clauses: judged,
+        undecidable: claim.undecidable.clone(),
+        clauses: clauses.into_iter().map(|decided| decided.judged).collect(),
         missing,
         commands,
         own_figures,
-    }
-}
-
-/// One reason a clause, each figure told once.
-fn reasons(clauses: &[&JudgedClause]) -> Vec<String> {
-    let mut told: Vec<&str> = Vec::new();
-    let mut out = Vec::new();
-    for clause in clauses {
-        let mut parts = Vec::new();
-        if clauses.len() > 1 {
-            parts.push(format!("{}: {}.", capitalised(clause.outcome.words()), clause.test));
-        }
-        parts.push(clause.sentence.clone());
-        if !told.contains(&clause.figures.as_str()) {
-            told.push(&clause.figures);
-            parts.push(clause.figures.clone());
-        }
-        parts.retain(|part| !part.is_empty());
-        out.push(parts.join(" "));
-    }
-    out
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
-/// Limits of a test, where it has some.
-pub(super) fn limits(test: &Test) -> Option<String> {
-    match test {
-        Test::Value { limits, .. } | Test::Ratio { limits, .. } | Test::Spread { limits, .. } => {
-            Some(limits_text(limits))
-        }
-        _ => None,
     }
 }

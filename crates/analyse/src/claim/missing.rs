@@ -2,16 +2,53 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mountmark_model::{Claim, Study};
+use mountmark_model::{Claim, Clause, Over, Study, Test};
 use mountmark_record::RunRecord;
 
+use super::Subject;
 use super::clause::{filesystems, is_of_every_suite};
 use super::judge::{Decided, Reach};
-use super::words;
 use crate::study::Table;
 
-/// Tasks without a figure that are named.
-const GAPS: usize = 4;
+/// Something that a run lacks.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Lack {
+    /// These file systems have no figures.
+    FileSystems(Vec<String>),
+    /// The metric has no figure.
+    Metric(String),
+    /// A file system cannot be measured.
+    Unavailable {
+        /// Which.
+        filesystem: String,
+        /// Why, by the catalogue or as the run found.
+        reason: String,
+    },
+    /// A file system has no figure of a metric at some tasks.
+    Tasks {
+        /// Which file system.
+        filesystem: String,
+        /// Which metric.
+        metric: String,
+        /// How several tasks are taken together.
+        over: Over,
+        /// Where.
+        tasks: Vec<Subject>,
+    },
+    /// The run has too few file systems with figures.
+    TooFew,
+    /// Only a kernel of the user's own has these file systems.
+    OwnKernel(Vec<String>),
+    /// The claim is about another suite.
+    OtherSuite {
+        /// The claim's.
+        suite: String,
+        /// The run's.
+        of_run: String,
+    },
+    /// There is no such suite.
+    NoSuite(String),
+}
 
 /// What a run lacks for a claim.
 pub(super) struct Missing<'a> {
@@ -24,11 +61,11 @@ pub(super) struct Missing<'a> {
 }
 
 impl Missing<'_> {
-    /// Sentences, and the commands that mend them.
-    pub fn told(&self) -> (Vec<String>, Vec<String>) {
-        let (mut sentences, mut commands) = (Vec::new(), Vec::new());
+    /// What is lacking, and the commands that would measure it.
+    pub fn found(&self) -> (Vec<Lack>, Vec<String>) {
+        let (mut lacks, mut commands) = (Vec::new(), Vec::new());
         if self.claim.undecidable.is_some() {
-            return (sentences, commands);
+            return (lacks, commands);
         }
         let own = self.study.runs.first().map_or(&[][..], |run| &run.filesystems);
         let mut absent = Vec::new();
@@ -38,8 +75,7 @@ impl Missing<'_> {
             let any_suite = is_of_every_suite(clause);
             let suite = clause.suite.as_ref().or(self.study.suite.as_ref()).cloned().unwrap_or_default();
             // What needs a kernel of the user's own is asked for where the claim names it, not where it is one of the others.
-            let test = words::test(clause);
-            let is_asked = |fs: &String| !self.reach.own_kernel.contains(fs) || test.contains(fs.as_str());
+            let is_asked = |fs: &String| !self.reach.own_kernel.contains(fs) || names_it(clause, fs);
             let names: Vec<String> = filesystems(clause, own).into_iter().filter(is_asked).collect();
             let Some(ready) = prepared else {
                 needed.entry(suite).or_default().extend(names);
@@ -51,12 +87,12 @@ impl Missing<'_> {
                 &suite
             };
             if !self.table.has_metric(&clause.metric) && !names.is_empty() {
-                push(&mut sentences, format!("The run has no figure of {}.", clause.metric));
+                push(&mut lacks, Lack::Metric(clause.metric.clone()));
             }
             for fs in &ready.filesystems {
                 match self.unavailable(fs) {
                     Some(reason) => {
-                        push(&mut sentences, format!("{fs} cannot be measured: {}.", reason.trim_end_matches('.')))
+                        push(&mut lacks, Lack::Unavailable { filesystem: fs.clone(), reason: reason.into() });
                     }
                     None if !is_asked(fs) => push(&mut absent, fs.clone()),
                     None => {
@@ -65,44 +101,38 @@ impl Missing<'_> {
                     }
                 }
             }
-            for sentence in gaps(&clause.metric, &ready.gaps) {
-                push(&mut sentences, sentence);
+            for lack in gaps(clause, &ready.gaps) {
+                push(&mut lacks, lack);
             }
             let nothing_is_said = ready.filesystems.is_empty() && ready.gaps.is_empty();
             if (ready.unmeasured > 0 || ready.units.is_empty()) && nothing_is_said {
-                push(&mut sentences, "The run has too few file systems for it, or none with a figure.".into());
+                push(&mut lacks, Lack::TooFew);
             }
         }
-        let own: Vec<&str> =
-            absent.iter().map(String::as_str).filter(|fs| self.reach.own_kernel.contains(*fs)).collect();
+        let own: Vec<String> = absent.iter().filter(|fs| self.reach.own_kernel.contains(*fs)).cloned().collect();
         if !own.is_empty() {
-            let text = format!(
-                "No distribution's kernel has {}: give one that has (--kernel VMLINUX,MODULES).",
-                own.join(", ")
-            );
-            push(&mut sentences, text);
+            push(&mut lacks, Lack::OwnKernel(own));
         }
         if !absent.is_empty() {
-            let verb = if absent.len() == 1 { "has" } else { "have" };
             absent.sort_unstable();
-            sentences.insert(0, format!("{} {verb} no figures in the run.", absent.join(", ")));
+            lacks.insert(0, Lack::FileSystems(absent));
         }
         for (suite, names) in needed {
             if suite != self.run.plan.suite {
-                push(&mut sentences, format!("It is about suite {suite}; the run's is {}.", self.run.plan.suite));
+                push(&mut lacks, Lack::OtherSuite { suite: suite.clone(), of_run: self.run.plan.suite.clone() });
             }
             if !self.reach.suites.contains(&suite) {
-                push(&mut sentences, format!("This version has no suite {suite}."));
+                push(&mut lacks, Lack::NoSuite(suite));
                 continue;
             }
             let names: Vec<&str> =
                 names.iter().map(String::as_str).filter(|name| self.unavailable(name).is_none()).collect();
-            // What is missing of those that cannot be measured is said above.
+            // Those that cannot be measured are among the lacks above.
             if !names.is_empty() {
                 commands.push(self.command(&suite, &names));
             }
         }
-        (sentences, commands)
+        (lacks, commands)
     }
 
     /// Why a file system cannot be measured: by the catalogue, or as the run found.
@@ -125,21 +155,35 @@ impl Missing<'_> {
     }
 }
 
-/// What has no figure: by file system, the first few of its tasks.
-fn gaps(metric: &str, gaps: &[(String, String)]) -> Vec<String> {
-    let mut by_filesystem: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (fs, task) in gaps {
-        by_filesystem.entry(fs).or_default().push(task);
+/// Whether a clause names a file system: alone, or with options behind a colon.
+fn names_it(clause: &Clause, fs: &str) -> bool {
+    let is_it = |name: &str| name.split(':').next() == Some(fs);
+    match &clause.test {
+        Test::FileSystems { order, .. } | Test::Ratio { order, .. } => order.names().any(is_it),
+        Test::Tasks { on, .. }
+        | Test::Metrics { on, .. }
+        | Test::First { on, .. }
+        | Test::Last { on, .. }
+        | Test::Value { on, .. }
+        | Test::Spread { on, .. } => on.iter().any(|name| is_it(name)),
     }
-    let sentence = |(fs, tasks): (&str, Vec<&str>)| {
-        let more = if tasks.len() > GAPS { format!(" and {} more", tasks.len() - GAPS) } else { String::new() };
-        format!("{fs} has no figure of {metric} at {}{more}.", tasks[..tasks.len().min(GAPS)].join(", "))
-    };
-    by_filesystem.into_iter().map(sentence).collect()
 }
 
-fn push(sentences: &mut Vec<String>, sentence: String) {
-    if !sentences.contains(&sentence) {
-        sentences.push(sentence);
+/// What has no figure, by file system.
+fn gaps(clause: &Clause, gaps: &[(String, Subject)]) -> Vec<Lack> {
+    let mut by_filesystem: BTreeMap<&String, Vec<Subject>> = BTreeMap::new();
+    for (fs, subject) in gaps {
+        by_filesystem.entry(fs).or_default().push(subject.clone());
+    }
+    let lack = |(filesystem, tasks): (&String, Vec<Subject>)| {
+        let (filesystem, metric) = (filesystem.clone(), clause.metric.clone());
+        Lack::Tasks { filesystem, metric, over: clause.over, tasks }
+    };
+    by_filesystem.into_iter().map(lack).collect()
+}
+
+fn push<T: PartialEq>(list: &mut Vec<T>, new: T) {
+    if !list.contains(&new) {
+        list.push(new);
     }
 }

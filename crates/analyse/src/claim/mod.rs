@@ -2,18 +2,19 @@
 //!
 //! A claim is made of clauses, a clause of comparisons; each level tells what of it holds. The same judge reads the
 //! studies' own figures, so that a claim that its article's table does not carry is seen. This folder does not know
-//! where claims are read or how verdicts are shown.
+//! where claims are read or how verdicts are shown and worded; fields that JSON has in words are not serialised here.
 
 mod clause;
 mod column;
 mod decide;
 mod judge;
 mod missing;
-mod words;
 
+use mountmark_model::{Clause, Limits};
 use serde::Serialize;
 
 pub use judge::{Reach, judge_claims, own_figures};
+pub use missing::Lack;
 
 /// A claim and what a run says of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -30,12 +31,15 @@ pub struct JudgedClaim {
     pub outcome: ClaimOutcome,
     /// Whether everything that the claim names was measured; `true` for what figures cannot decide.
     pub complete: bool,
-    /// Why, with the numbers that decided.
-    pub sentence: String,
+    /// Why no figures can decide it, where none can.
+    #[serde(skip)]
+    pub undecidable: Option<String>,
     /// Its parts.
+    #[serde(skip)]
     pub clauses: Vec<JudgedClause>,
-    /// What the run lacks for it: sentences.
-    pub missing: Vec<String>,
+    /// What the run lacks for it.
+    #[serde(skip)]
+    pub missing: Vec<Lack>,
     /// Commands that would measure what is missing.
     pub commands: Vec<String>,
     /// What the study's own figures say of it; `None` where it prints none that decide.
@@ -85,35 +89,23 @@ impl ClaimOutcome {
         ClaimOutcome::NotMeasured,
         ClaimOutcome::Undecidable,
     ];
-
-    /// The words in tables.
-    pub fn words(self) -> &'static str {
-        match self {
-            ClaimOutcome::Holds => "holds",
-            ClaimOutcome::Partly => "holds in part",
-            ClaimOutcome::NoDifference => "no difference shown",
-            ClaimOutcome::Reversed => "reversed",
-            ClaimOutcome::Fails => "does not hold",
-            ClaimOutcome::NotMeasured => "not measured",
-            ClaimOutcome::Undecidable => "cannot be measured",
-        }
-    }
 }
 
 /// One part of a claim.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JudgedClause {
-    /// What is tested: `002 (elapsed): {ext2,ext3} > others`.
-    pub test: String,
+    /// What is tested.
+    #[serde(skip)]
+    pub clause: Clause,
     /// The verdict.
     pub outcome: ClaimOutcome,
     /// Comparisons by outcome.
     pub counts: Counts,
-    /// Why, in counts and ratios; empty where the figures say it.
-    pub sentence: String,
-    /// The figures, best first; of many tests those that speak against it.
-    pub figures: String,
+    /// The means of all names concerned, by what they are of.
+    #[serde(skip)]
+    pub figures: Vec<(Subject, Vec<(String, f64)>)>,
     /// The comparisons, those not measured left out.
+    #[serde(skip)]
     pub comparisons: Vec<JudgedComparison>,
 }
 
@@ -130,15 +122,42 @@ pub struct Counts {
     pub unmeasured: usize,
 }
 
-/// Two figures, or a figure and a limit.
+/// What figures are of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// A task, or the file system within which tasks or metrics are compared.
+    One(String),
+    /// Several tasks taken together, as the clause says.
+    Together(Vec<String>),
+}
+
+/// What a figure is set against.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Against {
+    /// The figure of this name.
+    Name(String),
+    /// Limits.
+    Limits(Limits),
+}
+
+impl Against {
+    /// The name; empty for limits.
+    fn name(&self) -> &str {
+        if let Against::Name(name) = self { name } else { "" }
+    }
+}
+
+/// Two figures, or a figure and its limits.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JudgedComparison {
-    /// Task ids.
-    pub task: String,
+    /// What the figures are of.
+    #[serde(skip)]
+    pub subject: Subject,
     /// What should be the better one, or the only one.
     pub left: String,
-    /// What it is set against: a name or a limit.
-    pub right: String,
+    /// What it is set against.
+    #[serde(skip)]
+    pub right: Against,
     /// The left figure.
     pub left_value: f64,
     /// The right figure.

@@ -33,7 +33,29 @@ pub struct Agreement {
     /// Pairs that are equal on one side or both.
     pub tied: usize,
     /// Why there is no tau or no interval.
-    pub remark: Option<String>,
+    #[serde(skip)]
+    pub remark: Option<Limit>,
+}
+
+/// What an agreement lacks, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Too few items for a tau.
+    FewItems {
+        /// How many there are.
+        items: usize,
+        /// How many it takes.
+        fewest: usize,
+    },
+    /// No tau: all figures of a side are equal.
+    AllEqual,
+    /// Too few items for an interval.
+    FewForInterval {
+        /// How many there are.
+        items: usize,
+        /// How many it takes.
+        fewest: usize,
+    },
 }
 
 impl Agreement {
@@ -44,17 +66,17 @@ impl Agreement {
         let (same, reversed, tied) = count(pairs);
         let mut agreement = Agreement { items, tau: None, interval: None, p: None, same, reversed, tied, remark: None };
         if items < FEWEST {
-            agreement.remark = Some(format!("too few file systems: {items}, and tau needs {FEWEST}"));
+            agreement.remark = Some(Limit::FewItems { items, fewest: FEWEST });
             return agreement;
         }
         agreement.tau = kendall_tau_b(pairs);
         if agreement.tau.is_none() {
-            agreement.remark = Some("all figures of one side are equal".into());
+            agreement.remark = Some(Limit::AllEqual);
             return agreement;
         }
         agreement.p = Some(if items <= MOST_COUNTED { exact_p(pairs) } else { normal_p(pairs) });
         if items < FEWEST_FOR_INTERVAL {
-            agreement.remark = Some(format!("too few file systems for an interval: {items} of {FEWEST_FOR_INTERVAL}"));
+            agreement.remark = Some(Limit::FewForInterval { items, fewest: FEWEST_FOR_INTERVAL });
         } else {
             agreement.interval = Some(mallows_interval(items, reversed, tied));
         }
@@ -265,11 +287,12 @@ mod tests {
 
     #[test]
     fn few_or_equal_items_are_said() {
-        assert!(agreement(&[(1.0, 1.0), (2.0, 2.0)]).remark.unwrap().contains("too few file systems"));
+        let two = agreement(&[(1.0, 1.0), (2.0, 2.0)]);
+        assert_eq!(two.remark, Some(Limit::FewItems { items: 2, fewest: 3 }));
         let three = agreement(&[(1.0, 1.0), (2.0, 2.0), (3.0, 3.0)]);
         assert!(three.tau == Some(1.0) && three.interval.is_none() && three.remark.is_some());
         let equal = agreement(&[(1.0, 5.0), (2.0, 5.0), (3.0, 5.0)]);
-        assert!(equal.tau.is_none() && equal.remark.unwrap().contains("equal"));
+        assert!(equal.tau.is_none() && equal.remark == Some(Limit::AllEqual));
         assert_eq!(agreement(&[]).items, 0);
     }
 

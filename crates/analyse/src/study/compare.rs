@@ -1,24 +1,28 @@
 //! The comparison itself.
 
 use libm::{exp, log};
-use mountmark_model::{Better, Figure, Metric, Printed, Scale, Study, StudyRun};
+use mountmark_model::{Better, Figure, Metric, Printed, Study, StudyRun};
 use mountmark_record::RunRecord;
 
 use super::table::{Table, title};
-use super::{Agreement, ComparedFigure, OverallComparison, RankMove, RatioChange, StudyComparison, TestComparison};
+use super::warning::warnings;
+use super::{
+    Agreement, ComparedFigure, NotMeasured, OverallComparison, RankMove, RatioChange, Single, StudyComparison,
+    TestComparison,
+};
 use crate::Interval;
 use crate::stats::bootstrap;
 use crate::stats::random::Random;
 use crate::stats::summary::mean;
 
-/// How many moves and changes are named.
+/// How many moves and changes are kept.
 const NAMED: usize = 8;
 
 /// A change of the ratio to the group below this factor is none.
 const CHANGE: f64 = 1.1;
 
 /// Resamplings of tests behind the interval of the mean tau.
-const RESAMPLES: usize = 2000;
+pub const RESAMPLES: usize = 2000;
 
 /// A run beside one run of a study: `study_run` by its id, the study's first where none is named. `None` where the
 /// study has no such run.
@@ -56,59 +60,12 @@ pub fn compare_study(run: &RunRecord, study: &Study, study_run: Option<&str>) ->
         overall,
         common,
         inconsistencies: study.inconsistencies.clone(),
-        remarks: remarks(),
     })
 }
 
 fn source(study: &Study) -> String {
     let authors = if study.authors.is_empty() { String::new() } else { format!("{}: ", study.authors.join(" and ")) };
     format!("{authors}{}, {} ({})", study.title, study.published, study.year)
-}
-
-/// A sentence where a run has not done all of its cells.
-pub fn unfinished(run: &RunRecord) -> Option<String> {
-    let (done, planned) = (run.cells.len(), run.plan.cells.len());
-    (done < planned).then(|| format!("The run is {}: {done} of {planned} cells have ended.", run.status.word()))
-}
-
-fn warnings(run: &RunRecord, study: &Study, same_suite: bool) -> Vec<String> {
-    let plan = &run.plan;
-    let mut out = unfinished(run).into_iter().collect::<Vec<_>>();
-    if !same_suite {
-        let which = study.suite.as_deref().unwrap_or("no suite of this program");
-        out.push(format!(
-            "The run's suite is {}; the study is repeated by {which}. Only mkfs, mount, umount and capacity are the same work.",
-            plan.suite
-        ));
-    }
-    if plan.scale != Scale::ONE && same_suite {
-        out.push(format!(
-            "The run is at scale {} of the study's counts and sizes: ranks and ratios may be compared, with care, as small \
-             work fits into memory; seconds may not.",
-            plan.scale
-        ));
-    }
-    match (&study.machine, plan.lab.nature().guest) {
-        (Some(machine), _) if *machine != plan.machine.name && plan.lab.nature().guest => out.push(format!(
-            "The run's machine is {}, the study's is modelled by {machine}: ranks and ratios may be compared, seconds not.",
-            plan.machine.name
-        )),
-        (_, false) => {
-            out.push("The run was made on this computer: ranks and ratios may be compared, seconds not.".into());
-        }
-        (None, _) => out.push(format!(
-            "No profile models the study's computer; the run's is {}: ranks and ratios may be compared, seconds not.",
-            plan.machine.name
-        )),
-        _ => {}
-    }
-    if plan.lab.nature().exact_clock {
-        out.push("Measured seconds are virtual: those of a model of the machine and its disk.".into());
-    }
-    if plan.repeats == 1 {
-        out.push("One repeat: a measured figure is one sample, not a mean.".into());
-    }
-    out
 }
 
 /// How the suite does the tests that moved: its decisions that name one of them.
@@ -124,24 +81,6 @@ fn decisions(run: &RunRecord, tests: &[TestComparison]) -> Vec<String> {
     let names_one =
         |decision: &str| decision.split(|letter| !is_word(letter)).any(|word| moved.iter().any(|task| task == word));
     run.plan.decisions.iter().filter(|decision| names_one(decision)).cloned().collect()
-}
-
-fn remarks() -> Vec<String> {
-    vec![
-        "Ranks: 1 is the best; equal figures share the mean of their ranks. Only file systems with both figures are ranked.".into(),
-        "Group: a figure over the geometric mean of the ranked file systems.".into(),
-        "tau: Kendall's tau-b (Biometrika 33, 1945) of the published and the measured figures: 1 the same order, 0 no \
-         connection, -1 the reverse. p: the share of all orders whose tau is at least as far from 0, by counting them (up to 8 \
-         file systems; the normal approximation beyond)."
-            .into(),
-        "Interval of a tau: 95 %, by inverting the exact distribution of reversed pairs under Mallows' model (Biometrika 44, \
-         1957); ties count against both ends. With few file systems it is wide, and truly so."
-            .into(),
-        format!(
-            "Interval of the mean tau: 95 %, percentile bootstrap over tests (Efron, Annals of Statistics 7, 1979), {RESAMPLES} \
-             resamplings. It says what other tests of this kind might give, not other file systems."
-        ),
-    ]
 }
 
 struct Sides<'a> {
@@ -221,7 +160,7 @@ impl Sides<'_> {
     }
 
     /// Figures that one file system alone has on both sides: there is nothing to rank.
-    fn single(&self, same_suite: bool) -> Vec<String> {
+    fn single(&self, same_suite: bool) -> Vec<Single> {
         let mut out = Vec::new();
         for metric in Metric::ALL {
             for task in self.tasks().into_iter().filter(|task| same_suite || super::is_step(task)) {
@@ -229,20 +168,19 @@ impl Sides<'_> {
                 let mut both =
                     self.common.iter().filter_map(|fs| Some((fs, of(self.published, fs)?, of(self.measured, fs)?)));
                 if let (Some((fs, published, measured)), None) = (both.next(), both.next()) {
-                    let (published, measured) = (metric.format(published), metric.format(measured));
-                    let unit = metric.unit_text();
-                    out.push(format!("{task} on {fs}, {} ({unit}): {published}, now {measured}", metric.title));
+                    let (task, fs) = (task.to_owned(), fs.clone());
+                    out.push(Single { task, fs, metric, published, measured });
                 }
             }
         }
         out
     }
 
-    /// What the study printed and the run has no figure of, by task; file systems that the run lacks are told apart.
-    fn not_measured(&self, same_suite: bool) -> Vec<String> {
+    /// What the study printed and the run has no figure of, by task; file systems that the run lacks are not among it.
+    fn not_measured(&self, same_suite: bool) -> Vec<NotMeasured> {
         let mut out = Vec::new();
         for task in self.tasks() {
-            let mut metrics: Vec<&str> = Vec::new();
+            let mut metrics: Vec<String> = Vec::new();
             let printed = |figure: &&Figure| {
                 let is_ours = Metric::find(&figure.metric).is_some() && matches!(figure.value, Printed::Number(_));
                 figure.run == self.theirs.id && figure.task == task && is_ours
@@ -250,12 +188,12 @@ impl Sides<'_> {
             for figure in self.study.figures.iter().filter(printed) {
                 let comparable = same_suite || super::is_step(task);
                 let has = comparable && self.measured.has(task, &figure.metric);
-                if !has && !metrics.contains(&figure.metric.as_str()) {
-                    metrics.push(&figure.metric);
+                if !has && !metrics.contains(&figure.metric) {
+                    metrics.push(figure.metric.clone());
                 }
             }
             if !metrics.is_empty() {
-                out.push(format!("{task} ({}): {}", title(self.study, task), metrics.join(", ")));
+                out.push(NotMeasured { task: task.to_owned(), title: title(self.study, task), metrics });
             }
         }
         out

@@ -1,17 +1,20 @@
 //! A run beside a published study: figures, ranks, how far the two orders agree, and what moved.
 //!
-//! This folder does not know where studies are read or how a comparison is shown.
+//! This folder does not know where studies are read or how a comparison is shown and worded; fields that JSON has in
+//! words are not serialised here.
 
 mod agreement;
 mod compare;
 mod table;
+mod warning;
 
-use mountmark_model::Better;
+use mountmark_model::{Better, Metric};
 use serde::Serialize;
 
-pub use agreement::{Agreement, kendall_tau_b};
-pub use compare::{compare_study, unfinished};
+pub use agreement::{Agreement, Limit, kendall_tau_b};
+pub use compare::{RESAMPLES, compare_study};
 pub(crate) use table::{Table, is_step};
+pub use warning::{Warning, unfinished};
 
 /// A run beside one run of a study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -28,8 +31,9 @@ pub struct StudyComparison {
     pub other_study_runs: Vec<String>,
     /// Name of the run of this program.
     pub run: String,
-    /// What keeps the two from being compared in seconds: sentences.
-    pub warnings: Vec<String>,
+    /// What keeps the two from being compared in seconds.
+    #[serde(skip)]
+    pub warnings: Vec<Warning>,
     /// Configurations on both sides, in the study's order.
     pub common: Vec<String>,
     /// Configurations that only the study has.
@@ -37,23 +41,51 @@ pub struct StudyComparison {
     /// Configurations that only the run has.
     pub only_measured: Vec<String>,
     /// Each task and metric with figures on both sides, in the order of the run's metrics and tasks.
+    #[serde(skip)]
     pub tests: Vec<TestComparison>,
     /// All tests of a metric together.
+    #[serde(skip)]
     pub overall: Vec<OverallComparison>,
     /// The largest changes of rank, largest first.
     pub moves: Vec<RankMove>,
     /// The largest changes of the ratio to the group, largest first.
     pub changes: Vec<RatioChange>,
-    /// What the study printed a figure of and the run has none of: sentences.
-    pub not_measured: Vec<String>,
-    /// Figures that one file system alone has on both sides: sentences.
-    pub single: Vec<String>,
-    /// How the run's suite does the tests that moved: sentences.
+    /// What the study printed a figure of and the run has none of.
+    #[serde(skip)]
+    pub not_measured: Vec<NotMeasured>,
+    /// Figures that one file system alone has on both sides.
+    #[serde(skip)]
+    pub single: Vec<Single>,
+    /// How the run's suite does the tests that moved, as the suite says it.
     pub decisions: Vec<String>,
-    /// Where the publication contradicts itself: sentences.
+    /// Where the publication contradicts itself, as the study's file says it.
     pub inconsistencies: Vec<String>,
-    /// How the above was reckoned, with sources: sentences.
-    pub remarks: Vec<String>,
+}
+
+/// A task of which a study printed figures that a run has not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotMeasured {
+    /// Task id, or a protocol step.
+    pub task: String,
+    /// What it does.
+    pub title: String,
+    /// Metric ids.
+    pub metrics: Vec<String>,
+}
+
+/// A figure that one file system alone has on both sides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Single {
+    /// Task id, or a protocol step.
+    pub task: String,
+    /// Which file system.
+    pub fs: String,
+    /// What was measured.
+    pub metric: &'static Metric,
+    /// The published figure.
+    pub published: f64,
+    /// The run's.
+    pub measured: f64,
 }
 
 /// One task by one metric.
@@ -73,6 +105,7 @@ pub struct TestComparison {
     /// By position in [`StudyComparison::common`].
     pub entries: Vec<ComparedFigure>,
     /// How far the two orders agree.
+    #[serde(skip)]
     pub agreement: Agreement,
 }
 
@@ -115,6 +148,7 @@ pub struct OverallComparison {
     /// The same for the run.
     pub measured_score: Vec<Option<f64>>,
     /// How far the orders of the scores agree.
+    #[serde(skip)]
     pub agreement: Agreement,
 }
 

@@ -5,20 +5,18 @@
 //! correction for the family, mean and median of the ratios agree in direction, and the median ratio is at least the
 //! smallest difference that matters.
 
+mod found;
 mod groups;
-mod sentence;
 
 use mountmark_model::Better;
 
+use crate::Options;
 use crate::contrast::{self, Contrast, Tested};
+use crate::estimate::{ratio, ratio_interval};
 use crate::figures::{Figures, Series};
 use crate::stats::{holm, summary};
-use crate::{Options, Verdict, VerdictOutcome};
+pub use found::{Gap, NotJudged, Verdict, VerdictOutcome};
 use groups::Relation;
-pub(crate) use sentence::beside;
-
-/// Why a run of one repeat is not judged.
-const ONE_REPEAT: &str = "one repeat";
 
 /// Two configurations by one judged series.
 pub(crate) struct Pair {
@@ -102,37 +100,47 @@ fn pairs(series: &Series, stratum: usize, contrasts: &mut Vec<Contrast>) -> Vec<
 pub(crate) fn verdict(figures: &Figures, family: &Family, judged: &Judged, options: &Options) -> Option<Verdict> {
     let series = figures.tasks[judged.task].series.iter().find(|series| series.metric.id == judged.metric)?;
     let order = best_first(series);
-    let not_judged = |reason: &str| {
-        let sentence = sentence::not_judged(figures, judged.task, series, &order, reason);
-        let outcome = VerdictOutcome::NotJudged { reason: reason.into() };
-        Some(Verdict { outcome, groups: Vec::new(), sentence })
+    let not_judged = |reason: NotJudged, order: Vec<usize>| {
+        Some(Verdict { order, ..Verdict::of(VerdictOutcome::NotJudged { reason }) })
     };
     if order.len() < 2 {
-        return not_judged(if figures.configurations.len() < 2 { "one configuration" } else { "all others failed" });
+        let is_alone = figures.configurations.len() < 2;
+        return not_judged(if is_alone { NotJudged::OneConfiguration } else { NotJudged::OthersFailed }, order);
     }
     if judged.pairs.is_empty() {
         let has_repeats = order.iter().any(|configuration| series.figures(*configuration).len() > 1);
         // With zeroes there are no ratios.
-        return not_judged(if has_repeats { "no ratios within repeats" } else { ONE_REPEAT });
+        return not_judged(if has_repeats { NotJudged::NoRatios } else { NotJudged::OneRepeat }, order);
     }
     let (order, apart) = comparable(judged, &order);
     let relation = Relation::new(series, judged, options);
     let leaders = relation.leaders(&order);
+    let below = |other: &usize| leaders.iter().all(|one| relation.is_better(*one, *other));
+    let below = order.iter().copied().filter(below).collect();
     let groups = relation.groups(&order);
+    let mut to_next = None;
     let outcome = if leaders.len() == order.len() {
         // All pairs of a series have the same degrees of freedom, but for exact ones.
         let widest = judged.pairs.iter().max_by(|a, b| a.tested.error.total_cmp(&b.tested.error));
         let detectable = widest.map(|pair| libm::expm1(pair.tested.detectable(family.next_level)));
         let detectable = detectable.map(|found| found.max(options.matters));
         VerdictOutcome::NoDifferenceShown { detectable: detectable.filter(|found| found.is_finite()) }
-    } else if leaders.len() == 1 {
-        VerdictOutcome::Winner { configuration: leaders[0] }
+    } else if let [winner] = leaders[..] {
+        let next = order.iter().find(|other| **other != winner);
+        to_next = next.and_then(|next| gap(series, judged, winner, *next));
+        VerdictOutcome::Winner { configuration: winner }
     } else {
         VerdictOutcome::Tied { configurations: leaders }
     };
-    let mut sentence = sentence::verdict(figures, series, judged, &relation, &order, &outcome, options);
-    sentence += &sentence::apart(figures, series, &apart);
-    Some(Verdict { outcome, groups, sentence })
+    Some(Verdict { outcome, groups, order, apart, gap: to_next, below, has_small: relation.has_small })
+}
+
+/// How far `other` is from `best`.
+pub(crate) fn gap(series: &Series, judged: &Judged, best: usize, other: usize) -> Option<Gap> {
+    let ratio = ratio(series, other, best)?;
+    let contrast = judged.contrast(other, best);
+    let interval = contrast.and_then(|(mean, tested)| ratio_interval(ratio, mean, &tested));
+    Some(Gap { best, other, ratio, interval })
 }
 
 /// Those of `order` that have a pair with each other, and the rest: of what shares fewer than two repeats nothing can be

@@ -3,7 +3,9 @@
 use mountmark_analyse::claim::{ClaimOutcome, JudgedClaim};
 
 use crate::markup::{Markup, put};
-use crate::view::{View, counted};
+use crate::view::View;
+use crate::words;
+use crate::words::number::counted;
 
 /// The section, where claims were judged.
 pub(super) fn claims(view: &View) -> Markup {
@@ -55,7 +57,7 @@ fn badge(outcome: ClaimOutcome) -> Markup {
         "\"><span aria-hidden=\"true\">",
         sign,
         "</span> ",
-        outcome.words(),
+        words::claims::outcome(outcome),
         "</span> "
     );
     out
@@ -85,18 +87,18 @@ fn table(out: &mut Markup, view: &View, claims: &[&JudgedClaim], name: &str, tex
         );
         put!(out, claim.study);
         if let Some(own) = claim.own_figures {
-            put!(out, "; by its own figures: ", own.words());
+            put!(out, "; by its own figures: ", words::claims::outcome(own));
         }
         put!(out, "</span></th><td class=\"words\">", badge(claim.outcome));
         if claim.is_partial() {
             put!(out, "<span class=\"verdict\">as far as measured</span>");
         }
-        put!(out, "</td><td class=\"long\">", claim.sentence);
+        put!(out, "</td><td class=\"long\">", words::claims::sentence(claim));
         if let Some(note) = &claim.note {
             put!(out, "<span class=\"verdict\">", note, "</span>");
         }
         if !claim.missing.is_empty() {
-            put!(out, "<span class=\"verdict\">", claim.missing.join(" "), "</span>");
+            put!(out, "<span class=\"verdict\">", words::claims::lacks(claim).join(" "), "</span>");
         }
         for command in &claim.commands {
             put!(out, "<span class=\"verdict\"><code>", command, "</code></span>");

@@ -5,7 +5,8 @@ use mountmark_model::Metric;
 
 use super::plot::{Scale, axis};
 use crate::markup::{Markup, put};
-use crate::view::{LOOKS, View, category, quantity, ratio_text};
+use crate::view::{LOOKS, View, category};
+use crate::words::number::{quantity, ratio};
 
 /// A part of a bar this wide, in per cent of the scale, has room for a task's id.
 const ROOM: f64 = 3.2;
@@ -91,9 +92,9 @@ pub(super) fn composite(view: &View) -> Markup {
         out,
         "<p class=\"legend\">A sum is led by the longest tests. The mean ratio is the geometric mean over all tests of the "
     );
-    let basis = &view.findings().overall.basis;
-    let inverse = if basis.contains("rate") { " (of a rate its inverse, so that less is better)" } else { "" };
-    put!(out, basis, inverse, ", in which each test counts the same.</p>\n</figure>\n");
+    let basis = view.findings().overall.basis;
+    let inverse = if basis.has_rates() { " (of a rate its inverse, so that less is better)" } else { "" };
+    put!(out, crate::words::metric::basis(basis), inverse, ", in which each test counts the same.</p>\n</figure>\n");
     by_kind(&mut out, view, &bars, &categories);
     out
 }
@@ -137,7 +138,7 @@ fn row(out: &mut Markup, view: &View, bar: &Bar, scale: Scale, categories: &[&st
         put!(out, "<td>", sum, " s</td>");
     }
     let mean = view.findings().overall.geometric_mean.get(bar.configuration).copied().flatten();
-    put!(out, "<td class=\"roomy\">", mean.map_or("–".into(), ratio_text), "</td></tr>\n");
+    put!(out, "<td class=\"roomy\">", mean.map_or("–".into(), ratio), "</td></tr>\n");
 }
 
 /// The same sums by kind of work, as figures.

@@ -15,7 +15,10 @@ pub(super) fn method(view: &View) -> Markup {
     let run = view.run();
     out.heading(view.level + 1, &view.id("method"), "Method and environment");
     clock(&mut out, run);
-    put!(out, "<p>Each file system is made anew, mounted, given the suite's tests one after the other, unmounted and ");
+    put!(
+        out,
+        "<p>Each file system is made from scratch, mounted, given the suite's tests one after the other, unmounted and "
+    );
     put!(out, "checked. Before each test nothing is dirty and the disk is idle. The order of file systems is random ");
     put!(
         out,

@@ -2,7 +2,9 @@
 
 use crate::header::header;
 use crate::markup::{Markup, put};
-use crate::view::{View, counted, title};
+use crate::view::{View, title};
+use crate::words;
+use crate::words::number::counted;
 
 /// Title, facts, conclusions and their limits.
 pub(super) fn overview(view: &View) -> Markup {
@@ -39,14 +41,14 @@ pub(super) fn overview(view: &View) -> Markup {
     if !findings.conclusions.is_empty() {
         out.heading(view.level + 1, &view.id("conclusions"), "Conclusions");
         put!(out, "<ul class=\"conclusions\">\n");
-        for sentence in &findings.conclusions {
+        for sentence in words::conclusions::sentences(findings) {
             put!(out, "<li>", sentence, "</li>\n");
         }
         put!(out, "</ul>\n");
     }
     if !findings.remarks.is_empty() {
         put!(out, "<div class=\"limits\">\n<p><strong>How far this goes.</strong></p>\n<ul>\n");
-        for remark in &findings.remarks {
+        for remark in words::remarks::sentences(findings) {
             put!(out, "<li>", remark, "</li>\n");
         }
         put!(out, "</ul>\n</div>\n");

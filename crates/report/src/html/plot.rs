@@ -14,7 +14,7 @@ use mountmark_analyse::{Interval, Point};
 use mountmark_model::{Metric, Unit};
 
 use crate::markup::{Markup, put};
-use crate::view::quantity;
+use crate::words::number::quantity;
 
 /// Units of a drawing from end to end.
 const WIDTH: f64 = 1000.0;

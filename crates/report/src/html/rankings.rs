@@ -1,9 +1,11 @@
 //! Rankings by kind of work, with how firm each place is.
 
-use mountmark_analyse::Rank;
+use mountmark_analyse::{Conclusion, Rank};
 
 use crate::markup::{Markup, put};
-use crate::view::{View, ratio_text};
+use crate::view::View;
+use crate::words::number::{range, ratio, share};
+use crate::words::{conclusions, metric};
 
 /// The section, where anything is ranked.
 pub(super) fn rankings(view: &View) -> Markup {
@@ -20,7 +22,7 @@ pub(super) fn rankings(view: &View) -> Markup {
     let all = findings.categories.iter().flat_map(|category| &category.ranking);
     let firm = all.chain(&findings.overall.ranking).any(|rank| rank.stability.is_some());
     if firm {
-        put!(out, " Firm: how often the place stays the same when repeats are drawn anew.");
+        put!(out, " Firm: how often the place stays the same when repeats are resampled.");
     }
     put!(out, "</p>\n<div class=\"cards\">\n");
     if !findings.overall.ranking.is_empty() {
@@ -28,20 +30,21 @@ pub(super) fn rankings(view: &View) -> Markup {
         table(&mut out, view, &findings.overall.ranking);
         put!(out, "</figure>\n");
     }
-    for category in findings.categories.iter().filter(|category| !category.ranking.is_empty()) {
+    let concluded = |at| findings.conclusions.contains(&Conclusion::Category(at));
+    for (at, found) in findings.categories.iter().enumerate().filter(|(_, found)| !found.ranking.is_empty()) {
         put!(
             out,
             "<figure class=\"card\">\n<figcaption><strong>",
-            category.name,
+            metric::category(&found.category),
             "</strong> <span class=\"basis\">by "
         );
-        put!(out, category.basis, "</span>");
+        put!(out, metric::basis(found.basis), "</span>");
         // What was concluded above is not said twice.
-        if !findings.conclusions.contains(&category.sentence) {
-            put!(out, "<span class=\"verdict\">", category.sentence, "</span>");
+        if !concluded(at) {
+            put!(out, "<span class=\"verdict\">", conclusions::category(findings, found), "</span>");
         }
         put!(out, "</figcaption>\n");
-        table(&mut out, view, &category.ranking);
+        table(&mut out, view, &found.ranking);
         put!(out, "</figure>\n");
     }
     put!(out, "</div>\n");
@@ -65,7 +68,7 @@ fn table(out: &mut Markup, view: &View, ranking: &[Rank]) {
     let mut place = 0;
     for (position, rank) in ranking.iter().enumerate() {
         // Equal scores have one place.
-        if position == 0 || ratio_text(ranking[position - 1].score) != ratio_text(rank.score) {
+        if position == 0 || ratio(ranking[position - 1].score) != ratio(rank.score) {
             place = position + 1;
         }
         put!(
@@ -75,13 +78,13 @@ fn table(out: &mut Markup, view: &View, ranking: &[Rank]) {
             "</td><th scope=\"row\" class=\"words\">",
             view.name(rank.configuration)
         );
-        put!(out, "</th><td>", ratio_text(rank.score), "</td>");
+        put!(out, "</th><td>", ratio(rank.score), "</td>");
         if has_interval {
-            let text = rank.interval.map(|i| format!("{} to {}", ratio_text(i.low), ratio_text(i.high)));
+            let text = rank.interval.map(range);
             put!(out, "<td>", text.unwrap_or("–".into()), "</td>");
         }
         if has_stability {
-            let text = rank.stability.map(|share| format!("{:.0} %", (100.0 * share).floor()));
+            let text = rank.stability.map(share);
             put!(out, "<td>", text.unwrap_or("–".into()), "</td>");
         }
         put!(out, "</tr>\n");

@@ -5,7 +5,9 @@ use mountmark_analyse::study::{Agreement, ComparedFigure, StudyComparison, TestC
 use mountmark_model::Metric;
 
 use crate::markup::{Markup, put};
-use crate::view::{View, counted, ratio_text};
+use crate::view::View;
+use crate::words;
+use crate::words::number::{counted, ratio};
 
 /// So many of the largest changes are told.
 const MOVES: usize = 8;
@@ -18,7 +20,7 @@ pub(super) fn study(view: &View) -> Markup {
     put!(out, "<p>", study.source, ". Its run ", study.study_run, ": ", study.study_run_about, ".</p>\n");
     if !study.warnings.is_empty() {
         put!(out, "<div class=\"limits\"><ul>\n");
-        for warning in &study.warnings {
+        for warning in words::study::warnings(&study.warnings) {
             put!(out, "<li>", warning, "</li>\n");
         }
         put!(out, "</ul></div>\n");
@@ -45,9 +47,9 @@ pub(super) fn study(view: &View) -> Markup {
         }
     }
     for (summary, texts) in [
-        ("What the publication has and this run has not", &study.not_measured),
-        ("Where the publication contradicts itself", &study.inconsistencies),
-        ("How this was reckoned", &study.remarks),
+        ("What the publication has and this run has not", words::study::not_measured(study)),
+        ("Where the publication contradicts itself", study.inconsistencies.clone()),
+        ("How this was computed", words::study::remarks()),
     ] {
         if !texts.is_empty() {
             put!(out, "<details><summary>", summary, "</summary>\n<ul>\n");
@@ -112,7 +114,7 @@ fn overall(out: &mut Markup, view: &View, study: &StudyComparison) {
     for all in &study.overall {
         put!(out, "<tr><th scope=\"row\">", title(&all.metric), "</th>");
         for (published, measured) in all.published_score.iter().zip(&all.measured_score) {
-            put!(out, "<td>", pair(*published, *measured, ratio_text), "</td>");
+            put!(out, "<td>", pair(*published, *measured, ratio), "</td>");
         }
         let pairs = all.same + all.reversed + all.tied;
         put!(out, "<td>", all.tests, "</td><td>", tau_text(all.mean_tau, all.mean_tau_interval), "</td><td>");
@@ -134,7 +136,8 @@ fn moves(out: &mut Markup, study: &StudyComparison) {
     put!(out, "<p>What moved most in rank:</p>\n<ul>\n");
     for moved in study.moves.iter().take(MOVES) {
         let figure = |value: f64| {
-            Metric::find(&moved.metric).map_or(format!("{value}"), |metric| crate::view::quantity(metric, value))
+            Metric::find(&moved.metric)
+                .map_or(format!("{value}"), |metric| crate::words::number::quantity(metric, value))
         };
         put!(
             out,
@@ -203,7 +206,7 @@ fn table(
         }
         put!(out, "<td>", agreement_text(&test.agreement));
         // Why there is no interval is the same all over the table; why there is no tau is not.
-        if let Some(remark) = test.agreement.remark.as_ref().filter(|_| test.agreement.tau.is_none()) {
+        if let Some(remark) = words::study::limit(&test.agreement).filter(|_| test.agreement.tau.is_none()) {
             put!(out, "<span class=\"verdict\">", remark, "</span>");
         }
         put!(out, "</td></tr>\n");

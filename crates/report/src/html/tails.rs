@@ -6,7 +6,8 @@ use mountmark_model::Metric;
 use super::matrix::label;
 use super::plot::{Scale, axis};
 use crate::markup::{Markup, put};
-use crate::view::{View, quantity};
+use crate::view::View;
+use crate::words::number::quantity;
 
 /// A test is listed where any file system left at least this part of its returned time, and [`LEAST`] seconds.
 const PART: f64 = 0.05;

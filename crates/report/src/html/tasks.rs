@@ -7,7 +7,9 @@ use mountmark_model::{Metric, protocol_task};
 use super::matrix::{label, put_best};
 use super::plot::{Drawing, Scale, axis, draw};
 use crate::markup::{Markup, put};
-use crate::view::{View, quantity};
+use crate::view::View;
+use crate::words::number::quantity;
+use crate::words::verdict;
 
 /// A page with more results than this shows the best few of each test, or browsers would be slow and files large.
 const ROWS: usize = 2000;
@@ -125,8 +127,8 @@ fn card(view: &View, task: &TaskFindings) -> Markup {
     let scale = Scale::covering(ends);
     let has_cpu = task.figures(&Metric::CPU_PERCENT).is_some();
     put!(out, "<figure class=\"card\">\n<figcaption><strong>", label(task), "</strong>");
-    if let Some(verdict) = &found.verdict {
-        put!(out, "<span class=\"verdict\">", verdict.sentence, "</span>");
+    if found.verdict.is_some() {
+        put!(out, "<span class=\"verdict\">", verdict::sentence(view.findings(), task, found), "</span>");
     }
     put!(
         out,
@@ -211,8 +213,9 @@ fn room(view: &View, step: &TaskFindings) -> Markup {
     let columns: Vec<_> = ROOM.into_iter().filter(|(metric, _)| step.figures(metric).is_some()).collect();
     let caption = view.id("room-caption");
     put!(out, "<figure class=\"card broad\">\n<figcaption id=\"", caption, "\"><strong>usable space</strong>");
-    if let Some(verdict) = columns.iter().find_map(|(metric, _)| step.figures(metric)?.verdict.as_ref()) {
-        put!(out, "<span class=\"verdict\">", verdict.sentence, "</span>");
+    let judged = columns.iter().filter_map(|(metric, _)| step.figures(metric));
+    if let Some(found) = judged.into_iter().find(|found| found.verdict.is_some()) {
+        put!(out, "<span class=\"verdict\">", verdict::sentence(view.findings(), step, found), "</span>");
     }
     put!(out, "</figcaption>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"", caption, "\">");
     put!(out, "<table class=\"chart\">\n<thead><tr><th scope=\"col\"><span class=\"unseen\">file system</span></th>");

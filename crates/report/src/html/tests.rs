@@ -1,7 +1,8 @@
 use std::collections::BTreeSet;
 
 use mountmark_analyse::{
-    CategoryFindings, Doubt, Estimate, Findings, MetricFindings, Overall, Point, Rank, Summary, TaskFindings,
+    Basis, Category, CategoryFindings, Conclusion, Doubt, Estimate, Findings, Lead, MetricFindings, Overall, Point,
+    Rank, Remark, Summary, TaskFindings,
 };
 use mountmark_model::{Metric, Outcome, protocol_task};
 use mountmark_record::{RunRecord, Sample};
@@ -26,7 +27,7 @@ pub(super) fn findings(run: &RunRecord) -> Findings {
         .into_iter()
         .map(|(id, title, step)| TaskFindings {
             metrics: Metric::ALL.iter().filter_map(|metric| figures(run, &id, metric)).collect(),
-            category: if step { "steps".into() } else { format!("kind of {}", id.len() % 2) },
+            category: if step { Category::Steps } else { Category::Work(format!("kind of {}", id.len() % 2)) },
             id,
             title,
             step,
@@ -46,21 +47,24 @@ pub(super) fn findings(run: &RunRecord) -> Findings {
         configurations: names.clone(),
         baseline: 0,
         repeats: run.plan.repeats,
+        level: 0.95,
+        matters: 0.01,
         main: &Metric::DURABLE,
         tasks,
         categories: vec![CategoryFindings {
-            name: "kind of 1".into(),
-            basis: "durable time".into(),
+            category: Category::Work("kind of 1".into()),
+            basis: Basis::Durable,
             ranking: ranking.clone(),
-            sentence: "The first leads.".into(),
+            lead: Some(Lead::First { everywhere: true }),
         }],
         overall: Overall {
             composite: vec![None; names.len()],
             geometric_mean: vec![Some(1.5); names.len()],
-            basis: "durable time".into(),
+            basis: Basis::Durable,
             ranking,
+            lead: Some(Lead::First { everywhere: true }),
         },
-        conclusions: vec!["The first is the fastest.".into()],
+        conclusions: vec![Conclusion::Tally { tests: 9, wins: vec![], tied: 9, none: 0 }],
         doubts: vec![Doubt {
             configuration: 0,
             task: "001".into(),
@@ -71,7 +75,7 @@ pub(super) fn findings(run: &RunRecord) -> Findings {
             again: false,
         }],
         missing: vec![],
-        remarks: vec!["Few repeats.".into()],
+        remarks: vec![Remark::Scores],
     }
 }
 
@@ -232,9 +236,14 @@ fn sections_have_what_they_are_for() {
     for id in ["conclusions", "compared", "matrix", "all", "rankings", "tests", "steps", "tails", "trouble", "method"] {
         assert!(text.contains(&format!("id=\"{id}\"")) && text.contains(&format!("href=\"#{id}\"")), "{id}");
     }
-    for words in
-        ["The first is the fastest.", "Few repeats.", "cp ended with 1", "No space left", "virtual lab", "--seed 7"]
-    {
+    for words in [
+        "several share the first place in 9.",
+        "each test counts the same",
+        "cp ended with 1",
+        "No space left",
+        "virtual lab",
+        "--seed 7",
+    ] {
         assert!(text.contains(words), "{words:?} is missing");
     }
     // A test that nobody got through is a row as well.

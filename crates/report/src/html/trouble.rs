@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use mountmark_model::{Metric, Outcome};
 
 use crate::markup::{Markup, put};
-use crate::view::{View, counted, quantity};
+use crate::view::View;
+use crate::words::number::{counted, quantity};
 
 /// So many failures are shown with what the command and the kernel said; more of a kind say nothing new.
 const DETAILS: usize = 40;
@@ -22,7 +23,7 @@ pub(super) fn trouble(view: &View) -> Markup {
     }
     if !findings.missing.is_empty() {
         put!(out, "<ul>\n");
-        for sentence in &findings.missing {
+        for sentence in crate::words::missing::sentences(&findings.missing) {
             put!(out, "<li>", sentence, "</li>\n");
         }
         put!(out, "</ul>\n");

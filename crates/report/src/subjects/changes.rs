@@ -5,7 +5,9 @@ use mountmark_analyse::{Change, ChangeOutcome};
 
 use super::{Object, Rows, Subject};
 use crate::text::titled;
-use crate::view::quantity;
+use crate::worded::WordedChanges;
+use crate::words::changes::{more_or_less, remarks};
+use crate::words::number::{quantity, ratio};
 use crate::writers::csv::number_or_empty;
 use crate::writers::{Last, Part, Table};
 
@@ -18,7 +20,8 @@ impl Subject for Changes<'_> {
     const NAME: &'static str = "a comparison of two runs";
     const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
     const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(rows);
-    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(|changes, out| out.head(changes.0));
+    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> =
+        Some(|changes, out| out.head(&WordedChanges::new(changes.0)));
 }
 
 const HEAD: &str = "before,after,configuration,task,metric,unit,before_n,before_median,after_n,after_median,ratio,ratio_low,\
@@ -66,7 +69,7 @@ fn parts(Changes(changes): &Changes) -> Vec<Part> {
         Part::Labelled("before".into(), changes.before.clone()),
         Part::Labelled("after".into(), changes.after.clone()),
     ];
-    out.extend(changes.remarks.iter().map(|remark| Part::Labelled("note".into(), remark.clone())));
+    out.extend(remarks(changes).into_iter().map(|remark| Part::Labelled("note".into(), remark)));
     out.push(Part::Heading("What differs between the runs".into()));
     if changes.differences.is_empty() {
         out.push(Part::Paragraph("Nothing but their names.".into()));
@@ -101,10 +104,9 @@ fn parts(Changes(changes): &Changes) -> Vec<Part> {
 
 fn row(change: &Change) -> Vec<String> {
     let figure = |value: Option<f64>| value.map_or("-".into(), |value| quantity(change.metric, value));
-    let factor = |value: f64| format!("{value:.3}");
     let outcome = match change.outcome {
-        ChangeOutcome::Regression => format!("worse: {}", change.more_or_less()),
-        ChangeOutcome::Improvement => format!("better: {}", change.more_or_less()),
+        ChangeOutcome::Regression => format!("worse: {}", more_or_less(change)),
+        ChangeOutcome::Improvement => format!("better: {}", more_or_less(change)),
         ChangeOutcome::NoDifferenceShown => "none shown".into(),
         ChangeOutcome::NotJudged => "not judged".into(),
         outcome => word(outcome).into(),
@@ -115,8 +117,8 @@ fn row(change: &Change) -> Vec<String> {
         change.metric.title.into(),
         figure(change.before.map(|summary| summary.median)),
         figure(change.after.map(|summary| summary.median)),
-        change.ratio.map_or("-".into(), factor),
-        change.interval.map_or("-".into(), |found| format!("{}-{}", factor(found.low), factor(found.high))),
+        change.ratio.map_or("-".into(), ratio),
+        change.interval.map_or("-".into(), |found| format!("{}-{}", ratio(found.low), ratio(found.high))),
         outcome,
     ]
 }

@@ -4,9 +4,13 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use mountmark_analyse::claim::{ClaimOutcome, JudgedClaim};
+use mountmark_analyse::study::Warning;
 use serde::Serialize;
 
 use super::{Object, Rows, Subject};
+use crate::worded::WordedClaim;
+use crate::words;
+use crate::words::claims::outcome;
 use crate::writers::Part;
 
 /// Which claims are judged by what.
@@ -20,8 +24,9 @@ pub struct ClaimsHead {
     pub repeats: u32,
     /// Configurations with results.
     pub filesystems: Vec<String>,
-    /// What keeps the run from saying all that it could: sentences.
-    pub warnings: Vec<String>,
+    /// What keeps the run from saying all that it could.
+    #[serde(skip)]
+    pub warnings: Vec<Warning>,
     /// Titles of studies by name.
     pub titles: BTreeMap<String, String>,
 }
@@ -45,10 +50,11 @@ impl Subject for Claims<'_> {
 
 fn object(Claims { head, claims }: &Claims, out: &mut Object) -> Result<()> {
     let summary: BTreeMap<&str, usize> =
-        counted(claims).into_iter().map(|(outcome, count)| (outcome.words(), count)).collect();
+        counted(claims).into_iter().map(|(found, count)| (outcome(found), count)).collect();
     out.head(head)?;
+    out.head(&BTreeMap::from([("warnings", words::study::warnings(&head.warnings))]))?;
     out.head(&BTreeMap::from([("summary", summary)]))?;
-    out.list("claims", claims.iter())
+    out.list("claims", claims.iter().map(WordedClaim::new))
 }
 
 const HEAD: &str = "run,study,claim,outcome,complete,own_figures,clause,clause_outcome,holds,against,undecided,unmeasured,text,sentence,figures";
@@ -57,21 +63,22 @@ const HEAD: &str = "run,study,claim,outcome,complete,own_figures,clause,clause_o
 fn rows(Claims { head, claims }: &Claims, out: &mut Rows) -> Result<()> {
     out.head(HEAD)?;
     for claim in *claims {
-        let own = claim.own_figures.map_or("", |outcome| outcome.words());
+        let own = claim.own_figures.map_or("", outcome);
         let complete = claim.complete.to_string();
-        let start = [head.run.as_str(), &claim.study, &claim.id, claim.outcome.words(), &complete, own];
+        let start = [head.run.as_str(), &claim.study, &claim.id, outcome(claim.outcome), &complete, own];
         let mut line = |middle: [&str; 6], sentence: &str, figures: &str| {
             out.line(start.into_iter().chain(middle).chain([claim.text.as_str(), sentence, figures]))
         };
         if claim.clauses.is_empty() {
-            line([""; 6], &claim.sentence, "")?;
+            line([""; 6], &words::claims::sentence(claim), "")?;
         }
         for clause in &claim.clauses {
             let counts = clause.counts;
             let [holds, against, undecided, unmeasured] =
                 [counts.holds, counts.against, counts.undecided, counts.unmeasured].map(|count| count.to_string());
-            let middle = [&clause.test, clause.outcome.words(), &holds, &against, &undecided, &unmeasured];
-            line(middle, &clause.sentence, &clause.figures)?;
+            let test = words::claims::test(&clause.clause);
+            let middle = [&test, outcome(clause.outcome), &holds, &against, &undecided, &unmeasured];
+            line(middle, &words::claims::clause(clause), &words::claims::figures(clause))?;
         }
     }
     Ok(())
@@ -91,7 +98,7 @@ fn parts(Claims { head, claims }: &Claims) -> Vec<Part> {
         Part::Labelled("file systems".into(), head.filesystems.join(", ")),
         Part::Labelled("judged".into(), rule(head.repeats)),
     ];
-    out.extend(head.warnings.iter().map(|warning| Part::Labelled("note".into(), warning.clone())));
+    out.extend(words::study::warnings(&head.warnings).into_iter().map(|text| Part::Labelled("note".into(), text)));
     let mut study = "";
     for claim in *claims {
         if claim.study != study {
@@ -103,12 +110,12 @@ fn parts(Claims { head, claims }: &Claims) -> Vec<Part> {
     }
     commands(&mut out, claims);
     let counts: Vec<String> =
-        counted(claims).iter().map(|(outcome, count)| format!("{} {count}", outcome.words())).collect();
+        counted(claims).into_iter().map(|(found, count)| format!("{} {count}", outcome(found))).collect();
     out.push(Part::Heading(format!("{} claims: {}.", claims.len(), counts.join(", "))));
     let partial = claims.iter().filter(|claim| claim.is_measured() && !claim.complete).count();
     if partial > 0 {
         out.push(Part::Paragraph(format!(
-            "{partial} of those judged name something that this run has not: they are judged by what there is."
+            "{partial} of the judged claims name something that this run did not measure: they are judged by the figures there are."
         )));
     }
     out
@@ -116,13 +123,13 @@ fn parts(Claims { head, claims }: &Claims) -> Vec<Part> {
 
 fn rule(repeats: u32) -> String {
     if repeats == 1 {
-        "One repeat: figures are taken as they are, and a difference counts from 1 % on. What other seeds would give is not \
-         known; more repeats would tell."
+        "One repeat: figures are compared directly, and a difference counts from 1 % on. Only more repeats can show what \
+         other seeds give."
             .into()
     } else {
         format!(
-            "{repeats} repeats: a difference counts where it is shown at 95 %, corrected for all comparisons of all claims \
-             together, and from 1 % on."
+            "{repeats} repeats: a difference counts if it is at least 1 % and is shown at 95 %, corrected for all comparisons \
+             of all claims together."
         )
     }
 }
@@ -131,16 +138,17 @@ fn rule(repeats: u32) -> String {
 fn lines(out: &mut Vec<Part>, claim: &JudgedClaim) {
     let id = claim.id.clone();
     let so_far = if claim.is_partial() { ", as far as measured" } else { "" };
-    out.push(Part::Labelled(id, format!("{}{so_far}: {}", claim.outcome.words().to_uppercase(), claim.text)));
+    out.push(Part::Labelled(id, format!("{}{so_far}: {}", outcome(claim.outcome).to_uppercase(), claim.text)));
     let mut below = |text: String| out.push(Part::Labelled(String::new(), text));
-    if !claim.sentence.is_empty() {
-        below(format!("Why: {}", claim.sentence));
+    let why = words::claims::sentence(claim);
+    if !why.is_empty() {
+        below(format!("Why: {why}"));
     }
     if claim.is_measured() && !claim.missing.is_empty() {
-        below(format!("Left out: {}", claim.missing.join(" ")));
+        below(format!("Left out: {}", words::claims::lacks(claim).join(" ")));
     }
     if let Some(own) = claim.own_figures {
-        below(format!("The article's own figures: {}.", own.words()));
+        below(format!("The article's own figures: {}.", outcome(own)));
     }
     if let Some(note) = &claim.note {
         below(format!("Note: {note}"));

@@ -1,9 +1,9 @@
 //! What was found in runs, whole: for a browser, as a picture, as Markdown, and as rows and keys for programs.
 
 use anyhow::{Result, ensure};
+use mountmark_analyse::Summary;
 use mountmark_analyse::claim::{ClaimOutcome, JudgedClaim};
 use mountmark_analyse::study::StudyComparison;
-use mountmark_analyse::{Findings, Summary};
 use mountmark_model::Qualifier;
 use serde::Serialize;
 
@@ -11,7 +11,11 @@ use super::{Object, Rows, Subject};
 use crate::command::again;
 use crate::markup::Markup;
 use crate::matrix::Choice;
-use crate::view::{Report, View, ratio_text, title};
+use crate::view::{Report, View, title};
+use crate::worded::{WordedClaim, WordedFindings, WordedStudy};
+use crate::words;
+use crate::words::claims::outcome;
+use crate::words::number::ratio;
 use crate::writers::csv::{REPORT as HEAD, number};
 use crate::writers::json::REPORT as KEY;
 use crate::writers::{Last, Part, Table, list};
@@ -56,11 +60,11 @@ fn study(compared: &StudyComparison) -> Vec<Part> {
     let mut out = Vec::new();
     out.push(Part::Heading("Beside published figures".into()));
     out.push(Part::Paragraph(format!("{}, run {}.", compared.source, compared.study_run)));
-    out.extend(compared.warnings.iter().cloned().map(Part::Item));
+    out.extend(words::study::warnings(&compared.warnings).into_iter().map(Part::Item));
     let mut head = vec!["ratio to the group, published → this run".to_owned()];
     head.extend(compared.common.iter().cloned().chain(["mean tau".into(), "pairs in order".into()]));
     let row = |all: &mountmark_analyse::study::OverallComparison| {
-        let text = |value: &Option<f64>| value.map_or("–".to_owned(), ratio_text);
+        let text = |value: &Option<f64>| value.map_or("–".to_owned(), ratio);
         let scores = all.published_score.iter().zip(&all.measured_score);
         let scores = scores.map(|(published, measured)| format!("{} → {}", text(published), text(measured)));
         let tau = all.mean_tau.map_or("–".to_owned(), |tau| format!("{tau:.2}"));
@@ -77,17 +81,20 @@ fn claims(judged: &[JudgedClaim]) -> Vec<Part> {
     let counts: Vec<String> = ClaimOutcome::ALL
         .into_iter()
         .filter(|outcome| count(*outcome) > 0)
-        .map(|outcome| format!("{}: {}", outcome.words(), count(outcome)))
+        .map(|found| format!("{}: {}", outcome(found), count(found)))
         .collect();
     let mut out = Vec::new();
     list(&mut out, "Claims of published studies", &counts);
     let row = |claim: &JudgedClaim| {
-        let (far, lacking) =
-            if claim.is_partial() { (", as far as measured", claim.missing.join(" ")) } else { ("", String::new()) };
+        let (far, lacking) = if claim.is_partial() {
+            (", as far as measured", words::claims::lacks(claim).join(" "))
+        } else {
+            ("", String::new())
+        };
         vec![
             format!("{} {}", claim.id, claim.text),
-            format!("{}{far}", claim.outcome.words()),
-            format!("{} {lacking}", claim.sentence),
+            format!("{}{far}", outcome(claim.outcome)),
+            format!("{} {lacking}", words::claims::sentence(claim)),
         ]
     };
     let head = ["claim", "this run", "why"].map(str::to_owned).into();
@@ -155,11 +162,11 @@ struct Found<'a> {
     kernel: &'a str,
     seed: u64,
     mountmark: &'a str,
-    findings: &'a Findings,
+    findings: WordedFindings<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    study: Option<&'a StudyComparison>,
+    study: Option<WordedStudy<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    claims: Option<&'a [JudgedClaim]>,
+    claims: Option<Vec<WordedClaim<'a>>>,
 }
 
 fn object(Reports(reports): &Reports, out: &mut Object) -> Result<()> {
@@ -179,8 +186,8 @@ fn found<'a>(report: &'a Report<'a>) -> Found<'a> {
         kernel: &plan.kernel,
         seed: plan.seed,
         mountmark: &report.run.program,
-        findings: report.findings,
-        study: report.study,
-        claims: report.claims,
+        findings: WordedFindings::new(report.findings),
+        study: report.study.map(WordedStudy::new),
+        claims: report.claims.map(|claims| claims.iter().map(WordedClaim::new).collect()),
     }
 }

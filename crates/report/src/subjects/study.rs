@@ -6,7 +6,10 @@ use mountmark_analyse::study::{Agreement, ComparedFigure, OverallComparison, Stu
 use mountmark_model::{Better, Metric};
 
 use super::{Object, Rows, Subject};
-use crate::text::{three_digits, titled};
+use crate::text::titled;
+use crate::worded::WordedStudy;
+use crate::words;
+use crate::words::number::ratio;
 use crate::writers::csv::number_or_empty;
 use crate::writers::{Last, Part, Table, list};
 
@@ -19,7 +22,8 @@ impl Subject for StudyBeside<'_> {
     const NAME: &'static str = "a comparison with a study";
     const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
     const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(rows);
-    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(|beside, out| out.head(beside.0));
+    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> =
+        Some(|beside, out| out.head(&WordedStudy::new(beside.0)));
 }
 
 const HEAD: &str = "study,study_run,run,metric,unit,task,fs,published,measured,published_rank,measured_rank,\
@@ -59,7 +63,7 @@ fn parts(StudyBeside(comparison): &StudyBeside) -> Vec<Part> {
         out.push(labelled("", format!("another run: --study '{}#{other}'", comparison.study)));
     }
     out.push(labelled("run", comparison.run.clone()));
-    out.extend(comparison.warnings.iter().map(|warning| labelled("note", warning.clone())));
+    out.extend(words::study::warnings(&comparison.warnings).into_iter().map(|text| labelled("note", text)));
     if comparison.tests.is_empty() {
         out.push(Part::Heading(match comparison.single.is_empty() {
             true => "There is no figure that both have.".into(),
@@ -78,13 +82,13 @@ fn parts(StudyBeside(comparison): &StudyBeside) -> Vec<Part> {
         out.push(Part::Heading(format!("Only the run has: {}", joined(&comparison.only_measured))));
     }
     for (heading, items) in [
-        ("The run has no figure of:", &comparison.not_measured),
-        ("Of one file system alone both have a figure, so that nothing is ranked:", &comparison.single),
-        ("How the run's suite does the tests that changed most:", &comparison.decisions),
-        ("What does not fit in the study itself:", &comparison.inconsistencies),
-        ("How this was computed:", &comparison.remarks),
+        ("The run has no figure of:", words::study::not_measured(comparison)),
+        ("Both have figures of only one file system, so nothing is ranked:", words::study::single(comparison)),
+        ("How the run's suite does the tests that changed most:", comparison.decisions.clone()),
+        ("Where the study contradicts itself:", comparison.inconsistencies.clone()),
+        ("How this was computed:", words::study::remarks()),
     ] {
-        list(&mut out, heading, items);
+        list(&mut out, heading, &items);
     }
     out
 }
@@ -152,8 +156,8 @@ fn together(comparison: &StudyComparison, overall: &OverallComparison) -> Vec<St
         let interval =
             overall.mean_tau_interval.map_or(String::new(), |interval| format!(" (95 %: {})", range(interval)));
         out.push(format!(
-            "All {} tests: mean tau {mean:.2}{interval}. Of {pairs} pairs of file systems {} stand in the same order, {} the \
-             other way round, {} equal on a side.",
+            "All {} tests: mean tau {mean:.2}{interval}. Of {pairs} pairs of file systems {} are in the same order, {} in reverse \
+             order, {} equal on one side.",
             overall.tests, overall.same, overall.reversed, overall.tied
         ));
     }
@@ -202,33 +206,15 @@ fn moved(out: &mut Vec<Part>, comparison: &StudyComparison) {
         out.push(Part::Heading("Largest changes of the ratio to the group:".into()));
         out.extend(comparison.changes.iter().map(|found| {
             Part::Item(format!(
-                "{} {}{}: {} from {} to {} of the group's mean ({})",
+                "{} {}{}: {} from {} to {} of the group's mean ({} times as much)",
                 found.task,
                 found.title,
                 of(&found.metric),
                 found.fs,
-                share(found.from),
-                share(found.to),
-                times(found.factor),
+                ratio(found.from),
+                ratio(found.to),
+                ratio(found.factor),
             ))
         }));
-    }
-}
-
-/// A factor in words.
-fn times(factor: f64) -> String {
-    if factor >= 1.0 {
-        format!("{} times as much", three_digits(factor))
-    } else {
-        format!("{} times less", three_digits(1.0 / factor))
-    }
-}
-
-/// A ratio of which also a small one says something: `1.02`, `0.003`.
-fn share(ratio: f64) -> String {
-    if ratio.abs() >= 0.095 || ratio == 0.0 {
-        three_digits(ratio)
-    } else {
-        format!("{ratio:.1e}").parse::<f64>().unwrap_or(ratio).to_string()
     }
 }

@@ -8,7 +8,11 @@ use super::{Object, Subject};
 use crate::header::header;
 use crate::matrix::best_means;
 use crate::text::BEST;
-use crate::view::{label, quantity};
+use crate::view::label;
+use crate::worded::WordedFindings;
+use crate::words;
+use crate::words::metric::{basis, category};
+use crate::words::number::{self, quantity};
 use crate::writers::{Last, Part, Table, list};
 
 /// A run and what was found in it.
@@ -24,7 +28,8 @@ impl Subject for Verdicts<'_> {
     const COMMAND: &'static str = "show --verdict";
     const NAME: &'static str = "the verdicts of a run";
     const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(|subject| sections(subject.run, subject.findings));
-    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(|subject, out| out.head(subject.findings));
+    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> =
+        Some(|subject, out| out.head(&WordedFindings::new(subject.findings)));
 }
 
 /// What is found in a run, as a report shows it too.
@@ -33,24 +38,24 @@ pub(super) fn sections(run: &RunRecord, findings: &Findings) -> Vec<Part> {
     if let Some(name) = findings.configurations.get(findings.baseline).filter(|_| findings.configurations.len() > 1) {
         out.push(Part::Labelled("baseline".into(), name.clone()));
     }
-    list(&mut out, "Conclusions", &findings.conclusions);
-    list(&mut out, "How to read them", &findings.remarks);
+    list(&mut out, "Conclusions", &words::conclusions::sentences(findings));
+    list(&mut out, "How to read them", &words::remarks::sentences(findings));
     let judged: Vec<(&TaskFindings, &MetricFindings)> =
         findings.tasks.iter().filter_map(|task| Some((task, task.judged()?))).collect();
     if !judged.is_empty() && findings.configurations.len() > 1 {
         out.push(Part::Heading("By test".into()));
         for (task, metric) in &judged {
-            let sentence = metric.verdict.as_ref().map_or(String::new(), |verdict| verdict.sentence.clone());
+            let sentence = words::verdict::sentence(findings, task, metric);
             out.push(Part::Item(format!("{}: {sentence}", label(task))));
         }
     }
     out.extend(ratios(findings, &judged));
-    for category in findings.categories.iter().filter(|category| category.ranking.len() > 1) {
-        out.push(Part::Heading(format!("Ranking, {} (by {})", category.name, category.basis)));
-        out.push(ranking(findings, &category.ranking));
+    for found in findings.categories.iter().filter(|found| found.ranking.len() > 1) {
+        out.push(Part::Heading(format!("Ranking, {} (by {})", category(&found.category), basis(found.basis))));
+        out.push(ranking(findings, &found.ranking));
     }
     if findings.overall.ranking.len() > 1 {
-        out.push(Part::Heading(format!("Ranking, all tests (by {})", findings.overall.basis)));
+        out.push(Part::Heading(format!("Ranking, all tests (by {})", basis(findings.overall.basis))));
         out.push(ranking(findings, &findings.overall.ranking));
     }
     let doubts: Vec<String> = findings
@@ -72,7 +77,7 @@ pub(super) fn sections(run: &RunRecord, findings: &Findings) -> Vec<Part> {
         })
         .collect();
     list(&mut out, "Doubtful samples", &doubts);
-    list(&mut out, "Missing", &findings.missing);
+    list(&mut out, "Missing", &words::missing::sentences(&findings.missing));
     out
 }
 
@@ -93,7 +98,7 @@ fn ratios(findings: &Findings, judged: &[(&TaskFindings, &MetricFindings)]) -> V
         let median = metric.median(findings.baseline);
         let mut row = vec![task.id.clone()];
         row.push(median.map_or("-".into(), |median| quantity(metric.metric, median)));
-        row.extend(others.iter().map(|other| metric.estimates[*other].as_ref().map_or("-".into(), ratio)));
+        row.extend(others.iter().map(|other| metric.estimates[*other].as_ref().map_or("-".into(), ratio_cell)));
         row
     });
     vec![
@@ -102,22 +107,13 @@ fn ratios(findings: &Findings, judged: &[(&TaskFindings, &MetricFindings)]) -> V
     ]
 }
 
-fn ratio(estimate: &Estimate) -> String {
+fn ratio_cell(estimate: &Estimate) -> String {
     let Some(ratio) = estimate.ratio else { return "-".into() };
     match estimate.ratio_interval {
-        Some(interval) => format!("{}\n{}-{}", short(ratio), short(interval.low), short(interval.high)),
-        None => short(ratio),
-    }
-}
-
-/// Three digits, more near 1.
-fn short(value: f64) -> String {
-    match value {
-        value if value >= 100.0 => format!("{value:.0}"),
-        value if value >= 10.0 => format!("{value:.1}"),
-        value if value != 1.0 && (value - 1.0).abs() < 0.02 => format!("{value:.3}"),
-        value if value >= 0.1 => format!("{value:.2}"),
-        value => format!("{value:.3}"),
+        Some(interval) => {
+            format!("{}\n{}-{}", number::ratio(ratio), number::ratio(interval.low), number::ratio(interval.high))
+        }
+        None => number::ratio(ratio),
     }
 }
 
@@ -145,9 +141,9 @@ fn ranking(findings: &Findings, ranks: &[Rank]) -> Part {
     let rows = ranks.iter().map(|rank| {
         vec![
             findings.configurations[rank.configuration].clone(),
-            short(rank.score),
-            rank.interval.map_or("-".into(), |interval| format!("{} to {}", short(interval.low), short(interval.high))),
-            rank.stability.map_or("-".into(), |share| format!("{:.0} %", (share * 100.0).floor())),
+            number::ratio(rank.score),
+            rank.interval.map_or("-".into(), number::range),
+            rank.stability.map_or("-".into(), number::share),
         ]
     });
     Part::Table(Table { head, rows: rows.collect(), keys: 1, last: Last::Figure })

@@ -10,7 +10,8 @@ use mountmark_model::Metric;
 
 use crate::html::{Bar, bars, look, timed};
 use crate::markup::{Markup, put};
-use crate::view::{View, category, counted, quantity, title};
+use crate::view::{View, category, title};
+use crate::words::number::{counted, quantity};
 use crate::writers::svg::MARK;
 
 /// Width of the picture, of the column of names, and of that of sums, in pixels.

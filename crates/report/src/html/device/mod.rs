@@ -12,7 +12,8 @@ use self::map::{Picture, Shades};
 use super::matrix::label;
 use crate::markup::{Markup, put};
 use crate::text::figure;
-use crate::view::{View, counted};
+use crate::view::View;
+use crate::words::number::counted;
 
 #[cfg(test)]
 mod tests;

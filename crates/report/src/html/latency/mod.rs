@@ -14,7 +14,8 @@ use super::plot::Scale;
 use crate::markup::{Markup, put};
 use crate::text::figure;
 use crate::text::three_digits;
-use crate::view::{View, counted};
+use crate::view::View;
+use crate::words::number::counted;
 
 /// The shares that are ticks of the axis, and the digits to print them with.
 const SHARES: [(f64, &str); 5] = [(0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %")];

@@ -1,6 +1,8 @@
 //! Names and sentences that try to be markup.
 
-use mountmark_analyse::{Findings, Verdict, VerdictOutcome};
+use mountmark_analyse::{
+    Category, Conclusion, Findings, Missing, NotJudged, Remark, Repeats, TaskName, Verdict, VerdictOutcome,
+};
 use mountmark_model::Outcome;
 use mountmark_record::{RunRecord, TaskOutcome};
 
@@ -29,23 +31,22 @@ fn evil() -> (RunRecord, Findings) {
         });
     }
     for task in &mut found.tasks {
-        task.category = EVIL.into();
+        task.category = Category::Work(EVIL.into());
         task.title = EVIL.into();
         if !task.step {
             task.id = EVIL.into();
         }
         for metric in &mut task.metrics {
-            metric.verdict = Some(Verdict {
-                outcome: VerdictOutcome::NotJudged { reason: EVIL.into() },
-                groups: vec![],
-                sentence: EVIL.into(),
-            });
+            let outcome = VerdictOutcome::NotJudged { reason: NotJudged::OneRepeat };
+            metric.verdict = Some(Verdict { order: vec![0, 1], ..Verdict::of(outcome) });
         }
     }
-    found.categories[0].sentence = EVIL.into();
-    for list in [&mut found.conclusions, &mut found.missing, &mut found.remarks] {
-        *list = vec![EVIL.into()];
-    }
+    found.categories[0].category = Category::Work(EVIL.into());
+    found.conclusions = vec![Conclusion::Overall { tests: 2 }, Conclusion::Category(0)];
+    found.remarks = vec![Remark::UnknownBaseline(EVIL.into())];
+    let (configuration, repeats, reason): (String, _, String) = (EVIL.into(), Repeats::All, EVIL.into());
+    let task = Some(TaskName { id: EVIL.into(), title: EVIL.into() });
+    found.missing = vec![Missing::Task { configuration, task, skipped: false, repeats, reason }];
     (run, found)
 }
 

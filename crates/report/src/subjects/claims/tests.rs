@@ -1,4 +1,4 @@
-use mountmark_analyse::claim::{Counts, JudgedClause};
+use mountmark_analyse::claim::{Counts, JudgedClause, Lack, Subject};
 
 use super::*;
 
@@ -11,16 +11,15 @@ fn claim(id: &str, outcome: ClaimOutcome) -> JudgedClaim {
         note: Some("what to note".into()),
         outcome,
         complete: is_measured,
-        sentence: "001: xfs 1.00, \"ext4\" 2.00 (s).".into(),
+        undecidable: None,
         clauses: vec![JudgedClause {
-            test: "001 (elapsed): xfs > ext4".into(),
+            clause: serde_json::from_value(serde_json::json!({"tasks": ["001"], "order": "xfs > ext4"})).unwrap(),
             outcome,
             counts: Counts { holds: 1, ..Counts::default() },
-            sentence: String::new(),
-            figures: "001: xfs 1.00, \"ext4\" 2.00 (s).".into(),
+            figures: vec![(Subject::One("001".into()), vec![("\"ext4\"".into(), 2.0), ("xfs".into(), 1.0)])],
             comparisons: Vec::new(),
         }],
-        missing: if is_measured { Vec::new() } else { vec!["xfs is not in the run.".into()] },
+        missing: if is_measured { Vec::new() } else { vec![Lack::FileSystems(vec!["xfs".into()])] },
         commands: if is_measured { Vec::new() } else { vec!["mountmark run --fs xfs".into()] },
         own_figures: Some(ClaimOutcome::Holds),
     }

@@ -1,0 +1,87 @@
+//! How two runs are compared, and what limits that.
+
+use mountmark_record::RunRecord;
+
+use super::{Way, matched};
+use crate::figures::Figures;
+
+/// One limit, or one hint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChangeRemark {
+    /// No configuration is in both runs.
+    NothingInCommon,
+    /// Only one run has these configurations.
+    Only {
+        /// Whether it is the later one.
+        later: bool,
+        /// Which.
+        configurations: Vec<String>,
+    },
+    /// The later run skipped a configuration of the earlier one.
+    Skipped {
+        /// Which.
+        configuration: String,
+        /// As the plan has it.
+        reason: String,
+    },
+    /// One repeat without noise, and one seed.
+    Exact,
+    /// No cell of a run has ended.
+    NoCell {
+        /// Whether it is the later one.
+        later: bool,
+    },
+    /// One repeat shows nothing.
+    OneRepeat {
+        /// Whether both runs have one seed.
+        paired: bool,
+    },
+    /// How repeats are compared.
+    Repeats {
+        /// In pairs of one seed, otherwise as independent samples.
+        paired: bool,
+    },
+    /// How differences are shown.
+    HowShown,
+    /// The lab's clock has no noise.
+    SeedsAlone,
+}
+
+pub(super) fn remarks(
+    (before, after): (&RunRecord, &RunRecord),
+    (old, new): (&Figures, &Figures),
+    way: &Way,
+) -> Vec<ChangeRemark> {
+    let mut out = Vec::new();
+    let only = |these: &Figures, those: &Figures| {
+        these.configurations.iter().filter(|name| !those.configurations.contains(name)).cloned().collect::<Vec<_>>()
+    };
+    let least = old.repeats.len().min(new.repeats.len());
+    let matched = matched(old, new, after);
+    if matched.is_empty() {
+        out.push(ChangeRemark::NothingInCommon);
+    }
+    let is_other = |(_, one, other): &(String, usize, Option<usize>)| {
+        other.is_some_and(|other| old.configurations[*one] != new.configurations[other])
+    };
+    for (later, configurations) in [(false, only(old, new)), (true, only(new, old))] {
+        if !configurations.is_empty() && !matched.iter().any(is_other) {
+            out.push(ChangeRemark::Only { later, configurations });
+        }
+    }
+    let lost = after.plan.skipped.iter().filter(|(name, _)| old.configurations.contains(name)).cloned();
+    out.extend(lost.map(|(configuration, reason)| ChangeRemark::Skipped { configuration, reason }));
+    let paired = way.paired;
+    match least {
+        _ if way.exact => out.push(ChangeRemark::Exact),
+        0 => out.push(ChangeRemark::NoCell { later: !old.repeats.is_empty() }),
+        1 => out.push(ChangeRemark::OneRepeat { paired }),
+        _ => {
+            out.extend([ChangeRemark::Repeats { paired }, ChangeRemark::HowShown]);
+            if before.plan.lab.nature().exact_clock && paired {
+                out.push(ChangeRemark::SeedsAlone);
+            }
+        }
+    }
+    out
+}

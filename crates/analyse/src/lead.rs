@@ -1,0 +1,45 @@
+//! Whether the first of a ranking leads it.
+
+use crate::{Options, Rank};
+
+/// How the first places of a ranking stand to each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Lead {
+    /// All are closer than what matters.
+    AllLevel,
+    /// The first two are level.
+    TwoLevel(Level),
+    /// The first is ahead.
+    First {
+        /// Whether it is the best of every test.
+        everywhere: bool,
+    },
+}
+
+/// Why two are called level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Level {
+    /// With repeats drawn anew the first place changes too often.
+    Unsteady,
+    /// They are closer than what matters.
+    Close,
+    /// Their intervals overlap: repeats that agree keep their order in every draw, and still show no difference.
+    NotShown,
+}
+
+impl Lead {
+    /// `None` where fewer than two are ranked.
+    pub(crate) fn of(ranking: &[Rank], options: &Options) -> Option<Lead> {
+        let [first, second, ..] = ranking else { return None };
+        let is_close = |rank: &Rank| rank.score / first.score < 1.0 + options.matters;
+        let overlaps = second.interval.as_ref().is_some_and(|found| found.low <= first.score);
+        Some(match () {
+            () if ranking.last().is_some_and(|last| ranking.len() > 2 && is_close(last)) => Lead::AllLevel,
+            () if first.stability.is_some_and(|share| share < options.level) => Lead::TwoLevel(Level::Unsteady),
+            () if is_close(second) => Lead::TwoLevel(Level::Close),
+            () if overlaps => Lead::TwoLevel(Level::NotShown),
+            // The logarithms of equal figures cancel exactly, their sums to the last digits.
+            () => Lead::First { everywhere: first.score < 1.0 + 1e-9 },
+        })
+    }
+}

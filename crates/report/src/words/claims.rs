@@ -1,0 +1,247 @@
+//! Claims, their parts, and what a run lacks for them, in words.
+
+use mountmark_analyse::claim::{Against, ClaimOutcome, JudgedClaim, JudgedClause, Lack, Subject};
+use mountmark_model::{Better, Clause, Limits, Metric, Over, Test, Unit};
+
+use super::number::{capital, range, ratio};
+
+/// Tasks whose figures are written out.
+const TASKS: usize = 4;
+
+/// Figures of a task that are written out.
+const FIGURES: usize = 8;
+
+/// Tasks without a figure that are named.
+const GAPS: usize = 4;
+
+/// The words in tables.
+pub(crate) fn outcome(outcome: ClaimOutcome) -> &'static str {
+    match outcome {
+        ClaimOutcome::Holds => "holds",
+        ClaimOutcome::Partly => "holds in part",
+        ClaimOutcome::NoDifference => "no difference shown",
+        ClaimOutcome::Reversed => "reversed",
+        ClaimOutcome::Fails => "does not hold",
+        ClaimOutcome::NotMeasured => "not measured",
+        ClaimOutcome::Undecidable => "cannot be measured",
+    }
+}
+
+/// Why a claim is judged as it is: a reason for each clause that has figures, each figure given once.
+pub(crate) fn sentence(claim: &JudgedClaim) -> String {
+    if let Some(reason) = &claim.undecidable {
+        return reason.clone();
+    }
+    let measured = || claim.clauses.iter().filter(|clause| clause.outcome != ClaimOutcome::NotMeasured);
+    let count = measured().count();
+    if count == 0 {
+        return lacks(claim).join(" ");
+    }
+    let mut given: Vec<String> = Vec::new();
+    let reason = |clause: &JudgedClause| {
+        let mut parts = Vec::new();
+        if count > 1 {
+            parts.push(format!("{}: {}.", capital(outcome(clause.outcome)), test(&clause.clause)));
+        }
+        parts.push(self::clause(clause));
+        let figures = figures(clause);
+        if !given.contains(&figures) {
+            parts.push(figures.clone());
+            given.push(figures);
+        }
+        parts.retain(|part| !part.is_empty());
+        parts.join(" ")
+    };
+    measured().map(reason).collect::<Vec<_>>().join(" ")
+}
+
+/// What a clause tests: `002 (elapsed): {ext2,ext3} > others`.
+pub(crate) fn test(clause: &Clause) -> String {
+    let over = match clause.over {
+        Over::Each => "",
+        Over::Most => ", in most tests",
+        Over::NearlyAll => ", in nine tests of ten",
+        Over::Some => ", in one test at least",
+        Over::Total => ", their total",
+        Over::Mean => ", their mean",
+        Over::Score => ", mean ratio to the best",
+    };
+    let tasks = if clause.tasks == ["all"] { "all tests".to_owned() } else { clause.tasks.join(", ") };
+    let on = |names: &[String]| if names.is_empty() { "every file system".to_owned() } else { names.join(", ") };
+    let what = match &clause.test {
+        Test::FileSystems { order, .. } => order.to_string(),
+        Test::Tasks { order, on: names, .. } => {
+            return format!("{} on {}: {order}", clause.metric, on(names));
+        }
+        Test::Metrics { order, on: names, .. } => format!("{order} on {}", on(names)),
+        Test::First { places: 1, on: names } => format!("{} first", on(names)),
+        Test::First { places, on: names } => format!("{} among the first {places}", on(names)),
+        Test::Last { is: true, on: names } => format!("{} last", on(names)),
+        Test::Last { is: false, on: names } => format!("{} not last", on(names)),
+        Test::Value { on: names, limits: found } => format!("{} on {}", limits(found), on(names)),
+        Test::Ratio { order, limits: found } => {
+            format!("{} times {}", order.to_string().replace(" > ", " over mean of "), limits(found))
+        }
+        Test::Spread { on: names, limits: found } => format!("largest over least of {} {}", on(names), limits(found)),
+    };
+    format!("{tasks} ({}{over}): {what}", clause.metric)
+}
+
+/// Why a clause is judged as it is, in counts and ratios; empty where the figures say it.
+pub(crate) fn clause(judged: &JudgedClause) -> String {
+    let (clause, counts) = (&judged.clause, &judged.counts);
+    if judged.outcome == ClaimOutcome::NotMeasured {
+        return String::new();
+    }
+    let mut parts = Vec::new();
+    let all = counts.holds + counts.against + counts.undecided;
+    let is_share = !matches!(clause.over, Over::Each | Over::Total | Over::Mean | Over::Score);
+    if all > 1 && (is_share || judged.outcome != ClaimOutcome::Holds) {
+        let undecided =
+            if counts.undecided > 0 { format!(", {} without a difference", counts.undecided) } else { String::new() };
+        parts.push(format!("{} of {all} comparisons as claimed, {} against{undecided}.", counts.holds, counts.against));
+    }
+    if let Test::Ratio { limits, .. } | Test::Spread { limits, .. } = &clause.test {
+        parts.push(ratios(judged, limits));
+    }
+    parts.retain(|part| !part.is_empty());
+    parts.join(" ")
+}
+
+fn ratios(judged: &JudgedClause, claimed: &Limits) -> String {
+    let several = judged.clause.tasks.len() > 1;
+    let shown = judged.comparisons.iter().take(FIGURES).filter_map(|found| {
+        let ratio = ratio(found.ratio?);
+        let range = found.interval.map_or(String::new(), |found| format!(" ({})", range(found)));
+        let task = if several { format!(" at {}", subject(&found.subject, judged.clause.over)) } else { String::new() };
+        Some(format!("{} / {} {ratio}{range}{task}", found.left, against(&found.right)))
+    });
+    let shown: Vec<String> = shown.collect();
+    if shown.is_empty() {
+        return String::new();
+    }
+    let more = match judged.comparisons.len() {
+        count if count > FIGURES => format!(" and {} more", count - FIGURES),
+        _ => String::new(),
+    };
+    format!("{}{more}; claimed: {}.", shown.join(", "), limits(claimed))
+}
+
+/// The figures of a clause, best first; of many tasks those that speak against the claim.
+pub(crate) fn figures(judged: &JudgedClause) -> String {
+    let clause = &judged.clause;
+    if judged.outcome == ClaimOutcome::NotMeasured {
+        return String::new();
+    }
+    let is_against = |of: &Subject| {
+        judged.comparisons.iter().any(|found| found.subject == *of && found.outcome != ClaimOutcome::Holds)
+    };
+    let mut rows: Vec<&(Subject, Vec<(String, f64)>)> =
+        judged.figures.iter().filter(|(_, row)| !row.is_empty()).collect();
+    let all = rows.len();
+    // A share of all tests is not argued by single ones.
+    if all == 0 || all > TASKS && matches!(clause.over, Over::Most | Over::NearlyAll) {
+        return String::new();
+    }
+    if all > TASKS {
+        rows.sort_by_key(|(of, _)| !is_against(of));
+        rows.truncate(TASKS);
+    }
+    let by_task: Vec<String> = rows
+        .iter()
+        .map(|(of, row)| {
+            let mut row: Vec<&(String, f64)> = row.iter().collect();
+            row.sort_by(|a, b| match clause.better {
+                Better::Higher if clause.over != Over::Score => b.1.total_cmp(&a.1),
+                _ => a.1.total_cmp(&b.1),
+            });
+            let values: Vec<String> =
+                row.iter().take(FIGURES).map(|(fs, value)| format!("{fs} {}", format_value(clause, *value))).collect();
+            format!("{}: {}", subject(of, clause.over), values.join(", "))
+        })
+        .collect();
+    let more = match all - rows.len() {
+        0 => String::new(),
+        1 => "; and 1 more test".to_owned(),
+        more => format!("; and {more} more tests"),
+    };
+    let unit = match Metric::find(&clause.metric) {
+        _ if clause.over == Over::Score => "times the best",
+        Some(metric) if metric.unit == Unit::Seconds => "s",
+        Some(metric) if metric.unit == Unit::Percent => "%",
+        _ => "",
+    };
+    let of = if clause.metric == Metric::ELAPSED.id { "" } else { &clause.metric };
+    let unit = [of, unit].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+    let unit = if unit.is_empty() { unit } else { format!(" ({unit})") };
+    format!("{}{more}{unit}.", by_task.join("; "))
+}
+
+fn format_value(clause: &Clause, value: f64) -> String {
+    match Metric::find(&clause.metric) {
+        Some(metric) if clause.over != Over::Score => metric.format(value),
+        _ => format!("{value:.3}"),
+    }
+}
+
+/// What figures are of.
+pub(crate) fn subject(subject: &Subject, over: Over) -> String {
+    let word = match over {
+        Over::Total => "total",
+        Over::Mean => "mean",
+        _ => "score",
+    };
+    match subject {
+        Subject::One(one) => one.clone(),
+        Subject::Together(tasks) if tasks.len() <= 4 => format!("{word} of {}", tasks.join(", ")),
+        Subject::Together(tasks) => format!("{word} of {} tests", tasks.len()),
+    }
+}
+
+/// What a figure is set against.
+pub(crate) fn against(against: &Against) -> String {
+    match against {
+        Against::Name(name) => name.clone(),
+        Against::Limits(found) => limits(found),
+    }
+}
+
+fn limits(limits: &Limits) -> String {
+    match (limits.at_least, limits.at_most) {
+        (Some(low), Some(high)) => format!("{low} to {high}"),
+        (Some(low), None) => format!("at least {low}"),
+        (None, Some(high)) => format!("at most {high}"),
+        (None, None) => String::new(),
+    }
+}
+
+/// What a run lacks for a claim.
+pub(crate) fn lacks(claim: &JudgedClaim) -> Vec<String> {
+    claim.missing.iter().map(lack).collect()
+}
+
+fn lack(lack: &Lack) -> String {
+    match lack {
+        Lack::FileSystems(names) => {
+            format!("{} {} no figures in the run.", names.join(", "), if names.len() == 1 { "has" } else { "have" })
+        }
+        Lack::Metric(metric) => format!("The run has no figure of {metric}."),
+        Lack::Unavailable { filesystem, reason } => {
+            format!("{filesystem} cannot be measured: {}.", reason.trim_end_matches('.'))
+        }
+        Lack::Tasks { filesystem, metric, over, tasks } => {
+            let names: Vec<String> = tasks.iter().take(GAPS).map(|of| subject(of, *over)).collect();
+            let more = if tasks.len() > GAPS { format!(" and {} more", tasks.len() - GAPS) } else { String::new() };
+            format!("{filesystem} has no figure of {metric} at {}{more}.", names.join(", "))
+        }
+        Lack::TooFew => "The run has too few file systems with figures.".into(),
+        Lack::OwnKernel(names) => {
+            format!(
+                "No distribution's kernel supports {}: give one that does (--kernel VMLINUX,MODULES).",
+                names.join(", ")
+            )
+        }
+        Lack::OtherSuite { suite, of_run } => format!("The claim is about suite {suite}; this run's is {of_run}."),
+        Lack::NoSuite(suite) => format!("This version has no suite {suite}."),
+    }
+}

@@ -1,0 +1,201 @@
+//! Conclusions in words: what a reader should know first, each with the numbers that carry it.
+//!
+//! A sentence says "is fastest" only of what a verdict shows. With one repeat there are no verdicts: the first sentence
+//! says so, and the others tell in the past tense what was measured.
+
+use mountmark_analyse::{Basis, Category, CategoryFindings, Conclusion, Findings, Gap, Lead, Level, Rank};
+use mountmark_model::{Metric, counted};
+
+use super::metric::{self, subject, verb};
+use super::missing::named;
+use super::number::{and, capital, interval, percent, quantity, ratio, share};
+use super::verdict::{beside, median};
+
+/// What stands before everything that one repeat says.
+const ONE_REPEAT: &str = "This run has one repeat. It says what was measured, and cannot show that file systems differ: \
+                          only more repeats can show whether the order stays the same.";
+
+/// All of them, the most important first.
+pub(crate) fn sentences(findings: &Findings) -> Vec<String> {
+    findings.conclusions.iter().map(|conclusion| sentence(findings, conclusion)).collect()
+}
+
+fn sentence(findings: &Findings, conclusion: &Conclusion) -> String {
+    let name = |configuration: usize| findings.configurations[configuration].as_str();
+    match conclusion {
+        Conclusion::OneRepeat => ONE_REPEAT.into(),
+        Conclusion::Overall { tests } => {
+            let overall = &findings.overall;
+            let said =
+                Ranking { findings, ranking: &overall.ranking, basis: overall.basis, whole: true }.lead(overall.lead);
+            if *tests == 1 { format!("In the one test, {said}.") } else { format!("Over all {tests} tests, {said}.") }
+        }
+        Conclusion::Tally { tests, wins, tied, none } => {
+            let mut parts = places(findings, wins, "is fastest in");
+            if *tied > 0 {
+                parts.push(format!("several share the first place in {tied}"));
+            }
+            if *none > 0 {
+                parts.push(format!("no difference that matters is shown in {none}"));
+            }
+            format!("Of {}, {}.", counted(*tests, "test"), and(parts))
+        }
+        Conclusion::BestFigures { tests, best } => {
+            let parts = places(findings, best, "had the best figure in");
+            format!("Of {}, {}.", counted(*tests, "test"), and(parts))
+        }
+        Conclusion::Category(at) => category(findings, &findings.categories[*at]),
+        Conclusion::Striking { task, gap } => striking(findings, *task, gap),
+        Conclusion::Range { task, best, worst } => range(findings, *task, [*best, *worst]),
+        Conclusion::Composite { least, greatest } => {
+            let sum = |one: usize| {
+                let sum = findings.overall.composite[one].unwrap_or_default();
+                format!("{} on {}", quantity(&Metric::ELAPSED, sum), name(one))
+            };
+            format!(
+                "The sum of all tests' returned times, the composite of the 2006 study, ranges from {} to {}.",
+                sum(*least),
+                sum(*greatest)
+            )
+        }
+    }
+}
+
+/// The ranking of a kind of work, and who is not in it.
+pub(crate) fn category(findings: &Findings, found: &CategoryFindings) -> String {
+    let names = findings.configurations.iter().enumerate();
+    let missing = names.filter(|(at, _)| !found.ranking.iter().any(|rank| rank.configuration == *at));
+    let missing: Vec<String> = missing.map(|(_, name)| name.clone()).collect();
+    let not_ranked = match missing.is_empty() {
+        true => String::new(),
+        false => format!(" Not ranked, because figures are missing: {}.", and(missing)),
+    };
+    let said = match &found.ranking[..] {
+        [] => "no configuration has figures of all tests".to_owned(),
+        [only] => format!("only {} has figures of all tests", findings.configurations[only.configuration]),
+        ranking => Ranking { findings, ranking, basis: found.basis, whole: false }.lead(found.lead),
+    };
+    format!("{}: {said}.{not_ranked}", capital(metric::category(&found.category)))
+}
+
+/// "ext4 is fastest in 3", "xfs in 2".
+fn places(findings: &Findings, counts: &[(usize, usize)], is: &str) -> Vec<String> {
+    let text = |(place, (one, count)): (usize, &(usize, usize))| {
+        let is = if place == 0 { is } else { "in" };
+        format!("{} {is} {count}", findings.configurations[*one])
+    };
+    counts.iter().enumerate().map(text).collect()
+}
+
+fn striking(findings: &Findings, task: usize, gap: &Gap) -> String {
+    let task = &findings.tasks[task];
+    let Some(found) = task.judged() else { return String::new() };
+    let said = |one: usize| {
+        let value = quantity(found.metric, median(found, one));
+        format!("{} {} {value}", findings.configurations[one], verb(found.metric))
+    };
+    let label = named(&task.id, &task.title);
+    format!("{label}: {}; {}, {}.", said(gap.best), said(gap.other), beside(findings, gap))
+}
+
+fn range(findings: &Findings, task: usize, ends: [usize; 2]) -> String {
+    let task = &findings.tasks[task];
+    let Some(found) = task.judged() else { return String::new() };
+    let [best, worst] = ends.map(|one| quantity(found.metric, median(found, one)));
+    let is_space = task.category == Category::Capacity;
+    let what = capital(if is_space { subject(found.metric, true) } else { &task.id });
+    if best == worst {
+        let took = if is_space { "is" } else { "took" };
+        return format!("{what} {took} {best} on all file systems.");
+    }
+    let [first, last] = ends.map(|one| &findings.configurations[one]);
+    let took = if is_space { "ranges" } else { "took" };
+    format!("{what} {took} from {best} on {first} to {worst} on {last}.")
+}
+
+/// A ranking of two or more. `whole` adds how the average is made, and intervals.
+struct Ranking<'a> {
+    findings: &'a Findings,
+    ranking: &'a [Rank],
+    basis: Basis,
+    whole: bool,
+}
+
+impl Ranking<'_> {
+    /// "ext4 took the least durable time, on average 1.07 times the best of each test; next is xfs with 1.12; last is jfs
+    /// with 1.5".
+    fn lead(&self, lead: Option<Lead>) -> String {
+        let ([first, second, ..], Some(lead)) = (self.ranking, lead) else { return String::new() };
+        if self.basis == Basis::Space {
+            return self.space(first, second);
+        }
+        let matters = percent(self.findings.matters);
+        let average = if self.whole { "on average (geometric mean)" } else { "on average" };
+        let (least, times) = self.scored_by();
+        let last = self.last().map_or(String::new(), |last| {
+            format!("; last is {} with {}{}", self.name(last), ratio(last.score), self.certain(last))
+        });
+        let score = |rank: &Rank| format!("{}{}", ratio(rank.score), self.certain(rank));
+        let (one, other) = (self.name(first), self.name(second));
+        match lead {
+            Lead::AllLevel => {
+                let count = self.ranking.len();
+                format!("all {count} file systems are level: {average} they are less than {matters} apart")
+            }
+            Lead::TwoLevel(level) => {
+                let why = match level {
+                    Level::Unsteady => {
+                        let kept = share(first.stability.unwrap_or_default());
+                        format!("the first place stays the same in only {kept} of resamplings of the repeats")
+                    }
+                    Level::Close => format!("they are less than {matters} apart"),
+                    Level::NotShown => "the repeats show no difference between them".to_owned(),
+                };
+                let (first, second) = (score(first), score(second));
+                format!("{one} and {other} are level, {average} {first} and {second} {times} ({why}){last}")
+            }
+            Lead::First { everywhere: true } => {
+                let then = format!("{average} {} {times}{}", ratio(second.score), self.certain(second));
+                format!("{one} {least} and was the best in every test; next is {other}, {then}{last}")
+            }
+            Lead::First { everywhere: false } => {
+                let by = format!("{average} {} {times}{}", ratio(first.score), self.certain(first));
+                format!("{one} {least}, {by}; next is {other} with {}{last}", score(second))
+            }
+        }
+    }
+
+    fn space(&self, first: &Rank, second: &Rank) -> String {
+        let part = |rank: &Rank| format!("{} with {} of that", self.name(rank), ratio(first.score / rank.score));
+        let last = self.last().map_or(String::new(), |last| format!("; last is {}", part(last)));
+        format!("{} left the most usable space; next is {}{last}", self.name(first), part(second))
+    }
+
+    fn name(&self, rank: &Rank) -> &str {
+        &self.findings.configurations[rank.configuration]
+    }
+
+    /// The interval of a score.
+    fn certain(&self, rank: &Rank) -> String {
+        let interval = |found| format!(" ({})", interval(found, self.findings.level));
+        rank.interval.filter(|_| self.whole).map_or(String::new(), interval)
+    }
+
+    /// The last of three or more.
+    fn last(&self) -> Option<&Rank> {
+        self.ranking.last().filter(|_| self.ranking.len() > 2)
+    }
+
+    /// What the first did, and what a score is.
+    fn scored_by(&self) -> (String, &'static str) {
+        let (basis, times) = (metric::basis(self.basis), "times the best of each test");
+        match self.basis {
+            Basis::Memory => (format!("used the least memory ({basis})"), times),
+            Basis::Processor => (format!("used the least {basis}"), times),
+            rates if rates.has_rates() => {
+                (format!("was fastest (by {basis})"), "times as slow as the best of each test")
+            }
+            _ => (format!("took the least {basis}"), times),
+        }
+    }
+}

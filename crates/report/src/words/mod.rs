@@ -1,0 +1,17 @@
+//! Every sentence about findings, made from typed findings. No other module of this crate, and none of `analyse`, words
+//! what was found; nothing here computes a figure or knows where its text is shown.
+
+pub(crate) mod changes;
+pub(crate) mod claims;
+pub(crate) mod conclusions;
+pub(crate) mod metric;
+pub(crate) mod missing;
+pub(crate) mod number;
+pub(crate) mod remarks;
+pub(crate) mod study;
+pub(crate) mod verdict;
+
+pub use changes::{incomparable, sentence as change};
+
+#[cfg(test)]
+mod tests;

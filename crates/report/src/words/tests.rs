@@ -1,0 +1,232 @@
+//! What is said of runs made up for it.
+
+use mountmark_analyse::claim::{Reach, judge_claims};
+use mountmark_analyse::{Findings, Options, changes, findings};
+use mountmark_model::{Lab, Outcome, Scale, Study};
+use mountmark_record::{RunRecord, RunStatus, TaskOutcome};
+
+use super::*;
+use crate::tests::{run, sample};
+
+const NAMES: [&str; 4] = ["ext4", "xfs", "jfs", "btrfs"];
+
+/// A run of the first `count` of [`NAMES`] in which `figure(configuration, repeat)` is the durable time of task 001.
+fn timed(count: usize, repeats: u32, figure: impl Fn(usize, u32) -> f64) -> RunRecord {
+    let mut record = run(&NAMES[..count], repeats);
+    record.plan.tasks.truncate(1);
+    record.plan.scale = Scale::ONE;
+    for cell in &mut record.cells {
+        let value = figure(cell.index as usize % count, cell.repeat);
+        cell.samples = vec![sample("001", "durable", value)];
+    }
+    record
+}
+
+/// Three file systems at two tasks of fs_mark, with rates of which the first is the best.
+fn rated(repeats: u32) -> RunRecord {
+    let mut record = timed(3, repeats, |configuration, _| 10.0 / (1 + configuration) as f64);
+    record.plan.tasks = vec![("001".into(), "create".into()), ("002".into(), "002".into())];
+    let task = |id: &str| serde_json::json!({"id": id, "title": id, "program": "fs_mark"});
+    record.plan.cells[0].tasks = serde_json::from_value(serde_json::json!([task("001"), task("002")])).unwrap();
+    for cell in &mut record.cells {
+        let value = 4000.0 / (1 + cell.index % 3) as f64 + f64::from(cell.repeat);
+        cell.samples.extend(["001", "002"].map(|task| sample(task, "rate", value)));
+    }
+    record
+}
+
+fn found(run: &RunRecord) -> Findings {
+    findings(run, &Options::default())
+}
+
+/// What is said of task 001.
+fn said(found: &Findings) -> String {
+    let task = found.tasks.iter().find(|task| task.id == "001").unwrap();
+    verdict::sentence(found, task, task.judged().unwrap())
+}
+
+#[test]
+fn a_winner_is_named_with_the_next_and_their_distance() {
+    let found = found(&timed(2, 3, |configuration, repeat| [2.0, 3.0][configuration] + f64::from(repeat) / 100.0));
+    let text = said(&found);
+    assert!(text.starts_with("Durable time: ext4 is fastest with 2.01 s; the next is xfs with 3.01 s: 1.50"), "{text}");
+    assert!(text.ends_with(" times that (95 %: 1.49 to 1.50)."), "{text}");
+    let first = &conclusions::sentences(&found)[0];
+    assert!(
+        first.starts_with(
+            "In the one test, ext4 took the least durable time and was the best in every test; next is xfs, on average "
+        ),
+        "{first}"
+    );
+}
+
+#[test]
+fn rates_have_their_unit_and_are_reached() {
+    let found = found(&rated(3));
+    let text = said(&found);
+    assert!(text.starts_with("Rate: ext4 is fastest with 4,001 ops/s; the next is xfs with 2,001"), "{text}");
+    assert!(text.contains(": 0.50 of that (95 %: "), "{text}");
+    let all = conclusions::sentences(&found).join("\n");
+    assert!(
+        all.contains(
+            "Over all 2 tests, ext4 was fastest (by rate) and was the best in every test; next is xfs, on average "
+        ),
+        "{all}"
+    );
+    assert!(all.contains("Of 2 tests, ext4 is fastest in 2."), "{all}");
+    assert!(all.contains("001 (create): ext4 reached 4,001 ops/s; jfs reached 1,334"), "{all}");
+    assert!(!all.contains("took") && !all.contains("composite"), "{all}");
+}
+
+#[test]
+fn one_repeat_is_told_in_the_past_tense() {
+    let found = found(&rated(1));
+    let all = conclusions::sentences(&found);
+    assert!(
+        all[0].starts_with("This run has one repeat.") && all[0].contains("cannot show that file systems differ"),
+        "{all:?}"
+    );
+    assert!(all.contains(&"Of 2 tests, ext4 had the best figure in 2.".to_owned()), "{all:?}");
+    assert!(all.iter().all(|sentence| !sentence.contains(" is fastest") && !sentence.contains("%:")), "{all:?}");
+    let text = said(&found);
+    assert!(text.starts_with("Rate in this one repeat: ext4 4,000 ops/s, xfs 2,000 ops/s, "), "{text}");
+    assert!(text.ends_with(". One repeat cannot show a difference."), "{text}");
+    assert!(remarks::sentences(&found)[0].starts_with("One repeat: no intervals, no verdicts. The figures are exact"));
+    let mut host = rated(1);
+    host.plan.lab = Lab::Host;
+    assert!(
+        remarks::sentences(&self::found(&host))[0]
+            .ends_with("Only more repeats can tell differences from noise (--repeat 5).")
+    );
+}
+
+#[test]
+fn a_shared_first_place_is_not_a_win() {
+    let noise = |configuration: usize, repeat: u32| 0.004 * f64::from((repeat * 7 + configuration as u32 * 3) % 5);
+    let found = found(&timed(4, 5, |one, repeat| [1.0, 1.0, 1.2, 1.3][one] + noise(one, repeat)));
+    let text = said(&found);
+    let shared = "Durable time: ext4 (1.01 s) and xfs (1.01 s) share the first place: no difference between them is shown; \
+                  all others are slower, and the next is jfs (1.21 s).";
+    assert_eq!(text, shared);
+    let all = conclusions::sentences(&found);
+    assert!(all[0].contains("ext4 and xfs are level, on average (geometric mean) 1.00"), "{all:?}");
+    assert!(all[0].contains("; last is btrfs with 1.30 "), "{all:?}");
+    assert_eq!(all[1], "Of 1 test, several share the first place in 1.");
+}
+
+#[test]
+fn what_is_not_shown_is_said_with_what_could_have_been() {
+    let found = found(&timed(3, 3, |_, repeat| 1.0 + f64::from(repeat) / 10.0));
+    let text = said(&found);
+    assert_eq!(text, "Durable time: no difference of 1 % or more is shown (medians 1.10 s to 1.10 s).");
+    let first = &conclusions::sentences(&found)[0];
+    assert!(
+        first.contains("all 3 file systems are level: on average (geometric mean) they are less than 1 % apart"),
+        "{first}"
+    );
+    // A small difference that is shown hides no large one that is not.
+    let wild = |repeat: u32| [0.7, 1.4, 0.9, 1.5, 1.0][repeat as usize];
+    let found = self::found(&timed(3, 5, |one, repeat| [1.0, 1.005, 1.1 * wild(repeat)][one]));
+    let text = said(&found);
+    assert!(text.contains(": no difference that matters is shown (medians 1.00 s to 1.10 s); one of "), "{text}");
+    assert!(text.ends_with(" would be detected in four cases of five."), "{text}");
+}
+
+#[test]
+fn who_could_not_be_compared_is_named() {
+    let mut record = timed(3, 5, |one, repeat| [1.0, 1.3, 3.0][one] * (1.0 + 0.001 * f64::from(repeat % 3)));
+    record.cells.retain(|cell| cell.configuration != "jfs" || cell.repeat == 0);
+    let text = said(&found(&record));
+    assert!(text.starts_with("Durable time: ext4 is fastest with 1.00 s; the next is xfs"), "{text}");
+    assert!(
+        text.ends_with(" Not judged, because too few of its repeats are shared with the others: jfs (3.00 s)."),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_is_missing_is_said_with_its_reason() {
+    let mut record = timed(2, 3, |one, repeat| if (one, repeat) == (0, 1) { -1.0 } else { 1.0 });
+    record.plan.skipped = vec![("ntfs".into(), "its driver cannot write".into())];
+    for cell in record.cells.iter_mut().filter(|cell| cell.configuration == "xfs") {
+        let outcome = Outcome::Failed { reason: "no space".into(), detail: String::new() };
+        cell.outcomes = vec![TaskOutcome { task: "001".into(), outcome }];
+    }
+    record.cells.retain(|cell| cell.configuration != "ext4" || cell.repeat != 2);
+    assert_eq!(
+        missing::sentences(&found(&record).missing),
+        [
+            "ntfs was skipped: its driver cannot write.",
+            "ext4: 1 of 3 planned cells was not run.",
+            "xfs: 001 (touch 10,000 files) failed in every repeat: no space.",
+            "ext4: 001 (touch 10,000 files) has an impossible value of durable (-1), which was omitted.",
+        ]
+    );
+}
+
+#[test]
+fn a_change_is_said_with_both_figures() {
+    let before = rated(3);
+    let mut after = before.clone();
+    for sample in after.cells.iter_mut().flat_map(|cell| &mut cell.samples) {
+        sample.value *= if sample.metric == "rate" && sample.task == "001" { 0.8 } else { 1.0 };
+    }
+    let found = changes(&before, &after, None, &Options::default());
+    let text = change(&found, found.beyond(0.05)[0]);
+    assert!(text.contains(", 001 (create), rate: ") && text.contains(" ops/s before, "), "{text}");
+    assert!(text.contains(": 20 % less, which is worse (ratio, 95 %: "), "{text}");
+    after.plan.skipped.push(("xfs".into(), "The kernel has no xfs.".into()));
+    after.plan.suite = "other".into();
+    let found = changes(&before, &after, None, &Options::default());
+    assert!(super::changes::remarks(&found).contains(&"The later run skipped xfs: The kernel has no xfs.".to_owned()));
+    let reasons: Vec<String> = mountmark_analyse::incomparable(&before, &after).iter().map(incomparable).collect();
+    assert_eq!(reasons, ["the suites differ: tiny and other"]);
+}
+
+#[test]
+fn a_change_speaks_of_the_repeats_that_both_runs_have() {
+    let (before, after) = (timed(1, 1, |_, _| 3.0), timed(1, 5, |_, repeat| if repeat == 0 { 2.94 } else { 3.3 }));
+    let found = changes(&before, &after, None, &Options::default());
+    let text = change(&found, &found.changes[0]);
+    let known = "ext4, 001 (touch 10,000 files), durable time: 3.00 s before, 2.94 s after: 2 % less, which is better (one \
+                 repeat, exact for its seed).";
+    assert_eq!(text, known);
+}
+
+fn study() -> Study {
+    let clause = |order: &str| serde_json::json!({"tasks": ["001"], "metric": "durable", "order": order});
+    serde_json::from_value(serde_json::json!({
+        "name": "mine", "about": "", "title": "Mine", "authors": [], "published": "here", "year": 2006,
+        "suite": "tiny", "tasks": {},
+        "run": [{"id": "1", "about": "", "filesystems": ["ext4", "xfs", "reiser4"]}],
+        "claim": [
+            {"id": "M1", "text": "A.", "clauses": [clause("ext4 > xfs")]},
+            {"id": "M2", "text": "B.", "clauses": [clause("reiser4 > xfs"), clause("xfs > ext4")]}
+        ]
+    }))
+    .unwrap()
+}
+
+#[test]
+fn claims_are_argued_with_figures_and_with_what_is_lacking() {
+    let (study, record) = (study(), timed(2, 1, |one, _| [1.0, 2.0][one]));
+    let reach = Reach { own_kernel: ["reiser4".to_owned()].into(), ..Reach::default() };
+    let judged = judge_claims(&record, &[&study], &reach);
+    assert_eq!(claims::sentence(&judged[0]), "001: ext4 1.00, xfs 2.00 (durable, s).");
+    assert_eq!(claims::test(&judged[1].clauses[1].clause), "001 (durable): xfs > ext4");
+    let lacks = claims::lacks(&judged[1]);
+    assert_eq!(lacks[0], "reiser4 has no figures in the run.");
+    assert!(lacks[1].starts_with("No distribution's kernel supports reiser4: give one that does"), "{lacks:?}");
+}
+
+#[test]
+fn warnings_say_what_cannot_be_compared() {
+    let (study, mut record) = (study(), timed(2, 1, |_, _| 1.0));
+    record.cells.truncate(1);
+    record.status = RunStatus::Interrupted;
+    let found = mountmark_analyse::study::compare_study(&record, &study, None).unwrap();
+    let texts = super::study::warnings(&found.warnings);
+    assert_eq!(texts[0], "The run is interrupted: 1 of 2 cells have ended.");
+    assert!(texts[1].starts_with("No profile models the study's computer; the run's is slow. "), "{texts:?}");
+    assert_eq!(texts.last().unwrap(), "One repeat: a measured figure is one sample, not a mean.");
+}

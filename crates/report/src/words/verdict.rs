@@ -1,0 +1,136 @@
+//! A verdict in words: the metric that it is by, and the numbers that carry it.
+
+use mountmark_analyse::{Findings, Gap, MetricFindings, NotJudged, TaskFindings, Verdict, VerdictOutcome};
+use mountmark_model::Better;
+
+use super::metric::{is_best, is_worse, subject};
+use super::number::{and, capital, interval, percent, quantity, ratio};
+
+/// What is said of a task by a metric; nothing where it is not judged.
+pub(crate) fn sentence(findings: &Findings, task: &TaskFindings, found: &MetricFindings) -> String {
+    let Some(verdict) = &found.verdict else { return String::new() };
+    let of = Of { findings, found, verdict };
+    let subject = capital(subject(found.metric, task.step));
+    let said = match &verdict.outcome {
+        VerdictOutcome::NotJudged { reason } => return of.not_judged(&subject, *reason),
+        VerdictOutcome::Winner { configuration } => of.winner(*configuration),
+        VerdictOutcome::Tied { configurations } => of.tied(configurations),
+        VerdictOutcome::NoDifferenceShown { detectable } => of.no_difference(*detectable),
+    };
+    if said.is_empty() {
+        return said;
+    }
+    format!("{subject}: {said}{}", of.apart())
+}
+
+struct Of<'a> {
+    findings: &'a Findings,
+    found: &'a MetricFindings,
+    verdict: &'a Verdict,
+}
+
+impl Of<'_> {
+    fn name(&self, configuration: usize) -> &str {
+        &self.findings.configurations[configuration]
+    }
+
+    fn value(&self, configuration: usize) -> String {
+        quantity(self.found.metric, median(self.found, configuration))
+    }
+
+    fn with_value(&self, configuration: usize) -> String {
+        format!("{} ({})", self.name(configuration), self.value(configuration))
+    }
+
+    fn not_judged(&self, subject: &str, reason: NotJudged) -> String {
+        let all: Vec<String> =
+            self.verdict.order.iter().map(|one| format!("{} {}", self.name(*one), self.value(*one))).collect();
+        let (text, all) = (not_judged(reason), (all.len(), all.join(", ")));
+        match (reason, all) {
+            (_, (0, _)) => "No configuration has a figure.".into(),
+            (_, (1, one)) => format!("{subject}: {one}; there is nothing to compare it with: {text}."),
+            (NotJudged::OneRepeat, (_, all)) => {
+                format!("{subject} in this one repeat: {all}. One repeat cannot show a difference.")
+            }
+            (_, (_, all)) => format!("{subject}: {all} (not judged: {text})."),
+        }
+    }
+
+    fn winner(&self, winner: usize) -> String {
+        let Some(next) = self.verdict.order.iter().find(|other| **other != winner) else { return String::new() };
+        let by = self.verdict.gap.map_or(String::new(), |gap| format!(": {}", beside(self.findings, &gap)));
+        let best = is_best(self.found.metric);
+        let (first, second) = (self.value(winner), self.value(*next));
+        format!("{} {best} with {first}; the next is {} with {second}{by}.", self.name(winner), self.name(*next))
+    }
+
+    fn tied(&self, leaders: &[usize]) -> String {
+        let first = and(leaders.iter().map(|leader| self.with_value(*leader)));
+        let rest: Vec<usize> = self.verdict.order.iter().copied().filter(|other| !leaders.contains(other)).collect();
+        let are_below = rest.iter().all(|other| self.verdict.below.contains(other));
+        let next = rest.first().map(|next| self.with_value(*next)).unwrap_or_default();
+        let worse = is_worse(self.found.metric);
+        let others = match (are_below, rest.len()) {
+            (true, 1) => format!("{next} is {worse}"),
+            (true, _) => format!("all others are {worse}, and the next is {next}"),
+            // A tied one that varies much may have a worse median than one that is shown to be worse.
+            (false, 1) => format!("{next} is {worse} than at least one of them"),
+            (false, _) => format!("every other is {worse} than at least one of them, and the next is {next}"),
+        };
+        let none = if self.verdict.has_small { "no difference that matters" } else { "no difference" };
+        format!("{first} share the first place: {none} between them is shown; {others}.")
+    }
+
+    fn no_difference(&self, detectable: Option<f64>) -> String {
+        let [best, .., worst] = self.verdict.order[..] else { return String::new() };
+        let (low, high) = match self.found.metric.better {
+            Better::Lower => (best, worst),
+            Better::Higher => (worst, best),
+        };
+        let medians = format!("medians {} to {}", self.value(low), self.value(high));
+        let (matters, has_small) = (self.findings.matters, self.verdict.has_small);
+        let smaller = percent(matters);
+        let would_be = |found: &str| format!("one of {found} would be detected in four cases of five");
+        match detectable.filter(|found| *found > matters).map(percent) {
+            // Another pair may be far apart and not shown: what could have been seen is said then.
+            Some(found) if has_small => {
+                format!("no difference that matters is shown ({medians}); {}.", would_be(&found))
+            }
+            None if has_small => {
+                format!("no difference that matters is shown: all that are shown are below {smaller} ({medians}).")
+            }
+            Some(found) => format!("no difference is shown ({medians}); {}.", would_be(&found)),
+            None => format!("no difference of {smaller} or more is shown ({medians})."),
+        }
+    }
+
+    /// Who has figures and could not be judged with the others.
+    fn apart(&self) -> String {
+        if self.verdict.apart.is_empty() {
+            return String::new();
+        }
+        let all = and(self.verdict.apart.iter().map(|one| self.with_value(*one)));
+        format!(" Not judged, because too few of its repeats are shared with the others: {all}.")
+    }
+}
+
+pub(super) fn median(found: &MetricFindings, configuration: usize) -> f64 {
+    let estimate = found.estimates.get(configuration).and_then(Option::as_ref);
+    estimate.map_or(0.0, |estimate| estimate.summary.median)
+}
+
+fn not_judged(reason: NotJudged) -> &'static str {
+    match reason {
+        NotJudged::OneConfiguration => "the run has one configuration",
+        NotJudged::OthersFailed => "all others failed",
+        NotJudged::OneRepeat => "the run has one repeat",
+        NotJudged::NoRatios => "no repeat has two figures above 0",
+    }
+}
+
+/// "1.18 times that (95 %: 1.15 to 1.21)", after the figure of the better one.
+pub(super) fn beside(findings: &Findings, gap: &Gap) -> String {
+    let certain = gap.interval.map_or(String::new(), |found| format!(" ({})", interval(found, findings.level)));
+    let text = ratio(gap.ratio);
+    if gap.ratio >= 1.0 { format!("{text} times that{certain}") } else { format!("{text} of that{certain}") }
+}

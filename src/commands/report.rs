@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -211,12 +212,12 @@ fn write(path: &Path, text: &str) -> Result<()> {
     // The file that a link stands for is replaced, not the link.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut name = path.file_name().context("--output names no file")?.to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    let part = folder.join(name);
-    let result = fs::write(&part, text).and_then(|()| fs::rename(&part, &path));
-    if result.is_err() {
-        let _ = fs::remove_file(&part);
-    }
-    result.with_context(context)
+    path.file_name().context("--output names no file")?;
+    // Readable as any file that the user makes, not by the user alone.
+    let mode = fs::Permissions::from_mode(0o666);
+    let mut part =
+        tempfile::Builder::new().prefix(".mountmark-").permissions(mode).tempfile_in(folder).with_context(context)?;
+    part.write_all(text.as_bytes()).with_context(context)?;
+    part.persist(&path).map_err(|error| error.error).with_context(context)?;
+    Ok(())
 }

@@ -14,7 +14,6 @@ macro_rules! models {
         /// One of the models, with its parameters.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(tag = "model", rename_all = "lowercase")]
-        #[allow(missing_docs)] // Each is documented in its folder.
         pub enum DiskModel {
             $($model($model),)+
         }

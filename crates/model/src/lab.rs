@@ -24,7 +24,6 @@ macro_rules! labs {
         /// Where cells run.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "lowercase")]
-        #[allow(missing_docs)] // `about` says it.
         pub enum Lab {
             $($lab,)+
         }

@@ -14,7 +14,7 @@ pub(super) const SMALLEST: f64 = 0.01;
 
 /// One thing that must be so: all of its comparisons, or any.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Unit {
+pub(super) struct Demand {
     /// Which of the clause's tasks; units of one task are one test for `most` and `some`.
     pub task: usize,
     pub rule: Rule,
@@ -40,7 +40,7 @@ pub(super) enum Rule {
 /// A clause made ready.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Prepared {
-    pub units: Vec<Unit>,
+    pub units: Vec<Demand>,
     /// Comparisons that lack a figure.
     pub unmeasured: usize,
     /// File systems without any figure that the clause needs.
@@ -139,7 +139,7 @@ impl Maker<'_> {
                     any: false,
                 };
                 let name = Against::Name(name.to_string());
-                let mut unit = Unit { task: index, ..Unit::default() };
+                let mut unit = Demand { task: index, ..Demand::default() };
                 for left in &groups[0].names {
                     match find(left).filter(|_| !right.is_empty()) {
                         Some(left) => unit.comparisons.extend(self.compare(
@@ -154,7 +154,7 @@ impl Maker<'_> {
                 self.out.units.push(unit);
             }
             Test::Value { limits, .. } => {
-                let mut unit = Unit { task: index, ..Unit::default() };
+                let mut unit = Demand { task: index, ..Demand::default() };
                 for name in &names {
                     match find(name) {
                         Some((fs, row)) => {
@@ -179,7 +179,7 @@ impl Maker<'_> {
                 if let [least, .., most] = there[..] {
                     let right = (Against::Name(least.0.clone()), &least.1[..]);
                     let pair = self.compare(&subject, (&most.0, &most.1), right, Claimed::Within(*limits));
-                    self.out.units.push(Unit {
+                    self.out.units.push(Demand {
                         task: index,
                         rule: Rule::Each,
                         comparisons: pair.into_iter().collect(),
@@ -217,7 +217,7 @@ impl Maker<'_> {
         for lefts in sides(left) {
             for rights in sides(right) {
                 let rule = if left.any || right.any { Rule::Any } else { Rule::Each };
-                let mut unit = Unit { task, rule, comparisons: Vec::new() };
+                let mut unit = Demand { task, rule, comparisons: Vec::new() };
                 for (one, other) in lefts.iter().flat_map(|one| rights.iter().map(move |other| (one, other))) {
                     match (find(one), find(other)) {
                         (Some(one), Some(other)) => {
@@ -250,7 +250,7 @@ impl Maker<'_> {
             self.out.unmeasured += others.len();
             return;
         };
-        let mut unit = Unit { task, rule, comparisons: Vec::new() };
+        let mut unit = Demand { task, rule, comparisons: Vec::new() };
         for other in others {
             let right = (Against::Name(other.0.clone()), &other.1[..]);
             unit.comparisons.extend(self.compare(subject, (&own.0, &own.1), right, Claimed::Better));

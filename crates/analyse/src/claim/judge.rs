@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mountmark_model::{Claim, Clause, Order, Over, Study, Test};
 use mountmark_record::RunRecord;
 
-use super::clause::{Context, Prepared, Rule, Unit, is_of_every_suite, prepare};
+use super::clause::{Context, Demand, Prepared, Rule, is_of_every_suite, prepare};
 use super::decide::{self, Decision};
 use super::missing::{Lack, Missing};
 use super::{ClaimOutcome, Counts, JudgedClaim, JudgedClause, JudgedComparison};
@@ -180,7 +180,7 @@ fn outcome_of(decision: Decision, is_order: bool) -> ClaimOutcome {
 }
 
 /// The decisions of a unit that count: each comparison's, or one of all.
-fn unit_decisions(unit: &Unit, decisions: &[Decision]) -> Vec<Decision> {
+fn unit_decisions(unit: &Demand, decisions: &[Decision]) -> Vec<Decision> {
     if decisions.is_empty() {
         return Vec::new();
     }

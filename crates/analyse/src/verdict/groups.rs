@@ -7,17 +7,17 @@ use crate::Options;
 use crate::figures::Series;
 
 /// Who is shown to be better than whom.
-pub(crate) struct Relation {
+pub(crate) struct Superiority {
     count: usize,
     better: Vec<bool>,
     /// Whether some difference is shown that is too small to matter.
     pub has_small: bool,
 }
 
-impl Relation {
-    pub fn new(series: &Series, judged: &Judged, options: &Options) -> Relation {
+impl Superiority {
+    pub fn new(series: &Series, judged: &Judged, options: &Options) -> Superiority {
         let count = series.blocks.len();
-        let mut relation = Relation { count, better: vec![false; count * count], has_small: false };
+        let mut relation = Superiority { count, better: vec![false; count * count], has_small: false };
         for pair in &judged.pairs {
             let is_shown = pair.tested.adjusted <= options.error() && pair.mean * pair.median > 0.0;
             let matters = pair.median.abs() >= options.ln_matters();

@@ -16,7 +16,7 @@ use crate::estimate::{ratio, ratio_interval};
 use crate::figures::{Figures, Series};
 use crate::stats::{holm, summary};
 pub use found::{Gap, NotJudged, Verdict, VerdictOutcome};
-use groups::Relation;
+use groups::Superiority;
 
 /// Two configurations by one judged series.
 pub(crate) struct Pair {
@@ -113,7 +113,7 @@ pub(crate) fn verdict(figures: &Figures, family: &Family, judged: &Judged, optio
         return not_judged(if has_repeats { NotJudged::NoRatios } else { NotJudged::OneRepeat }, order);
     }
     let (order, apart) = comparable(judged, &order);
-    let relation = Relation::new(series, judged, options);
+    let relation = Superiority::new(series, judged, options);
     let leaders = relation.leaders(&order);
     let below = |other: &usize| leaders.iter().all(|one| relation.is_better(*one, *other));
     let below = order.iter().copied().filter(below).collect();

@@ -3,7 +3,7 @@
 use mountmark_analyse::TaskFindings;
 use mountmark_model::Metric;
 
-use super::plot::{Scale, axis};
+use super::plot::{AxisScale, axis};
 use crate::markup::{Markup, put};
 use crate::view::{LOOKS, View, category};
 use crate::words::number::{quantity, ratio};
@@ -70,7 +70,7 @@ pub(super) fn composite(view: &View) -> Markup {
         return out;
     }
     out.heading(view.level + 1, &view.id("all"), "All tests together");
-    let scale = Scale::covering(bars.iter().map(Bar::length));
+    let scale = AxisScale::covering(bars.iter().map(Bar::length));
     put!(out, "<figure class=\"wide\">\n<figcaption>Sum of the returned times of ", tests);
     put!(out, " tests, each a part of the bar, coloured by kind of work.</figcaption>\n<p class=\"key\">");
     for name in &categories {
@@ -99,7 +99,7 @@ pub(super) fn composite(view: &View) -> Markup {
     out
 }
 
-fn row(out: &mut Markup, view: &View, bar: &Bar, scale: Scale, categories: &[&str], least: Option<&str>) {
+fn row(out: &mut Markup, view: &View, bar: &Bar, scale: AxisScale, categories: &[&str], least: Option<&str>) {
     let sum = Metric::ELAPSED.format(bar.sum.unwrap_or_else(|| bar.length()));
     let name = view.name(bar.configuration);
     put!(

@@ -21,22 +21,22 @@ const WIDTH: f64 = 1000.0;
 
 /// From 0 to a round number.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Scale {
+pub(crate) struct AxisScale {
     pub max: f64,
 }
 
-impl Scale {
+impl AxisScale {
     /// To the next round number from the largest value; to 1 where there is none above 0.
-    pub(crate) fn covering(values: impl Iterator<Item = f64>) -> Scale {
+    pub(crate) fn covering(values: impl Iterator<Item = f64>) -> AxisScale {
         let largest = values.filter(|value| value.is_finite()).fold(0.0, f64::max);
         if largest <= 0.0 {
-            return Scale { max: 1.0 };
+            return AxisScale { max: 1.0 };
         }
         let power = 10f64.powf(largest.log10().floor());
         let steps = [1.0, 1.2, 1.6, 2.0, 2.4, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
         // The last step is for logarithms that were rounded down.
         let max = steps.iter().map(|step| step * power).find(|max| *max >= largest).unwrap_or(20.0 * power);
-        Scale { max: if max.is_finite() { max } else { largest } }
+        AxisScale { max: if max.is_finite() { max } else { largest } }
     }
 
     /// The end of the scale with the unit of `metric`, without the digits that a round number does not need.
@@ -68,7 +68,7 @@ pub(crate) struct Drawing<'a> {
 }
 
 /// The drawing as an SVG element that the reader's program may pass over: the figures stand beside it.
-pub(crate) fn draw(scale: Scale, drawing: &Drawing) -> Markup {
+pub(crate) fn draw(scale: AxisScale, drawing: &Drawing) -> Markup {
     let mut out = Markup::new();
     put!(
         out,
@@ -104,7 +104,7 @@ pub(crate) fn draw(scale: Scale, drawing: &Drawing) -> Markup {
 
 /// Dots that would cover each other exactly are drawn once, so a row takes at most some kilobytes however many samples
 /// it has. Repeats lie on three lines, so that near ones can be told apart.
-fn dots<'a>(scale: Scale, points: impl Iterator<Item = &'a Point>) -> String {
+fn dots<'a>(scale: AxisScale, points: impl Iterator<Item = &'a Point>) -> String {
     let mut seen = BTreeSet::new();
     for point in points.filter(|point| point.value.is_finite()) {
         seen.insert(([9, 5, 13][point.repeat as usize % 3], scale.at(point.value) as i64));
@@ -130,10 +130,10 @@ mod tests {
     #[test]
     fn scales_end_at_round_numbers() {
         for (value, max) in [(0.0331, 0.04), (51.0, 60.0), (1000.0, 1000.0), (1.0, 1.0), (0.0, 1.0), (7.9, 8.0)] {
-            let found = Scale::covering([value, f64::NAN, f64::INFINITY].into_iter()).max;
+            let found = AxisScale::covering([value, f64::NAN, f64::INFINITY].into_iter()).max;
             assert!((found / max - 1.0).abs() < 1e-9, "{value}: {found}");
         }
-        assert!(Scale::covering([f64::MAX].into_iter()).max.is_finite());
+        assert!(AxisScale::covering([f64::MAX].into_iter()).max.is_finite());
     }
 
     #[test]
@@ -142,7 +142,7 @@ mod tests {
             .map(|index| Point { repeat: index, iteration: 0, value: f64::from(index % 977) / 977.0, doubtful: false })
             .collect();
         let drawing = Drawing { points: &points, ..Drawing::default() };
-        let length = draw(Scale { max: 1.0 }, &drawing).into_string().len();
+        let length = draw(AxisScale { max: 1.0 }, &drawing).into_string().len();
         assert!((10_000..40_000).contains(&length), "{length}");
     }
 
@@ -151,7 +151,7 @@ mod tests {
         let points =
             [f64::NAN, f64::INFINITY, -1.0].map(|value| Point { repeat: 0, iteration: 0, value, doubtful: true });
         let drawing = Drawing { bar: Some(f64::NAN), to: Some(2.0), interval: None, points: &points };
-        let text = draw(Scale { max: 1.0 }, &drawing).into_string();
+        let text = draw(AxisScale { max: 1.0 }, &drawing).into_string();
         assert!(
             !text.contains("NaN") && !text.contains("inf") && !text.contains("\"-") && !text.contains("M-"),
             "{text}"

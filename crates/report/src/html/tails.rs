@@ -4,7 +4,7 @@ use mountmark_analyse::TaskFindings;
 use mountmark_model::Metric;
 
 use super::matrix::label;
-use super::plot::{Scale, axis};
+use super::plot::{AxisScale, axis};
 use crate::markup::{Markup, put};
 use crate::view::View;
 use crate::words::number::quantity;
@@ -53,7 +53,7 @@ pub(super) fn tails(view: &View) -> Markup {
 }
 
 fn chart(out: &mut Markup, view: &View, tails: &[Tail]) {
-    let scale = Scale::covering(tails.iter().map(|tail| tail.parts.iter().sum()));
+    let scale = AxisScale::covering(tails.iter().map(|tail| tail.parts.iter().sum()));
     put!(
         out,
         "<figure class=\"wide\">\n<figcaption>Sums over the tests: until returned, then durable, then settled.</figcaption>\n<p class=\"key\">"

@@ -5,7 +5,7 @@ use mountmark_analyse::{Estimate, MetricFindings, TaskFindings};
 use mountmark_model::{Metric, protocol_task};
 
 use super::matrix::{label, put_best};
-use super::plot::{Drawing, Scale, axis, draw};
+use super::plot::{AxisScale, Drawing, axis, draw};
 use crate::markup::{Markup, put};
 use crate::view::View;
 use crate::words::number::quantity;
@@ -124,7 +124,7 @@ fn card(view: &View, task: &TaskFindings) -> Markup {
         let high = estimate.median_interval.map_or(0.0, |interval| interval.high);
         estimate.points.iter().map(|point| point.value).chain([estimate.summary.median, high])
     });
-    let scale = Scale::covering(ends);
+    let scale = AxisScale::covering(ends);
     let has_cpu = task.figures(&Metric::CPU_PERCENT).is_some();
     put!(out, "<figure class=\"card\">\n<figcaption><strong>", label(task), "</strong>");
     if found.verdict.is_some() {

@@ -10,7 +10,7 @@ use mountmark_model::WorkloadResult;
 use mountmark_model::workload::{Latency, Operation, PhaseResult, Series};
 
 use self::curve::{Curve, Frame, Tick, draw, swatch};
-use super::plot::Scale;
+use super::plot::AxisScale;
 use crate::markup::{Markup, put};
 use crate::text::figure;
 use crate::text::three_digits;
@@ -203,14 +203,16 @@ fn course(out: &mut Markup, view: &View, phase: &Phase) {
     };
     let lines: Vec<(usize, Vec<(f64, f64)>)> = found.into_iter().map(|(at, series)| (at, rates(series))).collect();
     let all = || lines.iter().flat_map(|(_, points)| points);
-    let (across, up) = (Scale::covering(all().map(|(x, _)| *x)), Scale::covering(all().map(|(_, y)| *y)));
+    let (across, up) = (AxisScale::covering(all().map(|(x, _)| *x)), AxisScale::covering(all().map(|(_, y)| *y)));
     let curves = lines.iter().map(|(at, points)| {
         let points = points.iter().map(|(x, y)| (x / across.max, y / up.max));
         Curve { look: *at, points: points.collect() }
     });
     let unit = if moves { "MiB/s" } else { "1/s" };
-    let tick =
-        |scale: Scale, part: f64, unit: &str| Tick { at: part, text: format!("{} {unit}", figure(scale.max * part)) };
+    let tick = |scale: AxisScale, part: f64, unit: &str| Tick {
+        at: part,
+        text: format!("{} {unit}", figure(scale.max * part)),
+    };
     let frame = Frame {
         x: [0.0, 0.5, 1.0].map(|part| tick(across, part, "s")).into(),
         y: [0.0, 0.5, 1.0].map(|part| tick(up, part, unit)).into(),

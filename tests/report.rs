@@ -174,6 +174,7 @@ fn without_scripts(browser: &mut Browser, page: &std::path::Path) {
 /// All formats of the same run, and files that are not overwritten.
 fn formats(lab: &Lab) {
     for (format, start) in [
+        ("table", "mountmark report: "),
         ("markdown", "<!-- mountmark report -->"),
         ("csv", "study,run,fs,task,"),
         ("json", "{\"mountmark_reports\""),
@@ -200,7 +201,7 @@ fn formats(lab: &Lab) {
     report(lab, &["--output", &notes]).ended_with(2).says(&["notes.html", "is no html report"]);
     assert_eq!(std::fs::read_to_string(&notes).expect("the file"), "<html>my notes</html>");
     report(lab, &["--baseline", "zfs"]).ended_with(2).says(&["--baseline zfs", "ext4, xfs"]);
-    report(lab, &["--format", "pdf"]).ended_with(2).says(&["\"pdf\"", "html, markdown, csv, json, svg"]);
+    report(lab, &["--format", "pdf"]).ended_with(2).says(&["\"pdf\"", "table, markdown, csv, json, html, svg"]);
     report(lab, &["--output", "/no/such/folder/report.html"]).ended_with(3).says(&["/no/such/folder/report.html"]);
     report(lab, &["--study", "piszcz-1906"]).ended_with(2).says(&["piszcz-1906"]);
     let claimed = report(lab, &["--study", "piszcz-2006", "--claims", "--output", "-"]).ended_with(0);

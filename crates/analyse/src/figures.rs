@@ -211,7 +211,9 @@ type Gathered = (usize, usize, Vec<(usize, CellFigure)>);
 /// What cells have, by task and then by metric.
 fn gather(run: &RunRecord, names: &[String], tasks: &[Task], absurd: &mut Absurd) -> Vec<Gathered> {
     let task_at: HashMap<&str, usize> = tasks.iter().enumerate().map(|(at, task)| (task.id.as_str(), at)).collect();
-    let metric_at: HashMap<&str, usize> = Metric::ALL.iter().enumerate().map(|(at, metric)| (metric.id, at)).collect();
+    // Tasks mostly have the same metrics in the same order: the next one is the one after the last.
+    let mut metrics: Vec<(&str, Option<usize>)> = Vec::new();
+    let mut next = 0;
     let mut slots: Vec<Vec<(usize, CellFigure)>> = (0..tasks.len() * Metric::ALL.len()).map(|_| Vec::new()).collect();
     for cell in &run.cells {
         let Some(configuration) = names.iter().position(|name| *name == cell.configuration) else { continue };
@@ -223,10 +225,18 @@ fn gather(run: &RunRecord, names: &[String], tasks: &[Task], absurd: &mut Absurd
                 let known = task_at.get(sample.task.as_str()).filter(|_| !bad.contains(sample.task.as_str()));
                 last = (&sample.task, known);
             }
-            let (Some(task), Some(metric)) = (last.1, metric_at.get(&*sample.metric)) else { continue };
+            if metrics.get(next).is_none_or(|(id, _)| *id != sample.metric) {
+                next = metrics.iter().position(|(id, _)| *id == sample.metric).unwrap_or(metrics.len());
+            }
+            if next == metrics.len() {
+                metrics.push((&sample.metric, Metric::ALL.iter().position(|metric| metric.id == sample.metric)));
+            }
+            let metric = metrics[next].1;
+            next += 1;
+            let (Some(task), Some(metric)) = (last.1, metric) else { continue };
             // Nothing that is measured can be less than nothing.
             if !sample.value.is_finite() || sample.value < 0.0 {
-                let entry = absurd.entry((configuration, *task, *metric)).or_insert((0, sample.value));
+                let entry = absurd.entry((configuration, *task, metric)).or_insert((0, sample.value));
                 entry.0 += 1;
                 continue;
             }

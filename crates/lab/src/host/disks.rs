@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result, bail};
-use mountmark_model::{Bytes, Cell, Event, Outcome, Subject, protocol_task};
+use mountmark_model::{Bytes, Cell, Event, Outcome, Stage, Subject, protocol_task};
 
 use super::alive::{Alive, Holds};
 use super::contents;
@@ -132,7 +132,7 @@ impl Disks {
 
     /// Hears what a cell's agent says, to know what its image holds.
     pub(super) fn observer(&self) -> Observer<'_> {
-        Observer { disks: self, is_mounted: false }
+        Observer { disks: self, is_making: false, is_mounted: false }
     }
 }
 
@@ -163,6 +163,7 @@ pub(super) fn needs(cell: &Cell) -> (u64, u64) {
 /// Notes which file system the user's image holds once it is made.
 pub(super) struct Observer<'a> {
     disks: &'a Disks,
+    is_making: bool,
     is_mounted: bool,
 }
 
@@ -173,9 +174,13 @@ impl Observer<'_> {
             Event::Ended { task: Subject::Task(id), outcome: Outcome::Ok } if id == protocol_task::MOUNT => {
                 self.is_mounted = true;
             }
-            // Nothing is measured in the step that follows mounting.
-            Event::Stage { .. } if self.is_mounted => {
-                self.is_mounted = false;
+            // Nothing is measured in the stage that follows mounting, nor while the machine settles after mkfs.
+            Event::Stage { name } => {
+                let is_made = self.is_making && *name == Stage::Settle;
+                self.is_making = *name == Stage::Measured(protocol_task::MKFS.to_owned());
+                if !std::mem::take(&mut self.is_mounted) && !is_made {
+                    return;
+                }
                 let Place::Own { file, .. } = &self.disks.place else { return };
                 if let Some(alive) = &*locked(&self.disks.alive) {
                     alive.holds(Holds::Made(contents::identity(file)));

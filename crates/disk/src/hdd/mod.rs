@@ -7,10 +7,9 @@
 //!
 //! Modelled: arm, head switches, skew, the angle of the platters, zones, read-ahead, write-back, flush and forced unit
 //! access. Not modelled:
-//! * Command queueing: requests are served in order of arrival. The kernel's elevator sorts before that, but not what
-//! it
-//!   has dispatched, and nbd takes up to 128 requests where an IDE drive took one: concurrent reads of many processes
-//!   move the arm more than they did there. Writes are sorted in the cache.
+//! * Command queueing: requests are served in order of arrival. The kernel's elevator sorts before that, but not the
+//!   requests that it has dispatched, and nbd takes up to 128 of them where an IDE drive took one: concurrent reads of
+//!   many processes move the arm more than they did there. Writes are sorted in the cache.
 //! * Other track orders: tracks are laid out cylinder by cylinder, as in the paper; newer drives fill a band of one
 //!   surface first.
 //! * Uneven zones: all have the same number of cylinders and their rates fall in equal steps; no defects or spare

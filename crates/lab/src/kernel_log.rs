@@ -1,6 +1,6 @@
 //! Selects the lines of a kernel log that explain a failure.
 
-/// Messages that tell of a failure. A memory shortage prints pages of tables after its own.
+/// Parts of messages that indicate a failure. A memory shortage prints pages of tables after its own.
 const TELLING: [&str; 9] = [
     "Kernel panic",
     "BUG:",

@@ -117,7 +117,7 @@ pub struct Options {
     pub cache: PathBuf,
     /// The argument of `--kernel`.
     pub kernel: String,
-    /// The machine that guests emulate.
+    /// The guests' machine.
     pub machine: Machine,
     /// The argument of `--image`.
     pub image: Option<PathBuf>,
@@ -128,7 +128,7 @@ pub struct Options {
 
 /// A lab that is not open: its methods fetch, create and change nothing, except [`LabKind::open`].
 pub trait LabKind: Sync {
-    /// Finds the lab's requirements.
+    /// Opens the lab; an error if something that it needs is missing.
     fn open(&self, options: Options) -> Result<Box<dyn OpenLab>>;
 
     fn places(&self, cell: &Cell) -> Result<Places>;
@@ -138,7 +138,7 @@ pub trait LabKind: Sync {
         Ok(())
     }
 
-    /// Its computer, if no profile chooses one.
+    /// The lab's computer, if no profile chooses one.
     fn own_computer(&self) -> Option<OwnComputer> {
         None
     }

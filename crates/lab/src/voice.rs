@@ -16,7 +16,6 @@ use serde::{Deserialize, Serialize};
 pub struct Token(String);
 
 impl Token {
-    /// A random token.
     pub fn new() -> Result<Token> {
         let mut bytes = [0; 8];
         let mut source = std::fs::File::open("/dev/urandom").context("cannot open /dev/urandom")?;

@@ -1,3 +1,4 @@
+//! The recorder: counts by slice of time and by size, and a map of addresses over time.
 
 use mountmark_model::DeviceRecord;
 use mountmark_model::device::{DeviceOperation, Field, IoMap, ROWS, SECTOR, SIZES, SLICES, Slice};

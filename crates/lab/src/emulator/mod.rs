@@ -130,8 +130,8 @@ impl Emulator {
         })
     }
 
-    /// Starts the cell's guest, paused. Returns its first lines and the greeting that it must send. `None` if `stop`
-    /// was set before.
+    /// Starts the cell's guest, paused. Returns its first lines, and how to recognise the further ones. `None`
+    /// if `stop` was set before.
     fn start(&self, cell: &Cell, folder: &Path, stop: &AtomicBool) -> Result<Option<(Qemu, Vec<String>, Expected)>> {
         let image = self.image(cell)?;
         let layout = Layout::of(cell)?;

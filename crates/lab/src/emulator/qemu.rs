@@ -155,7 +155,7 @@ impl Qemu {
         ended_by(&mut self.child)
     }
 
-    /// Ends the process and returns what it said on stderr.
+    /// Ends the process and returns its stderr.
     pub fn end(&mut self) -> String {
         let _ = self.child.kill();
         let _ = self.child.wait();

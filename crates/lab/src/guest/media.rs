@@ -47,7 +47,7 @@ impl Medium {
     /// The bytes of a range; `None` if it reaches beyond the end.
     pub fn slice(&self, offset: u64, length: u64) -> Option<&[u8]> {
         self.check(offset, length)?;
-        // SAFETY: the range lies in the mapping; only the one thread that serves the medium touches it.
+        // SAFETY: the range is within the mapping; only the one thread that serves the medium touches it.
         Some(unsafe { std::slice::from_raw_parts(self.start.add(offset as usize), length as usize) })
     }
 

@@ -62,7 +62,6 @@ pub trait Instant {
     fn instant(&self) -> bool;
 }
 
-/// Observes every request.
 pub trait Observer {
     /// A request arrived at time `at`.
     fn arrive(&self, at: u64);

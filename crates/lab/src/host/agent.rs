@@ -30,7 +30,6 @@ const BASES: [&str; 4] = ["/dev/shm", "/mnt", "/media", "/srv"];
 const TEST: &str = "test";
 const SOURCE: &str = "source";
 
-/// The agent's input.
 #[derive(Serialize, Deserialize)]
 pub(super) struct HostJob {
     /// Authenticates this agent's lines.

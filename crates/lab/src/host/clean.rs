@@ -179,7 +179,7 @@ fn late(sign: &Sign, stamp: &Stamp, now: &Moment) -> Option<String> {
     }
     let was_set = if now.boot == at.boot {
         let (wall, uptime) = (now.wall - at.wall, now.uptime - at.uptime);
-        // NTP steers clocks by at most one part in two thousand.
+        // Clocks are slewed by at most one part in two thousand.
         uptime < 0 || (wall - uptime).abs() > ROUNDING + uptime / 1000
     } else {
         // The machine was started after the run's end.

@@ -1,7 +1,7 @@
 //! Makes apt's arguments, so that it can only print, and parses its answers.
 //!
-//! Names are checked where definitions are read, and here once more, by stricter rules: with a name that apt takes for
-//! an option or a pattern, a definition's author could make it run with this user's rights.
+//! Names are checked where definitions are read, and here once more, by independent rules: with a name that apt takes
+//! for an option or a pattern, a definition's author could make it run with this user's rights.
 
 use std::collections::BTreeSet;
 
@@ -94,9 +94,7 @@ fn is_plain(solved: &Solved) -> bool {
 /// A package named by apt.
 #[derive(Debug, PartialEq)]
 pub(super) struct Solved {
-    /// Debian's name.
     pub(super) name: String,
-    /// Debian's version.
     pub(super) version: String,
     /// File name of the archive.
     pub(super) file: String,

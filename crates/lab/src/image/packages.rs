@@ -27,9 +27,7 @@ use lists::RENEWED;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Package {
-    /// Debian's name.
     pub name: String,
-    /// Debian's version.
     pub version: String,
     /// Its unpacked files. Stored without the folder of packages, so that a cache can be moved.
     #[serde(serialize_with = "last_part")]

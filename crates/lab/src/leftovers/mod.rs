@@ -29,7 +29,6 @@ const JOURNALS: &str = "undo";
 /// All folders of a cache.
 const CACHE_FOLDERS: [&str; 8] = ["apt", "closures", "corpora", "images", "kernels", "packages", "snapshots", JOURNALS];
 
-/// A removable thing.
 #[derive(Debug)]
 pub struct Leftover {
     kind: Kind,

@@ -24,7 +24,6 @@ const ARGUMENT: &str = "workload";
 /// Limit of repetitions of a workload that ends too fast.
 const MOST_ROUNDS: u32 = 1000;
 
-/// The child's input.
 #[derive(Serialize, Deserialize)]
 struct Job {
     workload: Workload,

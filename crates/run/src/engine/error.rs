@@ -13,6 +13,7 @@ pub enum EngineError {
     #[error("phase {phase}, {field}: {source}")]
     Quantity {
         phase: String,
+        /// The field's name in the suite.
         field: &'static str,
         source: QuantityError,
     },

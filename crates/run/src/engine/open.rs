@@ -101,10 +101,7 @@ impl<E: Engine> Worker<'_, E> {
         Ok(())
     }
 
-    /// Replaces [`Worker::open_all`] where no operation touches files.
-    ///
-    /// # Errors
-    /// None.
+    /// Replaces [`Worker::open_all`] where no operation touches files; never fails.
     pub(super) fn pretend(&mut self) -> Result<(), EngineError> {
         // No process has a file with this number: closing it does nothing.
         self.core.open.slots.fill(c_int::MAX);

@@ -34,7 +34,6 @@ enum Ask {
     End(u64, u64, u64),
 }
 
-/// The watcher's answer.
 #[derive(Serialize, Deserialize)]
 enum Answer {
     /// It is ready, or records from now on.

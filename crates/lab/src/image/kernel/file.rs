@@ -165,7 +165,7 @@ fn read_regular(path: &Path) -> Result<Vec<u8>> {
 
 const OTHER_PROCESSOR: &str = "it is for another processor: guests are 64-bit x86 (CONFIG_64BIT=y)";
 
-/// Protocol 2.12 is of 2012, and tells whether there is a 64-bit kernel inside (`xloadflags`, XLF_KERNEL_64).
+/// Protocol 2.12 is of 2012, and shows whether there is a 64-bit kernel inside (`xloadflags`, XLF_KERNEL_64).
 fn check_protocol(bytes: &[u8]) -> Result<()> {
     let word = |at: usize| bytes.get(at..at + 2).map(|b| u16::from_le_bytes(b.try_into().expect("two bytes")));
     let version = word(0x206).context("it is cut short")?;

@@ -39,7 +39,7 @@ pub struct Kernel {
     /// Whether QEMU can start `image`.
     can_start: bool,
     modules: Option<Modules>,
-    /// The modules built into the image; `None` if neither its folder of modules nor its symbols tell.
+    /// The modules built into the image; `None` if neither its folder of modules nor its symbols list them.
     builtin: Option<Vec<String>>,
     /// Its configuration, if it could be read.
     config: Option<Config>,
@@ -106,7 +106,7 @@ impl Kernel {
         }
     }
 
-    /// Options that the guest's kernel needs and this one lacks, as far as image and configuration tell.
+    /// Options that the guest's kernel needs and this one lacks, as far as image and configuration show.
     pub fn lacking(&self) -> Vec<&'static Need> {
         let entry = (!self.can_start).then_some(&needs::PVH);
         let Some(config) = &self.config else { return entry.into_iter().collect() };

@@ -41,7 +41,7 @@ impl Packages {
         }
     }
 
-    /// The file whose age is that of the lists and whose contents tell whether the fetch succeeded.
+    /// The file whose age is that of the lists and whose contents are the result of the fetch.
     pub(super) fn fetched(&self) -> PathBuf {
         self.cache.join("apt/fetched")
     }

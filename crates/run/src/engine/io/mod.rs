@@ -28,7 +28,6 @@ pub(super) enum Action {
     SyncData,
 }
 
-/// One operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
     pub(super) action: Action,
@@ -91,7 +90,7 @@ pub(super) trait Engine {
             // SAFETY: `at` is below the length, so the byte lies in the buffer.
             let buffer = unsafe { request.buffer.add(at) };
             let one = Request { offset: request.offset + at as u64, buffer, length: 1, ..*request };
-            // SAFETY: one byte of a buffer for which the caller guarantees.
+            // SAFETY: one byte of a buffer that the caller guarantees to be valid.
             match unsafe { self.queue(&one) } {
                 Queued::Done(1) => {}
                 Queued::Done(0) => return Queued::Done(at as i64),

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use super::{Action, Engine, Queued, Request};
 use crate::engine::sys;
 
-/// One FILE, and the state that tells when a seek is needless.
+/// One FILE, and the state that shows whether a seek is needed.
 struct Stream {
     file: *mut libc::FILE,
     /// The C library's buffer: setvbuf takes a size only together with memory. Freed after the stream is closed.

@@ -1,7 +1,7 @@
-//! The list of models, and what follows from it: the type that is one of them, and the form of a [`Disk`] in a file,
-//! where `model` names the model and a table of the same name has its parameters.
+//! The list of models, the type that is one of them, and the file format of a [`Disk`], where `model` names the model
+//! and a table of the same name holds its parameters.
 //!
-//! That form is a type of its own because serde cannot refuse unknown keys next to a flattened enum, and a misspelt
+//! The format is a type of its own because serde cannot refuse unknown keys next to a flattened enum, and a misspelt
 //! parameter that is silently ignored would be a wrong measurement.
 
 use crate::{BadParameter, Disk, Model, Parameters};
@@ -94,40 +94,40 @@ models! {
 }
 
 impl DiskModel {
-    /// The medium alone, as memory is, and a disk that is really there and keeps its own time.
+    /// A disk without a model: the medium alone, such as memory, or a real disk with its own timing.
     pub const NO_DRIVE: DiskModel = DiskModel::Ram(Ram {});
 
-    /// A drive of this model as it is after power-on, or `None` where it has none.
+    /// A drive of this model in its state after power-on; `None` if it has no drive.
     ///
     /// # Panics
     ///
-    /// If [`check`](Self::check) refuses the parameters; those read from a file have passed it.
+    /// If [`check`](Self::check) refuses the parameters; parameters read from a file have passed it.
     pub fn start(&self) -> Option<Box<dyn Model>> {
         self.parameters().start()
     }
 
-    /// Whether a drive stands before the medium. Without one a request takes no time of the disk's own.
+    /// Whether requests pass through a modelled drive. Without one they take no time of the disk's own.
     pub fn has_drive(&self) -> bool {
         self.parameters().capacity().is_some()
     }
 
-    /// Bytes on the modelled drive, or `None` where the model has no size. A disk under test may be smaller: it is
-    /// then a partition at the drive's start.
+    /// Bytes of the modelled drive; `None` if the model has no size. A disk under test may be smaller: it is then a
+    /// partition at the drive's start.
     pub fn capacity(&self) -> Option<u64> {
         self.parameters().capacity()
     }
 
-    /// Whether an arm moves: what Linux calls rotational and sets its elevator and read-ahead by.
+    /// Whether an arm moves: Linux's `rotational`, which decides its elevator and read-ahead.
     pub fn rotational(&self) -> bool {
         self.parameters().rotational()
     }
 
-    /// Whether such a drive announces that it takes trims. Those that do not still answer one.
+    /// Whether the drive announces trim support. Other drives still answer a trim.
     pub fn trims(&self) -> bool {
         self.parameters().trims()
     }
 
-    /// Whether a drive can be built from the parameters, and what is wrong if not.
+    /// An error if no drive can be built from the parameters.
     pub fn check(&self) -> Result<(), BadParameter> {
         self.parameters().check()
     }

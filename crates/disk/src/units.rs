@@ -1,12 +1,12 @@
-//! Bytes and rates to nanoseconds.
+//! Converts bytes and rates to nanoseconds.
 
 /// Nanoseconds in a second.
 pub(crate) const SECOND: u64 = 1_000_000_000;
 
-/// The bytes of a sector as drives address them: read-ahead stops, and tracks end, at whole ones.
+/// Bytes of an addressable sector: read-ahead stops, and tracks end, at whole sectors.
 pub(crate) const SECTOR: u64 = 512;
 
-/// The time `bytes` take at `rate` bytes a second, rounded down.
+/// The time in ns of `bytes` at `rate` bytes a second, rounded down.
 pub(crate) fn duration(bytes: u64, rate: u64) -> u64 {
     match bytes.checked_mul(SECOND) {
         Some(product) => product / rate,

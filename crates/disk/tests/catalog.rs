@@ -1,4 +1,4 @@
-//! The disks of the catalog, and the form of their files.
+//! The disks of the catalog, and their file format.
 
 use mountmark_disk::{Disk, DiskModel, Operation, Request};
 use std::fs;
@@ -59,7 +59,7 @@ fn rotating_disks_read_at_the_rates_in_their_files() {
         for (from, rate) in [(0, hdd.outer_rate), (hdd.capacity / 512 * 512 - 2 * length, hdd.inner_rate)] {
             let took = run(&disk, sequential(Operation::Read, from, length));
             let got = length as f64 / (took as f64 / 1e9);
-            // The first seek is in it.
+            // This includes the first seek.
             assert!((got / rate as f64 - 1.0).abs() < 0.02, "{name}: {got} for {rate}");
         }
     }
@@ -74,7 +74,7 @@ fn solid_state_disks_do_what_their_files_say() {
         assert!((each / read_us - 1.0).abs() < 0.02, "{name}: {each} us");
         let length = 4 << 30;
         let mut model = disk.model.start().unwrap();
-        // Four requests at once, as the kernel's writeback has.
+        // Four requests at a time, as in the kernel's writeback.
         let mut times = [0u64; 4];
         for (index, request) in sequential(Operation::Write { fua: false }, 0, length).enumerate() {
             let slot = index % 4;
@@ -86,7 +86,7 @@ fn solid_state_disks_do_what_their_files_say() {
     }
 }
 
-/// Thousands of small extents in the cache must not make requests dear: the drive runs in an emulated guest.
+/// Thousands of small cached extents must not make requests expensive: the drive runs in an emulated guest.
 #[test]
 fn a_full_cache_of_small_writes_stays_cheap() {
     let disk = disk("hdd");
@@ -97,7 +97,7 @@ fn a_full_cache_of_small_writes_stays_cheap() {
         length: 4096,
     });
     run(&disk, scattered);
-    // A second of this machine would be three orders of magnitude too many.
+    // One second would be three orders of magnitude too long.
     assert!(begun.elapsed().as_secs() < 10);
 }
 

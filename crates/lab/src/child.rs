@@ -1,8 +1,8 @@
-//! Programs of this machine that are started and waited for: apt-get, apt-cache, QEMU asked for its version.
+//! Runs programs of this machine and waits for them: apt-get, apt-cache, QEMU asked for its version.
 //!
-//! Each is the head of a process group of its own, which is ended when it does nothing for too long, when all takes too
-//! long, when the user wants an end, and when it leaves something running behind. It dies with this program. Guests are
-//! no such programs: see `emulator`.
+//! Each leads its own process group, which is killed when it is idle for too long, when it takes too long in all, when
+//! the user interrupts, and when it leaves processes behind. It dies with this program. Guests are not run here: see
+//! `emulator`.
 
 use std::fs;
 use std::io::Read;
@@ -16,51 +16,50 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
-/// The most that is kept of what a program says on either stream, in bytes: all names of Debian's packages are 2 MB.
+/// Limit in bytes of each stream that is kept: all names of Debian's packages are 2 MB.
 const MOST: u64 = 16 << 20;
 
-/// How long a program may take, in wall time.
+/// Limits of a program's wall time.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Without a byte read or written by any process of its group.
+    /// Time in which no process of its group reads or writes a byte.
     pub idle: Duration,
-    /// From start to end.
     pub total: Duration,
 }
 
-/// For what answers at once, on a machine under load.
+/// For programs that answer at once, on a machine under load.
 pub const QUICK: Limits = Limits { idle: Duration::from_secs(60), total: Duration::from_secs(120) };
 
-/// A program that was ended before its end.
+/// Why a program was killed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Ended {
-    /// It did nothing for so long.
+    /// It was idle for this long.
     #[error("{0} neither read nor wrote anything for {limit} s and was ended", limit = .1.as_secs())]
     Idle(String, Duration),
-    /// It took so long in all.
+    /// It took this long in all.
     #[error("{0} was at work for {limit} s and was ended", limit = .1.as_secs())]
     Late(String, Duration),
-    /// The user wants an end.
+    /// The user interrupted the run.
     #[error("{0} was ended because the run is to end")]
     Interrupted(String),
 }
 
 static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// From now on, programs are ended when `flag` is set. The first flag given counts.
+/// Makes programs end when `flag` is set. Only the first call has an effect.
 pub fn heed(flag: Arc<AtomicBool>) {
     let _ = INTERRUPTED.set(flag);
 }
 
-/// Whether the user wants an end: for what takes long beside programs.
+/// Whether the user has interrupted: for long work other than programs.
 pub(crate) fn is_interrupted() -> bool {
     INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
 }
 
-/// Runs a program to its end: its status, and what it said.
+/// Runs a program to its end; returns its status and output.
 ///
 /// # Errors
-/// One that cannot be started, an [`Ended`], or one that says more than 16 MiB on standard output.
+/// One that cannot be started, an [`Ended`], or more than 16 MiB of standard output.
 pub fn output(command: &mut Command, limits: Limits) -> Result<Output> {
     let name = command.get_program().to_string_lossy().into_owned();
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
@@ -70,7 +69,7 @@ pub fn output(command: &mut Command, limits: Limits) -> Result<Output> {
     let (stdout, stderr) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
     let (stdout, stderr) = (thread::spawn(|| read(stdout)), thread::spawn(|| read(stderr)));
     let ended = wait(group, limits, &name);
-    // Not waited for yet, so that the number is still the group's.
+    // Not reaped yet, so the number still belongs to the group.
     let _ = rustix::process::kill_process_group(group, Signal::KILL);
     let status = child.wait().with_context(|| format!("cannot wait for {name}"))?;
     let ((stdout, all), (stderr, _)) = (stdout.join().unwrap_or_default(), stderr.join().unwrap_or_default());
@@ -81,15 +80,15 @@ pub fn output(command: &mut Command, limits: Limits) -> Result<Output> {
     Ok(Output { status, stdout, stderr })
 }
 
-/// Ends a child when the thread that starts it ends, as it does when this program is killed. The child must be waited for
-/// by that thread.
+/// Kills a child when the thread that starts it ends, as when this program is killed. That thread must wait for the
+/// child.
 pub(crate) fn die_with_us(command: &mut Command) {
     let us = rustix::process::getpid();
-    // SAFETY: between fork and exec only system calls are made: prctl and getppid.
+    // SAFETY: only system calls run between fork and exec: prctl and getppid.
     unsafe {
         command.pre_exec(move || {
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-            // Killed before that, this program will send no signal any more.
+            // If the parent was killed before that, no signal will come.
             match rustix::process::getppid() {
                 Some(parent) if parent != us => Err(std::io::ErrorKind::Interrupted.into()),
                 _ => Ok(()),
@@ -98,7 +97,7 @@ pub(crate) fn die_with_us(command: &mut Command) {
     }
 }
 
-/// Waits until the head of a group has ended.
+/// Waits until the leader of a group has ended.
 fn wait(group: Pid, limits: Limits, name: &str) -> Result<()> {
     let begin = Instant::now();
     let (mut moved, mut last) = (0, begin);
@@ -130,8 +129,8 @@ fn wait(group: Pid, limits: Limits, name: &str) -> Result<()> {
     }
 }
 
-/// What the processes of a group have read and written so far, in bytes, pipes and sockets included (proc(5),
-/// `/proc/PID/io`). apt-get fetches in processes of its group.
+/// Bytes read and written so far by the processes of a group, including pipes and sockets (proc(5), `/proc/PID/io`).
+/// apt-get fetches in processes of its group.
 fn bytes_moved(group: Pid) -> u64 {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
     let of_group = processes.filter(|folder| {
@@ -148,7 +147,7 @@ fn bytes_moved(group: Pid) -> u64 {
     of_group.map(moved).sum()
 }
 
-/// The first bytes of a stream, and how many there were.
+/// The first bytes of a stream, and its total length.
 fn read(mut stream: impl Read) -> (Vec<u8>, u64) {
     let mut kept = Vec::new();
     let first = stream.by_ref().take(MOST).read_to_end(&mut kept).unwrap_or(0) as u64;
@@ -191,7 +190,7 @@ mod tests {
     #[test]
     fn what_a_program_leaves_running_ends_with_it() {
         let begin = Instant::now();
-        // It holds the pipe open: whoever reads to the end would wait for it.
+        // It holds the pipe open, so a reader would wait for it until its end.
         let said = sh("sleep 300 & echo $!", 60_000, 60_000).unwrap();
         assert!(begin.elapsed() < Duration::from_secs(30));
         let process = String::from_utf8(said.stdout).unwrap();

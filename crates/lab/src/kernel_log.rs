@@ -1,6 +1,6 @@
-//! What of a kernel's messages is worth showing of a failure.
+//! Selects the lines of a kernel log that explain a failure.
 
-/// What a kernel says when something went wrong. A memory shortage prints pages of tables after it.
+/// Parts of messages that indicate a failure. A memory shortage prints pages of tables after its own.
 const TELLING: [&str; 9] = [
     "Kernel panic",
     "BUG:",
@@ -13,7 +13,7 @@ const TELLING: [&str; 9] = [
     "blocked for more than",
 ];
 
-/// The most telling lines: at most ten that name a failure, then the last `count`.
+/// At most ten lines that name a failure, then the last `count`.
 pub fn telling_lines(log: &str, count: usize) -> String {
     let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
     let tail = lines.len().saturating_sub(count);

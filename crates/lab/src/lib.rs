@@ -1,7 +1,7 @@
-//! A cell in, its disks out: in an emulated guest, in a guest under KVM, or on this machine.
+//! Provides the disks of a cell: in an emulated guest, in a guest under KVM, or on this machine.
 //!
-//! A lab decides where a cell runs, on which disk and under which clock. What is done with the disks is the agent's
-//! business (`mountmark-run`), which is the same code in every lab; this crate measures nothing and stores nothing.
+//! A lab decides where a cell runs, on which disk and under which clock. The agent (`mountmark-run`), the same code in
+//! every lab, works with the disks; this crate does not measure or store anything.
 
 pub mod cache;
 pub mod child;
@@ -29,83 +29,74 @@ pub use mountmark_trace::Times;
 pub use trace::{DeviceTrace, Unseen};
 pub use voice::Token;
 
-/// Where the disks' media begin in a guest's physical memory: above everything that is RAM.
+/// Guest-physical address of the disks' media: above all RAM.
 pub(crate) const MEDIA_START: u64 = 4 << 30;
 
 /// A part of the media, relative to [`MEDIA_START`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Region {
-    /// First byte.
+    /// In bytes.
     pub offset: u64,
-    /// Number of bytes.
+    /// In bytes.
     pub size: u64,
 }
 
-/// What a guest is told: its cell and where the media lie.
+/// A guest's input: its cell and the places of the media.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// What the agent's lines bear, and nothing else's.
+    /// Authenticates the agent's lines.
     pub token: Token,
-    /// The cell.
     pub cell: Cell,
     /// Medium of the disk under test.
     pub test: Region,
     /// Medium of the second disk.
     pub source: Option<Region>,
-    /// The corpus, a plain tar file.
+    /// A plain tar file.
     pub corpus: Option<Region>,
 }
 
-/// A block device that a cell may use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
-    /// `/dev/nbd0`.
+    /// Such as `/dev/nbd0`.
     pub path: String,
-    /// The name in /sys/block: `nbd0`.
+    /// The name in /sys/block, such as `nbd0`.
     pub name: String,
-    /// Size in bytes.
+    /// Bytes.
     pub size: u64,
-    /// The process that serves it, whose processor time is not the machine's work.
+    /// The process that serves it, whose processor time does not count as the machine's work.
     pub server: Option<u32>,
     /// The file below it, whose pages may be in this machine's page cache.
     pub backing: Option<PathBuf>,
 }
 
-/// The disks of a cell, and its corpus.
 pub struct Devices {
-    /// The disk under test.
     pub test: Device,
-    /// The second disk, where the suite has a source.
+    /// The second disk, if the suite has a source.
     pub source: Option<Device>,
-    /// What is laid out on the second disk.
+    /// Contents of the second disk.
     pub corpus: Option<CorpusData>,
-    /// Called with `true` before something is measured and `false` before inputs are laid out: modelled disks keep
-    /// time only while measuring.
+    /// Called with `true` before a measurement and `false` before inputs are laid out: modelled disks keep time only
+    /// while measuring.
     pub measuring: Box<dyn Fn(bool)>,
-    /// Sees the requests at the disk under test.
+    /// Records the requests at the disk under test.
     pub trace: Box<dyn DeviceTrace>,
-    /// Where the file system under test is mounted.
     pub test_folder: PathBuf,
-    /// Where the second disk is mounted.
     pub source_folder: PathBuf,
-    /// Whether nothing else uses this kernel, so that its dirty pages are all the cell's.
+    /// Whether no other program uses this kernel, so that all its dirty pages belong to the cell.
     pub exclusive: bool,
 }
 
-/// Where a cell's disks are, for who wants to know before it runs.
+/// Paths of a cell's disks, known before it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
-    /// The disk under test: `/dev/nbd0`. N stands for a number that is only known later.
+    /// Such as `/dev/nbd0`. N stands for a number that is only known later.
     pub test: String,
-    /// The second disk.
     pub source: String,
-    /// Where the file system under test is mounted.
     pub test_folder: PathBuf,
-    /// Where the second disk is mounted.
     pub source_folder: PathBuf,
 }
 
-/// Where the corpus's plain tar file is.
+/// The corpus: a plain tar file.
 pub enum CorpusData {
     /// In memory outside the guest's RAM.
     Mapped(guest::MappedCorpus),
@@ -113,66 +104,62 @@ pub enum CorpusData {
     File(PathBuf),
 }
 
-/// Parsers of what a kernel and its modules hand over; for tests with bytes that nobody made.
+/// Parsers of data from a kernel and its modules, for fuzz tests.
 #[doc(hidden)]
 pub mod parsers {
     pub use crate::image::kernel::parse as kernel;
     pub use crate::image::modules::modinfo;
 }
 
-/// How cells are run, as far as the user chooses it; each lab heeds what means something in it.
+/// Options that the user may set for cells; each lab uses those that apply to it.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The cache folder.
     pub cache: PathBuf,
-    /// What the user wrote after `--kernel`.
+    /// The argument of `--kernel`.
     pub kernel: String,
-    /// The computer of guests.
+    /// The guests' machine.
     pub machine: Machine,
-    /// What the user wrote after `--image`.
+    /// The argument of `--image`.
     pub image: Option<PathBuf>,
-    /// Whether data in the image may be overwritten.
     pub force_image: bool,
-    /// How long an agent may say nothing, in wall time, before it counts as hung.
+    /// Wall time without an event after which an agent counts as hung.
     pub silence_limit: Duration,
 }
 
-/// A lab that nobody has opened: what can be said of it while nothing is fetched, made or changed.
+/// A lab that is not open: its methods fetch, create and change nothing, except [`LabKind::open`].
 pub trait LabKind: Sync {
-    /// Finds what it needs.
+    /// Opens the lab; an error if something that it needs is missing.
     fn open(&self, options: Options) -> Result<Box<dyn OpenLab>>;
 
-    /// Where a cell's disks are.
     fn places(&self, cell: &Cell) -> Result<Places>;
 
-    /// An error if this user may not use it, with what to do.
+    /// An error if this user lacks the rights, with the remedy.
     fn check_rights(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Its computer, where no profile chooses one.
+    /// The lab's computer, if no profile chooses one.
     fn own_computer(&self) -> Option<OwnComputer> {
         None
     }
 
-    /// Why a configuration cannot run, in a sentence, as far as that is known before the lab is opened.
+    /// Why a configuration cannot run, in a sentence, as far as known before the lab is opened.
     fn unavailable(&self, _: &Configuration) -> Option<String> {
         None
     }
 
-    /// Why a benchmark program is not to be had, as far as that is known before the lab is opened.
+    /// Why a benchmark program is not available, as far as known before the lab is opened.
     fn lacks(&self, _: &Program) -> Option<String> {
         None
     }
 
-    /// What of this machine would hold a cell's disk under test, if anything does, in a few words. Refuses what `open`
-    /// and [`OpenLab::prepare`] would refuse, but for a user without rights.
+    /// The place of a cell's disk under test on this machine, if any, in a few words. Refuses what `open` and
+    /// [`OpenLab::prepare`] would refuse, except a user without rights.
     fn foresee(&self, _: &Options, _: &Cell) -> Result<Option<String>> {
         Ok(None)
     }
 }
 
-/// How each lab is opened.
 pub fn kind(lab: Lab) -> &'static dyn LabKind {
     match lab {
         Lab::Virtual => &emulator::Guests(Lab::Virtual),
@@ -181,50 +168,45 @@ pub fn kind(lab: Lab) -> &'static dyn LabKind {
     }
 }
 
-/// A lab in which cells can run.
 pub trait OpenLab: Sync {
-    /// Lab and kernel, for heads of lists.
+    /// Lab and kernel, for the heads of lists.
     fn title(&self) -> String;
 
-    /// Why a configuration cannot run here, in a sentence; nothing if it can.
+    /// Why a configuration cannot run here, in a sentence; `None` if it can.
     fn unavailable(&self, configuration: &Configuration) -> Result<Option<String>>;
 
-    /// Why a benchmark program is not to be had here, in a sentence; nothing if it is.
+    /// Why a benchmark program is not available here, in a sentence; `None` if it is.
     fn lacks(&self, program: &Program) -> Result<Option<String>>;
 
-    /// Makes what a cell needs before it can start, so that the wait is not part of the run.
+    /// Makes everything that a cell needs before it can start, so that the wait is not part of the run.
     fn prepare(&self, cell: &Cell) -> Result<()>;
 
-    /// Runs one cell from its beginning to its end, or until `stop` is set. A guest that fails is an outcome; an error
-    /// is a lab that cannot work.
+    /// Runs one cell to its end, or until `stop` is set. A guest that fails is an outcome; an error is a lab that
+    /// cannot work.
     fn run(&self, cell: &Cell, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<Ended>;
 
-    /// With what a cell is measured.
+    /// The environment in which a cell is measured.
     fn environment(&self, cell: &Cell) -> Result<Environment>;
 }
 
-/// How a cell ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ended {
-    /// It came to an end.
     Outcome {
-        /// Which.
         outcome: Outcome,
-        /// The kernel's messages.
+        /// The kernel log.
         log: String,
     },
-    /// What was heard cannot all be its agent's; nothing of it counts.
+    /// Some of what was received cannot come from the agent; all of it is discarded.
     Refused {
-        /// A sentence.
         reason: String,
-        /// The kernel's messages.
+        /// The kernel log.
         log: String,
     },
-    /// It was stopped on the user's wish; nothing of it counts.
+    /// The user stopped it; all of it is discarded.
     Interrupted,
 }
 
-/// What every lab's environment has in common: this program and this machine.
+/// The part that every lab's environment shares: this program and this machine.
 pub(crate) fn host_environment() -> Environment {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name")).and_then(|line| line.split_once(": "));

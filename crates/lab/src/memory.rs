@@ -1,13 +1,13 @@
-//! What the kernel says of the machine's memory, wherever this program runs.
+//! The machine's memory as its kernel reports it.
 
 use std::fs;
 
-/// Main memory in bytes.
+/// `MemTotal` in bytes.
 pub fn total() -> Option<u64> {
     field("MemTotal:")
 }
 
-/// Bytes that new processes may fill.
+/// `MemAvailable` in bytes.
 pub fn available() -> Option<u64> {
     field("MemAvailable:")
 }

@@ -1,37 +1,33 @@
-//! What a kernel must have been built with to be a guest's: options, and what each is for.
+//! Kernel options that a guest needs, each with its purpose.
 //!
-//! The words stand here once: for `doctor`, for a run that is refused, and for a guest that finds out by itself.
-//! docs/KERNELS.md shows the list to people, docs/kernel.config is it as a fragment for merge_config.sh.
+//! `doctor`, a refused run and a guest that lacks an option all take their words from here. docs/KERNELS.md shows the
+//! list to people, docs/kernel.config has it as a fragment for merge_config.sh.
 
-/// For which cells an option is needed.
+/// The cells that need an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum For {
-    /// Every guest.
     All,
-    /// Disks with a model: all but `ram`.
+    /// Modelled disks: all but `ram`.
     Modelled,
-    /// Disks with a model of a hard disk.
+    /// Modelled hard disks.
     HardDisk,
-    /// The disk `ram`.
     Ram,
-    /// Some figures or programs; everything else works without.
+    /// Some figures or programs; all else works without.
     Some,
 }
 
 /// An option of a kernel's configuration.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Need {
-    /// Its name without `CONFIG_`.
+    /// Without `CONFIG_`.
     pub option: &'static str,
-    /// Options that it depends on and that small configurations leave out, too.
+    /// Options that it depends on and that small configurations may lack, too.
     with: &'static [&'static str],
-    /// Who needs it.
     pub by: For,
-    /// What it is for.
     purpose: &'static str,
-    /// The first version of Linux that has it: before, what it is for was always there.
+    /// The first Linux version with the option: older ones always have the feature.
     since: (u32, u32),
-    /// Whether a module does.
+    /// Whether a module is enough.
     may_be_module: bool,
 }
 
@@ -63,14 +59,15 @@ impl Need {
         Need { may_be_module: true, ..self }
     }
 
-    /// Whether a kernel of this release lacks it. `setting` says of an option whether it is built in (true) or a module
-    /// (false), or nothing.
+    /// Whether a kernel of this release lacks it. `setting` returns whether an option is built in (true) or a module
+    /// (false); `None` if it is not set.
     pub(crate) fn is_lacking(&self, release: &str, setting: impl Fn(&str) -> Option<bool>) -> bool {
         version(release) >= self.since && !setting(self.option).is_some_and(|built_in| built_in || self.may_be_module)
     }
 }
 
-/// The entry by which QEMU starts an uncompressed image. A bzImage has another, so the image tells and not the option.
+/// The entry by which QEMU starts an uncompressed image. A bzImage has another, so the image is checked, not the
+/// option.
 pub(crate) static PVH: Need = need(
     For::All,
     "PVH",
@@ -78,14 +75,14 @@ pub(crate) static PVH: Need = need(
 )
 .with(&["HYPERVISOR_GUEST", "PARAVIRT"]);
 
-/// Only where the block translation table (CONFIG_BTT) is a module: it makes a folder in debugfs, or fails.
+/// Only if the block translation table (CONFIG_BTT) is a module: it creates a folder in debugfs, or fails.
 pub(crate) static DEBUG_FS: Need = need(
     For::Ram,
     "DEBUG_FS",
     "the module nd_btt, which comes with the driver of the disk ram, does not load without; or leave CONFIG_BTT out",
 );
 
-/// All others, in the order in which a guest would miss them.
+/// All other options, in the order in which a guest would fail without them.
 pub(crate) static NEEDS: [Need; 25] = [
     need(For::All, "BLK_DEV_INITRD", "a guest's root is an initramfs"),
     need(For::All, "BINFMT_ELF", "programs are ELF files"),
@@ -123,12 +120,12 @@ pub(crate) static NEEDS: [Need; 25] = [
 /// The need for an option.
 ///
 /// # Panics
-/// The table has no such option.
+/// If the table lacks the option.
 pub(crate) fn need_of(option: &str) -> &'static Need {
     NEEDS.iter().find(|need| need.option == option).expect("an option of the table")
 }
 
-/// What a guest says that finds an option lacking.
+/// The sentence of a guest that lacks an option.
 pub fn lacks(option: &str) -> String {
     format!("the guest's kernel lacks {}", need_of(option))
 }
@@ -163,7 +160,7 @@ mod tests {
         let page = include_str!("../../../docs/KERNELS.md");
         for need in NEEDS.iter().chain([&PVH]) {
             for option in need.with.iter().chain([&need.option]) {
-                // What selects it is set.
+                // The option that selects it is set.
                 let is_selected = ["LIBNVDIMM"].contains(option);
                 assert!(is_selected || fragment.contains(&format!("\nCONFIG_{option}=y\n")), "{option}");
             }

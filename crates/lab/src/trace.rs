@@ -1,24 +1,22 @@
-//! Seeing the requests at the disk under test, whichever way a lab has.
+//! Records the requests at the disk under test, in whatever way a lab supports.
 
 use mountmark_model::DeviceRecord;
 use mountmark_trace::Times;
 
-/// What sees each request at a device.
 pub trait DeviceTrace {
-    /// Forgets what was seen, and sees what arrives from the moment `at` on, in nanoseconds of CLOCK_MONOTONIC.
+    /// Clears the record, and records requests that arrive from `at` on, in nanoseconds of CLOCK_MONOTONIC.
     fn begin(&self, at: u64);
 
-    /// Sees nothing more, and answers what was seen since the beginning; a sentence why nothing was where the device
-    /// does not show its requests.
+    /// Stops recording and returns the record; a sentence with the reason if the device's requests are not visible.
     fn end(&self, times: Times) -> Result<DeviceRecord, String>;
 
-    /// The process that watches, whose processor time is not the machine's work.
+    /// The recording process, whose processor time does not count as the machine's work.
     fn watcher(&self) -> Option<u32> {
         None
     }
 }
 
-/// A device whose requests are not seen, and why.
+/// A device whose requests are not visible, and why.
 pub struct Unseen(pub String);
 
 impl DeviceTrace for Unseen {

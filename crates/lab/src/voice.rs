@@ -1,8 +1,7 @@
-//! How an agent's lines are told from what anything else may write to its line: each bears a token that only the agent
-//! and the lab know, and its number.
+//! Authenticates an agent's lines: each bears a token that only the agent and the lab know, and its number.
 //!
-//! The rights of commands keep them from that line. This holds where those fail: a line without the token, one that
-//! comes twice, or one that is missing ends the cell's credit.
+//! Commands lack the rights to write to the agent's line. This is a second barrier: a line without the token, a
+//! repeated or a missing line discredits the whole cell.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,13 +10,12 @@ use anyhow::{Context, Result};
 use mountmark_model::Event;
 use serde::{Deserialize, Serialize};
 
-/// 64 random bits as 16 hexadecimal digits: always of one length, so that reading and writing it takes the same number of
-/// instructions in every cell.
+/// 64 random bits as 16 hexadecimal digits: the length is constant, so that reading and writing it takes the same
+/// number of instructions in every cell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Token(String);
 
 impl Token {
-    /// A new one.
     pub fn new() -> Result<Token> {
         let mut bytes = [0; 8];
         let mut source = std::fs::File::open("/dev/urandom").context("cannot open /dev/urandom")?;
@@ -25,7 +23,7 @@ impl Token {
         Ok(Token(format!("{:016x}", u64::from_ne_bytes(bytes))))
     }
 
-    /// What follows the token and the number in a line; nothing if the line is not the agent's.
+    /// The number of a line and the text behind it; `None` if the line is not the agent's.
     pub(crate) fn open<'a>(&self, line: &'a str) -> Option<(u64, &'a str)> {
         let (number, event) = line.strip_prefix(&self.0)?.strip_prefix(' ')?.split_once(' ')?;
         Some((number.parse().ok()?, event))
@@ -36,17 +34,17 @@ impl Token {
     }
 }
 
-/// This process's own, from when it has read its job.
+/// This process's token, once it has read its job.
 static OWN: OnceLock<Token> = OnceLock::new();
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 
-/// From now on every line of this process bears `token`.
+/// Makes every further line of this process bear `token`.
 pub(crate) fn bear(token: Token) {
-    // A process has one job.
+    // A process has only one job, so this succeeds.
     let _ = OWN.set(token);
 }
 
-/// The line that says `event`, without its end.
+/// The line for `event`, without its newline.
 pub(crate) fn line(event: &Event) -> String {
     let text = serde_json::to_string(event).expect("events hold only numbers and text");
     match OWN.get() {

@@ -1,4 +1,4 @@
-//! What is heard from an agent, wherever it runs.
+//! Receives and checks an agent's lines, wherever it runs.
 
 use std::io::BufRead;
 use std::ops::RangeInclusive;
@@ -11,15 +11,14 @@ use mountmark_model::{Event, Outcome, PROTOCOL, Subject};
 
 use crate::voice::Token;
 
-/// Bytes of a line at most: an output of 1 MiB, each of its characters written as six, and room.
+/// Limit of a line in bytes: an output of 1 MiB, with six bytes per character, and some more.
 const MOST_LINE: usize = 8 << 20;
-/// Bytes of all lines of a cell together at most.
+/// Limit of all lines of a cell together, in bytes.
 const MOST_SAID: usize = 256 << 20;
-/// Lines that wait to be heard. An agent that says more waits, on no clock of its own.
+/// Limit of queued lines. An agent that sends more is blocked, which no clock of its own shows.
 const WAITING: usize = 16;
 
-/// The lines that come from `from`, until its end. One that is too long is passed on as far as it was read, and is the
-/// last.
+/// The lines of `from`, until its end. One that is too long is passed on as far as it was read, and is the last.
 pub(crate) fn lines(mut from: impl BufRead + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = sync_channel(WAITING);
     thread::spawn(move || while read_line(&mut from, &sender).is_some() {});
@@ -37,22 +36,21 @@ fn read_line(from: &mut impl BufRead, to: &SyncSender<String>) -> Option<()> {
     (is_whole || read <= MOST_LINE).then_some(())
 }
 
-/// Why nothing more is heard.
+/// Why listening ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
-    /// The agent has closed its end.
     End,
-    /// It said nothing for too long.
+    /// It sent nothing for too long.
     Silent,
-    /// Something else than the agent has spoken, or it says what it cannot say: see [`Watch::fault`].
+    /// A line is not the agent's, or is one that it cannot send: see [`Watch::fault`].
     Fault,
-    /// The user wants it to stop.
+    /// The user interrupted the run.
     Interrupted,
 }
 
-/// Whom the lab has started, as far as it knows.
+/// The agent that the lab has started, as far as it knows.
 pub(crate) struct Expected {
-    /// What its lines bear once it has read its job.
+    /// The token of its lines, once it has read its job.
     pub token: Token,
     /// How its kernel's name begins.
     pub kernel: String,
@@ -60,18 +58,18 @@ pub(crate) struct Expected {
     pub memory: RangeInclusive<u64>,
 }
 
-/// What was heard from an agent so far.
+/// The events of an agent received so far.
 pub(crate) struct Watch {
     expected: Expected,
     /// The number of the next line with the token.
     next: u64,
     said: usize,
     stage: String,
-    /// How the whole cell ended, where the agent said so.
+    /// The outcome of the whole cell, if the agent has sent one.
     pub outcome: Option<Outcome>,
-    /// Whether everything was said.
+    /// Whether the agent has sent its last event.
     pub done: bool,
-    /// Why nothing that was heard can be believed, in a sentence.
+    /// Why all events are discredited, in a sentence.
     pub fault: Option<String>,
 }
 
@@ -80,7 +78,7 @@ impl Watch {
         Watch { expected, next: 0, said: 0, stage: String::new(), outcome: None, done: false, fault: None }
     }
 
-    /// Passes events on until there are no more of them, `stop` is set, or nothing was said for `silence_limit`.
+    /// Passes events on until they end, `stop` is set, or none came for `silence_limit`.
     pub fn listen(
         &mut self,
         lines: &Receiver<String>,
@@ -94,7 +92,7 @@ impl Watch {
                 return Heard::Fault;
             }
             match lines.recv_timeout(Duration::from_millis(100)) {
-                // One that never stops speaking must be stopped too.
+                // An agent that never pauses must be stopped too.
                 Ok(_) if stop.load(Ordering::Relaxed) => return Heard::Interrupted,
                 Ok(line) => {
                     last = Instant::now();
@@ -108,7 +106,7 @@ impl Watch {
         }
     }
 
-    /// Takes note of one line and passes it on, unless it is none of the agent's.
+    /// Checks one line and passes it on, unless it is not the agent's.
     pub fn take(&mut self, line: &str, on_event: &mut dyn FnMut(Event)) {
         if self.fault.is_some() {
             return;
@@ -119,7 +117,7 @@ impl Watch {
         }
     }
 
-    /// The event that a line is; a sentence where the agent cannot have said it.
+    /// Parses a line as an event; a sentence if the agent cannot have sent it.
     fn understand(&mut self, line: &str) -> Result<Event, String> {
         self.said += line.len();
         if line.len() > MOST_LINE {
@@ -137,7 +135,7 @@ impl Watch {
                 return Err(format!("line {number} came as the agent's where line {} was due", self.next));
             }
             Some(_) => self.next += 1,
-            // A guest has no token before it has read its job, and a job is read before any command is started.
+            // A guest has no token before it has read its job, and it starts no command before that.
             None if self.next == 0 && greeting => {}
             None => return Err(format!("something else than the agent said {:?}", shortened(line))),
         }
@@ -168,7 +166,7 @@ impl Watch {
         Ok(())
     }
 
-    /// That `who` fell silent, and the mend.
+    /// The sentence that `who` fell silent, with the remedy.
     pub fn silence(&self, who: &str, limit: Duration) -> String {
         format!(
             "{who} said nothing for {} s and was ended{}; if it was still at work, --silence-limit allows more",
@@ -183,7 +181,7 @@ impl Watch {
     }
 }
 
-/// As much of what was said as a sentence has room for.
+/// A line, shortened to fit into a sentence.
 fn shortened(text: &str) -> String {
     const MOST: usize = 200;
     match text.char_indices().nth(MOST) {
@@ -213,7 +211,7 @@ mod tests {
         format!("0123456789abcdef {number} {event}")
     }
 
-    /// What is passed on of these lines, and the fault.
+    /// The events passed on for these lines, and the fault.
     fn heard<'a>(lines: impl IntoIterator<Item = &'a str>) -> (Vec<Event>, Option<String>, bool) {
         let mut watch = watch();
         let mut events = Vec::new();
@@ -292,7 +290,7 @@ mod tests {
             }).collect();
             let (events, fault, done) = heard(lines.iter().map(String::as_str));
             prop_assert!(!done);
-            // Nothing but what the agent said, in its order; and where anything else was said, that is a fault.
+            // Only the agent's events, in order; any other line is a fault.
             prop_assert!(own.starts_with(&events));
             prop_assert_eq!(fault.is_some(), events.len() < lines.len());
         }

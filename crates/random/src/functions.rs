@@ -1,4 +1,4 @@
-//! Logarithm and power that are the same on every machine.
+//! Logarithm and exponential with the same results on every machine.
 
 /// Natural logarithm of a positive, normal, finite number, within about 2 units in the last place.
 pub fn ln(x: f64) -> f64 {
@@ -23,7 +23,7 @@ pub fn ln(x: f64) -> f64 {
 /// e to the power of `x`, for |x| < 700, within a few units in the last place.
 pub fn exp(x: f64) -> f64 {
     debug_assert!(x.abs() < 700.0, "exp({x})");
-    // fdlibm's split of ln 2: the product of its high part with a small whole number is exact.
+    // fdlibm's split of ln 2: the product of its high part with a small integer is exact.
     const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
     const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
     let power = (x / std::f64::consts::LN_2).round();

@@ -1,9 +1,9 @@
-//! Random numbers that stay the same for years, and the functions that they are made with.
+//! Random numbers that stay the same for years, and the functions they are computed with.
 //!
-//! A corpus made from a seed today must be the same bytes when somebody repeats a figure in ten years, on another
-//! processor and with another compiler. Crates of random numbers do not promise that, and neither does the C
-//! library's `log`. So everything here is made of 64-bit integers and of `+ - * /` and `sqrt` on `f64`, which IEEE 754
-//! rounds in one way only, and Rust neither fuses nor reorders them.
+//! A corpus made from a seed today must have the same bytes in ten years, on another processor and with another
+//! compiler. Crates of random numbers do not promise that, nor does the C library's `log`. So this crate uses only
+//! 64-bit integers and `+ - * /` and `sqrt` on `f64`, which IEEE 754 rounds in one way only and which Rust neither
+//! fuses nor reorders.
 //!
 //! This crate does not know what the numbers are for.
 

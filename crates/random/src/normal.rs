@@ -1,25 +1,23 @@
-//! Inverse of the standard normal distribution: algorithm AS 241, PPND16 (Wichura, Applied Statistics 37, 1988), about 16
-//! digits.
+//! Inverse of the standard normal distribution: algorithm AS 241, PPND16 (Wichura, Applied Statistics 37, 1988), about
+//! 16 digits.
 
-/// A quantile as the algorithm leaves it: `factor` times `over` by `under`.
+/// An undivided quantile: `factor * over / under`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantile {
     /// 1, -1, or the distance of the probability from a half.
     pub factor: f64,
-    /// What is divided.
     pub over: f64,
-    /// What divides.
     pub under: f64,
 }
 
 impl Quantile {
-    /// The number, divided before it is multiplied. Figures of today are pinned to one of the two orders.
+    /// The quantile, divided before it is multiplied: pinned figures depend on that order.
     pub fn value(self) -> f64 {
         self.factor * (self.over / self.under)
     }
 }
 
-/// The quantile of `p` above 0 and below 1, with a natural logarithm of the caller's choice.
+/// The quantile of `p`, 0 < p < 1, with the caller's natural logarithm.
 pub fn normal_quantile(p: f64, ln: impl Fn(f64) -> f64) -> Quantile {
     let of = |factor: f64, r: f64, over: &[f64; 8], under: &[f64; 8]| {
         let horner = |c: &[f64; 8]| c.iter().rev().fold(0.0, |sum, c| sum * r + c);
@@ -37,7 +35,7 @@ pub fn normal_quantile(p: f64, ln: impl Fn(f64) -> f64) -> Quantile {
     }
 }
 
-// The coefficients as Wichura prints them; digits past the 17th change nothing but make comparing easy.
+// The coefficients as Wichura prints them; digits past the 17th have no effect, but ease comparison.
 #[allow(clippy::excessive_precision)]
 const CENTRE_OVER: [f64; 8] = [
     3.3871328727963666080e0,

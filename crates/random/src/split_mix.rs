@@ -1,14 +1,12 @@
 //! SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 
-/// Its step: 2^64 over the golden ratio.
+/// The increment: 2^64 divided by the golden ratio.
 pub const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A stream of 64-bit numbers.
 #[derive(Clone, Debug)]
 pub struct SplitMix64(pub u64);
 
 impl SplitMix64 {
-    /// The next 64 bits.
     #[allow(clippy::should_implement_trait)] // It has no end.
     #[inline]
     pub fn next(&mut self) -> u64 {
@@ -17,7 +15,7 @@ impl SplitMix64 {
     }
 }
 
-/// Spreads 64 bits over 64 bits: the end of a step, and a bijection.
+/// The output function of a step: a bijection of 64 bits.
 #[inline(always)]
 pub fn mix(value: u64) -> u64 {
     let z = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

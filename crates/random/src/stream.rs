@@ -1,44 +1,44 @@
-//! Streams of random numbers, "stream v1". Known answers pin the first values; whoever changes one has made stream v2,
-//! and says so in [`STREAM_VERSION`].
+//! Streams of random numbers, "stream v1". Known answers pin the first values; a change of any makes stream v2, with a
+//! new [`STREAM_VERSION`].
 
 use sha2::{Digest, Sha256};
 
 use crate::functions::{exp, ln};
 use crate::{SplitMix64, normal_quantile};
 
-/// Goes into the identity of everything made from a stream.
+/// Part of the identity of everything made from a stream.
 pub const STREAM_VERSION: u32 = 1;
 
-/// One stream of random numbers: xoshiro256++ 1.0 (Blackman and Vigna, 2019), seeded by splitmix64.
+/// xoshiro256++ 1.0 (Blackman and Vigna, 2019), seeded by splitmix64.
 #[derive(Clone, Debug)]
 pub struct Stream {
     state: [u64; 4],
 }
 
 impl Stream {
-    /// The stream called `label` of `seed`. Streams with different labels do not share numbers, so that drawing one
-    /// more size does not rename every file.
+    /// The stream called `label` of `seed`. Streams with different labels are independent, so that one more draw for
+    /// sizes does not rename every file.
     pub fn new(seed: u64, label: &str) -> Stream {
         Stream::numbered(seed, label, 0)
     }
 
-    /// The stream number `index` of the family `label`: one for each file, so that contents do not depend on order.
+    /// Stream number `index` of the family `label`: one per file, so that contents do not depend on order.
     pub fn numbered(seed: u64, label: &str, index: u64) -> Stream {
         let digest = Sha256::digest(label.as_bytes());
         let name = u64::from_le_bytes(std::array::from_fn(|byte| digest[byte]));
         Stream::family(seed, name, index)
     }
 
-    /// [`Stream::numbered`] with the label hashed already, or any fixed number in its place: cheap enough to be done once
-    /// per file of millions.
+    /// [`Stream::numbered`] with the hash of the label, or any constant in its place: cheap enough to call once per
+    /// file of millions.
     pub fn family(seed: u64, name: u64, index: u64) -> Stream {
-        // Three words are mixed one after another: a sum alone would make (seed 1, index 2) and (seed 2, index 1) one.
+        // The three words are mixed one after another: a sum would make (seed 1, index 2) and (seed 2, index 1) the
+        // same.
         let start = SplitMix64(SplitMix64(seed).next() ^ name).next() ^ index;
         let mut words = SplitMix64(SplitMix64(start).next());
         Stream { state: std::array::from_fn(|_| words.next()) }
     }
 
-    /// The next 64 bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         let s = &mut self.state;
@@ -53,11 +53,11 @@ impl Stream {
         result
     }
 
-    /// A whole number in `0..bound`, each equally likely: Lemire's method (2019), which draws again where a plain
-    /// product would favour some numbers.
+    /// A uniform integer in `0..bound`: Lemire's method (2019), which draws again where a plain product would favour
+    /// some numbers.
     ///
     /// # Panics
-    /// When `bound` is 0: there is no such number.
+    /// If `bound` is 0.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "no whole number is below 0");
@@ -71,12 +71,12 @@ impl Stream {
         (product >> 64) as u64
     }
 
-    /// A number in the open interval (0, 1), 2^52 steps: never 0 nor 1, so its logarithm is finite.
+    /// A number in the open interval (0, 1), in 2^52 steps: never 0 or 1, so its logarithm is finite.
     pub fn unit(&mut self) -> f64 {
         ((self.next_u64() >> 12) as f64 + 0.5) / (1u64 << 52) as f64
     }
 
-    /// A standard normal number, by the inverse of its distribution: one draw for one number, no rejection.
+    /// A standard normal number, by the inverse of its distribution: one draw per number, no rejection.
     pub fn normal(&mut self) -> f64 {
         normal_quantile(self.unit(), ln).value()
     }
@@ -86,19 +86,19 @@ impl Stream {
         exp(mu + sigma * self.normal())
     }
 
-    /// A Pareto number of shape `shape`, at least `least` and at most `most` (the distribution is cut there, not piled
-    /// up). `most` at or under `least` gives `most`.
+    /// A Pareto number with shape `shape`, from `least` to `most` (the distribution is truncated there, not clamped).
+    /// Returns `most` if it is at most `least`.
     pub fn pareto(&mut self, shape: f64, least: f64, most: f64) -> f64 {
         let unit = self.unit();
         if most <= least {
             return most;
         }
-        // The share of the whole distribution that lies under `most`.
+        // The part of the whole distribution below `most`.
         let under = 1.0 - exp(shape * ln(least / most));
         (least * exp(-ln(1.0 - unit * under) / shape)).clamp(least, most)
     }
 
-    /// Fills `out` with random bytes, low byte of each number first.
+    /// Fills `out` with random bytes, the low byte of each number first.
     pub fn fill(&mut self, out: &mut [u8]) {
         let mut chunks = out.chunks_exact_mut(8);
         for chunk in &mut chunks {
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn the_generator_is_the_published_one() {
-        // The author's own test vector, as other implementations quote it.
+        // The author's own test vector, as quoted by other implementations.
         let mut stream = Stream { state: [1, 2, 3, 4] };
         let first: [u64; 5] = std::array::from_fn(|_| stream.next_u64());
         assert_eq!(
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(below, PINNED_BELOW);
     }
 
-    // Those of whole numbers were also computed by a separate program.
+    // Those of integers were also computed by a separate program.
     const PINNED_SIZES: [u64; 4] =
         [12232794362971250546, 12470243061941189627, 2925129912190714706, 1272341360145768178];
     const PINNED_CONTENTS: [u64; 2] = [17488394920420692914, 2473845619684131400];

@@ -1,10 +1,10 @@
-//! What an agent says of a cell becomes the cell's result, if it is what a plan's cell can give.
+//! Turns an agent's events into its cell's result, if they fit the plan.
 //!
-//! An agent works beside commands that anybody may have written. So its account is checked as one checks a stranger's:
-//! planned tasks only, each figure once, numbers that are some, an end for each task. One event that does not fit takes
-//! the credit from all others: the cell has failed, with a sentence, and none of its figures is kept. The run goes on.
+//! An agent runs beside commands by any author, so its events are checked like untrusted input: planned tasks only,
+//! each figure once, finite numbers, an end for each task. One event that does not fit discredits all others: the cell
+//! has failed, with a sentence, and none of its figures is kept. The run goes on.
 //!
-//! Nothing here starts, waits or stores.
+//! This file starts, waits for and stores nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::SystemTime;
@@ -13,42 +13,35 @@ use mountmark_lab::Ended;
 use mountmark_model::protocol_task::{CAPACITY, FSCK, MKFS, MOUNT, UMOUNT};
 use mountmark_model::{Cell, DeviceUse, Event, Metric, Outcome, Output, Sample, Subject, TaskOutcome};
 
-/// Bytes of one output at most: what an agent keeps of a long one, and the sentence between its halves.
+/// Limit of an output in bytes: the agent's own limit, and the sentence between the halves.
 const MOST_OUTPUT: usize = crate::agent::MOST_OUTPUT + 100;
-/// What an output may be, see [`Event::Output`].
+/// Valid kinds of output, see [`Event::Output`].
 const KINDS: [&str; 3] = ["stdout", "stderr", "result"];
 
-/// A cell that has ended, with all that was said of it.
+/// A cell that has ended, with everything its agent reported.
 #[derive(Clone, Debug)]
 pub struct CellResult {
-    /// Position in the plan.
     pub index: u32,
-    /// When it began and ended.
     pub started: SystemTime,
-    /// See `started`.
     pub ended: SystemTime,
-    /// How.
     pub outcome: Outcome,
-    /// Figures, in the order they were taken.
+    /// In the order they were taken.
     pub samples: Vec<Sample>,
-    /// How each task ended.
     pub tasks: Vec<TaskOutcome>,
-    /// What programs printed and the engine found.
+    /// Output of programs and results of the engine.
     pub outputs: Vec<Output>,
-    /// What was asked of the device under test.
+    /// Requests at the device under test.
     pub devices: Vec<DeviceUse>,
-    /// Remarks.
     pub notes: Vec<String>,
-    /// Kernel release and version that the agent reported.
+    /// Kernel release and version as the agent reported them.
     pub kernel: String,
-    /// The kernel's messages.
     pub log: String,
-    /// Wall time of the host until mkfs began.
+    /// Wall seconds of the host until mkfs began.
     pub start_seconds: f64,
 }
 
 impl CellResult {
-    /// Of a cell of which nothing was heard.
+    /// A cell from which nothing was received.
     pub fn new(index: u32) -> CellResult {
         let now = SystemTime::now();
         CellResult {
@@ -68,11 +61,11 @@ impl CellResult {
     }
 }
 
-/// What is planned of a task or a step, and what was heard of it.
+/// The plan of a task or a step, and the events received of it.
 #[derive(Default)]
 struct Planned {
     repeat: u32,
-    /// Whether the plan leaves it out: it can end, and has no figures.
+    /// Whether the plan leaves it out: it can end, but has no figures.
     is_left_out: bool,
     /// Whether it must have ended when the cell is done.
     must_end: bool,
@@ -83,26 +76,25 @@ struct Planned {
     devices: BTreeSet<u32>,
 }
 
-/// What was heard of a cell so far.
+/// The events of a cell received so far.
 pub struct Account {
     result: CellResult,
     planned: BTreeMap<String, Planned>,
     greeted: bool,
-    /// Whether the agent said that the cell as a whole has failed: then tasks may be missing.
+    /// Whether the agent reported that the cell as a whole has failed: then tasks may be missing.
     failed: bool,
     done: bool,
     fault: Option<String>,
 }
 
 impl Account {
-    /// For a cell of which nothing was heard.
     pub fn new(cell: &Cell) -> Account {
         let steps = [(MKFS, true), (MOUNT, true), (CAPACITY, false), (UMOUNT, true), (FSCK, true)];
         let steps =
             steps.map(|(step, must_end)| (step.to_owned(), Planned { repeat: 1, must_end, ..Planned::default() }));
         let whole = |id: &str| cell.tasks.iter().find(|task| task.id == id);
         let tasks = cell.tasks.iter().map(|task| {
-            // A part is sampled as often as the task whose part it is.
+            // A part has as many samples as the task whose part it is.
             let ran = task.part_of.as_deref().and_then(whole).unwrap_or(task);
             let planned = Planned {
                 repeat: ran.repeat,
@@ -122,7 +114,6 @@ impl Account {
         }
     }
 
-    /// Takes one event.
     pub fn take(&mut self, event: Event) {
         if self.fault.is_none()
             && let Err(fault) = self.check(event)
@@ -131,12 +122,12 @@ impl Account {
         }
     }
 
-    /// Wall time of the host until mkfs began, in seconds.
+    /// In seconds: wall time of the host until mkfs began.
     pub fn set_start(&mut self, seconds: f64) {
         self.result.start_seconds = seconds;
     }
 
-    /// The cell's result, once its lab has said how it ended; nothing if it was interrupted.
+    /// The cell's result, once its lab has reported its end; `None` if it was interrupted.
     pub fn finish(mut self, ended: Ended) -> Option<CellResult> {
         let (outcome, log) = match ended {
             Ended::Interrupted => return None,
@@ -163,9 +154,9 @@ impl Account {
         Some(CellResult { log, ended: SystemTime::now(), ..result })
     }
 
-    /// Keeps what is said, or says why that cannot be.
+    /// Stores an event, or says why it cannot be true.
     fn check(&mut self, event: Event) -> Result<(), String> {
-        // A lab has remarks of its own, and an agent may fail before it can say who it is.
+        // A lab adds its own remarks, and an agent may fail before it can identify itself.
         let may_come_first = match &event {
             Event::Hello { .. } | Event::Note { .. } => true,
             Event::Ended { task, .. } => *task == Subject::Cell,
@@ -183,7 +174,7 @@ impl Account {
                 self.greeted = true;
                 self.result.kernel = kernel;
             }
-            // Of progress, and of nothing that is kept.
+            // Progress only; not stored.
             Event::Stage { .. } => {}
             Event::Note { text } => self.result.notes.push(text),
             Event::Sample { task, iteration, values } => {
@@ -233,7 +224,7 @@ impl Account {
         Ok(())
     }
 
-    /// The plan of a task of which `what` may come now.
+    /// The plan of a task that may report `what` now.
     fn open(&mut self, task: &str, iteration: u32, what: &str) -> Result<&mut Planned, String> {
         let Some(planned) = self.planned.get_mut(task) else {
             return Err(format!("a {what} came of task {task:?}, which is not in the plan"));
@@ -256,7 +247,7 @@ impl Account {
 
     fn sample(&mut self, task: &str, iteration: u32, values: &BTreeMap<String, f64>) -> Result<(), String> {
         let planned = self.open(task, iteration, "sample")?;
-        // Space is asked for twice, and each time other figures are told.
+        // Capacity is sampled twice, each time with other figures.
         if !planned.sampled.insert(iteration) && task != CAPACITY {
             return Err(format!("a second sample came of task {task}, time {}", iteration + 1));
         }

@@ -1,8 +1,8 @@
-//! Cells in, samples out.
+//! Runs cells and returns samples.
 //!
-//! `agent/` measures one cell on the disks that a lab gave it, and is the same in every lab. `programs/` reads what
-//! benchmark programs print. `account` believes what an agent says, or does not. `schedule` runs a plan's cells side by side and passes on what the agents say. This crate
-//! does not know how a lab comes about, nor where samples are kept.
+//! `agent/` measures one cell on the disks that a lab provides, and is the same in every lab. `programs/` parses the
+//! output of benchmark programs. `account` checks an agent's events. `schedule` runs a plan's cells in parallel and
+//! does not know how a lab is opened, nor where samples are kept.
 
 mod account;
 pub mod agent;

@@ -1,4 +1,4 @@
-//! Runs a plan's cells side by side, each in its own lab guest, in the plan's order.
+//! Runs a plan's cells in parallel, each in its own lab guest, in the plan's order.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -12,19 +12,16 @@ use mountmark_model::{Cell, Event, Stage};
 use crate::account::Account;
 pub use crate::account::CellResult;
 
-/// What happens while a plan runs.
 pub enum Progress<'a> {
-    /// A cell was started.
     Started(&'a Cell),
-    /// An agent is at this step.
+    /// An agent has reached this step.
     Stage(&'a Cell, &'a Stage),
-    /// A cell ended.
     Ended(&'a Cell, &'a CellResult),
 }
 
-/// Runs `cells` with at most `jobs` at once. `on_progress` is called on the caller's thread, and an error from it
-/// stops everything. Answers true if all cells were run, false if `stop` was set before; a wish that comes after the last
-/// cell is too late.
+/// Runs `cells`, at most `jobs` at once. `on_progress` is called on the caller's thread; an error from it stops
+/// everything. Returns true if all cells were run, false if `stop` was set before; after the last cell `stop` has no
+/// effect.
 pub fn run(
     lab: &dyn OpenLab,
     cells: &[Cell],
@@ -89,7 +86,7 @@ pub fn run(
     }
 }
 
-/// Runs one cell; nothing if it was interrupted.
+/// Runs one cell; `None` if it was interrupted.
 fn run_cell(
     lab: &dyn OpenLab,
     cell: &Cell,

@@ -1,6 +1,6 @@
-//! What the engine allocates: nothing in its loops, and little for millions of files.
+//! The engine's allocations: none in its loops, and few for millions of files.
 //!
-//! An allocator that counts stands in for the whole program, so these tests have one of their own.
+//! A counting allocator replaces the whole program's, so these tests are a program of their own.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::Path;
@@ -15,22 +15,22 @@ struct Counting;
 static CALLS: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicU64 = AtomicU64::new(0);
 static PEAK: AtomicU64 = AtomicU64::new(0);
-/// One test at a time, as they count everything.
+/// Runs one test at a time, as the counter is global.
 static ALONE: Mutex<()> = Mutex::new(());
 
-// SAFETY: everything is handed on to the system's allocator as it came.
+// SAFETY: every call is passed unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         CALLS.fetch_add(1, Ordering::Relaxed);
         let bytes = BYTES.fetch_add(layout.size() as u64, Ordering::Relaxed) + layout.size() as u64;
         PEAK.fetch_max(bytes, Ordering::Relaxed);
-        // SAFETY: the caller's own promise.
+        // SAFETY: the caller's guarantee.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         BYTES.fetch_sub(layout.size() as u64, Ordering::Relaxed);
-        // SAFETY: the caller's own promise.
+        // SAFETY: the caller's guarantee.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -54,7 +54,7 @@ fn more_operations_allocate_nothing_more() {
     let folder = tempfile::tempdir().unwrap();
     let set = "files = { count = 16, directories = 4, size = \"64 KiB\" }\n";
     done(&format!("{set}[[phases]]\nname = \"put\"\nwhat = \"write\"\nverify = true\n"), folder.path());
-    // Half of these are there, so that a mix that makes and removes as often does not come to an end.
+    // Half of these exist, so that a mix that creates and removes equally often does not run out of files.
     let half = "files = { folder = \"half\", count = 4000, size = 4096 }";
     let setup = "what = \"write-file\"\npattern = \"shuffled\"\nrun = { operations = 2000 }";
     done(&format!("{half}\n[[phases]]\nname = \"put\"\n{setup}\n"), folder.path());

@@ -1,41 +1,36 @@
-//! The recorder.
+//! The recorder: counts by slice of time and by size, and a map of addresses over time.
 
 use mountmark_model::DeviceRecord;
 use mountmark_model::device::{DeviceOperation, Field, IoMap, ROWS, SECTOR, SIZES, SLICES, Slice};
 
-/// The first slices' length, as a power of two of nanoseconds: about a millisecond.
+/// Length of the first slices, as a power of two of nanoseconds: about a millisecond.
 const FIRST_SHIFT: u32 = 20;
 
-/// A request that has completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Completed {
-    /// What it asked for.
     pub operation: DeviceOperation,
-    /// First byte.
     pub offset: u64,
-    /// Number of bytes.
     pub length: u64,
-    /// When it arrived, on the recorder's clock, in nanoseconds.
+    /// Nanoseconds of the recorder's clock.
     pub arrival: u64,
 }
 
-/// The moments of a task that a record holds, in nanoseconds from its beginning.
+/// The moments of a task that a record keeps, in nanoseconds from its beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
-    /// The command had returned.
     pub returned: u64,
-    /// What it wrote was durable.
+    /// When the task's data was durable.
     pub durable: u64,
     /// The last sign of work at the device.
     pub settled: u64,
 }
 
-/// Sectors read and written in a field of the map.
+/// Sectors read and written in a cell of the map.
 type Cell = [u32; 2];
 
-/// What is counted between a beginning and an end.
+/// Counts between a beginning and an end.
 ///
-/// All fields are whole numbers and zeroes are a valid recorder, so that one can lie in fresh shared memory: the process
+/// All fields are integers and zeroes are a valid recorder, so that it can be placed in new shared memory: the process
 /// that serves a device counts, another one begins and reads.
 #[derive(Clone)]
 #[repr(C)]
@@ -43,7 +38,7 @@ pub struct Recorder {
     begin: u64,
     size: u64,
     row_bytes: u64,
-    /// Until when `queued` and `busy` are counted, from the beginning.
+    /// `queued` and `busy` are counted up to this time after the beginning, in ns.
     counted: u64,
     in_flight: u64,
     shift: u64,
@@ -53,7 +48,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// An empty recorder on the heap: it takes some 106 KB.
+    /// An empty recorder on the heap; it takes some 106 KB.
     pub fn new() -> Box<Recorder> {
         let mut room = Box::<Recorder>::new_uninit();
         // SAFETY: all fields are integers or arrays of integers, for which zeroes are valid.
@@ -63,7 +58,7 @@ impl Recorder {
         }
     }
 
-    /// Forgets everything and begins anew at the time `begin`, on a device of `size` bytes.
+    /// Clears all counts and begins at the time `begin`, on a device of `size` bytes.
     pub fn reset(&mut self, begin: u64, size: u64) {
         // SAFETY: as in `new`; the pointer is that of a whole recorder.
         unsafe { std::ptr::from_mut(self).write_bytes(0, 1) };
@@ -73,14 +68,14 @@ impl Recorder {
         self.shift = FIRST_SHIFT.into();
     }
 
-    /// A request arrives at the time `at`. Times never fall from call to call.
+    /// Records a request's arrival at the time `at`. Times never fall from call to call.
     #[inline]
     pub fn arrive(&mut self, at: u64) {
         self.count_until(at);
         self.in_flight += 1;
     }
 
-    /// A request completes at the time `at`. One that arrived before the beginning is none of the task's.
+    /// Records a request's completion at the time `at`. One that arrived before the beginning is not counted.
     #[inline]
     pub fn complete(&mut self, at: u64, request: &Completed) {
         if request.arrival < self.begin {
@@ -128,7 +123,7 @@ impl Recorder {
         self.counted = to;
     }
 
-    /// Joins neighbouring slices; from now on they are twice as long.
+    /// Joins neighbouring slices and doubles their length.
     #[cold]
     fn fold(&mut self) {
         for index in 0..SLICES / 2 {
@@ -145,7 +140,7 @@ impl Recorder {
         self.shift += 1;
     }
 
-    /// Puts a request into the rows that it touches.
+    /// Adds a request to the map's rows that it touches.
     #[inline]
     fn draw(&mut self, column: usize, place: usize, offset: u64, length: u64) {
         let Some(rows) = self.map.get_mut(column) else { return };
@@ -161,7 +156,6 @@ impl Recorder {
         }
     }
 
-    /// What was counted.
     pub fn record(&self, times: Times) -> DeviceRecord {
         let used = self.slices.iter().rposition(|slice| !slice.is_empty()).map_or(0, |last| last + 1);
         let sizes = self.sizes.map(|sizes| {

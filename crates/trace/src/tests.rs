@@ -13,7 +13,7 @@ fn recorder(size: u64) -> Box<Recorder> {
     recorder
 }
 
-/// A request that is alone at the device.
+/// Records a request that is alone at the device.
 fn alone(recorder: &mut Recorder, operation: DeviceOperation, offset: u64, length: u64, from: u64, to: u64) {
     recorder.arrive(from);
     recorder.complete(to, &Completed { operation, offset, length, arrival: from });
@@ -34,7 +34,7 @@ fn a_few_requests_are_where_they_belong() {
     alone(&mut recorder, DeviceOperation::Write, 95 * MIB, 4096, 1003 * MS, 1005 * MS);
     alone(&mut recorder, DeviceOperation::Flush, 0, 0, 1005 * MS, 1006 * MS);
     alone(&mut recorder, DeviceOperation::Discard, 0, MIB, 1006 * MS, 1006 * MS);
-    // One that was under way when the task began is not its own.
+    // A request in flight when the task began is not its own.
     recorder.complete(1007 * MS, &Completed { operation: DeviceOperation::Read, offset: 0, length: 512, arrival: 1 });
     let record = recorder.record(Times { returned: MS, durable: 2 * MS, settled: 7 * MS });
     assert_eq!((record.size, record.slice, record.settled), (96 * MIB, MS, 7 * MS));
@@ -44,7 +44,7 @@ fn a_few_requests_are_where_they_belong() {
     assert_eq!(totals.bytes, [MIB, 4096, MIB, 0]);
     assert_eq!(totals.wait, [MS / 2, 2 * MS, 0, MS]);
     assert_eq!((totals.busy, totals.queued), (MS / 2 + 3 * MS, MS / 2 + 3 * MS));
-    // Busy in the slices that it spans, counted in the one where it ends.
+    // Busy in the slices that it spans, counted in the slice where it ends.
     let busy: Vec<u64> = record.slices.iter().map(|slice| slice.busy).collect();
     assert_eq!(busy, [MS / 2, 0, 0, MS, MS, MS, 0]);
     assert_eq!(record.slices[5].count(DeviceOperation::Write), 1);
@@ -67,7 +67,7 @@ fn two_requests_at_once_make_a_queue() {
     let record = recorder.record(Times::default());
     let queued: Vec<u64> = record.slices.iter().map(|slice| slice.queued).collect();
     assert_eq!(queued, [MS, 2 * MS, MS, 0]);
-    // Little's law: what waited is what was queued.
+    // Little's law: the sum of waits is the integral of the queue length.
     assert_eq!(record.totals().wait(DeviceOperation::Read), record.totals().queued);
     assert_eq!(record.totals().busy, 3 * MS);
 }
@@ -102,7 +102,7 @@ fn what_lies_beyond_the_device_is_counted_and_not_drawn() {
 }
 
 proptest! {
-    /// However the slices were joined, sums are those of the requests, and no slice is busier than it is long.
+    /// However slices are joined, sums equal those of the requests, and no slice is busier than it is long.
     #[test]
     fn joining_keeps_sums(
         requests in prop::collection::vec((0u64..1 << 34, 0u64..1 << 24, 0usize..4, 0u64..1 << 21, 0u64..300), 1..200),

@@ -1,8 +1,8 @@
 //! The drive in use.
 //!
-//! Every resource that serves one thing at a time (controller, interface, channel, unit) is the time from which it
-//! can be had. The write buffer drains at a steady rate, so its level is one number too: the time at which it would
-//! be empty.
+//! Every resource that serves one request at a time (controller, interface, channel, unit) is the time at which it is
+//! next free. The write buffer drains at a steady rate, so its level is one number too: the time at which it would be
+//! empty.
 
 use super::Flash;
 use crate::units::duration;
@@ -10,27 +10,26 @@ use crate::{Model, Operation, Request};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A solid-state disk in use.
 #[derive(Clone, Debug)]
 pub struct Drive {
     flash: Flash,
-    /// Bytes a second that the buffer drains at.
+    /// The buffer's drain rate in bytes a second.
     drain_rate: u64,
-    /// The time in which a full buffer drains.
+    /// The time in ns in which a full buffer drains.
     buffer_time: u64,
 
     controller: u64,
     interface: u64,
     channels: Vec<u64>,
-    /// Unit u is on channel u modulo the channels.
+    /// Unit u is on channel u modulo the number of channels.
     units: Vec<u64>,
     /// When the buffer would be empty.
     drained: u64,
-    /// When forced writes, which go past the buffered ones, would be through.
+    /// When all forced writes, which bypass the buffered ones, would be programmed.
     forced: u64,
     /// When the last page is programmed.
     durable: u64,
-    /// When the requests under way complete; as many as the queue is deep.
+    /// Completion times of the requests in flight; at most the queue depth.
     queue: BinaryHeap<Reverse<u64>>,
 }
 
@@ -52,7 +51,7 @@ impl Drive {
         }
     }
 
-    /// The time at which the drive takes a further request.
+    /// When the drive accepts another request.
     fn admit(&mut self, now: u64) -> u64 {
         let mut begin = now;
         while let Some(&Reverse(done)) = self.queue.peek() {
@@ -66,8 +65,8 @@ impl Drive {
         begin
     }
 
-    /// Gives the interface's time for `bytes`: a share of its rate, not a slot in its order, because a transfer that
-    /// is ready does not wait for one asked for earlier that is not.
+    /// The interface's time for `bytes`: a share of its rate, not a slot in its order, because a transfer that is ready
+    /// does not wait for an earlier request that is not.
     fn interface(&mut self, begin: u64, bytes: u64) -> u64 {
         self.interface = self.interface.max(begin) + duration(bytes, self.flash.interface_rate);
         self.interface
@@ -85,7 +84,7 @@ impl Drive {
             let sensed = self.units[unit].max(begin) + self.flash.read_latency_ns;
             let sent = self.channels[channel].max(sensed) + duration(end - next, self.flash.channel_rate);
             self.channels[channel] = sent;
-            // The register is the unit's only one: it cannot read the next page before this one has left.
+            // The unit has one register: it cannot read the next page before this one has been sent.
             self.units[unit] = sent;
             done = done.max(sent + duration(end - next, self.flash.interface_rate));
             next = end;
@@ -103,10 +102,10 @@ impl Drive {
             self.durable = self.durable.max(programmed);
             programmed
         } else {
-            // Room for the last byte is there when no more than a buffer's worth is left to drain.
+            // There is room for the last byte when no more than a buffer's worth is left to drain.
             transferred.max(self.drained.saturating_sub(self.buffer_time))
         };
-        // The last page is programmed after the last byte has its turn.
+        // The last page is programmed after the last byte has drained.
         let last = self.drained.max(transferred) + self.flash.program_latency_ns;
         self.durable = self.durable.max(last);
         accepted + self.flash.write_latency_ns

@@ -1,16 +1,16 @@
 //! A solid-state disk: channels with flash units behind them, a write buffer, a host interface.
 //!
-//! `drive.rs` has the drive. The picture is that of N. Agrawal, V. Prabhakaran, T. Wobber, J. Davis, M. Manasse and
-//! R. Panigrahy, "Design Tradeoffs for SSD Performance", USENIX ATC 2008: pages striped over channels and, within a
-//! channel, over units that work at the same time and share the channel's wires.
+//! `drive.rs` has the drive. The model is that of N. Agrawal, V. Prabhakaran, T. Wobber, J. Davis, M. Manasse and R.
+//! Panigrahy, "Design Tradeoffs for SSD Performance", USENIX ATC 2008: pages striped over channels and, within a
+//! channel, over units that work in parallel and share the channel's wires.
 //!
-//! What is modelled: parallel reads, which complete out of order because their units differ; the controller's and
-//! the interface's limits; the write buffer, its draining at the rate the units can program, and what a flush then
-//! costs with and without capacitors against power loss. What is not:
+//! Modelled: parallel reads, which complete out of order because their units differ; the limits of controller and
+//! interface; the write buffer, which drains at the rate at which the units can program, and the cost of a flush with
+//! and without capacitors against power loss. Not modelled:
 //! * Garbage collection, wear and a faster region of single-bit cells: writes are sustained at one rate for ever.
-//! * Reads do not wait for programming (as though every unit could suspend it), nor for erasing.
-//! * Reads are not answered from the write buffer, and there is no read-ahead.
-//! * The mapping of addresses: reads find their pages striped by address, writes are spread by the drive as it likes.
+//! * Reads that wait for programming (every unit is assumed to suspend it) or for erasing.
+//! * Read hits in the write buffer, and read-ahead.
+//! * The address mapping: reads find their pages striped by address, writes are spread freely.
 
 mod drive;
 #[cfg(test)]
@@ -26,32 +26,32 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flash {
-    /// Bytes that can be addressed.
+    /// Addressable bytes.
     pub capacity: u64,
     /// Channels between the controller and the flash.
     pub channels: u64,
-    /// Units on each channel that read and program at the same time: dies times planes.
+    /// Units per channel that read and program in parallel: dies times planes.
     pub units: u64,
     /// Bytes of a flash page, the unit of striping and of programming.
     pub page: u64,
-    /// From the command to a unit until the page is in its register, ns.
+    /// Time from the command to a unit until the page is in its register, ns.
     pub read_latency_ns: u64,
-    /// To program one page of a unit, ns. The sustained write rate follows from it.
+    /// Time to program one page of a unit, ns. The sustained write rate follows from it.
     pub program_latency_ns: u64,
-    /// Bytes a second on each channel.
+    /// Bytes a second of each channel.
     pub channel_rate: u64,
     /// Bytes a second between the host and the drive.
     pub interface_rate: u64,
-    /// The controller's time for each request, ns. It takes one request after the other, so this bounds the requests
-    /// a second at any queue depth.
+    /// The controller's time per request, ns. It takes one request after the other, so this limits the requests a
+    /// second at any queue depth.
     pub overhead_ns: u64,
-    /// What a write into the buffer takes longer than overhead and transfer, ns; writes overlap in it.
+    /// Additional time of a buffered write beyond overhead and transfer, ns; writes overlap in it.
     pub write_latency_ns: u64,
-    /// Requests the drive works on at once; a further one waits.
+    /// Requests that the drive works on at once; further ones wait.
     pub queue_depth: u64,
-    /// Bytes of writes that are acknowledged before they are programmed.
+    /// Bytes of writes acknowledged before they are programmed.
     pub write_buffer: u64,
-    /// Whether what is in the buffer survives a power failure, so that a flush or a forced write need not wait.
+    /// Whether the buffer survives a power failure, so that flushes and forced writes need not wait.
     pub power_loss_protection: bool,
 }
 
@@ -97,8 +97,8 @@ impl Parameters for Flash {
 }
 
 impl Flash {
-    /// Bytes a second that can be programmed for ever: all units at once, each a page in a program latency, within
-    /// what the channels and the interface carry.
+    /// Bytes a second that can be programmed for ever: all units in parallel, each one page per program latency,
+    /// limited by the channels and the interface.
     pub fn sustained_write_rate(&self) -> u64 {
         let programmed = u128::from(self.channels * self.units * self.page) * u128::from(SECOND)
             / u128::from(self.program_latency_ns);

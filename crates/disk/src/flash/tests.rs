@@ -57,7 +57,7 @@ fn parallel_reads_scale_with_units_and_share_a_channel() {
     let last = (0..8).map(|index| disk.submit(0, read(index * PAGE, 4096))).max().unwrap();
     assert_eq!(last, one + 7 * 2_000);
     let mut disk = started(&drive());
-    // The same unit again and again: nothing is parallel.
+    // Always the same unit: no parallelism.
     let last = (0..8).map(|index| disk.submit(0, read(index * 32 * PAGE, 4096))).max().unwrap();
     assert!(last > 8 * 60_000);
     let mut disk = started(&drive());
@@ -114,7 +114,7 @@ fn writes_run_at_the_interface_until_the_buffer_is_full_then_at_the_sustained_ra
     let mut disk = started(&flash);
     let piece = 1u64 << 17;
     let mut now = 0;
-    // What fits while draining at a quarter of the interface's rate.
+    // The data that fits while the buffer drains at a quarter of the interface's rate.
     for index in 0..(32u64 << 20) / piece {
         let done = disk.submit(now, write(index * piece, piece, false));
         assert_eq!(done - now, 2_000 + 15_000 + piece * SECOND / 2_000_000_000);

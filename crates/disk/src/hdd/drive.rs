@@ -1,10 +1,9 @@
 //! The drive in use.
 //!
-//! Requests are served in order of arrival, so the controller's time is one number (`ready`), and so is the
-//! mechanism's (`free`). What the mechanism does unasked, reading ahead and destaging, is worked out when the next
-//! request comes ([`Drive::advance`]): first the read-ahead runs until its segment is full, then dirty extents are
-//! written in C-LOOK order. Reading ahead gives way at once; a destaging write is finished first, but is never more
-//! than a track.
+//! Requests are served in order of arrival, so the controller's time is one number (`ready`), and so is the mechanism's
+//! (`free`). Background work, reading ahead and destaging, is computed when the next request comes
+//! ([`Drive::advance`]): first the read-ahead runs until its segment is full, then dirty extents are written in C-LOOK
+//! order. A request stops the read-ahead at once; a destaging write is finished first, but is never more than a track.
 
 use super::Hdd;
 use super::geometry::{Geometry, Place};
@@ -14,7 +13,6 @@ use super::write_cache::WriteCache;
 use crate::units::{SECTOR, duration};
 use crate::{Model, Operation, Request};
 
-/// A rotating disk in use.
 #[derive(Clone, Debug)]
 pub struct Drive {
     geometry: Geometry,
@@ -24,40 +22,40 @@ pub struct Drive {
     write_settle: u64,
     overhead: u64,
     interface_rate: u64,
-    /// Bytes of the write cache; 0 if writes go through.
+    /// Bytes; 0 means write-through.
     cache_size: u64,
 
-    /// The controller takes the next request from this time on.
+    /// When the controller can take the next request, in ns.
     ready: u64,
-    /// The mechanism can be had from this time on.
+    /// When the mechanism is free, in ns.
     free: u64,
-    /// Where the arm is, once `free` and unless a stream has moved it on.
+    /// The arm's place at the time `free`, unless a stream has moved it since.
     arm: Place,
-    /// The byte after the last one read or written: where C-LOOK goes on.
+    /// The byte after the last one read or written; C-LOOK continues there.
     at: u64,
     buffer: ReadBuffer,
     stream: Option<Stream>,
     cache: WriteCache,
-    /// Destaging may begin at this time; meaningful while the cache holds something.
+    /// When destaging may begin; valid while the cache is not empty.
     dirty_from: u64,
     destaging: Destaging,
 }
 
-/// A read that goes on by itself.
+/// A read that continues as read-ahead.
 #[derive(Clone, Debug)]
 struct Stream {
     segment: usize,
-    /// Byte x is reached at this plus `start(x)`.
+    /// Byte x is reached at `phase + start(x)`.
     phase: i64,
-    /// The first byte that came from the medium in this stream.
+    /// The first byte that this stream read from the medium.
     from: u64,
-    /// The byte after the last one asked for.
+    /// The byte after the last requested one.
     asked: u64,
     /// The byte at which the segment is full.
     limit: u64,
 }
 
-/// The latest write from the cache to the medium; its bytes are in the cache until it ends.
+/// The latest write from the cache to the medium; its bytes stay in the cache until it ends.
 #[derive(Clone, Copy, Debug, Default)]
 struct Destaging {
     from: u64,
@@ -92,22 +90,22 @@ impl Drive {
         duration(bytes, self.interface_rate)
     }
 
-    /// The time to bring the arm and the right head to `place`. The head is switched while the arm moves, and the
-    /// move to the next cylinder is what the skew allows for, in reading and writing.
+    /// The time in ns to bring the arm and the right head to `place`. The head is switched while the arm moves, and the
+    /// skew allows for the move to the next cylinder, in reading and writing.
     fn travel(&self, place: Place, write: bool) -> u64 {
         let distance = self.arm.cylinder.abs_diff(place.cylinder);
         let switch = if self.arm.head == place.head { 0 } else { self.head_switch };
         match distance {
             0 => switch,
-            // Also where the head stays: the layout has one skew for all cylinders.
+            // Also if the head stays: the layout has one skew for all cylinders.
             1 => self.seek.time(1).max(self.head_switch),
             _ if write => self.seek.time(distance).max(switch) + self.write_settle,
             _ => self.seek.time(distance).max(switch),
         }
     }
 
-    /// Moves the arm, waits for `from` to come round, and gives the phase of reading or writing on from there.
-    /// The platters' angle is the time modulo a revolution.
+    /// Moves the arm and waits until `from` passes the head; returns the phase of a transfer from there. The platters'
+    /// angle is the time modulo a revolution.
     fn position(&mut self, begin: u64, from: u64, write: bool) -> i64 {
         let begin = begin.max(self.free);
         self.stop_stream(begin);
@@ -120,7 +118,7 @@ impl Drive {
         self.free as i64 - start as i64
     }
 
-    /// Reads or writes on the medium; `free` is then its end.
+    /// Reads or writes on the medium; sets `free` to the end.
     fn transfer(&mut self, begin: u64, from: u64, to: u64, write: bool) -> i64 {
         let phase = self.position(begin, from, write);
         let (place, end) = self.geometry.locate_end(to);
@@ -130,18 +128,18 @@ impl Drive {
         phase
     }
 
-    /// When the stream has filled its segment.
+    /// When the stream will have filled its segment.
     fn stream_end(&self, stream: &Stream) -> u64 {
         (stream.phase + self.geometry.end(stream.limit) as i64) as u64
     }
 
-    /// How far the stream has come by `time`.
+    /// The byte that the stream has reached at `time`.
     fn streamed(&self, stream: &Stream, time: u64) -> u64 {
         let since = (time as i64 - stream.phase).max(0) as u64;
         self.geometry.reached(since).clamp(stream.from, stream.limit)
     }
 
-    /// Ends reading ahead; what it has read by `time` is kept, and the arm is where it came to.
+    /// Ends the read-ahead; its data up to `time` is kept, and the arm stays where it is then.
     fn stop_stream(&mut self, time: u64) {
         if let Some(stream) = self.stream.take() {
             let reached = self.streamed(&stream, time);
@@ -154,7 +152,7 @@ impl Drive {
         }
     }
 
-    /// Does what the mechanism does by itself up to `time`. A write begun before then is finished after it.
+    /// Runs the background work up to `time`. A write begun before then is finished after it.
     fn advance(&mut self, time: u64) {
         while !self.cache.is_empty() {
             let mut begin = self.free.max(self.dirty_from);
@@ -175,10 +173,10 @@ impl Drive {
         }
     }
 
-    /// Writes the next extent, up to the end of its track, to the medium. It can be called only when the one before
-    /// is done or nobody asks for room in between.
+    /// Writes the next extent, up to the end of its track, to the medium. Call it only when the previous one is done,
+    /// or if no request needs room in between.
     fn destage(&mut self, begin: u64) {
-        // A stream may still be moving the arm: its place decides whose turn it is.
+        // A stream may still be moving the arm: its place decides which extent is next.
         self.stop_stream(begin.max(self.free));
         if let Some((from, end)) = self.cache.next(self.at) {
             let to = end.min(self.geometry.track_end(from));
@@ -188,7 +186,7 @@ impl Drive {
         }
     }
 
-    /// The time from `time` on at which `bytes` more fit into the write cache.
+    /// When the write cache has room for `bytes` more, from `time` on.
     fn make_room(&mut self, mut time: u64, bytes: u64) -> u64 {
         loop {
             let under_way = if self.destaging.until > time { self.destaging.to - self.destaging.from } else { 0 };
@@ -221,7 +219,7 @@ impl Drive {
             .max(by_bus)
     }
 
-    /// Reading ahead has the data, or will have it within a revolution, which is as soon as anything else could.
+    /// If the read-ahead has the data, or will have it within a revolution, which is as soon as any other way.
     fn read_from_stream(&mut self, begin: u64, from: u64, to: u64) -> Option<u64> {
         let stream = self.stream.clone()?;
         let segment = self.buffer.get(stream.segment);
@@ -231,7 +229,7 @@ impl Drive {
         if from < oldest.max(segment.from) || !joins {
             return None;
         }
-        // A stream that goes on with an older segment finds the bytes before its own already there.
+        // A stream that continues an older segment has the earlier bytes already.
         let end = if to <= stream.from {
             begin
         } else {
@@ -244,7 +242,7 @@ impl Drive {
         Some(end)
     }
 
-    /// A segment at rest has the data, or its beginning; then the rest is read into the same segment.
+    /// If a segment at rest holds the data, or its beginning; the rest is then read into the same segment.
     fn read_from_buffer(&mut self, begin: u64, from: u64, to: u64) -> Option<u64> {
         let index = self.buffer.find(from)?;
         if self.stream.as_ref().is_some_and(|stream| stream.segment == index) {
@@ -258,7 +256,7 @@ impl Drive {
             self.stream_on(index, phase, segment.to, to);
             return Some(self.free);
         }
-        // Half consumed and nothing else to do: read on, so that the reader finds the next half when it comes.
+        // Half consumed and idle: read on, so that the next half is there when it is requested.
         let unread = segment.to - to;
         let idle = self.stream.is_none() && self.cache.is_empty();
         if idle && unread <= self.buffer.size() / 2 && segment.to < self.geometry.capacity() {
@@ -268,14 +266,14 @@ impl Drive {
         Some(begin)
     }
 
-    /// Lets the read that stands at `phase` go on until its segment is full of bytes that nobody has asked for.
+    /// Continues the read that has `phase` until its segment is full of bytes not yet requested.
     fn stream_on(&mut self, segment: usize, phase: i64, from: u64, asked: u64) {
         let limit = (asked + self.buffer.size()).min(self.geometry.capacity());
         self.stream = Some(Stream { segment, phase, from, asked, limit });
     }
 
     fn write_through(&mut self, begin: u64, from: u64, to: u64) -> u64 {
-        // Older bytes in the cache must not overwrite these later.
+        // Older cached bytes must not overwrite these later.
         self.cache.remove(from, to);
         self.transfer(begin, from, to, true);
         // The bytes cross the bus while the arm moves.

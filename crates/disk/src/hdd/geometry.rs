@@ -1,14 +1,13 @@
-//! Where bytes lie, and when they pass under the head.
+//! The layout of bytes on the disk, and when they pass under the head.
 //!
-//! The whole layout is one function: `start(x)`, the time at which byte x is reached by a head that has read on and
-//! on since byte 0. Every track is skewed by just the time of the switch before it, so the angle of byte x is
-//! `start(x)` modulo a revolution, a transfer takes the difference of two values however many tracks it crosses, and
-//! a stream's place at any time is the inverse. No step depends on the number of sectors or tracks.
+//! The whole layout is one function: `start(x)`, the time at which a head that reads continuously from byte 0 reaches
+//! byte x. Every track is skewed by exactly the time of the switch before it, so the angle of byte x is `start(x)`
+//! modulo a revolution, a transfer takes the difference of two values however many tracks it crosses, and a stream's
+//! place at any time is the inverse. No step depends on the number of sectors or tracks.
 
 use super::Hdd;
 use crate::units::{SECOND, SECTOR};
 
-/// A cylinder and a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) cylinder: u64,
@@ -25,23 +24,22 @@ struct Zone {
     track: u64,
 }
 
-/// The layout of one drive.
 #[derive(Clone, Debug)]
 pub(super) struct Geometry {
     capacity: u64,
     cylinders: u64,
     heads: u64,
     revolution: u64,
-    /// A track and the switch to the next head, ns.
+    /// Time of a track and the switch to the next head, ns.
     track_time: u64,
-    /// A cylinder and the switch to the next, ns.
+    /// Time of a cylinder and the switch to the next, ns.
     cylinder_time: u64,
-    /// From the outermost.
+    /// From the outermost inwards.
     zones: Vec<Zone>,
 }
 
 impl Geometry {
-    /// Lays out `hdd`, whose figures are within their limits.
+    /// Lays out `hdd`, whose parameters have passed the check.
     pub(super) fn new(hdd: &Hdd) -> Geometry {
         let revolution = hdd.revolution_ns();
         let track_time = revolution + hdd.head_switch_ns;
@@ -50,8 +48,8 @@ impl Geometry {
         let tracks: Vec<u64> = (0..hdd.zones)
             .map(|zone| {
                 let rate = hdd.outer_rate - (hdd.outer_rate - hdd.inner_rate) * zone / steps;
-                // A cylinder's bytes arrive in a cylinder's time at the stated rate: the track is larger than rate
-                // times revolution by what the switches lose.
+                // A cylinder's bytes pass in a cylinder's time at the stated rate: switches lose time, so a track is
+                // larger than rate times revolution.
                 let bytes = u128::from(rate) * u128::from(cylinder_time) / u128::from(SECOND * hdd.heads);
                 ((bytes as u64 + SECTOR / 2) / SECTOR * SECTOR).max(SECTOR)
             })
@@ -82,12 +80,10 @@ impl Geometry {
         geometry
     }
 
-    /// Cylinders that hold data.
     pub(super) fn cylinders(&self) -> u64 {
         self.cylinders
     }
 
-    /// Bytes that can be addressed.
     pub(super) fn capacity(&self) -> u64 {
         self.capacity
     }
@@ -113,13 +109,13 @@ impl Geometry {
         (Place { cylinder: zone.first_cylinder + cylinder, head }, time)
     }
 
-    /// The time at which a head that has read on since byte 0 reaches `byte`, ns.
+    /// When a head that reads continuously from byte 0 reaches `byte`, ns.
     pub(super) fn start(&self, byte: u64) -> u64 {
         self.locate(byte).1
     }
 
-    /// The track of the last byte before `byte`, and the time at which that byte has passed: `start(byte)`, but
-    /// before the switch if a track ends there.
+    /// The track of the last byte before `byte`, and when that byte has passed: `start(byte)`, but before the switch if
+    /// a track ends there.
     pub(super) fn locate_end(&self, byte: u64) -> (Place, u64) {
         let zone = self.zone(byte - 1);
         let (track, rest) = divide(byte - 1 - zone.first_byte, zone.track);
@@ -131,18 +127,18 @@ impl Geometry {
         (Place { cylinder: zone.first_cylinder + cylinder, head }, time)
     }
 
-    /// The time of [`locate_end`](Self::locate_end).
+    /// The time of [`locate_end`](Self::locate_end), ns.
     pub(super) fn end(&self, byte: u64) -> u64 {
         self.locate_end(byte).1
     }
 
-    /// The byte up to which whole sectors have passed by `time`: the inverse of `end`.
+    /// The end of the last whole sector that has passed by `time`: the inverse of `end`.
     pub(super) fn reached(&self, time: u64) -> u64 {
         let zone = &self.zones[self.zones.partition_point(|zone| zone.first_time <= time) - 1];
         let (cylinder, rest) = divide(time - zone.first_time, self.cylinder_time);
         let head = (rest / self.track_time).min(self.heads - 1);
         let in_track = rest - head * self.track_time;
-        // During the switch that follows it, the track is complete.
+        // During the switch after it, the track is complete.
         let bytes = (in_track.min(self.revolution) * zone.track / self.revolution) / SECTOR * SECTOR;
         let byte = zone.first_byte + (cylinder * self.heads + head) * zone.track + bytes;
         byte.min(self.capacity)
@@ -195,7 +191,7 @@ mod tests {
             let (start, end) = (geometry.start(byte), geometry.end(byte + SECTOR));
             prop_assert!(start < end);
             prop_assert!(byte == 0 || geometry.end(byte) <= start);
-            // Rounding to whole nanoseconds may cost the sector that ends just then, no more.
+            // Rounding to whole nanoseconds may cost at most the sector that ends at that moment.
             let reached = geometry.reached(end);
             prop_assert!(reached == byte + SECTOR || reached == byte, "{} {}", reached, byte);
             prop_assert_eq!(geometry.reached(end + 1), byte + SECTOR);

@@ -2,20 +2,21 @@
 //! March 1994, and for the cache after DiskSim (J. Bucy, J. Schindler, S. Schlosser, G. Ganger, "The DiskSim
 //! Simulation Environment Version 4.0 Reference Manual", CMU-PDL-08-101, 2008).
 //!
-//! `seek.rs` is the arm's curve, `geometry.rs` where bytes lie and when they pass under the head, `read_buffer.rs` and
-//! `write_cache.rs` what the drive's memory holds, `drive.rs` the drive that puts them together.
+//! `seek.rs` is the seek curve, `geometry.rs` the layout of bytes and when they pass under the head, `read_buffer.rs`
+//! and `write_cache.rs` the drive's memory, `drive.rs` the drive made of these.
 //!
-//! What is modelled: arm, head switches, skew, the angle of the platters, zones, read-ahead, write-back, flush and
-//! forced unit access. What is not:
-//! * Requests are served one after the other, first come first served: no command queueing in the drive. The kernel's
-//!   elevator sorts above, but what it has handed down it sorts no more, and nbd takes up to 128 requests where an IDE
-//!   drive took one: reads of many processes at once move the arm more than they did there. Writes are sorted in the
-//!   cache.
-//! * Tracks are laid out cylinder by cylinder, as in the paper; newer drives fill a band of one surface first.
-//! * Zones have as many cylinders each and their rates fall in equal steps; defects and spare sectors are left out.
-//! * A whole track is read from its first byte asked for, not from where the head happens to land.
-//! * Data that has been destaged is not read from the write cache again, and a write leaves the read buffer alone, as
-//!   though it were changed there too.
+//! Modelled: arm, head switches, skew, the angle of the platters, zones, read-ahead, write-back, flush and forced unit
+//! access. Not modelled:
+//! * Command queueing: requests are served in order of arrival. The kernel's elevator sorts before that, but not the
+//!   requests that it has dispatched, and nbd takes up to 128 of them where an IDE drive took one: concurrent reads of
+//!   many processes move the arm more than they did there. Writes are sorted in the cache.
+//! * Other track orders: tracks are laid out cylinder by cylinder, as in the paper; newer drives fill a band of one
+//!   surface first.
+//! * Uneven zones: all have the same number of cylinders and their rates fall in equal steps; no defects or spare
+//!   sectors.
+//! * Reading a track from where the head happens to land: it is read from its first requested byte.
+//! * Read hits in the write cache after destaging; a write also leaves the read buffer alone, as though it were updated
+//!   there too.
 
 mod drive;
 mod geometry;
@@ -37,36 +38,36 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hdd {
-    /// Bytes that can be addressed. The number of cylinders follows from it, the heads and the rates.
+    /// Addressable bytes. The number of cylinders follows from it, the heads and the rates.
     pub capacity: u64,
-    /// Revolutions a minute.
+    /// Revolutions per minute.
     pub rpm: u64,
     /// Surfaces that hold data.
     pub heads: u64,
-    /// Zones, each with as many cylinders; the rate falls from zone to zone in equal steps.
+    /// Zones with equal numbers of cylinders; the rate falls from zone to zone in equal steps.
     pub zones: u64,
-    /// Bytes a second that a long sequential read gets in the outermost zone, head and cylinder switches included:
-    /// what benchmarks print.
+    /// Bytes a second of a long sequential read in the outermost zone, head and cylinder switches included: the figure
+    /// that benchmarks print.
     pub outer_rate: u64,
-    /// The same in the innermost zone.
+    /// The same for the innermost zone.
     pub inner_rate: u64,
     /// Seek to the next cylinder, ns.
     pub seek_single_ns: u64,
-    /// Mean over all pairs of cylinders, ns: how data sheets weigh it.
+    /// Mean over all pairs of cylinders, ns, as in data sheets.
     pub seek_average_ns: u64,
     /// Seek from the first cylinder to the last, ns.
     pub seek_full_ns: u64,
-    /// Switch to another head of the cylinder, ns; the tracks' skew hides it in sequential access.
+    /// Switch to another head of the cylinder, ns; the skew of the tracks hides it in sequential access.
     pub head_switch_ns: u64,
-    /// What a seek of more than one cylinder takes longer before a write than before a read, ns.
+    /// Extra time of a seek of more than one cylinder before a write, ns.
     pub write_settle_ns: u64,
-    /// The controller's time for each request, ns.
+    /// The controller's time per request, ns.
     pub overhead_ns: u64,
     /// Bytes a second between the host and the drive's memory.
     pub interface_rate: u64,
     /// Bytes of the drive's memory for read-ahead.
     pub read_buffer: u64,
-    /// The sequential streams that memory is divided into.
+    /// Sequential streams among which that memory is divided.
     pub segments: u64,
     /// Whether a write completes when its bytes are in the drive's memory.
     pub write_cache: bool,
@@ -74,7 +75,7 @@ pub struct Hdd {
     pub write_cache_size: u64,
 }
 
-/// The fewest cylinders for which the seek curve, fitted as for a continuum, means anything.
+/// Least number of cylinders for the seek curve, which is fitted as for a continuum.
 const FEWEST_CYLINDERS: u64 = 16;
 
 impl Parameters for Hdd {
@@ -99,12 +100,12 @@ impl Parameters for Hdd {
 }
 
 impl Hdd {
-    /// The time of one revolution, ns.
     pub fn revolution_ns(&self) -> u64 {
         60 * SECOND / self.rpm
     }
 
-    /// The time from the last byte of a cylinder to the first of the next, ns: the arm and the head move at once.
+    /// The time from the last byte of a cylinder to the first of the next, ns: the arm and the head move at the same
+    /// time.
     fn cylinder_switch(&self) -> u64 {
         self.seek_single_ns.max(self.head_switch_ns)
     }

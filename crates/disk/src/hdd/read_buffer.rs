@@ -1,6 +1,5 @@
-//! What the drive has read and still holds: a few segments, each one stretch of the disk.
+//! The read buffer: a few segments, each holding one stretch of the disk.
 
-/// A stretch of the disk in the drive's memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Segment {
     pub(super) from: u64,
@@ -8,7 +7,7 @@ pub(super) struct Segment {
     used: u64,
 }
 
-/// The segments, least recently used first to go.
+/// Replaced in LRU order.
 #[derive(Clone, Debug)]
 pub(super) struct ReadBuffer {
     segments: Vec<Segment>,
@@ -31,18 +30,18 @@ impl ReadBuffer {
         self.segments[index]
     }
 
-    /// The segment that holds `byte`, or ends just there so that reading on continues it.
+    /// The segment that holds `byte` or ends there, so that reading on continues it.
     pub(super) fn find(&self, byte: u64) -> Option<usize> {
         self.segments.iter().position(|segment| segment.used > 0 && segment.from <= byte && byte <= segment.to)
     }
 
-    /// The segment to give up for a new stream.
+    /// The segment to evict for a new stream.
     pub(super) fn oldest(&self) -> usize {
         let oldest = self.segments.iter().enumerate().min_by_key(|(_, segment)| segment.used);
         oldest.map_or(0, |(index, _)| index)
     }
 
-    /// Makes `index` hold what fits of `from` to `to`, the latest bytes first.
+    /// Sets segment `index` to `from`..`to`; if that does not fit, to its last bytes.
     pub(super) fn set(&mut self, index: usize, from: u64, to: u64) {
         self.segments[index].from = from.max(to.saturating_sub(self.size));
         self.segments[index].to = to;

@@ -1,12 +1,12 @@
-//! The arm's curve: the time of a seek over a number of cylinders.
+//! The seek curve: the time of a seek by its distance in cylinders.
 //!
-//! Ruemmler and Wilkes (1994): short seeks accelerate and brake, a + b * sqrt(d); long ones coast, c + e * d. Of the
-//! five unknowns (with the distance where one becomes the other) a data sheet gives three: single, average and full
-//! stroke. The other two follow from physics: the arm's time, and its speed, do not jump between the two pieces.
+//! Ruemmler and Wilkes (1994): short seeks accelerate and brake, a + b * sqrt(d); long ones coast, c + e * d. A data
+//! sheet gives three of the five unknowns (the fifth is the distance where the pieces meet): single, average and full
+//! stroke. The other two follow from physics: neither the arm's time nor its speed jumps between the pieces.
 
 use crate::BadParameter;
 
-/// Bits after the point in the slopes below.
+/// Fractional bits of the slopes below.
 const FRACTION: u32 = 32;
 
 /// A fitted curve. Integers only, so that a seek takes the same time on every machine.
@@ -16,7 +16,7 @@ pub(super) struct Seek {
     stroke: u64,
     single: u64,
     full: u64,
-    /// The first distance on the straight piece.
+    /// The first distance on the straight piece, in cylinders.
     crossover: u64,
     /// b, ns * 2^32.
     root_slope: u64,
@@ -25,8 +25,8 @@ pub(super) struct Seek {
 }
 
 impl Seek {
-    /// The curve through `single` at distance 1 and `full` at distance `stroke`, whose mean over all pairs of
-    /// cylinders is `average`; all ns.
+    /// The curve through `single` at distance 1 and `full` at distance `stroke`, whose mean over all pairs of cylinders
+    /// is `average`; all in ns.
     pub(super) fn fit(stroke: u64, single: u64, average: u64, full: u64) -> Result<Seek, BadParameter> {
         let (n, t1, tf) = (stroke as f64, single as f64, full as f64);
         let (least, most) = (mean(n, t1, tf, 1.0), mean(n, t1, tf, n));
@@ -42,8 +42,8 @@ impl Seek {
                 most.floor()
             )));
         }
-        // The mean grows with the crossover, from the straight line's to the square root's. Bisection by + - * / and
-        // sqrt, which IEEE 754 rounds alike everywhere.
+        // The mean grows with the crossover, from the straight line's to the square root's. The bisection uses + - * /
+        // and sqrt, which IEEE 754 rounds alike everywhere.
         let (mut low, mut high) = (1.0, n);
         for _ in 0..60 {
             let middle = (low + high) / 2.0;
@@ -65,12 +65,12 @@ impl Seek {
         })
     }
 
-    /// The time to move over `distance` cylinders, ns.
+    /// Seek time over `distance` cylinders, in ns.
     pub(super) fn time(&self, distance: u64) -> u64 {
         if distance == 0 {
             return 0;
         }
-        // Each piece hangs at the end that the data sheet states, so that both are met to the nanosecond.
+        // Each piece starts at the end that the data sheet states, so that both ends are exact to the nanosecond.
         if distance < self.crossover {
             let root = (distance << 32).isqrt() - (1 << 16);
             self.single + (((self.root_slope >> 16) * root) >> FRACTION)
@@ -81,14 +81,14 @@ impl Seek {
     }
 }
 
-/// b of the curve whose pieces meet, with one slope, at distance `d`.
+/// b of the curve whose pieces meet at distance `d` with equal slope.
 fn root_slope(n: f64, t1: f64, tf: f64, d: f64) -> f64 {
     let s = d.sqrt();
     (tf - t1) / (s - 1.0 + (n - d) / (2.0 * s))
 }
 
-/// That curve's mean over all pairs of cylinders: distance x has weight 2 (n - x) / n^2. Drive makers publish this
-/// mean (for one: Hitachi Travelstar 5K160 specification, 4.4.1.1 "weighted average").
+/// That curve's mean over all pairs of cylinders: distance x has weight 2 (n - x) / n^2. Drive makers publish this mean
+/// (for example: Hitachi Travelstar 5K160 specification, 4.4.1.1 "weighted average").
 fn mean(n: f64, t1: f64, tf: f64, d: f64) -> f64 {
     let b = root_slope(n, t1, tf, d);
     let a = t1 - b;
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(seek.time(0), 0);
         assert_eq!(seek.time(1), 2_000_000);
         assert_eq!(seek.time(40_000), 21_000_000);
-        // Summed over every distance, not by the formula that fitted it.
+        // The sum over every distance, not the formula used for fitting.
         let n = 40_000u64;
         let total: u128 = (1..=n).map(|d| u128::from(2 * (n + 1 - d)) * u128::from(seek.time(d))).sum();
         let mean = (total / u128::from(n * (n + 1))) as f64;
@@ -138,7 +138,7 @@ mod tests {
             let around = seek.crossover.saturating_sub(3).max(2)..(seek.crossover + 4).min(stroke);
             for d in (2..stroke).step_by(97).chain(around) {
                 let (before, here) = (seek.time(d - 1), seek.time(d));
-                // Near the crossover the curve is flat against a step of a whole cylinder, so rounding may show.
+                // Near the crossover the curve is flat compared with a step of a cylinder, so rounding may show.
                 prop_assert!(here + 100 >= before, "{} then {} at {}", before, here, d);
                 let steepest = (seek.root_slope >> FRACTION) / 2 + 200;
                 prop_assert!(here <= before + steepest, "{} then {} at {}", before, here, d);

@@ -1,4 +1,4 @@
-//! The whole drive against closed forms.
+//! The whole drive compared with closed formulas.
 
 use super::*;
 use crate::units::duration;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 mod memory;
 
-/// 40 GB, 7200 rpm, small caches: figures of no particular drive.
+/// 40 GB, 7200 rpm, small caches; not a real drive.
 pub(super) fn drive() -> Hdd {
     Hdd {
         capacity: 40_000_000_000,
@@ -49,7 +49,7 @@ fn forced(offset: u64, length: u64) -> Request {
 
 const FLUSH: Request = Request { operation: Operation::Flush, offset: 0, length: 0 };
 
-/// Spreads well enough for a mean, and needs no crate.
+/// Pseudo-random numbers, good enough for a mean.
 struct Numbers(u64);
 
 impl Numbers {
@@ -59,7 +59,7 @@ impl Numbers {
     }
 }
 
-/// The first byte and the rate of each zone, found without `Geometry`.
+/// The first byte and the rate of each zone, computed without `Geometry`.
 fn zones(hdd: &Hdd) -> Vec<(u64, f64)> {
     let rate = |zone: u64| {
         let step = (hdd.outer_rate - hdd.inner_rate) as f64 / (hdd.zones - 1).max(1) as f64;
@@ -104,7 +104,7 @@ fn one_long_read_is_as_fast_as_many() {
     assert!((rate / hdd.outer_rate as f64 - 1.0).abs() < 0.01, "{rate}");
 }
 
-/// The expected seek between two bytes drawn at random: outer cylinders hold more, so not the mean over cylinders.
+/// The mean seek between two random bytes: outer cylinders hold more, so it differs from the mean over cylinders.
 fn mean_seek(hdd: &Hdd) -> f64 {
     let geometry = Geometry::new(hdd);
     let (_, seek) = hdd.build().unwrap();
@@ -170,7 +170,7 @@ fn a_full_stroke_takes_what_the_data_sheet_says() {
     for pause in 0..50 {
         let mut disk = started(&hdd);
         let now = disk.submit(0, read(0, 512)) + pause * 200_000;
-        // Reading ahead fills half a megabyte, a track or two: the arm stays on the first cylinder.
+        // The read-ahead fills half a megabyte, a track or two: the arm stays on the first cylinder.
         let done = disk.submit(now, read(last, 512));
         let arrival = now + hdd.overhead_ns + hdd.seek_full_ns;
         let wait = done - transfer - arrival;
@@ -239,7 +239,7 @@ proptest! {
         let (mut one, mut two) = (started(&hdd), started(&hdd));
         let (mut now, mut before) = (0, 0);
         for (pause, kind, offset, length) in steps {
-            // Some requests come before the one before is done.
+            // Some requests arrive before the previous one is done.
             now += pause;
             let request = request(kind, offset, length);
             let done = one.submit(now, request);
@@ -256,7 +256,7 @@ proptest! {
         }
         let idle = one.idle_at();
         let flushed = one.submit(now, FLUSH);
-        // Left alone the drive is done by then; a flush only keeps it from reading ahead first.
+        // An idle drive is done by then; a flush only keeps it from reading ahead first.
         prop_assert!(flushed <= idle.max(before.max(now)) + 2 * (hdd.seek_full_ns + hdd.revolution_ns()) + hdd.overhead_ns);
         prop_assert!(one.idle_at() <= flushed);
     }

@@ -1,8 +1,9 @@
-//! Writes that were acknowledged and are not yet on the medium: extents in order of address, neighbours joined.
+//! The write cache: acknowledged writes that are not yet on the medium, as extents sorted by address, neighbours
+//! joined.
 
 use std::collections::BTreeMap;
 
-/// The extents, `from` to `to`.
+/// The extents, from start to end.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WriteCache {
     extents: BTreeMap<u64, u64>,
@@ -14,17 +15,16 @@ impl WriteCache {
         self.extents.is_empty()
     }
 
-    /// Bytes held.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Whether every byte is held; joined neighbours make that one look-up.
+    /// Whether every byte is cached; neighbours are joined, so that is one look-up.
     pub(super) fn covers(&self, from: u64, to: u64) -> bool {
         self.extents.range(..=from).next_back().is_some_and(|(_, &end)| end >= to)
     }
 
-    /// Adds `from` to `to`, joined with whatever it touches or overlaps.
+    /// Adds `from` to `to`, joined with all extents that it touches or overlaps.
     pub(super) fn insert(&mut self, mut from: u64, mut to: u64) {
         if let Some((&start, &end)) = self.extents.range(..=from).next_back()
             && end >= from
@@ -40,7 +40,7 @@ impl WriteCache {
         self.put(from, to);
     }
 
-    /// Takes `from` to `to` out, splitting what reaches beyond.
+    /// Removes `from` to `to`; splits extents that reach beyond.
     pub(super) fn remove(&mut self, from: u64, to: u64) {
         if let Some((&start, &end)) = self.extents.range(..from).next_back()
             && end > from
@@ -59,7 +59,7 @@ impl WriteCache {
         }
     }
 
-    /// The extent whose turn it is in C-LOOK order for an arm at `at`: the next one upwards, else the lowest.
+    /// The next extent in C-LOOK order for an arm at `at`: the next one upwards, else the lowest.
     pub(super) fn next(&self, at: u64) -> Option<(u64, u64)> {
         let upwards = self.extents.range(at..).next();
         upwards.or_else(|| self.extents.iter().next()).map(|(&from, &to)| (from, to))

@@ -1,9 +1,9 @@
-//! The medium alone: no drive stands before it, so a request takes no time but the copying.
+//! The medium without a drive: a request takes only the time to copy its data.
 
 use crate::{BadParameter, Model, Parameters};
 use serde::{Deserialize, Serialize};
 
-/// It has no parameters, and so no table in a disk's file.
+/// No parameters, and so no table in a disk's file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ram {}

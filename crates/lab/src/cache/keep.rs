@@ -1,5 +1,5 @@
-//! Which images and snapshots stay: each version of the program, its kernel and its tools makes its own, so that they
-//! would fill a disk in time.
+//! Evicts images and snapshots: each version of the program, its kernel and its tools makes its own, so that they would
+//! fill a disk in time.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -8,32 +8,32 @@ use std::time::{Duration, SystemTime};
 
 use super::lock::{Lock, beside};
 
-/// What of a folder of the cache stays when another entry is made in it.
+/// Limits of a folder of the cache, applied when another entry is made.
 pub struct Keep {
-    /// Entries that no run has used for this long go.
+    /// Entries unused for this long are evicted.
     unused: Duration,
-    /// Where the entries take more bytes than this on disk, those unused for longest go first.
+    /// If the entries take more bytes than this on disk, they are evicted in LRU order.
     bytes: u64,
 }
 
-/// An entry used as lately as this stays in any case: its run may be about to open it.
+/// Entries used this recently are never evicted: a run may be about to open them.
 const LATELY: Duration = Duration::from_secs(900);
 
 impl Keep {
-    /// What one program uses in two weeks, and at most about `bytes`.
+    /// Entries used within two weeks, and at most about `bytes`.
     pub const fn at_most(bytes: u64) -> Keep {
         Keep { unused: Duration::from_secs(14 * 24 * 3600), bytes }
     }
 }
 
-/// Notes that an entry is in use now; `last` is the file of it that is written last.
+/// Marks an entry as in use; `last` is the file of it that is written last.
 pub(crate) fn mark_used(last: &Path) {
-    // A cache that cannot be written serves all the same.
+    // In a read-only cache this fails, without harm.
     let _ = File::options().write(true).open(last).and_then(|file| file.set_modified(SystemTime::now()));
 }
 
-/// Removes the entries of `folder` that need not stay; `last` names the file that is written last in each. What is in
-/// use, half-made or cannot be removed stays.
+/// Evicts entries of `folder` beyond the limits; `last` names the file that is written last in each. Entries that are
+/// in use or half-made stay, and so do those that cannot be removed.
 pub(crate) fn prune(folder: &Path, last: &str, keep: &Keep) {
     let age = |path: &Path| fs::metadata(path.join(last)).ok()?.modified().ok()?.elapsed().ok();
     let mut entries: Vec<(Duration, u64, PathBuf)> = (fs::read_dir(folder).into_iter().flatten().flatten())
@@ -47,7 +47,7 @@ pub(crate) fn prune(folder: &Path, last: &str, keep: &Keep) {
     for (unused, bytes, path) in entries {
         total += bytes;
         let stays = unused <= LATELY || (unused <= keep.unused && total <= keep.bytes);
-        // Another run may have begun to use it while others were removed.
+        // Another run may have begun to use it during the eviction of others.
         if !stays
             && let Ok(Some(_lock)) = Lock::try_take(&path)
             && age(&path).is_none_or(|age| age > LATELY)
@@ -58,7 +58,7 @@ pub(crate) fn prune(folder: &Path, last: &str, keep: &Keep) {
     }
 }
 
-/// What the files of a folder take on disk; a guest's RAM is mostly holes.
+/// Bytes of a folder's files on disk; a guest's RAM is mostly holes.
 fn bytes_on_disk(folder: &Path) -> u64 {
     let files = fs::read_dir(folder).into_iter().flatten().flatten();
     files.filter_map(|file| file.metadata().ok()).map(|data| data.blocks() * 512).sum()
@@ -70,7 +70,7 @@ mod tests {
 
     const KEEP: Keep = Keep::at_most(1 << 20);
 
-    /// An entry of so many bytes that was used so many hours ago.
+    /// An entry of `bytes` bytes, last used `hours` hours ago.
     fn entry(folder: &Path, name: &str, bytes: usize, hours: u64) {
         fs::create_dir(folder.join(name)).unwrap();
         let last = folder.join(name).join("last");
@@ -79,7 +79,6 @@ mod tests {
         File::options().write(true).open(&last).unwrap().set_modified(when).unwrap();
     }
 
-    /// The names of the entries left.
     fn left(folder: &Path) -> Vec<String> {
         let mut names: Vec<_> = fs::read_dir(folder)
             .unwrap()
@@ -114,7 +113,7 @@ mod tests {
         }
         prune(folder.path(), "last", &KEEP);
         assert_eq!(left(folder.path()), ["now", "two-hours"]);
-        // Where what was used just now takes the room alone, it stays, and all else goes.
+        // If the most recently used entry alone exceeds the limit, it stays, and all others are evicted.
         entry(folder.path(), "large", 2 << 20, 0);
         prune(folder.path(), "last", &KEEP);
         assert_eq!(left(folder.path()), ["large", "now"]);

@@ -1,5 +1,5 @@
-//! Who is at work on what, told by locks (flock(2)) that end with their process: numbers of processes mean nothing in
-//! another PID namespace, and ages nothing on a slow machine.
+//! Locks (flock(2)) that show which things are in use. They end with their process: process ids mean nothing in another
+//! PID namespace, and ages nothing on a slow machine.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,16 +15,16 @@ use tempfile::{NamedTempFile, TempDir};
 use super::{is_barred, make_folder};
 use crate::child;
 
-/// The lock in a temporary folder.
+/// The lock file in a temporary folder.
 const INSIDE: &str = ".lock";
 
-/// Held while a thing in the cache is made, so that two runs do not make it twice. Of a cache that cannot be written
-/// nothing is made: there it may be no lock at all.
+/// Held while an entry of the cache is made, so that two runs do not make it twice. In a read-only cache nothing is
+/// made, and it may hold no lock.
 #[derive(Debug)]
 pub struct Lock(#[allow(dead_code)] Option<File>);
 
 impl Lock {
-    /// Waits for the lock file beside `path`, or until the user wants an end.
+    /// Waits for the lock file beside `path`, or until the user interrupts.
     pub fn take(path: &Path) -> Result<Lock> {
         if let Some(folder) = path.parent().filter(|folder| !folder.is_dir())
             && let Err(error) = make_folder(folder)
@@ -48,7 +48,7 @@ impl Lock {
         }
     }
 
-    /// As [`Lock::take`], or nothing if another holds it.
+    /// As [`Lock::take`], or `None` if another process holds it.
     pub(crate) fn try_take(path: &Path) -> Result<Option<Lock>> {
         let path = path.with_extension("lock");
         let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
@@ -56,18 +56,18 @@ impl Lock {
         Ok((is_ours && is_at(&file, &path)).then_some(Lock(Some(file))))
     }
 
-    /// The lock of a temporary folder or file, or nothing if its owner lives or it is gone. Held until the thing is
-    /// removed, so that nobody takes it for theirs meanwhile.
+    /// The lock of a temporary folder or file; `None` if its owner lives or it is gone. Held until the thing is
+    /// removed, so that no other process takes it meanwhile.
     pub(crate) fn of_orphan(path: &Path) -> Option<Lock> {
         let lock = of(path);
         let file = File::options().write(true).open(&lock).ok()?;
-        // Where there are no locks, nobody knows.
+        // Without locks the owner's state is unknown.
         flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
         is_at(&file, &lock).then_some(Lock(Some(file)))
     }
 }
 
-/// A lock file to be locked. Where none can be made, one that is there can be locked all the same.
+/// Opens a lock file. If it cannot be created, an existing one can still be locked.
 fn open(path: &Path) -> io::Result<File> {
     match File::options().write(true).create(true).truncate(false).open(path) {
         Err(error) if super::bars(&error) => File::open(path),
@@ -75,7 +75,7 @@ fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Whether this process has the lock now. A file system without locks gives it to everybody.
+/// Whether this process has the lock now. On a file system without locks, always.
 fn try_lock(file: &File) -> io::Result<bool> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) | Err(Errno::NOTSUP | Errno::NOSYS | Errno::NOLCK) => Ok(true),
@@ -84,40 +84,39 @@ fn try_lock(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Whether a locked file still has its name: who held the lock before may have removed it.
+/// Whether a locked file still has its name: the previous holder may have removed it.
 fn is_at(file: &File, path: &Path) -> bool {
     let id = |data: fs::Metadata| (data.dev(), data.ino());
     file.metadata().map(id).ok() == fs::metadata(path).map(id).ok()
 }
 
-/// Whether somebody holds the lock on a file; one that is not there is held by nobody.
+/// Whether a process holds the lock on a file; false if the file does not exist.
 pub fn is_held(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_err())
 }
 
-/// Whether a temporary folder has a lock, which tells whether its owner lives. Those of older programs have none.
+/// Whether a temporary folder has a lock, which shows whether its owner lives. Those of older versions have none.
 pub fn has_lock(folder: &Path) -> bool {
     folder.join(INSIDE).exists()
 }
 
-/// Whether the owner of a temporary folder or file lives.
 pub(crate) fn is_owned(path: &Path) -> bool {
     is_held(&of(path))
 }
 
-/// What is locked of a temporary folder or file.
+/// The file to lock for a temporary folder or file.
 fn of(path: &Path) -> PathBuf {
     if path.is_dir() { path.join(INSIDE) } else { path.to_owned() }
 }
 
-/// A temporary folder with a lock in it, gone when dropped. `mountmark clean` removes one whose owner was killed.
+/// A temporary folder with a lock in it, removed on drop. `mountmark clean` removes it if the owner was killed.
 pub struct Scratch {
     folder: TempDir,
     _lock: File,
 }
 
 impl Scratch {
-    /// A new folder in `parent`, its name beginning with `prefix`.
+    /// A new folder in `parent`; its name begins with `prefix`.
     pub fn new_in(parent: &Path, prefix: &str) -> Result<Scratch> {
         let failed = || format!("cannot make a temporary folder in {}", parent.display());
         loop {
@@ -125,7 +124,7 @@ impl Scratch {
             let path = folder.path().join(INSIDE);
             let file = match File::create(&path) {
                 Ok(file) => file,
-                // Whoever cleans found it before there was a lock in it.
+                // `mountmark clean` found it before it had a lock.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(error).with_context(failed),
             };
@@ -135,21 +134,20 @@ impl Scratch {
         }
     }
 
-    /// For the files of one guest of this process. The process's number in the name is for people.
+    /// For the files of one guest of this process. The process id in the name is for people.
     pub(crate) fn for_guest() -> Result<Scratch> {
         Scratch::new_in(&std::env::temp_dir(), &format!("{GUEST_PREFIX}{}-", std::process::id()))
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 }
 
-/// Begins the names of guests' folders; the number of their run's process follows.
+/// Prefix of guests' folders; the process id of their run follows.
 pub(crate) const GUEST_PREFIX: &str = "mountmark-guest-";
 
-/// A new file in `folder`, locked while it is written. `mountmark clean` removes one whose writer was killed.
+/// A new file in `folder`, locked while it is written. `mountmark clean` removes it if the writer was killed.
 pub(crate) fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
     loop {
         let file = NamedTempFile::new_in(folder)?;
@@ -159,23 +157,23 @@ pub(crate) fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
     }
 }
 
-/// Held by each run as long as it lives: `mountmark clean --cache` leaves the cache to it.
+/// Held by each run for its lifetime, so that `mountmark clean --cache` refuses the cache.
 #[derive(Debug)]
 pub struct InUse(#[allow(dead_code)] Option<File>);
 
 impl InUse {
     /// Shares the cache folder with other runs; waits while it is being removed.
     pub fn share(cache: &Path) -> InUse {
-        // File systems that lock no folders lose only that.
+        // On a file system that cannot lock folders, only this protection is lost.
         InUse(File::open(cache).ok().filter(|file| flock(file, FlockOperation::LockShared).is_ok()))
     }
 
-    /// Whether it is of the folder that lies there now.
+    /// Whether the lock is on the folder that is now there.
     pub(super) fn is_of(&self, cache: &Path) -> bool {
         self.0.as_ref().is_none_or(|file| is_at(file, cache))
     }
 
-    /// The cache folder for this process alone; nothing while a run uses it.
+    /// Locks the cache folder for this process alone; `None` while a run uses it.
     pub fn alone(cache: &Path) -> Option<InUse> {
         let Ok(file) = File::open(cache) else { return Some(InUse(None)) };
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -185,7 +183,7 @@ impl InUse {
     }
 }
 
-/// Where the lock file of an entry lies.
+/// The lock file of an entry.
 pub fn beside(path: &Path) -> PathBuf {
     path.with_extension("lock")
 }
@@ -214,7 +212,7 @@ mod tests {
         assert!(Lock::of_orphan(scratch.path()).is_none());
         let file = new_file(parent.path()).unwrap();
         assert!(is_owned(file.path()) && Lock::of_orphan(file.path()).is_none());
-        // As a kill leaves them.
+        // The state after a kill.
         let Scratch { folder, _lock } = scratch;
         let left = folder.keep();
         drop(_lock);

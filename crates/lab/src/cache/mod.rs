@@ -1,7 +1,7 @@
 //! The cache folder: packages, kernels, images, snapshots, corpora. All of it can be made again.
 //!
-//! What lies in it is written whole or not at all, and checked before it is used. No path in it is absolute, so that it
-//! can be moved and copied; one that holds all that a run needs serves without being written.
+//! Entries are written completely or not at all, and checked before use. The cache contains no absolute path, so that
+//! it can be moved and copied; if it holds all that a run needs, it may be read-only.
 
 mod keep;
 pub(crate) mod lock;
@@ -22,7 +22,7 @@ pub use lock::InUse;
 pub(crate) use lock::Lock;
 pub(crate) use stamp::Stamp;
 
-/// What mends a cache folder that cannot be used.
+/// The remedy for an unusable cache folder.
 const ELSEWHERE: &str = "set MOUNTMARK_CACHE to a folder that you may write";
 
 /// The cache folder of this user: `$MOUNTMARK_CACHE`, else `$XDG_CACHE_HOME/mountmark`, else `~/.cache/mountmark`.
@@ -32,11 +32,11 @@ pub fn default_folder() -> PathBuf {
         .unwrap_or_else(|| {
             std::env::temp_dir().join(format!("mountmark-cache-{}", rustix::process::geteuid().as_raw()))
         });
-    // apt, and agents that run in another folder, are given paths in it.
+    // apt, and agents that run in another folder, get paths in it.
     std::path::absolute(&path).unwrap_or(path)
 }
 
-/// A name for what is made from `parts`: 16 hexadecimal digits of SHA-256, each part with its length.
+/// The cache key of `parts`: 16 hexadecimal digits of SHA-256, each part hashed with its length.
 pub fn key<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -64,10 +64,10 @@ pub(crate) fn sha256_file(path: &Path) -> Result<String> {
     Ok(hex(&hash.finalize()))
 }
 
-/// Opens a cache folder for a run, made if it is not there. The answer is kept as long as the run lives.
+/// Opens a cache folder for a run, and creates it if it is missing. Keep the result for the lifetime of the run.
 ///
 /// # Errors
-/// A folder that cannot be made, or that others may write to ([`check_trust`]).
+/// A folder that cannot be created, or that others may write to ([`check_trust`]).
 pub fn open(cache: &Path) -> Result<InUse> {
     loop {
         if !cache.is_dir() {
@@ -75,18 +75,18 @@ pub fn open(cache: &Path) -> Result<InUse> {
         }
         check_trust(cache)?;
         let in_use = InUse::share(cache);
-        // Whoever cleaned it had the lock before, and may have removed the folder.
+        // `mountmark clean` may have held the lock and removed the folder.
         if in_use.is_of(cache) {
             return Ok(in_use);
         }
     }
 }
 
-/// Refuses a cache folder in which another user may have put what it holds: this program starts guests from it, and apt
-/// with the sources in it. One of root's that only root may write to is fine. A folder that is not there is nobody's.
+/// Refuses a cache folder whose contents another user may have written: this program starts guests from it, and apt
+/// with the sources in it. A folder of root's that only root may write to is accepted, and so is a missing one.
 ///
 /// # Errors
-/// Whose the folder is, or who may write to it, and the mend.
+/// The folder's owner, or who may write to it, and the remedy.
 pub fn check_trust(cache: &Path) -> Result<()> {
     let Ok(path) = fs::canonicalize(cache) else { return Ok(()) };
     let data = fs::metadata(&path).with_context(|| format!("cannot look at {}", path.display()))?;
@@ -103,12 +103,12 @@ pub fn check_trust(cache: &Path) -> Result<()> {
             data.uid()
         );
     }
-    // A group of the user's own, under which some systems make all files.
+    // Some systems create all files with the user's own group.
     let by_group = data.mode() & 0o020 != 0 && data.gid() != group;
     if data.mode() & 0o002 != 0 || by_group {
         bail!("other users may write to the cache folder {shown}: chmod go-w {shown}, and mountmark clean --cache");
     }
-    // Where a folder above is anybody's, this one can be put in another's place, unless names there belong to their owners.
+    // In a world-writable parent folder another user can replace this one, unless that folder is sticky.
     let open =
         path.ancestors().skip(1).find(|above| fs::metadata(above).is_ok_and(|data| data.mode() & 0o1002 == 0o002));
     if let Some(above) = open {
@@ -122,10 +122,10 @@ pub fn check_trust(cache: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes a folder of the cache and those above it, to which nobody else may write.
+/// Creates a folder of the cache and its parents, writable by this user only.
 ///
 /// # Errors
-/// A folder that cannot be made, with the mend.
+/// A folder that cannot be created, with the remedy.
 pub(crate) fn make_folder(path: &Path) -> Result<()> {
     fs::DirBuilder::new()
         .recursive(true)
@@ -134,7 +134,7 @@ pub(crate) fn make_folder(path: &Path) -> Result<()> {
         .with_context(|| format!("cannot make the cache folder {}; {ELSEWHERE}", path.display()))
 }
 
-/// Whether the cache folder can be written, without making it, and how many bytes are free there.
+/// Bytes free in the cache folder; an error if it cannot be written. Does not create it.
 pub fn room(path: &Path) -> Result<u64> {
     let there = existing(path);
     if there == path {
@@ -147,18 +147,18 @@ pub fn room(path: &Path) -> Result<u64> {
     free(there).with_context(|| format!("cannot ask {} for its room", there.display()))
 }
 
-/// A folder, or the lowest above it that is there.
+/// A folder, or its lowest existing parent.
 fn existing(path: &Path) -> &Path {
     path.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"))
 }
 
-/// Bytes free for this user in a folder, or where it would be made; nothing if its file system does not say.
+/// Bytes free for this user in a folder, or where it would be created; `None` if its file system does not report them.
 fn free(folder: &Path) -> Option<u64> {
     let state = rustix::fs::statvfs(existing(folder)).ok().filter(|state| state.f_blocks > 0)?;
     Some(state.f_bavail.saturating_mul(state.f_frsize))
 }
 
-/// Refuses to begin what cannot fit: `what` takes at least `bytes` in `folder`.
+/// Refuses to begin work that cannot fit: `what` takes at least `bytes` in `folder`.
 ///
 /// # Errors
 /// [`no_space`].
@@ -166,7 +166,7 @@ pub(crate) fn need_room(folder: &Path, bytes: u64, what: &str) -> Result<()> {
     if free(folder).is_some_and(|free| free < bytes) { Err(no_space(folder, Some(bytes), what)) } else { Ok(()) }
 }
 
-/// That `what` has no space in `folder`, how much it takes where that is known, how much there is, and the mend.
+/// An error that `what` has no space in `folder`: the size it needs, if known, the free space, and the remedy.
 pub fn no_space(folder: &Path, bytes: Option<u64>, what: &str) -> anyhow::Error {
     let takes = bytes.map(|bytes| format!("it takes about {}", format_bytes(bytes)));
     let there = free(folder).map(|free| format!("{} are free", format_bytes(free)));
@@ -179,29 +179,29 @@ pub fn no_space(folder: &Path, bytes: Option<u64>, what: &str) -> anyhow::Error 
     )
 }
 
-/// Whether next to nothing is free in a folder: what failed there failed for want of space.
+/// Whether a folder is almost full, so that a failure there is due to lack of space.
 pub fn is_full(folder: &Path) -> bool {
     free(folder).is_some_and(|free| free < 256 << 10)
 }
 
-/// Whether something failed for want of space.
+/// Whether the cause of an error is lack of space.
 pub(crate) fn is_no_space(error: &anyhow::Error) -> bool {
     let kinds = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
     kinds.into_iter().any(|kind| matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
 }
 
-/// Whether an error says that this user may not write there, now or ever.
+/// Whether an error means that this user may not write there.
 fn bars(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied)
 }
 
-/// As [`bars`], of whatever led to an error.
+/// As [`bars`], for the cause of an error.
 pub(crate) fn is_barred(error: &anyhow::Error) -> bool {
     error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(bars)
 }
 
-/// Writes a file whole or not at all, also when the power fails. What is there already is not written again, so that a
-/// cache which cannot be written serves as long as nothing is new.
+/// Writes a file completely or not at all, even on a power failure. An identical file is not rewritten, so that a
+/// read-only cache works as long as nothing is new.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     if fs::read(path).is_ok_and(|there| there == bytes) {
         return Ok(());
@@ -211,7 +211,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let written = || -> io::Result<()> {
         let mut file = lock::new_file(folder)?;
         io::Write::write_all(&mut file, bytes)?;
-        // A new name can outlive a power cut that the contents do not.
+        // After a power cut a new name can exist without the contents.
         file.as_file().sync_all()?;
         file.persist(path)?;
         Ok(())
@@ -224,7 +224,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     })
 }
 
-/// Writes down what saves work the next time. A cache that cannot be written to serves all the same.
+/// Writes data that saves work the next time. In a read-only cache this fails, without harm.
 pub fn note(path: &Path, bytes: &[u8]) -> Result<()> {
     match write_whole(path, bytes) {
         Err(error) if is_barred(&error) => Ok(()),
@@ -249,7 +249,7 @@ mod tests {
         set(&cache, 0o777);
         assert!(refusal().contains("other users may write") && refusal().contains("chmod go-w"), "{}", refusal());
         set(&cache, 0o700);
-        // Its name can be given to another folder, unless names there are their owners'.
+        // Others can rename it, unless the parent folder is sticky.
         set(parent.path(), 0o777);
         assert!(refusal().contains("another folder in the place"), "{}", refusal());
         set(parent.path(), 0o1777);

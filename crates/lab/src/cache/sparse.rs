@@ -9,10 +9,10 @@ use anyhow::{Context, Result};
 use rustix::fs::{SeekFrom, seek};
 use sha2::{Digest, Sha256};
 
-/// In bytes: what is read, and left out when it is zero, at a time.
+/// Bytes read at a time; a block of zeros is omitted.
 const BLOCK: u64 = 64 << 10;
 
-/// Reads what of a file is not zero: each block with its place in the file.
+/// Reads the blocks of a file that are not zero, each with its offset.
 fn blocks(path: &Path, each: &mut dyn FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
     let failed = || format!("cannot read {}", path.display());
     let file = File::open(path).with_context(failed)?;
@@ -22,7 +22,7 @@ fn blocks(path: &Path, each: &mut dyn FnMut(u64, &[u8]) -> Result<()>) -> Result
         at = match seek(&file, SeekFrom::Data(at)) {
             Ok(data) => data / BLOCK * BLOCK,
             Err(rustix::io::Errno::NXIO) => break,
-            // A file system that knows of no holes.
+            // A file system without information on holes.
             Err(_) => at,
         };
         let part = &mut block[..BLOCK.min(length - at) as usize];
@@ -35,8 +35,8 @@ fn blocks(path: &Path, each: &mut dyn FnMut(u64, &[u8]) -> Result<()>) -> Result
     Ok(())
 }
 
-/// SHA-256 of what of a file is not zero, and where it lies, in hexadecimal: holes need not be read, and a copy that has
-/// filled them is the same.
+/// SHA-256, in hexadecimal, of a file's blocks that are not zero and their offsets: holes are not read, and a copy with
+/// the holes filled has the same hash.
 pub fn sha256(path: &Path) -> Result<String> {
     let mut hash = Sha256::new();
     blocks(path, &mut |at, block| {
@@ -47,7 +47,7 @@ pub fn sha256(path: &Path) -> Result<String> {
     Ok(super::hex(&hash.finalize()))
 }
 
-/// Copies a file's contents to `to`, which is empty, and leaves holes where it is zero.
+/// Copies a file's contents to the empty file `to`, and leaves holes for zeros.
 pub fn copy(path: &Path, to: impl AsFd) -> Result<()> {
     let failed = || format!("cannot copy {}", path.display());
     rustix::fs::ftruncate(&to, std::fs::metadata(path).with_context(failed)?.len()).with_context(failed)?;

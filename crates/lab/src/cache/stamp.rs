@@ -1,4 +1,4 @@
-//! Whether a file is the one that was checked before.
+//! Detects whether a file has changed since it was checked.
 
 use std::fs;
 use std::io;
@@ -7,11 +7,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-/// What changes when a file is written to, replaced or copied. The time of change (ctime) cannot be set back, so that an
-/// equal stamp means equal contents, unless the disk itself has lost them.
+/// Changes when a file is written, replaced or copied. The time of change (ctime) cannot be set back, so an equal stamp
+/// means equal contents, unless the disk itself has lost them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
-    /// In bytes.
+    /// Bytes.
     pub size: u64,
     inode: u64,
     /// Seconds and nanoseconds since 1970.
@@ -20,7 +20,6 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// Of a file as it is now.
     pub fn of(path: &Path) -> io::Result<Stamp> {
         let data = fs::metadata(path)?;
         Ok(Stamp {

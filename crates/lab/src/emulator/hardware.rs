@@ -1,4 +1,4 @@
-//! The guest's machine as QEMU and its kernel are told of it.
+//! The guest's machine: QEMU's command line and the kernel's.
 
 use std::path::PathBuf;
 
@@ -22,33 +22,31 @@ pub enum Clock {
 /// Everything that QEMU's command line depends on.
 #[derive(Clone, Debug)]
 pub struct Hardware {
-    /// How time passes.
     pub clock: Clock,
-    /// What the processor can do; under KVM it is the host's.
+    /// The processor's features; under KVM they are the host's.
     pub processor: Processor,
     /// Guest RAM in bytes, the image's share included.
     pub ram: u64,
     /// Size of the media in bytes.
     pub media: u64,
-    /// What follows on the kernel's command line: `memmap=` that keeps it off the media, or makes pmem devices of them,
-    /// and parameters of drivers that are part of it.
+    /// The rest of the kernel's command line: `memmap=` arguments that reserve the media or turn them into pmem
+    /// devices, and parameters of built-in drivers.
     pub arguments: Vec<String>,
     /// The kernel: an ELF image with a PVH entry, or a bzImage.
     pub kernel: PathBuf,
-    /// The initramfs.
     pub image: PathBuf,
 }
 
-/// What follows `-append`, without the memory map. No address-space randomisation and no entropy but RDRAND, which
-/// the emulator derives from its seed: two boots are the same boot. Mitigations are for machines that run strangers'
-/// code; a bug in a file system's kernel code ends the cell.
+/// What follows `-append`, without the memory map. No address-space randomisation, and no entropy but RDRAND, which the
+/// emulator derives from its seed: all boots are alike. Mitigations are off, since no untrusted code runs; a bug in a
+/// file system's kernel code ends the cell.
 const KERNEL_ARGUMENTS: &str = "console=ttyS0 quiet nokaslr norandmaps random.trust_cpu=on numa=off tsc=reliable \
                                 mitigations=off oops=panic panic=-1";
 
-/// `-cpu`: one model for all machines, so that nothing but the named features differs between them, and RDRAND for the
-/// kernel's random numbers. Which implementations of checksums and ciphers the guest uses follows from this alone: its
-/// kernel looks at the processor. The model has no ERMS: an instruction that moves one byte a step would make every
-/// copy slow under a clock that counts steps.
+/// `-cpu`: one model for all machines, so that they differ only in the named features, and RDRAND for the kernel's
+/// random numbers. The guest's choice of checksum and cipher implementations follows from this alone: its kernel looks
+/// at the processor. The model has no ERMS: an instruction that moves one byte a step would make every copy slow under
+/// a clock that counts steps.
 fn model(processor: &Processor) -> String {
     let features = FEATURES
         .iter()
@@ -57,12 +55,11 @@ fn model(processor: &Processor) -> String {
 }
 
 impl Hardware {
-    /// The kernel's command line.
     pub fn kernel_arguments(&self) -> String {
         format!("{KERNEL_ARGUMENTS} {}", self.arguments.join(" "))
     }
 
-    /// What a snapshot depends on beyond files: the parts of QEMU's command line.
+    /// The parts of QEMU's command line; apart from files, a snapshot depends on nothing else.
     pub fn identity(&self) -> Vec<String> {
         let mut parts = self.machine_arguments();
         parts.extend([self.ram.to_string(), self.media.to_string(), self.kernel_arguments()]);
@@ -72,14 +69,14 @@ impl Hardware {
     pub(super) fn machine_arguments(&self) -> Vec<String> {
         let mut arguments: Vec<String> = Vec::new();
         let mut add = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
-        // A fixed machine type and processor model: "pc" and "max" change with QEMU's version, and with them the boot.
+        // Pinned machine type and processor model: "pc" and "max" change with QEMU's version, and with them the boot.
         add("-machine", format!("pc-i440fx-7.2,suppress-vmdesc=on,max-ram-below-4g={}", self.ram));
         match self.clock {
             Clock::Instructions { shift } => {
                 add("-accel", "tcg,thread=single".into());
-                // While nobody records, QEMU's main loop may look at a processor that has halted and not yet booked
-                // its last instructions; it then moves the clock past the next timer by as many. A recording (of
-                // which nothing is kept) makes the two take turns.
+                // Without a recording, QEMU's main loop may look at a halted processor that has not yet booked its last
+                // instructions, and then moves the clock that many past the next timer. A recording, here to /dev/null,
+                // makes the two alternate.
                 add("-icount", format!("shift={shift},sleep=off,rr=record,rrfile=/dev/null"));
                 add("-cpu", model(&self.processor));
                 add("-rtc", "base=2006-01-01T00:00:00,clock=vm".into());
@@ -96,7 +93,7 @@ impl Hardware {
     }
 }
 
-/// `memmap=` arguments for regions that become pmem devices, the rest of the media reserved.
+/// `memmap=` arguments: `pmem` regions become pmem devices, the rest of the media is reserved.
 pub fn memory_map(media: u64, pmem: &[Region]) -> Vec<String> {
     let mut arguments = Vec::new();
     let mut at = 0;

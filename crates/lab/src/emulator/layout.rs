@@ -1,4 +1,4 @@
-//! Where the media of a cell lie in its guest's physical memory.
+//! Placement of a cell's media in its guest's physical memory.
 
 use anyhow::{Result, bail};
 use mountmark_model::Cell;
@@ -6,12 +6,11 @@ use mountmark_model::Cell;
 use super::needs::disks;
 use crate::Region;
 
-/// The media begin on this boundary, as pmem wants it.
+/// Alignment of the media in bytes; pmem requires it.
 pub(super) const ALIGNMENT: u64 = 128 << 20;
-/// The media's room in guest-physical memory, unless more is needed. It costs nothing: only what a cell writes is there.
+/// The media's least room in guest-physical memory, in bytes. It is sparse: only written pages take host memory.
 const MEDIA_ROOM: u64 = 64 << 30;
 
-/// Where the media of a cell lie.
 pub(super) struct Layout {
     pub test: Region,
     pub source: Option<Region>,
@@ -31,7 +30,7 @@ impl Layout {
         let source = cell.second_disk.as_ref().map(|medium| take(medium.size.0));
         let corpus = cell.second_disk.as_ref().map(|medium| take(medium.corpus.tar_bytes));
         let total = at.max(MEDIA_ROOM);
-        // 40 bits of physical addresses, less what lies below the media.
+        // 40 bits of physical addresses, minus what is below the media.
         if total > (1 << 40) - crate::MEDIA_START {
             bail!(
                 "the disks of this plan need {total} bytes, more than the guest can address; choose a smaller --scale or --disk-size"
@@ -40,7 +39,7 @@ impl Layout {
         Ok(Layout { test, source, corpus, total })
     }
 
-    /// Those of them that the kernel takes for persistent memory.
+    /// The regions that the kernel treats as persistent memory.
     pub fn pmem(&self, cell: &Cell) -> Vec<Region> {
         let regions = disks(cell).zip(std::iter::once(self.test).chain(self.source));
         let alone = regions.filter(|(disk, _)| !disk.model.has_drive());

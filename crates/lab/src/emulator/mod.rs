@@ -1,6 +1,6 @@
-//! The virtual lab and the KVM lab: a throw-away QEMU guest a cell.
+//! The virtual lab and the KVM lab: one throw-away QEMU guest per cell.
 //!
-//! This folder boots guests, gives them their job and passes on what they say. It does not know what a cell measures.
+//! This folder boots guests, passes jobs in and events out. It does not know what a cell measures.
 
 mod hardware;
 mod layout;
@@ -38,8 +38,8 @@ use layout::Layout;
 use needs::{NBD, essence, needed_by, wanted};
 use qemu::{Qemu, Ram};
 
-/// The most memory of a guest: above it QEMU's machine has its hole for devices, and more would push the media from
-/// their place (`MEDIA_START`).
+/// Upper limit of a guest's memory: above it QEMU's machine has its PCI hole, and more would move the media from
+/// `MEDIA_START`.
 const RAM_MOST: u64 = 3 << 30;
 
 /// A lab of QEMU guests.
@@ -55,7 +55,7 @@ impl LabKind for Guests {
     }
 }
 
-/// Such a lab when QEMU and the kernel are found.
+/// A lab whose QEMU and kernel have been found.
 struct Emulator {
     lab: Lab,
     options: Options,
@@ -89,7 +89,7 @@ impl Emulator {
         let wanted = wanted(cell);
         let key = format!("{wanted:?}");
         let mut images = self.images.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        // Another run may have made room in the cache since.
+        // Another run may have evicted the image since.
         if let Some(image) = images.get(&key).filter(|image| image.path.exists()) {
             image.mark_used();
             return Ok(image.clone());
@@ -101,7 +101,7 @@ impl Emulator {
 
     fn hardware(&self, cell: &Cell, image: &Image, layout: &Layout) -> Result<Hardware> {
         let pmem = layout.pmem(cell);
-        // The kernel keeps 64 bytes for each page of pmem; they and the image are not the machine's memory.
+        // The kernel keeps 64 bytes per page of pmem; these and the image do not count as the machine's memory.
         let overhead = image.unpacked_bytes + pmem.iter().map(|region| region.size / 64).sum::<u64>();
         let ram = cell.ram.0 + overhead.next_multiple_of(2 << 20);
         if ram > RAM_MOST {
@@ -130,7 +130,7 @@ impl Emulator {
         })
     }
 
-    /// Starts the cell's guest, ready to go on; its first lines come with it, and what is to be expected of others. None
+    /// Starts the cell's guest, paused. Returns its first lines, and how to recognise the further ones. `None`
     /// if `stop` was set before.
     fn start(&self, cell: &Cell, folder: &Path, stop: &AtomicBool) -> Result<Option<(Qemu, Vec<String>, Expected)>> {
         let image = self.image(cell)?;
@@ -145,7 +145,7 @@ impl Emulator {
         let expected = Expected {
             token: token.clone(),
             kernel: self.kernel.release.clone(),
-            // The kernel takes its own share before it counts: much of a small machine.
+            // The kernel subtracts its own share before it counts: much of a small machine.
             memory: hardware.ram / 4..=hardware.ram,
         };
         let text = Job { token, cell: essence(cell), test: layout.test, source: layout.source, corpus: layout.corpus };
@@ -217,7 +217,7 @@ impl OpenLab for Emulator {
     }
 
     fn prepare(&self, cell: &Cell) -> Result<()> {
-        // Missed here, a guest would wait for its disk in vain.
+        // A guest without the driver would wait for its disk in vain.
         self.kernel.check(&needed_by(cell))?;
         self.image(cell).map(drop)
     }
@@ -286,7 +286,7 @@ impl OpenLab for Emulator {
     }
 }
 
-/// The kernel's last messages, whatever bytes they hold: a file system that says the same a million times is heard.
+/// The last 256 KiB of the kernel log, decoded lossily.
 fn read_log(path: &Path) -> String {
     const MOST: u64 = 256 << 10;
     let mut bytes = Vec::new();
@@ -295,11 +295,11 @@ fn read_log(path: &Path) -> String {
         file.seek(SeekFrom::Start(length.saturating_sub(MOST)))?;
         file.take(MOST).read_to_end(&mut bytes)
     });
-    // What cannot be read is no reason to lose the cell.
+    // An unreadable log must not lose the cell.
     read.map(|_| String::from_utf8_lossy(&bytes).replace('\r', "")).unwrap_or_default()
 }
 
-/// What QEMU said on stderr but for its warnings, which it prints of every guest.
+/// QEMU's stderr without its warnings, which it prints for every guest.
 fn without_warnings(said: &str) -> String {
     said.lines().filter(|line| !line.contains(": warning: ")).collect::<Vec<_>>().join("\n")
 }

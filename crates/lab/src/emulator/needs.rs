@@ -1,12 +1,12 @@
-//! What a cell asks of its guest: of the kernel, of the image, and as its job.
+//! Requirements of a cell: of the kernel and of the image, and the job it gets.
 
 use mountmark_model::{Cell, Disk, RealisedCorpus};
 
 use crate::image::Wanted;
 use crate::needs::For;
 
-/// The cell without what must not show in its figures: reading a longer job takes more instructions, so neither the
-/// cell's place in the plan nor a path of this machine may be part of it.
+/// The cell as its guest gets it. Reading a longer job takes more instructions, so neither the cell's place in the plan
+/// nor a path of this machine may be part of it.
 pub(super) fn essence(cell: &Cell) -> Cell {
     let mut cell = cell.clone();
     cell.index = 0;
@@ -20,7 +20,6 @@ pub(super) fn essence(cell: &Cell) -> Cell {
     cell
 }
 
-/// The disk under test, and the second one where there is one.
 pub(super) fn disks(cell: &Cell) -> impl Iterator<Item = &Disk> {
     std::iter::once(&cell.disk).chain(cell.second_disk.as_ref().map(|medium| &medium.disk))
 }
@@ -28,7 +27,6 @@ pub(super) fn disks(cell: &Cell) -> impl Iterator<Item = &Disk> {
 /// The driver of modelled disks, with its parameters.
 pub(super) const NBD: &str = "nbd nbds_max=2 max_part=0";
 
-/// What a cell's guest asks of its kernel.
 pub(super) fn needed_by(cell: &Cell) -> Vec<For> {
     let mut needed = vec![For::All];
     for disk in disks(cell) {
@@ -38,7 +36,6 @@ pub(super) fn needed_by(cell: &Cell) -> Vec<For> {
     needed
 }
 
-/// What the image of a cell's guest must hold.
 pub(super) fn wanted(cell: &Cell) -> Wanted {
     let filesystem = &cell.configuration.filesystem;
     let commands = [filesystem.mkfs.first(), filesystem.fsck.as_ref().and_then(|fsck| fsck.command.first())];

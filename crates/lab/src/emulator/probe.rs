@@ -1,6 +1,6 @@
-//! Whether guests boot here: one that holds nothing but this program, booted until its init says hello.
+//! Whether guests boot here: boots an image that holds only this program until its init sends its greeting.
 //!
-//! Nothing is fetched and nothing is kept, so the answer is there in seconds, or after the limit.
+//! It fetches and caches nothing, so the answer comes in seconds, or after the limit.
 
 use std::fs;
 use std::sync::atomic::AtomicBool;
@@ -17,10 +17,10 @@ use crate::guest::MODULES_FILE;
 use crate::image::cpio::Archive;
 use crate::image::kernel::Kernel;
 
-/// A whole GiB, or QEMU warns; what the guest does not touch is never there.
+/// A whole GiB, or QEMU warns; pages that the guest does not touch take no memory.
 const RAM: u64 = 1 << 30;
 
-/// Boots a guest; answers how long it took in wall time.
+/// Boots a guest; returns the wall time it took.
 pub fn boot(kernel: &Kernel, clock: Clock, limit: Duration) -> Result<Duration> {
     let program = fs::read("/proc/self/exe").context("cannot read this program's own file")?;
     if goblin::elf::Elf::parse(&program).is_ok_and(|elf| elf.interpreter.is_some()) {

@@ -16,28 +16,26 @@ use super::qmp::Qmp;
 use crate::{child, watch};
 use anyhow::{Context, Result};
 
-/// The emulator's program.
 pub const PROGRAM: &str = "qemu-system-x86_64";
 
-/// The most bytes of a file that a guest writes: its kernel's messages.
+/// Limit in bytes of a file that a guest writes: its kernel's messages.
 const LONGEST_FILE: libc::rlim_t = 256 << 20;
 
-/// Where guest RAM lies on the host.
+/// The host memory behind guest RAM.
 pub enum Ram<'a> {
-    /// In memory that goes with the process.
+    /// Memory freed with the process.
     Anonymous,
-    /// In a file that is written: the making of a snapshot.
+    /// A file that is written, to make a snapshot.
     Written(&'a Path),
-    /// A private copy of a file: a restored snapshot.
+    /// A private mapping of a file, to restore a snapshot.
     Restored(&'a Path),
-    /// A private copy of memory that holds such a file: a snapshot in a cache that cannot be written.
+    /// A private mapping of an in-memory copy of such a file: for a snapshot in a read-only cache.
     Copied(OwnedFd),
 }
 
 /// A started QEMU. Dropping it ends the process.
 pub struct Qemu {
     child: Child,
-    /// Its control socket.
     pub qmp: Qmp,
     /// Lines from the guest's debug console; closed when QEMU ends.
     pub lines: Receiver<String>,
@@ -45,7 +43,7 @@ pub struct Qemu {
 }
 
 impl Qemu {
-    /// Starts QEMU; `media` is the memory behind the disks, `serial` gets the kernel's messages, `job` goes in by
+    /// Starts QEMU. `media` is the memory behind the disks, `serial` receives the kernel's messages, `job` is passed by
     /// fw_cfg, `incoming` makes it wait for a snapshot's state.
     pub fn start(
         hardware: &Hardware,
@@ -105,11 +103,11 @@ impl Qemu {
             command.args(["-S", "-incoming", "defer", "-global", "migration.send-configuration=off"]);
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A terminal's Ctrl-C is ours to handle: QEMU is in a process group of its own.
+        // In its own process group, so that a terminal's Ctrl-C reaches only this program.
         command.process_group(0);
         let copied = if let Ram::Copied(memory) = ram { Some(memory.as_raw_fd()) } else { None };
         let inherited = [Some(theirs.as_raw_fd()), Some(media.as_raw_fd()), copied];
-        // A snapshot's memory is a file that is written, by a guest that has no job yet.
+        // A snapshot's memory is a file too; the guest that writes it has no job yet.
         let is_bounded = !matches!(ram, Ram::Written(_));
         child::die_with_us(&mut command);
         // SAFETY: between fork and exec only async-signal-safe calls are made: fcntl, signal and setrlimit.
@@ -119,7 +117,7 @@ impl Qemu {
                     libc::fcntl(fd, libc::F_SETFD, 0);
                 }
                 if is_bounded {
-                    // What is beyond is lost, and QEMU goes on.
+                    // Output beyond the limit is lost, and QEMU goes on.
                     libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
                     let limit = libc::rlimit { rlim_cur: LONGEST_FILE, rlim_max: LONGEST_FILE };
                     libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit);
@@ -129,7 +127,7 @@ impl Qemu {
         }
         let mut child = command.spawn().with_context(no_qemu)?;
         drop(theirs);
-        // Where this machine's memory ends, a guest that fills its disks goes first, and nothing of the user's.
+        // If the host runs out of memory, the OOM killer takes a guest before the user's processes.
         let _ = std::fs::write(format!("/proc/{}/oom_score_adj", child.id()), "1000");
         let stdout = child.stdout.take().expect("piped");
         let lines = watch::lines(BufReader::new(stdout));
@@ -152,19 +150,18 @@ impl Qemu {
         Ok(Qemu { child, qmp, lines, errors: Some(errors) })
     }
 
-    /// Where a signal from outside ended the process: which, its usual reason and the mend.
+    /// If an outside signal ended the process: the signal, its usual reason, and the remedy.
     pub fn killed(&mut self) -> Option<String> {
         ended_by(&mut self.child)
     }
 
-    /// Ends the process and returns what it said on stderr.
+    /// Ends the process and returns its stderr.
     pub fn end(&mut self) -> String {
         let _ = self.child.kill();
         let _ = self.child.wait();
         self.errors.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
     }
 
-    /// The process.
     pub fn process(&self) -> u32 {
         self.child.id()
     }
@@ -176,7 +173,7 @@ impl Drop for Qemu {
     }
 }
 
-/// Which signal ended a QEMU, its usual reason and the mend. A process that is on its way out has a moment to get there.
+/// The signal that ended QEMU, its usual reason, and the remedy. Waits a moment for a process that is about to end.
 fn ended_by(child: &mut Child) -> Option<String> {
     let end = Instant::now() + Duration::from_secs(1);
     let status = loop {
@@ -197,12 +194,12 @@ fn ended_by(child: &mut Child) -> Option<String> {
     })
 }
 
-/// A path as part of an option of QEMU's, in which a comma is doubled.
+/// A path as part of a QEMU option, with commas doubled.
 fn option_value(path: &Path) -> String {
     path.display().to_string().replace(',', ",,")
 }
 
-/// Memory for the media: sparse, gone with the last process that holds it.
+/// Memory for the media: sparse, freed with the last process that holds it.
 pub fn media(size: u64) -> Result<OwnedFd> {
     let fd =
         rustix::fs::memfd_create("mountmark-media", rustix::fs::MemfdFlags::CLOEXEC).context("cannot make a memfd")?;
@@ -210,7 +207,7 @@ pub fn media(size: u64) -> Result<OwnedFd> {
     Ok(fd)
 }
 
-/// Puts `file` into the media at `offset`.
+/// Copies `file` into the media at `offset`.
 pub fn fill(media: &OwnedFd, offset: u64, file: &Path) -> Result<()> {
     let source = File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
     let mut buffer = vec![0; 1 << 20];

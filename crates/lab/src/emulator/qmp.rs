@@ -9,14 +9,13 @@ use anyhow::{Context, Result, bail};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 
-/// A connection to one QEMU.
 pub struct Qmp {
     lines: BufReader<UnixStream>,
     events: Vec<String>,
 }
 
 impl Qmp {
-    /// Greets QEMU on its end of the socket pair.
+    /// Completes the handshake on this end of the socket pair.
     pub fn connect(socket: UnixStream) -> Result<Qmp> {
         socket.set_read_timeout(Some(Duration::from_secs(60)))?;
         let mut qmp = Qmp { lines: BufReader::new(socket), events: Vec::new() };
@@ -28,7 +27,6 @@ impl Qmp {
         Ok(qmp)
     }
 
-    /// Runs a command and returns its answer.
     pub fn run(&mut self, command: &str, arguments: Value) -> Result<Value> {
         let line = json!({ "execute": command, "arguments": arguments }).to_string() + "\n";
         self.lines.get_mut().write_all(line.as_bytes()).with_context(|| format!("cannot send {command} to QEMU"))?;
@@ -44,12 +42,12 @@ impl Qmp {
         }
     }
 
-    /// Waits until QEMU says `event`: true. False when `stop` was set before.
+    /// Waits for `event`; false if `stop` was set first.
     pub fn wait_for(&mut self, event: &str, limit: Duration, stop: &AtomicBool) -> Result<bool> {
         self.heard(event, limit, stop)?.with_context(|| format!("no {event} within {limit:?}"))
     }
 
-    /// As [`Qmp::wait_for`], or nothing when it was not said within `limit`.
+    /// As [`Qmp::wait_for`], but `None` if the event did not come within `limit`.
     pub fn heard(&mut self, event: &str, limit: Duration, stop: &AtomicBool) -> Result<Option<bool>> {
         let end = Instant::now() + limit;
         loop {
@@ -71,13 +69,13 @@ impl Qmp {
         }
     }
 
-    /// Instructions that the guest's processor has done since it was started (`query-replay`, qapi/replay.json).
+    /// Instructions executed by the guest's processor since the start (`query-replay`, qapi/replay.json).
     pub fn instructions(&mut self) -> Result<u64> {
         let answer = self.run("query-replay", json!({}))?;
         answer["icount"].as_u64().with_context(|| format!("QEMU does not count instructions: {answer}"))
     }
 
-    /// Whether QEMU has said something, now or within a tenth of a second.
+    /// Whether a line from QEMU is readable, now or within a tenth of a second.
     fn has_line(&self) -> Result<bool> {
         if !self.lines.buffer().is_empty() {
             return Ok(true);
@@ -90,7 +88,7 @@ impl Qmp {
         }
     }
 
-    /// Asks `command` until `done` accepts the answer.
+    /// Repeats `command` until `done` accepts the reply.
     pub fn poll(&mut self, command: &str, mut done: impl FnMut(&Value) -> Result<bool>) -> Result<()> {
         for _ in 0..6000 {
             if done(&self.run(command, json!({}))?)? {

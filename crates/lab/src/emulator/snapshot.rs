@@ -1,7 +1,7 @@
-//! Booted guests, kept: each cell starts from the same moment, a few hundredths of a second after it is asked for.
+//! Cache of booted guests: each cell starts from the same moment, within a few hundredths of a second.
 //!
 //! RAM is a file that the booting guest writes and every restored guest maps privately, so that restoring copies only
-//! what a cell changes; the state of the devices (`xen-save-devices-state`) is 13 kilobytes.
+//! the pages that a cell changes; the device state (`xen-save-devices-state`) is 13 kilobytes.
 //! All cells start from a snapshot, also the first, because a restored guest's clock and a running one's may differ by
 //! the few instructions of the pause.
 
@@ -20,12 +20,11 @@ use super::qemu::{self, Qemu, Ram};
 use super::qmp::Qmp;
 use crate::cache::{self, Stamp, sparse};
 
-/// The most instructions of a boot, which takes some 3 billion: a guest that is not there by then never is, on any host and
-/// under any load.
+/// Limit of a boot's instructions; a boot takes some 3 billion. Beyond it the guest hangs, on any host under any load.
 const BOOT_MOST: u64 = 20_000_000_000;
-/// Beyond this `shift` (log2 of an instruction's nanoseconds) machines are slower than any that the catalogue has.
+/// A larger `shift` (log2 of an instruction's nanoseconds) is a machine slower than any in the catalogue.
 const SHIFT_USUAL: u8 = 4;
-/// How often a guest that takes long to boot is looked at, in wall time.
+/// Wall time between two looks at a guest that boots slowly.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// The file that describes a snapshot, written last.
@@ -37,15 +36,14 @@ const KEEP: cache::Keep = cache::Keep::at_most(8 << 30);
 /// A booted guest in the cache.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// Guest RAM.
     pub ram: PathBuf,
-    /// The rest of the machine.
+    /// Everything but RAM.
     pub state: PathBuf,
-    /// What the guest said until it was ready.
+    /// Events that the guest sent before it was ready.
     pub lines: Vec<String>,
 }
 
-/// What is written down of a snapshot. No path is in it, so that a cache can be moved.
+/// The description of a snapshot. It holds no path, so that a cache can be moved.
 #[derive(Serialize, Deserialize)]
 struct Description {
     ram: Part,
@@ -53,12 +51,12 @@ struct Description {
     lines: Vec<String>,
 }
 
-/// A file of a snapshot. RAM is gigabytes of which some 200 MB are there, and reading them takes longer than starting a
-/// guest: they are hashed when the stamp is another, as in a copied cache.
+/// A file of a snapshot. RAM is gigabytes with some 200 MB allocated, and reading them takes longer than starting a
+/// guest: they are hashed only if the stamp has changed, as in a copied cache.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 struct Part {
     stamp: Stamp,
-    /// SHA-256 of what is not zero.
+    /// SHA-256 of the parts that are not zero.
     sha256: String,
 }
 
@@ -68,7 +66,7 @@ impl Part {
         Ok(Part { stamp, sha256: sparse::sha256(path)? })
     }
 
-    /// The part as it is now, if its contents are those that were written.
+    /// This part with its present stamp; `None` if the contents have changed.
     fn check(self, path: &Path) -> Option<Part> {
         let stamp = Stamp::of(path).ok()?;
         let is_sound = stamp == self.stamp
@@ -77,13 +75,12 @@ impl Part {
     }
 }
 
-/// The files of a snapshot's folder.
 fn files(folder: &Path) -> [PathBuf; 2] {
     [folder.join("ram"), folder.join("state")]
 }
 
-/// The snapshot of `hardware` booted, made if it is not in the cache; none if `stop` was set while it booted. `image`
-/// is the SHA-256 of the initramfs.
+/// The snapshot of `hardware`, booted if it is not in the cache; `None` if `stop` was set during the boot. `image` is
+/// the SHA-256 of the initramfs.
 pub fn get(
     cache: &Path,
     hardware: &Hardware,
@@ -102,7 +99,7 @@ pub fn get(
     }
     let made = make(&folder, hardware, silence_limit, stop);
     if !matches!(made, Ok(Some(_))) {
-        // Gigabytes that nobody can use.
+        // Remove gigabytes that are of no use.
         let _ = fs::remove_dir_all(&folder);
     }
     let made = made.with_context(|| format!("the cache {} lacks the snapshot of a booted guest", cache.display()))?;
@@ -115,18 +112,18 @@ pub fn get(
 fn make(folder: &Path, hardware: &Hardware, silence_limit: Duration, stop: &AtomicBool) -> Result<Option<Snapshot>> {
     let _ = fs::remove_dir_all(folder);
     cache::make_folder(folder)?;
-    // The kernel, the image as it is loaded and as it is unpacked; what the kernel itself uses comes on top.
+    // The kernel, the image packed and unpacked; the kernel's own memory comes on top.
     let length = |path: &Path| fs::metadata(path).map_or(0, |data| data.len());
     let (least, what) = (length(&hardware.kernel) + 2 * length(&hardware.image), "the snapshot of a booted guest");
     cache::need_room(folder, least, what)?;
     match boot(folder, hardware, silence_limit, stop) {
-        // What QEMU dies of when the file of its memory has no room shows in many ways.
+        // QEMU fails in many ways when the file of its memory has no room.
         Err(_) if cache::is_full(folder) => Err(cache::no_space(folder, Some(least), what)),
         other => other,
     }
 }
 
-/// Boots a guest, and keeps it as it is then.
+/// Boots a guest and saves its state.
 fn boot(folder: &Path, hardware: &Hardware, silence_limit: Duration, stop: &AtomicBool) -> Result<Option<Snapshot>> {
     let [ram, state] = files(folder);
     let serial = tempfile::NamedTempFile::new_in(folder)?;
@@ -142,7 +139,7 @@ fn boot(folder: &Path, hardware: &Hardware, silence_limit: Duration, stop: &Atom
             let killed = guest.killed().unwrap_or_default();
             let said = guest.end();
             let log = crate::kernel_log::telling_lines(&super::read_log(serial.path()), 12);
-            // What its init found wrong is the reason, and what it said before is not.
+            // The init's error is the reason; its earlier events are not.
             let reason = guest.lines.try_iter().find_map(|line| match serde_json::from_str(&line) {
                 Ok(Event::Ended { outcome, .. }) => outcome.reason().map(str::to_owned),
                 _ => None,
@@ -157,15 +154,15 @@ fn boot(folder: &Path, hardware: &Hardware, silence_limit: Duration, stop: &Atom
         .run("xen-save-devices-state", json!({ "filename": state, "live": false }))
         .with_context(|| format!("QEMU could not write the snapshot to {}", folder.display()))?;
     guest.end();
-    // Its length is there from the start, so only this makes sure of its contents.
+    // The file has its full length from the start, so only a sync ensures its contents.
     fs::File::open(&ram).and_then(|ram| ram.sync_all()).with_context(|| format!("cannot write {}", ram.display()))?;
     let described = Description { ram: Part::of(&ram)?, state: Part::of(&state)?, lines: lines.clone() };
     cache::write_whole(&folder.join(DESCRIPTION), &serde_json::to_vec_pretty(&described)?)?;
     Ok(Some(Snapshot { ram, state, lines }))
 }
 
-/// Waits until a guest that boots pauses; false when `stop` was set before. It says nothing while it boots: it is hung when
-/// its instructions do not move for `silence_limit` of wall time, or when there were too many of them.
+/// Waits until a booting guest pauses; false if `stop` was set first. The guest sends nothing while it boots: it hangs
+/// if its instruction count stands still for `silence_limit` of wall time, or passes the limit.
 fn pause(qmp: &mut Qmp, clock: Clock, silence_limit: Duration, stop: &AtomicBool) -> Result<bool> {
     let (mut moved, mut last) = (0, Instant::now());
     loop {
@@ -199,8 +196,8 @@ fn pause(qmp: &mut Qmp, clock: Clock, silence_limit: Duration, stop: &AtomicBool
     }
 }
 
-/// What the guest said before it paused: its greeting and remarks. QEMU's pipe and its control socket are two ways, and
-/// the news of the pause may be the quicker.
+/// What the guest sent before it paused: its greeting and remarks. They come by a pipe and the pause by the control
+/// socket, so the pause may be seen first.
 fn first_lines(guest: &Qemu) -> Result<Vec<String>> {
     let greeting = guest.lines.recv_timeout(Duration::from_secs(10)).context("the guest paused without a greeting")?;
     let mut lines = vec![greeting];
@@ -210,7 +207,7 @@ fn first_lines(guest: &Qemu) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// The snapshot in `folder`, if its contents are those that were written.
+/// The snapshot in `folder`, if its contents are unchanged.
 fn load(folder: &Path) -> Option<Snapshot> {
     let description = folder.join(DESCRIPTION);
     let kept: Description = serde_json::from_slice(&fs::read(&description).ok()?).ok()?;
@@ -221,7 +218,7 @@ fn load(folder: &Path) -> Option<Snapshot> {
         lines: kept.lines.clone(),
     };
     if now.ram != kept.ram || now.state != kept.state {
-        // Read once, and not again.
+        // Save the new stamps, so that the files are not hashed again.
         let _ = cache::note(&description, &serde_json::to_vec_pretty(&now).ok()?);
     }
     cache::mark_used(&description);
@@ -236,7 +233,7 @@ pub(crate) fn restore(
     serial: &Path,
     job: &Path,
 ) -> Result<Qemu> {
-    // QEMU opens the file for writing, also where it writes to its own copy alone.
+    // QEMU opens the file for writing even if it maps it privately.
     let is_writable = fs::File::options().write(true).open(&snapshot.ram).is_ok();
     let ram = if is_writable { Ram::Restored(&snapshot.ram) } else { Ram::Copied(copied(&snapshot.ram)?) };
     let mut guest = Qemu::start(hardware, &ram, media, serial, Some(job), true)?;
@@ -247,7 +244,7 @@ pub(crate) fn restore(
     Ok(guest)
 }
 
-/// The contents of a file in memory.
+/// The contents of a file, in memory.
 fn copied(file: &Path) -> Result<std::os::fd::OwnedFd> {
     let memory = qemu::media(0)?;
     sparse::copy(file, &memory)?;
@@ -261,8 +258,8 @@ mod tests {
 
     use super::*;
 
-    /// What is made of a guest whose count of instructions goes on by `step` each time it is asked for; `pauses` after
-    /// three times.
+    /// Result for a guest whose instruction count grows by `step` at each query, and which pauses after three queries
+    /// if `pauses`.
     fn booted(step: u64, pauses: bool) -> Result<bool> {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let emulator = std::thread::spawn(move || {
@@ -289,7 +286,7 @@ mod tests {
 
     #[test]
     fn a_slow_boot_is_waited_for_and_one_that_hangs_is_not() {
-        // It says nothing for three times the limit, and is at work.
+        // It is silent for three times the limit, but working.
         assert!(booted(1_000_000, true).unwrap());
         let error = booted(0, false).unwrap_err().to_string();
         assert!(error.contains("did nothing for") && error.contains("--silence-limit"), "{error}");

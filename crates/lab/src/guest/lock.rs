@@ -1,7 +1,7 @@
-//! What closes a guest to its suite's commands, once all that the agent needs is open.
+//! Locks the guest's kernel down before its suite's commands run, once the agent has opened all that it needs.
 //!
-//! Commands are root, with CAP_SYS_ADMIN, since tools of file systems need that. The agent takes the rights from them
-//! that reach the machine directly; here goes what is left for CAP_SYS_ADMIN and for files that root may write.
+//! Commands run as root with CAP_SYS_ADMIN, which file system tools need. The agent drops the capabilities that reach
+//! the machine directly; this file closes what CAP_SYS_ADMIN and root-writable files still allow.
 
 use std::fs;
 use std::path::Path;
@@ -10,18 +10,18 @@ use anyhow::{Context, Result};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
-/// The capabilities that programs have which the kernel starts by itself (core_pattern, modprobe, request-key): two
-/// numbers of 32 bits. A guest needs none of these programs, and a command could name its own.
+/// The capabilities of programs that the kernel starts by itself (core_pattern, modprobe, request-key): two 32-bit
+/// numbers. A guest needs none of these programs, and a command could name its own.
 const HELPERS: [&str; 2] = ["/proc/sys/kernel/usermodehelper/bset", "/proc/sys/kernel/usermodehelper/inheritable"];
 
-/// Closes it for good: the kernel takes none of this back before the next boot.
+/// Locks down until the next boot.
 ///
-/// Afterwards nobody gets I/O ports (by ioperm, /dev/port, the serial driver's settings or tables of ACPI), physical
-/// memory, unsigned modules, another kernel, or may write into other processes from BPF, where the kernel has lockdown
-/// (CONFIG_SECURITY_LOCKDOWN_LSM, as Debian's). Ports and memory that are open already stay so.
+/// Afterwards no process gets I/O ports (by ioperm, /dev/port, serial driver settings or ACPI tables), physical memory,
+/// unsigned modules or another kernel, or may write into other processes from BPF. This needs a kernel with lockdown
+/// (CONFIG_SECURITY_LOCKDOWN_LSM, as Debian's). Ports and memory that are already open stay open.
 pub(super) fn close() -> Result<()> {
     for limit in HELPERS {
-        // A kernel that starts no programs has none.
+        // A kernel that cannot start programs does not have this file.
         if Path::new(limit).exists() {
             fs::write(limit, "0 0").with_context(|| format!("cannot write {limit}"))?;
         }
@@ -37,8 +37,8 @@ pub(super) fn close() -> Result<()> {
     written.context("the kernel cannot be locked down")
 }
 
-/// Keeps this process's memory and open files from all others.
+/// Hides this process's memory and open files from all others.
 pub(super) fn hide_memory() {
-    // Rights alone keep commands from it too.
+    // Permissions already keep commands out; this is a second barrier.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }

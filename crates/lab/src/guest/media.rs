@@ -1,4 +1,4 @@
-//! The disks' media: guest-physical memory that the kernel was told not to use, mapped through /dev/mem.
+//! The disks' media: guest-physical memory reserved on the kernel command line, mapped through /dev/mem.
 
 use std::fs::OpenOptions;
 use std::os::fd::AsRawFd;
@@ -6,7 +6,6 @@ use std::ptr;
 
 use anyhow::{Context, Result, bail};
 
-/// The guest's physical memory.
 pub const MEMORY: &str = "/dev/mem";
 
 /// A part of the reserved memory, mapped for reading and writing until the process ends.
@@ -39,20 +38,20 @@ impl Medium {
         if start == libc::MAP_FAILED {
             bail!("cannot map {size} bytes of physical memory at {address:#x}: {}", std::io::Error::last_os_error());
         }
-        // Processes that are started from here have no use for it, and a copy of its page tables would take long.
+        // Child processes do not need it, and copying its page tables would take long.
         // SAFETY: the range was just mapped; the advice changes what a child sees of it, and nothing here.
         unsafe { libc::madvise(start, size as usize, libc::MADV_DONTFORK) };
         Ok(Medium { start: start.cast(), size: size as usize })
     }
 
-    /// The bytes of a range, or nothing if it reaches beyond the end.
+    /// The bytes of a range; `None` if it reaches beyond the end.
     pub fn slice(&self, offset: u64, length: u64) -> Option<&[u8]> {
         self.check(offset, length)?;
-        // SAFETY: the range lies in the mapping; only the one thread that serves the medium touches it.
+        // SAFETY: the range is within the mapping; only the one thread that serves the medium touches it.
         Some(unsafe { std::slice::from_raw_parts(self.start.add(offset as usize), length as usize) })
     }
 
-    /// The bytes of a range for writing, or nothing if it reaches beyond the end.
+    /// The bytes of a range for writing; `None` if it reaches beyond the end.
     pub fn slice_mut(&mut self, offset: u64, length: u64) -> Option<&mut [u8]> {
         self.check(offset, length)?;
         // SAFETY: as in `slice`; `&mut self` keeps a second slice from existing beside it.

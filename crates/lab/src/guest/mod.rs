@@ -31,7 +31,6 @@ use shared::{ServedTrace, SetupFlag};
 pub use setup::MODULES_FILE;
 pub(crate) use setup::{kernel_version, memory};
 
-/// The argument that makes this program serve one disk.
 const DISK_SERVER: &str = "disk-server";
 /// The last argument of the server whose requests are recorded: that of the disk under test.
 const TRACED: &str = "traced";
@@ -57,10 +56,10 @@ pub fn places(cell: &Cell) -> Places {
     }
 }
 
-/// What is to be done with a cell and its disks; says events as it goes.
+/// Runs a cell on its disks and reports events as they happen.
 pub type Agent = fn(&Cell, &Devices, &mut dyn FnMut(Event)) -> Result<()>;
 
-/// The guest's whole life as process 1. Never returns.
+/// Runs the guest as process 1. Never returns.
 pub fn main(agent: Agent) -> ! {
     let arguments: Vec<String> = std::env::args().collect();
     if arguments.get(1).is_some_and(|argument| argument == DISK_SERVER) {
@@ -72,7 +71,7 @@ pub fn main(agent: Agent) -> ! {
     // Opened once: the kernel may be locked down later.
     let ports = Ports::open();
     if let Err(error) = &ports {
-        // The host reads the kernel's messages where it hears nothing else.
+        // If no event arrives, the host reads the kernel's messages.
         eprintln!("mountmark: {error:#}");
     }
     if let Ok(ports) = ports {
@@ -89,7 +88,7 @@ pub fn main(agent: Agent) -> ! {
     power_off()
 }
 
-/// Whether this process was started inside a guest: as process 1 of an image, or by it as a disk server. Process 1 of
+/// Whether this process runs inside a guest: as process 1 of an image, or started by it as a disk server. Process 1 of
 /// a container is neither.
 pub fn is_guest() -> bool {
     let first = std::process::id() == 1;
@@ -105,7 +104,7 @@ fn live(agent: Agent, ports: &Ports) -> Result<()> {
     for note in loaded? {
         send(ports, &Event::Note { text: note });
     }
-    // Everything up to here is the same for every cell of a configuration: the host keeps this moment.
+    // Up to here all cells of a configuration are alike: the host takes its snapshot at this moment.
     ports.pause();
     let job: Job = serde_json::from_slice(&ports.read_file("opt/mountmark/job")?).context("the job is damaged")?;
     voice::bear(job.token);
@@ -134,7 +133,7 @@ fn live(agent: Agent, ports: &Ports) -> Result<()> {
         Some(_) => Box::new(ServedTrace::open(test.size)?),
         None => Box::new(Unseen(UNSEEN.to_owned())),
     };
-    // Whoever writes there takes part in the disks' time.
+    // A command that wrote there could change the disks' timing.
     shared::forget_names();
     lock::close()?;
     let devices = Devices {
@@ -156,7 +155,7 @@ fn send(ports: &Ports, event: &Event) {
     ports.send(&voice::line(event));
 }
 
-/// Ends the machine. QEMU takes a restart for its end, and any kernel can restart; without ACPI it cannot power off, but
+/// Ends the machine by a restart, at which QEMU exits. Every kernel can restart; without ACPI it cannot power off and
 /// would halt for ever.
 fn power_off() -> ! {
     rustix::fs::sync();
@@ -166,20 +165,20 @@ fn power_off() -> ! {
     }
 }
 
-/// The corpus as it lies in the guest's reserved memory.
+/// The corpus, mapped from the guest's reserved memory.
 pub struct MappedCorpus {
     medium: Medium,
     length: u64,
 }
 
 impl MappedCorpus {
-    /// Its bytes: a plain tar file.
+    /// A plain tar file.
     pub fn bytes(&self) -> &[u8] {
         self.medium.slice(0, self.length).expect("mapped at this length")
     }
 }
 
-/// Makes the disk `index` (0 under test, 1 the source) appear.
+/// Creates disk `index` (0: under test, 1: the source).
 fn start_disk(model: &DiskModel, index: usize, region: &Region, servers: &mut Vec<Child>) -> Result<Device> {
     if !model.has_drive() {
         let name = setup::pmem_at(MEDIA_START + region.offset)?;
@@ -198,7 +197,7 @@ fn start_disk(model: &DiskModel, index: usize, region: &Region, servers: &mut Ve
         ])
         .args((index == 0).then_some(TRACED))
         .stdin(Stdio::null())
-        // A group of its own, so that a task that signals its group does not take the disk away.
+        // In its own process group, so that a task that signals its group does not kill the disk.
         .process_group(0)
         .spawn()
         .context("cannot start the disk server")?;
@@ -227,7 +226,7 @@ fn serve_disk(arguments: &[String]) -> Result<()> {
     let model: DiskModel = serde_json::from_str(model)?;
     lock::hide_memory();
     let medium = Medium::map(MEDIA_START + offset, size)?;
-    // Before the device is there: process 1 takes the names away when it is.
+    // Open it before the device exists: process 1 then removes the names.
     let flag = SetupFlag::open()?;
     let traced = rest.first().is_some_and(|argument| argument == TRACED);
     let trace = if traced { Some(ServedTrace::open(size)?) } else { None };

@@ -1,6 +1,6 @@
 //! A modelled disk: the kernel's nbd driver on one end of a socket pair, our server on the other.
 //!
-//! The server keeps the medium, asks the model when each request completes, and answers at that time of the guest's
+//! The server holds the medium, asks the model when each request completes, and replies at that time of the guest's
 //! clock. FLUSH, FUA and TRIM arrive as the file system sent them. Protocol: the kernel's include/uapi/linux/nbd.h.
 
 use std::cmp::Reverse;
@@ -29,15 +29,14 @@ const REQUEST_MAGIC: u32 = 0x2560_9513;
 const REPLY_MAGIC: u32 = 0x6744_6698;
 const COMMAND_FUA: u32 = 1 << 16;
 
-/// Sectors are 512 bytes, as on the disks that are modelled.
 const SECTOR: u64 = 512;
 /// The driver sends a write's data in pieces of this size.
 const PAGE: u64 = 4096;
-/// For fewer pages than this a timer costs more than being woken by each.
+/// For fewer pages than this a timer costs more than a wake-up per page.
 const WORTH_A_TIMER: u64 = 2;
 
-/// Hands one end of a socket pair to the device /dev/nbd`index` and returns the other. The device lasts as long as both,
-/// and nothing holds it open.
+/// Hands one end of a socket pair to the device /dev/nbd`index` and returns the other. The device lasts as long as
+/// both; no process holds it open.
 pub fn attach(index: u32, size: u64, trim: bool) -> Result<UnixStream> {
     let (kernel_end, server_end) = UnixStream::pair().context("cannot make a socket pair")?;
     for end in [&kernel_end, &server_end] {
@@ -57,17 +56,16 @@ pub fn attach(index: u32, size: u64, trim: bool) -> Result<UnixStream> {
     Ok(server_end)
 }
 
-/// Whether `setup` requests, which lay out inputs before anything is measured, are answered at once.
+/// Whether to answer `setup` requests, which lay out inputs before the measurement, at once.
 pub trait Instant {
     /// True while nothing is measured.
     fn instant(&self) -> bool;
 }
 
-/// Is told of every request.
 pub trait Observer {
-    /// A request has come at the time `at`.
+    /// A request arrived at time `at`.
     fn arrive(&self, at: u64);
-    /// A request was answered at the time `at`.
+    /// A request was answered at time `at`.
     fn complete(&self, at: u64, request: &Completed);
 }
 
@@ -107,12 +105,12 @@ struct Server {
     model: Option<Box<dyn Model>>,
     waiting: BinaryHeap<Reverse<Waiting>>,
     number: u64,
-    /// The request whose data the driver is sending; it sends no other before that is done.
+    /// The write whose data the driver is sending; it sends no other request before that is done.
     coming: Option<Coming>,
     pace: Pace,
 }
 
-/// A request whose time has not come. The order is by time, then by arrival.
+/// A request that is not yet due. Ordered by time, then by arrival.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Waiting {
     due: u64,
@@ -122,16 +120,16 @@ struct Waiting {
     error: u32,
 }
 
-/// A write of which `here` bytes are in the medium.
+/// A write of which `here` bytes have reached the medium.
 struct Coming {
     write: Waiting,
     here: u64,
-    /// Whether the driver sent nothing while it was given time: something else has the processor.
+    /// Whether the driver sent nothing in the time it was given: another thread has the processor.
     stalled: bool,
 }
 
 impl Server {
-    /// Takes one request from the socket and answers when it came; nothing when the kernel has closed it.
+    /// Reads one request from the socket and returns its arrival time; `None` if the kernel has closed the socket.
     fn accept(&mut self, socket: &mut UnixStream, medium: &Medium, instant: bool) -> Result<Option<u64>> {
         let mut header = [0; 28];
         match socket.read_exact(&mut header) {
@@ -186,10 +184,11 @@ impl Server {
         Ok(Some(arrival))
     }
 
-    /// Waits for the data of a write, at most `limit` nanoseconds, and takes what is there.
+    /// Waits for a write's data, at most `limit` nanoseconds, and reads what has arrived.
     ///
     /// The driver sends page by page, and each page would wake this thread, which preempts the driver: of 5.8 s that a
-    /// write of 400 MB took on a processor of 500 MHz, one went there. So the driver is given the time it needs.
+    /// write of 400 MB took on a 500 MHz processor, one went into that. So this waits as long as the driver should
+    /// need.
     fn gather(&mut self, socket: &UnixStream, medium: &mut Medium, limit: Option<u64>) -> Result<()> {
         let Some(coming) = &mut self.coming else { return Ok(()) };
         let Completed { offset, length, .. } = coming.write.request;
@@ -220,10 +219,10 @@ impl Server {
     }
 }
 
-/// How fast the driver sends: nanoseconds a page.
+/// How fast the driver sends, in nanoseconds per page.
 ///
-/// Told too low the driver is only interrupted once more; told too high the disk answers late. So one observation moves
-/// it little, whatever the driver was kept from.
+/// Too low an estimate costs one extra wake-up; too high delays the reply. So one observation changes it little,
+/// whatever held the driver up.
 struct Pace(u64);
 
 impl Default for Pace {
@@ -237,7 +236,7 @@ impl Pace {
         self.0 * pages
     }
 
-    /// Whether `all` pages came in the time that it gave.
+    /// Whether `all` pages arrived in the time it allowed.
     fn learn(&mut self, all: bool) {
         let step = self.0 / 16;
         self.0 = if all { self.0 - step } else { self.0 + step }.clamp(500, 50_000);
@@ -260,13 +259,13 @@ fn reply(socket: &mut UnixStream, medium: &Medium, done: &Waiting) -> Result<()>
     Ok(())
 }
 
-/// Nanoseconds of the guest's clock since boot.
+/// CLOCK_MONOTONIC of the guest in nanoseconds.
 fn now() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Waits until the socket has something or `nanoseconds` have passed.
+/// Waits until the socket is readable or `nanoseconds` have passed.
 fn readable(socket: &UnixStream, nanoseconds: Option<u64>) -> Result<bool> {
     use rustix::event::{PollFd, PollFlags, poll};
     let timeout = nanoseconds
@@ -284,7 +283,7 @@ fn readable(socket: &UnixStream, nanoseconds: Option<u64>) -> Result<bool> {
 mod tests {
     use super::*;
 
-    /// Requests of which every page takes the driver `each` nanoseconds.
+    /// Requests whose pages take the driver `each` nanoseconds apiece.
     fn learned(pace: &mut Pace, each: u64) -> u64 {
         for _ in 0..200 {
             pace.learn(pace.0 >= each);

@@ -1,8 +1,8 @@
-//! Generic netlink, as far as the nbd driver is told of its device by it (include/uapi/linux/netlink.h, genetlink.h and
-//! nbd-netlink.h of the kernel).
+//! Generic netlink, as far as the nbd driver needs it (include/uapi/linux/netlink.h, genetlink.h and nbd-netlink.h of
+//! the kernel).
 //!
-//! The older way, an ioctl that lasts as long as the device, keeps the device open. A file system's last close of it
-//! would then not be the last one, and what the kernel has cached of the device would outlive its unmounting.
+//! The older interface, an ioctl that lasts as long as the device, keeps the device open. A file system's last close
+//! would then not be the last one, and the kernel's cache of the device would outlive the unmount.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -30,21 +30,20 @@ const NBD_ATTR_SOCKETS: u16 = 7;
 const NBD_SOCK_ITEM: u16 = 1;
 const NBD_SOCK_FD: u16 = 1;
 
-/// A network block device to be.
+/// Parameters of a new network block device.
 pub(super) struct Connection<'a> {
-    /// The N of /dev/nbdN, which exists.
+    /// The N of /dev/nbdN, which must exist.
     pub index: u32,
-    /// Bytes.
     pub size: u64,
     /// Size of a logical block in bytes.
     pub block_size: u64,
-    /// What its server can do: NBD_FLAG_*.
+    /// Server features: NBD_FLAG_*.
     pub flags: u64,
     /// The driver's end of the connection; the kernel keeps it open.
     pub socket: BorrowedFd<'a>,
 }
 
-/// Connects an nbd device; no process holds it open then.
+/// Connects an nbd device without a process holding it open.
 pub(super) fn connect(connection: &Connection) -> Result<()> {
     let netlink = open().context("cannot open a netlink socket")?;
     let family = family(&netlink, c"nbd".to_bytes_with_nul())
@@ -73,7 +72,7 @@ fn open() -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// The number of a family; loads the module that has it where the kernel can.
+/// The number of a family; the kernel loads its module if it can.
 fn family(netlink: &OwnedFd, name: &[u8]) -> Result<u16> {
     let answer = request(netlink, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, &attribute(CTRL_ATTR_FAMILY_NAME, name))?;
     let mut rest = answer.get(GENERIC_HEADER..).context("the answer is cut short")?;
@@ -86,14 +85,14 @@ fn family(netlink: &OwnedFd, name: &[u8]) -> Result<u16> {
     bail!("the answer has no number")
 }
 
-/// Sends a request and reads until it is acknowledged. Returns what came before that, without its netlink header.
+/// Sends a request and reads until it is acknowledged. Returns the reply that came before, without its netlink header.
 fn request(netlink: &OwnedFd, kind: u16, command: u8, attributes: &[u8]) -> Result<Vec<u8>> {
     let length = HEADER + GENERIC_HEADER + attributes.len();
     let mut message = Vec::with_capacity(length);
     message.extend((length as u32).to_ne_bytes());
     message.extend(kind.to_ne_bytes());
     message.extend((NLM_F_REQUEST | NLM_F_ACK).to_ne_bytes());
-    // Sequence number and port: there is one request at a time, and the kernel fills in the port.
+    // Sequence number and port: only one request is under way, and the kernel fills in the port.
     message.extend([0; 8]);
     message.extend([command, 1, 0, 0]);
     message.extend(attributes);
@@ -123,7 +122,7 @@ fn request(netlink: &OwnedFd, kind: u16, command: u8, attributes: &[u8]) -> Resu
     }
 }
 
-/// The first message: its kind, what follows its header, and what follows it.
+/// Splits off the first message: its kind, its payload, and the remaining bytes.
 fn message_of(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
     let length = u32::from_ne_bytes(bytes.get(..4)?.try_into().expect("four bytes")) as usize;
     let body = bytes.get(HEADER..length)?;
@@ -134,7 +133,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().expect("two bytes")))
 }
 
-/// An attribute, padded to the boundary at which the next one begins.
+/// An attribute, padded to the next one's alignment.
 fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     let length = 4 + value.len();
     let mut bytes = Vec::with_capacity(length.next_multiple_of(4));

@@ -1,8 +1,8 @@
-//! The guest's two lines to the machine outside: fw_cfg brings the job in, the debug console takes events out.
+//! The guest's two channels to the host: fw_cfg brings the job in, the debug console takes events out.
 //!
-//! Both are port I/O, done inside one instruction: they take no guest time beyond it and raise no interrupt, so the
-//! host's speed cannot show in a measured figure. A disk, a network card or a serial line would complete when the
-//! host gets round to it.
+//! Both are port I/O, done within one instruction: they take no further guest time and raise no interrupt, so the
+//! host's speed cannot affect a measured figure. A disk, a network card or a serial line would complete at a time that
+//! depends on the host.
 
 use std::arch::asm;
 use std::io;
@@ -15,12 +15,12 @@ const DEBUG_CONSOLE: u16 = 0xe9;
 const FW_CFG_SELECTOR: u16 = 0x510;
 const FW_CFG_DATA: u16 = 0x511;
 const FW_CFG_FILE_DIRECTORY: u16 = 0x19;
-/// QEMU's `ib700` watchdog: a write starts a countdown, at whose end QEMU is told to pause the guest.
+/// QEMU's `ib700` watchdog: a write starts a countdown; when it ends, QEMU pauses the guest.
 const WATCHDOG: u16 = 0x443;
 /// Index 14 of the watchdog's table of times: two seconds (hw/watchdog/wdt_ib700.c in QEMU).
 const WATCHDOG_TWO_SECONDS: u8 = 14;
 
-/// The ports, once the kernel has granted them.
+/// Proof that the kernel has granted the ports.
 pub struct Ports(());
 
 impl Ports {
@@ -47,19 +47,19 @@ impl Ports {
         }
     }
 
-    /// Lets the host stop the guest's clock at an exact nanosecond: the moment of which a snapshot is taken.
+    /// Lets the host stop the guest's clock at an exact nanosecond, for a snapshot.
     ///
-    /// The guest sleeps over the end of the watchdog's countdown. A device by which a running processor stops itself
-    /// (pvpanic) would not do: until QEMU's main loop hears of it, the processor counts as idle, and an idle guest's
-    /// clock jumps to its next timer, once or twice or not at all, as the host's load has it. A timer's end is handled
-    /// by the main loop itself, which stops the guest before the clock can move.
+    /// The guest sleeps past the end of the watchdog's countdown. A device by which a running processor stops itself
+    /// (pvpanic) would not do: until QEMU's main loop notices, the processor counts as idle, and an idle guest's clock
+    /// jumps to its next timer, once, twice or not at all, depending on the host's load. The main loop itself handles a
+    /// timer's end and stops the guest before the clock can move.
     pub fn pause(&self) {
         // SAFETY: as in `send`.
         unsafe { asm!("out dx, al", in("dx") WATCHDOG, in("al") WATCHDOG_TWO_SECONDS, options(nomem, nostack)) }
         std::thread::sleep(std::time::Duration::from_secs(3));
     }
 
-    /// Reads the fw_cfg file `name` that the host gave.
+    /// Reads the fw_cfg file `name`.
     pub fn read_file(&self, name: &str) -> Result<Vec<u8>> {
         self.select(FW_CFG_FILE_DIRECTORY);
         let count = u32::from_be_bytes(self.read_array());

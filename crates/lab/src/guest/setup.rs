@@ -1,4 +1,4 @@
-//! What an init must do before anything else can: mounts, modules, clock, random numbers.
+//! Early setup of the guest by its init: mounts, modules, clock, random numbers.
 
 use std::ffi::CString;
 use std::fs::{self, File};
@@ -13,10 +13,10 @@ use rustix::mount::MountFlags;
 
 use crate::needs;
 
-/// In every image and nowhere else: one line a module, in the order of loading, `?` before those that may fail.
+/// Exists in every image and nowhere else: one module a line, in loading order, `?` before those that may fail.
 pub const MODULES_FILE: &str = "/etc/mountmark-modules";
 
-/// Mounts what programs expect to find.
+/// Mounts the system directories that programs expect.
 pub fn mount_system() -> Result<()> {
     let mounts = [
         ("proc", "/proc", "", "PROC_FS"),
@@ -36,24 +36,23 @@ pub fn mount_system() -> Result<()> {
     for (link, target) in [("/dev/fd", "/proc/self/fd"), ("/dev/stdin", "/proc/self/fd/0")] {
         let _ = std::os::unix::fs::symlink(target, link);
     }
-    // GFS2 and OCFS2 look for it; a kernel without it has neither.
+    // GFS2 and OCFS2 need it; a kernel without configfs has neither.
     let _ = rustix::mount::mount("configfs", "/sys/kernel/config", "configfs", MountFlags::empty(), None);
     Ok(())
 }
 
-/// Lets programs have as many files open as on a usual system, where process 1 has 4096. What they have unless they ask
-/// for more stays as it is.
+/// Raises the hard limit of open files to that of a usual system (process 1 starts with 4096). The soft limit stays.
 pub fn allow_open_files() {
     const FILES: u64 = 65536;
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     if limit.maximum.is_some_and(|maximum| maximum < FILES) {
         let raised = rustix::process::Rlimit { maximum: Some(FILES), ..limit };
-        // A kernel that refuses leaves less, which the engine then shares out.
+        // If the kernel refuses, the limit is lower; the engine shares it out.
         let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, raised);
     }
 }
 
-/// Loads the image's modules in their order; answers a sentence for each that may fail and did.
+/// Loads the image's modules in order; returns a sentence for each optional one that failed.
 pub fn load_modules() -> Result<Vec<String>> {
     let mut notes = Vec::new();
     for line in fs::read_to_string(MODULES_FILE).unwrap_or_default().lines() {
@@ -65,7 +64,7 @@ pub fn load_modules() -> Result<Vec<String>> {
         let file = File::open(path).with_context(|| format!("the image lacks the kernel module {path}"))?;
         match rustix::system::finit_module(&file, &CString::new(parameters)?, 0) {
             Ok(()) | Err(rustix::io::Errno::EXIST) => {}
-            // Made for another processor: the image holds every implementation of an algorithm.
+            // Built for another processor: the image holds every implementation of an algorithm.
             Err(rustix::io::Errno::NODEV) if optional => {}
             Err(error) if optional => notes.push(format!("kernel module {path} did not load: {error}")),
             Err(error) => bail!("kernel module {path} did not load: {error}"),
@@ -80,12 +79,12 @@ pub fn kernel_version() -> Result<String> {
     Ok(format!("{} {}", name.release().to_string_lossy(), name.version().to_string_lossy()))
 }
 
-/// Main memory in bytes.
+/// `MemTotal` in bytes.
 pub fn memory() -> Result<u64> {
     crate::memory::total().context("no MemTotal in /proc/meminfo")
 }
 
-/// Makes the kernel's random numbers a function of the seed: UUIDs, directory hash seeds, stack canaries.
+/// Seeds the kernel's random numbers: UUIDs, directory hash seeds, stack canaries.
 pub fn seed_random(seed: u64) -> Result<()> {
     const RNDADDENTROPY: libc::c_ulong = 0x4008_5203;
     const RNDRESEEDCRNG: libc::c_ulong = 0x5207;
@@ -113,7 +112,7 @@ pub fn seed_random(seed: u64) -> Result<()> {
     Ok(())
 }
 
-/// A disk server stands for hardware: it preempts everything, and no memory shortage ends it.
+/// Gives a disk server real-time priority and exempts it from the OOM killer: it stands for hardware.
 pub fn favour(process: u32) -> Result<()> {
     let parameter = libc::sched_param { sched_priority: 50 };
     // SAFETY: a valid pointer for the call's length.
@@ -124,7 +123,7 @@ pub fn favour(process: u32) -> Result<()> {
     Ok(())
 }
 
-/// The wall clock starts at the same second in every cell, whatever was restored.
+/// Sets the wall clock to the same second in every cell, also after a restore.
 pub fn set_clock() {
     let start = rustix::time::Timespec { tv_sec: 1_136_073_600, tv_nsec: 0 };
     let _ = rustix::time::clock_settime(rustix::time::ClockId::Realtime, start);
@@ -149,7 +148,7 @@ pub fn pmem_at(address: u64) -> Result<String> {
     })
 }
 
-/// Refuses a kernel that cannot have the modelled disk `name`, before its server is waited for.
+/// Refuses a kernel that lacks the modelled disk `name`, before waiting for its server.
 pub fn check_modelled(name: &str) -> Result<()> {
     let lacks = |what: &str| Path::new(what).symlink_metadata().is_err();
     if lacks(super::media::MEMORY) {
@@ -161,7 +160,7 @@ pub fn check_modelled(name: &str) -> Result<()> {
     std::os::unix::net::UnixStream::pair().map(drop).with_context(|| needs::lacks("UNIX"))
 }
 
-/// Tells the block layer what kind of disk it drives.
+/// Sets the block layer's attributes for this kind of disk.
 pub fn tune_queue(name: &str, rotational: bool) -> Result<()> {
     let queue = format!("/sys/block/{name}/queue");
     let (flag, scheduler) = if rotational { ("1", "mq-deadline") } else { ("0", "none") };
@@ -174,7 +173,7 @@ pub fn tune_queue(name: &str, rotational: bool) -> Result<()> {
     }
 }
 
-/// Asks until there is an answer, for at most 30 seconds of the guest's clock.
+/// Polls `ask` until it answers, for at most 30 seconds of the guest's clock.
 pub fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> Result<T> {
     for _ in 0..3000 {
         if let Some(answer) = ask() {
@@ -202,7 +201,7 @@ mod tests {
         setrlimit(Resource::Nofile, Rlimit { current, maximum: Some(4096) }).unwrap();
         allow_open_files();
         let found = getrlimit(Resource::Nofile);
-        // A container's root may not.
+        // A container's root may lack the right.
         if setrlimit(Resource::Nofile, limit).is_ok() {
             assert_eq!((found.current, found.maximum), (current, Some(65536)));
         }

@@ -12,20 +12,18 @@ use rustix::mm::{MapFlags, ProtFlags};
 use super::nbd;
 use crate::DeviceTrace;
 
-/// Where the setup flag lies.
 const SETUP_FLAG: &str = "/run/setup";
-/// Where the trace of the disk under test lies.
 const TRACE: &str = "/run/trace";
 
-/// Takes both names away: who has them mapped keeps them, and nobody else finds them.
+/// Removes both names: processes that have the files mapped keep them, and no other can open them.
 pub(super) fn forget_names() {
     for path in [SETUP_FLAG, TRACE] {
-        // The trace of a disk that is not served was never made.
+        // Without a served disk there is no trace.
         let _ = std::fs::remove_file(path);
     }
 }
 
-/// Maps the file `path`, which is made if it is not there, until the process ends.
+/// Maps the file `path` until the process ends, and creates it if it is missing.
 ///
 /// # Safety
 /// Zeroes must be a valid `T`, and `T` must be fit to be used by several processes.
@@ -34,7 +32,7 @@ unsafe fn map<T>(path: &str) -> Result<&'static T> {
     let file = file.with_context(|| format!("cannot make {path}"))?;
     let size = size_of::<T>().next_multiple_of(4096);
     file.set_len(size as u64)?;
-    // Present from the start, so that no page fault falls into what is measured.
+    // Populated now, so that no page fault occurs during a measurement.
     let flags = MapFlags::SHARED | MapFlags::POPULATE;
     // SAFETY: a new shared mapping of a file that is never shortened; it is aligned to pages, holds zeroes or what
     // another process of this program wrote into it, and stays until the process ends.
@@ -44,12 +42,12 @@ unsafe fn map<T>(path: &str) -> Result<&'static T> {
     }
 }
 
-/// Tells the disk servers whether inputs are being laid out (answer at once) or something is measured (keep time).
+/// Whether inputs are being laid out (disk servers answer at once) or a task is measured (they keep time).
 pub(super) struct SetupFlag(&'static AtomicU32);
 
 impl SetupFlag {
     pub(super) fn open() -> Result<SetupFlag> {
-        // SAFETY: zero is an atomic number, and that is made for this.
+        // SAFETY: zero is a valid atomic number, and atomics may be shared between processes.
         Ok(SetupFlag(unsafe { map(SETUP_FLAG)? }))
     }
 
@@ -71,8 +69,8 @@ struct Shared {
     recorder: UnsafeCell<Recorder>,
 }
 
-/// Either end of the trace. A guest has one processor, and the server's priority is above all: it is never interrupted
-/// between looking at `on` and writing.
+/// Either end of the trace. A guest has one processor, and the server has the highest priority: it is never interrupted
+/// between reading `on` and writing.
 pub(super) struct ServedTrace {
     shared: &'static Shared,
     size: u64,
@@ -81,15 +79,15 @@ pub(super) struct ServedTrace {
 impl ServedTrace {
     /// For the disk under test, of `size` bytes.
     pub(super) fn open(size: u64) -> Result<ServedTrace> {
-        // SAFETY: zeroes are a valid recorder and a flag that is not set; who may write when is said at `Shared`.
+        // SAFETY: zeroes are a valid recorder and a flag that is not set; `Shared` says who may write when.
         Ok(ServedTrace { shared: unsafe { map(TRACE)? }, size })
     }
 
-    /// Writes into the recorder, if process 1 wants it written.
+    /// Writes into the recorder while process 1 has recording on.
     fn write(&self, act: impl FnOnce(&mut Recorder)) {
         if self.shared.on.load(Ordering::SeqCst) != 0 {
-            // SAFETY: while the flag is set nobody but the server uses the recorder, and the server has one thread, in
-            // which no other reference lives.
+            // SAFETY: while the flag is set only the server uses the recorder, and the server has one thread, in which
+            // no other reference lives.
             act(unsafe { &mut *self.shared.recorder.get() });
         }
     }

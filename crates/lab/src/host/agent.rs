@@ -1,7 +1,7 @@
-//! The process that measures a cell on this machine: this program, started once more.
+//! The process that measures a cell on this machine: another instance of this program.
 //!
-//! Its mounts are in a name space of its own: when it ends, for whatever reason, the kernel ends what it has started,
-//! which dies with it, and takes the mounts away. Commands have none of its open files.
+//! Its mounts are in its own name space: when it ends, for whatever reason, the kernel kills the processes it has
+//! started and removes the mounts. Commands inherit none of its open files.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -21,36 +21,31 @@ use crate::{CorpusData, Device, DeviceTrace, Devices, Places, Token, Unseen, voi
 
 /// The argument that makes this program the agent; its job comes on standard input.
 pub(super) const ARGUMENT: &str = "host-agent";
-/// Where events go.
+/// The stream for events.
 static EVENTS: OnceLock<File> = OnceLock::new();
-/// Folders over which the agent's own folder can be mounted, for itself alone: nothing in them is needed by a cell.
+/// Folders over which the agent can mount its own, visible to itself alone: no cell needs their contents.
 const BASES: [&str; 4] = ["/dev/shm", "/mnt", "/media", "/srv"];
 
 /// Folders in it: of the file system under test, and of the second disk.
 const TEST: &str = "test";
 const SOURCE: &str = "source";
 
-/// What the agent is told.
 #[derive(Serialize, Deserialize)]
 pub(super) struct HostJob {
-    /// What this agent's lines bear.
+    /// Authenticates this agent's lines.
     pub token: Token,
-    /// The cell.
     pub cell: Cell,
-    /// The disk under test.
     pub test: Device,
-    /// The second disk.
     pub source: Option<Device>,
-    /// The corpus, a plain tar file.
+    /// A plain tar file.
     pub corpus: Option<PathBuf>,
 }
 
-/// Whether this process was started to be the agent.
 pub fn is_agent() -> bool {
     std::env::args_os().nth(1).is_some_and(|argument| argument == ARGUMENT)
 }
 
-/// The agent's whole life. Never returns.
+/// The agent's main function. Never returns.
 pub fn main(agent: Agent) -> ! {
     let result = std::panic::catch_unwind(|| live(agent));
     let failure = match result {
@@ -75,7 +70,7 @@ fn live(agent: Agent) -> Result<()> {
         format!("`mountmark {ARGUMENT}` is started by `mountmark run --lab host` and reads its job from standard input")
     })?;
     voice::bear(job.token);
-    // Opened now, as a mount may soon hide it.
+    // Opened now, since a mount may soon hide it.
     let corpus = match &job.corpus {
         Some(path) => Some(File::open(path).with_context(|| format!("cannot read the corpus {}", path.display()))?),
         None => None,
@@ -104,25 +99,24 @@ fn live(agent: Agent) -> Result<()> {
 
 fn send(event: &Event) {
     let line = voice::line(event) + "\n";
-    // An agent that failed before it had left its files still has them.
+    // An agent that failed before `leave_files` still has standard output.
     let sent = match EVENTS.get() {
         Some(mut events) => events.write_all(line.as_bytes()),
         None => std::io::stdout().write_all(line.as_bytes()),
     };
     if sent.is_err() {
-        // Nobody listens any more.
+        // The reader is gone.
         std::process::exit(1);
     }
 }
 
-/// Closes what whoever started the program had open, and puts events where nothing that is started from here can write
-/// them: standard output is nothing from now on.
+/// Closes inherited files, and moves events to a descriptor that no child inherits; standard output becomes /dev/null.
 fn leave_files() -> Result<()> {
     // SAFETY: takes plain numbers; this process has opened nothing yet, and has one thread.
     if unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) } < 0 {
         return Err(std::io::Error::last_os_error()).context("cannot close inherited files (Linux 5.9 or newer can)");
     }
-    // Copies of descriptors that the standard library makes are closed in programs that are started.
+    // Descriptors copied by the standard library are close-on-exec.
     let events = std::io::stdout().as_fd().try_clone_to_owned().context("cannot copy standard output")?;
     EVENTS.set(File::from(events)).expect("this is done once");
     let null = File::options().read(true).write(true).open("/dev/null").context("cannot open /dev/null")?;
@@ -130,15 +124,15 @@ fn leave_files() -> Result<()> {
     Ok(())
 }
 
-/// Closes a forked process's copy of the way to this lab, which would keep it open when the agent has ended.
+/// Closes a forked process's copy of the event stream, which would stay open after the agent's end.
 pub(super) fn leave_events() {
     if let Some(events) = EVENTS.get() {
-        // SAFETY: such a process says no events.
+        // SAFETY: such a process sends no events.
         unsafe { libc::close(events.as_raw_fd()) };
     }
 }
 
-/// Leaves the machine's name space for mounts. Answers a folder that only this process and its children see.
+/// Enters a new mount name space. Returns a folder that only this process and its children see.
 fn separate() -> Result<PathBuf> {
     // SAFETY: neither file descriptors nor memory are unshared, and there is one thread.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.context("cannot leave the machine's mounts")?;
@@ -150,13 +144,12 @@ fn separate() -> Result<PathBuf> {
     Ok(base.to_owned())
 }
 
-/// The first of [`BASES`] that is there.
+/// The first of [`BASES`] that exists.
 fn base() -> Result<&'static Path> {
     let base = BASES.iter().map(Path::new).find(|folder| folder.is_dir());
     base.with_context(|| format!("there is no folder to mount in, none of {}", BASES.join(", ")))
 }
 
-/// Where a cell's disks are on this machine.
 pub(super) fn places() -> Result<Places> {
     let base = base()?;
     Ok(Places {

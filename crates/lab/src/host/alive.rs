@@ -1,8 +1,7 @@
-//! A run's signs of life: what `clean` goes by when it decides whether a dead run's image holds anything else.
+//! A run's heartbeat, by which `clean` decides whether a dead run's image holds anything else.
 //!
-//! Once a second a run notes the time in a file beside its journal. The note is never synced: the disk that is measured
-//! may be the one that holds the cache. A note that a power cut takes leaves an older one or none, and then `clean`
-//! leaves more alone.
+//! Once a second a run writes the time to a file beside its journal. The file is never synced: the measured disk may be
+//! the one that holds the cache. A power cut may leave an older heartbeat or none, and then `clean` leaves more alone.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -16,24 +15,23 @@ use serde::{Deserialize, Serialize};
 
 use super::own::Stamp;
 
-/// Between two notes.
+/// Between two heartbeats.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// A note is padded to this many bytes and so written at once.
+/// A heartbeat is padded to this many bytes, so that one write replaces it.
 const LENGTH: usize = 1024;
 
-/// A moment, by clocks of which one cannot be set.
+/// A moment, by two clocks of which one cannot be set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Moment {
     /// Nanoseconds since 1970.
     pub wall: i64,
-    /// Nanoseconds since the machine was started, sleep counted too.
+    /// Nanoseconds since boot, sleep included.
     pub uptime: i64,
-    /// The kernel's name for this time since a start.
+    /// The kernel's boot id.
     pub boot: String,
 }
 
 impl Moment {
-    /// This one.
     pub fn now() -> Moment {
         let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let uptime = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
@@ -46,42 +44,40 @@ impl Moment {
     }
 }
 
-/// What an image holds.
+/// Contents of an image.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Holds {
     /// A file system is being made in it.
     Changing,
-    /// This one ([`super::contents::identity`]), or one that is not recognised.
+    /// The file system with this [`super::contents::identity`]; `None` if it is not recognised.
     Made(Option<String>),
 }
 
-/// What is known of a run and its image at one moment.
+/// The state of a run and its image at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sign {
-    /// When it was noted.
     pub at: Moment,
-    /// How the image was when the run had emptied it for the first time.
+    /// The image's stamp when the run had first emptied it.
     pub began: Stamp,
-    /// When that was.
+    /// The time of that.
     pub began_at: Moment,
-    /// What it holds.
     pub holds: Holds,
 }
 
 impl Sign {
-    /// Where the signs of a journal's run are.
+    /// The heartbeat's file of a journal's run.
     pub fn path(journal: &Path) -> PathBuf {
         journal.with_extension("alive")
     }
 
-    /// The last sign of a journal's run; nothing if there is none, or a damaged one.
+    /// The last heartbeat of a journal's run; `None` if it is missing or damaged.
     pub fn last(journal: &Path) -> Option<Sign> {
         serde_json::from_slice(&std::fs::read(Sign::path(journal)).ok()?).ok()
     }
 }
 
-/// Gives signs of life until it is dropped.
+/// Writes heartbeats until it is dropped.
 pub struct Alive {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -89,7 +85,7 @@ pub struct Alive {
 
 struct Shared {
     file: File,
-    /// The last sign, and whether it was the last one of all.
+    /// The last heartbeat, and whether no more will follow.
     state: Mutex<(Sign, bool)>,
     ended: Condvar,
 }
@@ -107,7 +103,7 @@ impl Alive {
         let thread = thread::spawn(move || {
             let mut state = their.lock();
             while !state.1 {
-                // A note that cannot be written leaves an older one.
+                // If this fails, an older heartbeat stays.
                 let _ = their.note(&mut state.0);
                 let waited = their.ended.wait_timeout(state, INTERVAL);
                 state = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -116,7 +112,7 @@ impl Alive {
         Ok(Alive { shared, thread: Some(thread) })
     }
 
-    /// Says what the image holds from now on.
+    /// Sets what the image holds from now on.
     pub fn holds(&self, holds: Holds) {
         let mut state = self.shared.lock();
         state.0.holds = holds;

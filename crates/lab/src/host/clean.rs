@@ -1,7 +1,7 @@
-//! Puts back what killed runs of the host lab left behind.
+//! Undoes what killed runs of the host lab left behind.
 //!
-//! A dead run's image is emptied only if it surely holds nothing but what the run wrote: the user may have made
-//! something else of it since. Where that is in doubt the data stays, and the user is told.
+//! A dead run's image is emptied only if it certainly holds nothing but that run's data: the user may have reused it
+//! since. If in doubt, the data stays, and the user gets a message.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -14,29 +14,28 @@ use super::undo::{self, Entries, FOLDER};
 use super::{contents, lock, loops};
 use crate::cache::Lock;
 
-/// Between two signs of a living run lies a second; and when it was killed, the kernel ends its processes and writes
-/// what is dirty. Nanoseconds.
+/// Nanoseconds. Heartbeats of a living run are a second apart, and after a kill the kernel ends its processes and
+/// writes dirty pages.
 const GRACE: i64 = 10_000_000_000;
-/// Times are rounded by kernels to some milliseconds, and by some file systems to two seconds. Nanoseconds.
+/// Nanoseconds. Kernels round times to some milliseconds, some file systems to two seconds.
 const ROUNDING: i64 = 2_500_000_000;
 
-/// What became of a thing that a killed run left.
+/// What happened to something that a killed run left.
 #[derive(Debug, PartialEq)]
 pub enum Undone {
-    /// It was put back.
     PutBack(String),
-    /// It was left as it is, and why.
+    /// Left unchanged, and why.
     Left(String),
 }
 
-/// Puts back what killed runs of the host lab left behind, or only says so. Answers what became of each thing, and what
-/// could not be put back: its journal stays.
+/// Undoes what killed runs of the host lab left behind, or only reports it. Returns the result of each; an error is
+/// something that could not be undone, and its journal stays.
 pub fn clean(cache: &Path, dry_run: bool) -> Vec<Result<Undone>> {
     let Ok(entries) = fs::read_dir(cache.join(FOLDER)) else { return Vec::new() };
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     files.sort();
     let is = |path: &Path, kind: &str| path.extension().is_some_and(|extension| extension == kind);
-    // A run that was killed before it changed anything leaves its lock alone.
+    // A run that was killed before any change leaves only its lock.
     for file in files.iter().filter(|file| is(file, "lock") && !dry_run) {
         let journal = file.with_extension("json");
         if let Ok(Some(_lock)) = Lock::try_take(&journal)
@@ -55,7 +54,7 @@ pub fn clean(cache: &Path, dry_run: bool) -> Vec<Result<Undone>> {
 }
 
 fn undo(journal: &Path, dry_run: bool, done: &mut Vec<Undone>) -> Result<()> {
-    // Its run lives.
+    // Its run is alive.
     let Some(_lock) = Lock::try_take(journal)? else { return Ok(()) };
     let text = fs::read(journal).with_context(|| format!("cannot read {}", journal.display()))?;
     let entries: Entries = serde_json::from_slice(&text).with_context(|| {
@@ -75,7 +74,7 @@ fn undo(journal: &Path, dry_run: bool, done: &mut Vec<Undone>) -> Result<()> {
     }
     let mut is_over = true;
     if let Some(image) = &entries.image {
-        // What was written until now came through the run's own device, if that was still there.
+        // If the run's own device is still attached, all writes until now came through it.
         let evidence = Evidence { sign: Sign::last(journal), written: seen.filter(|_| attached), dry_run };
         let (became, over) = put_back(image, &evidence)?;
         done.push(became);
@@ -87,17 +86,16 @@ fn undo(journal: &Path, dry_run: bool, done: &mut Vec<Undone>) -> Result<()> {
     Ok(())
 }
 
-/// What is known of a dead run's image beside what is in it now.
+/// Evidence about a dead run's image, besides its present contents.
 struct Evidence {
-    /// The run's last sign of life.
+    /// The run's last heartbeat.
     sign: Option<Sign>,
-    /// The image's times while the run's loop device was attached to it still, if it was.
+    /// The image's times while the run's loop device was still attached to it, if it was.
     written: Option<Stamp>,
-    /// Whether nothing is to be changed.
     dry_run: bool,
 }
 
-/// Empties an image if that loses nothing of the user's. What became of it, and whether that is the end of it.
+/// Empties an image if that loses none of the user's data. Returns the result, and whether it is final.
 fn put_back(image: &OwnImage, evidence: &Evidence) -> Result<(Undone, bool)> {
     let path = image.path.display();
     let left = |why: &str| Ok((Undone::Left(format!("{path}, the image of a host lab that is gone: {why}")), true));
@@ -107,7 +105,7 @@ fn put_back(image: &OwnImage, evidence: &Evidence) -> Result<(Undone, bool)> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return left("it is not there any more"),
         Err(error) => return Err(error).with_context(|| format!("cannot write {path}")),
     };
-    // Held until the file is closed: no run begins on it meanwhile.
+    // Held until the file is closed, so that no run begins on it meanwhile.
     let is_used = if evidence.dry_run { lock::is_held(&file) } else { lock::take(&file).map(|taken| !taken) };
     if is_used.with_context(|| format!("cannot lock {path}"))? {
         let text = format!(
@@ -134,7 +132,7 @@ fn put_back(image: &OwnImage, evidence: &Evidence) -> Result<(Undone, bool)> {
     Ok((Undone::PutBack(about + note), true))
 }
 
-/// Why an image may hold what its run did not put there; nothing if it surely does not.
+/// Why an image may hold data of others than its run; `None` if it certainly does not.
 fn doubt(image: &OwnImage, file: &File, evidence: &Evidence) -> Result<Option<String>> {
     let path = image.path.display();
     let now = Stamp::of(file)?;
@@ -152,7 +150,7 @@ fn doubt(image: &OwnImage, file: &File, evidence: &Evidence) -> Result<Option<St
     if now.size != sign.began.size {
         return Ok(Some(format!("its size is {} bytes, and was {} when the run used it", now.size, sign.began.size)));
     }
-    // Later writes of its own device's are the run's.
+    // Later writes through its own device are the run's.
     let stamp = evidence.written.unwrap_or(now);
     if let Some(doubt) = late(sign, &stamp, &Moment::now()) {
         return Ok(Some(doubt));
@@ -164,7 +162,8 @@ fn doubt(image: &OwnImage, file: &File, evidence: &Evidence) -> Result<Option<St
     Ok(None)
 }
 
-/// Whether an image holds what its run said last. What was being made then is known only while it is nothing yet.
+/// Whether an image's contents are those that its run recorded last. While a file system is being made, only
+/// unrecognisable contents count as the run's.
 fn is_as_made(said: &Holds, is: Option<String>) -> bool {
     match said {
         Holds::Changing => is.is_none(),
@@ -172,7 +171,7 @@ fn is_as_made(said: &Holds, is: Option<String>) -> bool {
     }
 }
 
-/// Why a file with these times may have been written after its run's last sign of life; nothing if it surely was not.
+/// Why a file with these times may have been written after its run's last heartbeat; `None` if it certainly was not.
 fn late(sign: &Sign, stamp: &Stamp, now: &Moment) -> Option<String> {
     let (began, at) = (&sign.began, &sign.at);
     if (began.changed - sign.began_at.wall).abs() > ROUNDING {
@@ -180,7 +179,7 @@ fn late(sign: &Sign, stamp: &Stamp, now: &Moment) -> Option<String> {
     }
     let was_set = if now.boot == at.boot {
         let (wall, uptime) = (now.wall - at.wall, now.uptime - at.uptime);
-        // Clocks are steered by at most a two-thousandth.
+        // Clocks are slewed by at most one part in two thousand.
         uptime < 0 || (wall - uptime).abs() > ROUNDING + uptime / 1000
     } else {
         // The machine was started after the run's end.
@@ -189,7 +188,7 @@ fn late(sign: &Sign, stamp: &Stamp, now: &Moment) -> Option<String> {
     if was_set {
         return Some("the clock was set since, so that its times tell nothing".into());
     }
-    // Either time alone may have been set back; that sets the other one.
+    // Either time alone may have been set back; that updates the other one.
     let (first, last) = (stamp.modified.min(stamp.changed), stamp.modified.max(stamp.changed));
     if first < began.changed.min(began.modified) {
         return Some("its times are older than the run".into());
@@ -198,7 +197,7 @@ fn late(sign: &Sign, stamp: &Stamp, now: &Moment) -> Option<String> {
     (after > GRACE).then(|| format!("it was changed {} after the run's last sign of life", duration(after)))
 }
 
-/// Nanoseconds as people say them.
+/// Nanoseconds in words.
 fn duration(nanoseconds: i64) -> String {
     let seconds = nanoseconds / 1_000_000_000;
     match seconds {

@@ -1,16 +1,16 @@
-//! What a file holds that stands for a disk: nothing, or which file system.
+//! Recognises the contents of a disk image: empty, or which file system.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
-/// What a file is recognised by.
+/// Marks of a file system.
 struct Signature {
     name: &'static str,
-    /// Where these bytes are.
+    /// Offset and value of the magic number.
     magic: (u64, &'static [u8]),
-    /// Where the bytes are that differ from one to the next made: first byte and length of UUIDs, serial numbers.
+    /// Offset and length of the bytes that differ with each mkfs: UUIDs, serial numbers.
     identity: &'static [(u64, usize)],
 }
 
@@ -43,14 +43,14 @@ const SIGNATURES: &[Signature] = &[
     signature("a partition table or a FAT file system", 510, &[0x55, 0xaa], &[(39, 4), (67, 4), (440, 4)]),
 ];
 
-/// The first byte that is not zero; holes are not read.
+/// The offset of the first byte that is not zero; holes are not read.
 pub fn first_data(file: &File) -> io::Result<Option<u64>> {
     let mut buffer = vec![0; 1 << 20];
     let mut at = 0;
     loop {
         at = match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(at)) {
             Ok(at) => at,
-            // There is nothing but holes from here on.
+            // Only holes from here on.
             Err(rustix::io::Errno::NXIO) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
@@ -65,15 +65,15 @@ pub fn first_data(file: &File) -> io::Result<Option<u64>> {
     }
 }
 
-/// What is there, to tell the user what was nearly lost.
+/// A name for the contents, for messages.
 pub fn recognise(file: &File) -> Option<&'static str> {
     find(file).map(|signature| signature.name)
 }
 
-/// What is there and which one of its kind: another mkfs gives another answer, mounting and writing do not. Nothing if
-/// it is not recognised.
+/// The kind of contents and their identity: another mkfs changes it, mounting and writing do not. `None` if it is not
+/// recognised.
 pub fn identity(file: &File) -> Option<String> {
-    // A descriptor of its own, as a loop device reads ahead as its file's descriptor says.
+    // A file description of its own, since a loop device takes its read-ahead from its file's.
     let file = File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
     let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::Random);
     let signature = find(&file)?;
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!((recognise(&file), identity(&file)), (None, None));
     }
 
-    /// Each program makes a file system twice; it must be recognised, and be another one the second time.
+    /// Each program makes a file system twice; both must be recognised and differ.
     #[test]
     fn a_file_system_made_anew_is_another_one() {
         let makers: [(&str, &[&str], &str); 7] = [
@@ -141,7 +141,7 @@ mod tests {
                 eprintln!("skipped: {program} is not on this machine");
                 continue;
             };
-            // FAT draws its serial number from the clock.
+            // FAT takes its serial number from the clock.
             std::thread::sleep(std::time::Duration::from_millis(if program == "mkfs.vfat" { 1100 } else { 0 }));
             assert!(first.starts_with(name), "{first}");
             assert_eq!(identity(file.as_file()).unwrap(), first, "reading changes nothing");

@@ -1,4 +1,4 @@
-//! A cell's disks: images, loop devices on them, and the journal of what must be put back.
+//! A cell's disks: images, loop devices on them, and the journal of what must be undone.
 
 use std::fs::File;
 use std::path::Path;
@@ -16,25 +16,24 @@ use super::own::{OwnImage, Stamp};
 use super::undo::Journal;
 use crate::Options;
 
-/// Where a run's disks lie, and what it must put back.
+/// The place of a run's disks, and its journal.
 pub(super) struct Disks {
     place: Place,
     journal: Journal,
-    /// The user's image is in use since this was begun.
+    /// Set while the user's image is in use.
     alive: Mutex<Option<Alive>>,
-    /// Whether the user's image has lost its room, which its file system could not keep.
+    /// Whether the user's image has lost its allocation, which its file system could not keep.
     lost_room: AtomicBool,
 }
 
 impl Disks {
-    /// Finds the place and locks it; changes nothing.
+    /// Finds and locks the place; changes nothing.
     pub(super) fn open(options: &Options) -> Result<Disks> {
         let place = Place::find(options.image.as_deref(), options.force_image)?;
         let journal = Journal::open(&options.cache)?;
         Ok(Disks { place, journal, alive: Mutex::default(), lost_room: AtomicBool::new(false) })
     }
 
-    /// The folder in which images lie.
     pub(super) fn folder(&self) -> &Path {
         self.place.parent()
     }
@@ -44,7 +43,7 @@ impl Disks {
         self.place.has_room(needs(cell))
     }
 
-    /// Whether a disk under test of this size has its room before it is written.
+    /// Whether a disk under test of this size is allocated before it is written.
     pub(super) fn is_allocated(&self, size: u64) -> bool {
         matches!(&self.place, Place::Own { image, .. } if image.is_allocated_for(size))
             && !self.lost_room.load(Ordering::Relaxed)
@@ -55,7 +54,7 @@ impl Disks {
         self.attach(&new_image(self.folder(), size)?, size)
     }
 
-    /// The disk under test, of `size` bytes, with nothing on it.
+    /// The disk under test, of `size` bytes, empty.
     pub(super) fn test(&self, size: u64) -> Result<Loop> {
         let (file, image) = match &self.place {
             Place::Folder(folder) => return self.attach(&new_image(folder, size)?, size),
@@ -67,12 +66,12 @@ impl Disks {
                 if let Some(device) = loops::device_of(&image.id) {
                     bail!("the image {} is in use as /dev/{device} since the last cell", image.path.display());
                 }
-                // Every cell finds it as the first one did.
+                // Every cell finds it in the same state as the first one.
                 alive.holds(Holds::Changing);
                 self.empty(file, image, size)?;
             }
             None => {
-                // Until here nothing of the user's was changed, and what can be tried before it is, was.
+                // Up to here the user's image is unchanged, and everything that can be tried before has been.
                 self.detach(self.attach(&new_image(self.folder(), 1 << 20)?, 1 << 20)?)?;
                 image::is_as_found(file, image)?;
                 self.journal.add_image(image.clone())?;
@@ -91,7 +90,7 @@ impl Disks {
         Ok(())
     }
 
-    /// What a reader of the figures should know of a cell's disks.
+    /// Remarks on a cell's disks for readers of the figures.
     pub(super) fn notes(&self, test: &Loop, source: Option<&Loop>, size: u64) -> Vec<String> {
         let folder = self.folder().display();
         let mut notes = Vec::new();
@@ -119,7 +118,7 @@ impl Disks {
         Loop::attach(image, size, &self.journal.add_loop()?)
     }
 
-    /// Detaches a device; an error if something has it open still.
+    /// Detaches a device; an error if another process still has it open.
     pub(super) fn detach(&self, attached: Loop) -> Result<()> {
         let (path, mark) = (attached.path(), attached.mark().to_owned());
         if !attached.detach() {
@@ -130,7 +129,7 @@ impl Disks {
         self.journal.remove_loop(&mark)
     }
 
-    /// Hears what a cell's agent says, to know what its image holds.
+    /// Follows a cell's events, to know what its image holds.
     pub(super) fn observer(&self) -> Observer<'_> {
         Observer { disks: self, is_making: false, is_mounted: false }
     }
@@ -138,16 +137,16 @@ impl Disks {
 
 impl Drop for Disks {
     fn drop(&mut self) {
-        // A device that could not be detached keeps the journal, and what lies on the device.
+        // A device that could not be detached keeps the journal, and the data on the device.
         let is_free = self.journal.forget_loops().unwrap_or(false);
         locked(&self.alive).take();
         let Place::Own { file, image } = &self.place else { return };
         if !is_free || !self.journal.has_image() {
             return;
         }
-        // Journalled, and then something failed before the first change.
+        // The journal was written, and then an error came before the first change.
         let is_as_found = Stamp::of(file).is_ok_and(|now| now == image.found);
-        // Whoever made a device of it meanwhile has something on it, or will have.
+        // If another program has made a device of it meanwhile, it uses the file.
         let is_wanted = loops::device_of(&image.id).is_some();
         if is_as_found || !is_wanted && image.give_back(file).is_ok() {
             let _ = self.journal.remove_image();
@@ -160,7 +159,7 @@ pub(super) fn needs(cell: &Cell) -> (u64, u64) {
     (cell.disk_size.0, cell.second_disk.as_ref().map_or(0, |medium| medium.size.0))
 }
 
-/// Notes which file system the user's image holds once it is made.
+/// Records which file system the user's image holds once it is made.
 pub(super) struct Observer<'a> {
     disks: &'a Disks,
     is_making: bool,
@@ -168,7 +167,6 @@ pub(super) struct Observer<'a> {
 }
 
 impl Observer<'_> {
-    /// One event.
     pub(super) fn hear(&mut self, event: &Event) {
         match event {
             Event::Ended { task: Subject::Task(id), outcome: Outcome::Ok } if id == protocol_task::MOUNT => {

@@ -1,8 +1,7 @@
-//! Where the files lie that stand for disks.
+//! Places of the files that serve as disks.
 //!
-//! A file that is made here loses its name at once: its room is free again when the last process that has it open
-//! ends, however that happens. A file of the user's is used only if there is nothing in it, and it is not touched
-//! before the first cell needs it.
+//! A file created here loses its name at once: its space is freed when the last process that has it open ends, in
+//! whatever way. A file of the user's is used only if it is empty, and is not touched before the first cell needs it.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileTypeExt;
@@ -14,33 +13,33 @@ use mountmark_model::Bytes;
 use super::own::{self, FileId, OwnImage, Stamp};
 use super::{contents, lock, loops};
 
-/// Where images are made unless the user says otherwise: for large files, and on a disk where /tmp may not be.
+/// The default folder of images: suited for large files, and on a disk, which /tmp may not be.
 pub const DEFAULT_FOLDER: &str = "/var/tmp";
 
-/// Where the image under test lies.
+/// Place of the image under test.
 #[derive(Debug)]
 pub enum Place {
-    /// Made there for each cell.
+    /// Created there for each cell.
     Folder(PathBuf),
-    /// A file of the user's, locked while this lives.
+    /// A user's file, locked while this lives.
     Own {
-        /// It.
+        /// The locked image file.
         file: File,
-        /// How it was found.
+        /// Its original state.
         image: OwnImage,
     },
 }
 
-/// What `--image` leads to.
+/// The target of `--image`.
 enum Target {
-    /// A folder, or the folder of a file that is not there.
+    /// A folder, or the folder of a file that does not exist.
     Folder(PathBuf),
-    /// A file, by its own path, not by that of a link to it.
+    /// A file, by its own path, with links resolved.
     File(PathBuf),
 }
 
 impl Target {
-    /// Looks at what the user wrote after `--image`, and opens nothing.
+    /// Examines the argument of `--image` without opening it.
     fn find(given: Option<&Path>) -> Result<Target> {
         let path = given.unwrap_or(Path::new(DEFAULT_FOLDER));
         let name = path.display();
@@ -82,8 +81,8 @@ impl Target {
     }
 }
 
-/// Says where the disk under test would be, in a few words; refuses what a run would refuse, as far as that can be known
-/// without opening anything for writing. `needed`: as [`Place::has_room`] has it.
+/// Returns the place of the disk under test, in a few words; refuses what a run would refuse, as far as that is known
+/// without opening a file for writing. `needed`: as in [`Place::has_room`].
 pub fn foresee(given: Option<&Path>, force: bool, needed: (u64, u64)) -> Result<String> {
     match Target::find(given)? {
         Target::Folder(folder) => {
@@ -95,7 +94,7 @@ pub fn foresee(given: Option<&Path>, force: bool, needed: (u64, u64)) -> Result<
         }
         Target::File(path) => {
             let name = path.display();
-            // What root may read, others may not.
+            // This user may not read it; a run as root may.
             let Ok(file) = File::open(&path) else {
                 return Ok(format!("the file {name}, if it is empty: this user may not read it"));
             };
@@ -112,7 +111,7 @@ pub fn foresee(given: Option<&Path>, force: bool, needed: (u64, u64)) -> Result<
 }
 
 impl Place {
-    /// Finds and locks what the user wrote after `--image`. `force`: data in it may be overwritten.
+    /// Finds and locks the argument of `--image`. `force`: data in it may be overwritten.
     pub fn find(given: Option<&Path>, force: bool) -> Result<Place> {
         match Target::find(given)? {
             Target::Folder(folder) => {
@@ -136,7 +135,6 @@ impl Place {
         }
     }
 
-    /// The folder in which images lie.
     pub fn parent(&self) -> &Path {
         match self {
             Place::Folder(folder) => folder,
@@ -144,7 +142,7 @@ impl Place {
         }
     }
 
-    /// An error if there is no room for an image under test, and others, of so many bytes.
+    /// An error if there is no room for an image under test and for the others, both in bytes.
     pub fn has_room(&self, (test, others): (u64, u64)) -> Result<()> {
         let folder = self.parent();
         let has_its_own = matches!(self, Place::Own { image, .. } if image.is_allocated_for(test));
@@ -164,7 +162,7 @@ impl Place {
     }
 }
 
-/// An error if a file of the user's, which was just locked, may not be used.
+/// An error if a user's file, which is locked, must not be used.
 fn is_usable(path: &Path, file: &File, force: bool) -> Result<()> {
     let name = path.display();
     if let Some(device) = loops::device_of(&FileId::of(file)?) {
@@ -179,7 +177,7 @@ fn is_usable(path: &Path, file: &File, force: bool) -> Result<()> {
     Ok(())
 }
 
-/// An error if a file of the user's is not as it was found: since then others may have used it, whatever its lock.
+/// An error if a user's file has changed since it was found: another program may have used it despite the lock.
 pub fn is_as_found(file: &File, image: &OwnImage) -> Result<()> {
     let path = image.path.display();
     if !own::leads_to(&image.path, &image.id) {
@@ -191,7 +189,7 @@ pub fn is_as_found(file: &File, image: &OwnImage) -> Result<()> {
     Ok(())
 }
 
-/// An image in `folder`: `size` bytes of nothing.
+/// Creates an unnamed, sparse image of `size` bytes in `folder`.
 pub fn new_image(folder: &Path, size: u64) -> Result<File> {
     let image = || -> std::io::Result<File> {
         let file = tempfile::tempfile_in(folder)?;
@@ -298,7 +296,7 @@ mod tests {
             fs::write(path.with_extension("new"), b"other").unwrap();
             let place = Place::find(Some(&path), false).unwrap();
             let Place::Own { file, image } = &place else { panic!("{place:?}") };
-            // Times are of some milliseconds.
+            // Timestamps have a granularity of some milliseconds.
             std::thread::sleep(std::time::Duration::from_millis(20));
             change(&path);
             match (is_as_found(file, image), words) {

@@ -1,4 +1,4 @@
-//! Locks on a user's image, in all the ways in which programs lock such files.
+//! Locks a user's image in all the ways in which programs lock such files.
 
 use std::fs::File;
 use std::io;
@@ -6,15 +6,15 @@ use std::os::fd::AsRawFd;
 
 use rustix::fs::{FlockOperation, flock};
 
-/// Locks the whole file for this process alone; false if another program holds a lock on it or on a part of it.
+/// Locks the whole file for this process; false if another program holds a lock on it or a part of it.
 ///
-/// Two kinds of lock know nothing of each other: flock(2), which other runs of this program and losetup use, and the
-/// byte ranges of fcntl(2), which QEMU uses (bytes 100 to 203 of a raw image), virtual machines' managers and old
-/// programs. Both are taken, so that each of them sees this one. They last until the last copy of the open file is
-/// closed, and a loop device that stands for the file has one: a dead run's device holds them still.
+/// Two kinds of lock ignore each other: flock(2), used by other runs of this program and by losetup, and the byte
+/// ranges of fcntl(2), used by QEMU (bytes 100 to 203 of a raw image), virtual machine managers and old programs. Both
+/// are taken, so that all of these see this lock. They last until the last copy of the open file is closed; a loop
+/// device on the file has a copy, so a dead run's device still holds them.
 ///
 /// # Errors
-/// A file system that cannot lock.
+/// A file system without locks.
 pub fn take(file: &File) -> io::Result<bool> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
@@ -33,7 +33,7 @@ pub fn take(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Whether another program holds a lock of either kind; takes none that lasts. A file that is open for reading will do.
+/// Whether another program holds a lock of either kind. Leaves no lock; a file open for reading is enough.
 pub fn is_held(file: &File) -> io::Result<bool> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => flock(file, FlockOperation::Unlock)?,
@@ -48,7 +48,7 @@ pub fn is_held(file: &File) -> io::Result<bool> {
     Ok(found.l_type != libc::F_UNLCK as libc::c_short)
 }
 
-/// A write lock from the first byte to whatever the last one will be.
+/// A write lock from the first byte to the end, wherever that will be.
 fn whole_file() -> libc::flock {
     // SAFETY: flock is plain data for which all zeroes are valid; fields differ between platforms.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
@@ -66,7 +66,7 @@ mod tests {
         let path = tempfile::NamedTempFile::new().unwrap();
         let open = || File::options().read(true).write(true).open(path.path()).unwrap();
         let (ours, other) = (open(), open());
-        // As QEMU does: shared locks on single bytes.
+        // Shared locks on single bytes, as in QEMU.
         let mut byte = whole_file();
         (byte.l_type, byte.l_start, byte.l_len) = (libc::F_RDLCK as libc::c_short, 201, 1);
         let as_qemu = |file: &File| {
@@ -77,7 +77,7 @@ mod tests {
         assert!(as_qemu(&other));
         assert!(!take(&ours).unwrap() && is_held(&ours).unwrap(), "a byte is locked");
         drop(other);
-        // What failed left no lock of the other kind that would be in the way of others.
+        // A failed attempt leaves no lock of the other kind.
         let other = open();
         drop(ours);
         assert!(!is_held(&other).unwrap());

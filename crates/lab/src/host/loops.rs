@@ -17,9 +17,9 @@ const LOOP_CONFIGURE: libc::c_ulong = 0x4C0A;
 const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4C82;
 /// The kernel detaches the device when its last user has closed it.
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
-/// Reads and writes go past the page cache of the file below.
+/// I/O bypasses the page cache of the file below.
 const LO_FLAGS_DIRECT_IO: u32 = 16;
-/// How long the kernel may take to detach a device after its last user has gone.
+/// How long the kernel may take to detach a device after its last user has closed it.
 const DETACH_LIMIT: Duration = Duration::from_secs(20);
 
 /// `struct loop_info64`
@@ -49,31 +49,31 @@ struct LoopConfig {
     reserved: [u64; 8],
 }
 
-/// An attached loop device. It is detached when this is dropped and nothing else has it open.
+/// An attached loop device. Dropping it detaches the device, unless another process has it open.
 #[derive(Debug)]
 pub struct Loop {
-    /// `loop3`
+    /// Such as `loop3`.
     pub name: String,
-    /// Whether the page cache of the file below is left out.
+    /// Whether I/O bypasses the page cache of the file below.
     pub direct: bool,
-    /// What tells it from all others.
+    /// Identifies the device among all others.
     mark: String,
     /// The file below, to reach its pages.
     image: File,
-    /// Only to keep it attached; for reading, as newer kernels refuse to mount what another may write.
+    /// Keeps the device attached; read-only, as newer kernels refuse to mount a device that another process may write.
     held: File,
 }
 
 impl Loop {
-    /// Attaches the first `size` bytes of `image`, with direct I/O where the file system below can do it. `mark`, of at
-    /// most 63 bytes, tells the device from all others.
+    /// Attaches the first `size` bytes of `image`, with direct I/O if the file system below supports it. `mark`, of at
+    /// most 63 bytes, identifies the device.
     pub fn attach(image: &File, size: u64, mark: &str) -> Result<Loop> {
         let control = OpenOptions::new().read(true).write(true).open("/dev/loop-control").context(
             "cannot open /dev/loop-control; load the kernel's loop module (modprobe loop), or use --lab virtual",
         )?;
-        // Between asking for a free device and taking it, another process may be faster.
+        // Another process may take the free device first, so this is repeated.
         for _ in 0..64 {
-            // SAFETY: takes no argument and answers a number.
+            // SAFETY: takes no argument and returns a number.
             let number = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE) };
             if number < 0 {
                 return Err(io::Error::last_os_error()).context("the kernel has no free loop device");
@@ -110,22 +110,21 @@ impl Loop {
         bail!("cannot get hold of a free loop device: others are always faster");
     }
 
-    /// `/dev/loop3`
+    /// Such as `/dev/loop3`.
     pub fn path(&self) -> String {
         format!("/dev/{}", self.name)
     }
 
-    /// The file below, which may have no name, as other processes of root's reach it.
+    /// A path by which root's other processes reach the file below, which may have no name.
     pub fn backing(&self) -> PathBuf {
         format!("/proc/{}/fd/{}", std::process::id(), self.image.as_raw_fd()).into()
     }
 
-    /// What tells it from all others.
     pub fn mark(&self) -> &str {
         &self.mark
     }
 
-    /// Lets go of it and waits until it is detached; false if something has it open still.
+    /// Closes and detaches it; false if another process still has it open.
     pub fn detach(self) -> bool {
         drop(self.held);
         is_detached_soon(&self.name, &self.mark)
@@ -159,7 +158,7 @@ fn status(device: &File) -> io::Result<LoopInfo> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(info) }
 }
 
-/// A mark as the kernel keeps it.
+/// A mark in the kernel's form.
 fn name(mark: &str) -> [u8; 64] {
     let mut name = [0; 64];
     let length = mark.len().min(63);
@@ -167,35 +166,35 @@ fn name(mark: &str) -> [u8; 64] {
     name
 }
 
-/// What the loop device `name` is, if it is attached.
+/// The loop device `name`, if it is attached.
 fn info(name: &str) -> Option<LoopInfo> {
-    // Asking by the path first: opening a device that is being detached would hold it.
+    // Check the path first: opening a device that is being detached would hold it.
     if !Path::new(&format!("/sys/block/{name}/loop/backing_file")).exists() {
         return None;
     }
     status(&File::open(format!("/dev/{name}")).ok()?).ok()
 }
 
-/// The first loop device that is attached and is as wanted.
+/// The first attached loop device that `is_wanted` accepts.
 fn find(is_wanted: impl Fn(&LoopInfo) -> bool) -> Option<String> {
     let devices = fs::read_dir("/sys/block").ok()?;
     let names = devices.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     names.filter(|name| name.starts_with("loop")).find(|name| info(name).is_some_and(|info| is_wanted(&info)))
 }
 
-/// The loop device with this mark, if it is attached. Its number alone would not do: when a run's device is gone, the
+/// The loop device with this mark, if it is attached. Its number alone is not enough: when a run's device is gone, the
 /// user's own on the same file may get it.
 pub fn marked(mark: &str) -> Option<String> {
     find(|info| info.file_name == name(mark))
 }
 
-/// The loop device that stands for this file, where there is one.
+/// The loop device attached to this file, if any.
 pub fn device_of(file: &FileId) -> Option<String> {
     find(|info| info.inode == file.inode && info.device == encode(file.device))
 }
 
-/// Waits until a loop device is detached; false if something has it open still. Before that the file may be written: by
-/// a process, or by the kernel, which unmounts after the last process of a name space has gone.
+/// Waits until a loop device is detached; false if something still has it open. Until then the file may be written: by
+/// a process, or by the kernel, which unmounts after the last process of a name space has ended.
 pub fn is_detached_soon(device: &str, mark: &str) -> bool {
     let end = Instant::now() + DETACH_LIMIT;
     while info(device).is_some_and(|info| info.file_name == name(mark)) {
@@ -207,10 +206,10 @@ pub fn is_detached_soon(device: &str, mark: &str) -> bool {
     true
 }
 
-/// Detaches the loop device `device` if it has this mark; false if something has it open still.
+/// Detaches the loop device `device` if it has this mark; false if another process still has it open.
 pub fn clear(device: &str, mark: &str) -> Result<bool> {
     let opened = File::open(format!("/dev/{device}")).with_context(|| format!("cannot open /dev/{device}"))?;
-    // While this has it open it cannot become another one.
+    // While it is open here it cannot become another one.
     if !status(&opened).is_ok_and(|info| info.file_name == name(mark)) {
         return Ok(true);
     }
@@ -222,7 +221,7 @@ pub fn clear(device: &str, mark: &str) -> Result<bool> {
             return Err(error).with_context(|| format!("cannot detach /dev/{device}"));
         }
     }
-    // The kernel detaches it when the last user has gone, and this is one.
+    // The kernel detaches it when the last user closes it, and this is one.
     drop(opened);
     Ok(is_detached_soon(device, mark))
 }

@@ -1,8 +1,8 @@
-//! The host lab: this machine's kernel, as root, under wall time, on files that stand for disks.
+//! The host lab: this machine's kernel, as root, under wall time, on files that serve as disks.
 //!
-//! This folder makes images and loop devices, starts the agent in name spaces of its own, passes on what it says, and
-//! takes everything away again. It does not know what a cell measures. Whatever it makes is made so that it vanishes
-//! with the processes of the run; what cannot be is in the undo journal.
+//! This folder creates images and loop devices, starts the agent in its own name spaces, passes its events on, and
+//! removes everything again. It does not know what a cell measures. Everything it creates vanishes with the processes
+//! of the run, if possible; the rest is in the undo journal.
 
 mod agent;
 mod alive;
@@ -41,7 +41,7 @@ pub use clean::{Undone, clean};
 /// Bit of CAP_SYS_ADMIN in the masks of /proc/self/status.
 const SYS_ADMIN: u32 = 21;
 
-/// A lab of this machine.
+/// The host lab before it is opened.
 pub(crate) struct ThisMachine;
 
 impl LabKind for ThisMachine {
@@ -99,14 +99,14 @@ impl LabKind for ThisMachine {
     }
 }
 
-/// Such a lab with its disks.
+/// The opened host lab with its disks.
 struct HostLab {
     options: Options,
     release: String,
     disks: Disks,
 }
 
-/// An error if this user may not mount, with what to do.
+/// An error if this user may not mount, with the remedy.
 fn check_rights() -> Result<()> {
     if !rustix::process::geteuid().is_root() {
         bail!(
@@ -122,7 +122,6 @@ fn check_rights() -> Result<()> {
     Ok(())
 }
 
-/// The release of this machine's kernel.
 fn release() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
@@ -186,7 +185,7 @@ impl OpenLab for HostLab {
     }
 
     fn run(&self, cell: &Cell, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<Ended> {
-        // First the disk that costs nothing if it cannot be had.
+        // The source first: if it is unavailable, nothing has been changed yet.
         let source = cell.second_disk.as_ref().map(|medium| self.disks.source(medium.size.0)).transpose()?;
         let test = self.disks.test(cell.disk_size.0)?;
         for text in self.disks.notes(&test, source.as_ref(), cell.disk_size.0) {
@@ -215,7 +214,7 @@ impl OpenLab for HostLab {
         if let Some(source) = source {
             detached = detached.and(self.disks.detach(source));
         }
-        // What the agent could not do explains why a device is still in use.
+        // The agent's own error explains why a device is still in use.
         let ended = ended?;
         detached?;
         Ok(ended)
@@ -247,7 +246,7 @@ fn filesystem_of(mounts: &str, folder: &Path) -> Option<String> {
         let point = head.split_whitespace().nth(4)?;
         folder.starts_with(point).then_some((point.len(), tail.split_whitespace().next()?))
     });
-    // Of several at one place, the last one is what is seen.
+    // Of several mounts at one place, the last one is visible.
     found.max_by_key(|(length, _)| *length).map(|(_, kind)| kind.to_owned())
 }
 

@@ -1,4 +1,4 @@
-//! A user's own image file: which it is, how it was found, emptied for a cell, given back.
+//! A user's own image file: its identity and original state, emptying it for a cell, giving it back.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use rustix::fs::FallocateFlags;
 use serde::{Deserialize, Serialize};
 
-/// A file, whatever its name is now.
+/// Identifies a file independently of its name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileId {
     /// `st_dev`
@@ -19,7 +19,7 @@ pub struct FileId {
 }
 
 impl FileId {
-    /// Of an open file.
+    /// The identity of an open file.
     pub fn of(file: &File) -> io::Result<FileId> {
         file.metadata().map(|data| FileId::from(&data))
     }
@@ -31,19 +31,19 @@ impl From<&fs::Metadata> for FileId {
     }
 }
 
-/// What changes when a file is written; times in nanoseconds since 1970, by the clock of its file system.
+/// Changes when a file is written; times in nanoseconds since 1970, by the clock of its file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
-    /// In bytes.
+    /// Bytes.
     pub size: u64,
-    /// Any program can set this one.
+    /// Can be set by any program.
     pub modified: i64,
-    /// Only the kernel sets this one: when the file was written, or `modified` set.
+    /// Set only by the kernel: when the file was written, or `modified` set.
     pub changed: i64,
 }
 
 impl Stamp {
-    /// Of an open file.
+    /// The stamp of an open file.
     pub fn of(file: &File) -> io::Result<Stamp> {
         let data = file.metadata()?;
         let time = |seconds: i64, nanoseconds: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds);
@@ -55,36 +55,34 @@ impl Stamp {
     }
 }
 
-/// An image file of the user's, which is given back empty, as large as it was.
+/// A user's image file, which is given back empty and in its original size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OwnImage {
-    /// Where it is.
     pub path: PathBuf,
-    /// Which it is.
     pub id: FileId,
-    /// When it was made, in nanoseconds since 1970, where the file system knows: a file that is made anew under its name
-    /// may get its inode.
+    /// Creation time in nanoseconds since 1970, if the file system has it: a file created anew under its name may get
+    /// its inode.
     pub born: Option<u128>,
-    /// How it was found.
+    /// Its original stamp.
     pub found: Stamp,
-    /// Whether all of it had room on its disk, so that writing to it looks for none.
+    /// Whether all its blocks were allocated, so that writing to it allocates none.
     pub allocated: bool,
 }
 
 impl OwnImage {
-    /// The open file at `path`, as it is.
+    /// Records the open file at `path`.
     pub fn of(path: PathBuf, file: &File) -> io::Result<OwnImage> {
         let found = Stamp::of(file)?;
         let allocated = found.size > 0 && file.metadata()?.blocks() * 512 >= found.size;
         Ok(OwnImage { path, id: FileId::of(file)?, born: born(file), found, allocated })
     }
 
-    /// Opens what its path leads to now, if that is this very file.
+    /// Opens the file at its path, if that is still this very file.
     ///
     /// # Errors
-    /// As `open(2)`; a path that leads nowhere is one.
+    /// As `open(2)`; also if the path leads nowhere.
     pub fn open(&self, write: bool) -> io::Result<Option<File>> {
-        // Looked at first: opening a pipe or a device can do harm.
+        // Check before opening: opening a pipe or a device can do harm.
         if !fs::symlink_metadata(&self.path)?.is_file() {
             return Ok(None);
         }
@@ -96,16 +94,17 @@ impl OwnImage {
     /// Whether an open file is this one.
     fn is(&self, file: &File) -> io::Result<bool> {
         let (id, born) = (FileId::of(file)?, born(file));
-        // A file system may have another device number after a start of the machine.
+        // A file system may get another device number after a reboot.
         Ok(id.inode == self.id.inode && born == self.born && (born.is_some() || id == self.id))
     }
 
-    /// Whether a disk of `size` bytes on it has its room already: then it keeps that.
+    /// Whether the blocks of a disk of `size` bytes are allocated already: then they stay allocated.
     pub fn is_allocated_for(&self, size: u64) -> bool {
         self.allocated && size <= self.found.size
     }
 
-    /// Empties it for a disk of `size` bytes. False if it should keep its room and its file system cannot do that.
+    /// Empties it for a disk of `size` bytes. False if it should stay allocated and its file system does not support
+    /// that.
     pub fn empty(&self, file: &File, size: u64) -> io::Result<bool> {
         match self.is_allocated_for(size) {
             true => clear(file, self.found.size, true),
@@ -113,13 +112,13 @@ impl OwnImage {
         }
     }
 
-    /// Makes it what it was: nothing but zeroes. False if its room could not be kept for it.
+    /// Restores its original state: only zeroes. False if its blocks could not stay allocated.
     pub fn give_back(&self, file: &File) -> io::Result<bool> {
         clear(file, self.found.size, self.allocated)
     }
 }
 
-/// Makes a file `size` bytes of zeroes, with room on its disk or as one hole; false if there should be room and is none.
+/// Sets a file to `size` zero bytes, allocated or as one hole; false if allocation is wanted and failed.
 fn clear(file: &File, size: u64, allocated: bool) -> io::Result<bool> {
     if allocated
         && file.metadata()?.len() == size
@@ -137,7 +136,7 @@ fn born(file: &File) -> Option<u128> {
     Some(born.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_nanos())
 }
 
-/// Whether a path leads to a file.
+/// Whether a path leads to this file.
 pub fn leads_to(path: &Path, id: &FileId) -> bool {
     fs::metadata(path).is_ok_and(|data| FileId::from(&data) == *id)
 }
@@ -171,8 +170,8 @@ mod tests {
         assert_eq!((data.len(), data.blocks()), (1 << 20, 0));
     }
 
-    /// Where the file system can allocate: an image keeps its room while it is emptied and when it is given back, also
-    /// after holes were made in it and after it was larger.
+    /// If the file system can allocate, an image stays allocated while it is emptied and when it is given back, also
+    /// after holes were punched and after it was larger.
     #[test]
     fn an_allocated_image_stays_allocated() {
         let folder = tempfile::tempdir().unwrap();
@@ -193,7 +192,7 @@ mod tests {
             assert!(image.empty(&file, disk).unwrap());
             assert!(state(4 << 20) >= 4 << 20);
         }
-        // What a discard of the file system under test does.
+        // The effect of a discard by the file system under test.
         let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         rustix::fs::fallocate(&file, hole, 0, 2 << 20).unwrap();
         assert!(state(4 << 20) < 4 << 20);
@@ -217,10 +216,10 @@ mod tests {
         ] {
             assert!(another.open(true).unwrap().is_none());
         }
-        // After a start of the machine its file system may have another number.
+        // After a reboot its file system may have another device number.
         let moved = OwnImage { id: FileId { device: 1, ..image.id.clone() }, ..image.clone() };
         assert_eq!(moved.open(true).unwrap().is_some(), image.born.is_some());
-        // A link to it, and what would hang whoever opens it.
+        // A link to it, and a file that would block whoever opens it.
         fs::rename(&image.path, folder.path().join("elsewhere")).unwrap();
         std::os::unix::fs::symlink(folder.path().join("elsewhere"), &image.path).unwrap();
         assert!(image.open(true).unwrap().is_none());

@@ -1,4 +1,4 @@
-//! The agent as this process sees it: started, listened to, ended.
+//! Starts, reads and ends the agent process.
 
 use std::io::{BufReader, Read, Write};
 use std::os::fd::OwnedFd;
@@ -19,23 +19,22 @@ use crate::watch;
 /// How long a killed agent may take to end.
 const KILL_LIMIT: Duration = Duration::from_secs(60);
 
-/// A running agent.
 pub(super) struct Agent {
     child: Child,
-    /// What it says, line by line.
+    /// The lines it sends.
     pub lines: Receiver<String>,
     errors: Arc<Mutex<String>>,
 }
 
 impl Agent {
-    /// Starts one on a job.
+    /// Starts an agent on a job.
     pub(super) fn start(job: &HostJob) -> Result<Agent> {
         let parent = std::process::id();
         let mut command = Command::new("/proc/self/exe");
         command.arg0("mountmark").arg(agent::ARGUMENT).env("PATH", tools::PATH).env("LC_ALL", "C").current_dir("/");
-        // Tasks are root and could write to a pipe of the agent's through /proc; a socket cannot be opened so.
+        // Tasks are root and could write to a pipe of the agent through /proc; a socket cannot be opened that way.
         let (events, theirs) = UnixStream::pair().context("cannot make a socket pair")?;
-        // A group of its own: Ctrl-C is this process's to answer.
+        // In its own process group, so that Ctrl-C reaches only this process.
         command.process_group(0).stdin(Stdio::piped()).stdout(OwnedFd::from(theirs)).stderr(Stdio::piped());
         // SAFETY: the closure makes two system calls and allocates nothing.
         unsafe {
@@ -49,11 +48,11 @@ impl Agent {
             })
         };
         let mut child = command.spawn().context("cannot start this program once more, as the agent")?;
-        // It has a copy of the agent's end of the socket, whose end would never be seen.
+        // The command holds a copy of the agent's end of the socket, which would hide its closing.
         drop(command);
         let text = serde_json::to_vec(job)?;
         let mut stdin = child.stdin.take().expect("piped");
-        // An agent that has ended already says why itself.
+        // If it fails, the agent has ended and gives its own reason.
         let _ = stdin.write_all(&text);
         drop(stdin);
         let lines = watch::lines(BufReader::new(events));
@@ -72,7 +71,7 @@ impl Agent {
         Ok(Agent { child, lines, errors })
     }
 
-    /// Waits for its end, or brings it about. Answers what it said on standard error.
+    /// Waits for its end, or kills it. Returns its standard error.
     pub(super) fn end(&mut self, kill: bool) -> Result<String> {
         if kill {
             let _ = self.child.kill();
@@ -90,7 +89,7 @@ impl Agent {
 
 impl Drop for Agent {
     fn drop(&mut self) {
-        // After an error: what is not waited for elsewhere must not stay.
+        // After an error the agent must not stay.
         let _ = self.child.kill();
         let _ = self.child.try_wait();
     }

@@ -1,4 +1,4 @@
-//! What of this machine a cell needs: the kernel's file system, and programs.
+//! Requirements of a cell on this machine: the kernel's file system, and programs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,13 +10,13 @@ use mountmark_model::{Cell, Configuration, Program};
 
 use crate::child;
 
-/// Where programs are looked for: the same places in every lab, so that nothing of the user's own gets in between.
+/// The search path of programs: the same in every lab, so that the user's own programs do not interfere.
 pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// Programs that every cell uses, and the Debian packages that hold them.
+/// Programs that every cell uses, and their Debian packages.
 const COMMON: &[(&str, &str)] =
     &[("sh", "dash"), ("mount", "mount"), ("umount", "mount"), ("find", "findutils"), ("rm", "coreutils")];
 
-/// Whether a program is there, or a program's data, which a whole path below /usr/share is.
+/// Whether a program exists, or a program's data, given by a whole path below /usr/share.
 pub fn has_program(name: &str) -> bool {
     if name.starts_with("/usr/share/") {
         return Path::new(name).is_file();
@@ -29,7 +29,7 @@ pub fn has_program(name: &str) -> bool {
     PATH.split(':').any(|folder| is_program(&Path::new(folder).join(name)))
 }
 
-/// Why the kernel or the tools cannot do it, in a sentence.
+/// What the kernel or the tools lack for it, in a sentence.
 pub fn unavailable(configuration: &Configuration, release: &str) -> Option<String> {
     let filesystem = &configuration.filesystem;
     if let Some(reason) = &filesystem.unavailable {
@@ -48,7 +48,7 @@ pub fn unavailable(configuration: &Configuration, release: &str) -> Option<Strin
     missing_text(&missing, filesystem.packages.iter().map(String::as_str))
 }
 
-/// Why the suite's own programs cannot be run, in a sentence.
+/// Why the suite's own programs cannot run, in a sentence.
 pub fn suite_unavailable(cell: &Cell) -> Option<String> {
     let second = cell.second_disk.iter().flat_map(|_| [("mke2fs", "e2fsprogs"), ("tar", "tar")]);
     for (program, package) in COMMON.iter().copied().chain(second) {
@@ -60,7 +60,7 @@ pub fn suite_unavailable(cell: &Cell) -> Option<String> {
     missing_text(&missing, cell.packages.iter().map(String::as_str))
 }
 
-/// Why a benchmark program cannot be run, in a sentence.
+/// Why a benchmark program cannot run, in a sentence.
 pub fn lacks(program: &Program) -> Option<String> {
     let missing = missing(std::iter::once(program.tool).chain(program.files.iter().copied()));
     let mut text = missing_text(&missing, [program.package])?;
@@ -70,7 +70,7 @@ pub fn lacks(program: &Program) -> Option<String> {
     Some(text + ".")
 }
 
-/// Versions of the Debian packages that a cell uses; nothing where there is no dpkg.
+/// Versions of the Debian packages that a cell uses; empty without dpkg.
 pub fn package_versions(cell: &Cell) -> BTreeMap<String, String> {
     let common = ["bash", "dash", "coreutils", "findutils", "tar", "mount", "util-linux", "e2fsprogs"];
     let packages = cell.configuration.filesystem.packages.iter().chain(&cell.packages).map(String::as_str);
@@ -103,12 +103,12 @@ fn missing_text<'a>(programs: &[&str], packages: impl IntoIterator<Item = &'a st
     Some(format!("{} is not on this machine; {mend}", programs.join(", ")))
 }
 
-/// Whether /proc/filesystems names it.
+/// Whether /proc/filesystems lists it.
 fn is_listed(filesystems: &str, kind: &str) -> bool {
     filesystems.lines().any(|line| line.split_whitespace().next_back() == Some(kind))
 }
 
-/// Whether the kernel could load it when it is mounted, which it does by this alias.
+/// Whether the kernel can load its module on mount, which it finds by this alias.
 fn can_load(kind: &str) -> bool {
     let mut modprobe = Command::new("modprobe");
     modprobe.args(["-n", "-q", &format!("fs-{kind}")]).env("PATH", PATH);

@@ -1,7 +1,7 @@
-//! What a run must put back, written down for the case that the run is killed, and always before it is changed.
+//! The journal of what a run must put back if it is killed, always written before the change.
 //!
-//! Mounts, tasks and images without a name vanish with the processes of a run. What may stay is a loop device that a
-//! hanging process holds, and test data in the user's own image file.
+//! Mounts, tasks and unnamed images vanish with the processes of a run. Only a loop device held by a hanging process
+//! and test data in the user's own image file may stay.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,14 +15,13 @@ use super::loops;
 use super::own::OwnImage;
 use crate::cache::{self, Lock};
 
-/// The folder in the cache.
 pub(super) const FOLDER: &str = "undo";
 
-/// What one run has changed and not yet put back. Its lock is held for as long as the run lives, also in another
-/// container, where process numbers mean something else.
+/// Changes of one run that are not yet undone. Its lock is held for as long as the run lives, and works across
+/// containers, where process numbers differ.
 pub struct Journal {
     path: PathBuf,
-    /// Begins the marks of the run's loop devices; no other run of any user's has it.
+    /// Prefix of the marks of the run's loop devices; unique among all users' runs.
     mark: String,
     state: Mutex<State>,
     _lock: Lock,
@@ -31,12 +30,12 @@ pub struct Journal {
 #[derive(Default)]
 struct State {
     entries: Entries,
-    /// How many loop devices there were.
+    /// Number of loop devices so far.
     marks: u32,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-// What another version wrote is not understood in part.
+// A journal of another version must not be understood in part.
 #[serde(deny_unknown_fields)]
 pub(super) struct Entries {
     /// The user's image, from before it is written until it is given back.
@@ -53,7 +52,7 @@ impl Journal {
         let process = std::process::id();
         for number in 0.. {
             let path = folder.join(format!("{process}-{number}.json"));
-            // One of a run that is gone keeps its name until it is undone.
+            // A dead run's journal keeps its name until it is undone.
             if let Some(_lock) = Lock::try_take(&path)?
                 && !path.exists()
             {
@@ -64,27 +63,27 @@ impl Journal {
         unreachable!("a folder does not hold all numbers")
     }
 
-    /// Where it is, or will be when there is something to put back.
+    /// Where it is, or will be once there is something to put back.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A file of the user's is going to be written.
+    /// Records that a file of the user's will be written.
     pub fn add_image(&self, image: OwnImage) -> Result<()> {
         self.change(|state| state.entries.image = Some(image))
     }
 
-    /// Whether there is one that was not given back.
+    /// Whether an image has not been given back.
     pub fn has_image(&self) -> bool {
         self.lock().entries.image.is_some()
     }
 
-    /// It is as it was.
+    /// Records that the image has been given back.
     pub fn remove_image(&self) -> Result<()> {
         self.change(|state| state.entries.image = None)
     }
 
-    /// A loop device is going to be attached: its mark.
+    /// Records a loop device that will be attached; returns its mark.
     pub fn add_loop(&self) -> Result<String> {
         let mut mark = String::new();
         self.change(|state| {
@@ -95,13 +94,12 @@ impl Journal {
         Ok(mark)
     }
 
-    /// A loop device is detached.
+    /// Records that a loop device is detached.
     pub fn remove_loop(&self, mark: &str) -> Result<()> {
         self.change(|state| state.entries.loops.retain(|other| other != mark))
     }
 
-    /// Forgets the loop devices that have detached themselves, as those of cells that failed do; false if one is still
-    /// there.
+    /// Removes loop devices that have detached themselves, as those of failed cells do; false if one is still attached.
     pub fn forget_loops(&self) -> Result<bool> {
         let marks = self.lock().entries.loops.clone();
         for mark in &marks {
@@ -120,7 +118,7 @@ impl Journal {
             return Ok(());
         }
         cache::write_whole(&self.path, &serde_json::to_vec_pretty(&state.entries)?)?;
-        // Its name must be there after a power cut too; not every file system can sync a folder.
+        // The name must survive a power cut too; not every file system can sync a folder.
         let _ = self.path.parent().map(|folder| fs::File::open(folder)?.sync_all());
         Ok(())
     }
@@ -132,14 +130,14 @@ impl Journal {
 
 impl Drop for Journal {
     fn drop(&mut self) {
-        // What could not be put back keeps it.
+        // Changes that could not be undone keep the journal.
         if self.lock().entries == Entries::default() {
             remove(&self.path);
         }
     }
 }
 
-/// Removes a journal with what lies beside it, and its folder when it was the last one.
+/// Removes a journal with the files beside it, and its folder if that is empty.
 pub(super) fn remove(journal: &Path) {
     let _ = fs::remove_file(journal);
     let _ = fs::remove_file(Sign::path(journal));

@@ -1,23 +1,23 @@
-//! What apt is asked, so that it can only print, and what counts as its answer.
+//! Makes apt's arguments, so that it can only print, and parses its answers.
 //!
-//! Names are checked where definitions are read. They are checked here once more, by rules of their own: a name that
-//! apt took for an option, or for a pattern, would have it do what a definition's writer wants, as this user.
+//! Names are checked where definitions are read, and here once more, by independent rules: with a name that apt takes
+//! for an option or a pattern, a definition's author could make it run with this user's rights.
 
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, bail, ensure};
 use mountmark_model::Bytes;
 
-/// The most names of a set, a base and a benchmark program's own included.
+/// Limit of the names in a set, including a base and a benchmark program's own.
 const MOST_NAMES: usize = 300;
-/// The most packages that a set of names may stand for, and their bytes to download. A compiler has some 60.
+/// Limits of the packages that a set of names stands for, and of their download. A compiler has some 60.
 const MOST_PACKAGES: usize = 500;
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Makes sure that names are names to apt.
+/// Checks that names are package names to apt.
 ///
 /// # Errors
-/// The first that is none, or that there are too many.
+/// The first that is not, or too many names.
 pub fn check<'a>(names: impl IntoIterator<Item = &'a String>) -> Result<()> {
     for (count, name) in names.into_iter().enumerate() {
         let bytes = name.as_bytes();
@@ -29,9 +29,9 @@ pub fn check<'a>(names: impl IntoIterator<Item = &'a String>) -> Result<()> {
     Ok(())
 }
 
-/// Makes sure that there are packages of exactly these names, among `known`, one a line. apt takes a name that it does not
-/// have for a regular expression if it holds a dot or a plus, and for a package to add or remove if it ends in plus or
-/// minus; one that it has it takes for itself. So names such as `g++` need no mark.
+/// Checks that packages of exactly these names are among `known`, one a line. If apt does not know a name, it takes it
+/// for a regular expression if it contains a dot or a plus, and for a package to add or remove if it ends in plus or
+/// minus; a known name it takes as it is. So names such as `g++` need no mark.
 ///
 /// # Errors
 /// The first that does not exist.
@@ -46,9 +46,9 @@ pub(crate) fn check_known<'a>(names: impl IntoIterator<Item = &'a String>, known
     }
 }
 
-/// The arguments of apt-get that print what installing `names` would fetch. The options stand last, where no other undoes
-/// them, and what follows `--` is no option. Were the printing not heeded all the same, it would fetch and not install;
-/// and were that not heeded either, it would print dpkg's command lines and not run them.
+/// The arguments of apt-get that print the downloads for installing `names`. The options come last, where no other
+/// undoes them, and nothing after `--` is an option. Should apt-get ignore the first option, it would fetch and not
+/// install; should it ignore the second too, it would print dpkg's command lines and not run them.
 pub fn arguments(names: &[String]) -> Vec<&str> {
     let mut arguments = vec!["-qq", "--no-install-recommends", "install", "--print-uris"];
     arguments.extend(["-o", "APT::Get::Print-URIs=true"]);
@@ -58,11 +58,11 @@ pub fn arguments(names: &[String]) -> Vec<&str> {
     arguments
 }
 
-/// The packages that apt's answer names.
+/// The packages in apt's answer.
 ///
 /// # Errors
-/// A line that is no address of a package: then apt did something else than to print, and nothing of it is believed. Too
-/// many packages or bytes.
+/// A line that is not a package's address: then apt has done something other than print, and the whole answer is
+/// refused. Too many packages or bytes.
 pub fn answer(text: &str) -> Result<Vec<Solved>> {
     let mut all = Vec::new();
     let mut bytes = 0_u64;
@@ -82,7 +82,7 @@ pub fn answer(text: &str) -> Result<Vec<Solved>> {
     Ok(all)
 }
 
-/// Whether what names a folder and an argument holds neither a slash nor a sign of its own.
+/// Whether a name for a folder and an argument has neither a slash nor a special first character.
 fn is_plain(solved: &Solved) -> bool {
     let plain = |text: &str| {
         text.starts_with(|c: char| c.is_ascii_alphanumeric())
@@ -91,21 +91,19 @@ fn is_plain(solved: &Solved) -> bool {
     [&solved.name, &solved.version, &solved.file].into_iter().all(|text| plain(text))
 }
 
-/// A package that apt named.
+/// A package named by apt.
 #[derive(Debug, PartialEq)]
 pub(super) struct Solved {
-    /// Debian's name.
     pub(super) name: String,
-    /// Debian's version.
     pub(super) version: String,
-    /// The archive's file name.
+    /// File name of the archive.
     pub(super) file: String,
-    /// Of the file that is fetched; 0 where that is not known.
+    /// Size of the download; 0 if unknown.
     pub(super) bytes: u64,
 }
 
 impl Solved {
-    /// `'http://…/bash_5.2.15-2+b13_amd64.deb' bash_5.2.15-2+b13_amd64.deb 1490652 SHA256:…`
+    /// Parses `'http://…/bash_5.2.15-2+b13_amd64.deb' bash_5.2.15-2+b13_amd64.deb 1490652 SHA256:…`.
     pub(super) fn from_uri_line(line: &str) -> Option<Solved> {
         let mut words = line.strip_prefix('\'')?.split_whitespace().skip(1);
         let (file, bytes) = (words.next()?, words.next().and_then(|size| size.parse().ok()).unwrap_or(0));
@@ -134,7 +132,7 @@ mod tests {
         }
         assert!(check(&vec!["ab".to_owned(); 301]).unwrap_err().to_string().contains("more than 300"));
         check_known(&own(&["g++", "bash"]), "bash\ng++\n").unwrap();
-        // What apt would take for an expression, and for a package to add.
+        // Names that apt would take for an expression, and for a package to add.
         for name in ["b.sh", "b.+", "bash+"] {
             assert!(check_known(&own(&[name]), "bash\ng++\n").unwrap_err().to_string().contains("exactly the name"));
         }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-/// What an archive holds, by path without a leading slash.
+/// Contents of an archive, by path without a leading slash.
 #[derive(Default)]
 pub struct Archive {
     entries: BTreeMap<String, Entry>,
@@ -19,7 +19,7 @@ enum Entry {
 }
 
 impl Archive {
-    /// Adds a folder and those above it.
+    /// Adds a folder and its parents.
     pub fn folder(&mut self, path: &str) {
         let mut at = String::new();
         for part in path.split('/').filter(|part| !part.is_empty()) {
@@ -31,25 +31,23 @@ impl Archive {
         }
     }
 
-    /// Adds a file, with the folders above it.
+    /// Adds a file and its parents.
     pub fn file(&mut self, path: &str, bytes: Vec<u8>, mode: u32) {
         self.parents(path);
         self.entries.insert(path.to_owned(), Entry::File { bytes, mode });
     }
 
-    /// Adds a symbolic link, with the folders above it.
+    /// Adds a symbolic link and its parents.
     pub fn link(&mut self, path: &str, target: &str) {
         self.parents(path);
         self.entries.insert(path.to_owned(), Entry::Link(target.to_owned()));
     }
 
-    /// Adds a character device.
     pub fn character(&mut self, path: &str, major: u32, minor: u32) {
         self.parents(path);
         self.entries.insert(path.to_owned(), Entry::Character { major, minor });
     }
 
-    /// Whether something is there.
     pub fn has(&self, path: &str) -> bool {
         self.entries.contains_key(path)
     }
@@ -63,7 +61,6 @@ impl Archive {
         self.entries.values().map(pages).sum::<u64>() * 4096
     }
 
-    /// The archive's bytes.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         for (number, (path, entry)) in self.entries.iter().enumerate() {

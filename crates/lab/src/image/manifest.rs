@@ -1,8 +1,8 @@
-//! What an unpacked package holds: a line for each file, with its size, mode and hash, written when the package was
-//! unpacked and kept in the package's folder as `.complete`.
+//! The manifest of an unpacked package: one line per file, with size, mode and hash, written after unpacking and kept
+//! in the package's folder as `.complete`.
 //!
-//! What goes into an image is looked up here and read through [`read`], so that a file that is missing or was changed is
-//! noticed, and nothing but what is used is hashed.
+//! Files for an image are looked up here and read through [`read`], so that a missing or changed file is noticed, and
+//! only files in use are hashed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,56 +19,54 @@ use crate::cache::{self, Stamp};
 /// The manifest's file. A package's folder without it is half-made.
 pub const FILE: &str = ".complete";
 
-/// What a manifest says of one file or link; folders are not in it.
+/// The entry of one file or link; folders have none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Below the package's folder.
+    /// Relative to the package's folder.
     path: String,
-    /// In bytes; of a link, its target's length.
+    /// Bytes; for a link, its target's length.
     size: u64,
-    /// Permissions, as `chmod` takes them.
+    /// Permissions, as for `chmod`.
     mode: u32,
     /// SHA-256 of a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sha256: Option<String>,
-    /// Where a link points.
+    /// A link's target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     link: Option<String>,
 }
 
-/// The last line: a manifest that lost lines or had them changed is none.
+/// The last line: it makes a manifest with lost or changed lines invalid.
 #[derive(Serialize, Deserialize)]
 struct End {
     manifest: String,
 }
 
-/// A package whose files are not what they were when it was unpacked.
+/// A package whose files have changed since they were unpacked.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 #[error("{} is {how}, which the lab takes from a Debian package in its cache", .folder.join(.path).display())]
 pub struct Damaged {
-    /// The package's folder.
     pub folder: PathBuf,
-    /// The file below it.
+    /// Relative to the folder.
     pub path: PathBuf,
     how: &'static str,
 }
 
 impl Damaged {
-    /// A package of which it is not known any more what it held.
+    /// A package whose manifest is lost.
     pub fn whole(folder: &Path) -> Damaged {
         let how = if folder.join(FILE).exists() { "not what it was" } else { "missing" };
         Damaged { folder: folder.to_owned(), path: FILE.into(), how }
     }
 }
 
-/// The manifest of one unpacked package.
 pub struct Manifest {
     folder: PathBuf,
     entries: BTreeMap<String, Entry>,
 }
 
 impl Manifest {
-    /// Describes what lies in `folder`, hashing it all, and writes it there.
+    /// Describes all contents of `folder`, with hashes, and writes the manifest there.
     ///
     /// # Errors
     /// A file that cannot be read, or no space for the manifest.
@@ -84,7 +82,7 @@ impl Manifest {
         cache::write_whole(&folder.join(FILE), text.as_bytes())
     }
 
-    /// The manifest of the package unpacked in `folder`; nothing if there is none that is whole.
+    /// The manifest of the package unpacked in `folder`; `None` if it is missing or incomplete.
     pub fn open(folder: &Path) -> Option<Manifest> {
         let text = fs::read_to_string(folder.join(FILE)).ok()?;
         let (lines, last) = text.split_at(text.rfind('\n').map_or(0, |at| at + 1));
@@ -102,18 +100,18 @@ impl Manifest {
         self.entries.contains_key(path)
     }
 
-    /// The names of the files and links that lie in a folder of the package itself, sorted.
+    /// The names of files and links directly in a folder of the package, sorted.
     pub(crate) fn names_in(&self, folder: &str) -> Vec<String> {
         let below = self.entries.keys().filter_map(|path| path.strip_prefix(folder)?.strip_prefix('/'));
         below.filter(|name| !name.contains('/')).map(str::to_owned).collect()
     }
 
-    /// Where a link of the package points; nothing if it is no link.
+    /// The target of a link of the package; `None` if it is no link.
     pub fn link(&self, path: &str) -> Option<&str> {
         self.entries.get(path)?.link.as_deref()
     }
 
-    /// The file that a path of the package leads to, over links inside it; nothing if it leads out of it or nowhere.
+    /// The file that a path leads to through links inside the package; `None` if it leads out of it or nowhere.
     pub fn resolve(&self, path: &str) -> Option<String> {
         let mut path = path.to_owned();
         for _ in 0..8 {
@@ -124,7 +122,7 @@ impl Manifest {
         None
     }
 
-    /// A file of the package, as it was when it was unpacked.
+    /// An unchanged file of the package.
     ///
     /// # Errors
     /// [`Damaged`], or a file that the package does not have.
@@ -145,7 +143,7 @@ impl Manifest {
         Ok(bytes)
     }
 
-    /// Looks whether every file is there and has its size, without reading any.
+    /// Checks that every file exists and has its size, without reading any.
     ///
     /// # Errors
     /// The first file that is missing or has another size.
@@ -193,7 +191,7 @@ fn describe(root: &Path, folder: &Path, entries: &mut BTreeMap<String, Entry>) -
             describe(root, &path, entries)?;
             continue;
         }
-        // What has a name that is no text is named by no suite, and what is neither file nor link is read by nobody.
+        // No suite can name a file whose name is not UTF-8; special files are never read.
         let Some(below) = path.strip_prefix(root).ok().and_then(Path::to_str) else { continue };
         let mut entry =
             Entry { path: below.to_owned(), size: data.len(), mode: data.mode() & 0o7777, sha256: None, link: None };
@@ -210,7 +208,7 @@ fn describe(root: &Path, folder: &Path, entries: &mut BTreeMap<String, Entry>) -
     Ok(())
 }
 
-/// A path without `.` and `..`; nothing if it leaves the folder that it is relative to.
+/// A path without `.` and `..`; `None` if it leaves the folder that it is relative to.
 fn plain(path: &Path) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.components() {
@@ -280,7 +278,7 @@ mod tests {
         fs::remove_file(&one).unwrap();
         assert_eq!(damage(read(&one).unwrap_err()), ("usr/bin/one".into(), "missing"));
         assert!(manifest.check_sizes().unwrap_err().to_string().contains("usr/bin/one is missing"));
-        // A file of no package is read as it is.
+        // A file outside a package is read unchecked.
         let alone = tempfile::NamedTempFile::new().unwrap();
         assert_eq!(read(alone.path()).unwrap(), b"");
     }

@@ -1,8 +1,8 @@
-//! The guest's initramfs: this program as init, the kernel modules and the programs that one configuration needs.
+//! The guest's initramfs: this program as init, and the kernel modules and programs that one configuration needs.
 //!
-//! An image holds what its own file system and suite need and nothing of their neighbours', so that adding a
-//! configuration to a plan cannot change the memory, and so the figures, of another. Images are kept in the cache by
-//! what went into them. This folder does not know how a guest is started.
+//! An image holds only what its own file system and suite need, so that adding a configuration to a plan cannot change
+//! the memory, and so the figures, of another. Images are cached by their inputs. This folder does not know how a guest
+//! is started.
 
 mod apt;
 pub(crate) mod cpio;
@@ -30,26 +30,26 @@ use modules::ModuleTree;
 use packages::Packages;
 use programs::Programs;
 
-/// Packages whose programs every guest has: what a shell command of a suite may use.
+/// Packages whose programs every guest has, for the shell commands of suites.
 const BASE_PACKAGES: [&str; 6] = ["coreutils", "dash", "findutils", "grep", "gzip", "sed"];
-/// Programs that every guest has beyond those.
+/// Further programs that every guest has.
 const BASE_PROGRAMS: [(&str, &str); 5] =
     [("bash", "bash"), ("tar", "tar"), ("mount", "mount"), ("mount", "umount"), ("util-linux", "blockdev")];
 
-/// The archive's file, beside which `image.json` describes it.
+/// The archive's file; `image.json` beside it describes it.
 const ARCHIVE: &str = "initramfs.cpio";
 
-/// Some 30 images. Once its snapshot is made an image is needed no more, until another machine is to boot it.
+/// Some 30 images. Once its snapshot is made an image is needed only to boot another machine.
 const KEEP: cache::Keep = cache::Keep::at_most(2 << 30);
 
-/// What goes into an image.
+/// Contents of an image.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {
     /// Debian packages beyond the base.
     pub packages: Vec<String>,
     /// Programs of those packages, by name.
     pub programs: Vec<String>,
-    /// Kernel modules with their parameters (`nbd nbds_max=2`); `?` before one that may be missing.
+    /// Kernel modules with their parameters (`nbd nbds_max=2`); `?` before an optional one.
     pub modules: Vec<String>,
 }
 
@@ -63,18 +63,17 @@ impl Wanted {
 /// An initramfs in the cache.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Image {
-    /// The archive. Where it lies is not written down, so that a cache can be moved.
+    /// The archive. Its path is not stored, so that a cache can be moved.
     #[serde(skip)]
     pub path: PathBuf,
-    /// Its SHA-256.
+    /// Of the archive.
     pub sha256: String,
-    /// Bytes of guest memory that it takes when unpacked.
+    /// Bytes of guest memory that the unpacked archive takes.
     pub unpacked_bytes: u64,
-    /// Versions of the packages that it was made from.
+    /// Versions of the packages it was made from.
     pub packages: BTreeMap<String, String>,
 }
 
-/// Builds images for one kernel.
 pub struct Builder<'a> {
     cache: &'a Path,
     kernel: &'a Kernel,
@@ -91,12 +90,11 @@ impl<'a> Builder<'a> {
         Ok(Builder { cache, kernel, tree: ModuleTree::open(kernel)?, program, program_sha256 })
     }
 
-    /// The kernel's modules.
     pub fn modules(&self) -> &ModuleTree {
         &self.tree
     }
 
-    /// The image for what is wanted, from the cache if it is there and sound.
+    /// The image with these contents, from the cache if it is there and intact.
     pub fn build(&self, wanted: &Wanted) -> Result<Image> {
         let mut names: Vec<String> = BASE_PACKAGES.iter().map(|name| (*name).to_owned()).collect();
         names.extend(BASE_PROGRAMS.iter().map(|(package, _)| (*package).to_owned()));
@@ -106,7 +104,7 @@ impl<'a> Builder<'a> {
         let versions = packages::versions(&packages);
         let mut parts = vec![self.program_sha256.clone(), self.kernel.release.clone(), self.kernel.version.clone()];
         if self.kernel.version.is_empty() {
-            // Of a kernel given by path any module may have been built again; those of a package stay what they are.
+            // Any module of a kernel given by path may have been rebuilt; those of a package never change.
             let modules = self.tree.resolve(&wanted.module_names())?;
             parts.extend(modules.iter().map(|module| cache::sha256(&module.bytes)));
         }
@@ -131,7 +129,7 @@ impl<'a> Builder<'a> {
         Ok(image)
     }
 
-    /// The archive for what is wanted. Packages of which a file was lost or changed are fetched again, each once.
+    /// The archive with these contents. Packages with a lost or changed file are fetched again, each once.
     fn sound_archive(&self, wanted: &Wanted, packages: &[packages::Package], kept: &Packages) -> Result<Archive> {
         let mut mended = BTreeSet::new();
         loop {
@@ -158,7 +156,7 @@ impl<'a> Builder<'a> {
         }
         archive.link("etc/mtab", "/proc/self/mounts");
         archive.link("usr/bin/sh", "dash");
-        // Without these two a program started before /dev is mounted has no standard streams.
+        // Without these two, a program started before /dev is mounted has no standard streams.
         archive.character("dev/console", 5, 1);
         archive.character("dev/null", 1, 3);
         archive.file("etc/passwd", b"root:x:0:0:root:/:/bin/sh\n".to_vec(), 0o644);
@@ -173,7 +171,7 @@ impl<'a> Builder<'a> {
             programs.add(&mut archive, name)?;
         }
         let init = fs::read("/proc/self/exe").with_context(|| format!("cannot read {}", self.program.display()))?;
-        // Nothing for a static program; its libraries for a dynamic one.
+        // A static program has no libraries; a dynamic one needs its own.
         programs.add_libraries(&mut archive, &init)?;
         archive.file("init", init, 0o755);
         let mut order = String::new();
@@ -193,14 +191,14 @@ impl<'a> Builder<'a> {
 }
 
 impl Image {
-    /// Notes that the image is in use now: it stays in the cache for a while.
+    /// Marks the image as in use, so that it stays in the cache for a while.
     pub(crate) fn mark_used(&self) {
         cache::mark_used(&self.path.with_file_name("image.json"));
     }
 }
 
-/// The image in `folder`, unless a part is missing or its contents are not what was written. It is read whole: 40 MB take
-/// 30 ms, and a guest that boots from a damaged image may live.
+/// The image in `folder`, unless a part is missing or its contents have changed. It is read completely: 40 MB take 30
+/// ms, and a guest booted from a damaged image may survive.
 fn load(folder: &Path) -> Option<Image> {
     let described: Image = serde_json::from_slice(&fs::read(folder.join("image.json")).ok()?).ok()?;
     let image = Image { path: folder.join(ARCHIVE), ..described };

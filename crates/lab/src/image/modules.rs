@@ -1,12 +1,12 @@
-//! Which kernel modules must be loaded, and in which order.
+//! Determines which kernel modules must be loaded, and in which order.
 //!
-//! A kernel package that was unpacked and not installed has no modules.dep, so dependencies are read from each
-//! module's own `.modinfo`: `depends=`, and `softdep=pre:`, without which btrfs and xfs fail for want of crc32c.
+//! A kernel package that is unpacked but not installed has no modules.dep, so dependencies are read from each module's
+//! own `.modinfo`: `depends=`, and `softdep=pre:`, without which btrfs and xfs fail for lack of crc32c.
 //!
-//! What is checksummed or hashed with is asked for by the algorithm's name, `crypto-crc32c`, as the kernel itself asks
-//! modprobe: every module that claims it by alias goes into the image, those for special processors too. The kernel
-//! that loads them looks at its processor: a module for another one refuses to load (ENODEV), and of those that loaded
-//! the one with the highest priority is used. So the guest's processor alone decides.
+//! Checksums and hashes are requested by the algorithm's name, `crypto-crc32c`, as the kernel does with modprobe: every
+//! module with that alias goes into the image, those for special processors too. The kernel that loads them checks its
+//! processor: a module for another one refuses to load (ENODEV), and of the loaded ones that with the highest priority
+//! is used. So the guest's processor alone decides.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -18,58 +18,53 @@ use anyhow::{Context, Result, bail};
 use super::kernel::Kernel;
 use super::manifest;
 
-/// What the name of an algorithm begins with, in a file system's `modules` and in aliases of kernel modules.
+/// Prefix of an algorithm's name, in a file system's `modules` and in aliases of kernel modules.
 const ALGORITHM: &str = "crypto-";
 
-/// A module with its bytes, ready for the image.
 pub struct Module {
     /// With underscores.
     pub name: String,
     /// The uncompressed ELF object.
     pub bytes: Vec<u8>,
-    /// Whether the guest goes on when it does not load.
+    /// Whether the guest continues if it does not load.
     pub optional: bool,
 }
 
-/// Why a kernel cannot load what a file system needs.
+/// A module that the kernel lacks.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("kernel {release} has no module {module}{detail}")]
 pub struct MissingModule {
     /// `uname -r`.
     pub release: String,
-    /// The module.
     pub module: String,
-    /// Of a kernel given by path: where it was looked for, as the end of the sentence.
+    /// For a kernel given by path: the places searched, as the end of the sentence.
     pub detail: String,
 }
 
-/// The modules of one kernel.
 pub struct ModuleTree {
     kernel: Kernel,
     files: BTreeMap<String, PathBuf>,
-    /// Modules by the algorithm that they implement; read when it is first asked for.
+    /// Modules by the algorithm that they implement; read on first use.
     algorithms: OnceLock<BTreeMap<String, Vec<String>>>,
 }
 
 impl ModuleTree {
-    /// Lists a kernel's modules.
     pub fn open(kernel: &Kernel) -> Result<ModuleTree> {
         Ok(ModuleTree { files: kernel.module_files()?, kernel: kernel.clone(), algorithms: OnceLock::new() })
     }
 
-    /// Whether a module is known to be part of the kernel.
     fn is_builtin(&self, name: &str) -> bool {
         self.kernel.has_builtin(name) == Some(true)
     }
 
-    /// Whether a module is there, as a file or as part of the kernel. An algorithm always is: a kernel without a module
-    /// for it has it built in, as all have from 6.14 on (crc32c), or its file systems do without.
+    /// An error if a module is neither a file nor part of the kernel. Algorithms pass: a kernel without a module for
+    /// one has it built in, as all have from 6.14 on (crc32c), or its file systems do without.
     pub fn check(&self, name: &str) -> Result<(), MissingModule> {
         if name.trim_start_matches('?').starts_with(ALGORITHM) {
             return Ok(());
         }
         let name = name.trim_start_matches('?').replace('-', "_");
-        // Where nothing tells what is part of the kernel, the guest tries, and its mount says.
+        // If it is unknown whether the module is built in, the guest tries, and its mount shows.
         if self.files.contains_key(&name) || self.kernel.has_builtin(&name) != Some(false) {
             return Ok(());
         }
@@ -85,16 +80,16 @@ impl ModuleTree {
         MissingModule { release: self.kernel.release.clone(), module, detail }
     }
 
-    /// The arguments by which a kernel gives a module's parameters (`nbd nbds_max=2`) to a part of itself; none for a
-    /// module that is loaded with them.
+    /// The kernel arguments that pass a module's parameters (`nbd nbds_max=2`) if it is built in; none for a module
+    /// that is loaded with them.
     pub fn arguments(&self, entry: &str) -> Vec<String> {
         let (name, parameters) = entry.split_once(' ').unwrap_or((entry, ""));
         let is_part = !self.files.contains_key(name) || self.is_builtin(name);
         parameters.split(' ').filter(|_| is_part).map(|parameter| format!("{name}.{parameter}")).collect()
     }
 
-    /// The named modules and all that they need, in the order of loading. A name after `?` may be missing, and
-    /// `crypto-NAME` stands for all modules that implement an algorithm.
+    /// The named modules and their dependencies, in loading order. `?` marks an optional name, and `crypto-NAME` stands
+    /// for all modules that implement an algorithm.
     pub fn resolve(&self, names: &[String]) -> Result<Vec<Module>> {
         let mut order = Order { tree: self, seen: BTreeSet::new(), modules: Vec::new() };
         for name in names {
@@ -111,8 +106,8 @@ impl ModuleTree {
         Ok(order.modules)
     }
 
-    /// The modules that implement an algorithm, given without `crypto-`: in C and for processors, not those that drive a
-    /// device.
+    /// The modules that implement an algorithm, given without `crypto-`: those in C and those for processors, but no
+    /// device drivers.
     fn implementations(&self, algorithm: &str) -> Result<&[String]> {
         if self.algorithms.get().is_none() {
             let mut algorithms: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -156,7 +151,7 @@ impl Order<'_> {
         let info = modinfo(&bytes).with_context(|| format!("{} is no kernel module", path.display()))?;
         info.check_release(path, &self.tree.kernel.release)?;
         for soft in info.soft {
-            // The name of a module, or that of an algorithm with or without `crypto-`.
+            // The name of a module, or of an algorithm with or without `crypto-`.
             if self.tree.files.contains_key(&soft.replace('-', "_")) {
                 self.add(&soft, true)?;
             } else {
@@ -179,10 +174,10 @@ impl Order<'_> {
     }
 }
 
-/// What a module needs and offers.
+/// A module's requirements and aliases.
 #[derive(Debug, Default, PartialEq)]
 pub struct ModInfo {
-    /// The release of the kernel that it was built for.
+    /// The kernel release that it was built for.
     release: String,
     depends: Vec<String>,
     soft: Vec<String>,
@@ -206,13 +201,13 @@ impl ModInfo {
 /// Refuses a module of another release than the kernel's.
 ///
 /// # Errors
-/// It is of another, or it is no module.
+/// Its release differs, or it is no module.
 pub(crate) fn check_release(path: &Path, release: &str) -> Result<()> {
     let info = modinfo(&read_module(path)?).with_context(|| format!("{} is no kernel module", path.display()))?;
     info.check_release(path, release)
 }
 
-/// What a module says of itself in its section `.modinfo`.
+/// Parses a module's section `.modinfo`.
 pub fn modinfo(bytes: &[u8]) -> Result<ModInfo> {
     let elf = goblin::elf::Elf::parse(bytes)?;
     let section = elf
@@ -238,7 +233,7 @@ pub fn modinfo(bytes: &[u8]) -> Result<ModInfo> {
     Ok(info)
 }
 
-/// `pre: crc32c xxhash64 post: other` gives what stands after `pre:`.
+/// The words after `pre:` in `pre: crc32c xxhash64 post: other`.
 fn soft_dependencies(text: &str) -> Vec<String> {
     let mut before = false;
     let mut names = Vec::new();
@@ -279,7 +274,7 @@ mod tests {
         assert_eq!(soft_dependencies(""), Vec::<String>::new());
     }
 
-    /// The modules that are loaded for these names, with the kernel that the cache has.
+    /// The modules loaded for these names, with the cached kernel.
     fn loaded(names: &[&str]) -> Option<Vec<String>> {
         let cache = crate::cache::default_folder();
         let packages = super::super::packages::Packages::new(&cache);
@@ -297,7 +292,7 @@ mod tests {
     fn an_algorithm_is_all_its_implementations() {
         let Some(named) = loaded(&["crypto-crc32c"]) else { return };
         assert_eq!(named, ["crc32c_generic", "crc32c_intel"]);
-        // A soft dependency names the same; the kernel's own module crc32, which is built in, is another thing.
+        // A soft dependency has the same name; the kernel's own module crc32, which is built in, is different.
         for (module, algorithms) in [
             ("ext4", &["crc32c_generic", "crc32c_intel"][..]),
             ("f2fs", &["crc32_generic", "crc32_pclmul"]),

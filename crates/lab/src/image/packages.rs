@@ -1,9 +1,10 @@
-//! Debian packages without installing them: solved by apt, downloaded and unpacked into the cache, as any user.
+//! Provides Debian packages without installing them: resolved by apt, downloaded and unpacked into the cache, as any
+//! user.
 //!
-//! The guest's programs come from packages and never from this machine's own /usr, so that they are the same
-//! wherever the lab runs. What a set of names stood for is written down in the cache the first time; from then on the
-//! same versions are used until the cache is cleaned, also for other sets that have a package in common with it: two
-//! file systems are not to differ by their tar.
+//! The guest's programs come from packages and never from this machine's own /usr, so that they are the same wherever
+//! the lab runs. The cache records the packages of a set of names the first time; from then on the same versions are
+//! used until the cache is cleaned, also for other sets that share a package: two file systems must not differ by their
+//! tar.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,28 +25,25 @@ mod lists;
 pub use lists::Lists;
 use lists::RENEWED;
 
-/// An unpacked package.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Package {
-    /// Debian's name.
     pub name: String,
-    /// Debian's version.
     pub version: String,
-    /// Where it is unpacked. Written down without the folder of packages, so that a cache can be moved.
+    /// Its unpacked files. Stored without the folder of packages, so that a cache can be moved.
     #[serde(serialize_with = "last_part")]
     pub folder: PathBuf,
 }
 
 impl Package {
-    /// What the package holds.
+    /// The list of the package's files.
     ///
     /// # Errors
-    /// [`Damaged`] if that is not known any more.
+    /// [`Damaged`] if that list is lost.
     pub fn manifest(&self) -> Result<Manifest> {
         Ok(Manifest::open(&self.folder).ok_or_else(|| Damaged::whole(&self.folder))?)
     }
 
-    /// A package that was written down, in this folder of packages.
+    /// A stored package, in this folder of packages.
     fn in_folder(mut self, packages: &Path) -> Option<Package> {
         self.folder = packages.join(self.folder.file_name()?);
         Some(self)
@@ -56,18 +54,17 @@ fn last_part<S: serde::Serializer>(folder: &Path, serializer: S) -> Result<S::Ok
     serializer.serialize_str(&folder.file_name().unwrap_or_default().to_string_lossy())
 }
 
-/// Packages in the cache.
 pub struct Packages {
     cache: PathBuf,
 }
 
 impl Packages {
-    /// Packages kept under `cache`.
+    /// Packages in the cache folder `cache`.
     pub fn new(cache: &Path) -> Packages {
         Packages { cache: cache.to_owned() }
     }
 
-    /// The named packages and everything they depend on, unpacked, in apt's order.
+    /// The named packages with all dependencies, unpacked, in apt's order.
     pub fn closure(&self, names: &[String]) -> Result<Vec<Package>> {
         let mut names = names.to_vec();
         names.sort();
@@ -78,10 +75,10 @@ impl Packages {
         if let Some(kept) = self.closure_in(&file).filter(whole) {
             return Ok(kept);
         }
-        // One at a time: two sets made side by side would not know of each other's versions.
+        // One at a time: sets resolved in parallel could get different versions.
         let _lock = cache::Lock::take(&self.cache.join("closures/all"))?;
         let wanted: Vec<(Package, u64)> = match self.closure_in(&file) {
-            // What names stood for stays, also when a package of it was lost.
+            // The recorded packages stay, even if one of them was lost.
             Some(kept) => kept.into_iter().map(|package| (package, 0)).collect(),
             None => {
                 let known = self.known();
@@ -99,7 +96,7 @@ impl Packages {
         Ok(packages)
     }
 
-    /// The packages of all sets in the cache by name, each in the version that came first.
+    /// The packages of all sets in the cache by name, each in its first version.
     fn known(&self) -> BTreeMap<String, Package> {
         let files = fs::read_dir(self.cache.join("closures")).into_iter().flatten().flatten();
         let mut files: Vec<_> =
@@ -112,20 +109,20 @@ impl Packages {
         known
     }
 
-    /// What a set of names stood for.
+    /// The recorded packages of a set of names.
     fn closure_in(&self, file: &Path) -> Option<Vec<Package>> {
         let kept: Vec<Package> = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
         let packages = self.cache.join("packages");
         kept.into_iter().map(|package| package.in_folder(&packages)).collect()
     }
 
-    /// Where a package belongs that apt has named.
+    /// The place of a package named by apt.
     fn package(&self, solved: &Solved) -> Package {
         let folder = self.cache.join("packages").join(solved.file.trim_end_matches(".deb"));
         Package { name: solved.name.clone(), version: solved.version.clone(), folder }
     }
 
-    /// One package alone, without what it depends on.
+    /// One package without its dependencies.
     fn alone(&self, name: &str) -> Result<Package> {
         let text = self.apt("apt-cache", &["show", "--no-all-versions", "--", name])?;
         let field = |key: &str| {
@@ -141,8 +138,8 @@ impl Packages {
         Ok(package)
     }
 
-    /// As [`Packages::alone`], and from then on the same version until the cache is cleaned. Every file of it has the size
-    /// that it had when it was unpacked.
+    /// As [`Packages::alone`], but in the same version until the cache is cleaned. All its files have their original
+    /// sizes.
     pub(crate) fn alone_kept(&self, name: &str) -> Result<Package> {
         apt::check([&name.to_owned()])?;
         let file = self.cache.join(format!("closures/{name}.json"));
@@ -155,12 +152,12 @@ impl Packages {
         Ok(package)
     }
 
-    /// What [`Packages::alone_kept`] answers without fetching anything.
+    /// The result of [`Packages::alone_kept`] if nothing needs to be fetched.
     pub fn kept(&self, name: &str) -> Option<Package> {
         self.written(name).filter(|package| package.folder.join(manifest::FILE).exists())
     }
 
-    /// The package that a name was found to stand for.
+    /// The package recorded for a name.
     fn written(&self, name: &str) -> Option<Package> {
         let bytes = fs::read(self.cache.join(format!("closures/{name}.json"))).ok()?;
         serde_json::from_slice::<Package>(&bytes).ok()?.in_folder(&self.cache.join("packages"))
@@ -171,18 +168,18 @@ impl Packages {
         Ok(self.apt("apt-cache", &["pkgnames", "--", prefix])?.lines().map(str::to_owned).collect())
     }
 
-    /// Whether Debian's package lists have a version of `name` that can be installed.
+    /// Whether Debian's package lists have an installable version of `name`.
     pub fn exists(&self, name: &str) -> Result<bool> {
         apt::check([&name.to_owned()])?;
         let file = self.cache.join(format!("closures/exists-{name}"));
         let written = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
-        // Younger lists may have what older ones had not.
+        // Newer lists may have packages that older ones lacked.
         let is_young = written(&file) >= written(&self.fetched());
         if let Some(kept) = fs::read_to_string(&file).ok().filter(|kept| kept == "yes" || is_young) {
             return Ok(kept == "yes");
         }
         let text = self.apt("apt-cache", &["policy", "--", name])?;
-        // Of a name that is none apt shows what it matches as a pattern.
+        // For an unknown name apt shows packages that match it as a pattern.
         let text = text.strip_prefix(&format!("{name}:\n")).unwrap_or_default();
         let candidate = text.lines().find_map(|line| line.trim().strip_prefix("Candidate:")).map(str::trim);
         let found = candidate.is_some_and(|version| version != "(none)");
@@ -190,8 +187,8 @@ impl Packages {
         Ok(found)
     }
 
-    /// Whether there is a package `name` in `component` of this machine's own mirror: its lists may leave the component
-    /// out, and then it is added to those in the cache. Where the mirror does not have it, nothing is changed.
+    /// Whether there is a package `name` in `component` of this machine's own mirror. If its lists omit the component,
+    /// the cache's lists get it. If the mirror does not have it, nothing is changed.
     ///
     /// # Errors
     /// A cache that cannot be written, or no apt.
@@ -214,13 +211,13 @@ impl Packages {
         self.exists(name)
     }
 
-    /// The folder of sources with a component more than this machine's own, where there is one.
+    /// The folder of this machine's sources with one more component, if it exists.
     fn sources(&self) -> PathBuf {
         self.cache.join("apt/sources")
     }
 }
 
-/// Whether a package was unpacked to its end. An empty manifest is of a program that wrote none.
+/// Whether a package was unpacked to its end. An empty manifest is from a version that wrote none.
 fn is_complete(package: &Package) -> bool {
     fs::metadata(package.folder.join(manifest::FILE)).is_ok_and(|data| data.len() > 0)
 }
@@ -245,7 +242,7 @@ mod tests {
         let text = serde_json::to_string(&[&package]).unwrap();
         assert!(!text.contains(&*cache.path().to_string_lossy()), "{text}");
         let file = cache.path().join("closures/a.json");
-        // As it is written now, and by programs that wrote the whole path.
+        // In the present format, and in an older one with the whole path.
         for text in [text.clone(), text.replace("tar_1.34_amd64", "/home/me/.cache/mountmark/packages/tar_1.34_amd64")]
         {
             fs::write(&file, text).unwrap();

@@ -1,4 +1,4 @@
-//! Programs and the libraries they load, out of unpacked packages.
+//! Collects programs and the libraries they load from unpacked packages.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +11,13 @@ use super::packages::Package;
 const BINARY_FOLDERS: [&str; 4] = ["usr/bin", "usr/sbin", "bin", "sbin"];
 const LIBRARY_FOLDERS: [&str; 5] = ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib", "lib", "lib64"];
 
-/// Adds programs to an archive, each with what it needs, all in /usr/bin and /usr/lib.
+/// Adds programs to an archive, each with its libraries, all in /usr/bin and /usr/lib.
 pub struct Programs<'a> {
     packages: Vec<(&'a Package, Manifest)>,
     seen: BTreeSet<String>,
 }
 
-/// A file or link of a package: which one by its place among them, and the path below the package's folder.
+/// A file or link of a package: the package's index, and the path below its folder.
 type Found = (usize, String);
 
 impl<'a> Programs<'a> {
@@ -30,7 +30,6 @@ impl<'a> Programs<'a> {
         Ok(Programs { packages: packages.collect::<Result<_>>()?, seen: BTreeSet::new() })
     }
 
-    /// Adds every program of the package `name`.
     pub(crate) fn add_package(&mut self, archive: &mut Archive, name: &str) -> Result<()> {
         let Some(index) = self.packages.iter().position(|(package, _)| package.name == name) else {
             bail!("the package {name} is not among those that were unpacked");
@@ -43,8 +42,8 @@ impl<'a> Programs<'a> {
         Ok(())
     }
 
-    /// Adds the program `name`, or says that no package has it. A whole path below /usr/share is a program's data, and
-    /// added where it belongs.
+    /// Adds the program `name`, or an error that no package has it. A whole path below /usr/share is a program's data,
+    /// which keeps its place.
     pub fn add(&mut self, archive: &mut Archive, name: &str) -> Result<()> {
         if let Some(path) = name.strip_prefix('/').filter(|path| path.starts_with("usr/share/")) {
             let found = self.packages.iter().find_map(|(_, manifest)| Some((manifest, manifest.resolve(path)?)));
@@ -69,7 +68,7 @@ impl<'a> Programs<'a> {
         if let Some(link) = manifest.link(&path) {
             let pointed = last(link).to_owned();
             archive.link(&target, &pointed);
-            // A link out of its package, such as one that update-alternatives keeps, may lead nowhere here.
+            // A link out of its package, such as one of update-alternatives, may have no target here.
             return match self.find(&BINARY_FOLDERS, &pointed) {
                 Some(found) => self.add_file(archive, found),
                 None => Ok(()),
@@ -81,7 +80,7 @@ impl<'a> Programs<'a> {
         Ok(())
     }
 
-    /// Adds what an ELF file loads at start; scripts load nothing.
+    /// Adds the libraries that an ELF file loads at start; scripts load none.
     pub(crate) fn add_libraries(&mut self, archive: &mut Archive, bytes: &[u8]) -> Result<()> {
         if !bytes.starts_with(b"\x7fELF") {
             return Ok(());
@@ -121,7 +120,7 @@ impl<'a> Programs<'a> {
     }
 }
 
-/// What follows the last slash.
+/// The part after the last slash.
 fn last(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
@@ -151,7 +150,7 @@ mod tests {
         Manifest::write(&package.folder).unwrap();
         let packages = [package];
         let (mut programs, mut archive) = (Programs::new(&packages).unwrap(), Archive::default());
-        // A link out of its package is a link in the guest, and leads nowhere there.
+        // In the guest a link out of its package is a dangling link.
         for name in ["sound", "/usr/bin/sound", "far", "/usr/share/data/sound", "/usr/share/data/near"] {
             programs.add(&mut archive, name).unwrap();
         }

@@ -1,6 +1,6 @@
-//! apt's sources with a component more, such as Debian's non-free: copies of this machine's own, in the cache.
+//! Copies this machine's apt sources into the cache with one more component, such as Debian's non-free.
 //!
-//! It does not know what is in a component, nor whether the mirror has it: fetching the lists tells.
+//! It does not know the contents of a component, nor whether the mirror has it: fetching the lists shows that.
 
 use std::fs;
 use std::path::Path;
@@ -9,11 +9,11 @@ use anyhow::{Context, Result};
 
 use crate::cache;
 
-/// Copies `/etc/apt/sources.list` and what lies in `/etc/apt/sources.list.d` into `folder`, with `component` added to
+/// Copies `/etc/apt/sources.list` and the files of `/etc/apt/sources.list.d` into `folder`, with `component` added to
 /// every source of Debian's own.
 ///
 /// # Errors
-/// A folder or file that cannot be written; what cannot be read is left out.
+/// A folder or file that cannot be written; unreadable files are omitted.
 pub(crate) fn copy_with(component: &str, folder: &Path) -> Result<()> {
     cache::make_folder(folder)?;
     let apt = Path::new("/etc/apt");
@@ -43,7 +43,7 @@ fn lines(text: &str, component: &str) -> String {
         let words: Vec<&str> = line.split_whitespace().collect();
         let takes_it = words.first() == Some(&"deb") && words.iter().any(|word| is_debian(word));
         match takes_it && words.contains(&"main") && !words.contains(&component) {
-            // A comment may stand behind the components.
+            // A comment may follow the components.
             true => line.replacen(" main", &format!(" main {component}"), 1),
             false => line.to_owned(),
         }
@@ -51,7 +51,7 @@ fn lines(text: &str, component: &str) -> String {
     changed.map(|line| line + "\n").collect()
 }
 
-/// The form of stanzas with fields (sources.list(5), DEB822-STYLE FORMAT).
+/// The stanza format (sources.list(5), DEB822-STYLE FORMAT).
 fn stanzas(text: &str, component: &str) -> String {
     let field = |stanza: &str, name: &str| {
         let line = stanza.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));

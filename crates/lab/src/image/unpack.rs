@@ -1,6 +1,6 @@
-//! A Debian package's file becomes a folder (deb(5): an `ar` archive, in it a tar of the package's files).
+//! Unpacks a Debian package file (deb(5): an `ar` archive that contains a tar of the package's files).
 //!
-//! It is done in this process and not by dpkg-deb, which goes on for seconds when whoever started it is killed.
+//! This is done in this process and not by dpkg-deb, which goes on for seconds after its parent was killed.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
@@ -11,13 +11,14 @@ use tar::EntryType;
 
 use crate::child;
 
-/// Bytes of the header before each member of an `ar` archive: name 16, time 12, owner 6, group 6, mode 8, length 10, end 2.
+/// Bytes of an `ar` member's header: name 16, time 12, owner 6, group 6, mode 8, length 10, end 2.
 const HEADER: usize = 60;
 
 /// Unpacks the files and links of the package `deb` below `folder`, owned by this user, with their permissions.
 ///
 /// # Errors
-/// A file that is no package, is damaged or cut short; no room; an end that the user wants. What was unpacked stays.
+/// A file that is not a package, is damaged or truncated; no room; an interrupt by the user. Files unpacked so far
+/// stay.
 pub fn unpack(deb: &Path, folder: &Path) -> Result<()> {
     let failed = || format!("cannot unpack {}", deb.display());
     let mut file = BufReader::new(File::open(deb).with_context(failed)?);
@@ -38,7 +39,7 @@ pub fn unpack(deb: &Path, folder: &Path) -> Result<()> {
         }
         let mut entry = entry.with_context(failed)?;
         let kind = entry.header().entry_type();
-        // Folders come with what is in them; devices are not the lab's.
+        // Folders are created with their contents; the lab needs no devices.
         if !matches!(kind, EntryType::Regular | EntryType::Continuous | EntryType::Link | EntryType::Symlink) {
             continue;
         }
@@ -50,7 +51,7 @@ pub fn unpack(deb: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Goes to the package's files: the member's name and length.
+/// Seeks to the package's files; returns the member's name and length.
 fn find_data(deb: &mut impl Read) -> Result<(String, u64)> {
     let mut magic = [0; 8];
     deb.read_exact(&mut magic).context("it is cut short")?;
@@ -66,7 +67,7 @@ fn find_data(deb: &mut impl Read) -> Result<(String, u64)> {
         if name.starts_with("data.tar") {
             return Ok((name, length));
         }
-        // Members begin at even places.
+        // Members begin at even offsets.
         let skip = length + length % 2;
         if io::copy(&mut deb.by_ref().take(skip), &mut io::sink())? != skip {
             bail!("it is cut short");
@@ -80,7 +81,7 @@ mod tests {
     use std::io::Write;
     use std::os::unix::fs::PermissionsExt;
 
-    /// The tar of a package with a program, a link to it, a second name of it, and a folder that nobody may enter.
+    /// The tar of a package with a program, a link to it, a hard link, and a folder without permissions.
     fn data() -> Vec<u8> {
         let mut tar = tar::Builder::new(Vec::new());
         let mut header = tar::Header::new_gnu();

@@ -1,8 +1,8 @@
-//! What killed runs left behind, and the whole cache where it is no longer wanted.
+//! Finds what killed runs left behind, or the whole cache, to remove it.
 //!
-//! Finding changes nothing. Only what is surely this program's is found: guests by their command line and a parent
-//! that is gone, folders by a name that says whose they are, half-made entries of the cache by the lock that nobody
-//! holds. Symbolic links are never followed.
+//! Finding changes nothing. It finds only what certainly belongs to this program: guests by their command line and a
+//! missing parent, folders by the owner in their name, half-made cache entries by a lock that no process holds. It
+//! never follows symbolic links.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -18,19 +18,17 @@ mod process;
 #[cfg(test)]
 mod tests;
 
-/// What is being written into the cache begins so: the crate tempfile's name and the corpora's.
+/// Names of files being written into the cache begin with these: those of the crate tempfile and of corpora.
 const PARTIAL_PREFIXES: [&str; 2] = [".tmp", ".partial-"];
-/// A folder of a program that put no lock in it, as older ones did, is left when its owner has had so long to write to it.
+/// A folder without a lock, as older versions made, is a leftover if its owner has not written to it for so long.
 const GRACE: Duration = Duration::from_secs(60);
-/// Folders of the cache whose entries are made under a lock, and the file that is written last.
+/// Folders of the cache whose entries are made under a lock, and the file written last in each.
 const ENTRIES: [(&str, &str); 3] =
     [("images", "image.json"), ("packages", ".complete"), ("snapshots", "snapshot.json")];
-/// The host lab's journals.
 const JOURNALS: &str = "undo";
-/// Everything that a cache folder holds.
+/// All folders of a cache.
 const CACHE_FOLDERS: [&str; 8] = ["apt", "closures", "corpora", "images", "kernels", "packages", "snapshots", JOURNALS];
 
-/// A thing that can be removed.
 #[derive(Debug)]
 pub struct Leftover {
     kind: Kind,
@@ -43,14 +41,13 @@ enum Kind {
     Path { path: PathBuf, guard: Guard },
 }
 
-/// What tells, at the time of removal, that nobody is at work on a thing.
+/// The check, at the time of removal, that a thing is not in use.
 #[derive(Clone, Copy, Debug)]
 enum Guard {
-    /// The lock file beside it.
     Beside,
     /// The lock on the file itself, or in the folder.
     Own,
-    /// It was made sure of before.
+    /// Checked before.
     None,
 }
 
@@ -60,22 +57,21 @@ impl Leftover {
         Leftover { kind: Kind::Path { path, guard }, about }
     }
 
-    /// What it is, for a line.
+    /// A short description.
     pub fn about(&self) -> &str {
         &self.about
     }
 
-    /// Whether it lies in `folder`.
     pub fn is_in(&self, folder: &Path) -> bool {
         matches!(&self.kind, Kind::Path { path, .. } if path.starts_with(folder))
     }
 
-    /// Removes it; `false` if it is in use after all.
+    /// Removes it; `false` if it turns out to be in use.
     pub fn remove(&self) -> Result<bool> {
         match &self.kind {
             Kind::Guest(process) => process::end_guest(*process),
             Kind::Path { path, guard } => {
-                // Held until the thing is gone, so that a run which begins now waits and makes it anew.
+                // Held until the thing is gone, so that a new run waits and makes it again.
                 let held = match guard {
                     Guard::Beside => Lock::try_take(path)?,
                     Guard::Own => Lock::of_orphan(path),
@@ -98,7 +94,7 @@ impl Leftover {
     }
 }
 
-/// What killed runs left: guests, temporary folders, half-made entries of the cache.
+/// Leftovers of killed runs: guests, temporary folders, half-made cache entries.
 pub fn find(cache: &Path, temporary: &Path) -> Vec<Leftover> {
     let guests = process::all().into_iter().filter(|process| process::is_orphaned_guest(*process));
     let mut found: Vec<Leftover> = guests
@@ -111,7 +107,7 @@ pub fn find(cache: &Path, temporary: &Path) -> Vec<Leftover> {
         let Some(owner) = process::owner(&path) else { continue };
         let about = "folder of a guest that is gone";
         match lock::has_lock(&path) {
-            // Its owner may be a process of another PID namespace, where the number is somebody else's.
+            // Its owner may be in another PID namespace, where the number belongs to another process here.
             true if !lock::is_owned(&path) => found.push(Leftover::path(path, Guard::Own, about)),
             false if !process::is_alive_since(owner, &data) => found.push(Leftover::path(path, Guard::None, about)),
             _ => {}
@@ -151,11 +147,10 @@ pub fn find(cache: &Path, temporary: &Path) -> Vec<Leftover> {
     found
 }
 
-/// The parts of the cache folder, all of them; nothing if there is no such folder. While the second answer is kept, runs
-/// that begin wait.
+/// All parts of the cache folder; empty if there is no such folder. New runs wait while the returned [`InUse`] is held.
 ///
 /// # Errors
-/// A folder that holds what is not ours, or that is in use.
+/// A folder with foreign contents, or in use.
 pub fn whole_cache(cache: &Path) -> Result<(Vec<Leftover>, InUse)> {
     let mut parts: Vec<PathBuf> = Vec::new();
     let Some(alone) = InUse::alone(cache) else {
@@ -174,7 +169,7 @@ pub fn whole_cache(cache: &Path) -> Result<(Vec<Leftover>, InUse)> {
         parts.push(path);
     }
     parts.sort();
-    // One common name may be anybody's.
+    // A single common name may belong to another program.
     if let [part] = parts.as_slice()
         && !own_entries(part).iter().all(|(path, _)| is_corpus(path))
     {
@@ -189,7 +184,7 @@ pub fn whole_cache(cache: &Path) -> Result<(Vec<Leftover>, InUse)> {
             bail!("the cache is in use ({} is locked); end the run first", held.display());
         }
     }
-    // What the host lab has yet to put back goes when that is done.
+    // The host lab's journals are removed elsewhere, once their changes have been undone.
     parts.retain(|part| !part.ends_with(JOURNALS));
     if let Some(process) = process::all().into_iter().find(|process| process::uses(*process, cache)) {
         bail!("the cache is in use by the guest in process {process}; end its run first");
@@ -201,7 +196,7 @@ fn is_real_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|data| data.is_dir())
 }
 
-/// Whether a file's name is one that corpora are kept under: `NAME-0123456789abcdef.tar`, its description or its lock.
+/// Whether a file's name is that of a corpus: `NAME-0123456789abcdef.tar`, its description or its lock.
 fn is_corpus(path: &Path) -> bool {
     let name = file_name(path);
     let stem = name.split_once('.').map_or(name.as_str(), |(stem, _)| stem);
@@ -216,7 +211,7 @@ fn is_old(data: &Metadata) -> bool {
     data.modified().ok().and_then(|time| SystemTime::now().duration_since(time).ok()).is_some_and(|age| age > GRACE)
 }
 
-/// What of a folder belongs to this user, sorted.
+/// Entries of a folder that belong to this user, sorted.
 fn own_entries(folder: &Path) -> Vec<(PathBuf, Metadata)> {
     let user = rustix::process::geteuid().as_raw();
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
@@ -229,7 +224,7 @@ fn own_entries(folder: &Path) -> Vec<(PathBuf, Metadata)> {
     entries
 }
 
-/// Bytes on the disk, of a folder with all that is in it.
+/// Bytes on disk, of a folder with all its contents.
 fn size(path: &Path) -> u64 {
     let Ok(data) = fs::symlink_metadata(path) else { return 0 };
     let inside = match fs::read_dir(path) {

@@ -1,4 +1,4 @@
-//! Processes of this machine: which are guests of ours, and whose.
+//! Finds this machine's guest processes, and their owners.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -10,24 +10,24 @@ use anyhow::{Context, Result};
 use super::file_name;
 use crate::cache::lock::GUEST_PREFIX;
 
-/// `mountmark-guest-123-AbCdEf` is process 123's.
+/// The process in a folder's name: `mountmark-guest-123-AbCdEf` belongs to process 123.
 pub fn owner(folder: &Path) -> Option<i32> {
     let (process, _) =
         file_name(folder).strip_prefix(GUEST_PREFIX)?.split_once('-').map(|(a, b)| (a.to_owned(), b.to_owned()))?;
     process.parse().ok().filter(|process| *process > 0)
 }
 
-/// Whether the process lives and is not a later one of the same number.
+/// Whether the process lives and is older than the folder, so not a later one with the same number.
 pub fn is_alive_since(process: i32, folder: &Metadata) -> bool {
     let Some(started) = started(process) else { return false };
     let made = folder.created().or_else(|_| folder.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
-    // A process's start is known to a hundredth of a second, and the machine's to a second.
+    // A process's start is known to a hundredth of a second, the machine's to a second.
     started <= made + Duration::from_secs(2)
 }
 
 fn started(process: i32) -> Option<SystemTime> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // What follows the name, which may hold anything: state is the third field, the start the 22nd.
+    // Fields after the name, which may hold any character: the state is the third field, the start the 22nd.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     if fields.first() == Some(&"Z") {
         return None;
@@ -45,7 +45,7 @@ pub fn all() -> Vec<i32> {
     processes
 }
 
-/// The arguments of a QEMU with our devices, if the process is one of this user's.
+/// The arguments of a QEMU with our devices, if this is such a process of this user.
 fn guest(process: i32) -> Option<Vec<String>> {
     let folder = PathBuf::from(format!("/proc/{process}"));
     if fs::symlink_metadata(&folder).ok()?.uid() != rustix::process::geteuid().as_raw() {
@@ -65,7 +65,7 @@ pub fn is_orphaned_guest(process: i32) -> bool {
     guest(process).is_some() && parent(process).is_some_and(adopts)
 }
 
-/// Whether the process is a guest whose image lies in the cache.
+/// Whether the process is a guest whose image is in the cache.
 pub fn uses(process: i32, cache: &Path) -> bool {
     let Some(arguments) = guest(process) else { return false };
     let image = arguments.iter().skip_while(|argument| *argument != "-initrd").nth(1).map(fs::canonicalize);
@@ -77,7 +77,7 @@ fn parent(process: i32) -> Option<i32> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Whether a process takes in those whose parent is gone: the first one, or a user's systemd.
+/// Whether a process adopts orphans: the first one, or a user's systemd.
 fn adopts(process: i32) -> bool {
     let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
     (process == 1 && !name.starts_with("mountmark")) || name.trim() == "systemd"
@@ -86,7 +86,7 @@ fn adopts(process: i32) -> bool {
 pub fn end_guest(process: i32) -> Result<bool> {
     use rustix::process::{Pid, PidfdFlags, Signal};
     let Some(id) = Pid::from_raw(process) else { return Ok(false) };
-    // What is looked at through this cannot become another process in between.
+    // A pidfd, so that the process checked below and the one killed are the same.
     let Ok(handle) = rustix::process::pidfd_open(id, PidfdFlags::empty()) else { return Ok(false) };
     if !is_orphaned_guest(process) {
         return Ok(false);

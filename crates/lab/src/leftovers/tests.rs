@@ -5,7 +5,7 @@ fn abouts(found: &[Leftover]) -> Vec<String> {
     found.iter().map(|leftover| leftover.about().to_owned()).collect()
 }
 
-/// Where what was found lies, guests of this machine left out.
+/// Paths of the leftovers, without guests of this machine.
 fn paths(found: &[Leftover]) -> Vec<PathBuf> {
     let paths = found.iter().filter_map(|leftover| match &leftover.kind {
         Kind::Path { path, .. } => Some(path.clone()),
@@ -35,10 +35,10 @@ fn a_living_owner_keeps_its_folder_and_a_dead_one_does_not() {
 fn a_lock_counts_for_more_than_a_number() {
     let temporary = tempfile::tempdir().unwrap();
     let cache = temporary.path().join("no-cache");
-    // The owner lives in another PID namespace: here, its number is nobody's.
+    // The owner is in another PID namespace: here, no process has its number.
     let scratch = Scratch::new_in(temporary.path(), &format!("{GUEST_PREFIX}4194999-")).unwrap();
     assert!(paths(&find(&cache, temporary.path())).is_empty());
-    // A number that was given to another process since says nothing either.
+    // A number that was since reused proves nothing either.
     let killed = temporary.path().join(format!("{GUEST_PREFIX}{}-a", std::process::id()));
     fs::create_dir(&killed).unwrap();
     fs::copy(scratch.path().join(".lock"), killed.join(".lock")).unwrap();
@@ -57,7 +57,7 @@ fn half_made_downloads_are_found_at_once_unless_they_are_under_way() {
     let scratch = Scratch::new_in(&packages, ".tmp").unwrap();
     let file = lock::new_file(&packages).unwrap();
     assert!(paths(&find(cache.path(), empty.path())).is_empty());
-    // As a kill leaves them.
+    // The state after a kill.
     let (folder, left) = (packages.join(".tmpKilled"), packages.join(".tmpFile"));
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join(".lock"), "").unwrap();

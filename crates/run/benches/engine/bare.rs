@@ -1,4 +1,4 @@
-//! The same work as loops of system calls and nothing else.
+//! The same work as bare loops of system calls.
 
 use std::fs::File;
 use std::io::Write;
@@ -17,7 +17,7 @@ fn busy() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// pread of random blocks, with a look at the clock every 4096 of them.
+/// pread of random blocks; reads the clock every 4096 of them.
 pub fn reads(path: &Path) -> Option<Seen> {
     let file = File::open(path).ok()?;
     let blocks = file.metadata().ok()?.len() / 4096;
@@ -43,7 +43,7 @@ pub fn reads(path: &Path) -> Option<Seen> {
     Some(Seen { rate: done as f64 / begin.elapsed().as_secs_f64(), cpu })
 }
 
-/// One of create, stat and unlink over names that are written into one buffer.
+/// One of create, stat and unlink, with names written into one buffer.
 pub fn names(folder: &Path, what: &str) -> Option<Seen> {
     let directory = folder.join("bare");
     std::fs::create_dir(&directory).ok()?;

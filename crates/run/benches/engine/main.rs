@@ -1,13 +1,13 @@
-//! The engine beside fio, fs_mark, Bonnie++ and bare loops of system calls, in turn, on this machine.
+//! Compares the engine with fio, fs_mark, Bonnie++ and bare loops of system calls, in turn, on this machine.
 //!
-//! `cargo bench -p mountmark-run` in the folder of temporary files, `cargo bench -p mountmark-run -- FOLDER [ROUNDS
-//! [PART]]` elsewhere; PART is blocks, names or alone, and all of them without it. Fewer than 7 rounds are for a first
-//! look. Each line shows medians of the rounds and the median of the rounds' ratios, with their range; figures of
-//! one round stand next to each other in time, so noise that lasts longer hits both.
+//! `cargo bench -p mountmark-run` runs in the folder of temporary files, `cargo bench -p mountmark-run -- FOLDER
+//! [ROUNDS [PART]]` elsewhere; PART is blocks, names or alone; default: all of them. Fewer than 7 rounds give only a
+//! first impression. Each line shows medians of the rounds and the median of the rounds' ratios, with their range; the
+//! figures of one round are taken next to each other, so that noise that lasts longer affects both.
 //!
-//! Names are best compared in memory (`-- /dev/shm 8 names`): a file system on a disk looks longer for a free inode the
-//! more of them were freed just before, and not equally long in each folder. Direct I/O wants a loop device over a file
-//! there, as on a disk all wait for the same disk:
+//! Names are best compared in memory (`-- /dev/shm 8 names`): the more inodes were freed just before, the longer a file
+//! system on a disk searches for a free one, and not equally long in each folder. For direct I/O use a loop device over
+//! a file there, since on a disk all contenders wait for the same disk:
 //!
 //! ```text
 //! truncate -s 1G /dev/shm/bench.img && mkfs.ext4 -q /dev/shm/bench.img
@@ -21,18 +21,18 @@ mod programs;
 
 use std::path::{Path, PathBuf};
 
-/// What one contender did in one round.
+/// One contender's figures of one round.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
     /// Operations a second.
     pub rate: f64,
-    /// Processor time of an operation in nanoseconds, where it is known.
+    /// Processor nanoseconds per operation, if known.
     pub cpu: Option<f64>,
 }
 
 type Contender<'a> = (&'a str, Box<dyn FnMut() -> Option<Seen> + 'a>);
 
-/// Rounds unless the command line says otherwise.
+/// Default number of rounds.
 const ROUNDS: usize = 9;
 
 fn median(values: &[f64]) -> f64 {
@@ -46,7 +46,7 @@ fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// Lets all contenders work in turn, the first of each round another one, and prints how the first compares.
+/// Runs all contenders in turn, each round with another one first, and prints how the first compares.
 fn compare(title: &str, rounds: usize, contenders: &mut [Contender<'_>], goals: &[(&str, f64)]) {
     println!("{title}");
     let count = contenders.len();
@@ -54,7 +54,7 @@ fn compare(title: &str, rounds: usize, contenders: &mut [Contender<'_>], goals: 
     for round in 0..rounds {
         for place in 0..count {
             let index = (round + place) % count;
-            // What the one before left to be written is not this one's work.
+            // Writes left by the previous contender do not belong to this one.
             rustix::fs::sync();
             let figure = (contenders[index].1)();
             seen[index].push(figure);
@@ -78,7 +78,8 @@ fn compare(title: &str, rounds: usize, contenders: &mut [Contender<'_>], goals: 
             let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
             let most = ratios.iter().copied().fold(0.0, f64::max);
             line += &format!("   ours/this {:.3} ({least:.3} to {most:.3})", median(&ratios));
-            // On a machine that others use too, processor time says more than rates: it stands still while they run.
+            // On a shared machine processor time is more reliable than rates: it stands still while other processes
+            // run.
             let costs: Vec<f64> = seen[0]
                 .iter()
                 .zip(&seen[index])
@@ -138,7 +139,7 @@ fn blocks(folder: &Path, rounds: usize) {
         &[("fio", 1.2), ("fio, no random map", 1.2), ("bare pread loop", 0.93)],
     );
     let usual = ["--ioengine=io_uring", "--iodepth=32", "--norandommap=1"];
-    // Asked for all that the engine does by itself: what is left is what each operation costs.
+    // fio with everything that the engine does by itself, so that only the cost of each operation differs.
     let tuned = [
         "--ioengine=io_uring",
         "--iodepth=32",

@@ -9,7 +9,7 @@ use super::Seen;
 
 /// Files of the comparisons of names.
 pub const NAMES: u32 = 20_000;
-/// The size of the file that is read.
+/// Size of the file that is read.
 const SIZE: &str = "128 MiB";
 /// Seconds of each reading.
 pub const SECONDS: &str = "1";
@@ -38,7 +38,7 @@ fn seen(phase: &PhaseResult) -> Option<Seen> {
     Some(Seen { rate: operation.operations_per_second(), cpu: Some(cpu) })
 }
 
-/// Writes the file that is read, and reads it once, so that it is cached.
+/// Writes the file to read, and reads it once to cache it.
 pub fn lay_out(folder: &Path) -> PathBuf {
     let text = format!(
         "files = {{ size = \"{SIZE}\" }}\n[[phases]]\nname = \"put\"\nwhat = \"write\"\nblock = \"1 MiB\"\n\
@@ -48,7 +48,7 @@ pub fn lay_out(folder: &Path) -> PathBuf {
     folder.join("f00000000")
 }
 
-/// Random reads for a second.
+/// Random reads for [`SECONDS`].
 pub fn reads(folder: &Path, more: &str) -> Option<Seen> {
     let text = format!(
         "files = {{ size = \"{SIZE}\" }}\n[[phases]]\nname = \"get\"\nwhat = \"read\"\npattern = \"random\"\n\
@@ -57,7 +57,7 @@ pub fn reads(folder: &Path, more: &str) -> Option<Seen> {
     seen(&phase(folder, &text)?)
 }
 
-/// One of create, stat and unlink, with what must come before and after it.
+/// One of create, stat and unlink, with the phases it needs before and after.
 pub fn names(folder: &Path, what: &str) -> Option<Seen> {
     let before = if what == "create" { "" } else { "[[phases]]\nname = \"before\"\nwhat = \"create\"\n" };
     let text = format!(

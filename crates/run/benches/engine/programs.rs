@@ -1,4 +1,4 @@
-//! Figures of other programs, from what they print.
+//! Figures of other programs, parsed from their output.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,7 +13,6 @@ fn printed(program: &str, arguments: &[String]) -> Option<String> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// What fio calls itself.
 pub fn fio_version() -> String {
     printed("fio", &["--version".into()]).map_or_else(|| "not installed".into(), |text| text.trim().into())
 }
@@ -35,7 +34,7 @@ pub fn fio(file: &Path, more: &[&str]) -> Option<Seen> {
     Some(Seen { rate, cpu: Some(busy * 1e9 / rate) })
 }
 
-/// fs_mark's files a second, or its mean time of unlink, without any sync (`-S 0`) and any data. Times are in whole
+/// fs_mark's files a second, or its mean time of unlink, without syncs (`-S 0`) and without data. Its times are whole
 /// microseconds.
 pub fn fs_mark(folder: &Path, what: &str) -> Option<Seen> {
     let directory = folder.join("fs_mark");
@@ -45,7 +44,7 @@ pub fn fs_mark(folder: &Path, what: &str) -> Option<Seen> {
     let text = Command::new("fs_mark").args(arguments).current_dir(folder).output().ok();
     let _ = std::fs::remove_dir_all(&directory);
     let text = String::from_utf8_lossy(&text?.stdout).into_owned();
-    // The head names the columns, each with minimum, mean and maximum in microseconds; the figures are the last line.
+    // The header names the columns, each with minimum, mean and maximum in microseconds; the figures are the last line.
     let head = text.lines().find(|line| line.contains("CREAT"))?;
     let figures: Vec<f64> = text.lines().last()?.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     // FSUse%, Count, Size, Files/sec and App Overhead come first.
@@ -62,7 +61,7 @@ pub fn fs_mark(folder: &Path, what: &str) -> Option<Seen> {
 pub fn bonnie(folder: &Path, what: &str) -> Option<Seen> {
     let directory = folder.join("bonnie");
     std::fs::create_dir_all(&directory).ok()?;
-    // Counted in units of 1024 files; it prints no figure for what takes less than half a second.
+    // Counts are in units of 1024 files; Bonnie++ prints no figure for a test of less than half a second.
     let count = if what == "stat" { "600:0:0:1" } else { "150:0:0:1" };
     let arguments = ["-u", "root", "-d", &directory.display().to_string(), "-s", "0", "-n", count, "-q"];
     let text = printed("bonnie++", &arguments.map(String::from));

@@ -7,7 +7,7 @@ fn task(id: &str, repeat: u32) -> Task {
     Task { id: id.into(), run: "true".into(), repeat, ..Task::default() }
 }
 
-/// A task done twice, one with a part, one that is left out.
+/// A task with two iterations, one with a part, one that is left out.
 fn cell() -> Cell {
     let stored = include_str!("../../../model/tests/stored-plan.json");
     let plan: mountmark_model::Plan = serde_json::from_str(stored).unwrap();
@@ -41,7 +41,7 @@ fn device(task: &str) -> Event {
     Event::Device { task: task.into(), iteration: 0, record: Box::default() }
 }
 
-/// What an agent says of [`cell`].
+/// An honest agent's events for [`cell`].
 fn honest() -> Vec<Event> {
     let figure = [("elapsed", 1.0)];
     let skipped = Outcome::Skipped { reason: "Its program is not to be had.".into() };
@@ -77,7 +77,7 @@ fn finish(events: &[Event]) -> CellResult {
     account.finish(Ended::Outcome { outcome: Outcome::Ok, log: "log".into() }).unwrap()
 }
 
-/// The sentence of a cell that is not believed, of which nothing may be kept.
+/// The sentence of a refused cell, of which nothing may be kept.
 fn disbelieved(events: &[Event]) -> Option<String> {
     let result = finish(events);
     let reason = result.outcome.reason()?.to_owned();
@@ -146,7 +146,7 @@ fn a_cell_is_done_when_each_of_its_tasks_has_ended() {
     events.truncate(8);
     events.push(Event::Done);
     assert!(disbelieved(&events).unwrap().contains("had not said how task"));
-    // The guest that ended half-way keeps what was measured before, and is no success.
+    // A guest that ended half-way keeps its earlier figures, and is no success.
     events.pop();
     let result = finish(&events);
     assert!(result.outcome.is_failed() && result.samples.len() == 5);
@@ -168,7 +168,7 @@ fn a_lab_that_disbelieves_takes_the_credit_too() {
     assert!(Account::new(&cell()).finish(Ended::Interrupted).is_none());
 }
 
-/// Any event, with names of the plan among its names.
+/// Any event, whose names include the plan's.
 fn any_event() -> impl Strategy<Value = Event> {
     let name = prop_oneof![
         5 => prop::sample::select(vec!["twice", "whole", "part", "out", "mkfs", "mount", "capacity", "umount", "fsck"]),
@@ -195,7 +195,7 @@ fn any_event() -> impl Strategy<Value = Event> {
     })
 }
 
-/// What must hold of every result, whatever was said.
+/// Invariants of every result, whatever the events.
 fn is_sound(result: &CellResult) {
     let cell = cell();
     let steps = ["mkfs", "mount", "capacity", "umount", "fsck"];
@@ -236,7 +236,7 @@ proptest! {
         let harmless = matches!(lie, Event::Note { .. }) || matches!(lie, Event::Stage { .. }) && is_between;
         prop_assert!(!harmless || result.outcome.is_ok());
         if result.outcome.is_ok() {
-            // All that was said honestly is still there.
+            // All honest events are still there.
             let honest = finish(&honest());
             prop_assert!(honest.samples.iter().all(|sample| result.samples.contains(sample)));
             prop_assert!(honest.tasks.iter().all(|ended| result.tasks.contains(ended)));
@@ -248,7 +248,7 @@ proptest! {
         let events = honest();
         let mut lost = events.clone();
         let gone = lost.remove(at);
-        // Of these nobody knows that they should be there.
+        // These are not known to be missing.
         let unknown = matches!(&gone, Event::Output { .. } | Event::Device { .. })
             || matches!(&gone, Event::Sample { task, .. } if task == "capacity");
         prop_assert_eq!(finish(&lost).outcome.is_ok(), unknown, "{:?}", gone);

@@ -1,10 +1,9 @@
-//! Cold: what is read next comes from the disk.
+//! Empties caches, so that the next reads come from the disk.
 //!
-//! Unmounting takes a file system's own pages, inodes and names with it. What the kernel has cached of the block device
-//! itself (superblocks, tables and folders of many file systems, and all that mkfs wrote) goes with the last close of
-//! the device, which is part of what umount and mkfs are measured by. Where something else holds the device open, as the
-//! host lab does to keep its loop devices, nothing has dropped it: so it is dropped here, between steps and before
-//! anything is measured.
+//! Unmounting drops a file system's own pages, inodes and names. The kernel's cache of the block device itself
+//! (superblocks, tables and folders of many file systems, and everything mkfs wrote) is dropped with the last close of
+//! the device, whose time is part of umount and mkfs. If another process holds the device open, as the host lab does to
+//! keep its loop devices, that cache stays: so it is dropped here, between steps and before the measurement.
 
 use std::fs::File;
 use std::io;
@@ -20,16 +19,16 @@ use super::Agent;
 
 /// include/uapi/linux/fs.h
 const BLKFLSBUF: libc::Ioctl = 0x1261;
-/// Bytes of a file that are looked at in one mapping.
+/// Bytes of a file examined per mapping.
 const WINDOW: u64 = 1 << 30;
 
 impl Agent<'_> {
-    /// Drops what is cached of a device that is not mounted, and of the file below it. What stays is noted.
+    /// Drops the cache of an unmounted device and of the file below it. Notes what stays cached.
     pub(super) fn forget(&mut self, device: &Device) {
         let path = &device.path;
         match forget(device) {
             Ok(0) => {}
-            // Without the number of bytes, so that it is said once.
+            // Without the number of bytes, so that the remark is sent once.
             Ok(_) => self.note(format!(
                 "the file that stands for {path} stays in this machine's page cache, in whole or in part: what a cold \
                  task reads may come from memory"
@@ -39,7 +38,7 @@ impl Agent<'_> {
     }
 }
 
-/// Answers how many bytes of the file below stay cached.
+/// Returns how many bytes of the file below stay cached.
 fn forget(device: &Device) -> Result<u64> {
     let file = File::open(&device.path).with_context(|| format!("cannot open {}", device.path))?;
     // SAFETY: takes no argument.
@@ -49,7 +48,7 @@ fn forget(device: &Device) -> Result<u64> {
     device.backing.as_deref().map_or(Ok(0), forget_file)
 }
 
-/// Writes a file out and drops its pages; answers how many bytes stay.
+/// Writes a file back and drops its pages; returns how many bytes stay cached.
 fn forget_file(path: &Path) -> Result<u64> {
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     file.sync_data().context("the file below it cannot be written out")?;
@@ -59,7 +58,7 @@ fn forget_file(path: &Path) -> Result<u64> {
 
 /// How many bytes of a file are in the page cache.
 fn cached(file: &File) -> Result<u64> {
-    // SAFETY: takes a number; every kernel answers.
+    // SAFETY: takes a number; every kernel supports it.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
     let length = file.metadata()?.len();
     let mut pages = 0;

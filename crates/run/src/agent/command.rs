@@ -1,4 +1,4 @@
-//! Runs a command as GNU time would: how long until it returned, and what it used.
+//! Runs a command as GNU time does: the time until it returned, and the resources it used.
 
 use std::fs::{self, File};
 use std::io::{PipeWriter, Read, Seek, SeekFrom};
@@ -13,27 +13,25 @@ use super::probes::now;
 use super::warden::{End, Setting, Warden};
 use super::{STEP_LIMIT, scratch};
 
-/// A command that has ended.
 pub struct Finished {
-    /// Nanoseconds from before the fork until it had ended.
+    /// Nanoseconds from before the fork until the command ended.
     pub elapsed: u64,
-    /// How it ended.
     pub status: ExitStatus,
-    /// What it and its children used.
+    /// Includes its children.
     pub usage: libc::rusage,
-    /// Bytes that it and its children passed to write(2) and its like.
+    /// Bytes that it and its children passed to write(2) and similar calls.
     pub written: Option<u64>,
-    /// What it printed on stderr: all of it where it was to be kept, else the last.
+    /// Standard error: all of it if it was to be kept, else the end.
     pub stderr: String,
-    /// What it printed on stdout, where that was to be kept.
+    /// Standard output, if it was to be kept.
     pub stdout: String,
-    /// The limit in seconds, if it was ended for reaching it.
+    /// The limit in seconds, if the command was killed for reaching it.
     pub timed_out: Option<f64>,
     /// Whether it printed more than there is room for.
     pub overflowed: bool,
-    /// Whether it left processes behind, which were ended.
+    /// Whether it left processes behind, which were killed.
     pub leftovers: bool,
-    /// Whether it mounted something else in the place of the file system under test.
+    /// Whether it mounted something else at the mount point of the file system under test.
     pub moved: bool,
 }
 
@@ -58,7 +56,7 @@ impl Default for Finished {
 }
 
 impl Finished {
-    /// Nothing if it succeeded; else a sentence about `what`.
+    /// A sentence about `what` if it failed.
     pub fn failure(&self, what: &str) -> Option<String> {
         if let Some(limit) = self.timed_out {
             return Some(format!("{what} was ended at its limit of {limit} s"));
@@ -81,7 +79,7 @@ impl Finished {
                 "{what} needs a program that is not in the lab: {}; name its Debian package under `packages` and itself under `tools` in the suite",
                 self.stderr.lines().next_back().unwrap_or("the shell does not say which")
             )),
-            // What a shell says of a program that a signal ended.
+            // A shell's exit code for a program killed by a signal.
             (Some(code @ 129..=192), _) => Some(format!("{what} was killed by {}", signal_name(code - 128))),
             (Some(code), _) => Some(match self.stderr.lines().map(str::trim).rfind(|line| !line.is_empty()) {
                 Some(said) => format!("{what} ended with exit code {code}: {}", clip(said)),
@@ -92,7 +90,7 @@ impl Finished {
     }
 }
 
-/// As much of a line as a table's note has room for.
+/// The part of a line that fits into a table's note.
 fn clip(line: &str) -> String {
     const MOST: usize = 160;
     match line.char_indices().nth(MOST) {
@@ -116,28 +114,28 @@ fn signal_name(signal: i32) -> String {
     format!("signal {signal} ({name})")
 }
 
-/// What becomes of what a command prints.
+/// How much of a command's output is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// The last of stderr, for a failure's detail.
+    /// The end of stderr, for a failure's detail.
     Tail,
     /// Everything, up to [`MOST_KEPT`] of each stream.
     All,
 }
 
-/// Bytes of a stream that are read back at most: a program that prints without end must not fill the memory twice.
+/// Limit in bytes of each stream that is read back: a program that prints without end must not fill the memory twice.
 const MOST_KEPT: u64 = 8 << 20;
-/// Bytes of stderr that a failure's detail has.
+/// Bytes of stderr in a failure's detail.
 const TAIL: u64 = 4096;
 
-/// A command's standard error, and its standard output where that is kept.
+/// A command's standard error, and its standard output if kept.
 pub struct Kept {
     stdout: Option<File>,
     stderr: File,
 }
 
 impl Kept {
-    /// In files without a name in the agent's folder, which has room for [`super::scratch::ROOM`] and no more.
+    /// Creates unnamed files in the agent's folder, whose size is limited to [`super::scratch::ROOM`].
     pub fn new(scratch: &Path, keep: Keep) -> Result<Kept> {
         let open = |name: &str| {
             let path = scratch.join(name);
@@ -149,19 +147,19 @@ impl Kept {
         Ok(Kept { stdout: if keep == Keep::All { Some(open("stdout")?) } else { None }, stderr: open("stderr")? })
     }
 
-    /// Whether there was no room for all that was printed.
+    /// Whether the output was larger than the room for it.
     fn overflowed(&self) -> bool {
         rustix::fs::fstatvfs(&self.stderr).is_ok_and(|data| data.f_blocks > 0 && data.f_bavail == 0)
     }
 }
 
-/// A command whose warden waits for the word, its output empty.
+/// A command whose warden waits for the signal to start; nothing is printed yet.
 pub struct Ready {
     warden: Warden,
     kept: Kept,
 }
 
-/// Makes everything ready for `command`: what is left to do is its own time. `own_mounts` and `hand_down` as in
+/// Prepares everything for `command`, so that only its own time remains. `own_mounts` and `hand_down` as in
 /// [`Setting`].
 pub fn prepare(
     command: &Command,
@@ -192,7 +190,7 @@ fn nothing() -> Result<File> {
 }
 
 impl Ready {
-    /// Runs the command to its end, or ends it and all that it started after `limit` seconds of this kernel's clock.
+    /// Runs the command to its end, or kills it with all its processes after `limit` seconds of this kernel's clock.
     pub fn run(&mut self, limit: f64) -> Result<Finished> {
         self.warden.go()?;
         self.wait(limit)
@@ -224,16 +222,16 @@ impl Ready {
         Ok(finished)
     }
 
-    /// Ends everything that the command left: its processes, and its mounts.
+    /// Ends all processes and mounts that the command left.
     pub fn end(mut self) -> Result<()> {
         self.warden.end().map(drop)
     }
 }
 
-/// Runs a command of the protocol's own, which works on the agent's mounts, and which nothing is measured of.
+/// Runs an unmeasured command of the protocol itself, which works on the agent's mounts.
 ///
 /// # Errors
-/// It did not succeed.
+/// The command failed.
 pub fn call(command: &Command, scratch: &Path) -> Result<()> {
     let mut ready = prepare(command, Kept::new(scratch, Keep::Tail)?, None, None)?;
     let finished = ready.run(STEP_LIMIT)?;
@@ -241,7 +239,7 @@ pub fn call(command: &Command, scratch: &Path) -> Result<()> {
     succeeded(command, &finished)
 }
 
-/// Like [`call`], with what `write` writes on its standard input.
+/// Like [`call`], with standard input written by `write`.
 pub fn feed(command: &Command, scratch: &Path, write: impl FnOnce(&mut PipeWriter) -> Result<()>) -> Result<()> {
     let (input, mut to) = std::io::pipe().context("cannot make a pipe")?;
     let mut ready = start(command, Kept::new(scratch, Keep::Tail)?, input.as_fd(), None, None)?;
@@ -251,7 +249,7 @@ pub fn feed(command: &Command, scratch: &Path, write: impl FnOnce(&mut PipeWrite
     drop(to);
     let finished = ready.wait(STEP_LIMIT)?;
     ready.end()?;
-    // A command that ended early is the reason why it could not be written to.
+    // If the command failed, that is why writing to it failed.
     succeeded(command, &finished).and(written)
 }
 

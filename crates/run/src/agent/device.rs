@@ -1,4 +1,4 @@
-//! What the kernel's counters tell of a device whose requests are not seen.
+//! The record of a device whose requests are not visible, from the kernel's counters.
 
 use mountmark_lab::Times;
 use mountmark_model::DeviceRecord;
@@ -6,8 +6,8 @@ use mountmark_model::device::Slice;
 
 use super::probes::DeviceCounters;
 
-/// A record with one slice, of everything between two looks at the counters; `reason` says why there is no more.
-/// The counters' times are of whole milliseconds.
+/// A record with one slice that covers the time between two readings of the counters; `reason` says why there are no
+/// more. The counters' times are whole milliseconds.
 pub(super) fn counted(
     size: u64,
     times: Times,

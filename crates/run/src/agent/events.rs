@@ -1,4 +1,4 @@
-//! What the agent says.
+//! Events that the agent sends.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use mountmark_model::{DeviceRecord, Event, Outcome, Stage, Subject, Task};
 
 use super::{Agent, figures};
 
-/// Bytes of outputs that a cell keeps at most. The host hears no end of what a cell says if that is much more.
+/// Limit in bytes of a cell's stored outputs. The host refuses a cell that sends much more.
 const MOST_PRINTED: usize = 32 << 20;
 
 impl Agent<'_> {
-    /// What is worth keeping of a failure: what the command said, and the kernel.
+    /// A failure's detail: the command's stderr and the kernel's messages.
     pub(super) fn detail(&self, stderr: &str) -> String {
         let mut detail = stderr.to_owned();
         if self.devices.exclusive {
@@ -59,7 +59,7 @@ impl Agent<'_> {
         (self.emit)(event);
     }
 
-    /// Says it once, however often a task is repeated.
+    /// Sends a remark once, however often a task is repeated.
     pub(super) fn note(&mut self, text: String) {
         if self.noted.insert(text.clone()) {
             (self.emit)(Event::Note { text });
@@ -67,7 +67,7 @@ impl Agent<'_> {
     }
 }
 
-/// The kernel's message buffer, as dmesg shows it.
+/// The kernel's message buffer, as in dmesg.
 fn kernel_log() -> String {
     const READ_ALL: libc::c_int = 3;
     let mut buffer = vec![0u8; 1 << 18];

@@ -1,7 +1,7 @@
-//! What a program printed, or the engine found, becomes samples of tasks: the task that ran, and those that are parts
-//! of it.
+//! Turns figures of programs or the engine into samples of tasks: of the task that ran, and of those that are its
+//! parts.
 //!
-//! Nothing here runs anything.
+//! This file runs nothing.
 
 use std::collections::BTreeMap;
 
@@ -9,25 +9,24 @@ use mountmark_model::{Event, Outcome, Task};
 
 use crate::programs::Figure;
 
-/// The most characters of an output that go into the record; of a longer one the middle is left out.
+/// Limit in characters of an output in the record; of a longer one the middle is omitted.
 pub const MOST_OUTPUT: usize = 1 << 20;
 
 /// A part's values by metric, or why it has none.
 pub type PartFigures = (String, Result<BTreeMap<String, f64>, Outcome>);
 
-/// What becomes of the figures of one time that a task was done.
+/// The figures of one iteration of a task, distributed to tasks.
 #[derive(Debug, Default, PartialEq)]
 pub struct Shared {
     /// Values for the task's own sample.
     pub own: BTreeMap<String, f64>,
-    /// Parts with their values, or why they have none.
     pub parts: Vec<PartFigures>,
 }
 
-/// Shares `figures` out among `task` and `parts`, the tasks whose `part_of` it is.
+/// Distributes `figures` to `task` and `parts`, the tasks whose `part_of` is `task`.
 ///
 /// # Errors
-/// A sentence, where the task's own figure is not among them.
+/// A sentence, if the task's own figure is not among them.
 pub fn share(task: &Task, parts: &[&Task], figures: &[Figure]) -> Result<Shared, String> {
     let find = |name: &str| figures.iter().find(|figure| figure.name == name);
     let names = || match figures.is_empty() {
@@ -66,7 +65,7 @@ pub fn share(task: &Task, parts: &[&Task], figures: &[Figure]) -> Result<Shared,
     Ok(shared)
 }
 
-/// The event that keeps an output; nothing of an empty one.
+/// The event that stores an output; `None` if it is empty.
 pub fn output(task: &Task, iteration: u32, kind: &str, text: &str) -> Option<Event> {
     let text = shorten(text);
     (!text.is_empty()).then(|| Event::Output { task: task.id.clone(), iteration, kind: kind.to_owned(), text })
@@ -86,7 +85,7 @@ fn shorten(text: &str) -> String {
     format!("{}\n[{} bytes are left out]\n{}", &text[..head], tail - head, &text[tail..])
 }
 
-/// The last lines of what a program said, for a failure's detail.
+/// The last lines of a program's output, for a failure's detail.
 pub fn tail(stdout: &str, stderr: &str) -> String {
     let last = |text: &str| {
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();

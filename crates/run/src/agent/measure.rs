@@ -1,4 +1,4 @@
-//! A command and all figures around it: until it returned, until durable, until settled.
+//! Measures a command: until it returned, until durable, until settled.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,14 +13,13 @@ use super::command::{self, Finished, Keep, Kept};
 use super::probes::{Counters, now, seconds};
 use super::{Agent, device, settle};
 
-/// A command that is measured.
 pub(super) struct Measurable {
     pub(super) command: Command,
-    /// What is kept of what it prints.
+    /// How much of its output is kept.
     pub(super) keep: Keep,
-    /// Whether it is a suite's: then it has mounts of its own. The protocol's steps change the agent's.
+    /// Whether it belongs to a suite and so has its own mounts. The protocol's steps change the agent's.
     pub(super) of_suite: bool,
-    /// Whether it is the engine, which is told its job and tells what it found in the agent's folder.
+    /// Whether it is the engine, which exchanges its job and results in the agent's folder.
     pub(super) gets_scratch: bool,
 }
 
@@ -31,7 +30,7 @@ impl Measurable {
     }
 }
 
-/// What is measured around a command.
+/// Figures of a command.
 pub(super) struct Measured {
     pub(super) finished: Finished,
     pub(super) values: BTreeMap<String, f64>,
@@ -43,7 +42,7 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    /// Says how much was written, where that is known, and so how much more the device wrote.
+    /// Sets the bytes written, if known, and from them the write amplification.
     pub(super) fn put_written(&mut self, bytes: Option<u64>) {
         let amplification = bytes.filter(|bytes| *bytes > 0).map(|bytes| self.device_written as f64 / bytes as f64);
         for (metric, value) in [
@@ -59,7 +58,7 @@ impl Measured {
 }
 
 impl Agent<'_> {
-    /// Runs a command and takes all figures around it: until it returned, until durable, until settled.
+    /// Runs a command and takes all its figures: until it returned, until durable, until settled.
     pub(super) fn measure(&mut self, id: &str, job: &Measurable, limit: f64) -> Result<Measured> {
         let kept = Kept::new(self.scratch.path(), job.keep)?;
         let test = job.of_suite.then_some(&*self.devices.test_folder);
@@ -118,8 +117,8 @@ impl Agent<'_> {
         Ok(measured)
     }
 
-    /// Makes durable what a step or task has done: the file system where it is mounted, the device where not. A sentence
-    /// where the file system could not.
+    /// Makes a step's or task's data durable: syncs the file system if it is mounted, else the device. A sentence if
+    /// the file system could not.
     fn sync(&self, id: &str) -> Result<Option<String>> {
         let unmounted = [protocol_task::MKFS, protocol_task::UMOUNT, protocol_task::FSCK].contains(&id);
         if unmounted {
@@ -129,7 +128,7 @@ impl Agent<'_> {
         }
         let synced = File::open(&self.devices.test_folder).and_then(|folder| Ok(rustix::fs::syncfs(folder)?));
         Ok(match synced {
-            // What is mounted read-only has nothing to write.
+            // A read-only mount has nothing to write.
             Err(error) if error.raw_os_error() != Some(libc::EROFS) => {
                 Some(format!("what it wrote could not be made durable: {error}"))
             }

@@ -1,7 +1,7 @@
-//! One cell, from mkfs to fsck, on the disks of whatever lab this is.
+//! Measures one cell, from mkfs to fsck, on the disks that a lab provides.
 //!
-//! The agent says what it measures as events and keeps nothing. It does not know whether it runs in a guest, which
-//! clock it reads, or what becomes of its events.
+//! The agent sends its measurements as events and stores nothing. It does not know whether it runs in a guest, which
+//! clock it reads, or how its events are used.
 
 mod cold;
 mod command;
@@ -32,10 +32,10 @@ pub use figures::MOST_OUTPUT;
 pub use outline::{Line, outline};
 use scratch::Scratch;
 
-/// The longest time for mkfs, mount, umount and fsck, in seconds of the lab's clock.
+/// Limit of mkfs, mount, umount and fsck, in seconds of the lab's clock.
 const STEP_LIMIT: f64 = 7200.0;
 
-/// Measures `cell` on `devices`. A step that fails is an event; an error is an agent that cannot go on.
+/// Measures `cell` on `devices`. A step that fails is an event; an error means that the agent cannot go on.
 pub fn run_cell(cell: &Cell, devices: &Devices, emit: &mut dyn FnMut(Event)) -> Result<()> {
     guard();
     let base = base_folder();
@@ -59,14 +59,14 @@ pub fn run_cell(cell: &Cell, devices: &Devices, emit: &mut dyn FnMut(Event)) -> 
     .run()
 }
 
-/// Keeps the agent from those that it starts: its memory and its files are open to no other process.
+/// Closes the agent's memory and open files to all other processes.
 fn guard() {
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-    // More is lost than won by a cell that ends for want of it: rights alone keep commands from the agent too.
+    // A failure is ignored: permissions alone keep commands from the agent too.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
 
-/// Where the agent may make folders: in memory where there is such a place.
+/// Where the agent may create folders: in memory if possible.
 fn base_folder() -> &'static Path {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { memory } else { Path::new("/tmp") }
@@ -76,16 +76,16 @@ struct Agent<'a> {
     cell: &'a Cell,
     devices: &'a Devices,
     scratch: Scratch,
-    /// Where fio keeps files of its own, new for each job.
+    /// fio's own files, new for each job.
     fio_folder: PathBuf,
     servers: Vec<u32>,
     ended_parts: BTreeSet<String>,
     noted: BTreeSet<String>,
-    /// Bytes of outputs that were sent.
+    /// Bytes of outputs sent so far.
     printed: usize,
-    /// Whether the file system under test is.
+    /// Whether the file system under test is mounted.
     mounted: bool,
-    /// What the next phase of a workload marks its data with.
+    /// The generation of the next workload phase's data.
     generation: u32,
     emit: &'a mut dyn FnMut(Event),
 }

@@ -1,22 +1,21 @@
-//! What the agent does for a cell, as lines to read: in its order, and nothing is done.
+//! The agent's work for a cell as lines to read, in its order, without running anything.
 
 use mountmark_lab::Places;
 use mountmark_model::{Cell, Source, Task, protocol_task};
 
 use super::{source, steps};
 
-/// One command, or a line of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// The step or task that it belongs to: `source`, `mkfs`, a task's id.
     pub step: String,
-    /// What it is of a task: `title`, `prepare`, `remount`, `run`, `cleanup`; empty for the protocol's own steps.
+    /// Its part of a task: `title`, `prepare`, `remount`, `run`, `cleanup`; empty for the protocol's own steps.
     pub part: &'static str,
-    /// As it is written in the suite or the catalogue; one line.
+    /// As written in the suite or the catalogue; one line.
     pub text: String,
 }
 
-/// Everything that is started for a cell whose disks are in these places.
+/// All commands of a cell whose disks are in these places.
 pub fn outline(cell: &Cell, places: &Places) -> Vec<Line> {
     let mut lines = Lines(Vec::new());
     let configuration = &cell.configuration;
@@ -68,7 +67,7 @@ impl Lines {
         self.0.push(Line { step: step.to_owned(), part, text: text.to_owned() });
     }
 
-    /// A program with its arguments; those that a shell would read otherwise are quoted.
+    /// A program with its arguments; those with a special meaning to a shell are quoted.
     fn command(&mut self, step: &str, part: &'static str, command: &[String]) {
         self.add(
             step,
@@ -77,14 +76,13 @@ impl Lines {
         );
     }
 
-    /// A script, line by line.
     fn script(&mut self, step: &str, part: &'static str, script: Option<&str>) {
         for line in script.unwrap_or_default().lines().filter(|line| !line.trim().is_empty()) {
             self.add(step, part, line);
         }
     }
 
-    /// A task up to what comes before its remount.
+    /// A task up to its remount.
     fn task(&mut self, task: &Task) {
         let mut title = task.title.clone();
         if task.repeat > 1 {

@@ -1,4 +1,4 @@
-//! What the kernel counts: time, processor, device.
+//! The kernel's counters: time, processor, device.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,51 +7,41 @@ use anyhow::{Context, Result};
 use mountmark_lab::Device;
 use mountmark_model::Metric;
 
-/// Nanoseconds of this kernel's clock since boot.
+/// CLOCK_MONOTONIC of this kernel in nanoseconds.
 pub fn now() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Counters at one moment.
 #[derive(Clone, Debug)]
 pub struct Counters {
     /// Nanoseconds of processor time of everything but the disks' servers.
     pub busy: u64,
-    /// The device under test.
     pub device: DeviceCounters,
 }
 
 /// `/sys/class/block/NAME/stat` (Documentation/block/stat.rst); sectors are 512 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceCounters {
-    /// Completed reads.
     pub reads: u64,
-    /// Sectors read.
     pub read_sectors: u64,
-    /// Milliseconds that reads took together.
+    /// Sum over reads, in milliseconds.
     pub read_time: u64,
-    /// Completed writes.
     pub writes: u64,
-    /// Sectors written.
     pub written_sectors: u64,
-    /// Milliseconds that writes took together.
+    /// Sum over writes, in milliseconds.
     pub write_time: u64,
-    /// Requests in flight.
     pub in_flight: u64,
     /// Milliseconds with requests in flight.
     pub busy_time: u64,
-    /// Milliseconds that all requests took together.
+    /// Sum over all requests, in milliseconds.
     pub queue_time: u64,
-    /// Completed discards.
     pub discards: u64,
-    /// Sectors discarded.
     pub discarded_sectors: u64,
-    /// Milliseconds that discards took together.
+    /// Sum over discards, in milliseconds.
     pub discard_time: u64,
-    /// Completed flushes.
     pub flushes: u64,
-    /// Milliseconds that flushes took together.
+    /// Sum over flushes, in milliseconds.
     pub flush_time: u64,
 }
 
@@ -62,7 +52,7 @@ impl Counters {
         Ok(Counters { busy: machine_time()?.saturating_sub(served), device: DeviceCounters::read(&device.name)? })
     }
 
-    /// What happened from `self` until `later`, by metric, for the span until a task was durable.
+    /// The differences from `self` to `later`, by metric, for the time until a task was durable.
     pub fn until(&self, later: &Counters, values: &mut BTreeMap<String, f64>) {
         let (a, b) = (&self.device, &later.device);
         let mut put = |metric: Metric, value: f64| values.insert(metric.id.to_owned(), value);
@@ -77,7 +67,6 @@ impl Counters {
 }
 
 impl DeviceCounters {
-    /// Reads the counters of the block device `name`.
     pub fn read(name: &str) -> Result<DeviceCounters> {
         let path = format!("/sys/class/block/{name}/stat");
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
@@ -106,8 +95,8 @@ impl DeviceCounters {
     }
 }
 
-/// Nanoseconds that all processors ran tasks: `rq_cpu_time` of /proc/schedstat (Documentation/scheduler/sched-stats.rst);
-/// from /proc/stat in hundredths of seconds where the kernel lacks it.
+/// Nanoseconds that all processors ran tasks: `rq_cpu_time` of /proc/schedstat
+/// (Documentation/scheduler/sched-stats.rst); if the kernel lacks it, from /proc/stat, in hundredths of seconds.
 fn machine_time() -> Result<u64> {
     if let Ok(text) = fs::read_to_string("/proc/schedstat") {
         return parse_schedstat(&text).context("/proc/schedstat is of an unknown form");
@@ -132,14 +121,13 @@ fn process_time(process: u32) -> u64 {
     text.split_whitespace().next().and_then(|field| field.parse().ok()).unwrap_or(0)
 }
 
-/// Processes that the kernel has killed for want of memory since boot.
+/// Processes killed by the OOM killer since boot.
 pub fn memory_kills() -> u64 {
     let text = fs::read_to_string("/proc/vmstat").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
     line.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
 }
 
-/// Nanoseconds as seconds.
 pub fn seconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1e9
 }

@@ -1,4 +1,4 @@
-//! The agent's own folder: what commands print, and what a workload's process is told and finds.
+//! The agent's own folder: commands' output, and the job and results of a workload's process.
 
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -8,18 +8,18 @@ use anyhow::{Context, Result};
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
-/// Bytes that it holds at most: a command that prints without end must not take the machine's memory.
+/// Size limit in bytes: a command that prints without end must not exhaust the machine's memory.
 pub const ROOM: u64 = 32 << 20;
 
-/// A folder in memory that has no place in the tree of folders: only who holds its descriptor gets there. So what a
-/// command prints touches no disk, and no command can plant figures there, or read where others are kept.
+/// A folder in memory without a place in the folder tree: it is reachable only through its descriptor. So commands'
+/// output touches no disk, and no command can write false figures there, or read where others are stored.
 pub struct Scratch {
     folder: OwnedFd,
     path: PathBuf,
 }
 
 impl Scratch {
-    /// A new folder; `base` is one where the agent may make another.
+    /// A new folder; `base` is one where the agent may create another.
     pub fn new(base: &Path) -> Result<Scratch> {
         let point = base.join(format!("mountmark-{}", std::process::id()));
         let what = || format!("cannot mount a folder for the agent at {}", point.display());
@@ -29,14 +29,14 @@ impl Scratch {
             .with_context(what)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::open(&point, flags, Mode::empty()).with_context(what);
-        // Nothing is lost by it while the descriptor is open.
+        // The folder lives on while the descriptor is open.
         unmount(&point, UnmountFlags::DETACH).with_context(what)?;
         let _ = fs::remove_dir(&point);
         let folder = folder?;
         Ok(Scratch { path: format!("/proc/self/fd/{}", folder.as_raw_fd()).into(), folder })
     }
 
-    /// Its path for the agent, and for a process that the descriptor is handed down to.
+    /// A path for the agent, and for a process that inherits the descriptor.
     pub fn path(&self) -> &Path {
         &self.path
     }

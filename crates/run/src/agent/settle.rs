@@ -1,4 +1,4 @@
-//! Waiting until the machine has finished what the last task began, and making sure that it has.
+//! Waits until the machine has finished all work that the last task caused.
 
 use std::fs;
 use std::thread;
@@ -9,31 +9,30 @@ use mountmark_lab::Device;
 
 use super::probes::{Counters, DeviceCounters, now};
 
-/// Nothing may happen for this long before the machine counts as settled.
+/// The machine must be idle for this long to count as settled.
 pub const QUIET: Duration = Duration::from_secs(1);
-/// After this long the next task starts all the same, and the record says so.
+/// After this time the next task starts anyway, and the record notes it.
 pub const LIMIT: Duration = Duration::from_secs(600);
-/// Between two looks.
+/// Between two polls.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// Kernel threads that work for a file system now and then, with pauses longer than [`QUIET`], until they are done.
+/// Kernel threads that work for a file system at intervals longer than [`QUIET`] until they are done.
 const WORKERS: [&str; 1] = ["ext4lazyinit"];
 
-/// How settling went.
 pub struct Settled {
     /// Nanoseconds from the call until the last sign of work.
     pub took: u64,
-    /// Counters after it.
+    /// Counters afterwards.
     pub counters: Counters,
-    /// What was still going on when the limit passed.
+    /// Work still going on when the limit passed.
     pub unfinished: Option<String>,
 }
 
 /// Waits until nothing is dirty, under write-back or in flight, no worker is left, and the device has been idle for
-/// [`QUIET`]. `exclusive`: dirty pages and kernel threads are all the cell's.
+/// [`QUIET`]. `exclusive`: dirty pages and kernel threads all belong to the cell.
 ///
 /// Some file systems dirty pages again while they are synced (jfs), or keep pages dirty that only their journal may
-/// write (reiserfs). So when all else is quiet and pages are still dirty, they are synced once more; what even that
-/// leaves untouched is not going to be written, and does not count.
+/// write (reiserfs). So if everything else is idle and pages are still dirty, they are synced once more; pages that
+/// stay dirty even then will not be written, and do not count.
 pub fn settle(devices: &[&Device], servers: &[u32], exclusive: bool) -> Result<Settled> {
     let begin = now();
     let mut last_sign = begin;
@@ -51,7 +50,7 @@ pub fn settle(devices: &[&Device], servers: &[u32], exclusive: bool) -> Result<S
         } else if time - last_sign < QUIET.as_nanos() as u64 {
             None
         } else {
-            // The dearer looks only when the device has been quiet for long enough.
+            // The expensive checks run only when the device has been idle for long enough.
             let worker = || worker().filter(|_| exclusive).map(|name| format!("the kernel thread {name}"));
             dirty_sign(exclusive, &mut pinned).or_else(worker)
         };
@@ -67,7 +66,7 @@ pub fn settle(devices: &[&Device], servers: &[u32], exclusive: bool) -> Result<S
     Ok(Settled { took: last_sign - begin, counters: Counters::read(devices[0], servers)?, unfinished })
 }
 
-/// Syncs what is dirty beyond the pages that an earlier sync left; a sign of work if there was anything.
+/// Syncs dirty pages beyond those that an earlier sync left; a sign of work if there were any.
 fn dirty_sign(exclusive: bool, pinned: &mut u64) -> Option<String> {
     let dirty = if exclusive { dirty_kib() } else { 0 };
     if dirty <= *pinned {

@@ -1,4 +1,4 @@
-//! Commands of suites, in the folder and with the variables that they may count on.
+//! Runs commands of suites, in their folder and with a fixed environment.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,11 +9,11 @@ use anyhow::Result;
 use super::command::{self, Finished, Keep, Kept};
 use super::{Agent, STEP_LIMIT, workload};
 
-/// Where commands are looked for.
+/// The search path of commands.
 pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 impl Agent<'_> {
-    /// Runs `what` of a suite, which nothing is measured of.
+    /// Runs an unmeasured command of a suite; `what` names it.
     pub(super) fn untimed(&mut self, what: &str, script: &str, folder: &Path) -> Result<()> {
         let process = self.shell(script, folder);
         let guarded = if self.mounted { &*self.devices.test_folder } else { folder };
@@ -27,7 +27,7 @@ impl Agent<'_> {
         }
     }
 
-    /// Says that a command left processes, which the next one must not find at work.
+    /// Notes that a command left processes behind, which were ended before the next one.
     pub(super) fn note_leftovers(&mut self, what: &str, finished: &Finished) {
         if finished.leftovers {
             self.note(format!("{what} left processes running, which were ended with it"));
@@ -42,7 +42,7 @@ impl Agent<'_> {
         process
     }
 
-    /// Tasks see the same few variables in every lab, and nothing of the user's.
+    /// Sets the same few variables in every lab, and none of the user's.
     pub(super) fn set_environment(&self, process: &mut Command) {
         process.env_clear();
         let fixed: [(&str, OsString); 6] = [

@@ -1,6 +1,6 @@
-//! The second disk: its file system and the corpus on it, laid out before anything is measured.
+//! The second disk: its file system and the corpus on it, laid out before the measurement.
 //!
-//! It is ext2, the plainest file system there is: no journal of its own takes part in a copy from it or to it.
+//! It is ext2, the simplest file system: without a journal that would take part in copies from it or to it.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -14,7 +14,7 @@ use mountmark_model::Source;
 use super::command;
 use super::shell::PATH;
 
-/// Makes the second disk's file system and puts the corpus there. It is mounted afterwards.
+/// Makes the second disk's file system, unpacks the corpus on it, and leaves it mounted.
 pub fn lay_out(devices: &Devices, source: &Device, layout: Source, scratch: &Path) -> Result<()> {
     call(&make_command(&source.path), scratch)?;
     mount(source, &devices.source_folder, scratch)?;
@@ -36,27 +36,23 @@ pub fn lay_out(devices: &Devices, source: &Device, layout: Source, scratch: &Pat
     Ok(())
 }
 
-/// Mounts the second disk.
 pub fn mount(source: &Device, folder: &Path, scratch: &Path) -> Result<()> {
     call(&mount_command(&source.path, folder), scratch)
 }
 
-/// Unmounts the second disk.
 pub fn unmount(folder: &Path, scratch: &Path) -> Result<()> {
     call(&unmount_command(folder), scratch)
 }
 
-/// Makes its file system.
 pub fn make_command(device: &str) -> Vec<String> {
     ["mke2fs", "-q", "-F", "-t", "ext2", device].map(str::to_owned).into()
 }
 
-/// Mounts it.
 pub fn mount_command(device: &str, folder: &Path) -> Vec<String> {
     ["mount", "-i", "-t", "ext2", device, &folder.display().to_string()].map(str::to_owned).into()
 }
 
-/// Unmounts it, as it does the file system under test.
+/// As for the file system under test.
 pub fn unmount_command(folder: &Path) -> Vec<String> {
     vec!["umount".to_owned(), folder.display().to_string()]
 }
@@ -66,7 +62,7 @@ pub fn unpack_command(folder: &Path) -> Vec<String> {
     ["tar", "-x", "-f", "-", "-C", &folder.display().to_string()].map(str::to_owned).into()
 }
 
-/// Where an unpacked corpus lies on it.
+/// The folder of an unpacked corpus.
 pub fn tree(folder: &Path) -> PathBuf {
     folder.join("tree")
 }

@@ -30,7 +30,7 @@ impl Agent<'_> {
         Ok(!self.mounted)
     }
 
-    /// One step of the protocol; false if it failed, which ends the cell with that as its outcome.
+    /// Runs one step of the protocol; false if it failed, which ends the cell with that outcome.
     fn step(&mut self, id: &str, command: &[String]) -> Result<bool> {
         if !self.mounted {
             self.forget(&self.devices.test);
@@ -56,7 +56,7 @@ impl Agent<'_> {
         Ok(false)
     }
 
-    /// Unmounts and mounts again, so that what is read next comes from the disks.
+    /// Unmounts and mounts again, so that the next reads come from the disks.
     pub(super) fn remount(&mut self) -> Result<()> {
         let test = self.devices.test_folder.display().to_string();
         let mount = self.cell.configuration.mount_command(&self.devices.test.path, &test);
@@ -97,7 +97,7 @@ impl Agent<'_> {
         Ok(())
     }
 
-    /// Removes every file of the tasks, so that what is then missing is the file system's own.
+    /// Removes every file of the tasks, so that the space still used is the file system's own.
     pub(super) fn remove_all(&mut self) -> Result<()> {
         if let Err(error) = self.untimed("removing all files", REMOVE_ALL, &self.devices.test_folder) {
             self.note(format!("removing all files: {error:#}"));

@@ -1,4 +1,4 @@
-//! One task of the suite: prepared, measured, its figures found, cleaned up behind.
+//! Runs one task of the suite: prepares, measures, finds its figures, cleans up.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -17,7 +17,7 @@ use super::{Agent, probes, workload};
 use crate::programs::{self, Printed};
 
 impl Agent<'_> {
-    /// One task, once; false if it failed or is left out.
+    /// Runs a task once; false if it failed or is left out.
     pub(super) fn task(&mut self, task: &Task, iteration: u32) -> Result<bool> {
         if let Some(reason) = &task.skip {
             self.ended_with_parts(task, &Outcome::Skipped { reason: reason.clone() });
@@ -27,7 +27,7 @@ impl Agent<'_> {
             return self.failed(task, format!("task {}: the server of {path} has ended", task.id));
         }
         if !self.mounted {
-            // What lies under the mount point is another file system.
+            // The folder under the mount point belongs to another file system.
             return self.failed(task, format!("task {}: the file system could not be mounted again before", task.id));
         }
         if let Some(script) = &task.prepare {
@@ -63,12 +63,13 @@ impl Agent<'_> {
         }
         let finished = &measured.finished;
         let mut failure = finished.failure(&format!("task {}", task.id));
-        // The engine says in a sentence why it refuses.
+        // The engine gives its reason for refusing in a sentence.
         if task.workload.is_some() && finished.status.code() == Some(1) {
             failure = finished.stderr.lines().next_back().map(|said| format!("task {}: {said}", task.id)).or(failure);
         }
         failure = failure.or_else(|| Some(format!("task {}: {}", task.id, measured.unwritten.as_ref()?)));
-        // What a killed part of it was to do may lack without its exit code saying so. Elsewhere others may be killed.
+        // A part killed by the OOM killer may leave no trace in the exit code. On a shared kernel the victim may be
+        // unrelated.
         if probes::memory_kills() > kills && (failure.is_some() || self.devices.exclusive) {
             let reason = failure.get_or_insert_with(|| format!("task {}: a process of it was killed", task.id));
             reason.push_str(": the machine ran out of memory");
@@ -98,7 +99,7 @@ impl Agent<'_> {
         let last = iteration + 1 == task.repeat;
         for (part, values) in shared.parts {
             match values {
-                // It lacked one of its times before.
+                // It lacked a figure in an earlier iteration.
                 Ok(_) if self.ended_parts.contains(&part) => {}
                 Ok(values) => {
                     self.sample(&part, iteration, values);
@@ -116,7 +117,7 @@ impl Agent<'_> {
         Ok(true)
     }
 
-    /// What is started for a task, and what is kept of what it prints.
+    /// The command of a task, and how much of its output is kept.
     fn job(&mut self, task: &Task) -> Result<Measurable> {
         let folder = &self.devices.test_folder;
         if let Some(job) = &task.fio {
@@ -124,7 +125,7 @@ impl Agent<'_> {
             let path = self.new_fio_folder()?.join("job.fio");
             fs::write(&path, job).with_context(|| format!("cannot write {}", path.display()))?;
             let mut process = Command::new("fio");
-            // Its own files (states, logs) lie beside the job, so that they are no work for the file system.
+            // fio's own files (states, logs) are stored beside the job, so that they cause no work for the file system.
             process.arg("--output-format=json").arg("--eta=never").arg("--aux-path").arg(&self.fio_folder).arg(&path);
             process.current_dir(folder);
             self.set_environment(&mut process);
@@ -140,7 +141,7 @@ impl Agent<'_> {
         Ok(Measurable { command: self.shell(&task.run, folder), keep, of_suite: true, gets_scratch: false })
     }
 
-    /// A new folder for fio's own files, whatever a command before it made of the last one.
+    /// A new folder for fio's own files, in case a command changed the last one.
     fn new_fio_folder(&self) -> Result<&Path> {
         let folder = &*self.fio_folder;
         if let Err(error) = fs::remove_dir_all(folder).or_else(|_| fs::remove_file(folder))
@@ -152,7 +153,7 @@ impl Agent<'_> {
         Ok(folder)
     }
 
-    /// The figures of a task that has such; a sentence where there should be some and are not.
+    /// The figures of a task that prints any; a sentence if they should exist and do not.
     fn figures(&mut self, task: &Task, iteration: u32, measured: &mut Measured) -> Result<Shared, String> {
         let cell = self.cell;
         let parts: Vec<&Task> = cell.tasks.iter().filter(|part| part.part_of.as_ref() == Some(&task.id)).collect();
@@ -162,7 +163,7 @@ impl Agent<'_> {
             found.notes.into_iter().for_each(|note| self.note(note));
             let figures = found.figures?;
             self.output(task, iteration, "result", &found.document);
-            // Its process passed little to write(2) but this document: rings and mappings do not go that way.
+            // The process itself passed little but this document to write(2): rings and mappings bypass it.
             measured.put_written(found.written);
             figures
         } else if let Some(program) = program {
@@ -175,13 +176,13 @@ impl Agent<'_> {
         figures::share(task, &parts, &found)
     }
 
-    /// Says how a task ended, and that its parts ended like it.
+    /// Sends a task's outcome, and the same for its parts.
     fn ended_with_parts(&mut self, task: &Task, outcome: &Outcome) {
         self.ended(&task.id, outcome.clone());
         let cell = self.cell;
         for part in cell.tasks.iter().filter(|part| part.part_of.as_ref() == Some(&task.id)) {
             let outcome = match outcome.clone() {
-                // Once is enough for what was printed.
+                // The output is stored only once.
                 Outcome::Failed { reason, .. } => Outcome::Failed { reason, detail: String::new() },
                 other => other,
             };
@@ -189,7 +190,7 @@ impl Agent<'_> {
         }
     }
 
-    /// Says how a part ended, unless that was said of an earlier time.
+    /// Sends a part's outcome, unless an earlier iteration did.
     fn ended_once(&mut self, part: &str, outcome: Outcome) {
         if self.ended_parts.insert(part.to_owned()) {
             self.ended(part, outcome);
@@ -210,7 +211,8 @@ impl Agent<'_> {
         Ok(false)
     }
 
-    /// The path of a disk whose server has ended: what answers there, if anything does, is none of the lab's disks.
+    /// The path of a disk whose server has ended: from then on it is not the lab's disk that answers there, if any
+    /// does.
     pub(super) fn lost_disk(&self) -> Option<&str> {
         use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
         let looked = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;

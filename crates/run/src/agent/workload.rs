@@ -1,8 +1,8 @@
-//! Workloads of the own engine as tasks: each is done by a child process, this program started once more, so that all
-//! that is measured of a command is measured of it too.
+//! Runs the own engine's workloads as tasks. Each runs in a child process, another instance of this program, so that it
+//! is measured in the same way as a command.
 //!
-//! The child reads its job from one file and writes what the engine found into another, both in the agent's folder in
-//! memory. Nothing here knows how an operation is done.
+//! The child reads its job from one file and writes the engine's results to another, both in the agent's folder in
+//! memory. This file does not know how an operation is done.
 
 mod merge;
 mod values;
@@ -19,12 +19,11 @@ use serde::{Deserialize, Serialize};
 use crate::engine::{self, History};
 use crate::programs::Figure;
 
-/// The argument that makes this program do one workload; the job's and the result's path follow.
+/// The argument that makes this program run one workload; the paths of the job and the result follow.
 const ARGUMENT: &str = "workload";
-/// A workload that is over too fast is done at most so often.
+/// Limit of repetitions of a workload that ends too fast.
 const MOST_ROUNDS: u32 = 1000;
 
-/// What the child is told.
 #[derive(Serialize, Deserialize)]
 struct Job {
     workload: Workload,
@@ -32,9 +31,9 @@ struct Job {
     seed: u64,
     least_seconds: f64,
     folder: PathBuf,
-    /// The first to use: data of earlier tasks in the same files is told from this one's.
+    /// The first generation to use, which distinguishes this task's data from earlier tasks' in the same files.
     generation: u32,
-    /// Where lies what is known of the files that earlier tasks wrote, and what this one adds to it.
+    /// The path of what is known about earlier tasks' files; this one adds to it.
     history: PathBuf,
 }
 
@@ -50,12 +49,12 @@ fn history_path(scratch: &Path) -> PathBuf {
     scratch.join("history.json")
 }
 
-/// Forgets what is known of files: a command may have changed them.
+/// Deletes the history of files: a command may have changed them.
 pub(super) fn forget(scratch: &Path) {
     let _ = fs::remove_file(history_path(scratch));
 }
 
-/// The process that does the task's workload in `folder`.
+/// The process that runs the task's workload in `folder`.
 pub(super) fn process(task: &Task, cell: &Cell, folder: &Path, scratch: &Path, generation: u32) -> Result<Command> {
     let workload = task.workload.clone().with_context(|| format!("task {} has no workload", task.id))?;
     let job = Job {
@@ -69,31 +68,31 @@ pub(super) fn process(task: &Task, cell: &Cell, folder: &Path, scratch: &Path, g
     };
     let (path, result) = (job_path(scratch), result_path(scratch));
     write(&path, &job)?;
-    // What another task's child left.
+    // May be left by another task's child.
     let _ = fs::remove_file(&result);
     let mut process = Command::new("/proc/self/exe");
     process.arg(ARGUMENT).arg(path).arg(result).current_dir(folder);
     Ok(process)
 }
 
-/// How many generations of data a task may write: one for each phase of each round.
+/// Limit of the generations that a task writes: one for each phase of each round.
 pub(super) fn generations(task: &Task) -> u32 {
     task.workload.as_ref().map_or(0, |workload| workload.phases.len() as u32 * MOST_ROUNDS)
 }
 
-/// What the child of a task found.
+/// The results of a task's child.
 pub(super) struct Found {
-    /// The document as it is.
+    /// The unchanged result document.
     pub(super) document: String,
-    /// A sentence where an operation failed.
+    /// Or a sentence on an operation that failed.
     pub(super) figures: Result<Vec<Figure>, String>,
-    /// What a reader should know.
+    /// Remarks for the reader.
     pub(super) notes: Vec<String>,
-    /// Bytes that it wrote, where it did and all are counted.
+    /// Bytes written, if any were and all are counted.
     pub(super) written: Option<u64>,
 }
 
-/// What the child of the task found; a sentence where that cannot be read.
+/// Reads the results of the task's child; a sentence if that fails.
 pub(super) fn found(task: &Task, scratch: &Path) -> Result<Found, String> {
     let path = result_path(scratch);
     let read = || -> Result<_> {
@@ -109,18 +108,17 @@ pub(super) fn found(task: &Task, scratch: &Path) -> Result<Found, String> {
         Some(error) => Err(format!("task {}: {error}", task.id)),
         None => Ok(counted.map(|phase| values::figure(phase, task.rate)).collect()),
     };
-    // What a warm-up did is in no count.
+    // A warm-up's writes are not counted.
     let warmed_up = task.workload.iter().flat_map(|workload| &workload.phases).any(|phase| phase.warm_up > 0.0);
     let written = Some(values::written(&result)).filter(|bytes| *bytes > 0 && !warmed_up);
     Ok(Found { document, figures, notes, written })
 }
 
-/// Whether this process was started to do a workload.
 pub fn is_child() -> bool {
     std::env::args_os().nth(1).is_some_and(|argument| argument == ARGUMENT) && std::env::args_os().len() == 4
 }
 
-/// The child's whole life. Never returns.
+/// The child's main function. Never returns.
 pub fn main() -> ! {
     let mut paths = std::env::args_os().skip(2).map(PathBuf::from);
     let (job, result) = (paths.next().unwrap_or_default(), paths.next().unwrap_or_default());
@@ -179,7 +177,7 @@ fn write(path: &Path, value: &impl Serialize) -> Result<()> {
     fs::write(path, serde_json::to_vec(value)?).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// What earlier tasks left. It is gone then: a task that fails half-way leaves files of which nothing is known.
+/// Takes the history of earlier tasks and deletes it: a task that fails half-way leaves files in an unknown state.
 fn take(path: &Path) -> Result<History> {
     if !path.exists() {
         return Ok(History::default());

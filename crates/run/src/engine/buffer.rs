@@ -1,4 +1,4 @@
-//! Memory for data: aligned for direct I/O, taken once before the loop.
+//! Memory for data: aligned for direct I/O, allocated once before the loop.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ops::{Deref, DerefMut};
@@ -8,10 +8,9 @@ use mountmark_random::Stream;
 
 use super::tags::UNIT;
 
-/// The largest page or sector that direct I/O asks for on any machine of interest.
+/// The largest page or sector size in bytes that direct I/O requires on any supported machine.
 const ALIGNMENT: usize = 4096;
 
-/// Bytes that begin at a multiple of 4096.
 pub(super) struct Aligned {
     start: *mut u8,
     layout: Layout,
@@ -21,7 +20,7 @@ pub(super) struct Aligned {
 unsafe impl Send for Aligned {}
 
 impl Aligned {
-    /// Zeroes. `length` of 0 counts as one page.
+    /// Zeroed memory. A `length` of 0 counts as one page.
     pub(super) fn new(length: usize) -> Aligned {
         let length = length.max(1).next_multiple_of(ALIGNMENT);
         let Ok(layout) = Layout::from_size_align(length, ALIGNMENT) else {
@@ -62,15 +61,15 @@ impl DerefMut for Aligned {
     }
 }
 
-/// The least length of a pool: compressors of file systems look back 128 KiB, so what repeats must be farther apart.
+/// Least bytes of a pool: file systems' compressors look back 128 KiB, so repetitions must be farther apart.
 const LEAST_POOL: usize = 1 << 18;
 
-/// Contents to write, made once: blocks one after another, each stamped with a number when it is taken, so that no two
-/// blocks that are written are equal (but for zeroes).
+/// Contents to write, made once: a ring of blocks, each stamped with a number when it is taken, so that no two written
+/// blocks are equal (except blocks of zeroes).
 pub(super) struct Pool {
     bytes: Aligned,
     block: usize,
-    /// From one block to the next: aligned as direct I/O wants it.
+    /// Bytes from one block to the next: aligned for direct I/O.
     step: usize,
     next: usize,
     last: usize,
@@ -95,14 +94,14 @@ impl Pool {
         Pool { bytes, block, step, next: 0, last: step * (blocks - 1), count: stream.next_u64(), stamped: random > 0 }
     }
 
-    /// The next block's contents: a pointer to `block` bytes that stay as they are until it comes round again.
+    /// The next block: a pointer to `block` bytes that stay unchanged until the pool wraps around.
     #[inline(always)]
     pub(super) fn take(&mut self) -> *mut u8 {
         let start = self.next;
         self.next = if start == self.last { 0 } else { start + self.step };
         if self.stamped {
             self.count = self.count.wrapping_add(1);
-            // Every 4096 bytes, so that no block of a file system that shares equal ones is like another.
+            // A stamp every 4096 bytes, so that a deduplicating file system finds no equal blocks.
             let mut at = start;
             while at + 8 <= start + self.block {
                 self.bytes[at..at + 8].copy_from_slice(&self.count.to_le_bytes());

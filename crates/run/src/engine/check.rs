@@ -1,4 +1,4 @@
-//! What is looked at before a workload starts: room, files, memory, and what the file system and kernel can do.
+//! Checks before a workload starts: room, files, memory, and features of the file system and kernel.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,20 +15,20 @@ use super::resolve::{End, Work};
 use super::set::Set;
 use super::sys::{self, Name};
 
-/// Files kept for everything else that a process has open.
+/// Descriptors reserved for other open files of the process.
 const SPARE_DESCRIPTORS: u64 = 64;
-/// Sizes of so many files are added up; of more, these stand for all.
+/// Sizes of at most so many files are added up; if there are more, these stand for all.
 const SIZES_ADDED: u64 = 200_000;
 
-/// Files that one thread of each phase may have open, where these run beside each other on sets of so many files.
+/// The limit of open files of one thread of each phase, for phases that run at the same time on sets of so many files.
 pub(super) fn capacities(group: &[(&Work, u64)]) -> Vec<u64> {
     allotted(group, sys::descriptor_limit().saturating_sub(SPARE_DESCRIPTORS).max(1))
 }
 
-/// As many as there are, if `limit` is enough for all; else the same share of it for each thread.
+/// No limit if `limit` is enough for all; else an equal share of it for each thread.
 fn allotted(group: &[(&Work, u64)], limit: u64) -> Vec<u64> {
     let threads = |work: &Work| if work.processes { 1 } else { u64::from(work.threads) };
-    // Streams have a second descriptor.
+    // A stream has a second descriptor.
     let each = |work: &Work| if work.engine == Engine::Stdio { 2 } else { 1 };
     let wanted = |(work, count): &(&Work, u64)| {
         let files =
@@ -42,15 +42,15 @@ fn allotted(group: &[(&Work, u64)], limit: u64) -> Vec<u64> {
     group.iter().map(|(work, _)| (limit / each(work) / all).max(1)).collect()
 }
 
-/// Files that one thread of a phase works on, at most.
+/// Limit of the files that one thread of a phase works on.
 fn slots(work: &Work, count: u64) -> u64 {
     if work.shared { count } else { count.div_ceil(u64::from(work.threads)) }
 }
 
-/// Refuses a workload that would fail for want of something.
+/// Refuses a workload that would fail for lack of something.
 ///
 /// # Errors
-/// The first phase that cannot run here, with a sentence that says what it needs and what there is.
+/// The first phase that cannot run here, with a sentence on what it needs and what is available.
 pub(super) fn check(works: &[Work], folder: &Path, seed: u64) -> Result<(), EngineError> {
     let mut need = Need::default();
     for (index, work) in works.iter().enumerate() {
@@ -64,7 +64,7 @@ pub(super) fn check(works: &[Work], folder: &Path, seed: u64) -> Result<(), Engi
             direct(work, folder)?;
         }
         let set = match Set::open(folder, &work.files, seed) {
-            // An earlier phase may make them; what they need cannot be known before.
+            // An earlier phase may create these files; their needs cannot be known yet.
             Err(_) if work.files.existing && index > 0 => continue,
             set => set?,
         };
@@ -79,15 +79,15 @@ pub(super) fn check(works: &[Work], folder: &Path, seed: u64) -> Result<(), Engi
     Ok(())
 }
 
-/// What all phases so far put on the file system.
+/// Needs on the file system, summed over the phases so far.
 #[derive(Default)]
 struct Need {
     bytes: u64,
     files: u64,
-    /// Sets whose data and names are counted already: folder and first letters.
+    /// Sets whose data and names are already counted: folder and prefix.
     data: BTreeSet<(String, String)>,
     names: BTreeSet<(String, String)>,
-    /// What lies there already of what will be written.
+    /// Bytes that already exist of those that will be written.
     there: u64,
     files_there: u64,
 }
@@ -143,7 +143,7 @@ impl Need {
                 format_bytes(free)
             )));
         }
-        // Some file systems have no fixed number of inodes, and say 0.
+        // File systems without a fixed number of inodes report 0.
         let files = self.files.saturating_sub(self.files_there);
         if room.f_files > 0 && files > room.f_favail {
             return Ok(Some(format!(
@@ -157,7 +157,7 @@ impl Need {
     }
 }
 
-/// The bytes that a phase adds to the ends of files, where that is known before: not if it goes on for a time.
+/// Bytes that a phase appends to files, if that can be known before, that is, unless it runs for a time.
 fn appended(work: &Work, set: &Set) -> u64 {
     if work.pattern == Pattern::Append && work.engine != Engine::Null {
         return match work.end {
@@ -175,7 +175,7 @@ fn appended(work: &Work, set: &Set) -> u64 {
     u64::try_from(appends.saturating_mul(u128::from(work.block))).unwrap_or(u64::MAX)
 }
 
-/// The bytes of all files of a set.
+/// Bytes of all files of a set.
 fn total(set: &Set) -> u64 {
     if let Some(size) = set.fixed_size() {
         return size.saturating_mul(set.count());
@@ -185,8 +185,8 @@ fn total(set: &Set) -> u64 {
     u64::try_from(sum * u128::from(set.count()) / u128::from(added.max(1))).unwrap_or(u64::MAX)
 }
 
-/// Files with these first letters that are there, and their bytes as far as these are the set's: what is longer leaves no
-/// room to others. Of large sets only the beginning is looked at: what is missing at the start is missing altogether.
+/// Existing files with this prefix, and their bytes up to the sizes of the set: excess bytes of one leave no room to
+/// others. Of large sets only the first files are read: if those do not exist, none do.
 fn there(set: &Set, prefix: &str) -> (u64, u64) {
     let mut name = Name::new();
     let (mut files, mut bytes) = (0, 0);
@@ -220,7 +220,7 @@ fn memory(work: &Work, set: &Set) -> Option<String> {
     let threads = u64::from(work.threads);
     let buffers = work.block.next_multiple_of(4096) * (u64::from(work.depth) + 2) + (1 << 18) + (1 << 16);
     let files = if work.shared { set.count() * threads } else { set.count() };
-    // A descriptor and its place in the order of opening; where sizes differ, a block number and a length.
+    // A descriptor and its place in the order of opening; if sizes differ, also a block number and a length.
     let each = if work.on_blocks() { if set.fixed_size().is_some() { 8 } else { 20 } } else { 0 };
     let needed = (buffers * threads).saturating_add(files.saturating_mul(each));
     let available = mountmark_lab::memory::available()?;
@@ -233,7 +233,7 @@ fn memory(work: &Work, set: &Set) -> Option<String> {
     })
 }
 
-/// Tries direct I/O with one block of a file of its own.
+/// Tries direct I/O with one block of a temporary file.
 fn direct(work: &Work, folder: &Path) -> Result<(), EngineError> {
     let path = folder.join(format!(".mountmark-direct-{}", std::process::id()));
     let cannot = |reason: String| Err(EngineError::cannot_run(&work.name, reason));
@@ -247,7 +247,7 @@ fn direct(work: &Work, folder: &Path) -> Result<(), EngineError> {
     let file = match opened {
         Ok(file) => file,
         Err(error) => {
-            // The name is there even where the flag is refused.
+            // The name exists even if the flag is refused.
             let _ = fs::remove_file(&path);
             if error.raw_os_error() == Some(libc::EINVAL) {
                 return cannot(format!(
@@ -324,7 +324,7 @@ mod tests {
                     engine = \"stdio\"\nfiles = { prefix = \"w\", count = 20, size = 8192 }\n";
         let works = resolve(&toml::from_str(text).unwrap(), &BTreeMap::new()).unwrap();
         let group = [(&works[0], 10), (&works[1], 20)];
-        // Readers have all files each, writers two each; the latter's streams have two descriptors.
+        // Each reader has all files, each writer two; the latter's streams have two descriptors.
         assert_eq!(allotted(&group, 2040), [u64::MAX; 2]);
         assert_eq!(allotted(&group, 2039), [9, 4]);
     }

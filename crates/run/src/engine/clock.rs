@@ -1,17 +1,16 @@
-//! The clock that is read once per operation: nanoseconds from the processor's time-stamp counter where that runs
-//! evenly, from CLOCK_MONOTONIC elsewhere.
+//! The clock that is read once per operation: the processor's time-stamp counter where it is invariant, else
+//! CLOCK_MONOTONIC; both in nanoseconds.
 //!
 //! A guest of the virtual lab has no invariant counter, so it reads CLOCK_MONOTONIC, which is the guest's time.
 
 use std::sync::OnceLock;
 
-/// A clock with an origin of its own: only differences mean something.
+/// A clock with an arbitrary origin: only differences are meaningful.
 pub(super) trait Clock: Copy {
     /// Nanoseconds.
     fn now(self) -> u64;
 }
 
-/// CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Monotonic;
 
@@ -35,7 +34,6 @@ impl Clock for Tsc {
     }
 }
 
-/// Which clock this machine has.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Choice {
     Monotonic(Monotonic),
@@ -51,7 +49,7 @@ pub(super) fn monotonic() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// The best clock, found once per process; calibrating takes 20 ms where there is a counter.
+/// The best clock, chosen once per process; calibrating a counter takes 20 ms.
 pub(super) fn best() -> Choice {
     static BEST: OnceLock<Choice> = OnceLock::new();
     *BEST.get_or_init(|| match even_counter() {
@@ -74,12 +72,12 @@ fn counter() -> u64 {
 }
 
 /// Whether the counter is invariant (CPUID 8000_0007h, EDX bit 8: it neither stops nor changes its rate) and the kernel
-/// itself trusts it, so that the processors' counters agree.
+/// trusts it, so that the processors' counters agree.
 #[cfg(target_arch = "x86_64")]
 fn even_counter() -> bool {
     use std::arch::x86_64::__cpuid;
     #[allow(unused_unsafe, reason = "safe since Rust 1.93")]
-    // SAFETY: CPUID is there on every x86-64 processor; the second leaf is only read where the first says it is there.
+    // SAFETY: every x86-64 processor has CPUID; the second leaf is only read if the first reports it.
     let invariant = unsafe { __cpuid(0x8000_0000).eax >= 0x8000_0007 && __cpuid(0x8000_0007).edx & (1 << 8) != 0 };
     let source = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     invariant && source.is_ok_and(|source| source.trim() == "tsc")
@@ -90,9 +88,9 @@ fn even_counter() -> bool {
     false
 }
 
-/// The counter's scale, over 20 ms. None if it does not run as a clock should.
+/// The counter's scale, measured over 20 ms; `None` if it does not run evenly.
 fn calibrate() -> Option<Tsc> {
-    // The pair read closest together of several: an interruption between the two would falsify it.
+    // Of several pairs the one read closest together: an interruption between the two readings falsifies a pair.
     let pair = || {
         (0..20)
             .map(|_| {

@@ -1,6 +1,6 @@
-//! Which block or file comes next: a pattern over items, and where an item lies.
+//! Which block or file comes next: a pattern over items, and the layout of items in files.
 //!
-//! Pattern and layout are chosen once; a loop then calls one function that was compiled for both.
+//! Pattern and layout are chosen once; a loop then calls one function compiled for both.
 
 use mountmark_model::workload::Pattern;
 use mountmark_random::Stream;
@@ -12,38 +12,38 @@ use super::zipf::Zipf;
 /// One block of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// The file, counted from the first one of this thread.
+    /// Index of the file, counted from this thread's first one.
     pub(super) slot: u32,
-    /// In bytes from the file's start.
+    /// Bytes from the file's start.
     pub(super) offset: u64,
-    /// In bytes; less than a block only at the file's end.
+    /// Bytes; less than a block only at the file's end.
     pub(super) length: usize,
 }
 
-/// The part of all items that one of several threads has: from, to.
+/// One thread's share of all items: from, to.
 pub(super) fn share(items: u64, thread: u32, threads: u32) -> (u64, u64) {
     let edge = |thread: u32| (u128::from(items) * u128::from(thread) / u128::from(threads)) as u64;
     (edge(thread), edge(thread + 1))
 }
 
-/// What one thread walks over.
+/// One thread's way through its items.
 #[derive(Clone, Debug)]
 pub(super) struct Course {
-    /// The items: blocks of files one after another, or files.
+    /// First item; items are blocks of files one after another, or files.
     begin: u64,
     end: u64,
     position: u64,
     stride: u64,
-    /// Where the present round of a stride began.
+    /// First item of the current round of a stride.
     lane: u64,
     stream: Stream,
     zipf: Zipf,
     permutation: Permutation,
     block: u64,
-    /// The size of every file, and its blocks, where all are the same.
+    /// The size of every file, and its blocks, if all are the same.
     size: u64,
     per_file: u64,
-    /// Where they differ: the number of the first block after each file, and the length of its last block.
+    /// If sizes differ: the number of the first block after each file, and the length of its last block.
     ends: Vec<u64>,
     tails: Vec<u32>,
     /// The file of the last block.
@@ -52,15 +52,15 @@ pub(super) struct Course {
     next_place: fn(&mut Course) -> Place,
 }
 
-/// What a course goes over.
+/// The range of a course.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
     pub(super) thread: u32,
     pub(super) threads: u32,
     /// Whether all threads share all files.
     pub(super) shared: bool,
-    /// What the order of shuffled items and the places of likely ones come from: the same for all threads, so that
-    /// they have their favourites in common.
+    /// The seed of shuffled orders and of the places of likely items: the same for all threads, so that they share
+    /// their favourites.
     pub(super) key: u64,
 }
 
@@ -72,7 +72,7 @@ impl Part {
 }
 
 impl Course {
-    /// Over all blocks of the thread's files.
+    /// A course over all blocks of the thread's files.
     pub(super) fn blocks(set: &Set, block: u64, pattern: Pattern, part: Part, stream: Stream) -> Course {
         let (first, last) = part.files(set.count());
         let (mut ends, mut tails) = (Vec::new(), Vec::new());
@@ -104,7 +104,7 @@ impl Course {
         course
     }
 
-    /// Over numbers: those of the thread's files, or of directories.
+    /// A course over numbers: those of the thread's files, or of directories.
     pub(super) fn numbers(count: u64, pattern: Pattern, part: Part, stream: Stream) -> Course {
         let (first, last) = part.files(count);
         let mut course = Course::over(last - first, pattern, part, stream);
@@ -146,25 +146,25 @@ impl Course {
         self.lane = self.begin;
     }
 
-    /// Items in a pass of this thread.
+    /// Number of items in one pass of this thread.
     pub(super) fn length(&self) -> u64 {
         self.end - self.begin
     }
 
-    /// The next block. There must be one: [`Course::length`] is above 0.
+    /// The next block. Requires [`Course::length`] above 0.
     #[inline(always)]
     pub(super) fn place(&mut self) -> Place {
         (self.next_place)(self)
     }
 
-    /// The next number. There must be one.
+    /// The next number. Requires [`Course::length`] above 0.
     #[inline(always)]
     pub(super) fn number(&mut self) -> u64 {
         (self.next_item)(self)
     }
 }
 
-/// A pattern, as a type.
+/// A pattern as a type.
 trait Order {
     fn next(course: &mut Course) -> u64;
 }
@@ -240,7 +240,7 @@ impl Order for Same {
     }
 }
 
-/// How blocks lie in files, as a type.
+/// The layout of blocks in files as a type.
 trait Layout {
     fn place(course: &mut Course, item: u64) -> Place;
 }
@@ -270,7 +270,7 @@ impl Layout for UnevenFiles {
     #[inline]
     fn place(course: &mut Course, item: u64) -> Place {
         let start = |file: usize| if file == 0 { 0 } else { course.ends[file - 1] };
-        // Mostly the same file as before; the search also passes by files without a block.
+        // Mostly the same file as before; the search also skips files without a block.
         let mut file = course.file;
         if item < start(file) || item >= course.ends[file] {
             file = course.ends.partition_point(|end| *end <= item);

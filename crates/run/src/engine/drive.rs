@@ -1,6 +1,6 @@
-//! The loops: an operation, a look at the clock, a count.
+//! The loops: run an operation, read the clock, count.
 //!
-//! Each loop is compiled for its engine, clock and way to choose; nothing in it asks how it was configured. The clock is
+//! Each loop is compiled for its engine, clock and chooser, so that it never checks its configuration. The clock is
 //! read once per operation: the end of one is the start of the next.
 
 use std::ffi::c_int;
@@ -15,12 +15,12 @@ use super::recorder::Recorder;
 use super::step::Entry;
 use super::worker::Worker;
 
-/// Which operation of a mix is next.
+/// Chooses the next operation of a mix.
 pub(super) trait Choose {
     fn next(&mut self) -> usize;
 }
 
-/// There is only one.
+/// A mix of one operation.
 pub(super) struct Single;
 
 impl Choose for Single {
@@ -30,7 +30,7 @@ impl Choose for Single {
     }
 }
 
-/// Drawn by weight, from a table with an entry for each unit of weight where that is short.
+/// Draws by weight, from a table with an entry per unit of weight if that is short.
 pub(super) struct Weighted {
     stream: Stream,
     table: Vec<u8>,
@@ -54,15 +54,14 @@ impl Choose for Weighted {
 /// When a loop ends and when it syncs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits<'a> {
-    /// Operations at most.
     pub(super) operations: u64,
-    /// Nanoseconds at most.
+    /// Nanoseconds.
     pub(super) time: u64,
-    /// Writes from one sync to the next; `u64::MAX` for none.
+    /// Writes between two syncs; `u64::MAX` for no syncs.
     pub(super) every: u64,
-    /// Nanoseconds from one operation's due time to the next; 0 without a rate.
+    /// Nanoseconds between two operations' due times; 0 without a rate.
     pub(super) pace: u64,
-    /// Set when all that it runs beside is over.
+    /// Set when all phases that it runs beside have ended.
     pub(super) over: Option<&'a AtomicBool>,
 }
 
@@ -73,7 +72,7 @@ impl Limits<'_> {
     }
 }
 
-/// One operation after another, each timed.
+/// Runs one operation after another and times each.
 pub(super) fn timed<E: Engine, C: Clock, M: Choose>(
     worker: &mut Worker<'_, E>,
     entries: &[Entry<E>],
@@ -92,7 +91,7 @@ pub(super) fn timed<E: Engine, C: Clock, M: Choose>(
         let answer = (entry.step)(worker, entry.pick);
         let now = clock.now();
         if answer >= 0 {
-            // What the engine did for itself within it is not the operation's.
+            // The engine's own work within the operation does not count.
             let latency = (now - last).saturating_sub(std::mem::take(&mut worker.core.aside));
             recorder.record(kind, answer as u64, latency, now - start);
         } else if failed(worker, entry, recorder, kind, answer) {
@@ -113,7 +112,7 @@ pub(super) fn timed<E: Engine, C: Clock, M: Choose>(
     }
 }
 
-/// The same without a look at the clock, but for now and then where the time is limited.
+/// Runs operations without timing them; the clock is read now and then if the time is limited.
 pub(super) fn untimed<E: Engine, C: Clock, M: Choose>(
     worker: &mut Worker<'_, E>,
     entries: &[Entry<E>],
@@ -122,7 +121,7 @@ pub(super) fn untimed<E: Engine, C: Clock, M: Choose>(
     clock: C,
     limits: Limits<'_>,
 ) {
-    /// Operations from one look to the next.
+    /// Operations between two readings of the clock.
     const UNSEEN: u64 = 64;
     let start = clock.now();
     let mut left = limits.operations;
@@ -151,7 +150,8 @@ pub(super) fn untimed<E: Engine, C: Clock, M: Choose>(
     }
 }
 
-/// Each operation at its time, or as soon afterwards as the one before it is done; timed from when it was due.
+/// Starts each operation when it is due, or as soon afterwards as the previous one is done; latency counts from the due
+/// time.
 pub(super) fn paced<E: Engine, C: Clock, M: Choose>(
     worker: &mut Worker<'_, E>,
     entries: &[Entry<E>],
@@ -191,7 +191,7 @@ pub(super) fn paced<E: Engine, C: Clock, M: Choose>(
             synced(worker, answer, Some(clock.now() - now));
         }
         due += limits.pace;
-        // A stall is felt by what waited behind it, but the time is over for all of them.
+        // Operations queued behind a stall count it as latency, but all of them end with the phase.
         if now - start >= limits.time {
             return;
         }
@@ -205,7 +205,7 @@ fn failed<E>(worker: &mut Worker<'_, E>, entry: &Entry<E>, recorder: &mut Record
     recorder.fail(kind)
 }
 
-/// Syncs what the policy says: the file written last, or all that are open. A negative error number if one failed.
+/// Runs the policy's sync: of the file written last, or of all open files. Negative error number if one failed.
 fn sync<E: Engine>(worker: &mut Worker<'_, E>) -> i64 {
     if worker.core.work.sync.all_files {
         return sync_all(worker);
@@ -214,12 +214,12 @@ fn sync<E: Engine>(worker: &mut Worker<'_, E>) -> i64 {
     sync_slot(worker, slot).unwrap_or(0)
 }
 
-/// Syncs all open files. The first error, or 0.
+/// Syncs all open files. Returns the first error, or 0.
 fn sync_all<E: Engine>(worker: &mut Worker<'_, E>) -> i64 {
     (0..worker.slots()).filter_map(|slot| sync_slot(worker, slot)).fold(0, |first, answer| first.min(answer))
 }
 
-/// Counts a sync of the policy, and says why it failed: what it was to make durable may be lost.
+/// Counts a sync of the policy and records why it failed: the data it covered may be lost.
 pub(super) fn synced<E: Engine>(worker: &mut Worker<'_, E>, answer: i64, latency: Option<u64>) {
     if answer < 0 {
         worker.core.explain(Operation::Fsync, answer);
@@ -227,7 +227,7 @@ pub(super) fn synced<E: Engine>(worker: &mut Worker<'_, E>, answer: i64, latency
     worker.core.findings.syncs.sync(answer, latency);
 }
 
-/// Syncs the file of a slot, if it is open. 0 or a negative error number.
+/// Syncs the file of a slot: 0 or a negative error number; `None` if it is not open.
 pub(super) fn sync_slot<E: Engine>(worker: &mut Worker<'_, E>, slot: u32) -> Option<i64> {
     let action = if worker.core.work.sync.data_only { Action::SyncData } else { Action::Sync };
     let file = worker.open_file(slot)?;

@@ -1,4 +1,4 @@
-//! Why a workload was not started, or not finished.
+//! Errors that keep a workload from starting or finishing.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,36 +6,33 @@ use std::path::PathBuf;
 use mountmark_model::QuantityError;
 use thiserror::Error;
 
-/// What stands in the way of a workload as a whole. An operation that fails is no such error: it is counted.
+/// An error of a workload as a whole. A failed operation is not such an error: it is counted.
 #[derive(Debug, Error)]
 pub enum EngineError {
     /// A quantity of a phase has no value.
     #[error("phase {phase}, {field}: {source}")]
     Quantity {
-        /// The phase.
         phase: String,
-        /// Its field.
+        /// The field's name in the suite.
         field: &'static str,
-        /// Why.
         source: QuantityError,
     },
-    /// A phase that asks for what cannot be, or what contradicts itself; the sentence says what to change.
+    /// A phase that asks for the impossible or contradicts itself; the sentence says what to change.
     #[error("phase {phase}: {reason}")]
     Phase {
-        /// The phase.
         phase: String,
-        /// What is wrong and how to mend it.
+        /// What is wrong and how to correct it.
         reason: String,
     },
     /// The workload itself has a fault.
     #[error("{0}")]
     Workload(String),
-    /// It needs more than there is, or what this file system or kernel does not do. Said before anything is written.
+    /// It needs more than there is, or a feature that this file system or kernel lacks. Found before anything is
+    /// written.
     #[error("phase {phase} cannot run here: {reason}")]
     CannotRun {
-        /// The phase.
         phase: String,
-        /// What is missing, with numbers, and what would mend it.
+        /// What is missing, with numbers, and how to correct it.
         reason: String,
     },
     /// A system call outside the measured loop failed.
@@ -43,19 +40,15 @@ pub enum EngineError {
     Io {
         /// Such as "cannot open".
         doing: &'static str,
-        /// The file.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
-    /// A worker process did not do its part.
+    /// A worker process failed.
     #[error("phase {phase}: worker process {worker} {reason}")]
     Worker {
-        /// The phase.
         phase: String,
         /// From 0.
         worker: u32,
-        /// What it did or said.
         reason: String,
     },
 }

@@ -1,7 +1,7 @@
-//! The loop for engines that have many operations in flight.
+//! The loop for engines with many operations in flight.
 //!
-//! The clock is read once per batch: operations that are reaped together ended at the same look, and those that take
-//! their places begin at it.
+//! The clock is read once per batch: operations that are reaped together end at that time, and those that replace them
+//! begin at it.
 
 use std::ffi::c_int;
 
@@ -14,11 +14,10 @@ use super::recorder::Recorder;
 use super::step::Entry;
 use super::worker::{SHORT, Worker};
 
-/// One operation in flight.
 #[derive(Clone, Copy)]
 struct Flying {
     kind: usize,
-    /// A sync of the policy, and none of the mix.
+    /// A sync of the policy, not an operation of the mix.
     sync: bool,
     slot: u32,
     offset: u64,
@@ -26,10 +25,9 @@ struct Flying {
     begin: u64,
 }
 
-/// What the loop keeps besides the worker.
+/// The loop's state besides the worker.
 struct Sky<'r, C> {
     flying: Vec<Flying>,
-    /// Tags that are free.
     free: Vec<u32>,
     recorder: &'r mut Recorder,
     clock: C,
@@ -39,9 +37,9 @@ struct Sky<'r, C> {
     sync_due: bool,
 }
 
-/// Keeps as many operations in flight as the phase says.
+/// Keeps the phase's queue depth in flight.
 ///
-/// `CAREFUL`: contents carry tags, or operations have due times; both are asked for seldom, and cost.
+/// `CAREFUL`: contents carry tags, or operations have due times; both are rare, and slow the loop.
 pub(super) fn flying<E: Engine, C: Clock, M: Choose, const CAREFUL: bool>(
     worker: &mut Worker<'_, E>,
     entries: &[Entry<E>],
@@ -68,7 +66,7 @@ pub(super) fn flying<E: Engine, C: Clock, M: Choose, const CAREFUL: bool>(
     let mut stopped = false;
     loop {
         stopped |= now - start >= limits.time || limits.is_over();
-        // An operation with a due time waits for it; with others in flight it is looked at again when one of them ends.
+        // An operation that is not yet due waits; with others in flight it is checked again when one of them ends.
         while !stopped && (left > 0 || sky.sync_due) {
             let Some(tag) = sky.free.pop() else { break };
             let due = if CAREFUL { start + (limits.operations - left).wrapping_mul(limits.pace) } else { 0 };
@@ -113,7 +111,7 @@ pub(super) fn flying<E: Engine, C: Clock, M: Choose, const CAREFUL: bool>(
     }
 }
 
-/// Queues the next operation of the mix. A negative error number if that was refused.
+/// Queues the next operation of the mix. Negative error number if it was refused.
 #[inline(always)]
 fn launch<E: Engine, C: Clock, const CAREFUL: bool>(
     worker: &mut Worker<'_, E>,
@@ -138,7 +136,7 @@ fn launch<E: Engine, C: Clock, const CAREFUL: bool>(
                 let number = core.walk.first + u64::from(place.slot);
                 core.contents.tags.fill(buffer, number, place.offset, core.contents.generation);
             } else {
-                // The kernel knows the buffers by number, so contents are copied to where it looks for them.
+                // The kernel knows the buffers by number, so copy the contents into a registered one.
                 let contents = core.memory.pool.take();
                 // SAFETY: the pool's blocks are a block long, and never overlap the buffers.
                 unsafe { std::ptr::copy_nonoverlapping(contents, buffer.as_mut_ptr(), place.length) };
@@ -158,7 +156,7 @@ fn launch<E: Engine, C: Clock, const CAREFUL: bool>(
     let buffer = core.memory.buffers[at..at + place.length].as_mut_ptr();
     let (offset, length) = (place.offset, place.length);
     let request = Request { action, slot: place.slot, file: file as c_int, offset, buffer, length, tag, drain: false };
-    // SAFETY: the buffer is this tag's own until it lands, and the worker outlives its engine's operations.
+    // SAFETY: this tag owns the buffer until the operation completes, and the worker outlives its engine's operations.
     match unsafe { worker.engine.queue(&request) } {
         Queued::Waiting => 0,
         Queued::Done(answer) => answer.min(-i64::from(libc::EBUSY)),
@@ -170,7 +168,7 @@ fn launch_sync<E: Engine, C: Clock>(worker: &mut Worker<'_, E>, sky: &mut Sky<'_
     let action = if worker.core.work.sync.data_only { Action::SyncData } else { Action::Sync };
     let file = worker.open_file(slot).unwrap_or(-1);
     sky.flying[tag as usize] = Flying { kind: 0, sync: true, slot, offset: 0, length: 0, begin };
-    // The kernel may else sync before the writes that this is for.
+    // Without draining the kernel may sync before the writes that the sync covers.
     // SAFETY: a sync uses no buffer.
     if let Queued::Done(answer) = unsafe { worker.engine.queue(&Request::sync(action, slot, file, tag)) } {
         drive::synced(worker, answer, None);
@@ -178,7 +176,7 @@ fn launch_sync<E: Engine, C: Clock>(worker: &mut Worker<'_, E>, sky: &mut Sky<'_
     }
 }
 
-/// Counts an operation that is done; true if it is time to give up.
+/// Counts a completed operation; true if the thread should give up.
 #[inline(always)]
 fn land<E: Engine, C: Clock, const CAREFUL: bool>(
     worker: &mut Worker<'_, E>,
@@ -206,7 +204,7 @@ fn land<E: Engine, C: Clock, const CAREFUL: bool>(
     if CAREFUL && worker.core.work.verify && answer >= 0 && entry.operation == Operation::Read {
         let core = &mut worker.core;
         let at = tag as usize * core.memory.step;
-        // SAFETY: the operation is done, so the buffer is ours again; checking does not change it.
+        // SAFETY: the operation has completed, so the buffer is ours again; checking does not change it.
         let bytes = unsafe { std::slice::from_raw_parts(core.memory.buffers.as_ptr().add(at), flying.length) };
         answer = core.check(bytes, flying.slot, flying.offset);
     }

@@ -1,6 +1,7 @@
-//! Phases that run beside each other, mostly one alone: files made ready, threads started together, counts collected.
+//! Groups of phases that run at the same time, mostly of one phase: makes files ready, starts threads together,
+//! collects counts.
 //!
-//! It does not know what an operation does, or what becomes of the counts.
+//! It does not know what an operation does, or how the counts are used.
 
 use std::ffi::c_int;
 use std::path::Path;
@@ -18,16 +19,15 @@ use super::sys::{self, Name};
 use super::thread;
 use super::worker::Orders;
 
-/// One phase of a group.
 pub(super) struct Member<'a> {
     pub(super) work: &'a Work,
     pub(super) set: Set,
     pub(super) generation: u32,
-    /// The oldest generation that may be found in its files.
+    /// The oldest generation that its files may hold.
     pub(super) oldest: u32,
 }
 
-/// Tells threads without an end of their own when all others are done.
+/// Notifies threads without an end of their own when all others are done.
 struct Ending {
     at_work: AtomicU32,
     over: AtomicBool,
@@ -41,7 +41,7 @@ impl Ending {
     }
 }
 
-/// Leaves when it is dropped, also when its thread breaks down: others would else never end.
+/// Deregisters on drop, even on panic, so that waiting phases end.
 struct Leaving<'a>(&'a Ending);
 
 impl Drop for Leaving<'_> {
@@ -50,10 +50,10 @@ impl Drop for Leaving<'_> {
     }
 }
 
-/// Does the phases of a group at the same time. What was found, by member and thread.
+/// Runs the phases of a group at the same time. Returns results by member and thread.
 ///
 /// # Errors
-/// A file that cannot be made, opened or removed; a worker process that fails; a thread that breaks down.
+/// A file that cannot be created, opened or removed; a worker process that fails; a thread that panics.
 pub(super) fn run(group: &[Member<'_>], folder: &Path, options: &Options) -> Result<Vec<Vec<Found>>, EngineError> {
     for Member { work, set, .. } in group {
         set.make_directories()?;
@@ -84,7 +84,6 @@ pub(super) fn run(group: &[Member<'_>], folder: &Path, options: &Options) -> Res
     threads(group, &orders)
 }
 
-/// Starts all threads of all members together, and waits for them.
 fn threads(group: &[Member<'_>], orders: &[Vec<Orders>]) -> Result<Vec<Vec<Found>>, EngineError> {
     let count = |counted: fn(End) -> bool| {
         let own = group.iter().zip(orders).filter(|(member, _)| counted(member.work.end));
@@ -127,7 +126,7 @@ fn threads(group: &[Member<'_>], orders: &[Vec<Orders>]) -> Result<Vec<Vec<Found
     Ok(all)
 }
 
-/// Removes all files that are there.
+/// Removes all files that exist.
 fn remove(set: &Set) -> Result<(), EngineError> {
     let mut name = Name::new();
     for file in 0..set.count() {
@@ -140,7 +139,7 @@ fn remove(set: &Set) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Writes back and drops the pages of all files that are there.
+/// Writes back and drops the pages of all files that exist.
 fn chill(set: &Set) {
     let mut name = Name::new();
     for file in 0..set.count() {
@@ -148,7 +147,7 @@ fn chill(set: &Set) {
         let opened = sys::openat(set.folder(), &name, libc::O_RDONLY);
         if opened >= 0 {
             let opened = opened as c_int;
-            // Dirty pages are not dropped, so they are written first.
+            // The kernel does not drop dirty pages, so write them first.
             sys::fsync(opened);
             sys::drop_pages(opened);
             sys::close(opened);

@@ -1,15 +1,15 @@
-//! Latencies in a log-linear table: 64 steps to each power of two, so that a quantile is at most 1/64 too large.
+//! Latencies in a log-linear table: 64 steps per power of two, so that a quantile is at most 1/64 too large.
 //!
-//! The layout is that of HdrHistogram (Gil Tene) with 6 bits. Recording is an index and an addition; nothing is
-//! allocated after the table was made.
+//! The layout is that of HdrHistogram (Gil Tene) with 6 bits. Recording is an index and an addition, without
+//! allocation.
 
 use mountmark_model::workload::{Latency, value_at};
 use serde::{Deserialize, Serialize};
 
-/// Steps to each power of two, as a power of two.
+/// log2 of the steps per power of two.
 const BITS: u32 = 6;
 const STEPS: usize = 1 << BITS;
-/// Longer times (78 hours) count as this.
+/// Nanoseconds (78 hours); longer times count as this.
 const LONGEST: u64 = (1 << 48) - 1;
 const LENGTH: usize = (48 - BITS as usize + 1) * STEPS;
 
@@ -22,7 +22,7 @@ pub(super) struct Histogram {
     max: u64,
 }
 
-/// A histogram without its empty steps, as a worker process sends it.
+/// The non-empty steps of a histogram, as sent by a worker process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Sparse {
     counts: Vec<(u32, u64)>,
@@ -36,13 +36,13 @@ fn step_of(value: u64) -> usize {
     if value < STEPS as u64 {
         return value as usize;
     }
-    // A double is such a number: exponent, then the steps within it. Below 2^53 it is exact, and on processors of 2008
-    // making one is quicker than counting leading zeros.
+    // A double has this form: exponent, then the steps within it. Below 2^53 it is exact, and on processors of 2008 the
+    // conversion is faster than counting leading zeros.
     let (exponent_of_one, fraction) = (1023, 52);
     ((value as f64).to_bits() >> (fraction - BITS)) as usize - ((exponent_of_one + BITS as usize - 1) << BITS)
 }
 
-/// The largest value that falls into a step.
+/// The largest value of a step.
 fn largest_in(step: usize) -> u64 {
     if step < STEPS {
         return step as u64;
@@ -54,7 +54,7 @@ fn largest_in(step: usize) -> u64 {
 
 impl Histogram {
     pub(super) fn new() -> Histogram {
-        // By way of the heap: the table is larger than a guest's stack should carry.
+        // Built on the heap: the table is too large for a guest's stack.
         let counts = vec![0; LENGTH].into_boxed_slice().try_into().unwrap_or_else(|_| Box::new([0; LENGTH]));
         Histogram { counts, sum: 0, min: u64::MAX, max: 0 }
     }
@@ -66,12 +66,12 @@ impl Histogram {
         self.sum += nanoseconds;
     }
 
-    /// As [`Histogram::record`] for somebody who adds up by other means, and tells it by [`Histogram::add_sum`].
+    /// Like [`Histogram::record`], but the caller keeps the sum and passes it to [`Histogram::add_sum`].
     #[inline(always)]
     pub(super) fn record_but_sum(&mut self, nanoseconds: u64) {
         let value = nanoseconds.min(LONGEST);
         self.counts[step_of(value)] += 1;
-        // Asked and not computed: a record is rare, and so the processor goes on without waiting for an answer.
+        // A branch, not min(): a new minimum is rare, and the processor does not wait for the result.
         if value < self.min {
             self.min = value;
         }
@@ -80,7 +80,7 @@ impl Histogram {
         }
     }
 
-    /// Adds nanoseconds of operations that were counted without.
+    /// Adds nanoseconds of operations that were counted without their sum.
     pub(super) fn add_sum(&mut self, nanoseconds: u64) {
         self.sum += nanoseconds;
     }
@@ -96,7 +96,7 @@ impl Histogram {
         Sparse { counts, sum: self.sum, min: self.min, max: self.max }
     }
 
-    /// Adds what another thread counted.
+    /// Adds another thread's counts.
     pub(super) fn add(&mut self, other: &Sparse) {
         for (step, count) in &other.counts {
             if let Some(own) = self.counts.get_mut(*step as usize) {
@@ -108,7 +108,7 @@ impl Histogram {
         self.max = self.max.max(other.max);
     }
 
-    /// The figures of a result. None where nothing was counted.
+    /// The figures of a result; `None` if nothing was counted.
     pub(super) fn summary(&self, with_histogram: bool) -> Option<Latency> {
         let count: u64 = self.counts.iter().sum();
         if count == 0 {
@@ -118,7 +118,7 @@ impl Histogram {
             let counts = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
             counts.map(|(step, count)| (largest_in(step), *count))
         };
-        // The smallest value that at least this share of the operations did not exceed.
+        // The smallest value not exceeded by at least this share of the operations.
         let quantile = |per_mille: u64| {
             let rank = (u128::from(count) * u128::from(per_mille)).div_ceil(1000).max(1) as u64;
             value_at(steps(), rank).unwrap_or(self.max).clamp(self.min, self.max)
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(largest_in(LENGTH - 1), LONGEST);
     }
 
-    /// The definition: the smallest sample that at least that share did not exceed.
+    /// The definition: the smallest sample not exceeded by at least that share.
     fn true_quantile(sorted: &[u64], per_mille: usize) -> u64 {
         sorted[(sorted.len() * per_mille).div_ceil(1000).max(1) - 1]
     }

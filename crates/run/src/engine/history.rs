@@ -1,32 +1,31 @@
-//! How old the blocks of sets may be that phases with `verify` wrote: what a lost overwrite is found by.
+//! The oldest generation that a verified read may return; anything older is a lost overwrite.
 
 use mountmark_model::workload::{Operation, Pattern};
 use serde::{Deserialize, Serialize};
 
 use super::resolve::{End, Files, Work};
 
-/// What is known of sets, from one phase to the next, and from one workload in a folder to the next one there.
+/// Knowledge about sets, passed from phase to phase and between workloads in the same folder.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct History {
-    /// Whole sets, each with the generation that none of its blocks is older than. A set that differs in anything, such
-    /// as its count, has other blocks, of which this says nothing.
+    /// Whole sets, each with the oldest generation that its blocks may have. A set that differs in anything, such as
+    /// its count, has other blocks, and needs its own entry.
     sets: Vec<(Files, u32)>,
 }
 
 impl History {
-    /// Whether nothing is known.
     pub fn is_empty(&self) -> bool {
         self.sets.is_empty()
     }
 
-    /// The oldest generation that may be found in a set: 1, until one phase has written all of it.
+    /// The oldest generation that may be found in a set: 1 until a phase has written all of it.
     pub(super) fn oldest(&self, files: &Files) -> u32 {
         self.sets.iter().find(|(known, _)| known == files).map_or(1, |(_, generation)| *generation)
     }
 
-    /// Takes note of what a phase did; `well` if none of its operations failed.
+    /// Records a phase; `well` if none of its operations failed.
     pub(super) fn add(&mut self, work: &Work, generation: u32, well: bool) {
-        // What comes under a new name may be older than what lay there.
+        // Contents that move to a new name may be older than those they replace.
         let brings =
             |o| matches!(o, Operation::Rename | Operation::Link | Operation::CopyFile | Operation::ReflinkFile);
         if work.has(brings) {
@@ -39,7 +38,7 @@ impl History {
     }
 }
 
-/// Whether no block of the set is left as it was.
+/// Whether the phase overwrites every block of the set.
 fn writes_everything(work: &Work) -> bool {
     let walks = !matches!(work.pattern, Pattern::Random | Pattern::Zipf(_) | Pattern::SameRecord | Pattern::Append);
     let writes = |o| matches!(o, Operation::Write | Operation::Rewrite | Operation::WriteFile);

@@ -1,4 +1,4 @@
-//! What threads found, put together.
+//! Merges the results of a phase's threads.
 
 use mountmark_model::workload::{Operation, OperationResult, PhaseResult, ThreadResult};
 
@@ -8,7 +8,6 @@ use super::resolve::Work;
 use super::series::Timeline;
 use super::worker::SENTENCES;
 
-/// One phase's result.
 pub(super) fn merge(work: &Work, found: Vec<Found>) -> PhaseResult {
     let begin = found.iter().map(|found| found.begin).min().unwrap_or(0);
     let end = found.iter().map(|found| found.end).max().unwrap_or(0);

@@ -2,18 +2,18 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `resolve`, `refuse`, `check` | a phase in numbers; contradictions in it; what would make it fail here |
+//! | `resolve`, `refuse`, `check` | a phase in numbers; its contradictions; reasons why it would fail here |
 //! | `set`, `course`, `permutation`, `zipf` | names and sizes; which block or file comes next |
-//! | `io`, `buffer`, `tags` | ways to read and write; contents and their checking |
-//! | `step` | what one operation does |
+//! | `io`, `buffer`, `tags` | I/O engines; contents and their checking |
+//! | `step` | single operations |
 //! | `drive`, `flight`, `clock` | the loops |
 //! | `worker`, `thread`, `process` | one thread's state; its life; the same in a process of its own |
-//! | `group` | phases that run beside each other, from the first thread's start to the last one's end |
-//! | `history` | how old blocks may be that earlier phases wrote |
-//! | `histogram`, `series`, `recorder`, `merge` | counting, and what becomes of the counts |
+//! | `group` | phases that run at the same time, from the first thread's start to the last one's end |
+//! | `history` | the oldest generation of blocks that earlier phases wrote |
+//! | `histogram`, `series`, `recorder`, `merge` | counting, and merging of counts |
 //!
 //! All choices are made before a loop begins: it is compiled for its engine and clock, and steps, patterns and layouts
-//! are functions picked once. Nothing is allocated in it.
+//! are functions chosen once. A loop does not allocate.
 //!
 //! The engine does not know which file system it works on, what a suite or a cell is, or where results go.
 
@@ -59,18 +59,17 @@ pub use process::{WORKER, is_worker, worker_main};
 use group::Member;
 use set::Set;
 
-/// What a workload needs to know beside itself.
+/// Inputs of a workload besides itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The suite's parameters at the cell's scale.
     pub parameters: BTreeMap<String, u64>,
-    /// What everything random comes from: sizes, names, places, contents.
+    /// The seed of everything random: sizes, names, places, contents.
     pub seed: u64,
-    /// The number that the first phase writes into its blocks' tags, and each further phase one more; 1 or more. Tasks
-    /// that work on each other's files say different ones, so that a block that an earlier task wrote and a later one
-    /// should have written over is found.
+    /// The number that the first phase writes into its blocks' tags, 1 or more; each further phase adds one. Tasks that
+    /// work on each other's files use different numbers, so that a lost overwrite of an earlier task's block is found.
     pub generation: u32,
-    /// The arguments with which /proc/self/exe is a worker process, that is, calls [`worker_main`].
+    /// The arguments with which /proc/self/exe becomes a worker process, that is, calls [`worker_main`].
     pub worker: Vec<OsString>,
 }
 
@@ -80,17 +79,17 @@ impl Default for Options {
     }
 }
 
-/// Does all phases of a workload in `folder`, one after another. Files are left there.
+/// Runs all phases of a workload in `folder`, one after another, and leaves the files there.
 ///
-/// `history` is what workloads before it in the same folder left, so that a block which this one finds and a later one of
-/// them should have written over is found; empty where there was none, or where others may have changed files since.
+/// `history` comes from earlier workloads in the same folder, so that their lost overwrites are found; empty if there
+/// was none, or if others may have changed files since.
 ///
 /// Operations that fail are counted and explained in the result.
 ///
 /// # Errors
 /// A workload that contradicts itself or names an unknown parameter, that needs more room, files, descriptors or memory
-/// than there is, or what file system or kernel do not do (all of this before anything is measured); a worker process
-/// that fails.
+/// than there is, or that needs what the file system or kernel does not support (all of this before any measurement); a
+/// worker process that fails.
 pub fn run(
     workload: &Workload,
     folder: &Path,

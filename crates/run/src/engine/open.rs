@@ -1,4 +1,4 @@
-//! The files that a thread has open, as many as may be open at once.
+//! A thread's open files, limited to as many as it may have open at once.
 
 use std::collections::VecDeque;
 use std::ffi::c_int;
@@ -11,11 +11,10 @@ use super::resolve::Work;
 use super::sys;
 use super::worker::Worker;
 
-/// Open files by slot.
 pub(super) struct OpenFiles {
-    /// -1 where it is not open.
+    /// -1 where the file is not open.
     slots: Vec<c_int>,
-    /// Slots in the order they were opened, where not all can be open at once.
+    /// Slots in the order of opening; only used where not all can be open at once.
     opened: VecDeque<u32>,
     capacity: usize,
     pub(super) flags: c_int,
@@ -36,7 +35,7 @@ impl OpenFiles {
     }
 }
 
-/// With what the files of a phase are opened.
+/// The flags to open a phase's files with.
 fn flags(work: &Work, writable: bool) -> c_int {
     let mut flags = if writable { libc::O_RDWR } else { libc::O_RDONLY };
     if work.has(|o| matches!(o, Operation::Write | Operation::Fallocate)) {
@@ -57,7 +56,7 @@ fn flags(work: &Work, writable: bool) -> c_int {
 }
 
 impl<E: Engine> Worker<'_, E> {
-    /// The open file of a slot, or a negative error number.
+    /// The descriptor of a slot, or a negative error number.
     #[inline(always)]
     pub(super) fn file(&mut self, slot: u32) -> i64 {
         self.core.slot = slot;
@@ -65,10 +64,10 @@ impl<E: Engine> Worker<'_, E> {
         if file >= 0 { i64::from(file) } else { self.open(slot) }
     }
 
-    /// Opens all files of the thread, as many as may be open. Untimed.
+    /// Opens the thread's files, as many as may be open. Untimed.
     ///
     /// # Errors
-    /// The first file that cannot be opened, or that is too short for what will be read from it.
+    /// The first file that cannot be opened, or that is shorter than what is to be read from it.
     pub(super) fn open_all(&mut self) -> Result<(), EngineError> {
         let slots = self.core.open.slots.len();
         let reads_only = self.core.work.has(|o| matches!(o, Operation::Read | Operation::Rewrite))
@@ -102,12 +101,9 @@ impl<E: Engine> Worker<'_, E> {
         Ok(())
     }
 
-    /// Stands in for opening where nothing will be done to files.
-    ///
-    /// # Errors
-    /// None; it is an alternative to [`Worker::open_all`].
+    /// Replaces [`Worker::open_all`] where no operation touches files; never fails.
     pub(super) fn pretend(&mut self) -> Result<(), EngineError> {
-        // A number that no process has as a file: closing it does nothing.
+        // No process has a file with this number: closing it does nothing.
         self.core.open.slots.fill(c_int::MAX);
         Ok(())
     }
@@ -148,7 +144,7 @@ impl<E: Engine> Worker<'_, E> {
             return 0;
         }
         let mut answer = self.engine.closing(slot);
-        // What the policy promises for the end is due when a file is closed before it.
+        // A file that is closed before the end needs its final sync now.
         if self.core.work.sync.end && self.core.open.writable && answer >= 0 {
             answer = if self.core.work.sync.data_only { sys::fdatasync(file) } else { sys::fsync(file) };
         }
@@ -156,7 +152,7 @@ impl<E: Engine> Worker<'_, E> {
         if answer < 0 { answer } else { closed }
     }
 
-    /// Closes all files; the first error, or 0. Untimed, after what the phase promised was made durable.
+    /// Closes all files and returns the first error, or 0. Untimed, after the final syncs.
     pub(super) fn close_all(&mut self) -> i64 {
         let mut answer = 0;
         let pretended = self.core.open.slots.first() == Some(&c_int::MAX);
@@ -171,12 +167,11 @@ impl<E: Engine> Worker<'_, E> {
         answer
     }
 
-    /// How many slots there are.
     pub(super) fn slots(&self) -> u32 {
         self.core.open.slots.len() as u32
     }
 
-    /// The file of a slot, if it is open.
+    /// The descriptor of a slot, if its file is open.
     pub(super) fn open_file(&self, slot: u32) -> Option<c_int> {
         self.core.open.slots.get(slot as usize).copied().filter(|file| *file >= 0)
     }

@@ -1,10 +1,10 @@
-//! The numbers below n in a random order without a table: a Feistel network over the next power of two, walked until it
-//! lands below n again (Black and Rogaway, "Ciphers with arbitrary finite domains", 2002). The order is random enough
-//! for access patterns; it hides nothing.
+//! The numbers below n in a random order without a table: a Feistel network over the next power of two, repeated until
+//! the result is below n (Black and Rogaway, "Ciphers with arbitrary finite domains", 2002). The order is random enough
+//! for access patterns; it is no encryption.
 
 use mountmark_random::{STEP, mix};
 
-/// Rounds: even, so that the halves have their widths again at the end.
+/// Rounds: even, so that the halves end with their original widths.
 const ROUNDS: usize = 6;
 
 /// A bijection of `0..count`.
@@ -25,7 +25,7 @@ impl Permutation {
         Permutation { count, low: bits / 2, high: bits - bits / 2, keys }
     }
 
-    /// Where `index`, below `count`, goes.
+    /// The image of `index`, which is below `count`.
     #[inline]
     pub(super) fn apply(&self, index: u64) -> u64 {
         let mut value = index;
@@ -39,7 +39,7 @@ impl Permutation {
 
     #[inline]
     fn once(&self, value: u64) -> u64 {
-        // `right` has `low` bits; a round moves it to the left and puts the mixed old left in its place, so widths swap.
+        // `right` has `low` bits; a round moves it to the left and replaces it with the mixed old left, so widths swap.
         let (mut left_width, mut right_width) = (self.high, self.low);
         let (mut left, mut right) = (value >> self.low, value & ((1 << self.low) - 1));
         for key in &self.keys {

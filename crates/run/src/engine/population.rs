@@ -1,8 +1,8 @@
-//! Which files of a thread are there, while some operations make and others remove them: one bit a file.
+//! Which of a thread's files exist, while some operations create and others remove them: one bit per file.
 
 use mountmark_random::Stream;
 
-/// Files by number, counted from the thread's first.
+/// File numbers count from the thread's first file.
 pub(super) struct Population {
     bits: Vec<u64>,
     count: u64,
@@ -11,7 +11,7 @@ pub(super) struct Population {
 }
 
 impl Population {
-    /// `count` files, none there yet.
+    /// `count` files, none of which exists.
     pub(super) fn new(count: u64, stream: Stream) -> Population {
         Population { bits: vec![0; count.div_ceil(64) as usize], count, present: 0, stream }
     }
@@ -31,7 +31,7 @@ impl Population {
         }
     }
 
-    /// A random file that is there (or is not), or the next one after it; None where there is none.
+    /// A random file that exists (or does not), or the next one after it; `None` if there is none.
     fn find(&mut self, there: bool) -> Option<u64> {
         let candidates = if there { self.present } else { self.count - self.present };
         if candidates == 0 {
@@ -49,7 +49,7 @@ impl Population {
             }
             if word != 0 {
                 let file = index as u64 * 64 + u64::from(word.trailing_zeros());
-                // The last word's spare bits are no files.
+                // The last word's spare bits stand for no file.
                 if file < self.count {
                     return Some(file);
                 }
@@ -58,19 +58,19 @@ impl Population {
         None
     }
 
-    /// A file that is there.
+    /// A file that exists.
     pub(super) fn any(&mut self) -> Option<u64> {
         self.find(true)
     }
 
-    /// A file that is there and will be removed.
+    /// A file that exists and will be removed.
     pub(super) fn take(&mut self) -> Option<u64> {
         let file = self.find(true)?;
         self.set(file, false);
         Some(file)
     }
 
-    /// A file that is not there and will be made.
+    /// A file that does not exist and will be created.
     pub(super) fn make(&mut self) -> Option<u64> {
         let file = self.find(false)?;
         self.set(file, true);

@@ -1,7 +1,7 @@
-//! Worker processes: this program again, one for each, told what to do over a socket that is its standard input.
+//! Worker processes: one instance of this program each, controlled over a socket that is its standard input.
 //!
-//! The worker gets its job as a line of JSON, prepares itself and says "ready" or "failed" and why; at "go" it works,
-//! and sends what it found as a line of JSON.
+//! The worker gets its job as a line of JSON, prepares itself and answers "ready", or "failed" with the reason; at "go"
+//! it works, and then sends its results as a line of JSON.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
@@ -34,7 +34,7 @@ struct Job {
 const READY: &str = "ready";
 const GO: &str = "go";
 
-/// One worker process; it ends with this value.
+/// One worker process; dropping it ends the process.
 struct WorkerProcess {
     number: u32,
     child: Child,
@@ -44,7 +44,7 @@ struct WorkerProcess {
 
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
-        // One that has ended is only collected.
+        // A process that has already ended is only reaped.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -56,7 +56,8 @@ impl WorkerProcess {
         let (ours, theirs) = UnixStream::pair().map_err(io("cannot make a socket for"))?;
         let mut command = Command::new("/proc/self/exe");
         command.args(arguments).stdin(OwnedFd::from(theirs)).stdout(Stdio::null());
-        // SAFETY: between fork and exec only this system call is made; workers end with the thread that started them.
+        // SAFETY: only this system call runs between fork and exec; it makes workers end with the thread that started
+        // them.
         unsafe {
             command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {
                 0 => Ok(()),
@@ -85,7 +86,7 @@ impl WorkerProcess {
     fn hear(&mut self) -> Result<String, EngineError> {
         let mut line = String::new();
         match self.lines.read_line(&mut line) {
-            // A process that ends with a line unread resets the socket.
+            // A process that exits with unread input resets the socket.
             Ok(0) | Err(_) => {
                 let reason = match self.child.wait() {
                     Ok(status) => format!("ended before its work was done: {status}"),
@@ -98,10 +99,10 @@ impl WorkerProcess {
     }
 }
 
-/// Works through a phase with processes. `orders` has one for each.
+/// Runs a phase with one process per entry of `orders`.
 ///
 /// # Errors
-/// One that cannot be started, prepared, or ends early.
+/// A process that cannot start or prepare, or that ends early.
 pub(super) fn run(
     work: &Work,
     folder: &Path,
@@ -130,12 +131,11 @@ pub(super) fn run(
     Ok(found)
 }
 
-/// Whether this process was started as a worker.
 pub fn is_worker() -> bool {
     std::env::args_os().nth(1).is_some_and(|argument| argument == WORKER)
 }
 
-/// The life of a worker process; ends the process. The job comes over standard input.
+/// The main function of a worker process; ends the process. The job comes over standard input.
 pub fn worker_main() -> ! {
     std::process::exit(match work_as_told() {
         Ok(()) => 0,
@@ -153,7 +153,7 @@ fn work_as_told() -> anyhow::Result<()> {
     let mut line = String::new();
     lines.read_line(&mut line)?;
     let job: Job = serde_json::from_str(&line)?;
-    // As for any program of its size: the parent's raised limit was inherited, or is raised here.
+    // Raises the soft limit, unless it was inherited from the parent.
     super::sys::descriptor_limit();
     let set = match Set::open(&job.folder, &job.work.files, job.orders.seed) {
         Ok(set) => set,

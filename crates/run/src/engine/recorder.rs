@@ -1,4 +1,4 @@
-//! What is counted while a thread works, and what it hands over at the end.
+//! A thread's counts while it works, and what it returns at the end.
 
 use mountmark_model::workload::Operation;
 use serde::{Deserialize, Serialize};
@@ -6,10 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::histogram::{Histogram, Sparse};
 use super::series::Timeline;
 
-/// After so many failed operations a thread gives up: more would say nothing new.
+/// A thread gives up after so many failed operations.
 const MOST_ERRORS: u64 = 1000;
 
-/// One kind of operation.
 pub(super) struct Tally {
     operation: Operation,
     count: u64,
@@ -28,7 +27,7 @@ impl Tally {
         self.histogram.clear();
     }
 
-    /// Counts a sync of the policy; `answer` is negative if it failed.
+    /// Counts a sync of the policy; a negative `answer` is a failure.
     pub(super) fn sync(&mut self, answer: i64, latency: Option<u64>) {
         if answer < 0 {
             self.errors += 1;
@@ -41,21 +40,20 @@ impl Tally {
     }
 }
 
-/// Counts of one thread.
 pub(super) struct Recorder {
     tallies: Vec<Tally>,
-    /// Whether there is one kind of operation only: then the course over time holds its sums, and they need not be kept
-    /// twice while time is taken.
+    /// Whether the mix has one kind of operation: the series then holds its sums, which are not kept twice while time
+    /// is taken.
     alone: bool,
     series: Timeline,
     errors: u64,
 }
 
-/// What a thread found; sent as JSON by worker processes.
+/// A thread's results; worker processes send them as JSON.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Found {
     pub(super) thread: u32,
-    /// CLOCK_MONOTONIC in nanoseconds, the same clock for all processes.
+    /// CLOCK_MONOTONIC in nanoseconds, comparable between processes.
     pub(super) begin: u64,
     pub(super) end: u64,
     pub(super) user: f64,
@@ -84,13 +82,13 @@ impl Recorder {
         Recorder { alone: tallies.len() == 1, tallies, series: Timeline::new(), errors: 0 }
     }
 
-    /// Forgets what was counted, but not that there were errors.
+    /// Resets the counts, but not the number of errors.
     pub(super) fn clear(&mut self) {
         self.tallies.iter_mut().for_each(Tally::clear);
         self.series.clear();
     }
 
-    /// Counts an operation of the mix that took `latency` and ended `at` nanoseconds after the start.
+    /// Counts an operation that took `latency` and ended `at` nanoseconds after the start.
     #[inline(always)]
     pub(super) fn record(&mut self, kind: usize, bytes: u64, latency: u64, at: u64) {
         if let Some(tally) = self.tallies.get_mut(kind) {
@@ -105,7 +103,7 @@ impl Recorder {
         self.series.record(at, latency, bytes);
     }
 
-    /// Counts one whose time was not kept.
+    /// Counts an operation that was not timed.
     #[inline(always)]
     pub(super) fn count(&mut self, kind: usize, bytes: u64) {
         if let Some(tally) = self.tallies.get_mut(kind) {
@@ -114,7 +112,7 @@ impl Recorder {
         }
     }
 
-    /// Counts a failed operation; true if it is time to give up.
+    /// Counts a failed operation; true if the thread should give up.
     #[cold]
     pub(super) fn fail(&mut self, kind: usize) -> bool {
         if let Some(tally) = self.tallies.get_mut(kind) {
@@ -124,12 +122,11 @@ impl Recorder {
         self.errors >= MOST_ERRORS
     }
 
-    /// Whether the thread gave up.
     pub(super) fn gave_up(&self) -> bool {
         self.errors >= MOST_ERRORS
     }
 
-    /// All counts with those of the policy's syncs, and the course over time.
+    /// The counts, those of the policy's syncs, and the series.
     pub(super) fn into_parts(mut self, syncs: Tally) -> (Vec<Kind>, Timeline) {
         let (operations, bytes, nanoseconds) = self.series.finish();
         if self.alone

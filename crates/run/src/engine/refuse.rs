@@ -1,4 +1,4 @@
-//! Phases that contradict themselves, told what to change before anything is done.
+//! Refuses phases that contradict themselves, with a sentence that says what to change.
 
 use mountmark_model::format_bytes;
 use mountmark_model::workload::{Data, Engine, OpenSync, Operation, Pattern};
@@ -8,7 +8,7 @@ use super::error::EngineError;
 use super::resolve::{End, SizeLaw, Work};
 use super::tags::UNIT;
 
-/// The sentence for a phase that contradicts itself.
+/// Returns the sentence for a phase that contradicts itself.
 pub(super) fn refuse(work: &Work) -> Result<(), String> {
     let fail = |reason: &str| Err(reason.to_owned());
     let files = &work.files;
@@ -129,7 +129,7 @@ fn refuse_pattern(work: &Work) -> Result<(), String> {
     if on_blocks && work.files.sizes == SizeLaw::Fixed(0) && !work.files.existing {
         return fail("its files have no size: say files.size, or files.sizes");
     }
-    // What makes or removes a name can do so once; a pattern that hits a file twice would fail.
+    // A name can be created or removed once; a pattern that hits a file twice would fail.
     let once = |o: Operation| {
         matches!(
             o,

@@ -1,4 +1,4 @@
-//! A phase with all its quantities worked out.
+//! A phase with all its quantities as numbers.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 use super::error::EngineError;
 use super::refuse::{refuse, refuse_groups};
 
-/// The largest block: buffers are `queue_depth` of them in each thread.
+/// Limit of a block in bytes: each thread has `queue_depth` buffers of one block.
 const LARGEST_BLOCK: u64 = 1 << 30;
 const MOST_THREADS: u64 = 1024;
 const DEEPEST_QUEUE: u64 = 4096;
-/// Tables hold file numbers in 32 bits.
+/// Limit of a set's files: tables hold file numbers in 32 bits.
 const MOST_FILES: u64 = 1 << 31;
 
-/// A phase in numbers: what a worker must know, and nothing that it must look up.
+/// A phase in numbers: everything a worker needs, without further look-ups.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Work {
     pub(super) name: String,
@@ -34,7 +34,7 @@ pub(super) struct Work {
     pub(super) depth: u32,
     pub(super) direct: bool,
     pub(super) sync: Syncs,
-    /// Operations a second of all threads together; 0: no limit.
+    /// Operations a second of all threads together; 0: unlimited.
     pub(super) rate: u64,
     pub(super) end: End,
     /// Nanoseconds.
@@ -44,13 +44,12 @@ pub(super) struct Work {
     pub(super) latency: bool,
     pub(super) cold: bool,
     pub(super) fresh: bool,
-    /// Whether it runs together with the phase before it.
+    /// Whether it runs together with the previous phase.
     pub(super) beside: bool,
     pub(super) setup: bool,
     pub(super) target: String,
 }
 
-/// A file set in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Files {
     pub(super) folder: String,
@@ -62,7 +61,7 @@ pub(super) struct Files {
     pub(super) existing: bool,
 }
 
-/// How large files are, in bytes.
+/// File sizes in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum SizeLaw {
     Fixed(u64),
@@ -73,7 +72,7 @@ pub(super) enum SizeLaw {
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Syncs {
-    /// 0: not.
+    /// 0: never.
     pub(super) every: u64,
     pub(super) end: bool,
     pub(super) data_only: bool,
@@ -88,7 +87,7 @@ pub(super) enum End {
     Operations(u64),
     /// Nanoseconds.
     Time(u64),
-    /// With the phases that it runs beside.
+    /// Until the phases that it runs beside have ended.
     Beside,
 }
 
@@ -97,7 +96,7 @@ impl Work {
         self.mix.iter().any(|(operation, _)| wanted(*operation))
     }
 
-    /// Whether data is written to files of the set, so that they need room.
+    /// Whether operations write data to the set, which then needs room on the file system.
     pub(super) fn writes(&self) -> bool {
         self.has(|operation| {
             matches!(
@@ -112,12 +111,12 @@ impl Work {
         })
     }
 
-    /// Whether files are open all the time, and blocks of them are worked on.
+    /// Whether operations work on blocks of files that stay open.
     pub(super) fn on_blocks(&self) -> bool {
         self.has(Operation::works_on_blocks)
     }
 
-    /// Whether files are open while data is written or shared, so that they can be made durable.
+    /// Whether files are open while data is written or shared, so that they can be synced.
     pub(super) fn can_sync(&self) -> bool {
         let whole = |o| {
             matches!(o, Operation::WriteFile | Operation::AppendFile | Operation::CopyFile | Operation::ReflinkFile)
@@ -125,7 +124,7 @@ impl Work {
         self.on_blocks() || self.has(whole)
     }
 
-    /// Whether some operations make what others remove, so that which files there are changes all the time.
+    /// Whether some operations create what others remove, so that the existing files change all the time.
     pub(super) fn changes_population(&self) -> bool {
         let makes = self.has(|o| matches!(o, Operation::Create | Operation::WriteFile));
         let makes_directories = self.has(|o| o == Operation::Mkdir);
@@ -136,7 +135,7 @@ impl Work {
 /// All phases in numbers.
 ///
 /// # Errors
-/// The first field that has no value or contradicts another, by phase and name.
+/// The first field without a value or in contradiction to another, by phase and name.
 pub(super) fn resolve(workload: &Workload, parameters: &BTreeMap<String, u64>) -> Result<Vec<Work>, EngineError> {
     if workload.phases.is_empty() {
         return Err(EngineError::Workload("the workload has no phase: add [[workload.phases]]".to_owned()));

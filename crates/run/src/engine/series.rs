@@ -1,10 +1,9 @@
-//! Rate and latency over time, in a table of fixed length: when it is full, neighbours are joined and steps are twice
-//! as long.
+//! Rate and latency over time, in a table of fixed length: when it is full, pairs of steps are joined and the step
+//! length doubles.
 
 use mountmark_model::workload::{Series, SeriesPoint};
 use serde::{Deserialize, Serialize};
 
-/// Steps at most.
 const LENGTH: usize = 256;
 /// The first step's length, as a power of two of nanoseconds: about a millisecond.
 const FIRST_SHIFT: u32 = 20;
@@ -26,14 +25,14 @@ impl Point {
     }
 }
 
-/// What ended in each step of time.
+/// Operations counted by the step in which they ended.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Timeline {
     shift: u32,
     points: Vec<Point>,
-    /// The step under way; it is added to its point when it is over.
+    /// The current step; it is added to its point when it is over.
     present: Point,
-    /// Its place, and when it ends.
+    /// The current step's index, and when it ends.
     index: usize,
     until: u64,
 }
@@ -50,7 +49,7 @@ impl Timeline {
         (self.present, self.index, self.until) = (Point::default(), 0, 1 << FIRST_SHIFT);
     }
 
-    /// Counts one operation that ended `at` nanoseconds after the start, no earlier than the one before it.
+    /// Counts one operation that ended `at` nanoseconds after the start. `at` never falls from call to call.
     #[inline(always)]
     pub(super) fn record(&mut self, at: u64, latency: u64, bytes: u64) {
         if at >= self.until {
@@ -65,7 +64,7 @@ impl Timeline {
         }
     }
 
-    /// Ends the present step and begins the one of `at`.
+    /// Ends the current step and begins the one that holds `at`.
     #[cold]
     fn turn(&mut self, at: u64) {
         self.keep();
@@ -76,13 +75,13 @@ impl Timeline {
         self.until = ((self.index + 1) as u64) << self.shift;
     }
 
-    /// Adds the present step to its point.
+    /// Adds the current step to its point.
     fn keep(&mut self) {
         let present = std::mem::take(&mut self.present);
         self.points[self.index].join(&present);
     }
 
-    /// No more will be recorded; operations, bytes and nanoseconds of all that was.
+    /// Ends recording; returns the sums of operations, bytes and nanoseconds.
     pub(super) fn finish(&mut self) -> (u64, u64, u64) {
         self.keep();
         self.points.iter().fold((0, 0, 0), |(operations, bytes, sum), point| {
@@ -90,7 +89,7 @@ impl Timeline {
         })
     }
 
-    /// Joins neighbours.
+    /// Joins pairs of points.
     fn fold(&mut self) {
         for index in 0..self.points.len() {
             let mut joined = Point::default();
@@ -102,8 +101,8 @@ impl Timeline {
         self.shift += 1;
     }
 
-    /// Adds what another thread counted, both having finished. Threads start together, to within the time that it takes
-    /// to wake them.
+    /// Adds another thread's counts; both have finished. Threads start together, to within the time it takes to wake
+    /// them.
     pub(super) fn add(&mut self, other: &Timeline) {
         let mut other = other.clone();
         while self.shift < other.shift {
@@ -115,7 +114,7 @@ impl Timeline {
         self.points.iter_mut().zip(&other.points).for_each(|(own, other)| own.join(other));
     }
 
-    /// The figures of a result that has finished, up to the last step with an operation.
+    /// The series of a finished recording, up to the last step with an operation.
     pub(super) fn summary(&self) -> Series {
         let used = self.points.iter().rposition(|point| point.operations > 0).map_or(0, |last| last + 1);
         let points = self.points[..used].iter().map(|point| SeriesPoint {
@@ -144,7 +143,7 @@ mod tests {
         assert_eq!(series.points.iter().map(|point| point.operations).sum::<u64>(), 10_000);
         assert_eq!(series.points.iter().map(|point| point.bytes).sum::<u64>(), 20_000);
         assert!((series.points.len() as f64 * series.step - 10.0).abs() <= series.step);
-        // Each step holds the operations of its own time: latencies here grow with time.
+        // Each step holds the operations that ended in it: latencies here grow with time.
         assert!(series.points.is_sorted_by(|a, b| a.max < b.max));
     }
 

@@ -1,7 +1,7 @@
-//! A file set on disk: names and sizes from numbers, directories, and what lies there already.
+//! A file set on disk: names and sizes computed from numbers, directories, and files that exist beforehand.
 //!
-//! Names of 10 million files would take hundreds of megabytes; here they are written into one buffer when they are
-//! needed. Only files that exist beforehand have their names kept.
+//! Names of 10 million files would take hundreds of megabytes; instead each is written into one buffer when needed.
+//! Only the names of existing files are stored.
 
 use std::ffi::CString;
 use std::fs::{self, File};
@@ -16,12 +16,12 @@ use super::error::EngineError;
 use super::resolve::{Files, SizeLaw};
 use super::sys::{self, Name};
 
-/// The stream family of file sizes: any number, for ever the same.
+/// The stream family of file sizes: an arbitrary number that never changes.
 const SIZES: u64 = 0x7369_7a65_7321_0001;
 
-/// A set's folder, open, and how its files are called.
+/// A set's open folder, and the form of its files' names.
 pub(super) struct Set {
-    /// Kept open for all calls relative to it.
+    /// Calls use paths relative to it.
     folder: File,
     path: PathBuf,
     count: u64,
@@ -29,26 +29,26 @@ pub(super) struct Set {
     /// Files in each directory, the last one perhaps fewer.
     per_directory: u64,
     prefix: Vec<u8>,
-    /// Digits of a hash behind it.
+    /// Digits of a hash behind the number.
     hashed: usize,
     law: SizeLaw,
     seed: u64,
-    /// Chosen once: how a name is written.
+    /// Writes a name; chosen once.
     write_name: fn(&Set, &[u8], u64, &mut Name),
     existing: Option<Existing>,
 }
 
-/// Files that lie there already: names one after another, with where each ends and how large it is.
+/// Files that exist beforehand: names one after another, with the end and size of each.
 struct Existing {
     names: Vec<u8>,
     ends: Vec<(u64, u64)>,
 }
 
 impl Set {
-    /// Opens a set in `base`, and makes its folder where it is missing.
+    /// Opens a set in `base`; creates its folder if it is missing.
     ///
     /// # Errors
-    /// The folder cannot be made, opened or listed; no files are there where they must exist.
+    /// The folder cannot be created, opened or listed, or has none of the files that must exist.
     pub(super) fn open(base: &Path, files: &Files, seed: u64) -> Result<Set, EngineError> {
         let path = if files.folder == "." { base.to_owned() } else { base.join(&files.folder) };
         if !files.existing {
@@ -91,28 +91,27 @@ impl Set {
         self.count
     }
 
-    /// Directories in it, 0 where files lie in the folder itself.
+    /// Number of directories in the folder; 0 if files are in the folder itself.
     pub(super) fn directories(&self) -> u64 {
         self.directories
     }
 
-    /// The set's own first letters of names.
     pub(super) fn prefix(&self) -> &[u8] {
         &self.prefix
     }
 
-    /// Writes the name of file `number` with these first letters, relative to the folder.
+    /// Writes the name of file `number` with this prefix, relative to the folder.
     #[inline(always)]
     pub(super) fn name(&self, prefix: &[u8], number: u64, name: &mut Name) {
         (self.write_name)(self, prefix, number, name);
     }
 
-    /// Whether an entry of this directory is a file of the set, whose name is then written.
+    /// Whether an entry of this directory is a file of the set; if so, `name` is set to it.
     pub(super) fn recognise(&self, entry: &[u8], directory: u64, name: &mut Name) -> bool {
         let Some(digits) = entry.strip_prefix(&self.prefix[..]).and_then(|rest| rest.get(self.hashed..)) else {
             return false;
         };
-        // More than any number of files has.
+        // No file number has more digits.
         if digits.is_empty() || digits.len() > 18 || !digits.iter().all(u8::is_ascii_digit) {
             return false;
         }
@@ -124,7 +123,7 @@ impl Set {
         name.as_bytes().ends_with(entry)
     }
 
-    /// A directory's name, relative to the folder; the folder itself where there are none.
+    /// A directory's name, relative to the folder; the folder itself if the set has none.
     pub(super) fn directory_name(&self, number: u64, name: &mut Name) {
         name.clear();
         if self.directories == 0 {
@@ -135,17 +134,16 @@ impl Set {
         }
     }
 
-    /// For messages and for calls that want a whole path.
+    /// For messages, and for calls that need an absolute path.
     pub(super) fn full_path(&self, name: &Name) -> PathBuf {
         self.path.join(std::ffi::OsStr::from_bytes(name.as_bytes()))
     }
 
-    /// The folder's own path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The size of file `number` in bytes.
+    /// In bytes.
     pub(super) fn size(&self, number: u64) -> u64 {
         if let Some(existing) = &self.existing {
             return existing.ends.get(number as usize).map_or(0, |(_, size)| *size);
@@ -159,7 +157,7 @@ impl Set {
         }
     }
 
-    /// The size that all files have; None where they differ.
+    /// The size of all files in bytes; `None` if they differ.
     pub(super) fn fixed_size(&self) -> Option<u64> {
         match (self.law, &self.existing) {
             (SizeLaw::Fixed(size), None) => Some(size),
@@ -167,10 +165,10 @@ impl Set {
         }
     }
 
-    /// Makes the directories that are missing.
+    /// Creates the missing directories.
     ///
     /// # Errors
-    /// One cannot be made.
+    /// One that cannot be created.
     pub(super) fn make_directories(&self) -> Result<(), EngineError> {
         let mut name = Name::new();
         for directory in 0..self.directories {
@@ -209,7 +207,7 @@ fn existing_name(set: &Set, prefix: &[u8], number: u64, name: &mut Name) {
     let start = number.checked_sub(1).and_then(|before| existing.ends.get(before)).map_or(0, |(end, _)| *end as usize);
     let Some((end, _)) = existing.ends.get(number) else { return };
     let path = &existing.names[start..*end as usize];
-    // Another prefix than the set's own is a new name beside the file.
+    // A prefix other than the set's own makes a new name beside the file.
     if prefix == set.prefix {
         name.push(path);
     } else {
@@ -220,7 +218,7 @@ fn existing_name(set: &Set, prefix: &[u8], number: u64, name: &mut Name) {
     }
 }
 
-/// Eight digits, more where they are needed.
+/// At least eight digits.
 #[inline]
 fn push_number(name: &mut Name, number: u64) {
     let mut digits = [b'0'; 20];

@@ -1,10 +1,10 @@
-//! System calls as the engine wants them: no allocation, and the kernel's own way to answer, a count or the negative
-//! error number.
+//! System calls for the engine: no allocation, and the kernel's own form of result, a count or the negative error
+//! number.
 
 use std::ffi::c_int;
 use std::io;
 
-/// A path relative to a set's folder, always ended by a zero byte.
+/// A path relative to a set's folder, always terminated by a zero byte.
 pub(super) struct Name {
     bytes: Box<[u8; Name::LENGTH]>,
     length: usize,
@@ -18,14 +18,13 @@ impl Name {
         Name { bytes: Box::new([0; Name::LENGTH]), length: 0 }
     }
 
-    /// Makes it empty.
     #[inline]
     pub(super) fn clear(&mut self) {
         self.length = 0;
         self.bytes[0] = 0;
     }
 
-    /// Appends; what passes PATH_MAX is cut, and the kernel then refuses the name as too long.
+    /// Appends; a name beyond PATH_MAX is cut, and the kernel then refuses it as too long.
     #[inline]
     pub(super) fn push(&mut self, text: &[u8]) {
         let end = (self.length + text.len()).min(Name::LENGTH - 1);
@@ -45,7 +44,7 @@ impl Name {
     }
 }
 
-/// The sentence of a negative answer.
+/// The error of a negative result.
 pub(super) fn error(answer: i64) -> io::Error {
     io::Error::from_raw_os_error(i32::try_from(-answer).unwrap_or(libc::EIO))
 }
@@ -57,7 +56,7 @@ fn answer(result: isize) -> i64 {
 
 #[cold]
 fn last_error() -> i64 {
-    // SAFETY: the location is this thread's own and always there.
+    // SAFETY: the location is this thread's own and always exists.
     -i64::from(unsafe { *libc::__errno_location() })
 }
 
@@ -85,7 +84,7 @@ pub(super) fn write(file: c_int, buffer: &[u8]) -> i64 {
     answer(unsafe { libc::write(file, buffer.as_ptr().cast(), buffer.len()) })
 }
 
-/// The file's number, or an error.
+/// Returns the descriptor, or a negative error number.
 #[inline(always)]
 pub(super) fn openat(folder: c_int, name: &Name, flags: c_int) -> i64 {
     // SAFETY: a `Name` ends with a zero byte; the mode is passed as the variadic argument that O_CREAT reads.
@@ -124,7 +123,7 @@ pub(super) fn drop_pages(file: c_int) -> i64 {
     -i64::from(unsafe { libc::posix_fadvise(file, 0, 0, libc::POSIX_FADV_DONTNEED) })
 }
 
-/// Size and permissions of an open file.
+/// In bytes.
 pub(super) fn size(file: c_int) -> i64 {
     // SAFETY: a zeroed stat is a valid one.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };
@@ -133,7 +132,7 @@ pub(super) fn size(file: c_int) -> i64 {
     if answered < 0 { answered } else { stat.st_size }
 }
 
-/// Reads a file's attributes by its name; its size in bytes.
+/// Reads a file's attributes by name; returns its size in bytes.
 #[inline(always)]
 pub(super) fn stat(folder: c_int, name: &Name) -> i64 {
     let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
@@ -184,26 +183,26 @@ pub(super) fn rmdir(folder: c_int, name: &Name) -> i64 {
 
 const ATTRIBUTE: &std::ffi::CStr = c"user.mountmark";
 
-/// By absolute path: there is no call that takes a folder on all kernels of interest.
+/// By absolute path: no call that takes a folder exists on all supported kernels.
 pub(super) fn setxattr(path: &Name, value: &[u8]) -> i64 {
     // SAFETY: both names end with a zero byte; the pointer and length are of one live slice.
     answer(unsafe { libc::setxattr(path.pointer(), ATTRIBUTE.as_ptr(), value.as_ptr().cast(), value.len(), 0) } as isize)
 }
 
-/// The value's length.
+/// Returns the value's length.
 pub(super) fn getxattr(path: &Name, value: &mut [u8]) -> i64 {
     // SAFETY: both names end with a zero byte; the pointer and length are of one live, writable slice.
     answer(unsafe { libc::getxattr(path.pointer(), ATTRIBUTE.as_ptr(), value.as_mut_ptr().cast(), value.len()) })
 }
 
-/// Reads entries of an open directory into `buffer`: bytes read, 0 at the end.
+/// Reads entries of an open directory into `buffer`; returns bytes read, 0 at the end.
 pub(super) fn getdents(directory: c_int, buffer: &mut [u8]) -> i64 {
     // SAFETY: the pointer and length are of one live, writable slice.
     let result = unsafe { libc::syscall(libc::SYS_getdents64, directory, buffer.as_mut_ptr(), buffer.len()) };
     answer(result as isize)
 }
 
-/// Copies up to `length` bytes within the kernel, both files from their own positions on: bytes copied.
+/// Copies up to `length` bytes within the kernel, from and to the files' current positions; returns bytes copied.
 pub(super) fn copy_file_range(from: c_int, to: c_int, length: usize) -> i64 {
     let here = std::ptr::null_mut();
     // SAFETY: null offsets mean the files' own positions.
@@ -226,7 +225,7 @@ pub(super) fn processor_time() -> (f64, f64) {
     (seconds(usage.ru_utime), seconds(usage.ru_stime))
 }
 
-/// How many files this process may have open; the soft limit is raised to the hard one first.
+/// Limit of this process's open files; raises the soft limit to the hard one first.
 pub(super) fn descriptor_limit() -> u64 {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the pointer is to an rlimit of this frame.

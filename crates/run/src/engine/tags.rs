@@ -1,4 +1,4 @@
-//! Contents that say where they belong, so that every byte read can be checked.
+//! Tagged contents, so that every byte read can be checked.
 //!
 //! A file is a row of units of 512 bytes; the last one may be shorter. Every byte follows from (seed, file, position,
 //! generation):
@@ -22,7 +22,7 @@ pub(super) const UNIT: usize = 512;
 const WORDS: usize = UNIT / 8;
 const HEADER_WORDS: usize = 4;
 
-/// What contents follow from, beside file and position.
+/// What contents follow from, besides file and position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tags {
     seed: u64,
@@ -30,16 +30,16 @@ pub(super) struct Tags {
     words: usize,
 }
 
-/// A byte that is not what it must be.
+/// A byte with an unexpected value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mismatch {
-    /// Its position in the file.
+    /// In bytes from the file's start.
     pub(super) position: u64,
     pub(super) expected: u8,
     pub(super) found: u8,
 }
 
-/// Generations that may be found: `first` to `last`.
+/// Valid generations: `first` to `last`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Generations {
     pub(super) first: u32,
@@ -56,7 +56,7 @@ impl Tags {
         Tags { seed, words }
     }
 
-    /// What the unit of `file` at `position`, a multiple of [`UNIT`], holds.
+    /// The unit of `file` at `position`, a multiple of [`UNIT`].
     fn unit(&self, file: u64, position: u64, generation: u32) -> [u8; UNIT] {
         let mut words = [0u64; WORDS];
         if self.words > 0 {
@@ -78,7 +78,7 @@ impl Tags {
         bytes
     }
 
-    /// Fills `buffer` with what `file` holds from `position`, a multiple of [`UNIT`], on.
+    /// Fills `buffer` with the contents of `file` from `position`, a multiple of [`UNIT`].
     pub(super) fn fill(&self, buffer: &mut [u8], file: u64, position: u64, generation: u32) {
         for (index, part) in buffer.chunks_mut(UNIT).enumerate() {
             let unit = self.unit(file, position + (index * UNIT) as u64, generation);
@@ -99,8 +99,8 @@ impl Tags {
     ) -> Result<(), Mismatch> {
         for (index, part) in buffer.chunks(UNIT).enumerate() {
             let start = position + (index * UNIT) as u64;
-            // Which phase wrote it is said by the unit itself; that it may have been that one is checked here.
-            // A unit that the file's end cuts within that number has the rest of it from the latest phase.
+            // The unit itself holds its generation; check that it is a valid one. If the file's end cuts off part of
+            // the number, that part is taken from the latest generation.
             let mut said = generations.last.to_le_bytes();
             said.iter_mut().zip(part.iter().skip(16)).for_each(|(said, found)| *said = *found);
             let said = u32::from_le_bytes(said);
@@ -109,7 +109,7 @@ impl Tags {
             if *part == expected[..part.len()] {
                 continue;
             }
-            // With a tag of another phase, the first wrong byte is in the tag.
+            // If the tag is another phase's, the first wrong byte is in the tag.
             if let Some(at) = part.iter().zip(&expected).position(|(found, expected)| found != expected) {
                 return Err(Mismatch { position: start + at as u64, expected: expected[at], found: part[at] });
             }
@@ -149,7 +149,7 @@ mod tests {
             let good = buffer[at];
             buffer[at] ^= change;
             let found = tags.check(&buffer, file, position, ANY).unwrap_err();
-            // A changed generation is found at its own byte or, as another generation's unit, behind it.
+            // A changed generation is found at its own byte or, if it is another valid one, behind it.
             let unit = at / UNIT * UNIT;
             let in_generation = (16..20).contains(&(at - unit));
             if in_generation {
@@ -180,7 +180,8 @@ mod tests {
         for ratio in [1.0, 2.0, 4.0, 8.0] {
             Tags::new(1, Data::Compressible(ratio)).fill(&mut buffer, 0, 0, 1);
             for unit in buffer.chunks(UNIT) {
-                // Up to the last byte that is not zero; a random word ends with a zero byte seldom, and never with eight.
+                // Up to the last byte that is not zero; a random word rarely ends with a zero byte, and never with
+                // eight.
                 let filled = unit.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1).next_multiple_of(8);
                 assert_eq!(UNIT as f64 / filled as f64, ratio);
             }

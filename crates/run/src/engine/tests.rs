@@ -27,7 +27,7 @@ pub(super) fn options() -> Options {
     Options { seed: 7, worker: worker.map(Into::into).into(), ..Options::default() }
 }
 
-/// Not a test: what worker processes of the tests run.
+/// Not a test: the main function of the tests' worker processes.
 #[test]
 #[ignore = "started by other tests as a worker process"]
 fn as_worker() {
@@ -40,7 +40,7 @@ pub(super) fn done(text: &str, folder: &Path) -> Vec<PhaseResult> {
         .phases
 }
 
-/// Does it, and wants no error of any operation.
+/// Runs the workload and asserts that no operation failed.
 pub(super) fn well(text: &str, folder: &Path) -> Vec<PhaseResult> {
     let phases = done(text, folder);
     for phase in &phases {
@@ -93,7 +93,7 @@ fn the_life_of_names() {
     names_live(folder.path());
 }
 
-/// Every operation on names, and what is there afterwards.
+/// Every operation on names, and the files that are left.
 pub(super) fn names_live(folder: &Path) {
     let files = "files = { folder = \"n\", count = 100, directories = 7, names = \"random\" }\n";
     let mut text = files.to_owned();
@@ -118,7 +118,7 @@ pub(super) fn names_live(folder: &Path) {
         }
         letters
     };
-    // `link` gave second names that begin with t, `rename` turned f into r.
+    // `link` added second names that begin with t, `rename` turned f into r.
     assert_eq!(census(folder), BTreeMap::from([('r', 100), ('t', 100)]));
     let one = fs::read_dir(folder.join("n/d00000000")).unwrap().next().unwrap().unwrap();
     assert_eq!(one.metadata().unwrap().nlink(), 2);
@@ -182,7 +182,7 @@ fn whole_files_are_written_read_copied_and_cut() {
     let phases = well(text, folder.path());
     let written = of(&phases[0], Operation::WriteFile);
     assert!(written.count == 40 && written.bytes > 0);
-    // Each is synced before it is closed.
+    // Each file is synced before it is closed.
     let syncs = of(&phases[0], Operation::Fsync);
     assert_eq!((syncs.count, syncs.latency.as_ref().map(|latency| latency.count)), (40, Some(40)));
     assert_eq!(phases[1].verified_bytes, written.bytes);
@@ -190,7 +190,7 @@ fn whole_files_are_written_read_copied_and_cut() {
     assert_eq!(phases[3].verified_bytes, written.bytes);
     assert_eq!(of(&phases[4], Operation::AppendFile).bytes, 40_000);
     let existing = of(&phases[6], Operation::ReadFile);
-    // Truncating took the appended bytes away again.
+    // Truncating removed the appended bytes.
     assert_eq!((existing.count, existing.bytes), (80, 2 * written.bytes));
     assert_eq!(phases[1].threads.len(), 3);
 }
@@ -246,7 +246,7 @@ fn processes_find_what_threads_find() {
         let seeks = &phases[1];
         assert_eq!(of(seeks, Operation::Read).count + of(seeks, Operation::Rewrite).count, 20_000);
         assert_eq!(seeks.verified_bytes, 20_000 * 4096);
-        // Enough work for kernels that count processor time in ticks.
+        // Long enough for kernels that count processor time in ticks.
         assert!(seeks.seconds > 0.0 && seeks.user_seconds + seeks.system_seconds > 0.0);
     }
     let file = |processes: bool| fs::read(folder.path().join(format!("{processes}/f00000003"))).unwrap();

@@ -1,4 +1,4 @@
-//! One thread of a phase, from its files' opening to its counts.
+//! One thread of a phase, from opening its files to its counts.
 
 use std::sync::atomic::AtomicBool;
 
@@ -21,11 +21,11 @@ use super::worker::{Core, Orders, Worker};
 /// A loop, compiled for its engine, clock and chooser.
 type Loop<E, C, M> = fn(&mut Worker<'_, E>, &[Entry<E>], &mut M, &mut Recorder, C, Limits<'_>);
 
-/// Works through a phase as one of its threads. `ready` is called once when all is prepared and returns when all threads
-/// may start; it is told whether this one is fit to. `over` is set when all that the phase runs beside has ended.
+/// Runs a phase as one of its threads. `ready` is called once, when all is prepared, with whether this thread can work;
+/// it returns when all threads may start. `over` is set when all phases that this one runs beside have ended.
 ///
 /// # Errors
-/// A file that cannot be opened, a ring that cannot be had.
+/// A file that cannot be opened, or an io_uring that the kernel refuses.
 pub(super) fn run(
     work: &Work,
     set: &Set,
@@ -74,7 +74,7 @@ fn prepared<E: Engine>(
     ready: impl FnOnce(bool) -> bool,
     in_flight: bool,
 ) -> Result<Option<Found>, EngineError> {
-    // The null engine does nothing to files, so it needs none.
+    // The null engine touches no files, so it opens none.
     let opened = if worker.core.work.engine == Kind::Null { worker.pretend() } else { worker.open_all() };
     worker.core.survey();
     if !ready(opened.is_ok()) {
@@ -98,7 +98,7 @@ fn clocked<E: Engine, C: Clock>(worker: Worker<'_, E>, orders: Orders, clock: C,
     }
 }
 
-/// How many operations, and for how long.
+/// The loop's limits of operations and time.
 fn limits<'a, E>(worker: &Worker<'a, E>) -> Limits<'a> {
     let core = &worker.core;
     let work = core.work;
@@ -156,7 +156,7 @@ fn looped<E: Engine, C: Clock, M: Choose>(
     if drained < 0 {
         worker.core.findings.sentences.push(format!("writing out what was buffered: {}", sys::error(drained)));
     }
-    // After reading too, where that is asked for: the file may have been written by another phase.
+    // After reads too, if the phase asks for it: another phase may have written the file.
     if work.sync.end {
         for slot in 0..worker.slots() {
             let before = clock.now();
@@ -175,7 +175,7 @@ fn looped<E: Engine, C: Clock, M: Choose>(
     let core = worker.core;
     let mut notes = core.findings.notes;
     if recorder.gave_up() {
-        // Without the thread's number, so that it is told once and not by each of them.
+        // Without the thread's number, so that all threads' notes are one.
         notes.push("a thread gave up after 1,000 failed operations".to_owned());
     }
     let (kinds, series) = recorder.into_parts(core.findings.syncs);

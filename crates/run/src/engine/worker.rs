@@ -1,4 +1,4 @@
-//! What one thread has at hand while it works: its files, buffers, courses and contents.
+//! A thread's state while it works: its files, buffers, courses and contents.
 
 use std::sync::atomic::AtomicBool;
 
@@ -16,14 +16,14 @@ use super::step::Listing;
 use super::sys::{self, Name};
 use super::tags::{Generations, Mismatch, Tags};
 
-/// Error sentences that a thread keeps.
+/// Limit of error sentences that a thread keeps.
 pub(super) const SENTENCES: usize = 16;
 
 /// An operation that moved fewer bytes than it should.
 pub(super) const SHORT: i64 = -(1 << 32);
 /// An operation that read wrong bytes.
 pub(super) const WRONG: i64 = SHORT - 1;
-/// A mix that has no file left to remove or to work on, or none left to make.
+/// An operation of a mix without a file to remove or work on, or without a name left to create.
 pub(super) const NO_FILE: i64 = SHORT - 2;
 
 /// A thread's state, without its engine.
@@ -38,70 +38,64 @@ pub(super) struct Core<'a> {
     pub(super) listing: Listing,
     pub(super) name: Name,
     pub(super) other: Name,
-    /// Nanoseconds within the present operation that are the engine's own (making and checking tags).
+    /// Nanoseconds of the current operation spent by the engine itself (making and checking tags).
     pub(super) aside: u64,
-    /// The slot worked on last.
     pub(super) slot: u32,
-    /// Set when all that the phase runs beside is over, where that is its end.
+    /// Set when all phases that this one runs beside have ended, if it ends with them.
     pub(super) over: Option<&'a AtomicBool>,
 }
 
-/// Which files the thread works on, and in which order.
 pub(super) struct Walk {
     pub(super) part: Part,
     /// The number of the thread's first file.
     pub(super) first: u64,
-    /// Over blocks, for operations on open files.
+    /// For operations on open files.
     pub(super) blocks: Course,
-    /// Over files (or directories), for the others.
+    /// For operations on names or directories.
     pub(super) numbers: Course,
     pub(super) population: Option<Population>,
 }
 
-/// Where bytes lie on their way to and from files.
 pub(super) struct Memory {
     /// `depth` buffers of a block each.
     pub(super) buffers: Aligned,
-    /// From one buffer to the next.
+    /// Bytes from one buffer to the next.
     pub(super) step: usize,
     pub(super) pool: Pool,
-    /// Room for directory entries: the C library, too, reads 32 KiB at a time.
+    /// A buffer for directory entries: 32 KiB, as in the C library.
     pub(super) entries: Aligned,
 }
 
-/// What files hold.
 pub(super) struct Contents {
     pub(super) tags: Tags,
-    /// What this phase writes, and what it may find.
+    /// The generation that this phase writes, and those that it may find.
     pub(super) generation: u32,
     pub(super) generations: Generations,
 }
 
-/// What the thread tells beside times.
+/// A thread's results other than times.
 pub(super) struct Findings {
-    /// Bytes that were checked.
+    /// Bytes.
     pub(super) verified: u64,
-    /// Syncs that the policy asked for.
     pub(super) syncs: Tally,
     pub(super) sentences: Vec<String>,
     pub(super) notes: Vec<String>,
 }
 
-/// A thread with its engine.
 pub(super) struct Worker<'a, E> {
     pub(super) core: Core<'a>,
     pub(super) engine: E,
 }
 
-/// What a thread is told beyond the phase itself.
+/// A thread's part of the phase.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Orders {
     pub(super) thread: u32,
     pub(super) seed: u64,
     pub(super) generation: u32,
-    /// The oldest generation that may be found.
+    /// The oldest generation that files may hold.
     pub(super) oldest: u32,
-    /// Files that this thread may have open.
+    /// Limit of the thread's open files.
     pub(super) capacity: u64,
 }
 
@@ -116,7 +110,7 @@ impl<'a> Core<'a> {
             key: mix(orders.seed ^ mix(phase)),
         };
         let (first, last) = part.files(set.count());
-        // One pattern, but operations on names of a mix walk over files and the others over blocks.
+        // There is one pattern, but in a mix operations on names walk over files and the others over blocks.
         let on_directories = work.has(|o| o == Operation::Readdir) && work.mix.len() == 1;
         let numbered = if on_directories { set.directories().max(1) } else { set.count() };
         let shares_directories = on_directories && numbered < u64::from(work.threads);
@@ -167,12 +161,12 @@ impl<'a> Core<'a> {
         }
     }
 
-    /// Sets the name to that of the file of `slot`.
+    /// Sets the name to the path of the file of `slot`.
     pub(super) fn name_slot(&mut self, slot: u32) {
         self.set.name(self.set.prefix(), self.walk.first + u64::from(slot), &mut self.name);
     }
 
-    /// Which files are there now, for mixes that make and remove.
+    /// Finds out which files exist, for mixes that create and remove them.
     pub(super) fn survey(&mut self) {
         let Some(population) = &mut self.walk.population else { return };
         let (first, last) = self.walk.part.files(self.set.count());
@@ -184,7 +178,7 @@ impl<'a> Core<'a> {
         }
     }
 
-    /// Keeps a sentence about an operation that failed.
+    /// Keeps a sentence about a failed operation.
     #[cold]
     pub(super) fn explain(&mut self, operation: Operation, answer: i64) {
         if self.findings.sentences.len() >= SENTENCES {
@@ -196,7 +190,7 @@ impl<'a> Core<'a> {
         let path = self.set.full_path(&self.name);
         let (what, path) = (operation.name(), path.display());
         self.findings.sentences.push(match answer {
-            // The wrong byte was told where it was found.
+            // The check has already recorded the wrong byte.
             WRONG => return,
             SHORT => format!("{what} of {path}: fewer bytes than asked for; the file is shorter, or the disk full"),
             NO_FILE => format!("{what}: no file is left for it; the mix makes and removes more than the set holds"),
@@ -204,7 +198,7 @@ impl<'a> Core<'a> {
         });
     }
 
-    /// Checks what was read. The number of bytes, or [`WRONG`].
+    /// Checks a buffer that was read. Returns its length, or [`WRONG`].
     pub(super) fn check(&mut self, buffer: &[u8], slot: u32, offset: u64) -> i64 {
         let file = self.walk.first + u64::from(slot);
         match self.contents.tags.check(buffer, file, offset, self.contents.generations) {

@@ -1,5 +1,5 @@
 //! Zipf's law by rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone
-//! discrete distributions", ACM TOMACS 6, 1996): no table, about one try a number, for any theta above 0.
+//! discrete distributions", ACM TOMACS 6, 1996): no table, about one try per number, for any theta above 0.
 
 use mountmark_random::{Stream, exp, ln};
 
@@ -11,7 +11,7 @@ pub(super) struct Zipf {
     /// The integral of the hat at both ends.
     first: f64,
     last: f64,
-    /// Below this distance a number is taken without a look at the hat.
+    /// Below this distance a number is accepted without computing the hat.
     sure: f64,
 }
 
@@ -53,7 +53,7 @@ fn integral(x: f64, theta: f64) -> f64 {
 }
 
 fn integral_inverse(x: f64, theta: f64) -> f64 {
-    // Below -1 only by rounding.
+    // It is below -1 only by rounding.
     let t = (x * (1.0 - theta)).max(-1.0 + 1e-15);
     exp(log_one_plus_over(t) * x)
 }

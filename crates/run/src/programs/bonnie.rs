@@ -2,7 +2,7 @@
 //! fields), and the text report of 1.03.
 //!
 //! The fields are those of bonnie++'s own `bon_csv2txt`; rates are KiB a second (1024 bytes) or operations a second.
-//! `+++++` stands for a test that took less than 0.5 s, an empty field for one that was not run.
+//! `+++++` is a test that took less than 0.5 s, an empty field one that was not run.
 
 use mountmark_model::Metric;
 use mountmark_model::program::BONNIE;
@@ -10,8 +10,8 @@ use mountmark_model::program::BONNIE;
 use super::{Figure, Line, Unparsed, absent, lines};
 
 const NAME: &str = "bonnie++";
-/// Formats of a CSV line: its first field, the number of its fields, and the first of the large file's results. 1.98
-/// has the number of seeks and of seeking processes before them.
+/// Formats of a CSV line: its first field, its number of fields, and the index of the large file's first result. 1.98
+/// has the numbers of seeks and of seeking processes before the results.
 const FORMATS: [(&str, usize, usize); 3] = [("1.96", 48, 7), ("1.97", 48, 7), ("1.98", 50, 9)];
 const TOO_FAST: &str = "bonnie++ finished this test in less than half a second, too fast to be measured";
 const NOT_RUN: &str = "bonnie++ was not asked to run this test";
@@ -30,7 +30,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
     report(text)
 }
 
-/// The figures of a CSV line; nothing of another line.
+/// The figures of a CSV line; `None` for other lines.
 fn csv(line: Line<'_>) -> Result<Option<Vec<Figure>>, Unparsed> {
     let fields: Vec<&str> = line.text.trim_end().split(',').collect();
     let format = FORMATS.iter().find(|(version, _, _)| fields[0] == *version && fields.len() > 10);
@@ -56,7 +56,7 @@ fn csv(line: Line<'_>) -> Result<Option<Vec<Figure>>, Unparsed> {
     let mut figures = Vec::new();
     for (index, (name, _)) in BONNIE.iter().enumerate() {
         let mut figure = figure(line, name, results[2 * index], results[2 * index + 1])?;
-        // A test that was too fast for a rate has its slowest operation all the same; without a rate it is no figure.
+        // A test too fast for a rate still reports its slowest operation; without a rate it is no figure.
         if let Some(latency) = latencies.get(index).filter(|text| !text.is_empty() && figure.missing.is_none()) {
             figure.put(Metric::LATENCY_MAX, seconds(line, latency)?);
         }
@@ -65,7 +65,7 @@ fn csv(line: Line<'_>) -> Result<Option<Vec<Figure>>, Unparsed> {
     Ok(Some(figures))
 }
 
-/// One test by its two fields.
+/// One test, from its two fields.
 fn figure(line: Line<'_>, name: &str, rate: &str, cpu: &str) -> Result<Figure, Unparsed> {
     match rate {
         "" => Ok(Figure::missing(name, NOT_RUN)),
@@ -88,12 +88,12 @@ fn seconds(line: Line<'_>, text: &str) -> Result<f64, Unparsed> {
     Ok(line.number(digits, "a latency")? * factor)
 }
 
-/// The text report of 1.03: two lines of figures, each below its own head.
+/// The text report of 1.03: two lines of figures, each below its own header.
 fn report(text: &str) -> Result<Vec<Figure>, Unparsed> {
     let head = lines(NAME, text).find(|line| line.text.trim_start().starts_with("Version "));
     let Some(head) = head else { return Err(absent(NAME, "line of CSV and no report", text)) };
     if !head.words().nth(1).is_some_and(|version| version.starts_with("1.0")) {
-        // Newer reports round their figures; the CSV line after them has all digits.
+        // Newer reports have rounded figures; the CSV line after them has all digits.
         return Err(head.expected("the report of version 1.03, or a CSV line after it"));
     }
     let mut figures = Vec::new();
@@ -101,7 +101,7 @@ fn report(text: &str) -> Result<Vec<Figure>, Unparsed> {
         let mut rest = lines(NAME, text).skip_while(|line| line.words().next() != Some(title)).skip(1);
         match rest.next() {
             Some(line) => figures.extend(pairs(line, names)?),
-            // With -n 0 the create tests have neither head nor figures.
+            // With -n 0 the create tests have neither header nor figures.
             None if title == "files" => figures.extend(names.iter().map(|(name, _)| Figure::missing(name, NOT_RUN))),
             None => return Err(absent(NAME, "figures below the report's head", text)),
         }

@@ -1,4 +1,4 @@
-//! dbench 3 and 4: the last lines of its report. Its megabytes have 1,000,000 bytes, its latencies are milliseconds.
+//! dbench 3 and 4: the last lines of the report. A megabyte is 1,000,000 bytes; latencies are milliseconds.
 
 use mountmark_model::Metric;
 
@@ -15,7 +15,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
     }
     let mut total =
         Figure::new("throughput").with(Metric::RATE, line.number(words[1], "the throughput")? * 1e6 / 1024.0);
-    // Version 4 has it, version 3 not.
+    // Only version 4 prints it.
     if let Some(latency) = words.iter().find_map(|word| word.strip_prefix("max_latency=")) {
         total.put(Metric::LATENCY_MAX, line.number(latency, "the largest latency")? / 1e3);
     }

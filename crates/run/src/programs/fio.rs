@@ -1,8 +1,9 @@
-//! fio 3: what `--output-format=json` prints.
+//! fio 3: output of `--output-format=json`.
 //!
-//! A figure a job name; jobs of one name (`numjobs`) are taken together. Where a job both reads and writes, `NAME/read`
-//! and `NAME/write` follow it, as latencies of two kinds cannot be one. fio's `bw_bytes` and `iops` are over the job's
-//! own run time; percentiles are of completion (`clat_ns`), mean, least and largest of the whole operation (`lat_ns`).
+//! One figure per job name; jobs with the same name (`numjobs`) are combined. If a job both reads and writes,
+//! `NAME/read` and `NAME/write` follow it, since latencies of two kinds cannot be combined. fio's `bw_bytes` and `iops`
+//! are over the job's own run time; percentiles are of completion (`clat_ns`), mean, least and largest of the whole
+//! operation (`lat_ns`).
 
 use std::collections::BTreeMap;
 
@@ -20,8 +21,8 @@ struct Report {
 
 #[derive(Deserialize)]
 struct Job {
-    /// Absent where fio makes room for more entries than it fills: with `stats=0`, and where `group_reporting` is on for
-    /// some jobs of a group only.
+    /// Absent if fio reserves more entries than it fills: with `stats=0`, and if `group_reporting` is on for only some
+    /// jobs of a group.
     #[serde(default)]
     jobname: String,
     error: i64,
@@ -32,7 +33,7 @@ struct Job {
     sync: Option<Sync>,
     usr_cpu: f64,
     sys_cpu: f64,
-    /// Milliseconds, the sum over the jobs of the entry.
+    /// Milliseconds, summed over the jobs of the entry.
     #[serde(default)]
     job_runtime: f64,
 }
@@ -123,8 +124,8 @@ fn together(name: &str, jobs: &[&Job]) -> Vec<Figure> {
     total.put(Metric::OPERATIONS, sum(&|direction| direction.total_ios));
     let longest = moved.iter().flat_map(|(_, part, _)| jobs.iter().map(|job| part(job).runtime)).fold(0.0, f64::max);
     total.put(Metric::MEASURED, longest / 1e3);
-    // fio's shares are of each job's own time; the jobs of one name run side by side. With group_reporting they are one
-    // entry whose share is of the sum of their times.
+    // fio's shares refer to each job's own time; jobs with one name run at the same time. With group_reporting they are
+    // one entry whose share refers to the sum of their times.
     let times = |job: &Job| directions.iter().map(|(_, part, _)| part(job).runtime).fold(0.0, f64::max);
     let side_by_side = |job: &Job| if times(job) > 0.0 { (job.job_runtime / times(job)).max(1.0) } else { 1.0 };
     total.put(Metric::CPU_PERCENT, jobs.iter().map(|job| (job.usr_cpu + job.sys_cpu) * side_by_side(job)).sum());
@@ -160,7 +161,7 @@ fn together(name: &str, jobs: &[&Job]) -> Vec<Figure> {
     std::iter::once(total).chain(parts).collect()
 }
 
-/// Times of single operations. Percentiles of several jobs cannot be put together.
+/// Latencies of single operations. Percentiles of several jobs cannot be combined.
 fn latencies(figure: &mut Figure, jobs: &[&Direction]) {
     let done: Vec<&&Direction> = jobs.iter().filter(|job| job.total_ios > 0.0).collect();
     let count: f64 = done.iter().map(|job| job.total_ios).sum();

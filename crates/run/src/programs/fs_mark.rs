@@ -1,11 +1,11 @@
-//! fs_mark 3.3: one line a loop, with the times of single calls where -v is given (microseconds).
+//! fs_mark 3.3: one line per loop, with the times of single calls if -v is given (microseconds).
 
 use mountmark_model::Metric;
 
 use super::{Figure, Line, Unparsed, absent, lines};
 
 const NAME: &str = "fs_mark";
-/// The calls that -v shows, in their order, with the least, the mean and the largest time of each.
+/// The calls that -v shows, in this order, with the least, the mean and the largest time of each.
 const CALLS: [&str; 6] = ["CREAT", "WRITE", "FSYNC", "SYNC", "CLOSE", "UNLINK"];
 
 pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
@@ -30,7 +30,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
         return Err(absent(NAME, format!("{} lines below the table's head", loops.unwrap_or(1)), text));
     }
     let Some(last) = rows.last() else { return Err(absent(NAME, "line below the table's head", text)) };
-    // Every loop makes as many files as the others, so the rate over all of them is the harmonic mean.
+    // Every loop makes the same number of files, so the rate over all of them is the harmonic mean.
     let rate = rows.len() as f64 / rows.iter().map(|row| 1.0 / row[3]).sum::<f64>();
     let mut figures = vec![Figure::new("create").with(Metric::RATE, rate).with(Metric::OPERATIONS, last[1])];
     for (index, call) in calls.iter().enumerate() {
@@ -44,7 +44,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
     Ok(figures)
 }
 
-/// The numbers of a line; a rate of 0 is none.
+/// The numbers of a line; a rate of 0 is an error.
 fn row(line: Line<'_>, count: usize) -> Result<Vec<f64>, Unparsed> {
     let row: Vec<f64> = line.words().map(|word| line.number(word, "a figure")).collect::<Result<_, _>>()?;
     if row.len() != count {

@@ -1,6 +1,6 @@
-//! IOzone 3: the table that one process prints, and the report of the throughput mode (-l, -u, -t).
+//! IOzone 3: the table printed by one process, and the report of the throughput mode (-l, -u, -t).
 //!
-//! Rates are KiB a second: "kBytes/sec" of IOzone has 1024 bytes, as its file sizes do.
+//! Rates are KiB a second: IOzone's "kBytes/sec" has 1024 bytes, as do its file sizes.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,10 @@ use mountmark_model::program::IOZONE;
 use super::{Figure, Line, Unparsed, absent, lines};
 
 const NAME: &str = "iozone";
-/// The table's rates stand from this column on, in columns of these widths.
+/// The column where the table's rates begin; the columns have these widths.
 const FIRST: usize = 24;
 const WIDTHS: [usize; 13] = [9, 9, 9, 9, 9, 9, 9, 10, 10, 9, 9, 9, 9];
-/// The lower line of the table's head, by which other versions would be known.
+/// The lower line of the table's header; another version would have another.
 const HEAD: &str = "kB reclen write rewrite read reread read write read rewrite read fwrite frewrite fread freread";
 
 pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
@@ -91,7 +91,7 @@ fn row(line: Line<'_>) -> Result<Row, Unparsed> {
         let (column, after) = rest.split_at(rest.len().min(width));
         rates.push(match column.trim() {
             "" => None,
-            // A column ends where its number ends: one that is cut or shifted is not this table's.
+            // A column ends where its number ends: otherwise the line is cut or shifted.
             rate if column.len() == width && column.ends_with(rate) => Some(line.number(rate, "a rate")?),
             _ => return Err(fault()),
         });
@@ -100,7 +100,7 @@ fn row(line: Line<'_>) -> Result<Row, Unparsed> {
     if rest.is_empty() { Ok(Row { size, record, rates }) } else { Err(fault()) }
 }
 
-/// IOzone's names of tests in the throughput mode, and ours.
+/// IOzone's test names in the throughput mode, and ours.
 const WRITERS: [(&str, &str); 14] = [
     ("initial writers", "write"),
     ("rewriters", "rewrite"),
@@ -118,7 +118,7 @@ const WRITERS: [(&str, &str); 14] = [
     ("re-freaders", "freread"),
 ];
 
-/// Groups of six lines, one a test.
+/// Groups of six lines, one per test.
 fn throughput(text: &str) -> Result<Vec<Figure>, Unparsed> {
     let mut all = lines(NAME, text);
     let mut figures: Vec<(u64, Figure)> = Vec::new();

@@ -1,7 +1,7 @@
-//! Real benchmark programs: what they printed becomes figures.
+//! Parsers for the output of real benchmark programs.
 //!
-//! One file a program. A parser takes what it knows and refuses all else with the line: a figure is never guessed. This
-//! folder does not know how a program is run, nor which of its figures a suite asks for.
+//! One file per program. A parser accepts the output it knows and refuses all else with the line: it never guesses a
+//! figure. This folder does not know how a program is run, nor which of its figures a suite asks for.
 
 mod bonnie;
 mod dbench;
@@ -16,23 +16,21 @@ use std::collections::BTreeMap;
 use mountmark_model::Metric;
 use thiserror::Error;
 
-/// What a program printed.
+/// Output of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Printed<'a> {
-    /// On standard output.
     pub stdout: &'a str,
-    /// On standard error.
     pub stderr: &'a str,
 }
 
 /// One test of a program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figure {
-    /// As suites call it.
+    /// The name that suites use.
     pub name: String,
     /// Values by metric id, in the metrics' units.
     pub values: BTreeMap<String, f64>,
-    /// Why there is no value, in a sentence, where the program said that it has none.
+    /// Why there is no value, in a sentence, if the program reported that.
     pub missing: Option<String>,
 }
 
@@ -55,27 +53,23 @@ impl Figure {
     }
 }
 
-/// Output that is not what the program is known to print.
+/// Output in an unknown form.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Unparsed {
-    /// At a line.
+    /// A line in an unknown form.
     #[error("line {number} of what {program} printed, {text:?}: expected {expected}")]
     Line {
-        /// The program.
         program: &'static str,
         /// From 1.
         number: usize,
         /// The line, shortened.
         text: String,
-        /// What should be there.
         expected: String,
     },
-    /// Nowhere.
+    /// A missing line.
     #[error("{program} printed no {what}; its last line is {last:?}")]
     Absent {
-        /// The program.
         program: &'static str,
-        /// What should be there.
         what: String,
         /// The last line that is not empty, shortened.
         last: String,
@@ -85,10 +79,10 @@ pub enum Unparsed {
     Unknown(String),
 }
 
-/// The figures in what `program` (a name in [`mountmark_model::Program::ALL`]) printed, in its order, each name once.
+/// The figures in the output of `program` (a name in [`mountmark_model::Program::ALL`]), in its order, each name once.
 ///
 /// # Errors
-/// The line that is not understood, or what is missing where the output ends too early.
+/// A line in an unknown form, or what is missing if the output ends too early.
 pub fn parse(program: &str, printed: Printed<'_>) -> Result<Vec<Figure>, Unparsed> {
     match program {
         "bonnie++" => bonnie::parse(printed.stdout),
@@ -127,13 +121,12 @@ impl<'a> Line<'a> {
         })
     }
 
-    /// The words of this line.
     fn words(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         self.text.split_whitespace()
     }
 }
 
-/// All whole lines of `text`. One without its end was cut: the last number in it may lack digits.
+/// All complete lines of `text`. A line without its end was cut: its last number may lack digits.
 fn lines<'a>(program: &'static str, text: &'a str) -> impl DoubleEndedIterator<Item = Line<'a>> + Clone {
     let whole = text.rfind('\n').map_or(0, |end| end + 1);
     let all: Vec<&str> = text[..whole].lines().collect();
@@ -145,7 +138,7 @@ fn absent(program: &'static str, what: impl Into<String>, text: &str) -> Unparse
     Unparsed::Absent { program, what: what.into(), last: shorten(last.trim()) }
 }
 
-/// Digits with at most one point: neither signs nor exponents nor commas nor words such as `nan`.
+/// Digits with at most one point: no signs, exponents, commas or words such as `nan`.
 fn number(word: &str) -> Option<f64> {
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let plain = match word.split_once('.') {

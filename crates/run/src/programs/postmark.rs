@@ -1,14 +1,14 @@
 //! PostMark 1.5: its report.
 //!
-//! PostMark counts whole seconds and takes a phase of less than one for one: what it calls n seconds took between n - 1
-//! and n + 1. Rates over fewer than [`LEAST`] of them are left out with that reason.
+//! PostMark counts whole seconds and counts a phase of less than one as one: n printed seconds took between n - 1 and n
+//! + 1. Rates over fewer than [`LEAST`] seconds are omitted with that reason.
 
 use mountmark_model::Metric;
 
 use super::{Figure, Line, Unparsed, absent, lines};
 
 const NAME: &str = "postmark";
-/// Seconds that bound the error of a rate at 10 %.
+/// Seconds that limit the error of a rate to 10 %.
 const LEAST: f64 = 10.0;
 const TOO_FAST: &str =
     "PostMark counts whole seconds, and this took fewer than ten: ask for more files or transactions";
@@ -33,7 +33,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
         let text = line.text.split(begin).nth(1).unwrap_or_default();
         let count = line.number(text.split_whitespace().next().unwrap_or_default(), "a number of files")?;
         let rate = bracket(line)?;
-        // The time itself is not printed; the rate is the count over it, rounded down.
+        // The time is not printed; the rate is the count divided by it, rounded down.
         let seconds = (count / rate.max(1.0)).round();
         push(&mut figures, Figure::new(name).with(Metric::RATE, rate).with(Metric::OPERATIONS, count), seconds);
     }
@@ -61,7 +61,7 @@ fn push(figures: &mut Vec<Figure>, figure: Figure, seconds: f64) {
     });
 }
 
-/// The number behind the bracket: `50 files (50 per second)`.
+/// The number in the brackets: `50 files (50 per second)`.
 fn bracket(line: Line<'_>) -> Result<f64, Unparsed> {
     let rest = line.text.split_once('(').map(|(_, rest)| rest).filter(|rest| rest.trim_end().ends_with("per second)"));
     let rest = rest.ok_or_else(|| line.expected("\"(... per second)\""))?;

@@ -6,7 +6,7 @@ use super::{Figure, Line, Unparsed, absent, lines};
 
 const NAME: &str = "sysbench";
 
-/// How the report calls a mode, and its name in `--file-test-mode`.
+/// A mode's name in the report and in `--file-test-mode`.
 const MODES: [(&str, &str); 6] = [
     ("sequential write (creation)", "seqwr"),
     ("sequential rewrite", "seqrewr"),
@@ -30,7 +30,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
     let value = |section: &str, key: &str| field(text, section, key);
     let [reads, writes, syncs] = ["reads/s", "writes/s", "fsyncs/s"].map(|key| value("File operations:", key));
     let (reads, writes, syncs) = (reads?, writes?, syncs?);
-    // MiB have two decimals only, a step of 10 KiB: operations times their size say more.
+    // MiB have only two decimals, a step of 10 KiB: operations times their size are more precise.
     let block = block_size(text);
     let rate = |key: &str, operations: f64| match block {
         Some(kib) => Ok(operations * kib),
@@ -48,13 +48,13 @@ pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
     figure.put(Metric::READ_OPERATIONS, (reads * seconds).round());
     figure.put(Metric::WRITE_OPERATIONS, (writes * seconds).round());
     figure.put(Metric::SYNC_OPERATIONS, (syncs * seconds).round());
-    // sysbench's events are reads and writes, and since 1.0 the periodic fsyncs too.
+    // sysbench's events are reads and writes, since 1.0 also the periodic fsyncs.
     figure.put(Metric::OPERATIONS, value("General statistics:", "total number of events")?);
     figure.put(Metric::MEASURED, seconds);
     figure.put(Metric::LATENCY_MIN, milliseconds("min")?);
     figure.put(Metric::LATENCY_MEAN, milliseconds("avg")?);
     figure.put(Metric::LATENCY_MAX, milliseconds("max")?);
-    // 95th unless --percentile asks for another; without percentiles it is 0.
+    // The 95th unless --percentile is given; 0 if percentiles are off.
     let percentile =
         |key: &str| field_line(text, "Latency (ms):", key).is_some().then(|| milliseconds(key)).transpose();
     for (key, metric) in [("95th percentile", Metric::LATENCY_P95), ("99th percentile", Metric::LATENCY_P99)] {
@@ -65,7 +65,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
     Ok(vec![figure])
 }
 
-/// KiB of each operation: `Block size 16KiB`, with up to five digits and a unit.
+/// KiB per operation: `Block size 16KiB`, with up to five digits and a unit.
 fn block_size(text: &str) -> Option<f64> {
     let said = lines(NAME, text).find_map(|line| line.text.strip_prefix("Block size "))?.trim();
     let units = [("KiB", 1.0), ("MiB", 1024.0), ("GiB", 1024.0 * 1024.0), ("B", 1.0 / 1024.0)];
@@ -73,7 +73,7 @@ fn block_size(text: &str) -> Option<f64> {
     number.trim().parse::<f64>().ok().map(|number| number * kib).filter(|kib| *kib > 0.0)
 }
 
-/// The line `key:` below the head `section`.
+/// The line `key:` below the header `section`.
 fn field_line<'a>(text: &'a str, section: &str, key: &str) -> Option<Line<'a>> {
     lines(NAME, text)
         .skip_while(|line| line.text.trim_end() != section)
@@ -82,7 +82,7 @@ fn field_line<'a>(text: &'a str, section: &str, key: &str) -> Option<Line<'a>> {
         .find(|line| line.text.trim_start().strip_prefix(key).is_some_and(|rest| rest.starts_with(':')))
 }
 
-/// The number of that line; seconds may have their unit.
+/// The number of that line, with or without a unit of seconds.
 fn field(text: &str, section: &str, key: &str) -> Result<f64, Unparsed> {
     let line =
         field_line(text, section, key).ok_or_else(|| absent(NAME, format!("{key:?} below {section:?}"), text))?;

@@ -1,4 +1,4 @@
-//! Parsers fed with what the programs really printed, and with what is broken.
+//! Parsers on real output of the programs, and on damaged output.
 
 use super::*;
 
@@ -16,7 +16,7 @@ const POSTMARK: &str = include_str!("data/postmark.txt");
 const POSTMARK_FAST: &str = include_str!("data/postmark-fast.txt");
 const FIO: &str = include_str!("data/fio-3.33.json");
 
-/// The report of 1.03 with the columns that its source gives it (`%5d %3d` each); figures of the wiki's ext3 run.
+/// The report of 1.03 with the column widths of its source (`%5d %3d` each); figures of the wiki's ext3 run.
 const BONNIE_1_03: &str = "\
 Version  1.03       ------Sequential Output------ --Sequential Input- --Random-
                     -Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--
@@ -122,7 +122,7 @@ fn iozone_tables() {
     assert_eq!(value(&all, "write/r64", "rate"), 1_115_688.0);
     assert_eq!(value(&all, "freread/r128", "rate"), 10_235_583.0);
     assert_eq!(value(&all, "stride/r128", "rate"), 12_215_097.0);
-    // A test in the middle that was not run leaves its column blank.
+    // A skipped test in the middle leaves its column blank.
     let blank = IOZONE_ONE.replace("  3866533", "         ");
     let all = figures("iozone", &blank);
     assert_eq!((all.len(), value(&all, "read", "rate")), (5, 6_733_974.0));
@@ -147,7 +147,7 @@ fn iozone_throughput() {
 fn sysbench() {
     let all = figures("sysbench", SYSBENCH);
     assert_eq!(all.len(), 1);
-    // Operations times 16 KiB: MiB have two decimals only.
+    // Operations times 16 KiB, since MiB have only two decimals.
     assert!((value(&all, "rndrw", "rate") - (29442.07 + 19461.71) * 16.0).abs() < 1e-6);
     assert!((value(&all, "rndrw", "read_rate") - 460.03 * 1024.0).abs() < 0.0051 * 1024.0);
     let unsized_blocks = figures("sysbench", &SYSBENCH.replace("Block size 16KiB\n", ""));
@@ -188,7 +188,7 @@ fn postmark() {
     let all = figures("postmark", POSTMARK);
     assert_eq!((value(&all, "transactions", "rate"), value(&all, "transactions", "measured")), (19354.0, 31.0));
     assert_eq!(value(&all, "data_written", "rate"), 62.60 * 1024.0);
-    // 20,000 files in what PostMark calls a second.
+    // 20,000 files in what PostMark counts as one second.
     assert!(reason(&all, "create").contains("fewer than ten"));
     let slow = figures("postmark", &POSTMARK.replace("(9677 per second)", "(0 per second)"));
     assert!(reason(&slow, "read").contains("less than 1"));
@@ -203,7 +203,7 @@ fn fio() {
     assert!((whole - value(&all, "mix/read", "rate") - value(&all, "mix/write", "rate")).abs() < 1e-6 * whole);
     assert_eq!(value(&all, "seq-write", "rate"), value(&all, "seq-write", "write_rate"));
     assert!(value(&all, "seq-write", "latency_p99") >= value(&all, "seq-write", "latency_p50"));
-    // Warnings may come first, and are counted in line numbers.
+    // Warnings may come first; they count in line numbers.
     assert_eq!(figures("fio", &format!("note: a warning\n{FIO}")), all);
     let unnamed = FIO.replacen("\"jobname\"", "\"nothing\"", 1);
     assert_eq!(figures("fio", &unnamed).len(), all.len() - 1);
@@ -224,12 +224,12 @@ fn nothing_is_no_figure() {
     assert_eq!(fault("make", ""), "there is no program \"make\" whose output is understood");
 }
 
-/// Cut anywhere, an output gives an error or figures of the whole one: never another value, and no panic.
+/// Output cut anywhere gives an error or some of the whole output's figures: never another value, and no panic.
 #[test]
 fn truncated_output_gives_no_wrong_figure() {
     for (program, text) in ALL {
         let whole = figures(program, text);
-        // A long JSON document is an error wherever it is cut; not every place is tried.
+        // A long JSON document is an error wherever it is cut, so not every position is tried.
         let step = if text.len() > 10_000 { 101 } else { 1 };
         for (end, _) in text.char_indices().step_by(step) {
             let Ok(found) = parse(program, Printed { stdout: &text[..end], stderr: "" }) else { continue };
@@ -264,7 +264,7 @@ fn numbers_that_are_none_are_named_with_their_line() {
         let broken = text.replacen(find, replace, 1);
         let said = fault(program, &broken);
         let line = 1 + broken[..broken.find(replace).unwrap()].matches('\n').count();
-        // A word may stand in an earlier line too; what matters is that the faulty line is named.
+        // The damaged word may also occur in an earlier line; it must name the faulty one.
         assert!(said.starts_with("line ") && said.contains(&format!("of what {program} printed")), "{said}");
         if !["inf kB/sec", "nan"].contains(&replace) {
             assert!(said.starts_with(&format!("line {line} ")), "{said} and not line {line}");

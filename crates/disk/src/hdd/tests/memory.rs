@@ -1,4 +1,4 @@
-//! What the drive keeps in its memory: read-ahead, and writes on their way to the medium.
+//! The drive's memory: read-ahead and the write cache.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn read_ahead_turns_the_next_read_into_a_transfer() {
     let pause = first + 100_000_000;
     let next = disk.submit(pause, read((1 << 30) + 4096, 65_536));
     assert_eq!(next, pause + hdd.overhead_ns + duration(65_536, hdd.interface_rate));
-    // A segment is half a megabyte: what lies beyond was not read.
+    // A segment is half a megabyte: bytes beyond it were not read.
     let mut disk = started(&hdd);
     disk.submit(0, read(1 << 30, 4096));
     let beyond = disk.submit(pause, read((1 << 30) + (600 << 10), 4096));
@@ -172,7 +172,7 @@ fn an_idle_drive_reads_ahead_before_it_destages() {
     let written = disk.submit(first, write(20 << 30, 4096));
     // A flush does not wait for the segment to fill.
     assert!(disk.clone().submit(written, FLUSH) < disk.idle_at());
-    // Left alone the segment fills first, so that its last bytes are there a moment later.
+    // An idle drive fills the segment first, so that its last bytes are there a moment later.
     let later = first + duration(segment, hdd.outer_rate) * 3 / 2;
     let done = disk.submit(later, read(segment - 4096, 4096));
     assert_eq!(done, later + hdd.overhead_ns + duration(4096, hdd.interface_rate));
@@ -187,7 +187,7 @@ fn bytes_on_their_way_to_the_medium_still_take_room() {
         full = disk.submit(full, write(index << 32, 4096));
     }
     assert_eq!(full, 4 * (hdd.overhead_ns + duration(4096, hdd.interface_rate)));
-    // All four are held, one of them under way: the next waits until that one is on the medium.
+    // All four are cached, one of them is being written: the next waits until that one is on the medium.
     let next = disk.submit(full, write(5 << 32, 4096));
     assert!(next > hdd.seek_single_ns + hdd.write_settle_ns, "{next}");
 }

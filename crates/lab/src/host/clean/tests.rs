@@ -9,7 +9,7 @@ use crate::host::own::FileId;
 const SIZE: u64 = 1 << 20;
 const SECOND: i64 = 1_000_000_000;
 
-/// What a killed run left: its image, with data in it, and its journal. The user's file had 4096 bytes.
+/// Leftovers of a killed run: its image, with data in it, and its journal. The user's file had 4096 bytes.
 struct Left {
     folder: tempfile::TempDir,
     image: OwnImage,
@@ -40,14 +40,14 @@ impl Left {
         self.folder.path().join(FOLDER).join("1-0.json")
     }
 
-    /// Changes the run's last sign of life.
+    /// Changes the run's last heartbeat.
     fn says(&self, change: impl Fn(&mut Sign)) {
         let mut sign = self.sign.clone();
         change(&mut sign);
         fs::write(Sign::path(&self.journal()), serde_json::to_vec(&sign).unwrap()).unwrap();
     }
 
-    /// The run ended a minute ago.
+    /// Moves the run's end back by a minute.
     fn is_old(&self) {
         self.says(|sign| {
             for moment in [&mut sign.at, &mut sign.began_at] {
@@ -69,7 +69,7 @@ impl Left {
         undone.remove(0).unwrap()
     }
 
-    /// Emptied, and nothing of the run is left.
+    /// Asserts that the image is empty and nothing of the run is left.
     fn is_put_back(&self) {
         let before = (fs::read(&self.image.path).unwrap(), Stamp::of(&self.open()).unwrap());
         let foreseen = self.clean(true);
@@ -82,7 +82,7 @@ impl Left {
         assert!(!self.folder.path().join(FOLDER).exists());
     }
 
-    /// The data is there still, and the user is told why, once.
+    /// Asserts that the data is still there, and that the reason is reported once.
     fn is_left(&self, words: &str) {
         let before = (fs::read(&self.image.path).unwrap(), Stamp::of(&self.open()).unwrap());
         let foreseen = self.clean(true);
@@ -98,11 +98,11 @@ impl Left {
 #[test]
 fn a_dead_runs_image_is_emptied() {
     Left::new().is_put_back();
-    // Killed while mkfs was at work: what is there is nothing yet.
+    // Killed while mkfs was at work: no file system is recognisable yet.
     let left = Left::new();
     left.says(|sign| sign.holds = Holds::Changing);
     left.is_put_back();
-    // Killed between emptying and the first sign.
+    // Killed between emptying and the first heartbeat.
     let left = Left::new();
     left.open().write_all_at(&[0; 14], 1 << 16).unwrap();
     fs::remove_file(Sign::path(&left.journal())).unwrap();
@@ -115,7 +115,7 @@ fn what_was_written_later_is_left() {
     let left = Left::new();
     left.is_old();
     left.is_left("s after the run's last sign of life");
-    // Its modification time does not tell.
+    // Its modification time does not show it.
     let left = Left::new();
     left.is_old();
     left.open().set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
@@ -161,7 +161,7 @@ fn what_has_another_size_or_no_sign_is_left() {
     left.is_left("nothing is known");
 }
 
-/// Killed between the journal and the first change, or refused by it.
+/// Killed between the journal and the first change, or the change was refused.
 #[test]
 fn what_the_run_had_not_written_is_left() {
     let left = Left::new();
@@ -248,7 +248,7 @@ fn times_are_believed_only_where_no_clock_was_set() {
     };
     let asked = |stamp: Stamp, now: Moment| late(&sign, &stamp, &now);
     let day = 86_400;
-    // (the file's times, now): it is the run's.
+    // (the file's times, now): the data is the run's.
     for (stamp, now) in [
         (stamp(1200, 1200), moment(1501, 601, "a")),
         (stamp(1509, 1510), moment(1500 + day, 600 + day, "a")),
@@ -262,11 +262,11 @@ fn times_are_believed_only_where_no_clock_was_set() {
         (stamp(1400, 9000), moment(9100, 8200, "a"), "2 h after"),
         (stamp(9000, 1400), moment(9100, 8200, "a"), "after"),
         (stamp(900, 1400), moment(1600, 700, "a"), "older"),
-        // Set back by an hour, and forth.
+        // Set back by an hour, and forward.
         (stamp(1400, 1400), moment(1500, 4200, "a"), "clock was set"),
         (stamp(1400, 1400), moment(9000, 700, "a"), "clock was set"),
         (stamp(1400, 1400), moment(1510, 200, "a"), "clock was set"),
-        // Started again, by a clock that runs behind.
+        // Rebooted, with a clock that is slow.
         (stamp(1400, 1400), moment(1510, 20, "b"), "clock was set"),
     ] {
         let doubt = asked(stamp, now.clone());

@@ -1,19 +1,19 @@
-//! What a block trace point says, read by the layout that its `format` file describes.
+//! Reads a block trace point's records by the layout in its `format` file.
 
 use anyhow::{Context, Result};
 use mountmark_model::device::DeviceOperation;
 
-/// Where the fields of a trace point lie: offset and size in bytes.
+/// Fields of a trace point: offset and size in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
-    /// The number in its first two bytes.
+    /// The id in the record's first two bytes.
     pub id: u16,
     sector: (usize, usize),
     sectors: (usize, usize),
     rwbs: (usize, usize),
 }
 
-/// A request as a trace point names it.
+/// A request as described by a trace point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Named {
     pub operation: DeviceOperation,
@@ -23,7 +23,7 @@ pub(super) struct Named {
 }
 
 impl Layout {
-    /// From the text of the `format` file of `block_rq_issue` or `block_rq_complete`.
+    /// Parses the text of the `format` file of `block_rq_issue` or `block_rq_complete`.
     pub(super) fn parse(format: &str) -> Result<Layout> {
         let id = format.lines().find_map(|line| line.strip_prefix("ID: ")).and_then(|id| id.trim().parse().ok());
         let field = |name: &str| {
@@ -47,7 +47,7 @@ impl Layout {
         })
     }
 
-    /// The request of a record; nothing of what is no request for data, a discard or a flush.
+    /// The request of a record; `None` unless it is for data, a discard or a flush.
     pub(super) fn read(&self, bytes: &[u8]) -> Option<Named> {
         let number = |(offset, size): (usize, usize)| {
             let field = bytes.get(offset..offset.checked_add(size)?)?;
@@ -56,21 +56,21 @@ impl Layout {
         let rwbs = bytes.get(self.rwbs.0..self.rwbs.0 + self.rwbs.1)?;
         let (operation, sector, sectors) = (operation(rwbs)?, number(self.sector)?, number(self.sectors)?);
         match operation {
-            // A flush has no place; what the kernel writes there differs between its issue and its end.
+            // A flush has no sector; the kernel's value differs between its issue and its end.
             DeviceOperation::Flush => Some(Named { operation, sector: 0, sectors: 0 }),
-            // What asked for a flush completes once more, without data, when that is done.
+            // The request that asked for a flush completes once more, without data, when the flush is done.
             _ => (sectors > 0).then_some(Named { operation, sector, sectors }),
         }
     }
 }
 
-/// `rwbs` is an F where a flush comes first, the operation's letter, and further flags (blk_fill_rwbs in the kernel's
+/// `rwbs` is an F if a flush comes first, the operation's letter, and further flags (blk_fill_rwbs in the kernel's
 /// kernel/trace/blktrace.c). A flush alone is `FF` or `F`.
 fn operation(rwbs: &[u8]) -> Option<DeviceOperation> {
     let letters: Vec<u8> = rwbs.iter().copied().take_while(|letter| *letter != 0).collect();
     let kind = |letter: &u8| match letter {
         b'R' => Some(DeviceOperation::Read),
-        // N has no letter of its own; with data it is the writing of zeroes, which the kernel's counters have as writes.
+        // N has no letter of its own; with data it writes zeroes, which the kernel's counters count as writes.
         b'W' | b'N' => Some(DeviceOperation::Write),
         b'D' | b'E' => Some(DeviceOperation::Discard),
         b'F' => Some(DeviceOperation::Flush),

@@ -1,8 +1,8 @@
-//! Sees the requests at a loop device by the kernel's block trace points, in a process of its own.
+//! Records the requests at a loop device through the kernel's block trace points, in a process of its own.
 //!
-//! The process is a fork of the agent. It sleeps between requests' records, its processor time is known, and it ends with
-//! the agent. What the trace points say comes through perf events, which the kernel takes away with their process:
-//! nothing of a killed run is left in the tracing file system.
+//! The process is a fork of the agent. It sleeps until records arrive, its processor time is known, and it ends with
+//! the agent. The records come through perf events, which the kernel removes with their process: a killed run leaves
+//! nothing in the tracing file system.
 
 mod event;
 mod perf;
@@ -22,29 +22,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Device, DeviceTrace};
 
-/// Longer than emptying the buffers of any machine takes.
+/// Longer than any machine needs to empty its buffers.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the agent asks of the watcher: one JSON object a line.
+/// The agent's request to the watcher: one JSON object a line.
 #[derive(Serialize, Deserialize)]
 enum Ask {
-    /// See what arrives from this moment on.
+    /// Record requests that arrive from this moment on.
     Begin(u64),
-    /// Say what was seen: returned, durable, settled.
+    /// Return the record: returned, durable, settled.
     End(u64, u64, u64),
 }
 
-/// What the watcher answers.
 #[derive(Serialize, Deserialize)]
 enum Answer {
-    /// It is ready, or sees from now on.
+    /// It is ready, or records from now on.
     Begun,
     Seen(Box<DeviceRecord>),
     /// It ends, for this reason.
     Failed(String),
 }
 
-/// The watcher, as the agent sees it.
+/// The agent's side of the watcher.
 pub(super) struct KernelTrace {
     process: u32,
     stream: RefCell<BufReader<UnixStream>>,
@@ -53,27 +52,27 @@ pub(super) struct KernelTrace {
 }
 
 impl KernelTrace {
-    /// Starts a watcher of `device`; `mount_point` is an empty folder of this process's own, for the tracing file system
-    /// where the machine has it nowhere.
+    /// Starts a watcher of `device`; `mount_point` is an empty folder of this process, for the tracing file system if
+    /// it is mounted nowhere.
     pub(super) fn start(device: &Device, mount_point: &Path) -> Result<KernelTrace> {
         let points = perf::TracePoints::find(mount_point)?;
         let number = device_number(&device.name)?;
         let (ours, theirs) = UnixStream::pair().context("cannot make a socket pair")?;
         ours.set_read_timeout(Some(PATIENCE))?;
         let size = device.size;
-        // SAFETY: the agent has one thread, so that the child may do whatever this process could.
+        // SAFETY: the agent has one thread, so the child may do everything that this process may.
         match unsafe { libc::fork() } {
             -1 => Err(std::io::Error::last_os_error()).context("cannot start a process"),
             0 => {
                 drop(ours);
                 leave_streams();
-                // The kernel's records are mapped here: such a mapping does not come along with a fork.
+                // The rings are mapped here, in the child: such a mapping is not inherited by a fork.
                 let watched = perf::Events::open(&points, number)
                     .and_then(|events| watch::watch(&theirs, &events, &points, size));
                 if let Err(error) = watched {
                     let _ = answer(&theirs, &Answer::Failed(format!("{error:#}")));
                 }
-                // SAFETY: ends this process without running what the agent wants to run at its own end.
+                // SAFETY: ends this process without the agent's exit handlers.
                 unsafe { libc::_exit(0) }
             }
             process => {
@@ -131,12 +130,11 @@ impl DeviceTrace for KernelTrace {
     }
 }
 
-/// Says something to the agent.
 fn answer(mut stream: &UnixStream, answer: &Answer) -> Result<()> {
     Ok(stream.write_all((serde_json::to_string(answer)? + "\n").as_bytes())?)
 }
 
-/// Why there are counters alone.
+/// Why only counters are available.
 pub(super) fn unseen(error: &anyhow::Error) -> String {
     format!(
         "The device's requests were not seen ({error:#}), so there are no slices of time, no sizes and no map; the figures \
@@ -144,7 +142,7 @@ pub(super) fn unseen(error: &anyhow::Error) -> String {
     )
 }
 
-/// Standard streams are the agent's: who reads them waits until all copies are closed.
+/// Closes the agent's standard streams: their readers wait until all copies are closed.
 fn leave_streams() {
     super::agent::leave_events();
     let Ok(null) = std::fs::File::options().read(true).write(true).open("/dev/null") else { return };
@@ -156,7 +154,7 @@ fn leave_streams() {
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
 }
 
-/// The device's number as trace points have it: the major number above 20 bits of the minor one.
+/// The device's number in trace points: the major number above 20 bits of the minor one.
 fn device_number(name: &str) -> Result<u32> {
     let path = format!("/sys/class/block/{name}/dev");
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;

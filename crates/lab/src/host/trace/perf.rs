@@ -1,4 +1,4 @@
-//! Perf events of the two block trace points, one pair and one ring of records for each processor: perf_event_open(2).
+//! Perf events of the two block trace points, one pair and one ring buffer per processor: perf_event_open(2).
 
 use std::ffi::CString;
 use std::fs;
@@ -28,7 +28,7 @@ const RECORD_LOST: u32 = 2;
 const RECORD_SAMPLE: u32 = 9;
 /// Bytes of a processor's ring: some twelve thousand records.
 const RING: usize = 1 << 20;
-/// Where `data_head` and `data_tail` lie in `struct perf_event_mmap_page`.
+/// Offsets of `data_head` and `data_tail` in `struct perf_event_mmap_page`.
 const HEAD: usize = 1024;
 const TAIL: usize = 1032;
 
@@ -57,16 +57,16 @@ struct Attributes {
     reserved: u16,
 }
 
-/// The trace points, as the tracing file system describes them.
+/// The trace points' layouts, from the tracing file system.
 pub(super) struct TracePoints {
-    /// A request was handed to the driver.
+    /// A request is passed to the driver.
     pub issue: Layout,
-    /// A request, or a part of one, has completed.
+    /// A request, or a part of one, completes.
     pub complete: Layout,
 }
 
 impl TracePoints {
-    /// Looks where the tracing file system is mounted, and mounts it on `mount_point` where it is not.
+    /// Finds the mounted tracing file system, or mounts it on `mount_point`.
     pub(super) fn find(mount_point: &Path) -> Result<TracePoints> {
         let places = [Path::new("/sys/kernel/tracing"), Path::new("/sys/kernel/debug/tracing"), mount_point];
         let mut place = places.into_iter().find(|place| place.join("events/block").is_dir());
@@ -86,33 +86,32 @@ impl TracePoints {
     }
 }
 
-/// The records of one processor.
+/// One processor's ring of records.
 struct Ring {
     memory: *mut u8,
     issue: OwnedFd,
     complete: OwnedFd,
 }
 
-/// The events of all processors.
 pub(super) struct Events {
     rings: Vec<Ring>,
 }
 
-/// A record of a trace point, and when it was made, in nanoseconds of CLOCK_MONOTONIC.
+/// A record of a trace point; `time` is in nanoseconds of CLOCK_MONOTONIC.
 pub(super) struct Sample {
     pub time: u64,
     pub bytes: Vec<u8>,
 }
 
 impl Events {
-    /// Opens the events of requests at the device with this number; they say nothing until enabled.
+    /// Opens the events of requests at the device with this number; they are disabled.
     pub(super) fn open(points: &TracePoints, device: u32) -> Result<Events> {
         let filter = CString::new(format!("dev == {device}"))?;
         let rings: Result<Vec<Ring>> = processors()?.into_iter().map(|cpu| Ring::open(points, &filter, cpu)).collect();
         Ok(Events { rings: rings? })
     }
 
-    /// Begins or ends recording.
+    /// Starts or stops recording.
     pub(super) fn enable(&self, on: bool) -> Result<()> {
         for event in self.rings.iter().flat_map(|ring| [&ring.issue, &ring.complete]) {
             control(event, if on { ENABLE } else { DISABLE }, 0)?;
@@ -120,12 +119,12 @@ impl Events {
         Ok(())
     }
 
-    /// What can be waited for: readable when a ring is half full.
+    /// Descriptors to poll: readable when a ring is half full.
     pub(super) fn descriptors(&self) -> impl Iterator<Item = &OwnedFd> {
         self.rings.iter().map(|ring| &ring.issue)
     }
 
-    /// Takes all records out, in each processor's own order, and answers how many the kernel had no room for.
+    /// Removes all records, in each processor's own order; returns how many the kernel has lost for lack of room.
     pub(super) fn take(&self, samples: &mut Vec<Sample>) -> u64 {
         self.rings.iter().map(|ring| ring.take(samples)).sum()
     }
@@ -183,12 +182,13 @@ impl Ring {
         lost
     }
 
-    /// Bytes from a position on; the ring's end is followed by its beginning.
+    /// Bytes from a position on, wrapping at the ring's end.
     fn copy(&self, position: u64, length: usize) -> Vec<u8> {
         let start = position as usize % RING;
         let first = length.min(RING - start);
         let mut out = vec![0; length];
-        // SAFETY: both parts lie in the ring behind the first page, and the kernel does not write between tail and head.
+        // SAFETY: both parts lie in the ring behind the first page, and the kernel does not write between tail and
+        // head.
         unsafe {
             let ring = self.memory.add(4096);
             ptr::copy_nonoverlapping(ring.add(start), out.as_mut_ptr(), first);
@@ -210,14 +210,15 @@ fn open(trace_point: u16, cpu: i32) -> Result<OwnedFd> {
         clockid: libc::CLOCK_MONOTONIC,
         ..Attributes::default()
     };
-    // SAFETY: the attributes outlive the call; the other arguments are numbers (all processes, this processor, no group).
+    // SAFETY: the attributes outlive the call; the other arguments are numbers (all processes, this processor, no
+    // group).
     let fd = unsafe {
         libc::syscall(libc::SYS_perf_event_open, &raw const attributes, -1, cpu, -1, OPEN_CLOEXEC) as libc::c_int
     };
     if fd < 0 {
         return Err(io::Error::last_os_error()).context("the kernel refuses perf events");
     }
-    // SAFETY: the descriptor is new and owned by nobody else.
+    // SAFETY: the descriptor is new and has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -229,7 +230,7 @@ fn control(event: &OwnedFd, request: libc::c_ulong, argument: libc::c_ulong) -> 
     Ok(())
 }
 
-/// The processors that are on: a list such as `0-3,6`.
+/// The processors online, from a list such as `0-3,6`.
 fn processors() -> Result<Vec<i32>> {
     let path = "/sys/devices/system/cpu/online";
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {path}"))?;

@@ -1,4 +1,4 @@
-//! The watcher's own life: takes records out of the rings and tells a recorder of them, until the agent is gone.
+//! The watcher process: passes records from the rings to a recorder, until the agent is gone.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
@@ -13,10 +13,10 @@ use rustix::event::{PollFd, PollFlags, poll};
 use super::perf::{Events, Sample, TracePoints};
 use super::{Answer, Ask, answer};
 
-/// The longest time between two looks at the rings while recording.
+/// The longest time between two reads of the rings while recording.
 const INTERVAL: rustix::time::Timespec = rustix::time::Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
-/// Answers until the agent's end of the stream is closed.
+/// Answers requests until the agent's end of the stream is closed.
 pub(super) fn watch(stream: &UnixStream, events: &Events, points: &TracePoints, size: u64) -> Result<()> {
     let mut asked = BufReader::new(stream);
     let mut pairs = Pairs::new(points, size);
@@ -46,7 +46,7 @@ pub(super) fn watch(stream: &UnixStream, events: &Events, points: &TracePoints, 
         }
         let seen = match serde_json::from_str(&line)? {
             Ask::Begin(at) => {
-                // What the last task left is none of this one's.
+                // Records of the previous task do not belong to this one.
                 events.take(&mut Vec::new());
                 pairs.begin(at, size);
                 events.enable(true)?;
@@ -64,13 +64,13 @@ pub(super) fn watch(stream: &UnixStream, events: &Events, points: &TracePoints, 
     }
 }
 
-/// Joins what was issued with what has completed.
+/// Matches issued requests with completed ones.
 struct Pairs<'a> {
     points: &'a TracePoints,
     recorder: Box<Recorder>,
-    /// Records that may still be overtaken by earlier ones of another processor.
+    /// Records that may still be preceded by another processor's.
     held: Vec<Sample>,
-    /// When requests were issued, by kind and first sector.
+    /// Issue times, by operation and first sector.
     issued: HashMap<(DeviceOperation, u64), u64>,
     lost: u64,
 }
@@ -89,7 +89,7 @@ impl Pairs<'_> {
         self.lost = 0;
     }
 
-    /// Takes note of everything up to the time `until`, in order of time.
+    /// Records everything up to the time `until`, in order of time.
     fn drain(&mut self, events: &Events, until: u64) {
         self.lost += events.take(&mut self.held);
         self.note(until);
@@ -97,7 +97,7 @@ impl Pairs<'_> {
 
     fn note(&mut self, until: u64) {
         let mut samples = std::mem::take(&mut self.held);
-        // Stable, so that a processor's records of one moment stay in their order.
+        // A stable sort, so that a processor's records of one moment stay in order.
         samples.sort_by_key(|sample| sample.time);
         let ready = samples.partition_point(|sample| sample.time <= until);
         self.held = samples.split_off(ready);
@@ -105,7 +105,7 @@ impl Pairs<'_> {
             let Some(id) = bytes.get(..2).map(|id| u16::from_le_bytes([id[0], id[1]])) else { continue };
             if id == self.points.issue.id {
                 if let Some(request) = self.points.issue.read(&bytes) {
-                    // Issued again after the driver was busy: it arrived the first time.
+                    // Issued again because the driver was busy: the first time counts as the arrival.
                     self.issued.entry((request.operation, request.sector)).or_insert_with(|| {
                         self.recorder.arrive(time);
                         time
@@ -142,7 +142,7 @@ impl Pairs<'_> {
     }
 }
 
-/// Nanoseconds of CLOCK_MONOTONIC.
+/// CLOCK_MONOTONIC in nanoseconds.
 fn now() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
@@ -176,7 +176,7 @@ mod tests {
         let points = points();
         let mut pairs = Pairs::new(&points, 1 << 20);
         pairs.begin(1000, 1 << 20);
-        // Of two processors, the second one's records first; one is later than what is certain by now.
+        // Two processors, the second one's records first; the last record is later than `until`.
         pairs.held = vec![
             sample(2, 5000, "WS", 8, 8),
             sample(2, 9000, "FF", 0, 0),

@@ -1,23 +1,19 @@
-//! A kernel's configuration: which options it was built with, and where that is written.
+//! A kernel's configuration: reads the options it was built with, from all places where they are stored.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// No configuration is so long; Debian's has 280 KB.
+/// Limit of a configuration in bytes; Debian's has 280 KB.
 const LONGEST: u64 = 8 << 20;
-/// What stands before the packed configuration in an image, and in the module `configs` (kernel/configs.c).
+/// The mark before the packed configuration in an image, and in the module `configs` (kernel/configs.c).
 const MARK: &[u8] = b"IKCFG_ST";
 
-/// How an option was set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
-    /// Part of the image.
     BuiltIn,
-    /// A module.
     Module,
-    /// Left out.
     No,
 }
 
@@ -25,16 +21,16 @@ pub enum Setting {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     options: BTreeMap<String, Setting>,
-    /// The version that the file's first lines tell; empty if they tell none.
+    /// The version in the file's first lines; empty if there is none.
     version: String,
-    /// Where it was read, for people.
+    /// Where it was read, for messages.
     pub from: String,
 }
 
 impl Config {
-    /// The configuration that a kernel built with `CONFIG_IKCONFIG` carries in its ELF image, or in a module.
+    /// The configuration that `CONFIG_IKCONFIG` embeds in a kernel's ELF image, or in a module.
     pub fn embedded(image: &[u8]) -> Option<Config> {
-        // The mark's own text may stand elsewhere, too.
+        // The mark's text may also occur elsewhere.
         memchr::memmem::find_iter(image, MARK).find_map(|at| {
             let mut text = Vec::new();
             let packed = flate2::read::GzDecoder::new(&image[at + MARK.len()..]);
@@ -43,7 +39,6 @@ impl Config {
         })
     }
 
-    /// The configuration in a file.
     pub fn read(path: &Path) -> Option<Config> {
         let data = fs::metadata(path).ok()?;
         if !data.is_file() || data.len() > LONGEST {
@@ -52,8 +47,8 @@ impl Config {
         Config::parse(&String::from_utf8_lossy(&fs::read(path).ok()?), path.display().to_string())
     }
 
-    /// The first that there is of the files in which builds and distributions leave a configuration. Those whose names
-    /// do not say the release must be of the version that the release begins with.
+    /// The first existing file in which builds and distributions store a configuration. If its name does not contain
+    /// the release, its version must be the beginning of the release.
     pub fn beside(image: &Path, modules: Option<&Path>, release: &str) -> Option<Config> {
         let folder = super::layout::folder_of(image);
         let mut named = vec![folder.join(format!("config-{release}"))];
@@ -63,7 +58,7 @@ impl Config {
         bare.extend(tree.map(|name| folder.join("../../..").join(name)));
         if let Some(modules) = modules {
             let boot = format!("boot/config-{release}");
-            // lib/modules/RELEASE and usr/lib/modules/RELEASE lie below the folder that has boot/.
+            // lib/modules/RELEASE and usr/lib/modules/RELEASE are below the folder that has boot/.
             named.extend(modules.ancestors().skip(3).take(2).map(|root| root.join(&boot)));
             bare.extend(["config", tree[0], tree[1], "build/.config"].map(|name| modules.join(name)));
         }
@@ -85,7 +80,7 @@ impl Config {
                 None => match line.strip_prefix("CONFIG_").and_then(|line| line.split_once('=')) {
                     Some((name, "m")) => (Some(name), Setting::Module),
                     Some((name, "n")) => (Some(name), Setting::No),
-                    // Numbers and texts are set, too.
+                    // Numbers and strings count as set, too.
                     Some((name, _)) => (Some(name), Setting::BuiltIn),
                     None => continue,
                 },
@@ -94,26 +89,26 @@ impl Config {
                 options.insert(name.to_owned(), setting);
             }
         }
-        // `# Linux/x86 6.12.117 Kernel Configuration` begins each file that the kernel's build writes.
+        // `# Linux/x86 6.12.117 Kernel Configuration` is in the head of each file that the kernel's build writes.
         let head = text.lines().take(5).find(|line| line.ends_with(" Kernel Configuration"));
         let version = head.and_then(|line| line.split(' ').nth(2)).unwrap_or_default().to_owned();
         (!options.is_empty()).then_some(Config { options, version, from })
     }
 
-    /// How an option is set. Nothing for one that is not mentioned: its conditions were not met, or this version of the
-    /// kernel does not know it.
+    /// An option's setting. `None` if it is not mentioned: its conditions were not met, or this kernel version does not
+    /// have it.
     pub fn get(&self, option: &str) -> Option<Setting> {
         self.options.get(option).copied()
     }
 
-    /// Whether the code of a module is part of the image; nothing if the option behind it is not known.
+    /// Whether a module is built into the image; `None` if its option is unknown.
     pub(crate) fn has_builtin(&self, module: &str) -> Option<bool> {
         let option = match module {
             "nbd" => "BLK_DEV_NBD".to_owned(),
             "nd_e820" => "X86_PMEM_LEGACY".to_owned(),
             "nd_pmem" => "BLK_DEV_PMEM".to_owned(),
             "mq_deadline" => "MQ_IOSCHED_DEADLINE".to_owned(),
-            // Such as XFS_FS: what is a file system's module bears its name.
+            // Such as XFS_FS: a file system's module has its name.
             name => format!("{}_FS", name.to_ascii_uppercase()),
         };
         Some(self.get(&option)? == Setting::BuiltIn)

@@ -1,4 +1,4 @@
-//! Debian's kernels by version: which package a version stands for, and what the cache remembers of it.
+//! Debian's kernels by version: the package that a version stands for, and its record in the cache.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,16 +8,16 @@ use anyhow::{Result, bail};
 use super::super::packages::Packages;
 use crate::cache;
 
-/// The package that `wanted` stood for the last time, if it still does and its files are in the cache. Anything else in
-/// the file that remembers it is as good as no file: it is written anew.
+/// The package that `wanted` last stood for, if it still matches and its files are in the cache. A file with other
+/// contents counts as missing, and is written again.
 pub fn kept(wanted: &str, packages: &Packages, cache: &Path) -> Option<String> {
     let name = fs::read_to_string(kept_name(wanted, cache)).ok()?;
     let fits = choose(wanted, std::slice::from_ref(&name)).is_ok();
     (fits && packages.kept(&name).is_some()).then_some(name)
 }
 
-/// Remembers which package `wanted` stood for. What is remembered already is not written again: a cache that cannot be
-/// written serves as long as nothing is new.
+/// Records the package that `wanted` stands for. An existing record is not rewritten, so that a read-only cache works
+/// as long as nothing is new.
 pub fn keep(wanted: &str, name: &str, cache: &Path) -> Result<()> {
     let path = kept_name(wanted, cache);
     if fs::read_to_string(&path).is_ok_and(|kept| kept == name) {
@@ -30,15 +30,15 @@ fn kept_name(wanted: &str, cache: &Path) -> PathBuf {
     cache.join(format!("kernels/{}.name", wanted.replace(|c: char| !c.is_ascii_alphanumeric(), "_")))
 }
 
-/// The newest signed package whose version begins with what the user wrote.
+/// The newest signed package whose version begins with `wanted`.
 pub fn choose(wanted: &str, names: &[String]) -> Result<String> {
     let version_of = |name: &str| -> Option<String> {
         let version = name.strip_prefix("linux-image-")?.trim_end_matches("-unsigned").strip_suffix("-amd64")?;
         let plain =
             !version.contains("cloud") && !version.contains("rt") && version.starts_with(|c: char| c.is_ascii_digit());
-        // A name becomes a file's name and an argument of apt, whoever wrote it.
+        // A name becomes part of a file name and an argument of apt, so it is checked.
         let clean = version.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".+-~".contains(&byte));
-        // `linux-image-6.12-amd64` would be a meta package that holds nothing.
+        // `linux-image-6.12-amd64` would be an empty meta package.
         (plain && clean && version.matches('.').count() >= 2).then(|| version.to_owned())
     };
     let numbers = |name: &str| -> Vec<u64> {
@@ -139,7 +139,7 @@ mod tests {
         let cache = tempfile::tempdir().unwrap();
         let file = cache.path().join("kernels/6_12.name");
         keep("6.12", "one", cache.path()).unwrap();
-        // Writing whole gives a file another inode.
+        // A rewritten file has another inode.
         let inode = || std::os::unix::fs::MetadataExt::ino(&fs::metadata(&file).unwrap());
         let first = inode();
         keep("6.12", "one", cache.path()).unwrap();

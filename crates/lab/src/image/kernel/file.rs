@@ -1,4 +1,4 @@
-//! A kernel's file: a vmlinux or a bzImage under any name, and what it says of itself.
+//! A kernel file: a vmlinux or a bzImage under any name, and the information in it.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,41 +12,39 @@ use super::config::Config;
 use super::unpacked::Unpacked;
 use crate::cache;
 
-/// No kernel is so large, with all its debugging information.
+/// Bytes; no kernel is larger, even with debugging information.
 const LARGEST: u64 = 4 << 30;
-/// How often a packed kernel's bytes come out of it at most; some five are usual, and xz makes a thousand of zeros.
+/// Limit of a packed kernel's expansion: some five times are usual, and xz reaches a thousand with zeros.
 const MOST_TIMES: u64 = 64;
-/// The longest name of a symbol (KSYM_NAME_LEN): several may lie in the same bytes.
+/// The longest symbol name (KSYM_NAME_LEN): names may share bytes.
 const LONGEST_SYMBOL: usize = 512;
-/// What a bzImage has at 0x202 (Documentation/arch/x86/boot.rst).
+/// A bzImage's bytes at 0x202 (Documentation/arch/x86/boot.rst).
 const BZIMAGE: &[u8] = b"HdrS";
-/// The note by which QEMU finds the entry of an ELF image (include/xen/interface/elfnote.h).
+/// The ELF note by which QEMU finds an image's entry (include/xen/interface/elfnote.h).
 const XEN_ELFNOTE_PHYS32_ENTRY: u32 = 18;
-/// How lz4, lzo, lzma and bzip2 begin (lib/decompress.c).
+/// Magic numbers of lz4, lzo, lzma and bzip2 (lib/decompress.c).
 const OTHER_PACKINGS: [&[u8]; 4] = [b"\x02\x21\x4c\x18", b"\x89LZO", b"\x5d\0", b"BZh"];
-/// What begins each kernel's first message.
+/// The beginning of each kernel's first message.
 const BANNER: &[u8] = b"Linux version ";
-/// What the kernel's build calls the start of a part that is a module in other configurations (include/linux/init.h).
+/// Prefix of the symbols of initcalls in parts that other configurations build as modules (include/linux/init.h).
 const INITCALL: &str = "__initcall__kmod_";
 
-/// A kernel's file, read whole.
 pub struct KernelFile {
     path: PathBuf,
     bytes: Vec<u8>,
-    /// Of all its bytes.
+    /// Of the whole file.
     pub sha256: String,
     kind: Kind,
 }
 
 enum Kind {
-    /// A vmlinux.
     Elf,
-    /// A vmlinuz with the ELF image in it, unless that is packed in a way that only the kernel itself can undo here.
+    /// A vmlinuz with its ELF image; `None` if that is packed in a format that only the kernel itself can unpack.
     BzImage(Option<Unpacked>),
 }
 
 impl KernelFile {
-    /// Reads `path` and looks whether it is a kernel for this lab's machines. What a bzImage holds is kept in `cache`.
+    /// Reads `path` and checks that it is a kernel for this lab's machines. A bzImage's ELF image is stored in `cache`.
     ///
     /// # Errors
     /// The file cannot be read, is no regular file, no kernel, a damaged one or one for another processor; or the cache
@@ -63,8 +61,8 @@ impl KernelFile {
         Ok(file)
     }
 
-    /// What QEMU is to start: an ELF image if it has the entry for that, else a bzImage, which any QEMU can start; of a
-    /// vmlinux without the entry itself.
+    /// The file for QEMU to start: an ELF image if it has the PVH entry, else a bzImage, which any QEMU can start; a
+    /// vmlinux without the entry is returned itself.
     pub(crate) fn to_start(&self) -> &Path {
         match &self.kind {
             Kind::BzImage(Some(unpacked)) if self.has_pvh() => &unpacked.path,
@@ -72,12 +70,11 @@ impl KernelFile {
         }
     }
 
-    /// Whether QEMU can start it.
     pub(crate) fn can_start(&self) -> bool {
         matches!(self.kind, Kind::BzImage(_)) || self.has_pvh()
     }
 
-    /// The uncompressed ELF image, if it can be had.
+    /// The uncompressed ELF image, if it could be unpacked.
     fn elf(&self) -> Option<&[u8]> {
         match &self.kind {
             Kind::Elf => Some(&self.bytes),
@@ -93,7 +90,7 @@ impl KernelFile {
         }
     }
 
-    /// Whether QEMU can start the ELF image: without this note it refuses it, and takes a bzImage only.
+    /// Whether QEMU can start the ELF image: without this note QEMU accepts only a bzImage.
     fn has_pvh(&self) -> bool {
         let Some((bytes, elf)) = self.elf().and_then(|bytes| Some((bytes, Elf::parse(bytes).ok()?))) else {
             return false;
@@ -102,13 +99,13 @@ impl KernelFile {
         notes.any(|note| note.name == "Xen" && note.n_type == XEN_ELFNOTE_PHYS32_ENTRY)
     }
 
-    /// The configuration that the image carries, if it was built with `CONFIG_IKCONFIG=y`.
+    /// The configuration in the image, if it was built with `CONFIG_IKCONFIG=y`.
     pub fn config(&self) -> Option<Config> {
         Config::embedded(self.elf()?)
     }
 
-    /// The modules whose code is part of the image, by the names of their starting functions: Linux 5.11 or later with
-    /// its symbols, as the build leaves it in its tree. Nothing if the image does not tell.
+    /// The modules built into the image, by the names of their initcalls: needs Linux 5.11 or later with symbols, as in
+    /// a build tree. `None` if the image does not contain them.
     pub fn builtin(&self) -> Option<Vec<String>> {
         let elf = Elf::parse(self.elf()?).ok()?;
         let names = elf.syms.iter().filter_map(|symbol| elf.strtab.get_at(symbol.st_name));
@@ -118,7 +115,7 @@ impl KernelFile {
     }
 }
 
-/// What bytes that may be a kernel say of themselves; for tests with some that nobody built.
+/// Parses bytes that may be a kernel, and describes them; for fuzz tests.
 ///
 /// # Errors
 /// As [`KernelFile::read`].
@@ -151,7 +148,7 @@ impl Kind {
     }
 }
 
-/// The bytes of a regular file of a sane size: a FIFO would be waited for, and a device read for ever.
+/// The bytes of a regular file of plausible size: reading a FIFO would block, and a device might never end.
 fn read_regular(path: &Path) -> Result<Vec<u8>> {
     let cannot = || format!("cannot read the kernel {}", path.display());
     let data = std::fs::metadata(path).with_context(cannot)?;
@@ -168,7 +165,7 @@ fn read_regular(path: &Path) -> Result<Vec<u8>> {
 
 const OTHER_PROCESSOR: &str = "it is for another processor: guests are 64-bit x86 (CONFIG_64BIT=y)";
 
-/// Protocol 2.12 is of 2012, and tells whether there is a 64-bit kernel inside (`xloadflags`, XLF_KERNEL_64).
+/// Protocol 2.12 is of 2012, and shows whether there is a 64-bit kernel inside (`xloadflags`, XLF_KERNEL_64).
 fn check_protocol(bytes: &[u8]) -> Result<()> {
     let word = |at: usize| bytes.get(at..at + 2).map(|b| u16::from_le_bytes(b.try_into().expect("two bytes")));
     let version = word(0x206).context("it is cut short")?;
@@ -194,7 +191,7 @@ fn check_elf(bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// `__initcall__kmod_ext4__504_7448_ext4_init_fs6` is of `ext4`.
+/// `ext4` for `__initcall__kmod_ext4__504_7448_ext4_init_fs6`.
 fn module_of_symbol(name: &str) -> Option<String> {
     let rest = name.strip_prefix(INITCALL)?;
     let end = rest.match_indices("__").find(|(at, _)| rest[at + 2..].starts_with(|c: char| c.is_ascii_digit()))?.0;
@@ -211,7 +208,7 @@ fn banner_release(elf: &[u8]) -> Option<String> {
     for at in memchr::memmem::find_iter(elf, BANNER) {
         let start = at + BANNER.len();
         let text = &elf[start..elf.len().min(start + 256)];
-        // Formats for printf and texts of drivers begin alike; a release is followed by who built it.
+        // Format strings and drivers' texts begin alike; in the banner the builder follows the release.
         let is_followed = text.iter().position(|&byte| byte == b' ').is_some_and(|end| text[end..].starts_with(b" ("));
         if let Some(release) = release_at_start(text).filter(|_| is_followed) {
             return Some(release);
@@ -220,7 +217,7 @@ fn banner_release(elf: &[u8]) -> Option<String> {
     None
 }
 
-/// The release with which a text begins: a digit, then what a folder of modules may be called.
+/// The release at the start of a text: a digit, then characters valid in a module folder's name.
 fn release_at_start(text: &[u8]) -> Option<String> {
     let end = text.iter().position(|&byte| byte == 0 || byte == b' ')?;
     let release = std::str::from_utf8(&text[..end]).ok()?;
@@ -229,7 +226,7 @@ fn release_at_start(text: &[u8]) -> Option<String> {
 }
 
 /// The ELF image inside a bzImage (Documentation/arch/x86/boot.rst: setup_sects, payload_offset, payload_length);
-/// nothing if it is packed in another way than with gzip, xz or zstd.
+/// `None` if it is packed with anything but gzip, xz or zstd.
 fn unpack_bzimage(bytes: &[u8]) -> Result<Option<Vec<u8>>> {
     let word =
         |at: usize| bytes.get(at..at + 4).map(|b| u32::from_le_bytes(b.try_into().expect("four bytes")) as usize);
@@ -248,7 +245,7 @@ fn unpack_bzimage(bytes: &[u8]) -> Result<Option<Vec<u8>>> {
         // The kernel's build appends the unpacked length, which is no part of the zstd stream.
         [0x28, 0xb5, 0x2f, 0xfd, .., _, _, _, _] => zstd::stream::read::Decoder::new(&payload[..length - 4])
             .and_then(|decoder| decoder.single_frame().take(most).read_to_end(&mut elf)),
-        // lz4, lzo, lzma, bzip2: the kernel's own unpacking undoes them.
+        // lz4, lzo, lzma, bzip2: only the kernel itself unpacks them.
         _ if OTHER_PACKINGS.iter().any(|magic| payload.starts_with(magic)) => return Ok(None),
         _ => bail!("it is damaged: what it holds is packed in no way that Linux knows"),
     };

@@ -1,4 +1,4 @@
-//! Where a kernel of the user's own lies: the ways in which builds and distributions lay out an image and its modules.
+//! Finds a user's own kernel: the ways in which builds and distributions lay out an image and its modules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,22 +8,22 @@ use anyhow::{Context, Result, bail};
 
 use super::super::modules;
 
-/// What a file of a module ends with, plain or packed.
+/// File name endings of modules, plain or packed.
 const ENDINGS: [&str; 4] = [".ko", ".ko.xz", ".ko.zst", ".ko.gz"];
-/// What an installation of modules has beside the modules; each alone tells that a folder is one.
+/// Files beside the modules of an installation; each alone identifies its folder.
 const MARKS: [&str; 3] = ["modules.builtin", "modules.order", "modules.dep"];
-/// Folders of an installation that hold modules, the first the most preferred.
+/// Folders of an installation that hold modules, in order of preference.
 const FOLDERS: [&str; 4] = ["updates", "extra", "kernel", "weak-updates"];
-/// Where installed modules lie below a root, each in a folder of its release's name.
+/// Folders below a root in which installed modules are, each in a folder of its release's name.
 const INSTALLED: [&str; 2] = ["lib/modules", "usr/lib/modules"];
 
-/// Whether what stands after `--kernel` names files: everything but `host` and what Debian's kernels are called.
+/// Whether the argument of `--kernel` names files: anything but `host` and the names of Debian's kernels.
 pub fn is_path(wanted: &str) -> bool {
     let is_debian = wanted.starts_with(|c: char| c.is_ascii_digit()) || wanted.starts_with("linux-image-");
     wanted.contains('/') || !(wanted.is_empty() || wanted == "host" || is_debian)
 }
 
-/// `PATH[,MODULES]`. A path may hold commas: the first comma that has something in front of it divides.
+/// Splits `PATH[,MODULES]`. A path may contain commas: the first comma with text before it splits.
 pub fn split(wanted: &str) -> Result<(PathBuf, Option<PathBuf>)> {
     let whole = Path::new(wanted);
     if whole.exists() || !wanted.contains(',') {
@@ -38,7 +38,7 @@ pub fn split(wanted: &str) -> Result<(PathBuf, Option<PathBuf>)> {
     Ok((image.into(), Some(folder.into())))
 }
 
-/// The folder that a file lies in.
+/// The folder of a file.
 pub(crate) fn folder_of(file: &Path) -> &Path {
     match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -46,11 +46,11 @@ pub(crate) fn folder_of(file: &Path) -> &Path {
     }
 }
 
-/// The images that a path stands for, the best first: itself, those of a build tree, or those of a root into which a
-/// kernel was installed.
+/// The candidate images at a path, the best first: the file itself, those of a build tree, or those of a root into
+/// which a kernel was installed.
 ///
 /// # Errors
-/// Nothing is there, or a folder holds no kernel or those of several releases.
+/// Nothing is there, or a folder holds no kernel or kernels of several releases.
 pub fn images(path: &Path) -> Result<Vec<PathBuf>> {
     let shown = path.display();
     let data = fs::metadata(path).with_context(|| {
@@ -63,7 +63,7 @@ pub fn images(path: &Path) -> Result<Vec<PathBuf>> {
         return Ok(vec![path.to_owned()]);
     }
     if is_build_tree(path) {
-        // Each bzImage is made of a vmlinux, so that it is never the newer one.
+        // A bzImage is made from the vmlinux, so it is never newer.
         let built: Vec<_> = ["vmlinux", "arch/x86/boot/bzImage"].map(|name| path.join(name)).into();
         let built: Vec<_> = built.into_iter().filter(|image| image.is_file()).collect();
         if built.is_empty() {
@@ -77,7 +77,7 @@ pub fn images(path: &Path) -> Result<Vec<PathBuf>> {
     }
     let mut names: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
     for image in folders.iter().flat_map(|folder| entries(folder)).filter(|entry| is_image_name(entry)) {
-        // Links such as /boot/vmlinuz stand for the file with the long name.
+        // Links such as /boot/vmlinuz resolve to the file with the long name.
         names.insert(fs::canonicalize(&image).unwrap_or_else(|_| image.clone()), image);
     }
     let releases: BTreeSet<String> = names.keys().map(|image| release_in_name(image)).collect();
@@ -93,7 +93,7 @@ pub fn images(path: &Path) -> Result<Vec<PathBuf>> {
     }
 }
 
-/// `boot/vmlinuz-RELEASE`, `lib/modules/RELEASE/vmlinuz`; nothing for `vmlinux`.
+/// The release in `boot/vmlinuz-RELEASE` or `lib/modules/RELEASE/vmlinuz`; empty for `vmlinux`.
 fn release_in_name(image: &Path) -> String {
     let name = name_of(image);
     let folder = folder_of(image);
@@ -121,7 +121,7 @@ fn is_build_tree(folder: &Path) -> bool {
 pub struct Modules {
     /// lib/modules/RELEASE, or the build tree.
     pub folder: PathBuf,
-    /// Whether they lie where they were built.
+    /// Whether they are in the build tree.
     in_tree: bool,
 }
 
@@ -129,7 +129,7 @@ impl Modules {
     /// The modules that the user named: lib/modules/RELEASE, a folder above it, or a build tree.
     ///
     /// # Errors
-    /// Nothing is there, it holds no modules, or those of another release.
+    /// Nothing is there, or it holds no modules, or those of another release.
     pub fn named(path: &Path, release: &str) -> Result<Modules> {
         let shown = path.display();
         if !path.is_dir() {
@@ -151,10 +151,10 @@ impl Modules {
         Ok(found)
     }
 
-    /// The modules that lie where an image's usually do; nothing if there are none of its release.
+    /// The modules at the usual places for an image; `None` if there are none of its release.
     pub fn beside(image: &Path, release: &str) -> Option<Modules> {
         let folder = folder_of(image);
-        // A folder with an image in it may be boot/, or arch/x86/boot/ of a build tree; the last root is this machine's.
+        // A folder with an image may be boot/, or arch/x86/boot/ of a build tree; the last root is this machine's.
         let roots = [folder.to_owned(), folder.join(".."), folder.join("../../.."), "/".into()];
         let near = Modules::in_folder(&folder.join("modules"), release, true);
         let mut found =
@@ -162,7 +162,7 @@ impl Modules {
         found.find(|modules| modules.check(release).is_ok())
     }
 
-    /// `named`: the folder is said to hold modules, so that one with a folder kernel/ is not just any folder.
+    /// `named`: the user named the folder as one of modules, so that kernel/ in it counts as such.
     fn in_folder(path: &Path, release: &str, named: bool) -> Option<Modules> {
         let at = |folder: PathBuf| Modules { folder, in_tree: false };
         let is_marked = |folder: &Path| MARKS.iter().any(|mark| folder.join(mark).is_file());
@@ -173,12 +173,12 @@ impl Modules {
         let holds = |modules: &Modules| modules.files().is_ok_and(|files| !files.is_empty());
         let mut below = below.filter(|folder| folder.is_dir()).map(at);
         below.find(|modules| is_marked(&modules.folder) || holds(modules)).or_else(|| {
-            // A kernel's source has a folder kernel/, too: only modules tell.
+            // Kernel sources have a folder kernel/, too, so only modules prove it.
             Some(at(path.to_owned())).filter(|modules| is_marked(path) || (named && holds(modules)))
         })
     }
 
-    /// Refuses modules of another release: the kernel would.
+    /// Refuses modules of another release, which the kernel would not load.
     fn check(&self, release: &str) -> Result<()> {
         let shown = self.folder.display();
         let built = fs::read_to_string(self.folder.join("include/config/kernel.release")).unwrap_or_default();
@@ -191,8 +191,8 @@ impl Modules {
         }
     }
 
-    /// Where each module lies that is a file, by its name with underscores. Of two of one name the first counts of
-    /// updates/, extra/, the kernel's own and weak-updates/, the order of depmod on distributions that use these folders.
+    /// The file of each module, by its name with underscores. For duplicate names the order is updates/, extra/, the
+    /// kernel's own, weak-updates/, that of depmod on distributions that use these folders.
     ///
     /// # Errors
     /// A folder cannot be read.
@@ -201,7 +201,7 @@ impl Modules {
         let rank = |path: &PathBuf| {
             let first = path.strip_prefix(&self.folder).ok().and_then(|path| path.iter().next()?.to_str());
             match first.filter(|_| !self.in_tree) {
-                // Modules in other folders are taken for the kernel's own, as by depmod.
+                // Modules in other folders count as the kernel's own, as in depmod.
                 Some(name) => FOLDERS.iter().position(|folder| *folder == name).unwrap_or(2),
                 None => 2,
             }
@@ -216,7 +216,7 @@ impl Modules {
         Ok(named)
     }
 
-    /// All of an installation; of a folder that does not show that it is one, no more than where modules may lie.
+    /// All files of an installation; in a folder without an installation's marks only the folders of modules.
     fn walk(&self) -> Result<Vec<PathBuf>> {
         let is_marked = MARKS.iter().any(|mark| self.folder.join(mark).is_file());
         let mut files: Vec<_> = entries(&self.folder).into_iter().filter(|entry| is_module(entry)).collect();
@@ -228,7 +228,7 @@ impl Modules {
             let read =
                 fs::read_dir(&folder).with_context(|| format!("cannot read the modules in {}", folder.display()))?;
             for entry in read.flatten() {
-                // Links to folders lead to the source and the build tree.
+                // Do not follow links to folders, which lead to the source and the build tree.
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                     folders.push(entry.path());
                 } else if is_module(&entry.path()) {
@@ -239,7 +239,7 @@ impl Modules {
         Ok(files)
     }
 
-    /// What modules.order lists: a tree may hold modules of a configuration of before, too.
+    /// The modules listed in modules.order: a tree may hold modules of an earlier configuration, too.
     fn built(&self) -> Result<Vec<PathBuf>> {
         let order = self.folder.join("modules.order");
         let text = match fs::read_to_string(&order) {
@@ -255,7 +255,7 @@ impl Modules {
         Ok(text.lines().filter_map(file).collect())
     }
 
-    /// Names of the modules that are part of the image; nothing if the folder does not tell.
+    /// Names of the modules built into the image; `None` if the folder does not list them.
     pub fn builtin(&self) -> Option<Vec<String>> {
         let text = fs::read_to_string(self.folder.join("modules.builtin")).ok()?;
         let stem = |line: &str| {
@@ -274,7 +274,7 @@ fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// What lies in a folder, sorted; nothing if it cannot be read.
+/// Entries of a folder, sorted; empty if it cannot be read.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let mut entries: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     entries.sort();

@@ -1,5 +1,5 @@
-//! The guest's kernel: one of Debian's, downloaded, or one of the user's own, found by its path. What boots is the ELF
-//! image, taken out of its compressed wrapping where it has an entry for emulators.
+//! The guest's kernel: a Debian kernel, downloaded, or the user's own, given by path. The ELF image is booted, unpacked
+//! from its compressed wrapper, if it has an entry for emulators.
 
 mod config;
 mod debian;
@@ -22,37 +22,35 @@ use file::KernelFile;
 pub use file::parse;
 use layout::Modules;
 
-/// The kernel used unless `--kernel` names another.
+/// The default of `--kernel`.
 pub const DEFAULT: &str = "6.12";
 
-/// A kernel that a guest can boot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
     /// `uname -r`, the name of its modules' folder.
     pub release: String,
-    /// What QEMU starts: the uncompressed ELF image, which boots in half the time of a vmlinuz under emulation, or the
-    /// bzImage of a kernel whose ELF image QEMU cannot start.
+    /// The file that QEMU starts: the uncompressed ELF image, which boots in half the time of a vmlinuz under
+    /// emulation, or the bzImage if QEMU cannot start the ELF image.
     pub image: PathBuf,
     /// Debian's version of its package; empty for a kernel given by path.
     pub version: String,
-    /// SHA-256 of the file that was named: a kernel that is built again in its place is another one.
+    /// SHA-256 of the named file: a kernel rebuilt in its place is another one.
     pub sha256: String,
     /// Whether QEMU can start `image`.
     can_start: bool,
-    /// Where its modules lie; nothing for a kernel without.
     modules: Option<Modules>,
-    /// The modules that are part of the image; nothing where neither its folder of modules nor its symbols tell.
+    /// The modules built into the image; `None` if neither its folder of modules nor its symbols list them.
     builtin: Option<Vec<String>>,
-    /// How it was configured, where that can be read.
+    /// Its configuration, if it could be read.
     config: Option<Config>,
 }
 
 impl Kernel {
-    /// Finds the kernel for what the user wrote after `--kernel`: a Debian version such as `6.12` or
-    /// `6.1.0-56-amd64`, a package name, `host`, or `PATH[,MODULES]`.
+    /// Finds the kernel for the argument of `--kernel`: a Debian version such as `6.12` or `6.1.0-56-amd64`, a package
+    /// name, `host`, or `PATH[,MODULES]`.
     ///
     /// PATH is a vmlinux or a vmlinuz under any name, a kernel's build tree, or a root with boot/ and lib/modules/.
-    /// MODULES is lib/modules/RELEASE, a root above it, or a build tree; without it modules are looked for beside the
+    /// MODULES is lib/modules/RELEASE, a root above it, or a build tree; by default modules are searched beside the
     /// image and in this machine's /lib/modules.
     ///
     /// # Errors
@@ -77,8 +75,8 @@ impl Kernel {
         Kernel::is_own(wanted) || debian::kept(wanted, packages, cache).is_some()
     }
 
-    /// Whether a kernel of this machine or of the user's own is wanted, of which the cache holds nothing that could be
-    /// wrong.
+    /// Whether `wanted` is this machine's kernel or the user's own, of which the cache holds no copy that could be
+    /// damaged.
     pub fn is_own(wanted: &str) -> bool {
         wanted == "host" || layout::is_path(wanted)
     }
@@ -88,28 +86,27 @@ impl Kernel {
         debian::choose(wanted, &packages.names("linux-image-")?)
     }
 
-    /// Where each module lies that is a file, by its name with underscores.
+    /// The file of each module, by its name with underscores.
     pub(crate) fn module_files(&self) -> Result<BTreeMap<String, PathBuf>> {
         self.modules.as_ref().map_or_else(|| Ok(BTreeMap::new()), Modules::files)
     }
 
-    /// Where its modules lie, if it has any.
     pub fn modules_folder(&self) -> Option<&Path> {
         self.modules.as_ref().map(|modules| modules.folder.as_path())
     }
 
-    /// Whether the code of a module is part of the image; nothing where that cannot be told, and the guest must try.
+    /// Whether a module is built into the image; `None` if that is unknown, and the guest must try.
     pub(crate) fn has_builtin(&self, module: &str) -> Option<bool> {
         let listed = self.builtin.as_ref().map(|names| names.iter().any(|name| name == module));
         let configured = || self.config.as_ref().and_then(|config| config.has_builtin(module));
         match listed {
             Some(true) => Some(true),
-            // A part without a starting function is in no list of symbols.
+            // A built-in part without an initcall is not in the symbols.
             listed => configured().or(listed),
         }
     }
 
-    /// What the guest's kernel must have and this one lacks, as far as image and configuration tell.
+    /// Options that the guest's kernel needs and this one lacks, as far as image and configuration show.
     pub fn lacking(&self) -> Vec<&'static Need> {
         let entry = (!self.can_start).then_some(&needs::PVH);
         let Some(config) = &self.config else { return entry.into_iter().collect() };
@@ -128,10 +125,10 @@ impl Kernel {
         self.config.as_ref().map(|config| config.from.as_str())
     }
 
-    /// Refuses a kernel that lacks what such guests need.
+    /// Refuses a kernel that lacks an option that such guests need.
     ///
     /// # Errors
-    /// Names each option that is missing, and what it is for.
+    /// Names each missing option, and its purpose.
     pub fn check(&self, guests: &[For]) -> Result<()> {
         let lacking: Vec<_> = self.lacking().into_iter().filter(|need| guests.contains(&need.by)).collect();
         if lacking.is_empty() {

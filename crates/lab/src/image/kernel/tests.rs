@@ -1,4 +1,4 @@
-//! Each layout in which builds and distributions leave kernels.
+//! Every layout in which builds and distributions leave kernels.
 
 mod made;
 
@@ -28,7 +28,7 @@ impl Place {
         Kernel::find(wanted, &Packages::new(&cache), &cache)
     }
 
-    /// What is said of a kernel that is refused.
+    /// The error of a kernel that is refused.
     fn refused(&self, wanted: &str) -> String {
         let error = format!("{:#}", self.find(wanted).expect_err(wanted));
         assert!(!self.at("cache/kernels").exists() || !error.contains("panicked"));
@@ -113,7 +113,7 @@ fn modules_are_found_beside_the_image() {
         write(&place.at(image), &vmlinux(RELEASE, b"", true));
         install(&place.at(modules), RELEASE);
         has_modules(&place.find(&path(&place.at(image))).unwrap(), &["nbd", "xfs"]);
-        // Those of another kernel are not this one's.
+        // Modules of another kernel do not count.
         install(&place.at(modules), "6.1.0");
         assert_eq!(place.find(&path(&place.at(image))).unwrap().modules_folder(), None, "{image}");
     }
@@ -133,7 +133,7 @@ fn a_build_tree_is_a_kernel() {
     write(&place.at("tree/include/config/auto.conf"), b"#\n# Linux/x86 6.12.3 Kernel Configuration\nCONFIG_SYSFS=y\n");
     let kernel = place.find(&path(&place.at("tree"))).unwrap();
     assert!(kernel.config_from().is_some_and(|from| from.ends_with("auto.conf")), "{:?}", kernel.config_from());
-    // Without the entry that QEMU wants the bzImage is taken; without that nothing can start.
+    // Without the PVH entry the bzImage is used; without that nothing can start.
     write(&place.at("tree/vmlinux"), &vmlinux(RELEASE, b"", false));
     write(&place.at("tree/arch/x86/boot/bzImage"), &bzimage(RELEASE, &gzip(&vmlinux(RELEASE, b"", false))));
     let kernel = place.find(&path(&place.at("tree"))).unwrap();
@@ -143,7 +143,7 @@ fn a_build_tree_is_a_kernel() {
     assert!(error.contains("CONFIG_PVH") && error.contains("bzImage"), "{error}");
     fs::remove_file(place.at("tree/vmlinux")).unwrap();
     assert!(place.refused(&path(&place.at("tree"))).contains("build it with make"));
-    // The release of the last build is another than the image's.
+    // The last build's release differs from the image's.
     build(&place.at("tree"), RELEASE);
     write(&place.at("tree/include/config/kernel.release"), b"6.12.4-own\n");
     let error = place.refused(&format!("{},{}", place.at("tree/vmlinux").display(), place.at("tree").display()));
@@ -179,7 +179,7 @@ fn updates_come_before_extra_and_extra_before_the_kernels_own() {
     for name in ["weak-updates/nbd.ko", "extra/nbd.ko.xz", "updates/dkms/nbd.ko.zst", "updates/nls-new.ko.gz"] {
         write(&folder.join(name), b"");
     }
-    // What a build leaves beside them is no module.
+    // Other files that a build leaves beside them are no modules.
     write(&folder.join("updates/xfs.ko.debug"), b"");
     symlink("/", folder.join("build")).unwrap();
     write(&folder.join("kernel/a/aaa.ko"), &module(RELEASE));
@@ -208,7 +208,7 @@ fn modules_of_another_kernel_are_named() {
     assert!(error.contains("built for kernel 6.1.0") && error.contains(RELEASE), "{error}");
     assert!(refused(&path(&place.at("empty"))).contains("INSTALL_MOD_PATH"));
     assert!(refused("~/modules").contains("does not expand a ~"));
-    // Not the first of them, but one that is needed, is of a build before.
+    // A needed module, not the first of them, is from an earlier build.
     install(&place.at("mixed"), RELEASE);
     write(&place.at("mixed/updates/zzz.ko"), &module("6.12.2-own"));
     let kernel = place.find(&format!("{},{}", place.at("vmlinux").display(), place.at("mixed").display()));
@@ -225,14 +225,14 @@ fn a_configuration_is_read_from_the_image() {
     let image = vmlinux(RELEASE, &[b"IKCFG_ST and then not\0".to_vec(), ikconfig(config)].concat(), true);
     write(&place.at("vmlinux"), &image);
     write(&place.at("vmlinuz"), &bzimage(RELEASE, &gzip(&image)));
-    // What lies beside it may be of a later build.
+    // The configuration beside it may be of a later build.
     write(&place.at(".config"), b"# Linux/x86 6.12.3 Kernel Configuration\nCONFIG_XFS_FS=y\n");
     for name in ["vmlinux", "vmlinuz"] {
         let kernel = place.find(&path(&place.at(name))).unwrap();
         assert_eq!(kernel.config_from(), Some("the image itself"));
         let builtin = |module: &str| kernel.has_builtin(module);
         assert_eq!((builtin("ext4"), builtin("xfs"), builtin("nbd")), (Some(true), Some(false), Some(false)));
-        // It says nothing of these, and the guest tries.
+        // The configuration does not mention these, so the guest tries.
         assert_eq!((builtin("jfs"), builtin("zfs")), (None, None));
         let lacking: Vec<_> = kernel.lacking().iter().map(|need| need.option).collect();
         assert!(lacking.contains(&"UNIX") && lacking.contains(&"X86_IOPL_IOPERM"), "{lacking:?}");
@@ -247,12 +247,12 @@ fn a_configuration_is_read_from_the_image() {
     };
     assert!(lacks_debug_fs("CONFIG_ND_BTT=m\n") && !lacks_debug_fs("CONFIG_ND_BTT=y\n"));
     assert!(!lacks_debug_fs("CONFIG_ND_BTT=m\nCONFIG_DEBUG_FS=y\n"));
-    // Without one nothing is claimed.
+    // Without one nothing is known.
     write(&place.at("vmlinux"), &vmlinux(RELEASE, b"", true));
     fs::remove_file(place.at(".config")).unwrap();
     let kernel = place.find(&path(&place.at("vmlinux"))).unwrap();
     assert_eq!((kernel.config_from(), kernel.lacking().len(), kernel.has_builtin("xfs")), (None, 0, None));
-    // A configuration of another version is another kernel's.
+    // A configuration of another version belongs to another kernel.
     write(&place.at(".config"), b"# Linux/x86 6.12.30 Kernel Configuration\nCONFIG_XFS_FS=y\n");
     assert_eq!(place.find(&path(&place.at("vmlinux"))).unwrap().config_from(), None);
 }
@@ -299,7 +299,7 @@ fn what_is_no_kernel_is_refused_with_its_name() {
         let error = place.refused(&path(&place.at(name)));
         assert!(error.contains(says) && error.contains(name), "{name}: {error}");
     }
-    // None of these is waited for, or read for ever.
+    // Neither blocks, and neither is read for ever.
     let fifo = std::ffi::CString::new(path(&place.at("fifo"))).unwrap();
     // SAFETY: a path that ends with a zero.
     assert_eq!(unsafe { libc::mkfifo(fifo.as_ptr(), 0o600) }, 0);
@@ -307,7 +307,7 @@ fn what_is_no_kernel_is_refused_with_its_name() {
     assert!(place.refused("/dev/zero").contains("neither a file nor a folder"));
     let error = place.refused("/nowhere/vmlinux");
     assert!(error.contains("/nowhere/vmlinux") && error.contains("6.12"), "{error}");
-    // Cut anywhere, it is refused or it is a kernel, and nothing panics.
+    // Truncated anywhere, it is refused or it is a kernel, and nothing panics.
     for end in (0..sound.len()).step_by(7) {
         write(&place.at("cut"), &sound[..end]);
         let _ = place.find(&path(&place.at("cut")));
@@ -334,7 +334,7 @@ fn a_damaged_image_in_the_cache_is_made_again() {
     let inode = |path: &Path| std::os::unix::fs::MetadataExt::ino(&fs::metadata(path).unwrap());
     let first = inode(&kept);
     assert_eq!((find(), inode(&kept)), (kept.clone(), first), "it was written again");
-    // One wrong byte, the length as it was.
+    // One wrong byte, same length.
     let mut damaged = sound.clone();
     let middle = damaged.len() / 2;
     damaged[middle] ^= 1;
@@ -342,7 +342,7 @@ fn a_damaged_image_in_the_cache_is_made_again() {
     assert_eq!(fs::read(find()).unwrap(), sound);
     fs::write(&kept, &sound[..middle]).unwrap();
     assert_eq!(fs::read(find()).unwrap(), sound);
-    // A note that is none.
+    // An invalid note.
     fs::write(kept.with_file_name(format!("{}.sha256", kept.file_name().unwrap().to_str().unwrap())), "?").unwrap();
     assert_eq!(fs::read(find()).unwrap(), sound);
 }

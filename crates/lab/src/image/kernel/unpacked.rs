@@ -1,4 +1,4 @@
-//! ELF images, each taken out of a bzImage and kept in the cache.
+//! ELF images unpacked from bzImages, in the cache.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,21 +9,19 @@ use crate::cache;
 
 /// An ELF image in the cache.
 pub struct Unpacked {
-    /// Its file.
     pub path: PathBuf,
-    /// What is in it.
     pub bytes: Vec<u8>,
 }
 
 impl Unpacked {
-    /// The ELF image in the bzImage whose SHA-256 is `sha256`, from the cache if it is there and sound, else by `unpack`;
-    /// nothing if `unpack` gives nothing. `release` is for people who look into the folder.
+    /// The ELF image in the bzImage whose SHA-256 is `sha256`: from the cache if it is there and intact, else from
+    /// `unpack`; `None` if `unpack` returns none. `release` only helps people who look into the folder.
     ///
     /// A kernel with a wrong byte may boot all the same and measure something else, so each use compares its hash with
-    /// the one that was noted beside it.
+    /// the one stored beside it.
     ///
     /// # Errors
-    /// It must be made, and cannot be.
+    /// It is not in the cache, and cannot be made.
     pub fn get(
         sha256: &str,
         release: &str,

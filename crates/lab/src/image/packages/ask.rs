@@ -1,4 +1,4 @@
-//! Asking apt, as any user and with an empty list of installed packages.
+//! Runs apt as any user, with an empty list of installed packages.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -11,9 +11,9 @@ use crate::cache;
 use crate::child::{self, Limits};
 use crate::image::apt::{self, Solved};
 
-/// A slow mirror is waited for; apt's own limit for a silent one is 30 s, for each of its addresses.
+/// For slow mirrors; apt's own limit for a silent one is 30 s, for each of its addresses.
 pub(super) const FETCHING: Limits = Limits { idle: Duration::from_secs(180), total: Duration::from_secs(3600) };
-/// Asking about packages reads all lists, and fetches nothing.
+/// Queries read all lists, and fetch nothing.
 const ASKING: Limits = Limits { idle: Duration::from_secs(120), total: Duration::from_secs(600) };
 
 impl Packages {
@@ -26,7 +26,7 @@ impl Packages {
         Ok(solved)
     }
 
-    /// apt with an empty list of installed packages.
+    /// An apt program with an empty list of installed packages.
     pub(super) fn command(&self, program: &str, lists: Lists) -> Command {
         let mut command = Command::new(program);
         command.env("LC_ALL", "C");
@@ -37,7 +37,7 @@ impl Packages {
         }
         command.arg("-o").arg(format!("Dir::State::status={}", empty.display()));
         command.args(["-o", "Debug::NoLocking=1"]);
-        // Packages that lie in apt's own archive need no download, and --print-uris would not name them.
+        // Packages in apt's own archive need no download, so --print-uris would omit them.
         let archives = self.cache.join("apt/archives");
         let _ = cache::make_folder(&archives.join("partial"));
         command.arg("-o").arg(format!("Dir::Cache::archives={}", archives.display()));
@@ -64,7 +64,7 @@ impl Packages {
     }
 }
 
-/// Runs a program of apt's.
+/// Runs one of apt's programs.
 pub(super) fn said(command: &mut Command, limits: Limits) -> Result<Output> {
     child::output(command, limits).map_err(|error| match error.root_cause().is::<std::io::Error>() {
         true => error.context(no_apt()),
@@ -78,7 +78,7 @@ fn no_apt() -> String {
 
 pub(super) fn last_lines(text: &[u8], count: usize) -> String {
     let text = String::from_utf8_lossy(text);
-    // apt's warnings ("W:") would push its errors out.
+    // Skip apt's warnings ("W:"), which would displace its errors.
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with("W:")).collect();
     lines[lines.len().saturating_sub(count)..].join("; ")
 }

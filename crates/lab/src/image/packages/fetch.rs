@@ -1,4 +1,4 @@
-//! Packages from the mirror into the cache: whole or not at all, each with its manifest.
+//! Fetches packages from the mirror into the cache: completely or not at all, each with its manifest.
 
 use std::fs;
 use std::path::Path;
@@ -15,8 +15,7 @@ use crate::image::manifest::{Damaged, Manifest};
 use crate::image::unpack;
 
 impl Packages {
-    /// Sees to it that every file of a package is there in its size; `bytes` is what fetching it takes, 0 where that is
-    /// not known.
+    /// Fetches a package unless all its files exist in their sizes; `bytes` is the size of the download, 0 if unknown.
     pub(super) fn fetch_unless_whole(&self, package: &Package, bytes: u64) -> Result<()> {
         let is_whole = || Manifest::open(&package.folder).is_some_and(|manifest| manifest.check_sizes().is_ok());
         if is_whole() {
@@ -26,15 +25,15 @@ impl Packages {
         if is_whole() { Ok(()) } else { self.fetch(&[(package.clone(), bytes)]) }
     }
 
-    /// Fetches a package of which a file was lost or changed, in the version that it had.
+    /// Fetches a package again, in the same version, because a file was lost or changed.
     ///
     /// # Errors
-    /// What is damaged, why it cannot be fetched, and the mend.
+    /// What is damaged, why it cannot be fetched, and the remedy.
     pub fn mend(&self, damaged: &Damaged) -> Result<()> {
         let _lock = Lock::take(&self.cache.join("closures/all"))?;
         let is_mended =
             || Manifest::open(&damaged.folder).is_some_and(|it| it.read(&damaged.path.to_string_lossy()).is_ok());
-        // By another run, while this one waited.
+        // Another run may have mended it while this one waited.
         if is_mended() {
             return Ok(());
         }
@@ -45,8 +44,8 @@ impl Packages {
         self.fetch(&[(package, 0)]).with_context(|| damaged.to_string())
     }
 
-    /// Fetches and unpacks packages, each with the bytes that its file has, 0 where that is not known; what lies in their
-    /// place is replaced. The caller holds the lock on them all.
+    /// Fetches and unpacks packages, each with the size of its download in bytes, 0 if unknown; replaces old ones. The
+    /// caller holds the lock on all of them.
     pub(super) fn fetch(&self, wanted: &[(Package, u64)]) -> Result<()> {
         if wanted.is_empty() {
             return Ok(());
@@ -58,7 +57,7 @@ impl Packages {
             [(one, _)] => format!("the Debian package {}", one.name),
             _ => format!("{} Debian packages", wanted.len()),
         };
-        // Unpacked they take no less than packed, and for a while there are both.
+        // Unpacked they take at least as much as packed, and for a while both exist.
         let needed = wanted.iter().map(|(_, bytes)| bytes * 2).sum::<u64>();
         cache::need_room(&packages, needed, &what)?;
         let scratch = Scratch::new_in(&packages, ".tmp")?;
@@ -70,15 +69,15 @@ impl Packages {
             error
         });
         unpacked?;
-        // An empty program runs without an error: the files must be sure to outlive a power cut before their names do.
+        // An empty program would run without an error, so the files must be on disk before their names are.
         let opened = fs::File::open(&packages).with_context(|| format!("cannot open {}", packages.display()))?;
         rustix::fs::syncfs(&opened).with_context(|| format!("cannot write to {}", packages.display()))?;
         wanted.iter().try_for_each(|(package, _)| put(&scratch.path().join(&package.name), &package.folder))
     }
 
-    /// Each package becomes a folder of its name in `scratch`, its manifest in it.
+    /// Unpacks each package into a folder of its name in `scratch`, with its manifest.
     fn download_and_unpack(&self, scratch: &Path, wanted: &[(Package, u64)]) -> Result<()> {
-        // apt-get download leaves the download to the user _apt where it can; in a folder of root's it warns and goes on.
+        // apt-get download drops to the user _apt if it can; in a folder of root's it warns and goes on.
         let names: Vec<String> =
             wanted.iter().map(|(package, _)| format!("{}={}", package.name, package.version)).collect();
         let mut command = self.command("apt-get", self.lists());
@@ -98,7 +97,7 @@ impl Packages {
         Ok(())
     }
 
-    /// Why packages could not be fetched, from what apt-get said.
+    /// Why packages could not be fetched, from apt-get's output.
     fn why_not(&self, wanted: &[(Package, u64)], said: &str) -> String {
         let named = |package: &Package| format!("{} {}", package.name, package.version);
         let gone = |package: &&(Package, u64)| {
@@ -128,12 +127,12 @@ impl Packages {
     }
 }
 
-/// Gives an unpacked package its name, in the place of what had it. Whoever reads the old one meanwhile finds either.
+/// Moves an unpacked package to its place, and replaces an old one there. Readers meanwhile find either.
 fn put(tree: &Path, folder: &Path) -> Result<()> {
     use rustix::io::Errno;
     let failed = || format!("cannot keep {}", folder.display());
     match rustix::fs::renameat_with(CWD, tree, CWD, folder, RenameFlags::EXCHANGE) {
-        // The old one goes with the temporary folder.
+        // The old one is deleted with the temporary folder.
         Ok(()) => Ok(()),
         Err(Errno::NOENT | Errno::INVAL | Errno::NOSYS) => {
             let _ = fs::remove_dir_all(folder);

@@ -11,29 +11,28 @@ use super::Packages;
 use super::ask::{FETCHING, last_lines, said};
 use crate::{cache, child};
 
-/// Where Debian's package lists are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lists {
     /// Fetched into the cache.
     Cache,
-    /// This machine's own, because none could be fetched.
+    /// This machine's own, because the fetch failed.
     System,
-    /// They will be fetched into the cache when they are needed.
+    /// Not fetched yet; they will be fetched into the cache when needed.
     Nowhere,
 }
 
-/// Lists older than this name versions that may be gone from the mirrors. What the cache already holds is not affected.
+/// Versions in older lists may be gone from the mirrors. Packages already in the cache are not affected.
 const LISTS_KEEP: Duration = Duration::from_secs(24 * 3600);
-/// When lists that could not be fetched are asked for again.
+/// Time until a failed fetch of lists is repeated.
 const RETRY: Duration = Duration::from_secs(3600);
-/// What apt-get takes for the lists of a Debian release with its updates, in bytes: 26 MB in the end, some more meanwhile.
+/// Bytes that apt-get needs for the lists of a Debian release with its updates: 26 MB in the end, more meanwhile.
 const LISTS_ROOM: u64 = 40 << 20;
-/// What is noted of lists that were fetched.
+/// The contents of [`Packages::fetched`] after a complete fetch.
 pub(super) const RENEWED: &str = "cache";
 
 impl Packages {
-    /// Where Debian's package lists are read from. The machine's own may be of any age, so they are used only where
-    /// none can be fetched.
+    /// The source of Debian's package lists. The machine's own may be of any age, so they are used only if the fetch
+    /// fails.
     pub fn lists(&self) -> Lists {
         match fs::read_to_string(self.fetched()).as_deref() {
             Ok("system") => Lists::System,
@@ -42,12 +41,12 @@ impl Packages {
         }
     }
 
-    /// The file that says when lists were fetched, by its age, and with what success.
+    /// The file whose age is that of the lists and whose contents are the result of the fetch.
     pub(super) fn fetched(&self) -> PathBuf {
         self.cache.join("apt/fetched")
     }
 
-    /// Sees to it that there are lists, and that they are young.
+    /// Fetches the lists if they are missing or too old.
     pub(super) fn fetch_lists(&self) -> Result<()> {
         let is_young = || {
             let age = fs::metadata(self.fetched()).ok()?.modified().ok()?.elapsed().ok()?;
@@ -67,7 +66,7 @@ impl Packages {
         };
         let lists = self.cache.join("apt/lists");
         if is_there(&lists) && cache::room(&self.cache).is_err() {
-            // Of any age, but all there is.
+            // Of any age, but the cache cannot be written.
             return Ok(());
         }
         let said = match self.update() {
@@ -77,7 +76,7 @@ impl Packages {
             Err(error) => return Err(error),
         };
         if is_there(&lists) {
-            // Asked for again at once, where there is no room even for this.
+            // If there is no room even for this, the next call fetches again.
             let _ = cache::note(&self.fetched(), b"cache, not renewed");
             return Ok(());
         }
@@ -87,7 +86,7 @@ impl Packages {
         cache::note(&self.fetched(), b"system")
     }
 
-    /// Fetches the package lists; what apt-get complained of, if it did not get all.
+    /// Fetches the package lists; returns apt-get's complaint if some are missing.
     pub(super) fn update(&self) -> Result<Option<String>> {
         let what = "Debian's package lists";
         cache::need_room(&self.cache, LISTS_ROOM, what)?;

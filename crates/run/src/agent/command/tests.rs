@@ -3,7 +3,7 @@ use std::os::fd::AsFd;
 use super::super::scratch::Scratch;
 use super::*;
 
-/// A folder as an agent has it; nothing, and a word why, where this user may not have one.
+/// A folder like the agent's; `None`, with the reason printed, if this user may not create one.
 fn scratch(base: &tempfile::TempDir) -> Option<Scratch> {
     match Scratch::new(base.path()) {
         Ok(scratch) => Some(scratch),
@@ -42,7 +42,7 @@ fn a_command_has_what_it_was_given_and_nothing_of_the_agent() {
     assert_eq!((finished.stderr.as_str(), finished.status.code()), ("error\n", Some(3)));
     assert!(finished.elapsed > 0 && !finished.leftovers && !finished.moved && finished.timed_out.is_none());
     assert!(finished.written.is_none_or(|bytes| bytes > 15));
-    // The agent's folder is handed down where that is wanted.
+    // The agent's folder is passed on if requested.
     let kept = || Kept::new(scratch.path(), Keep::All).unwrap();
     let write = sh(&format!("echo result > {}/result", scratch.path().display()));
     prepare(&write, kept(), Some(base.path()), Some(scratch.as_fd())).unwrap().run(60.0).unwrap();
@@ -63,7 +63,7 @@ fn rights_that_reach_the_agent_are_taken() {
         // CAP_SYS_MODULE, CAP_SYS_RAWIO, CAP_SYS_PTRACE, CAP_SYS_BOOT, CAP_SYS_TIME (capability.h).
         assert_eq!(mask & (1 << 16 | 1 << 17 | 1 << 19 | 1 << 22 | 1 << 25), 0, "{mask:x}");
     }
-    // Of the process above it neither memory nor open files are to be had.
+    // Neither the memory nor the open files of the process above it are accessible.
     let said = suite(&base, &scratch, "head -c 1 /proc/1/mem; readlink /proc/1/fd/1; kill -9 1; echo alive", 60.0);
     assert_eq!(said.stdout, "alive\n");
 }
@@ -82,7 +82,7 @@ fn nothing_of_a_command_outlives_it_or_its_limit() {
         std::thread::sleep(std::time::Duration::from_millis(500));
         assert_eq!(length(), then, "it still writes");
     }
-    // Children that have ended by then are nothing left.
+    // Children that have ended by then do not count.
     assert!(!suite(&base, &scratch, "(sleep 0.1 &); sleep 0.5", 60.0).leftovers);
     let stopped = suite(&base, &scratch, "kill -STOP $$", 0.5);
     assert!(stopped.failure("it").unwrap().contains("limit of 0.5 s"));

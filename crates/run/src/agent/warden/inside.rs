@@ -1,7 +1,7 @@
-//! The warden's own life: first process of a name space, it starts one command and says how that ended.
+//! The warden process: the first process of a name space, which starts one command and reports its end.
 //!
-//! It is a copy of the agent that has not called exec. Nothing here allocates memory or takes a lock: in a test another
-//! thread may have held one when the copy was made.
+//! It is a copy of the agent without an exec. It neither allocates memory nor takes a lock: in a test another thread
+//! may have held one when the copy was made.
 
 use std::ffi::CString;
 use std::io;
@@ -13,10 +13,10 @@ use rustix::io::Errno;
 use super::rights;
 use crate::agent::probes::now;
 
-/// The command is likelier to be killed for want of memory than the agent, the disks' servers and the user's programs.
+/// The OOM killer takes the command before the agent, the disks' servers and the user's programs.
 const OOM_SCORE: &[u8] = b"500";
 
-/// What the warden is to do, laid out before it exists.
+/// The warden's orders, laid out before it exists.
 pub(super) struct Order {
     pub(super) program: CString,
     pub(super) arguments: Words,
@@ -25,11 +25,11 @@ pub(super) struct Order {
     pub(super) standard: [RawFd; 3],
     /// Stays open in the command.
     pub(super) hand_down: Option<RawFd>,
-    /// Where the file system under test is mounted, if the command has mounts of its own and must leave that one.
+    /// Mount point of the file system under test, if the command has its own mounts and must not change that one.
     pub(super) test: Option<CString>,
 }
 
-/// Strings, and where they lie, as exec wants it.
+/// Strings and pointers to them, in the form that exec requires.
 pub(super) struct Words {
     _strings: Vec<CString>,
     pointers: Vec<*mut libc::c_char>,
@@ -42,7 +42,7 @@ impl Words {
     }
 }
 
-/// Where the warden fails before there is a command.
+/// The step at which the warden failed before it started the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum Step {
@@ -53,20 +53,20 @@ pub(super) enum Step {
     Start,
 }
 
-/// What the warden says: that it is ready, that it failed, or how its command ended.
+/// A report of the warden: ready, failed, or the command's end.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct Report {
     pub(super) failed: Step,
     pub(super) error: i32,
-    /// Nanoseconds from before the command's start until it had ended.
+    /// Nanoseconds from before the command's start until it ended.
     pub(super) elapsed: u64,
     pub(super) status: i32,
-    /// Whether processes of the command were still there.
+    /// Whether processes of the command were left.
     pub(super) leftovers: bool,
-    /// Whether something else than before is mounted at the place of the file system under test.
+    /// Whether the mount at the mount point of the file system under test has changed.
     pub(super) moved: bool,
-    /// Bytes passed to write(2) and its like; negative where the kernel does not say.
+    /// Bytes passed to write(2) and similar calls; negative if the kernel does not report them.
     pub(super) written: i64,
     pub(super) usage: libc::rusage,
 }
@@ -90,13 +90,13 @@ impl Report {
     }
 
     fn send(&self, to: RawFd) {
-        // SAFETY: the report is as long as said. Where nobody reads, the agent is gone and this process follows.
+        // SAFETY: the report has this length. If the write fails, the agent is gone and this process will end too.
         unsafe { libc::write(to, std::ptr::from_ref(self).cast(), Report::SIZE) };
     }
 }
 
-/// Does what `order` says: gets ready, waits for a byte from `go`, runs the command, reports to `report`, and ends when
-/// the other end of `go` is closed. Everything the command left then ends with it.
+/// Carries out `order`: prepares, waits for a byte from `go`, runs the command, reports to `report`, and ends when the
+/// other end of `go` is closed. All that the command left then ends with it.
 pub(super) fn live(order: &Order, go: RawFd, report: RawFd) -> ! {
     let mut said = Report::new();
     if let Err((step, error)) = prepare(order, [go, report]) {
@@ -112,7 +112,7 @@ pub(super) fn live(order: &Order, go: RawFd, report: RawFd) -> ! {
             said.failed = Step::Start;
             said.error = error;
         }
-        // A file system that was shut down does not answer, and is the same all the same.
+        // A file system that was shut down gives an error, but is still the same mount.
         let after = order.test.as_ref().map(mounted_at);
         said.moved = matches!(after, Some(Ok(_))) && after != before;
         said.send(report);
@@ -122,15 +122,15 @@ pub(super) fn live(order: &Order, go: RawFd, report: RawFd) -> ! {
 }
 
 fn leave() -> ! {
-    // SAFETY: ends this process without running what the agent wants to run at its own end.
+    // SAFETY: ends this process without the agent's exit handlers.
     unsafe { libc::_exit(0) }
 }
 
-/// True at a byte, false at the end.
+/// True at a byte, false at the end of the stream.
 fn heard(from: RawFd) -> bool {
     let mut byte = 0u8;
     loop {
-        // SAFETY: room for the one byte that is asked for.
+        // SAFETY: there is room for the one byte requested.
         match unsafe { libc::read(from, (&raw mut byte).cast(), 1) } {
             1 => return true,
             -1 if io::Error::last_os_error().raw_os_error() == Some(libc::EINTR) => {}
@@ -147,9 +147,9 @@ fn prepare(order: &Order, pipes: [RawFd; 2]) -> Result<(), (Step, io::Error)> {
     // SAFETY: plain system calls with strings and numbers that outlive them.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-        // A command has the warden's rights, and must not read its memory or its open files all the same.
+        // A command has the warden's rights, but must not read its memory or its open files.
         libc::prctl(libc::PR_SET_DUMPABLE, 0);
-        // What the agent handles or ignores is the default again, here and in the command.
+        // Resets the agent's signal handling to the default, here and in the command.
         for signal in [libc::SIGPIPE, libc::SIGSEGV, libc::SIGBUS] {
             libc::signal(signal, libc::SIG_DFL);
         }
@@ -161,7 +161,7 @@ fn prepare(order: &Order, pipes: [RawFd; 2]) -> Result<(), (Step, io::Error)> {
             checked(Step::Standard, libc::fcntl(kept, libc::F_SETFD, 0))?;
         }
         if order.test.is_some() {
-            // Processes as this name space numbers them, and none of the agent's. A container may refuse it.
+            // Shows this name space's processes, and none of the agent's. A container may refuse it.
             let _ = libc::mount(c"proc".as_ptr(), c"/proc".as_ptr(), c"proc".as_ptr(), 0, std::ptr::null());
         }
         let score = libc::open(c"/proc/self/oom_score_adj".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
@@ -173,16 +173,16 @@ fn prepare(order: &Order, pipes: [RawFd; 2]) -> Result<(), (Step, io::Error)> {
     rights::drop_rights().map_err(|error| (Step::Rights, error))
 }
 
-/// Closes all that is open but the standard streams and `kept`: while the agent's end of a pipe is open here too, whoever
-/// reads that pipe hears of no end.
+/// Closes all descriptors except the standard streams and `kept`: a copy of the agent's end of a pipe would keep the
+/// pipe's reader from seeing its end.
 fn close_others(mut kept: [RawFd; 3]) {
-    /// What is closed one by one where the kernel has no call for it (Linux older than 5.9).
+    /// Descriptors closed one by one if the kernel has no call for it (Linux before 5.9).
     const MOST: RawFd = 1024;
     kept.sort_unstable();
     let mut from = 3;
     for end in kept.into_iter().chain([RawFd::MAX]) {
         if from < end {
-            // SAFETY: nothing here uses what is closed.
+            // SAFETY: no code here uses the closed descriptors.
             unsafe {
                 if libc::syscall(libc::SYS_close_range, from, end - 1, 0) != 0 {
                     for descriptor in from..end.min(MOST) {
@@ -195,18 +195,17 @@ fn close_others(mut kept: [RawFd; 3]) {
     }
 }
 
-/// What tells one mounted file system from another: its device, and the mount where the kernel numbers them (5.8).
+/// Identifies a mounted file system: its device, and the mount's number if the kernel has these (5.8).
 fn mounted_at(path: &CString) -> Result<(u32, u32, u64), Errno> {
     let found = statx(CWD, path.as_c_str(), AtFlags::empty(), StatxFlags::TYPE | StatxFlags::MNT_ID)?;
     let numbered = found.stx_mask & StatxFlags::MNT_ID.bits() != 0;
     Ok((found.stx_dev_major, found.stx_dev_minor, if numbered { found.stx_mnt_id } else { 0 }))
 }
 
-/// Runs the command to its end; the error number where it cannot be started.
+/// Runs the command to its end; an error number if it cannot be started.
 fn run(order: &Order, said: &mut Report) -> Result<(), i32> {
     let mut pid: libc::pid_t = 0;
-    // SAFETY: the attributes are initialised before they are used; all strings and arrays end with a null and outlive
-    // the calls.
+    // SAFETY: the attributes are initialised before use; all strings and arrays end with a null and outlive the calls.
     unsafe {
         let mut attributes: libc::posix_spawnattr_t = std::mem::zeroed();
         libc::posix_spawnattr_init(&raw mut attributes);
@@ -223,17 +222,17 @@ fn run(order: &Order, said: &mut Report) -> Result<(), i32> {
         if error != 0 {
             return Err(error);
         }
-        // Whoever writes into a pipe that the command reads must hear that the command is gone.
+        // A process that writes into a pipe that the command read must see that the command is gone.
         libc::close(0);
         let mut info: libc::siginfo_t = std::mem::zeroed();
-        // A process that has ended keeps its I/O figures until it is waited for.
+        // A process that has ended keeps its I/O counters until it is reaped.
         while libc::waitid(libc::P_PID, pid as libc::id_t, &raw mut info, libc::WEXITED | libc::WNOWAIT) != 0
             && io::Error::last_os_error().raw_os_error() == Some(libc::EINTR)
         {}
         said.elapsed = now() - begin;
         said.written = written().unwrap_or(-1);
         libc::wait4(pid, &raw mut said.status, 0, &raw mut said.usage);
-        // Those that ended before are only collected; then either there is no child, or one that lives.
+        // Reaps those that ended before; then either there is no child, or one that lives.
         let mut status = 0;
         said.leftovers = loop {
             match libc::waitpid(-1, &raw mut status, libc::WNOHANG | libc::__WALL) {
@@ -246,8 +245,8 @@ fn run(order: &Order, said: &mut Report) -> Result<(), i32> {
     Ok(())
 }
 
-/// Bytes that the command passed to write(2). It is this process's first child, and has the number that /proc gives it,
-/// which is another than here where /proc is the agent's.
+/// Bytes that the command passed to write(2). It is this process's first child; its number is read from /proc, which
+/// may be the agent's and then has another than this name space.
 fn written() -> Option<i64> {
     let mut path = [0u8; 64];
     let mut text = [0u8; 512];
@@ -264,7 +263,7 @@ fn written() -> Option<i64> {
     std::str::from_utf8(line).ok()?.trim().parse().ok()
 }
 
-/// The beginning of a file whose path ends with a null.
+/// The beginning of a file; `path` ends with a null.
 fn read<'a>(path: &[u8], into: &'a mut [u8]) -> Option<&'a [u8]> {
     // SAFETY: the path ends with a null, and no more is read than there is room for.
     let length = unsafe {

@@ -1,18 +1,19 @@
-//! Commands under guard: each has a first process above it that starts it, sees it end, and takes all of it away.
+//! Runs commands under wardens: each command has a first process above it that starts it, waits for its end, and
+//! removes all that it leaves.
 //!
-//! A command comes from a suite or a catalogue file, which anybody may have written. So it runs
+//! A command comes from a suite or a catalogue file by any author. So it runs
 //!
 //! * without the rights that reach the agent or the machine (`rights`);
-//! * among processes of its own (a PID name space): it sees no others, and none of it outlives its first process, however
-//!   it forks, whatever session it goes to;
-//! * if it is a suite's, among mounts of its own: what it mounts is gone with it, and no file that the agent reads (the
-//!   device's counters, the processor's time) can be covered by another.
+//! * in its own PID name space: it sees no other processes, and none of its own outlives the first process, however it
+//!   forks and whatever session it joins;
+//! * if it is a suite's, in its own mount name space: its mounts vanish with it, and it cannot cover a file that the
+//!   agent reads (the device's counters, the processor's time) with another.
 //!
-//! A name space is chosen over a control group because every kernel has it, it needs no folder that a command could write
-//! to, and it charges nothing to what is measured.
+//! Name spaces rather than control groups: every kernel has them, they need no folder that a command could write to,
+//! and they charge nothing to the measured work.
 //!
-//! All of that is done before the command begins, by a copy of the agent, its warden, which then waits for a word. So
-//! the time of a command is that of one posix_spawn, its work, and one wait: what GNU time sees.
+//! A copy of the agent, the warden, sets all of that up before the command begins, and then waits for the signal to
+//! start. So a command's time is that of one posix_spawn, its work, and one wait, as in GNU time.
 
 mod inside;
 mod rights;
@@ -34,45 +35,41 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open};
 use super::probes::now;
 use inside::{Order, Report, Step, Words};
 
-/// Seconds that killed processes have to end. One that is stuck in the kernel does not even heed SIGKILL.
+/// Seconds that killed processes have to end. A process stuck in the kernel ignores even SIGKILL.
 const KILL_LIMIT: f64 = 60.0;
 
-/// With what a command is started, beyond what it says of itself.
+/// Settings of a command beyond its own.
 pub(super) struct Setting<'a> {
     /// Standard input, output and error.
     pub(super) standard: [BorrowedFd<'a>; 3],
     /// A descriptor that stays open in the command, under the same number.
     pub(super) hand_down: Option<BorrowedFd<'a>>,
-    /// Where the file system under test is mounted, if the command is to have mounts of its own and leave that one be.
+    /// Mount point of the file system under test, if the command gets its own mounts and must not change that one.
     pub(super) own_mounts: Option<&'a Path>,
 }
 
-/// How a command came to its end.
 pub(super) enum End {
-    /// By itself.
     Ended(Box<Ended>),
-    /// It had not ended after the limit.
+    /// It was still running at the limit.
     Limit,
-    /// Its warden was killed, and it with that.
+    /// Its warden was killed, and the command with it.
     Killed(ExitStatus),
 }
 
-/// A command that ended by itself.
 pub(super) struct Ended {
-    /// Nanoseconds from before its start until it had ended.
+    /// Nanoseconds from before its start until it ended.
     pub(super) elapsed: u64,
     pub(super) status: ExitStatus,
-    /// What it and those of its children that it waited for used.
+    /// Resources used by it and by the children that it waited for.
     pub(super) usage: libc::rusage,
-    /// Bytes that they passed to write(2) and its like.
+    /// Bytes that they passed to write(2) and similar calls.
     pub(super) written: Option<u64>,
-    /// Whether it left processes behind.
     pub(super) leftovers: bool,
-    /// Whether it left something else mounted at the place of the file system under test.
+    /// Whether it left something else mounted at the mount point of the file system under test.
     pub(super) moved: bool,
 }
 
-/// One command's first process. Dropping it ends whatever the command left.
+/// One command's first process. Dropping it kills all that the command left.
 pub(super) struct Warden {
     pid: Pid,
     pidfd: OwnedFd,
@@ -83,7 +80,6 @@ pub(super) struct Warden {
 }
 
 impl Warden {
-    /// Makes everything ready for `command`.
     pub(super) fn start(command: &Command, setting: &Setting) -> Result<Warden> {
         let order = order(command, setting)?;
         let (go_read, go) = std::io::pipe().context("cannot make a pipe")?;
@@ -92,8 +88,8 @@ impl Warden {
         if setting.own_mounts.is_some() {
             flags |= libc::CLONE_NEWNS;
         }
-        // SAFETY: a new process on a copy of this memory, as fork makes it; it only does what `inside` does, which
-        // allocates nothing and never returns.
+        // SAFETY: creates a process with a copy of this memory, like fork; it only runs `inside`, which does not
+        // allocate and never returns.
         let pid = unsafe { libc::syscall(libc::SYS_clone, flags as libc::c_ulong, 0, 0, 0, 0) };
         match pid {
             -1 => {
@@ -117,13 +113,12 @@ impl Warden {
         }
     }
 
-    /// Starts the command.
     pub(super) fn go(&mut self) -> Result<()> {
         self.go.write_all(&[1]).with_context(|| format!("cannot start {}", self.program))
     }
 
-    /// Waits for the command's end, for at most `limit` seconds of this kernel's clock. After the limit, or if the command
-    /// left processes, everything of it has been killed.
+    /// Waits for the command's end, for at most `limit` seconds of this kernel's clock. After the limit, or if the
+    /// command left processes, all of them have been killed.
     pub(super) fn wait(&mut self, limit: f64) -> Result<End> {
         if !ready_within(&self.report, limit)? {
             self.end()?;
@@ -145,13 +140,13 @@ impl Warden {
         })))
     }
 
-    /// Ends everything that is left of the command, and answers how its warden ended.
+    /// Kills all that is left of the command; returns the warden's exit status.
     pub(super) fn end(&mut self) -> Result<ExitStatus> {
         if self.is_gone {
             return Ok(ExitStatus::default());
         }
         let _ = rustix::process::kill_process(self.pid, Signal::KILL);
-        // The kernel ends the name space with it, and lets it go when nobody is left there.
+        // The kernel ends the name space with its first process, which is reaped after all others.
         if !ready_within(&self.pidfd, KILL_LIMIT)? {
             bail!("a command ({}) cannot be killed: a process of it hangs in the kernel", self.program);
         }
@@ -161,7 +156,7 @@ impl Warden {
         Ok(ended.map(|(_, status)| ExitStatus::from_raw(status.as_raw())).unwrap_or_default())
     }
 
-    /// The next report; nothing where the warden is gone.
+    /// The next report; `None` if the warden is gone.
     fn hear(&mut self) -> Result<Option<Report>> {
         let mut bytes = [0; Report::SIZE];
         if self.report.read_exact(&mut bytes).is_err() {
@@ -187,7 +182,7 @@ impl Drop for Warden {
     }
 }
 
-/// What the warden is to do for a command.
+/// The warden's orders for a command.
 fn order(command: &Command, setting: &Setting) -> Result<Order> {
     let text = |text: &OsStr| {
         CString::new(text.as_bytes()).with_context(|| format!("{} holds a null character", text.to_string_lossy()))
@@ -225,7 +220,7 @@ fn find(name: &OsStr, path: &OsStr) -> Option<PathBuf> {
     places.find(|place| rustix::fs::access(place, rustix::fs::Access::EXEC_OK).is_ok() && place.is_file())
 }
 
-/// Whether a descriptor can be read, or a process has ended, before `seconds` of this kernel's clock have passed.
+/// Whether a descriptor becomes readable, or a process ends, within `seconds` of this kernel's clock.
 fn ready_within(fd: &impl std::os::fd::AsFd, seconds: f64) -> Result<bool> {
     let end = now().saturating_add((seconds * 1e9) as u64);
     loop {

@@ -1,12 +1,12 @@
-//! What a command may not do, though it is root.
+//! Takes rights from commands, although they run as root.
 //!
 //! Figures come from the agent alone, so a command must reach neither the agent, nor its line to the host, nor the
-//! machine under both. What file systems' own tools need stays: CAP_SYS_ADMIN (mount, subvolumes, quotas, fstrim,
-//! shutting a file system down), CAP_MKNOD, CAP_CHOWN, CAP_SETUID, CAP_IPC_LOCK, CAP_SYS_RESOURCE, CAP_SYS_NICE.
+//! machine below. It keeps what file system tools need: CAP_SYS_ADMIN (mount, subvolumes, quotas, fstrim, shutting a
+//! file system down), CAP_MKNOD, CAP_CHOWN, CAP_SETUID, CAP_IPC_LOCK, CAP_SYS_RESOURCE, CAP_SYS_NICE.
 //!
-//! Left out on purpose: no_new_privs would add nothing to the bounding set, and would break `su`; a seccomp filter would
-//! make every system call dearer, and so change what is measured. What CAP_SYS_ADMIN opens beyond that (bpf, the serial
-//! driver's ports, ACPI tables) a guest closes with the kernel's lockdown.
+//! Deliberately unused: no_new_privs would add nothing to the bounding set, and would break `su`; a seccomp filter
+//! would slow every system call, and so change the figures. What else CAP_SYS_ADMIN allows (bpf, the serial driver's
+//! ports, ACPI tables) a guest closes with the kernel's lockdown.
 
 use std::io;
 
@@ -15,21 +15,21 @@ use rustix::thread::{
     remove_capability_from_bounding_set, set_capabilities,
 };
 
-/// What is taken away, and what it would open.
+/// The capabilities removed, each with what it would allow.
 const TAKEN: [CapabilitySet; 5] = [
     // /dev/mem, /dev/port, /proc/kcore, I/O ports, model-specific registers.
     CapabilitySet::SYS_RAWIO,
     // Code in the kernel.
     CapabilitySet::SYS_MODULE,
-    // The memory and the open files of processes that have more rights: the agent and the disks' servers.
+    // The memory and the open files of more privileged processes: the agent and the disks' servers.
     CapabilitySet::SYS_PTRACE,
-    // The end of the machine, and another kernel.
+    // Rebooting, and starting another kernel.
     CapabilitySet::SYS_BOOT,
-    // The clock by which everything is measured.
+    // Setting the clock of all measurements.
     CapabilitySet::SYS_TIME,
 ];
 
-/// Takes those rights from this process and all that it starts. Allocates nothing.
+/// Removes those capabilities from this process and its children. Does not allocate.
 pub(super) fn drop_rights() -> io::Result<()> {
     let mut sets = capabilities(None)?;
     for right in TAKEN {
@@ -40,16 +40,16 @@ pub(super) fn drop_rights() -> io::Result<()> {
         sets.permitted.remove(right);
     }
     sets.inheritable = CapabilitySet::empty();
-    // Linux older than 4.3 has no such set.
+    // Linux before 4.3 has no ambient set.
     let _ = clear_ambient_capability_set();
     set_capabilities(None, sets)?;
     close_ports();
     Ok(())
 }
 
-/// A guest's agent has I/O ports open, which processes inherit and keep over exec.
+/// Closes I/O ports: a guest's agent has them open, and processes inherit them and keep them over exec.
 fn close_ports() {
     const ALL: libc::c_ulong = 1 << 16;
-    // SAFETY: changes this thread's I/O permissions and touches no memory. A kernel without them has nothing to close.
+    // SAFETY: changes this thread's I/O permissions and touches no memory. A kernel without ports has none to close.
     unsafe { libc::ioperm(0, ALL, 0) };
 }

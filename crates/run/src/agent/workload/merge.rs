@@ -1,9 +1,9 @@
-//! Results of the same workload done several times, taken together: counts, bytes and times add up.
+//! Merges results of repetitions of a workload: counts, bytes and times add up.
 
 use mountmark_model::WorkloadResult;
 use mountmark_model::workload::{Latency, OperationResult, PhaseResult, Series};
 
-/// Adds `other`, whose phases are those of `all`, to it.
+/// Adds `other`, which has the same phases, to `all`.
 pub(super) fn add(all: &mut WorkloadResult, other: &WorkloadResult) {
     for (phase, more) in all.phases.iter_mut().zip(&other.phases) {
         add_phase(phase, more);
@@ -15,7 +15,7 @@ fn add_phase(phase: &mut PhaseResult, more: &PhaseResult) {
     phase.user_seconds += more.user_seconds;
     phase.system_seconds += more.system_seconds;
     phase.verified_bytes += more.verified_bytes;
-    // The course of one time says nothing of the others.
+    // One repetition's series does not describe the others.
     phase.series = Series::default();
     add_operations(&mut phase.operations, &more.operations);
     for (thread, more) in phase.threads.iter_mut().zip(&more.threads) {
@@ -52,7 +52,8 @@ fn add_operations(all: &mut Vec<OperationResult>, more: &[OperationResult]) {
     all.sort_by_key(|operation| operation.operation);
 }
 
-/// Latencies of several operations or times as one. Quantiles come from the histograms, and are as exact as these.
+/// Combines latencies of several operations or repetitions. Quantiles come from the histograms, and are as exact as
+/// these.
 pub(super) fn together(all: &[&Latency]) -> Latency {
     let all: Vec<&&Latency> = all.iter().filter(|latency| latency.count > 0).collect();
     let count: u64 = all.iter().map(|latency| latency.count).sum();

@@ -1,4 +1,4 @@
-//! A phase of the engine as a figure: rates, counts, times.
+//! Converts a phase of the engine to a figure: rates, counts, times.
 
 use mountmark_model::workload::{Operation, OperationResult, PhaseResult};
 use mountmark_model::{Metric, RateOf, WorkloadResult};
@@ -6,9 +6,9 @@ use mountmark_model::{Metric, RateOf, WorkloadResult};
 use super::merge::together;
 use crate::programs::Figure;
 
-/// The figure of a phase, by its name.
+/// The figure with the phase's name.
 pub(super) fn figure(phase: &PhaseResult, rate: RateOf) -> Figure {
-    // fsync is counted apart, unless the phase does nothing else.
+    // fsync counts separately, unless the phase consists of it.
     let syncs_only = phase.operations.iter().all(|operation| operation.operation == Operation::Fsync);
     let counted = |operation: &&OperationResult| syncs_only || operation.operation != Operation::Fsync;
     let operations: Vec<&OperationResult> = phase.operations.iter().filter(counted).collect();
@@ -86,7 +86,7 @@ pub(super) fn figure(phase: &PhaseResult, rate: RateOf) -> Figure {
     values
 }
 
-/// Bytes that all phases wrote, those that only prepared others too.
+/// Bytes written by all phases, including those that only prepare others.
 pub(super) fn written(result: &WorkloadResult) -> u64 {
     use Operation as O;
     let writes = |o| matches!(o, O::Write | O::Rewrite | O::WriteFile | O::AppendFile | O::CopyFile);
@@ -165,7 +165,7 @@ mod tests {
         let values = figure(&seeks, RateOf::Children).values;
         assert_eq!((values["rate"], values["parent_rate"]), (64.0, 44.0));
         assert_eq!((values["process_rate_min"], values["process_rate_max"]), (24.0, 40.0));
-        // What each had moved when the first one ended is not known here.
+        // How much each had moved when the first one ended is not known here.
         assert!(!values.contains_key("process_bytes_min"));
     }
 }

@@ -1,7 +1,7 @@
 //! Copies between buffers and mappings of whole files.
 //!
-//! Writing past the room that a file system has ends the process by SIGBUS, as for any program that maps files; the
-//! engine looks for room beforehand.
+//! Writing beyond the file system's free space ends the process by SIGBUS, as in any program that maps files; the
+//! engine checks for room beforehand.
 
 use std::ffi::c_int;
 
@@ -13,7 +13,6 @@ struct Mapping {
     length: usize,
 }
 
-/// Mappings by slot.
 #[derive(Default)]
 pub(in crate::engine) struct Mmap {
     mappings: Vec<Option<Mapping>>,
@@ -37,7 +36,8 @@ impl Engine for Mmap {
             return there;
         }
         if (there as u64) < size {
-            // A missing end cannot be mapped. Readers were told before that their file is too short.
+            // Pages beyond the end cannot be mapped. For readers, an earlier check has found that the file is too
+            // short.
             let grown = if writable { sys::ftruncate(file, size) } else { -i64::from(libc::EINVAL) };
             if grown < 0 {
                 return grown;
@@ -48,7 +48,7 @@ impl Engine for Mmap {
             return 0;
         }
         let protection = libc::PROT_READ | if writable { libc::PROT_WRITE } else { 0 };
-        // SAFETY: the kernel chooses the place, so no memory of ours is replaced.
+        // SAFETY: the kernel chooses the address, so no memory of ours is replaced.
         let start = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, libc::MAP_SHARED, file, 0) };
         if start == libc::MAP_FAILED {
             return -i64::from(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO));
@@ -76,10 +76,10 @@ impl Engine for Mmap {
         match request.action {
             // SAFETY: both ranges are `length` long, and a mapping never overlaps a buffer.
             Action::Read => unsafe { std::ptr::copy_nonoverlapping(place, request.buffer, length) },
-            // SAFETY: as above; what writes was opened for writing, so the mapping is writable.
+            // SAFETY: as above; files that are written were opened for writing, so the mapping is writable.
             Action::Write => unsafe { std::ptr::copy_nonoverlapping(request.buffer, place, length) },
             Action::Sync | Action::SyncData => {
-                // SAFETY: the whole mapping, which is live.
+                // SAFETY: start and length are those of the whole live mapping.
                 let answer = unsafe { libc::msync(mapping.start.cast(), mapping.length, libc::MS_SYNC) };
                 if answer < 0 {
                     let error = std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);

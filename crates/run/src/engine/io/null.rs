@@ -1,4 +1,4 @@
-//! Nothing: what is left is the cost of the engine itself.
+//! Does nothing, to measure the cost of the engine itself.
 
 use super::{Engine, Queued, Request};
 

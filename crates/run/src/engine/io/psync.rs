@@ -1,4 +1,4 @@
-//! pread and pwrite: one system call an operation.
+//! pread and pwrite: one system call per operation.
 
 use super::{Action, Engine, Queued, Request};
 use crate::engine::sys;
@@ -10,7 +10,7 @@ impl Engine for Psync {
     unsafe fn queue(&mut self, request: &Request) -> Queued {
         Queued::Done(match request.action {
             Action::Read => {
-                // SAFETY: the caller vouches for pointer and length, and that nobody else uses them.
+                // SAFETY: the caller guarantees pointer and length, and that no other code uses them.
                 let buffer = unsafe { std::slice::from_raw_parts_mut(request.buffer, request.length) };
                 sys::pread(request.file, buffer, request.offset)
             }

@@ -1,20 +1,19 @@
-//! fread and fwrite of the C library, whose buffer is as large as a block; single characters by fgetc and fputc.
+//! fread and fwrite of the C library, with a buffer of one block; single characters by fgetc and fputc.
 
 use std::ffi::c_int;
 
 use super::{Action, Engine, Queued, Request};
 use crate::engine::sys;
 
-/// One FILE, and what makes a seek needless.
+/// One FILE, and the state that shows whether a seek is needed.
 struct Stream {
     file: *mut libc::FILE,
-    /// The C library's buffer: it takes a size only together with the memory. Freed after the stream was closed.
+    /// The C library's buffer: setvbuf takes a size only together with memory. Freed after the stream is closed.
     _buffer: Vec<u8>,
     position: u64,
     last: Action,
 }
 
-/// Streams by slot.
 pub(in crate::engine) struct Stdio {
     streams: Vec<Option<Stream>>,
     block: usize,
@@ -22,7 +21,7 @@ pub(in crate::engine) struct Stdio {
 }
 
 impl Stdio {
-    /// `block`: the size of each stream's buffer. `append`: whether streams write at the end, wherever that is.
+    /// `block`: the size of each stream's buffer. `append`: whether streams write at the current end.
     pub(in crate::engine) fn new(block: usize, append: bool) -> Stdio {
         Stdio { streams: Vec::new(), block, append }
     }
@@ -33,13 +32,13 @@ fn last_error() -> i64 {
 }
 
 impl Stream {
-    /// Moves where the operation asks for, and between reading and writing, where the C standard wants a seek.
+    /// Seeks to the request's offset if needed, and between reading and writing, as the C standard requires.
     fn turn(&mut self, request: &Request, append: bool) -> i64 {
         let moved = self.position != request.offset && !append;
         if !moved && self.last == request.action {
             return 0;
         }
-        // SAFETY: the stream is open. Appending streams write at the end wherever they stand.
+        // SAFETY: the stream is open. Appending streams write at the end, whatever their position.
         if unsafe { libc::fseeko(self.file, request.offset as libc::off_t, libc::SEEK_SET) } != 0 {
             return last_error();
         }
@@ -62,7 +61,7 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // SAFETY: the stream is open and used by nobody else. `closing` has flushed it, and told of errors.
+        // SAFETY: the stream is open and no other code uses it. `closing` has flushed it and reported errors.
         unsafe { libc::fclose(self.file) };
     }
 }
@@ -78,7 +77,7 @@ impl Engine for Stdio {
             (false, true) => c"r+",
             (false, false) => c"r",
         };
-        // A stream closes its descriptor; the engine's own stays open.
+        // A stream closes its descriptor, so it gets a duplicate; the engine's own stays open.
         // SAFETY: no memory is passed.
         let own = unsafe { libc::fcntl(file, libc::F_DUPFD_CLOEXEC, 0) };
         if own < 0 {
@@ -92,7 +91,7 @@ impl Engine for Stdio {
             return error;
         }
         let mut buffer = vec![0; self.block.max(1)];
-        // SAFETY: nothing was done with the stream yet, and the buffer stays where it is until the stream is closed.
+        // SAFETY: the stream is unused so far, and the buffer stays in place until the stream is closed.
         unsafe { libc::setvbuf(stream, buffer.as_mut_ptr().cast(), libc::_IOFBF, buffer.len()) };
         self.streams[slot] = Some(Stream { file: stream, _buffer: buffer, position: 0, last: Action::Sync });
         0
@@ -120,7 +119,7 @@ impl Engine for Stdio {
             return Queued::Done(turned);
         }
         let moved = match request.action {
-            // SAFETY: the caller vouches for buffer and length; the stream is open.
+            // SAFETY: the caller guarantees buffer and length; the stream is open.
             Action::Read => unsafe { libc::fread(request.buffer.cast(), 1, request.length, stream.file) },
             // SAFETY: as above.
             _ => unsafe { libc::fwrite(request.buffer.cast(), 1, request.length, stream.file) },
@@ -134,7 +133,7 @@ impl Engine for Stdio {
         if turned < 0 {
             return Queued::Done(turned);
         }
-        // SAFETY: the caller vouches for buffer and length.
+        // SAFETY: the caller guarantees buffer and length.
         let buffer = unsafe { std::slice::from_raw_parts_mut(request.buffer, request.length) };
         let moved = match request.action {
             Action::Read => buffer

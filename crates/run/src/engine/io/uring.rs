@@ -1,5 +1,5 @@
-//! io_uring: registered files and buffers, submitted in batches. Where the kernel has them, completions are taken only
-//! when this thread asks for them (DEFER_TASKRUN, Linux 6.1) and the ring has one submitter (SINGLE_ISSUER, 6.0).
+//! io_uring: registered files and buffers, submitted in batches. If the kernel supports it, completions run only when
+//! this thread asks for them (DEFER_TASKRUN, Linux 6.1) and the ring has one submitter (SINGLE_ISSUER, 6.0).
 
 use std::ffi::c_int;
 use std::io;
@@ -8,15 +8,15 @@ use io_uring::{IoUring, opcode, squeue, types};
 
 use super::{Action, Engine, Queued, Request};
 
-/// One ring, of one thread.
+/// One thread's ring.
 pub(in crate::engine) struct Uring {
     ring: IoUring,
-    /// Registered files by slot; -1 where there is none yet.
+    /// Registered files by slot; -1 if there is none.
     files: Vec<c_int>,
 }
 
 fn build(entries: u32) -> io::Result<IoUring> {
-    // From the best set-up to the plainest: older kernels refuse flags that they do not know with EINVAL.
+    // From the best setup to the plainest: older kernels refuse unknown flags with EINVAL.
     let best = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(entries);
     let plain = |error: &io::Error| error.raw_os_error() == Some(libc::EINVAL);
     match best {
@@ -28,7 +28,7 @@ fn build(entries: u32) -> io::Result<IoUring> {
     }
 }
 
-/// Why this kernel gives no ring: a sentence. None where it does.
+/// Why this kernel gives no ring; `None` if it does.
 pub(in crate::engine) fn unavailable() -> Option<String> {
     let error = build(2).err()?;
     let disabled = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled").unwrap_or_default();
@@ -52,10 +52,10 @@ pub(in crate::engine) fn unavailable() -> Option<String> {
 
 impl Uring {
     /// A ring for `depth` operations in flight on `files` files, with `buffers` (start and length of each), which must
-    /// stay where they are as long as the ring.
+    /// stay in place as long as the ring lives.
     ///
     /// # Errors
-    /// The kernel refuses the ring, so many files, or so much locked memory.
+    /// The kernel refuses the ring, the number of files, or the amount of locked memory.
     pub(in crate::engine) fn new(depth: u32, files: usize, buffers: &[(*mut u8, usize)]) -> io::Result<Uring> {
         let ring = build(depth.next_power_of_two())?;
         let vectors: Vec<libc::iovec> =
@@ -68,7 +68,7 @@ impl Uring {
     }
 }
 
-/// Operations of one ring are in no order unless one asks for it.
+/// Operations of a ring are unordered unless a flag asks for order.
 fn after(request: &Request) -> squeue::Flags {
     if request.drain { squeue::Flags::IO_DRAIN } else { squeue::Flags::empty() }
 }
@@ -86,7 +86,7 @@ impl Engine for Uring {
     fn closing(&mut self, slot: u32) -> i64 {
         if let Some(entry) = self.files.get_mut(slot as usize) {
             *entry = -1;
-            // A ring that is about to go gives its files up in any case.
+            // A ring that is dropped releases its files in any case.
             let _ = self.ring.submitter().register_files_update(slot, &[-1]);
         }
         0
@@ -111,7 +111,7 @@ impl Engine for Uring {
         // SAFETY: the caller keeps the buffer until the operation is reaped, and the file open.
         match unsafe { self.ring.submission().push(&entry) } {
             Ok(()) => Queued::Waiting,
-            // The queue has room for the whole depth, so this says that the caller has more in flight.
+            // The queue has room for the whole depth, so the caller has more in flight.
             Err(_) => Queued::Done(-i64::from(libc::EBUSY)),
         }
     }
@@ -154,7 +154,7 @@ mod tests {
         let buffer = (buffer.as_mut_ptr(), buffer.len());
         let mut ring = Uring::new(2, 2, &[buffer, buffer]).unwrap();
         assert_eq!((ring.opened(0, empty.as_raw_fd(), 0, false), ring.opened(1, file.as_raw_fd(), 0, true)), (0, 0));
-        // Reading from the pipe takes until something is written to it; a sync of an empty file takes no time.
+        // A read from the pipe waits until something is written to it; a sync of an empty file takes no time.
         let slow = Request {
             action: Action::Read,
             slot: 0,
@@ -168,7 +168,7 @@ mod tests {
         let sync = Request { action: Action::Sync, slot: 1, file: file.as_raw_fd(), length: 0, tag: 1, ..slow };
         for drain in [false, true] {
             for request in [slow, Request { drain, ..sync }] {
-                // SAFETY: the buffer lives as long as the ring, and nobody else uses it.
+                // SAFETY: the buffer lives as long as the ring, and no other code uses it.
                 assert!(matches!(unsafe { ring.queue(&request) }, Queued::Waiting));
             }
             if !drain {

@@ -1,4 +1,4 @@
-//! Steps on blocks of open files, by way of the engine.
+//! Operations on blocks of open files, through the I/O engine.
 
 use std::ffi::c_int;
 
@@ -8,18 +8,18 @@ use crate::engine::course::Place;
 use crate::engine::io::{Action, Engine, Queued, Request};
 use crate::engine::worker::{SHORT, Worker};
 
-/// Does one request at once: bytes, or a negative error number.
+/// Runs one request to its end; returns bytes or a negative error number.
 #[inline(always)]
 fn at_once<E: Engine>(engine: &mut E, request: &Request) -> i64 {
-    // SAFETY: every caller below passes a buffer of its worker, as long as the place, and waits for the end here.
+    // SAFETY: every caller below passes a buffer of its worker, as long as the place, and waits here for the end.
     match unsafe { engine.queue(request) } {
         Queued::Done(answer) => answer,
-        // Engines that wait are driven by another loop.
+        // Asynchronous engines are driven by another loop.
         Queued::Waiting => -i64::from(libc::EINPROGRESS),
     }
 }
 
-/// All bytes or an error.
+/// A short count becomes an error.
 #[inline(always)]
 fn whole(answer: i64, length: usize) -> i64 {
     if answer == length as i64 { answer } else { part(answer) }
@@ -71,7 +71,7 @@ fn characters<E: Engine>(worker: &mut Worker<'_, E>, action: Action, place: Plac
     if file < 0 {
         return file;
     }
-    // SAFETY: the buffer is the worker's, a block long, and free until this returns.
+    // SAFETY: the buffer is the worker's, one block long, and unused until this returns.
     match unsafe { worker.engine.queue_characters(&request(action, place, file, buffer)) } {
         Queued::Done(answer) => whole(answer, place.length),
         Queued::Waiting => -i64::from(libc::EINPROGRESS),
@@ -84,7 +84,7 @@ pub(super) fn read_checked<E: Engine>(worker: &mut Worker<'_, E>, _: Pick) -> i6
     if file < 0 {
         return file;
     }
-    // What an operation before it left there must not pass for what was read.
+    // Data left by an earlier operation must not pass for data that was read.
     let begin = monotonic();
     worker.core.memory.buffers[..place.length].fill(0xa5);
     worker.core.aside = monotonic() - begin;
@@ -96,7 +96,7 @@ pub(super) fn read_checked<E: Engine>(worker: &mut Worker<'_, E>, _: Pick) -> i6
     check(worker, place)
 }
 
-/// Checks the first buffer, aside.
+/// Checks the first buffer, outside the measured time.
 fn check<E: Engine>(worker: &mut Worker<'_, E>, place: Place) -> i64 {
     let begin = monotonic();
     let core = &mut worker.core;

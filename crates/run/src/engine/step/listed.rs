@@ -1,5 +1,5 @@
-//! Steps on names in the order in which directories list them, read inside the steps and in batches, as programs do that
-//! go over a folder.
+//! Operations on names in directory order. Directories are read within the operations, in batches, as in programs that
+//! traverse a folder.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -8,26 +8,26 @@ use crate::engine::io::Engine;
 use crate::engine::sys;
 use crate::engine::worker::{Core, Worker};
 
-/// How far directories are read.
+/// Position in the directories.
 #[derive(Default)]
 pub(in crate::engine) struct Listing {
-    /// The one that is read; closed at its end.
+    /// The directory being read; closed at its end.
     open: Option<OwnedFd>,
-    /// Its number.
+    /// Number of that directory.
     directory: u64,
-    /// What is left of the last batch, in the core's room for entries.
+    /// The rest of the last batch, in the core's entry buffer.
     from: usize,
     to: usize,
 }
 
-/// Where the parts of a linux_dirent64 are: its length, and its name, which ends with a zero byte.
+/// Offsets in a linux_dirent64: its length, and its name, which ends with a zero byte.
 const LENGTH: usize = 16;
 const NAME: usize = 19;
 
 pub(super) fn stat<E: Engine>(worker: &mut Worker<'_, E>, _: Pick) -> i64 {
     let core = &mut worker.core;
     let found = next(core);
-    // What a stat finds is no data that was moved.
+    // A stat returns a size, but moves no data.
     if found < 0 { found } else { sys::stat(core.set.folder(), &core.name).min(0) }
 }
 
@@ -37,8 +37,8 @@ pub(super) fn unlink<E: Engine>(worker: &mut Worker<'_, E>, _: Pick) -> i64 {
     if found < 0 { found } else { sys::unlink(core.set.folder(), &core.name) }
 }
 
-/// Names the next file of the set that is listed; after the last directory come the first one's again. 0 or a negative
-/// error number.
+/// Sets the name to that of the next listed file of the set; wraps around after the last directory. Returns 0 or a
+/// negative error number.
 fn next(core: &mut Core<'_>) -> i64 {
     let directories = core.set.directories().max(1);
     let mut ends = 0;
@@ -60,7 +60,7 @@ fn next(core: &mut Core<'_>) -> i64 {
                 if opened < 0 {
                     return opened;
                 }
-                // SAFETY: the file was just opened, and nobody else knows its number.
+                // SAFETY: the file was just opened, and no other code has its number.
                 core.listing.open.insert(unsafe { OwnedFd::from_raw_fd(opened as i32) }).as_raw_fd()
             }
         };
@@ -69,7 +69,7 @@ fn next(core: &mut Core<'_>) -> i64 {
                 core.listing.open = None;
                 core.listing.directory = (core.listing.directory + 1) % directories;
                 ends += 1;
-                // The rest of one directory and then all of them had none of the set's files.
+                // The rest of one directory and then all others held none of the set's files.
                 if ends > directories {
                     core.set.directory_name(core.listing.directory, &mut core.name);
                     return -i64::from(libc::ENOENT);

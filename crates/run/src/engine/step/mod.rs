@@ -1,6 +1,6 @@
-//! What one operation does: one function each, chosen before the loop.
+//! Single operations: one function each, chosen before the loop.
 //!
-//! A step does its work and answers bytes, or a negative error number. It does not know what time it is, how often it
+//! A step does its work and returns bytes, or a negative error number. It does not know what time it is, how often it
 //! is done, or what is counted.
 
 mod data;
@@ -16,22 +16,21 @@ use super::worker::{Core, NO_FILE, Worker};
 
 pub(super) use listed::Listing;
 
-/// One operation: bytes moved, or a negative error number.
+/// Runs one operation; returns bytes moved, or a negative error number.
 pub(super) type Step<E> = fn(&mut Worker<'_, E>, Pick) -> i64;
 
-/// How the next file of an operation on names is found; its number, or `u64::MAX` where there is none.
+/// Finds the next file of an operation on names: its number, or `u64::MAX` if there is none.
 pub(super) type Pick = fn(&mut Core<'_>) -> u64;
 
-/// One entry of a mix.
 pub(super) struct Entry<E> {
     pub(super) operation: Operation,
     pub(super) step: Step<E>,
     pub(super) pick: Pick,
-    /// 1 if it counts towards the next sync, because it writes or because all do; otherwise 0.
+    /// 1 if it counts towards the next sync, because it writes or because all operations count; else 0.
     pub(super) writes: u64,
 }
 
-// Not derived, as that would ask engines to be copied too.
+// Not derived: that would require engines to be Clone too.
 impl<E> Clone for Entry<E> {
     fn clone(&self) -> Self {
         *self
@@ -39,7 +38,7 @@ impl<E> Clone for Entry<E> {
 }
 impl<E> Copy for Entry<E> {}
 
-/// The steps of a phase, in the order of its mix.
+/// The operations of a phase, in the order of its mix.
 pub(super) fn entries<E: Engine>(work: &Work) -> Vec<Entry<E>> {
     work.mix.iter().map(|(operation, _)| entry(work, *operation)).collect()
 }
@@ -118,7 +117,7 @@ fn present(core: &mut Core<'_>) -> u64 {
     found(core, file)
 }
 
-/// Names the next file; its number, or an error where there is none.
+/// Sets the name to that of the next file; returns its number, or an error if there is none.
 #[inline(always)]
 fn choose(core: &mut Core<'_>, pick: Pick) -> Result<u64, i64> {
     let file = pick(core);

@@ -1,4 +1,4 @@
-//! Steps on names: one or two system calls each.
+//! Operations on names: one or two system calls each.
 
 use std::ffi::c_int;
 use std::os::unix::ffi::OsStrExt;
@@ -8,7 +8,7 @@ use crate::engine::io::Engine;
 use crate::engine::sys;
 use crate::engine::worker::{Core, Worker};
 
-/// Names the next file and does something with it.
+/// Runs `act` on the next file's name.
 #[inline(always)]
 fn on_next<E: Engine>(worker: &mut Worker<'_, E>, pick: Pick, act: impl FnOnce(&mut Core<'_>, u64) -> i64) -> i64 {
     match choose(&mut worker.core, pick) {
@@ -32,7 +32,7 @@ pub(super) fn open<E: Engine>(worker: &mut Worker<'_, E>, pick: Pick) -> i64 {
 }
 
 pub(super) fn stat<E: Engine>(worker: &mut Worker<'_, E>, pick: Pick) -> i64 {
-    // What a stat finds is no data that was moved.
+    // A stat returns a size, but moves no data.
     on_next(worker, pick, |core, _| sys::stat(core.set.folder(), &core.name).min(0))
 }
 
@@ -50,13 +50,13 @@ pub(super) fn rmdir<E: Engine>(worker: &mut Worker<'_, E>, pick: Pick) -> i64 {
 
 pub(super) fn chmod<E: Engine>(worker: &mut Worker<'_, E>, pick: Pick) -> i64 {
     on_next(worker, pick, |core, file| {
-        // Two modes in turn, so that there is something to change each time; owners can always read and write.
+        // Two modes in turn, so that each call changes something; the owner can always read and write.
         let mode = if file & 1 == 0 { 0o600 } else { 0o640 };
         sys::chmod(core.set.folder(), &core.name, mode | (core.contents.generation & 1) << 2)
     })
 }
 
-/// Does something with the old and the new name.
+/// Runs `act` on the old and the new name.
 #[inline(always)]
 fn to_target<E: Engine>(worker: &mut Worker<'_, E>, pick: Pick, act: fn(c_int, &sys::Name, &sys::Name) -> i64) -> i64 {
     on_next(worker, pick, |core, file| {
@@ -77,7 +77,7 @@ pub(super) fn symlink<E: Engine>(worker: &mut Worker<'_, E>, pick: Pick) -> i64 
     to_target(worker, pick, sys::symlink)
 }
 
-/// The whole path of the next file, in `other`.
+/// Writes the next file's absolute path to `other`.
 #[inline(always)]
 fn whole_path(core: &mut Core<'_>) {
     core.other.clear();

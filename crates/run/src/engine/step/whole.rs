@@ -1,4 +1,4 @@
-//! Steps that open a file, work through it, and close it. Always by plain system calls, whatever the engine.
+//! Operations that open, process and close a file. They use plain system calls with every engine.
 
 use std::ffi::c_int;
 
@@ -8,7 +8,7 @@ use crate::engine::io::Engine;
 use crate::engine::sys;
 use crate::engine::worker::{Core, SHORT, Worker};
 
-/// An open file that is closed on every way out.
+/// An open file, closed on drop.
 struct Open(c_int);
 
 impl Open {
@@ -17,7 +17,7 @@ impl Open {
         if file < 0 { Err(file) } else { Ok(Open(file as c_int)) }
     }
 
-    /// Closes it and passes an error of that on: some file systems tell only then that the disk is full.
+    /// Closes the file and returns an error of that: some file systems report a full disk only then.
     fn close(self, answer: i64) -> i64 {
         let closed = sys::close(self.0);
         std::mem::forget(self);
@@ -31,7 +31,7 @@ impl Drop for Open {
     }
 }
 
-/// The flags of the phase's policy that go with opening for writing.
+/// The phase's sync policy as flags for opening.
 fn writing(core: &Core<'_>) -> c_int {
     core.open.flags & (libc::O_SYNC | libc::O_DSYNC)
 }
@@ -93,7 +93,7 @@ fn try_write_file<const TAGGED: bool>(core: &mut Core<'_>, pick: Pick) -> Result
             sys::write(open.0, &core.memory.buffers[..length])
         } else {
             let contents = core.memory.pool.take();
-            // SAFETY: the pool's blocks are a block long and stay until it comes round again.
+            // SAFETY: the pool's blocks are one block long and stay unchanged until the pool wraps around.
             sys::write(open.0, unsafe { std::slice::from_raw_parts(contents, length) })
         };
         if answer != length as i64 {
@@ -105,8 +105,8 @@ fn try_write_file<const TAGGED: bool>(core: &mut Core<'_>, pick: Pick) -> Result
     Ok(open.close(answer))
 }
 
-/// For whole files, `sync.every = 1` is a sync before each is closed: afterwards there is no open file to sync. It is
-/// part of the operation's own time, and counted as a sync beside it.
+/// For whole files, `sync.every = 1` is a sync before each is closed: afterwards there is no open file to sync. Its
+/// time is part of the operation's, and it is also counted as a sync.
 fn synced(core: &mut Core<'_>, file: c_int, answer: i64) -> i64 {
     let sync = &core.work.sync;
     if sync.every != 1 && !sync.end {
@@ -127,7 +127,7 @@ fn try_append_file(core: &mut Core<'_>, pick: Pick) -> Result<i64, i64> {
     let open = Open::new(core, libc::O_WRONLY | libc::O_APPEND | writing(core))?;
     let length = core.work.block as usize;
     let contents = core.memory.pool.take();
-    // SAFETY: the pool's blocks are a block long and stay until it comes round again.
+    // SAFETY: the pool's blocks are one block long and stay unchanged until the pool wraps around.
     let answer = sys::write(open.0, unsafe { std::slice::from_raw_parts(contents, length) });
     if answer != length as i64 {
         return Err(if answer < 0 { answer } else { SHORT });
@@ -136,7 +136,7 @@ fn try_append_file(core: &mut Core<'_>, pick: Pick) -> Result<i64, i64> {
     Ok(open.close(answer))
 }
 
-/// Opens the next file, and makes the one with the target's name.
+/// Opens the next file, and creates the one with the target's name.
 fn pair(core: &mut Core<'_>, pick: Pick) -> Result<(Open, Open), i64> {
     let file = choose(core, pick)?;
     let from = Open::new(core, libc::O_RDONLY)?;

@@ -1,4 +1,4 @@
-//! Phases beside each other, and files made anew.
+//! Phases that run at the same time, and files created anew.
 
 use std::fs;
 
@@ -56,7 +56,7 @@ what = "read"
     assert!(readers.seconds >= 0.3 && of(readers, Operation::Read).count > 100);
     assert_eq!((readers.threads.len(), writers.threads.len(), log.threads.len()), (3, 2, 0));
     assert_eq!((of(writers, Operation::Write).count, of(writers, Operation::Fsync).count), (10, 10));
-    // It ends after the readers, and has done what its rate allows for that time: at least one, at most a few more.
+    // It ends after the readers and does what its rate allows in that time: at least one, at most a few more.
     let written = of(log, Operation::Write).count;
     assert!(
         log.seconds >= 0.25 && (1..=(log.seconds * 100.0) as u64 + 1).contains(&written),
@@ -83,7 +83,7 @@ fn fresh_files_are_made_anew_each_time() {
     let text = "files = { count = 2, size = \"8 KiB\" }\n[[phases]]\nname = \"a\"\nwhat = \"write\"\nfresh = true\n";
     let number = || fs::metadata(folder.path().join("f00000001")).unwrap().ino();
     well(text, folder.path());
-    // A second name keeps the first file, so that its number is not given again.
+    // A second name keeps the first file, so that its inode number is not reused.
     fs::hard_link(folder.path().join("f00000001"), folder.path().join("kept")).unwrap();
     let before = number();
     well(text, folder.path());

@@ -1,8 +1,8 @@
-//! Names in the order of their directories.
+//! Names in directory order.
 
 use super::*;
 
-/// All that lies in a folder and below it.
+/// Number of entries in a folder and below it.
 fn census(folder: &Path) -> usize {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     entries.map(|entry| if entry.path().is_dir() { census(&entry.path()) } else { 1 }).sum()
@@ -10,7 +10,7 @@ fn census(folder: &Path) -> usize {
 
 #[test]
 fn what_directories_list_is_done_once_each_and_the_rest_passed_over() {
-    // More than a batch of 32 KiB holds, in one directory and in several.
+    // More than a 32 KiB batch holds, in one directory and in several.
     for set in ["count = 3000", "count = 3000, names = \"random\"", "count = 3000, directories = 7"] {
         let folder = tempfile::tempdir().unwrap();
         let create = format!("files = {{ {set} }}\n[[phases]]\nname = \"create\"\nwhat = \"create\"\n");
@@ -28,7 +28,7 @@ fn what_directories_list_is_done_once_each_and_the_rest_passed_over() {
         assert_eq!((of(&phases[0], Operation::Stat).count, of(&phases[0], Operation::Stat).bytes), (9000, 0), "{set}");
         assert_eq!(of(&phases[1], Operation::Unlink).count, 3000, "{set}");
         assert_eq!(census(folder.path()), strangers.len(), "{set}");
-        // With nothing left the search ends, and says so.
+        // Without files the search ends with an error.
         let nothing = done(&text, folder.path());
         assert_eq!((of(&nothing[0], Operation::Stat).count, of(&nothing[0], Operation::Stat).errors), (0, 1000));
         assert!(nothing[0].errors[0].contains("No such file"), "{:?}", nothing[0].errors);

@@ -1,17 +1,17 @@
-//! The engine on a loop-mounted ext4: what temporary folders may not have, such as direct I/O and attributes, and what
-//! happens when it is full.
+//! The engine on a loop-mounted ext4: features that temporary folders may lack, such as direct I/O and attributes, and
+//! a full file system.
 
 use std::process::{Command, Stdio};
 
 use super::*;
 
-/// A mounted ext4 in an image file; unmounted and removed at the end.
+/// An ext4 in an image file, mounted; unmounted and removed on drop.
 struct Mounted {
     folder: tempfile::TempDir,
 }
 
 impl Mounted {
-    /// None, with a sentence on standard error, where there is no root, loop device or mkfs.ext4.
+    /// `None`, with a sentence on standard error, without root, loop device or mkfs.ext4.
     fn new(mebibytes: u64) -> Option<Mounted> {
         let skip = |why: String| {
             eprintln!("skipped: {why}");
@@ -110,7 +110,7 @@ fn every_operation_on_ext4() {
     assert_eq!(of(&phases[1], Operation::Fsync).count, 256 / 8 + 4);
     let value = Command::new("stat").arg(folder.join("data/f00000000")).output().unwrap();
     assert!(value.status.success());
-    // ext4 cannot share blocks, and says so; that is an error of the operation.
+    // ext4 cannot share blocks; that is an error of the operation.
     let text = "files = { folder = \"data\", count = 4 }\n[[phases]]\nname = \"r\"\nwhat = \"reflink-file\"\n";
     let phases = done(text, &folder);
     assert_eq!(of(&phases[0], Operation::ReflinkFile).errors, 4);
@@ -127,7 +127,7 @@ fn what_does_not_fit_is_refused_and_what_fills_the_disk_is_told() {
     assert!(refused(large).contains("need 32.0 MiB more, and"), "{}", refused(large));
     let many = "files = { count = 100_000 }\n[[phases]]\nname = \"make\"\nwhat = \"create\"\n";
     assert!(refused(many).contains("makes 100,000 files, and"), "{}", refused(many));
-    // Appending for a time has no size that could be known before.
+    // The size that appending for a time will reach cannot be known before.
     let filling = "files = { count = 1, size = 4096 }\n[[phases]]\nname = \"put\"\nwhat = \"write\"\n[[phases]]\n\
                    name = \"fill\"\nwhat = \"append-file\"\nblock = \"256 KiB\"\nrun = { passes = 5000 }\n";
     let phases = done(filling, &folder);
@@ -142,7 +142,7 @@ fn a_file_system_without_direct_io_is_told_about() {
         eprintln!("skipped: needs root to mount");
         return;
     }
-    // ramfs keeps no way past its cache; tmpfs has one since Linux 6.6.
+    // ramfs has no direct I/O; tmpfs has it since Linux 6.6.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().display().to_string();
     if !Command::new("mount").args(["-t", "ramfs", "none", &path]).status().is_ok_and(|status| status.success()) {

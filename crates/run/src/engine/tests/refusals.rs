@@ -1,4 +1,4 @@
-//! What is refused before it starts, and in which words.
+//! Workloads refused before they start, and the sentences.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The catalogue's own suites say nothing that the engine refuses.
+//! The engine refuses none of the catalogue's suites.
 
 use mountmark_model::Suite;
 use mountmark_plan::Catalogue;

@@ -1,8 +1,8 @@
-//! Syncs that fail: the kernel is told to refuse them to one thread and those that it starts.
+//! Syncs that fail: a seccomp filter refuses them to one thread and those that it starts.
 
 use super::*;
 
-/// From now on fsync and fdatasync of this thread fail with EIO, as those of a disk do that has broken.
+/// Makes fsync and fdatasync of this thread fail with EIO, as on a broken disk.
 fn break_syncs() {
     use libc::{BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO};
     let statement = |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
@@ -11,7 +11,7 @@ fn break_syncs() {
         libc::sock_filter { code, jt, jf: 0, k: number as u32 }
     };
     let mut filter = [
-        // The system call's number is the first word of what a filter sees (linux/seccomp.h).
+        // The first word of the filter's data is the system call's number (linux/seccomp.h).
         statement(BPF_LD | BPF_W | BPF_ABS, 0),
         equal(libc::SYS_fsync, 2),
         equal(libc::SYS_fdatasync, 1),

@@ -1,4 +1,4 @@
-//! Wrong, old and lost blocks, and what only looks like one.
+//! Wrong, old and lost blocks, and harmless cases that resemble them.
 
 use std::os::unix::fs::FileExt;
 
@@ -33,7 +33,7 @@ fn a_flipped_byte_is_found_and_named() {
     ] {
         let phases = done(&read(engine, what), folder.path());
         assert_eq!(phases[0].errors, std::slice::from_ref(&sentence), "{engine} {what}");
-        // A rewrite writes the other blocks anew and leaves the wrong one as it was, for the engines after it.
+        // A rewrite skips the wrong block and leaves it for the engines after it.
         assert_eq!(of(&phases[0], operation).errors, 1);
     }
 }

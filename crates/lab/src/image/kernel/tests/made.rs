@@ -1,4 +1,4 @@
-//! Kernels made up of as little as the code looks at.
+//! Minimal fake kernels, with only the parts that the code reads.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) {
     fs::write(path, bytes).unwrap();
 }
 
-/// An ELF file of 64-bit x86 with one section of this name and contents, and QEMU's note where it is wanted.
+/// A 64-bit x86 ELF file with one section of this name and contents, and with QEMU's note if `pvh`.
 pub(super) fn elf(section: &str, contents: &[u8], pvh: bool) -> Vec<u8> {
     let names = [b"\0", section.as_bytes(), b"\0.shstrtab\0"].concat();
     let mut note = Vec::new();
@@ -67,15 +67,15 @@ pub(super) fn ikconfig(config: &str) -> Vec<u8> {
     [packed.finish().unwrap(), b"IKCFG_ED".to_vec()].concat()
 }
 
-/// A vmlinux with its first message, and what else is to be in it.
+/// A vmlinux with its first message and `more`.
 pub(super) fn vmlinux(release: &str, more: &[u8], pvh: bool) -> Vec<u8> {
-    // A driver's text and a format come before the message.
+    // A driver's text and a format string come before the message.
     let text =
         format!("Linux version %s\0Linux version 9 or newer\0\0Linux version {release} (me@here) (gcc 12) #1\n\0");
     elf(".rodata", &[text.as_bytes(), more].concat(), pvh)
 }
 
-/// A bzImage around an ELF image, as arch/x86/boot makes it.
+/// A bzImage around an ELF image, as made by arch/x86/boot.
 pub(super) fn bzimage(release: &str, payload: &[u8]) -> Vec<u8> {
     let mut file = vec![0; 1024];
     file[0x1f1] = 1;
@@ -100,14 +100,14 @@ pub(super) fn module(release: &str) -> Vec<u8> {
     elf(".modinfo", format!("license=GPL\0depends=\0vermagic={release} SMP mod_unload \0").as_bytes(), false)
 }
 
-/// An installation of modules: xfs and nbd, and ext4 as a part of the image.
+/// Installs modules: xfs and nbd as files, ext4 built in.
 pub(super) fn install(folder: &Path, release: &str) {
     write(&folder.join("kernel/fs/xfs/xfs.ko"), &module(release));
     write(&folder.join("kernel/drivers/block/nbd.ko"), &module(release));
     write(&folder.join("modules.builtin"), b"kernel/fs/ext4/ext4.ko\nkernel/block/mq-deadline.ko\n");
 }
 
-/// A build tree with the same.
+/// A build tree with the same modules.
 pub(super) fn build(folder: &Path, release: &str) {
     write(&folder.join("vmlinux"), &vmlinux(release, b"", true));
     write(&folder.join("arch/x86/boot/bzImage"), &bzimage(release, &gzip(&vmlinux(release, b"", true))));
@@ -116,7 +116,7 @@ pub(super) fn build(folder: &Path, release: &str) {
     write(&folder.join("Makefile"), b"");
     write(&folder.join("modules.order"), b"fs/xfs/xfs.o\nkernel/drivers/block/nbd.ko\n");
     write(&folder.join("modules.builtin"), b"kernel/fs/ext4/ext4.ko\n");
-    // The source's own folder of this name, and a module of a configuration of before.
+    // The source's own folder kernel/, and a module of an earlier configuration.
     write(&folder.join("kernel/fork.c"), b"");
     for name in ["fs/xfs/xfs.ko", "drivers/block/nbd.ko", "fs/jfs/jfs.ko"] {
         write(&folder.join(name), &module(release));

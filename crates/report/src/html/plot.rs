@@ -1,10 +1,10 @@
-//! Drawings in the cells of tables: a bar, every sample, and an interval, on a scale from 0.
+//! Draws bars, samples and intervals in table cells, on a scale from 0.
 //!
-//! A chart here is a table with a column of drawings. So it can be read without seeing it, its text stays as large as the
-//! reader's, and it fits a narrow screen: the drawing alone is stretched. Strokes do not stretch with it, and a dot is a
-//! stroke of no length with a round end.
+//! A chart here is a table with a column of drawings: it can be read without seeing it, its text keeps the reader's
+//! size, and it fits a narrow screen, since only the drawing is stretched. Strokes do not stretch with it; a dot is a
+//! stroke of length 0 with a round end.
 //!
-//! No chart library: the smallest that has error bars and categories weighs 51 kB in every report (uPlot) and needs
+//! No chart library: the smallest with error bars and categories adds 51 kB to every report (uPlot) and needs
 //! JavaScript to show anything; bars, dots and lines are the 100 lines below, and work on paper too.
 
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use mountmark_model::{Metric, Unit};
 use crate::markup::{Markup, put};
 use crate::words::number::quantity;
 
-/// Units of a drawing from end to end.
+/// Width of a drawing in its own units.
 const WIDTH: f64 = 1000.0;
 
 /// From 0 to a round number.
@@ -26,7 +26,7 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// To the next round number from the largest value; to 1 where there is none above 0.
+    /// Up to the next round number from the largest value; up to 1 if no value is above 0.
     pub(crate) fn covering(values: impl Iterator<Item = f64>) -> Scale {
         let largest = values.filter(|value| value.is_finite()).fold(0.0, f64::max);
         if largest <= 0.0 {
@@ -39,7 +39,7 @@ impl Scale {
         Scale { max: if max.is_finite() { max } else { largest } }
     }
 
-    /// The end of the scale with the unit of `metric`, without the digits that a round number does not need.
+    /// The end of the scale with the unit of `metric`, without superfluous digits.
     pub(crate) fn text(self, metric: &Metric) -> String {
         if metric.unit != Unit::Seconds {
             return quantity(metric, self.max);
@@ -48,26 +48,25 @@ impl Scale {
         format!("{} s", digits.trim_end_matches('0').trim_end_matches('.'))
     }
 
-    /// Where a value lies, in units of the drawing; values beyond the ends lie at the ends.
+    /// Position of a value, in units of the drawing; clamped to the ends.
     fn at(self, value: f64) -> f64 {
         if value.is_nan() { 0.0 } else { (value / self.max * WIDTH).clamp(0.0, WIDTH).round() }
     }
 }
 
-/// What is drawn in one cell.
+/// The contents of one cell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Drawing<'a> {
-    /// Length of the bar.
     pub bar: Option<f64>,
-    /// Where a lighter bar behind it ends.
+    /// End of a lighter bar behind it.
     pub to: Option<f64>,
     /// Drawn as a line with ends.
     pub interval: Option<Interval>,
-    /// Drawn as dots; doubtful ones as rings.
+    /// Drawn as dots, doubtful ones as rings.
     pub points: &'a [Point],
 }
 
-/// The drawing as an SVG element that the reader's program may pass over: the figures stand beside it.
+/// The drawing as an SVG element that screen readers skip: the figures are beside it.
 pub(crate) fn draw(scale: Scale, drawing: &Drawing) -> Markup {
     let mut out = Markup::new();
     put!(
@@ -102,8 +101,8 @@ pub(crate) fn draw(scale: Scale, drawing: &Drawing) -> Markup {
     out
 }
 
-/// Dots that would cover each other exactly are drawn once, so a row takes at most some kilobytes however many samples
-/// it has. Repeats lie on three lines, so that near ones can be told apart.
+/// Draws coinciding dots once, so a row takes at most some kilobytes for any number of samples. Repeats are spread over
+/// three lines to separate close ones.
 fn dots<'a>(scale: Scale, points: impl Iterator<Item = &'a Point>) -> String {
     let mut seen = BTreeSet::new();
     for point in points.filter(|point| point.value.is_finite()) {
@@ -116,7 +115,7 @@ fn dots<'a>(scale: Scale, points: impl Iterator<Item = &'a Point>) -> String {
     path
 }
 
-/// The head of a column of drawings: the ends of its scale.
+/// The head of a column of drawings, with the ends of its scale.
 pub(crate) fn axis(low: &str, high: &str) -> Markup {
     let mut out = Markup::new();
     put!(out, "<span class=\"axis\"><span>", low, "</span><span>", high, "</span></span>");

@@ -26,8 +26,7 @@ pub fn page(text: &str) -> String {
     if shows_unicode() { text } else { ascii(&text) }
 }
 
-/// Whether the locale has characters beyond ASCII (POSIX, "Environment Variables": the first that is set and not
-/// empty).
+/// Whether the locale has more than ASCII (POSIX, "Environment Variables": the first that is set and not empty).
 pub fn shows_unicode() -> bool {
     is_unicode(|name| env::var(name).ok())
 }

@@ -131,8 +131,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     Ok(if good { common::DONE } else { common::FAILED })
 }
 
-/// Number of figures whose bits differ between the runs, and the largest relative difference; infinite if one is
-/// missing.
+/// Number of figures that differ in any bit, and the largest relative difference; infinite if one is missing.
 fn compare(one: &BTreeMap<String, u64>, other: &BTreeMap<String, u64>) -> (usize, f64) {
     let more = other.keys().filter(|key| !one.contains_key(*key)).count();
     let (mut differ, mut largest) = (more, if more > 0 { f64::INFINITY } else { 0.0 });

@@ -47,16 +47,9 @@ pub enum Conclusion {
         gap: Gap,
     },
     /// A step, or usable space, from best to worst.
-    Range {
-        task: usize,
-        best: usize,
-        worst: usize,
-    },
+    Range { task: usize, best: usize, worst: usize },
     /// The sum of all returned times, from least to greatest.
-    Composite {
-        least: usize,
-        greatest: usize,
-    },
+    Composite { least: usize, greatest: usize },
 }
 
 /// Input of the conclusions.

@@ -46,8 +46,7 @@ pub(crate) struct Contrast {
     pub share: f64,
     /// Whether all differences were equal.
     pub exact: bool,
-    /// Contrasts of one kind, one per stratum, compare the same two things: they may be noisier than others in all
-    /// strata.
+    /// Contrasts of one kind, one per stratum, compare the same two things, and may be noisier than others in all.
     pub kind: usize,
 }
 
@@ -157,8 +156,7 @@ pub(crate) fn test_at(contrasts: &[Contrast], level: f64) -> Vec<Tested> {
     out
 }
 
-/// Factor by which the variance of each kind exceeds that of its strata: mean over strata, weighted by degrees of
-/// freedom.
+/// Variance of each kind over that of its strata: mean over strata, weighted by degrees of freedom.
 fn noisiness(contrasts: &[Contrast]) -> BTreeMap<usize, f64> {
     let mut of_strata: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
     for contrast in contrasts.iter().filter(|contrast| !contrast.exact) {

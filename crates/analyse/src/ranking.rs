@@ -175,8 +175,7 @@ fn places(scores: &[f64]) -> Vec<usize> {
     order
 }
 
-/// The figures of a series on one configuration sorted by value, with the block of each: resampled medians need no
-/// sorting.
+/// The figures of a series on one configuration sorted by value, with their blocks: resampled medians need no sort.
 struct Row {
     values: Vec<(f64, usize)>,
     /// By block: the logarithm, negated if higher is better; NaN if missing.

@@ -132,8 +132,7 @@ impl Place {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(explain(&self.folder, needed, error)),
             };
-            // The lock tells sweeps of other processes that the file has a writer. File systems without locks lose only
-            // that.
+            // The lock keeps sweeps of other processes away. A file system without locks loses only that.
             let is_taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
             // A sweep may have removed it before the lock was taken.
             if !is_taken && is_at(&file, &path) {

@@ -85,10 +85,7 @@ pub enum Test {
         on: Vec<String>,
     },
     /// File systems in the first places among those that the study measured.
-    First {
-        places: usize,
-        on: Vec<String>,
-    },
+    First { places: usize, on: Vec<String> },
     /// File systems that are, or are not, the worst of those that the study measured.
     Last {
         /// Whether it must be the worst.

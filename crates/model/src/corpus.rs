@@ -82,10 +82,7 @@ pub enum Distribution {
         max: Bytes,
     },
     /// The logarithm of bytes is uniform between `min` and `max`.
-    LogUniform {
-        min: Bytes,
-        max: Bytes,
-    },
+    LogUniform { min: Bytes, max: Bytes },
 }
 
 /// The share of file names with one extension.

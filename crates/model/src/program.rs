@@ -143,7 +143,7 @@ pub const SYSBENCH: &[(&str, &str)] = &[
     ("rndrw", "read and write at random"),
 ];
 
-/// What PostMark counts.
+/// Figures of PostMark.
 pub const POSTMARK: &[(&str, &str)] = &[
     ("transactions", "transactions"),
     ("create", "create files"),

@@ -14,10 +14,7 @@ pub enum PlanError {
         faults: Vec<String>,
     },
     #[error("cannot read {path}")]
-    Read {
-        path: String,
-        source: std::io::Error,
-    },
+    Read { path: String, source: std::io::Error },
     /// A name that is not in the catalogue.
     #[error("there is no {} named {name:?}{}; `mountmark list {}` lists all", .kind.word(), nearest(.near), .kind.folder())]
     Unknown {

@@ -71,8 +71,7 @@ fn beside(store: &Path) -> PathBuf {
 
 /// One fcntl call on the byte of run `number`; returns the lock type that the kernel stored.
 fn call(file: &File, command: libc::c_int, kind: libc::c_int, number: i64) -> io::Result<libc::c_int> {
-    // SAFETY: a flock of zeroes is a valid value; the kernel reads and writes it only during the call, which it
-    // outlives.
+    // SAFETY: a flock of zeroes is a valid value; the kernel accesses it only during the call, which it outlives.
     unsafe {
         let mut question: libc::flock = std::mem::zeroed();
         question.l_type = kind as libc::c_short;

@@ -7,8 +7,7 @@ use serde::Serialize;
 
 use crate::Timestamp;
 
-/// The name of a run, such as `20261121-0345-a1b2`: start time in UTC, and four random digits. Names sort by the
-/// minute.
+/// The name of a run, such as `20261121-0345-a1b2`: start time in UTC, and four random digits. Sorts by the minute.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct RunId(pub(crate) String);
 

@@ -71,7 +71,6 @@ pub(crate) struct Figure {
     pub heat: usize,
 }
 
-/// The last row.
 pub(crate) struct TotalRow {
     pub tasks: usize,
     /// By configuration: the sum and its ratio to the baseline's.

@@ -38,8 +38,7 @@ impl Session<'_> {
         self.run(&id, plan)
     }
 
-    /// Runs the missing cells of a run of the plan; returns the exit code. `force`: even if another process seems to do
-    /// so.
+    /// Runs the missing cells of a run; returns the exit code. `force`: even if another process seems to do so.
     pub fn go_on(&self, id: &RunId, plan: &Plan, force: bool) -> Result<u8> {
         let there = self.store.resume_run(id, force)?;
         let mut rest = plan.clone();

@@ -25,8 +25,7 @@ pub struct Reach {
 /// Judges the claims of `studies` by a run.
 ///
 /// Claims are in the order of the studies. Each is judged by the run's figures if the run's suite is the one that the
-/// claim is about; claims about mkfs, mount, umount and capacity by any run. The studies' own figures are judged as
-/// well.
+/// claim is about; claims about mkfs, mount, umount and capacity by any run. The studies' own figures too.
 pub fn judge_claims(run: &RunRecord, studies: &[&Study], reach: &Reach) -> Vec<JudgedClaim> {
     let table = Table::of_run(run);
     let source = |study: &Study, clause: &Clause| suits(study, clause, &run.plan.suite).then_some(&table);

@@ -31,10 +31,7 @@ pub enum Lack {
     /// File systems that need a kernel from the user.
     OwnKernel(Vec<String>),
     /// The claim is about another suite.
-    OtherSuite {
-        suite: String,
-        of_run: String,
-    },
+    OtherSuite { suite: String, of_run: String },
     /// There is no such suite.
     NoSuite(String),
 }
@@ -62,8 +59,7 @@ impl Missing<'_> {
         for Decided { clause, prepared, .. } in self.clauses {
             let any_suite = is_of_every_suite(clause);
             let suite = clause.suite.as_ref().or(self.study.suite.as_ref()).cloned().unwrap_or_default();
-            // File systems that need a kernel from the user are requested only where the claim names them, not among
-            // others.
+            // File systems that need a kernel from the user are requested only if the claim names them.
             let is_asked = |fs: &String| !self.reach.own_kernel.contains(fs) || names_it(clause, fs);
             let names: Vec<String> = filesystems(clause, own).into_iter().filter(is_asked).collect();
             let Some(ready) = prepared else {

@@ -6,11 +6,7 @@ use mountmark_record::{RunRecord, RunStatus};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Warning {
     /// Some cells of the run have not ended.
-    Unfinished {
-        status: RunStatus,
-        done: usize,
-        planned: usize,
-    },
+    Unfinished { status: RunStatus, done: usize, planned: usize },
     /// Only the protocol steps are the same work.
     OtherSuite {
         of_run: String,
@@ -20,16 +16,11 @@ pub enum Warning {
     /// The run does not use the study's counts and sizes.
     Scale(Scale),
     /// The run's machine does not model the study's.
-    OtherMachine {
-        of_run: String,
-        of_study: String,
-    },
+    OtherMachine { of_run: String, of_study: String },
     /// The run measured this computer.
     OwnMachine,
     /// No profile models the study's machine.
-    NoProfile {
-        of_run: String,
-    },
+    NoProfile { of_run: String },
     /// Seconds are computed by a model.
     VirtualSeconds,
     /// Figures are single samples.

@@ -8,8 +8,7 @@ use crate::Interval;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
     pub outcome: VerdictOutcome,
-    /// Configurations that cannot be distinguished, best group first. A configuration may be in two neighbouring
-    /// groups.
+    /// Configurations that cannot be distinguished, best group first. Neighbouring groups may overlap.
     pub groups: Vec<Vec<usize>>,
     /// The compared configurations, best median first.
     pub order: Vec<usize>,
@@ -46,9 +45,7 @@ pub struct Gap {
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum VerdictOutcome {
     /// One configuration is better than every other.
-    Winner {
-        configuration: usize,
-    },
+    Winner { configuration: usize },
     /// Several cannot be distinguished, and at least one other is worse than all of them.
     Tied {
         /// Best median first.
@@ -60,9 +57,7 @@ pub enum VerdictOutcome {
         detectable: Option<f64>,
     },
     /// There is no basis for a verdict.
-    NotJudged {
-        reason: NotJudged,
-    },
+    NotJudged { reason: NotJudged },
 }
 
 /// Why there is no basis for a verdict.

@@ -38,8 +38,7 @@ impl Relation {
         self.better[one * self.count + other]
     }
 
-    /// Transitive closure (Warshall): if a is better than b and b than c, a is better than c, even if the pair does not
-    /// show it.
+    /// Transitive closure (Warshall): if a is better than b and b than c, a is better than c.
     fn close(&mut self) {
         for through in 0..self.count {
             for from in 0..self.count {

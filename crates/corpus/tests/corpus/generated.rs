@@ -12,8 +12,7 @@ use super::{catalogue, listing, made, small};
 
 #[test]
 fn bytes_are_pinned() {
-    // Fails when a stream, the text, the names or the tar format change: then increase a version, do not only update
-    // this.
+    // Fails when a stream, the text, the names or the tar format change: then increase a version as well.
     let cache = TempDir::new().unwrap();
     let text = made(&small(), 1.0, 42, cache.path()).1;
     assert_eq!(text.sha256, "32b8f4ec2a2801c6296a91d3f7e02d1657bd4bf53a8238db7852e5653c461937");

@@ -14,8 +14,7 @@ pub(super) fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     text.parse().map_err(|_| bad_text(column, format!("{text:?} is not a number")))
 }
 
-/// The number of a repeat, from 0. It is shown from 1, so the largest value of its type is rejected; runs have some
-/// ten.
+/// The number of a repeat, from 0. It is shown from 1, so the largest value of its type is rejected.
 pub(super) fn repeat(row: &Row<'_>, column: usize) -> rusqlite::Result<u32> {
     let value: u32 = row.get(column)?;
     if value == u32::MAX { Err(rusqlite::Error::IntegralValueOutOfRange(column, value.into())) } else { Ok(value) }

@@ -1,5 +1,4 @@
-//! IOzone: the table of one process, and six lines per test of the throughput mode, five if Mountmark's engine measured
-//! it.
+//! IOzone: the table of one process, and six lines per test of the throughput mode, five for Mountmark's engine.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

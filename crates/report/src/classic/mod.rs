@@ -45,11 +45,7 @@ pub enum ClassicError {
     },
     /// The run has no figures for this style.
     #[error("the suite {suite} has no figures of {style}; suites that have: {suites}")]
-    Nothing {
-        suite: String,
-        style: &'static str,
-        suites: &'static str,
-    },
+    Nothing { suite: String, style: &'static str, suites: &'static str },
 }
 
 /// Formats the run like the program `name`: a report for each recorded cell.

@@ -37,7 +37,6 @@ pub(super) fn method(view: &View) -> Markup {
     out
 }
 
-/// Explains the clock.
 fn clock(out: &mut Markup, run: &RunRecord) {
     let machine = &run.plan.machine;
     let nature = run.plan.lab.nature();

@@ -128,8 +128,7 @@ fn rule(repeats: u32) -> String {
     }
 }
 
-/// A claim: verdict and text, and below it the reason, missing figures, the verdict by the article's own figures, and
-/// notes.
+/// A claim: verdict and text, then reason, missing figures, verdict by the article's own figures, and notes.
 fn lines(out: &mut Vec<Part>, claim: &JudgedClaim) {
     let id = claim.id.clone();
     let so_far = if claim.is_partial() { ", as far as measured" } else { "" };

@@ -15,8 +15,7 @@ pub(crate) fn quantity(metric: &Metric, value: f64) -> String {
     }
 }
 
-/// A ratio with three digits: `345`, `12.3`, `1.02`; one more if needed to differ from 1: `1.004`; two for a small one:
-/// `0.012`.
+/// A ratio with three digits: `345`, `12.3`, `1.02`; one more to differ from 1: `1.004`; two if small: `0.012`.
 pub(crate) fn ratio(value: f64) -> String {
     // Uses the rounded value: 9.996 is 10.0, and not 10.00.
     let decimals = match value.abs() {

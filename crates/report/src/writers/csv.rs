@@ -30,7 +30,6 @@ impl Rows {
         Rows(csv::WriterBuilder::new().terminator(csv::Terminator::Any(b'\n')).from_writer(Vec::new()))
     }
 
-    /// Appends one line.
     pub fn line<F: AsRef<[u8]>>(&mut self, fields: impl IntoIterator<Item = F>) -> Result<()> {
         Ok(self.0.write_record(fields)?)
     }

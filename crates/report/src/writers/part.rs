@@ -25,8 +25,7 @@ pub enum Part {
 pub struct Table {
     pub head: Vec<String>,
     pub rows: Vec<Vec<String>>,
-    /// Number of columns at the left that identify a row. A table too wide for the reader is split, and each part
-    /// repeats them.
+    /// Number of columns at the left that identify a row. If a table is too wide, each part repeats them.
     pub keys: usize,
     pub last: Last,
 }

@@ -5,8 +5,7 @@ use serde_json::Value;
 use super::*;
 use crate::tests::{run, written};
 
-/// A run, and a second one in which xfs takes 1.5 times as long at task 001, ext4 half as long at 002, and mkfs is
-/// lost.
+/// A run, and one in which xfs takes 1.5 times as long at task 001, ext4 half as long at 002, and mkfs is lost.
 fn pair() -> (RunRecord, RunRecord) {
     let before = run(&["ext4", "xfs"], 3);
     let mut after = before.clone();

@@ -126,7 +126,6 @@ impl Program {
         self.begin.elapsed()
     }
 
-    /// Whether it has ended.
     pub fn has_ended(&mut self) -> bool {
         self.child.try_wait().expect("a child").is_some()
     }

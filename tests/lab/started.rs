@@ -38,7 +38,6 @@ impl Started {
         }
     }
 
-    /// Sends a signal.
     pub fn signal(&self, signal: libc::c_int) {
         // SAFETY: takes two numbers; the child was not waited for, so the pid is still its own.
         let result = unsafe { libc::kill(self.child.id() as libc::pid_t, signal) };
@@ -51,7 +50,6 @@ impl Started {
         move || guests_of(&parent)
     }
 
-    /// Waits until it ends.
     pub fn wait(mut self) -> Ran {
         let begin = Instant::now();
         let status = loop {

@@ -230,7 +230,6 @@ impl Seen {
 mod tests {
     use super::*;
 
-    /// One entry of a tar.
     fn entry(kind: EntryType, path: &[u8], size: u64, contents: &[u8]) -> Vec<u8> {
         let mut header = tar::Header::new_gnu();
         header.set_entry_type(kind);

@@ -74,7 +74,6 @@ impl Lab {
         self.nature().name
     }
 
-    /// The lab of this name.
     pub fn find(name: &str) -> Option<Lab> {
         Lab::ALL.iter().copied().find(|lab| lab.name() == name)
     }

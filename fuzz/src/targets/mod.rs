@@ -22,6 +22,7 @@ pub struct Target {
     pub seeds: fn() -> Vec<(String, Vec<u8>)>,
 }
 
+/// All targets.
 pub const TARGETS: [Target; 13] = [
     Target { name: "suite", run: definitions::suite, changes: 300, seeds: definitions::suites },
     Target { name: "fio_job", run: definitions::fio_job, changes: 300, seeds: definitions::fio_jobs },

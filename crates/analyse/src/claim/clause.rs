@@ -208,7 +208,7 @@ impl Maker<'_> {
         claimed: Claimed,
         find: &impl Fn(&str) -> Option<&'b (String, Vec<Option<f64>>)>,
     ) {
-        // Each name of an `any` group is compared with each name of the other group.
+        // All names of an `any` group form one unit, against each name of the other group.
         let [left, right] = groups;
         let single = |names: &[String]| -> Vec<Vec<String>> { names.iter().map(|name| vec![name.clone()]).collect() };
         let sides = |group: &Group| if group.any { vec![group.names.clone()] } else { single(&group.names) };

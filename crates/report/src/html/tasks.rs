@@ -206,7 +206,6 @@ const ROOM: [(&Metric, &str); 4] = [
     (&Metric::CAPACITY_RESIDUAL, "free after removal"),
 ];
 
-/// Usable space.
 fn room(view: &View, step: &TaskFindings) -> Markup {
     let mut out = Markup::new();
     let columns: Vec<_> = ROOM.into_iter().filter(|(metric, _)| step.figures(metric).is_some()).collect();

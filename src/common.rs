@@ -1,7 +1,7 @@
-//! What several commands share: exit codes, options, where things lie.
+//! Shared by several commands: exit codes, options, locations.
 
-/// Writes a line to standard error, as `eprintln!` does, and safe to look at; one that nobody can read any more is no
-/// reason to end.
+/// Writes an escaped line to standard error, like `eprintln!`, but ignores errors, since a missing reader is no reason
+/// to end.
 macro_rules! say {
     ($($text:tt)*) => {{
         use std::io::Write as _;
@@ -20,16 +20,16 @@ use mountmark_report::{Form, Format, Options as ReportOptions, Run, Subject, fin
 
 use crate::terminal;
 
-/// Everything was done.
+/// Success.
 pub const DONE: u8 = 0;
-/// Something that was measured failed.
+/// A measured task or cell failed.
 pub const FAILED: u8 = 1;
-/// The command was used wrongly.
+/// The command was used incorrectly.
 pub const WRONG_USE: u8 = 2;
-/// It cannot run here; the message says what is missing and what mends it.
+/// It cannot run here; the message says what is missing and how to correct it.
 pub const CANNOT_RUN: u8 = 3;
 
-/// An error that a wrong option or file of the user's caused.
+/// An error caused by a wrong option or file of the user.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct WrongUse(pub String);
@@ -49,17 +49,16 @@ impl StoreOptions {
         folder.unwrap_or_else(|| PathBuf::from("mountmark-results")).join("results.sqlite")
     }
 
-    /// The store, made if it is not there.
+    /// The store, created if missing.
     pub fn open(&self) -> Result<Store> {
         Ok(Store::open(self.path())?)
     }
 
-    /// The store, as it is.
+    /// The store, unchanged.
     pub fn open_read_only(&self) -> Result<Store> {
         Ok(Store::open_read_only(self.path())?)
     }
 
-    /// One run of the store.
     pub fn load(&self, run: &str) -> Result<RunRecord> {
         let store = self.open_read_only()?;
         let id = store.resolve(run)?;
@@ -67,7 +66,7 @@ impl StoreOptions {
     }
 }
 
-/// ` --out FOLDER` where the store's file is not the usual one, to be put behind a command that is to be typed.
+/// ` --out FOLDER` unless the store is in the default folder, to be appended to a command.
 pub fn out_option(store: &Path) -> String {
     match store.parent() {
         Some(folder) if store != (StoreOptions { out: None }).path() => {
@@ -89,7 +88,7 @@ pub struct FormatOptions {
 }
 
 impl FormatOptions {
-    /// Refuses unknown names, and a metric for a format that has all, before any work is done.
+    /// Rejects unknown names, and a metric for a format with all metrics, before any work is done.
     pub fn check(&self) -> Result<()> {
         let format = format_of::<Run>(self.format.as_deref())?;
         self.metric()?;
@@ -100,7 +99,7 @@ impl FormatOptions {
         Ok(())
     }
 
-    /// The metric that was asked for.
+    /// The requested metric.
     fn metric(&self) -> Result<Option<&'static Metric>> {
         let metric = self.metric.as_deref().map(find_metric).transpose();
         Ok(metric.map_err(|error| WrongUse(format!("--metric: {error}")))?)
@@ -113,7 +112,7 @@ impl FormatOptions {
     }
 }
 
-/// The format of a subject that an option names; its usual one where none does.
+/// The format of a subject by name, or its default.
 pub fn format_of<S: Subject>(name: Option<&str>) -> Result<Format> {
     Ok(Format::find::<S>(name).map_err(|error| WrongUse(format!("--format: {error}")))?)
 }
@@ -123,8 +122,8 @@ pub fn written<S: Subject>(subject: &S, format: Option<&str>) -> Result<String> 
     format_of::<S>(format)?.write(subject, &report_options())
 }
 
-/// The command line as it can be typed anywhere: `mountmark` whatever the program's file is called, words as a shell must
-/// read them, and without the folder of the store, which is where results go and changes none.
+/// The command line in a form that can be typed anywhere: `mountmark` whatever the program's file is called, with words
+/// quoted for a shell, and without the store's folder, which does not affect results.
 pub fn command_line(arguments: impl IntoIterator<Item = String>) -> String {
     let mut words = vec!["mountmark".to_owned()];
     let mut arguments = arguments.into_iter().skip(1);
@@ -138,7 +137,7 @@ pub fn command_line(arguments: impl IntoIterator<Item = String>) -> String {
     words.join(" ")
 }
 
-/// Lines, colours and width as standard output can show them.
+/// Lines, colours and width that standard output supports.
 pub fn report_options() -> ReportOptions {
     let terminal = std::io::stdout().is_terminal();
     let color = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
@@ -149,8 +148,8 @@ pub fn report_options() -> ReportOptions {
     ReportOptions { terminal, color, width }
 }
 
-/// Prints to standard output: exact bytes for a pipe or a file, and what is safe to look at for a terminal. A reader that
-/// has gone away is no error.
+/// Prints to standard output: exact bytes to a pipe or a file, escaped text to a terminal. A reader that has gone away
+/// is no error.
 pub fn print(text: &str) -> Result<()> {
     use std::io::Write;
     let mut out = std::io::stdout().lock();

@@ -1,6 +1,6 @@
 //! Mountmark: which file system, made and mounted how, should this work run on?
 //!
-//! This program is several things: process 1 of a guest, the agent of the host lab, the child that does a workload for
+//! This program has several roles: process 1 of a guest, the agent of the host lab, the child that runs a workload for
 //! either, and the command line.
 
 #[macro_use]

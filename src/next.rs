@@ -1,5 +1,4 @@
-//! What to type next: commands that work in the shell from which this program was started. It does not know what they
-//! do.
+//! Commands to type next, valid in the shell that started this program. This file does not know what they do.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -8,7 +7,7 @@ use mountmark_record::{RunRecord, Store};
 
 use crate::common::out_option;
 
-/// This program as its user would have to type it: its name where the shell finds it by that, else its path.
+/// This program as its user has to type it: its name if the shell finds it by that, else its path.
 pub fn program() -> String {
     let Ok(program) = env::current_exe() else { return NAME.into() };
     let here = env::current_dir().unwrap_or_default();
@@ -17,7 +16,7 @@ pub fn program() -> String {
 
 const NAME: &str = "mountmark";
 
-/// The program that a shell starts by our name.
+/// The program that a shell starts by this program's name.
 fn found(path: &std::ffi::OsStr) -> Option<PathBuf> {
     env::split_paths(path).map(|folder| folder.join(NAME)).find(|file| file.is_file())?.canonicalize().ok()
 }
@@ -27,12 +26,12 @@ fn typed(program: &Path, found: Option<&Path>, here: &Path) -> String {
         return NAME.into();
     }
     let short = program.strip_prefix(here).unwrap_or(program);
-    // A shell looks for a plain name in PATH alone.
+    // A shell looks up a plain name only in PATH.
     let path = if short.components().count() == 1 { Path::new(".").join(short) } else { short.to_owned() };
     mountmark_report::shell_word(&path.to_string_lossy())
 }
 
-/// Says where to look closer at a run that has ended.
+/// Prints how to look closer at a run that has ended.
 pub fn say_next(run: &RunRecord, store: &Store) {
     let out = out_option(store.path());
     let name = match store.resolve("latest") {

@@ -1,7 +1,7 @@
-//! Plan files: `@FILE` on the command line stands for the words in the file.
+//! Plan files: `@FILE` on the command line is replaced by the words in the file.
 //!
-//! Words are as a shell's: blanks and line ends part them, quotes and \ keep them together, # begins a comment.
-//! Nothing is expanded. A plan file knows nothing of commands and options.
+//! Words are as in a shell: separated by blanks and line ends, joined by quotes and \, and # begins a comment. Nothing
+//! is expanded. This file does not know commands and options.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -10,7 +10,7 @@ use mountmark_model::is_hidden;
 
 use crate::common::WrongUse;
 
-/// The arguments, with the words of each `@FILE` in its place.
+/// The arguments, with each `@FILE` replaced by its words.
 pub fn expand(arguments: impl IntoIterator<Item = OsString>) -> Result<Vec<OsString>, WrongUse> {
     let mut expanded = Vec::new();
     for argument in arguments {
@@ -25,7 +25,7 @@ pub fn expand(arguments: impl IntoIterator<Item = OsString>) -> Result<Vec<OsStr
 fn words(path: &str) -> Result<Vec<String>, WrongUse> {
     let text = mountmark_input::text(Path::new(path), mountmark_input::MOST_TEXT)
         .map_err(|error| WrongUse(format!("the plan file {path}: {error}")))?;
-    // It is run as it is read: what does not show has no place in it.
+    // It must run as it reads: hidden characters are rejected.
     let hidden = |c: char| is_hidden(c) && c != '\t';
     if let Some((line, found)) =
         (1..).zip(text.lines()).find_map(|(line, text)| Some((line, text.chars().find(|c| hidden(*c))?)))

@@ -1,4 +1,4 @@
-//! What is seen while a plan runs, on standard error: what runs now, how much is done, how long it may take.
+//! Shows the progress of a plan on standard error: current work, share done, time left.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -10,7 +10,7 @@ use mountmark_run::schedule;
 
 use crate::terminal;
 
-/// Shows progress as a line that changes on a terminal, and as a line a cell elsewhere.
+/// Shows progress as an updated line on a terminal, and otherwise as a line per cell.
 pub struct Progress {
     begin: Instant,
     cells: usize,
@@ -49,7 +49,7 @@ impl Progress {
         Progress { begin: Instant::now(), cells: plan.cells.len(), ended: 0, running: BTreeMap::new(), bar, verbose }
     }
 
-    /// Takes note of one step.
+    /// Records one step.
     pub fn show(&mut self, step: &schedule::Progress) {
         match step {
             schedule::Progress::Started(cell) => {
@@ -96,7 +96,7 @@ impl Progress {
         }
     }
 
-    /// Takes the changing line away.
+    /// Removes the updated line.
     pub fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -109,7 +109,7 @@ impl Progress {
         (self.ended as f64 + running) / self.cells.max(1) as f64
     }
 
-    /// `, about 40 s left`, once there is something to reckon from.
+    /// `, about 40 s left`, once there is a basis for an estimate.
     fn left(&self) -> String {
         let fraction = self.fraction();
         let passed = self.begin.elapsed().as_secs_f64();

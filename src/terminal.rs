@@ -1,7 +1,7 @@
-//! Text on its way to a terminal: safe to look at, and of letters that the terminal's locale has.
+//! Prepares text for a terminal: escaped, and with characters that the terminal's locale has.
 //!
-//! What is printed holds names, sentences and outputs of others. All of it leaves through [`line`] and [`page`]. It does
-//! not know what the text is about.
+//! Output contains foreign names, sentences and program output. All of it passes through [`line`] and [`page`]. This
+//! file does not know what the text is about.
 
 use std::env;
 use std::io::{IsTerminal, stderr};
@@ -9,24 +9,24 @@ use std::io::{IsTerminal, stderr};
 use mountmark_model::visible;
 use mountmark_report::{BRIGHT, USUAL};
 
-/// Letters of ours that a terminal of the locale C does not have, and what stands for them there.
+/// Characters of this program's texts that the locale C lacks, and their replacements.
 const PLAIN: [(char, &str); 8] =
     [('─', "-"), ('–', "-"), ('→', "->"), ('µ', "u"), ('…', "..."), ('×', "x"), ('±', "+-"), ('≤', "<=")];
 
-/// A message for standard error, which people read on a terminal, now or out of a log.
+/// A message for standard error, which people read on a terminal or in a log.
 pub fn line(text: &str) -> String {
     let text = visible(text);
     if stderr().is_terminal() && !shows_unicode() { ascii(&text) } else { text.into_owned() }
 }
 
-/// A page for standard output that is a terminal. The two sequences by which tables colour their best figures pass.
+/// A page for standard output on a terminal. Keeps the two sequences that colour best figures in tables.
 pub fn page(text: &str) -> String {
     let between = |text: &str| text.split(USUAL).map(visible).collect::<Vec<_>>().join(USUAL);
     let text = text.split(BRIGHT).map(between).collect::<Vec<_>>().join(BRIGHT);
     if shows_unicode() { text } else { ascii(&text) }
 }
 
-/// Whether the locale has more letters than ASCII (POSIX, "Environment Variables": the first that is set and not empty).
+/// Whether the locale has more than ASCII (POSIX, "Environment Variables": the first that is set and not empty).
 pub fn shows_unicode() -> bool {
     is_unicode(|name| env::var(name).ok())
 }

@@ -1,5 +1,5 @@
-//! Names of packages and programs in what strangers hand on: apt is asked for packages of exactly these names, or not at
-//! all.
+//! Names of packages and programs in foreign definitions: apt is asked for packages of exactly these names, or not
+//! called.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::lab::{Lab, skip};
 use crate::tasks::TRUE;
 
-/// What apt took for an option or a pattern when it was not kept from it, and what would be a path.
+/// Names that unprotected apt reads as an option or a pattern, and one that would be a path.
 pub const NAMES: [&str; 6] = [
     "-oDir::Bin::dpkg=/tmp/evil.sh",
     "-oAPT::Get::Print-URIs=false",
@@ -18,8 +18,8 @@ pub const NAMES: [&str; 6] = [
     "/etc/passwd",
 ];
 
-/// A folder with an `apt-get`, an `apt-cache` and a `dpkg` that write down what they are told, and say what
-/// `says` has for the first of them.
+/// A folder with an `apt-get`, an `apt-cache` and a `dpkg` that record their arguments, and print what `says` has for
+/// the first of them.
 pub fn fake_apt(lab: &Lab, says: &str) -> PathBuf {
     let folder = lab.path("bin");
     fs::create_dir(&folder).unwrap();
@@ -40,7 +40,7 @@ pub fn fake_apt(lab: &Lab, says: &str) -> PathBuf {
     folder
 }
 
-/// What the programs of [`fake_apt`] were told.
+/// The recorded arguments of the programs of [`fake_apt`].
 pub fn asked(folder: &Path) -> String {
     fs::read_to_string(folder.join("asked")).unwrap_or_default()
 }
@@ -112,8 +112,8 @@ fn a_catalogues_names_are_names() {
     assert!(!lab.path("cache").exists(), "the cache was made for it");
 }
 
-/// A cache of its own with the user's kernel and packages, and without what sets of names stood for. Nothing, and a word
-/// why, where the user's cache has no kernel yet.
+/// A private cache with the user's kernel and packages, but without resolved sets of names. `None`, with a message, if
+/// the user's cache has no kernel yet.
 fn cache_with_kernel(test: &str, lab: &Lab) -> Option<PathBuf> {
     let (users, cache) = (mountmark_lab::cache::default_folder(), lab.path("cache"));
     let closures = fs::read_dir(users.join("closures")).into_iter().flatten().flatten();
@@ -157,7 +157,7 @@ fn apt_is_asked_to_print_and_nothing_else_is_believed() {
     assert!(names.split(' ').all(|name| !name.starts_with('-')) && names.contains("bash coreutils"), "{names}");
     assert!(!all.lines().any(|line| line.starts_with("dpkg")), "{all}");
 
-    // apt would take it for an expression.
+    // apt would read it as an expression.
     let ran = lab.run(&["--fs", "ext4", "--suite", &suite("\"lib.+\"")]).ended_with(3);
     ran.says(&["no package of exactly the name lib.+"]);
     assert_eq!(asked(&bin).matches(" install ").count(), 1, "apt-get was asked all the same");

@@ -1,5 +1,5 @@
 //! A headless Chromium, driven through the pipe of its DevTools protocol: messages are JSON, each ended by a zero byte.
-//! No WebSocket and no client crate is needed for the dozen calls that tests make.
+//! The dozen calls of the tests need no WebSocket and no client crate.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Longer than any page here takes on a busy machine.
+/// Longer than any page takes here on a busy machine.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// The axe-core that `scripts/setup test` fetched.
+/// The axe-core fetched by `scripts/setup test`.
 pub fn axe() -> Option<PathBuf> {
     let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = from("XDG_CACHE_HOME").or_else(|| from("HOME").map(|home| home.join(".cache")))?;
@@ -25,7 +25,7 @@ pub fn axe() -> Option<PathBuf> {
     entries.filter(|path| path.extension().is_some_and(|end| end == "js")).max()
 }
 
-/// A browser with one page, ended when it is dropped.
+/// A browser with one page, terminated on drop.
 pub struct Browser {
     child: Child,
     to: File,
@@ -38,7 +38,7 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Starts it; `None` where there is no browser.
+    /// Starts it; `None` if there is no browser.
     pub fn start() -> Option<Browser> {
         let program = ["chromium", "chromium-browser", "google-chrome"].into_iter().find_map(which)?;
         let profile = tempfile::Builder::new().prefix("mountmark-browser-").tempdir().expect("a temporary folder");
@@ -56,7 +56,7 @@ impl Browser {
             .stderr(Stdio::null());
         let (input, output) = (to_browser.as_raw_fd(), from_browser.as_raw_fd());
         // SAFETY: between fork and exec only dup2 and fcntl are called, which are async-signal-safe. The pipes' own
-        // numbers are moved out of the way first, as one of them may be 3 or 4.
+        // descriptors are moved first, as one of them may be 3 or 4.
         unsafe {
             command.pre_exec(move || {
                 let high =
@@ -124,7 +124,7 @@ impl Browser {
         self.from.recv_timeout(left).unwrap_or_else(|error| panic!("the browser has not answered {what}: {error}"))
     }
 
-    /// Keeps what a page must not do.
+    /// Records forbidden events of a page.
     fn notice(&mut self, event: &Value) {
         let parameters = &event["params"];
         match event["method"].as_str().unwrap_or_default() {
@@ -145,7 +145,7 @@ impl Browser {
         }
     }
 
-    /// Opens a file and waits until it is there whole.
+    /// Opens a file and waits until it is loaded.
     pub fn open(&mut self, path: &Path) {
         self.errors.clear();
         let url = format!("file://{}", path.display());
@@ -195,10 +195,10 @@ fn which(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
-/// The end to read from and the end to write to; neither is inherited.
+/// The read end and the write end; neither is inherited.
 fn pipe() -> (OwnedFd, OwnedFd) {
     let mut ends = [0; 2];
-    // SAFETY: the array has room for two; the numbers are new and owned by nobody else.
+    // SAFETY: the array has space for two; the descriptors are new and have no other owner.
     unsafe {
         assert_eq!(libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC), 0, "pipe2: {}", std::io::Error::last_os_error());
         (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))

@@ -1,4 +1,4 @@
-//! Cache folders that are full, read-only, damaged, moved or somebody else's: a run works, or says what is missing.
+//! Cache folders that are full, read-only, corrupt, moved or owned by others: a run works, or reports what is missing.
 
 use std::fs;
 use std::os::unix::fs::{FileExt, PermissionsExt, chown};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::lab::{Lab, assert_equal_figures, skip};
 use crate::tasks::TOUCH;
 
-/// Whether a user may make name spaces of their own here: then any of them can have a small or read-only file system.
+/// Whether a user may create namespaces here, in which any user can mount a small or read-only file system.
 fn has_namespaces(test: &str) -> bool {
     let mounts = "mount -t tmpfs none /mnt && mount --bind /mnt /mnt && mount -o remount,ro,bind /mnt";
     let tried = Command::new("unshare").args(["-rm", "sh", "-c", mounts]).output();
@@ -21,15 +21,15 @@ fn has_namespaces(test: &str) -> bool {
     false
 }
 
-/// A copy of what the user's cache has downloaded, hard-linked: what is replaced in one does not touch the other. The
-/// user's must have been used before.
+/// A hard-linked copy of the downloads in the user's cache: replacing a file in one does not affect the other. The
+/// user's cache must have been used before.
 fn downloads(lab: &Lab, name: &str) -> PathBuf {
     let cache = lab.path(name);
     fs::create_dir(&cache).unwrap();
     let users = mountmark_lab::cache::default_folder();
     for part in ["apt", "closures", "kernels", "packages"] {
         let copied = Command::new("cp").arg("-al").arg(users.join(part)).arg(&cache).status().unwrap();
-        // Another device has no links to it.
+        // Hard links do not work across devices.
         let copied = copied.success()
             || Command::new("cp").arg("-a").arg(users.join(part)).arg(&cache).status().unwrap().success();
         assert!(copied, "{part}");
@@ -47,7 +47,7 @@ fn a_cache_without_room_is_told_at_once() {
     let suite = lab.suite("one", TOUCH);
     let cache = lab.path("small");
     fs::create_dir(&cache).unwrap();
-    // Full, so that apt-get would wait for ever.
+    // Full, so that apt-get would wait forever.
     let mount = format!(
         "mount -t tmpfs -o mode=700,size=5m none {0} && {{ head -c 10m /dev/zero > {0}/fill; mkdir {0}/apt; mv {0}/fill {0}/apt; }} 2>/dev/null; exec \"$@\"",
         cache.display()
@@ -68,7 +68,7 @@ fn a_copied_cache_that_cannot_be_written_serves_what_it_holds() {
     }
     let suite = lab.suite("one", TOUCH);
     let plan = ["--fs", "ext2", "--suite", &suite, "--repeat", "1"];
-    // Makes sure that there is a user's cache to share downloads with.
+    // Ensures that the user's cache has downloads to share.
     lab.run(&plan).ended_with(0);
     let cache = downloads(&lab, "cache");
     let lab = lab.with_cache(&cache);
@@ -83,16 +83,16 @@ fn a_copied_cache_that_cannot_be_written_serves_what_it_holds() {
     let after = lab.run(&plan).ended_with(0).results();
     assert_equal_figures(&before, &after);
     assert!(!cache.exists(), "something was made where the cache was before");
-    // What it does not hold cannot be made.
+    // Missing entries cannot be made.
     let ran = lab.run(&["--fs", "ext3", "--suite", &suite, "--repeat", "1"]).ended_with(3);
     ran.says(&[&copy.to_string_lossy(), "lacks the image of a guest", "MOUNTMARK_CACHE"]);
-    // All but room for the snapshot.
+    // Space for everything except the snapshot.
     let small = format!("mount -t tmpfs -o mode=700,size=50m none {}/snapshots && exec \"$@\"", copy.display());
     let lab = lab.under(&["unshare", "-rm", "sh", "-c", &small, "sh"]);
     lab.run(&plan).ended_with(3).says(&["no space for the snapshot", "it takes about", "are free", "MOUNTMARK_CACHE"]);
 }
 
-/// The one file of this path in a package of a cache.
+/// The only file with this path in a package of a cache.
 fn file_of(cache: &Path, package: &str, path: &str) -> PathBuf {
     let folders = fs::read_dir(cache.join("packages")).unwrap().flatten().map(|entry| entry.path());
     let of_package =
@@ -109,7 +109,7 @@ fn files_of_packages_that_were_lost_or_changed_are_fetched_again() {
     let before = lab.run(&plan).ended_with(0).results();
     let cache = downloads(&lab, "cache");
     let lab = lab.with_cache(&cache);
-    // Replaced, and not written to: the user's cache shares what is in them.
+    // Replaced, not written to: the user's cache shares the contents.
     let (changed, lost) = (file_of(&cache, "tar", "bin/tar"), file_of(&cache, "coreutils", "bin/ls"));
     let sound = fs::read(&changed).unwrap();
     fs::remove_file(&changed).unwrap();
@@ -178,7 +178,7 @@ fn clean_leaves_a_guests_folder_to_a_run_of_another_pid_namespace() {
     run.wait_for("#1: long");
     let left = lab.temporary_files();
     assert!(left.iter().any(|name| name.starts_with("mountmark-guest-")), "{left:?}");
-    // There, the run's number is nobody's.
+    // The run's pid belongs to no process there.
     let lab = lab.under(&spaces);
     let cache = lab.path("other");
     let lab = lab.with_cache(&cache);

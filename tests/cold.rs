@@ -1,9 +1,9 @@
-//! Cold also where the disk counts nothing by itself, and on the second disk.
+//! Cold caches on a disk without counters, and on the second disk.
 
 use crate::lab::Lab;
 use crate::tasks::{LIST, NAME, NAME_BYTES};
 
-/// On the disk `ram` the kernel counts nothing unless it is told to.
+/// On the disk `ram` the kernel counts nothing by default.
 const COUNTS: &str = "prepare = \"echo 1 > /sys/block/pmem0/queue/iostats\"\n";
 
 #[test]
@@ -18,8 +18,8 @@ fn cold_is_cold_in_memory() {
     }
 }
 
-/// The tasks themselves look what is read of the second disk, as records tell of the disk under test: no fewer sectors
-/// than the names fill.
+/// The tasks check reads of the second disk themselves, as records cover only the disk under test: at least as many
+/// sectors as the names fill.
 const SECOND_DISK: &str = r#"
 source = "tree"
 

@@ -1,4 +1,4 @@
-//! `mountmark compare` of two runs, as a script sees it: what is refused, what is said, how it ends.
+//! `mountmark compare` of two runs, as seen by a script: rejections, messages, exit codes.
 
 use mountmark_record::RunId;
 
@@ -28,7 +28,7 @@ fn a_regression_fails_a_gate_with_a_reason_for_each_task() {
     let (before, after) = (run(&lab, 1, 1.0), run(&lab, 1, 1.2));
     let (before, after) = (before.as_str(), after.as_str());
 
-    // Without a limit a regression is told and ends well.
+    // Without a limit a regression is reported, with exit code 0.
     let told = compare(&lab, &[before, after]).ended_with(0);
     assert!(told.stdout.contains("worse: 20 % more") && told.stderr.is_empty(), "{}", told.text());
 
@@ -43,7 +43,7 @@ fn a_regression_fails_a_gate_with_a_reason_for_each_task() {
 
     compare(&lab, &[before, after, "--fail-on", "25%"]).ended_with(0);
     compare(&lab, &[after, before, "--fail-on", "0.05"]).ended_with(0);
-    // What can never fail is no gate.
+    // A gate that can never fail is rejected.
     compare(&lab, &[before, before, "--fail-on", "0%"]).ended_with(2).says(&["name two runs"]);
     compare(&lab, &[before, after, "--fail-on", "5"]).ended_with(2).says(&["did you mean 5%?"]);
     compare(&lab, &[before, after, "--fail-on", "5%", "--metric", "elapsed"]).ended_with(1).says(&["returned time"]);

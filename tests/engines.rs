@@ -1,4 +1,4 @@
-//! Benchmark programs and the own engine side by side, as `self-check engines` has them.
+//! Compares benchmark programs with Mountmark's engine by `self-check engines`.
 
 use crate::lab::Lab;
 
@@ -8,7 +8,7 @@ fn sysbench_and_the_engine_agree() {
     let arguments = ["--fs", "ext4", "--disk", "ram", "--programs", "sysbench", "--scale", "0.25", "--jobs", "1"];
     let ran = lab.command(&[&["self-check", "engines"], &arguments[..]].concat()).ended_with(0);
     let table = &ran.stdout;
-    // Smaller, and what sysbench does once for each of its runs would be more than a tenth of them.
+    // At a smaller scale, sysbench's start-up work would be more than a tenth of its runs.
     assert!(table.starts_with("sysbench fileio on ext4, disk ram, scale 0.25\n  4 files of "), "{table}");
     for phase in ["seqwr", "seqrewr", "seqrd", "rndrd", "rndwr", "rndrw"] {
         let row = table.lines().find(|line| line.split_whitespace().next() == Some(phase));

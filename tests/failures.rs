@@ -1,9 +1,9 @@
-//! What fails is a result: a guest that panics, hangs or runs out of memory, a task that fails, and everything beside
-//! and after it goes on.
+//! Failures are results: a guest panics, hangs or runs out of memory, or a task fails, and everything beside and after
+//! it continues.
 
 use crate::lab::{Lab, outcome};
 
-/// True in the cells of ext4 alone.
+/// True only in the cells of ext4.
 const ON_EXT4: &str = r#"grep -q \"$TEST ext4\" /proc/mounts"#;
 
 /// Three tasks: one before, `run` under the id `trouble`, one after.
@@ -56,7 +56,7 @@ fn a_task_that_does_not_end_is_ended_at_its_limit() {
     let (word, reason, _) = results.task("ext4", "trouble");
     assert_eq!(word, "failed");
     assert!(reason.contains("task trouble") && reason.contains("limit of 1.5 s"), "{reason}");
-    // What it started is gone too: it would still be there when the file system is unmounted.
+    // Its children are gone too; otherwise unmounting would find them.
     results.is_ok("ext4", &["before", "after", "umount", "fsck"]);
 }
 
@@ -79,7 +79,7 @@ fn a_guest_that_says_nothing_is_ended_as_hung() {
 #[test]
 fn a_guest_out_of_memory_is_told_and_the_others_go_on() {
     let Some(lab) = Lab::with_guests("a_guest_out_of_memory_is_told_and_the_others_go_on", 1) else { return };
-    // The one gives its memory back when it is killed; the other's stays taken for the rest of the cell.
+    // The first frees its memory when killed; the other's stays allocated for the rest of the cell.
     let suite = lab.suite("memory", &around("tail /dev/zero", ""));
     let plan = ["--fs", "ext4", "--suite", &suite, "--repeat", "1", "--machine", "celeron-2006"];
     let ran = lab.run(&plan).ended_with(1);
@@ -95,7 +95,7 @@ fn a_guest_out_of_memory_is_told_and_the_others_go_on() {
     let plan = ["--fs", "ext4,ext2", "--suite", &suite, "--repeat", "1", "--machine", "celeron-2006"];
     let ran = lab.run(&plan).ended_with(1);
     let results = ran.results();
-    // Either something can be killed, and the task has failed, or nothing more can, and the kernel gives up.
+    // Either some process can be killed, and the task has failed, or none is left, and the kernel panics.
     let (word, reason, detail) = outcome(results.cell("ext4"));
     if word == "failed" {
         assert!(reason.contains("panicked") && detail.contains("deadlocked on memory"), "{reason}\n{detail}");
@@ -176,7 +176,7 @@ run = "test -e three && test ! -e unprepared && test -e untidy"
     results.is_ok("ext4", &["untidy", "last", "umount", "fsck"]);
     let notes = results.cell("ext4")["notes"].to_string();
     assert!(notes.contains("cleanup of task untidy"), "{notes}");
-    // Figures of what failed would be taken for figures of work that was done.
+    // Figures of failed work would look like figures of completed work.
     let figures = results.figures();
     assert!(figures.keys().all(|(_, _, task, _, _)| task != "three" && task != "absent"));
     assert!(results.value("ext4", "last", "elapsed") > 0.0);
@@ -202,7 +202,7 @@ fn a_file_system_that_cannot_be_made_fails_alone() {
 #[test]
 fn what_a_task_leaves_running_or_unwritten_spoils_no_other() {
     let Some(lab) = Lab::with_guests("what_a_task_leaves_running_or_unwritten_spoils_no_other", 1) else { return };
-    // A session of its own is out of reach of what ends the task's group; fio gives each of its jobs one.
+    // Ending the task's group does not reach a process in a separate session; fio gives each of its jobs one.
     let tasks = r#"
 [[task]]
 id = "leave"

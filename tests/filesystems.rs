@@ -1,15 +1,15 @@
-//! Every file system that runs here, from mkfs to fsck: made, mounted, worked on, read again cold, unmounted, checked.
-//! What is cold comes from the disk: nothing that mkfs, the tasks or an earlier mount have read or written is cached.
+//! Every file system that runs here, from mkfs to fsck: made, mounted, used, read again cold, unmounted, checked. Cold
+//! data comes from the disk: nothing that mkfs, the tasks or an earlier mount have read or written is cached.
 
 use crate::lab::{Lab, outcome};
 use crate::tasks::{LIST, NAME, NAME_BYTES};
 
-/// Those that a kernel 6.12 and Debian's packages have.
+/// Those supported by a kernel 6.12 and Debian's packages.
 const EXPECTED: [&str; 16] = [
     "ext2", "ext3", "ext4", "jfs", "reiserfs", "xfs", "btrfs", "f2fs", "nilfs2", "vfat", "exfat", "ntfs", "gfs2",
     "ocfs2", "udf", "minix",
 ];
-/// Those that do not run, each for a reason of its own.
+/// Those that do not run, each for its own reason.
 const UNAVAILABLE: [&str; 5] = ["hpfs", "ufs", "hfsplus", "bcachefs", "reiser4"];
 
 const FILE_BYTES: f64 = 1_048_576.0;
@@ -27,17 +27,16 @@ cold = true
 run = "cmp /tmp/reference file && test -d folder"
 "#;
 
-/// The least that a check reads. All tasks' files are gone by then.
+/// Minimum number of bytes that a check reads. All files of tasks are gone by then.
 fn fsck_reads(filesystem: &str) -> f64 {
     match filesystem {
-        // It looks at the boot sector and the first records of the master file table alone.
+        // It reads only the boot sector and the first records of the master file table.
         "ntfs" => 4096.0,
         _ => 16384.0,
     }
 }
 
-/// Names under the two heads of `mountmark list filesystems`, variants left out, those that do not run with their
-/// sentence.
+/// Names under the two heads of `mountmark list filesystems`, without variants; unavailable ones with their reason.
 fn listed(text: &str) -> (Vec<String>, Vec<(String, String)>) {
     let (here, not_here) = text.split_once("Do not run here:\n").expect("both heads");
     assert!(here.starts_with("Run here ("), "{text}");

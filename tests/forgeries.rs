@@ -1,22 +1,22 @@
-//! Commands of a suite that want to write their own figures, end others' measurements or take the machine: none of it
-//! may reach what the agent says, and all that comes after is measured.
+//! Commands of a suite that try to write their own figures, end others' measurements or take over the machine: none may
+//! affect the agent's output, and later tasks are measured.
 
 use crate::lab::Lab;
 
-/// Asks for port 0xe9, the line to the host, and writes its argument there: `ioperm(0xe9, 1, 1)`, then `rep outsb`,
-/// whether it was granted, inherited or neither.
+/// Requests port 0xe9, the line to the host, and writes its argument there: `ioperm(0xe9, 1, 1)`, then `rep outsb`,
+/// whether access was granted, inherited or neither.
 const SPEAK: &[u8] =
     b"\xb8\xad\0\0\0\xbf\xe9\0\0\0\xbe\x01\0\0\0\xba\x01\0\0\0\x0f\x05\x58\x58\x5e\x48\x89\xf7\x31\xc0\
     \x48\x83\xc9\xff\xf2\xae\x48\xf7\xd1\xba\xe9\0\0\0\xf3\x6e\x31\xff\xb8\x3c\0\0\0\x0f\x05";
-/// `reboot(RESTART)`; ends with the error's number.
+/// `reboot(RESTART)`; exits with the error number.
 const REBOOT: &[u8] = b"\xb8\xa9\0\0\0\xbf\xad\xde\xe1\xfe\xbe\x69\x19\x12\x28\xba\x67\x45\x23\x01\x0f\x05\
     \xf7\xd8\x89\xc7\xb8\x3c\0\0\0\x0f\x05";
-/// `finit_module(-1, NULL, 0)`; ends with the error's number.
+/// `finit_module(-1, NULL, 0)`; exits with the error number.
 const LOAD: &[u8] = b"\xb8\x39\x01\0\0\x83\xcf\xff\x31\xf6\x31\xd2\x0f\x05\xf7\xd8\x89\xc7\xb8\x3c\0\0\0\x0f\x05";
 /// EPERM.
 const REFUSED: i32 = 1;
 
-/// A command that makes the program `path` of machine code: one segment, begun at its first byte.
+/// A command that creates the program `path` from machine code: one segment, entered at its first byte.
 fn program(path: &str, code: &[u8]) -> String {
     const BASE: u64 = 0x40_0000;
     const HEAD: u64 = 120;
@@ -35,7 +35,7 @@ fn program(path: &str, code: &[u8]) -> String {
     format!("printf '{text}' > {path}; chmod +x {path}")
 }
 
-/// Tasks by name, command and further lines; the command stands between triple quotes.
+/// Tasks by name, command and further lines; the command is between triple quotes.
 fn tasks(of: &[(&str, &str, &str)]) -> String {
     let task = |(id, run, more): &(&str, &str, &str)| {
         format!("[[task]]\nid = \"{id}\"\ntitle = \"{id}\"\nrun = '''{run}'''\n{more}\n")
@@ -56,7 +56,7 @@ fn no_command_reaches_the_agent_its_line_or_the_machine() {
                   sh -c 'kill -SEGV $$'; sleep 1; echo core > /proc/sys/kernel/core_pattern; \
                   grep -q 'CapEff:.0000000000000000' /tmp/helped";
     let tasks = tasks(&[
-        // What must be refused, and is done when it was.
+        // Attempts that must be denied; the task succeeds if they are.
         ("port", "! printf x | dd of=/dev/port bs=1 seek=233 conv=notrunc", ""),
         ("ioperm", &speak, ""),
         (
@@ -80,7 +80,7 @@ fn no_command_reaches_the_agent_its_line_or_the_machine() {
         ),
         ("flag", "test ! -e /run/setup && test ! -e /run/trace", ""),
         ("helper", helper, ""),
-        // What is the task's own trouble.
+        // Attempts that affect only the task itself.
         ("elsewhere", "mount -t tmpfs none \"$TEST\"; cd \"$TEST\"; touch here", ""),
         ("nowhere", "umount -l \"$TEST\"", ""),
         ("prepared", "true", "prepare = 'mount -t tmpfs none \"$TEST\"'"),
@@ -89,7 +89,7 @@ fn no_command_reaches_the_agent_its_line_or_the_machine() {
         ("silent", "head -c 1000000000 /dev/zero", ""),
         ("loud", "head -c 100000000 /dev/zero >&2", ""),
         ("full", "head -c 1000000000 /dev/zero > /tmp/fill", ""),
-        // What is measured all the same.
+        // Measured all the same.
         ("after", "test -e survived && test ! -e here && ! grep -x sleep /proc/[0-9]*/comm", ""),
     ]);
     let suite = lab.suite("forgeries", &tasks);
@@ -125,7 +125,7 @@ fn no_command_reaches_the_agent_its_line_or_the_machine() {
 #[test]
 fn a_machine_that_is_taken_away_fails_its_cell_alone() {
     let Some(lab) = Lab::with_guests("a_machine_that_is_taken_away_fails_its_cell_alone", 1) else { return };
-    // The magic key restarts the machine, or ends every process but the first: the disk's server too.
+    // The magic key restarts the machine, or kills every process except the first: the disk's server too.
     let run = "case $(grep \" $TEST \" /proc/mounts) in *ext4*) echo b > /proc/sysrq-trigger;; \
                *xfs*) echo i > /proc/sysrq-trigger; sleep 1;; esac";
     let suite = lab.suite("taken", &tasks(&[("before", "true", ""), ("taken", run, ""), ("after", "true", "")]));

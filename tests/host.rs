@@ -1,4 +1,4 @@
-//! The host lab on this machine: only as root and where there are loop devices.
+//! The host lab on this machine: only as root and with loop devices.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -27,9 +27,9 @@ value = 1
 fixed = true
 "#;
 
-/// Why the lab cannot be tried here.
+/// Why the lab cannot be tested here.
 pub(crate) fn obstacle() -> Option<&'static str> {
-    // SAFETY: takes nothing, cannot fail.
+    // SAFETY: takes no arguments, cannot fail.
     if unsafe { libc::geteuid() } != 0 {
         return Some("only root may mount");
     }
@@ -59,7 +59,7 @@ fn run_tiny_on(filesystem: &str, folder: &Path, seconds: u32) -> Command {
     command
 }
 
-/// Loop devices of this machine that stand on files in the folder: their names, and the files'.
+/// Loop devices of this machine on files in the folder: names of devices and files.
 pub(crate) fn loop_devices(folder: &Path) -> Vec<(String, String)> {
     let devices = fs::read_dir("/sys/block").unwrap().flatten();
     let backed = devices.filter_map(|device| {
@@ -69,7 +69,7 @@ pub(crate) fn loop_devices(folder: &Path) -> Vec<(String, String)> {
     backed.filter(|(_, file)| file.starts_with(&*folder.to_string_lossy())).collect()
 }
 
-/// Loop devices that stand on the folder, and files left in it.
+/// Loop devices on files in the folder, and files left in it.
 pub(crate) fn leftovers(folder: &Path) -> Vec<String> {
     let mut found: Vec<String> = loop_devices(folder).into_iter().map(|(name, _)| name).collect();
     found.extend(fs::read_dir(folder.join("cache")).unwrap().flatten().map(|entry| format!("{:?}", entry.path())));
@@ -98,7 +98,7 @@ fn a_cell_is_measured_and_nothing_stays() {
     sees_requests(folder.path());
 }
 
-/// Ext4 whose mkfs reads the beginning of the device again, as the kernel is then tempted to keep it.
+/// Ext4 whose mkfs reads the start of the device again, which tempts the kernel to cache it.
 const READ_AGAIN: &str = r#"
 name = "again"
 about = "ext4, read when it is made"
@@ -117,7 +117,7 @@ fn what_was_written_and_read_is_read_from_the_disk_again() {
     if let Some(obstacle) = obstacle() {
         return eprintln!("skipped: {obstacle}");
     }
-    // On a disk, where this machine has one: a file in memory is never cold, and the record says so.
+    // On a disk, if this machine has one: a file in memory is never cold, and the record says so.
     for place in ["/var/tmp", "/dev/shm"] {
         let folder = tempfile::tempdir_in(place).unwrap();
         let catalogue = folder.path().join("mountmark/catalog/filesystems");
@@ -146,7 +146,7 @@ fn kind_of(folder: &Path) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// Where the kernel lets trace points be used, what mkfs wrote is seen as its counters have it, and drawn; otherwise the
+/// If the kernel permits tracepoints, the writes of mkfs are recorded as in its counters, and drawn; otherwise the
 /// record says why not.
 fn sees_requests(folder: &Path) {
     let output = mountmark(folder).args(["show", "latest", "--io", "mkfs", "--format", "json"]).output().unwrap();
@@ -172,7 +172,7 @@ fn sees_requests(folder: &Path) {
     assert_eq!(written as f64, counted, "the counters have seen the same");
 }
 
-/// Starts a run that a task keeps busy, and waits until that task is under way and a sign of life has told so.
+/// Starts a run that a task keeps busy, and waits until a sign of life has reported that task.
 pub(crate) fn start_busy(folder: &Path, seconds: u32, force: bool) -> Child {
     let mut command = run_tiny(folder, seconds);
     if force {
@@ -192,14 +192,14 @@ fn is_running(line: &str) -> bool {
     lines.any(|found| found == line.as_bytes())
 }
 
-/// SIGKILL: nothing of ours can put anything right. Waits until the kernel has taken away what it can.
+/// SIGKILL: no cleanup by this program. Waits until the kernel has removed what it can.
 pub(crate) fn kill(folder: &Path, mut run: Child) {
     run.kill().unwrap();
     run.wait().unwrap();
     awaited("the loop device's end", || loop_devices(folder).is_empty().then_some(()));
 }
 
-/// An image of 4 KiB, empty.
+/// An empty image of 4 KiB.
 pub(crate) fn small_image(folder: &Path) -> PathBuf {
     let image = folder.join("disk.img");
     fs::write(&image, vec![0; 4096]).unwrap();
@@ -223,7 +223,7 @@ fn a_killed_run_leaves_only_what_clean_removes() {
     assert_eq!(leftovers(folder.path()), Vec::<String>::new());
 }
 
-/// Every command is a line that can be found, nothing is obeyed by a terminal, and nothing is made.
+/// Every command is a line that can be found, no output controls a terminal, and nothing is made.
 #[test]
 fn a_dry_run_prints_every_command_and_does_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -280,7 +280,7 @@ fn a_dry_run_prints_every_command_and_does_nothing() {
     assert!(printed.contains("a loop device on a new file without a name in "), "{printed}");
 }
 
-/// What a killed run left may be written for a while: by an unmount in the kernel, by a process that hangs.
+/// Leftovers of a killed run may be written for a while: by an unmount in the kernel, by a process that hangs.
 #[test]
 fn an_image_is_emptied_when_nothing_writes_it_any_more() {
     if let Some(obstacle) = obstacle() {
@@ -303,7 +303,7 @@ fn an_image_is_emptied_when_nothing_writes_it_any_more() {
     assert!(is_given_back(&image));
 }
 
-/// What `find` finds, within a minute.
+/// The result of `find`, polled for a minute.
 pub(crate) fn awaited<T>(what: &str, find: impl Fn() -> Option<T>) -> T {
     let begin = Instant::now();
     loop {
@@ -315,7 +315,7 @@ pub(crate) fn awaited<T>(what: &str, find: impl Fn() -> Option<T>) -> T {
     }
 }
 
-/// Whether an image is what it was before: [`run_tiny`]'s callers make one of 4 KiB.
+/// Whether an image is as before: [`run_tiny`]'s callers make one of 4 KiB.
 pub(crate) fn is_given_back(image: &Path) -> bool {
     fs::metadata(image).unwrap().len() == 4096 && holds_zeroes(image)
 }

@@ -1,4 +1,4 @@
-//! The host lab and a user's data: whatever happens to a run, only what it wrote itself is ever removed.
+//! The host lab and a user's data: whatever happens to a run, only its own writes are ever removed.
 
 use std::fs;
 use std::io::Read;
@@ -11,14 +11,14 @@ use crate::host::{
     start_busy, text,
 };
 
-/// Runs a program of the machine's; it must do what it should. What it printed.
+/// Runs a program of the machine, which must succeed; returns its output.
 fn call(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output().unwrap_or_else(|error| panic!("{program}: {error}"));
     assert!(output.status.success(), "{program} {arguments:?}: {}", text(&output));
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// Another file system, made at once in what a killed run left, is the user's: its data is there after `clean`.
+/// Another file system, made in the leftovers of a killed run, belongs to the user: its data survives `clean`.
 #[test]
 fn clean_leaves_an_image_that_is_used_again() {
     if let Some(obstacle) = obstacle() {
@@ -51,7 +51,7 @@ fn clean_leaves_an_image_that_is_used_again() {
     assert_eq!(leftovers(folder.path()), Vec::<String>::new());
 }
 
-/// What a run refuses for any reason, it has not touched.
+/// Rejected for any reason, a run must not have touched the image.
 #[test]
 fn a_refused_run_leaves_the_image_untouched() {
     if let Some(obstacle) = obstacle() {
@@ -84,7 +84,7 @@ fn a_refused_run_leaves_the_image_untouched() {
     assert_eq!(leftovers(folder.path()), Vec::<String>::new());
 }
 
-/// An older, dead run has journalled the image that a living one uses now; others want it too.
+/// An older, dead run has journalled the image that a living one uses now; other programs try to use it too.
 #[test]
 fn an_image_in_use_is_left_to_its_user() {
     if let Some(obstacle) = obstacle() {
@@ -93,7 +93,7 @@ fn an_image_in_use_is_left_to_its_user() {
     let folder = tempfile::tempdir().unwrap();
     let image = small_image(folder.path());
     let name = image.to_str().unwrap();
-    // The way in which QEMU opens images.
+    // QEMU opens images like this.
     let drive = format!("file={name},format=raw,if=none,id=disk");
     let qemu = || {
         let mut command = Command::new("qemu-system-x86_64");
@@ -134,8 +134,8 @@ fn an_image_in_use_is_left_to_its_user() {
     assert_eq!(leftovers(folder.path()), Vec::<String>::new());
 }
 
-/// Tasks have no files but their three, cannot write to the agent's events, and find an allocated image allocated; one
-/// that takes the image's name meanwhile is not touched.
+/// Tasks have only three open files, cannot write to the agent's events, and see an allocated image as allocated; a
+/// file moved to the image's name meanwhile is not touched.
 #[test]
 fn a_task_has_no_files_of_the_agents_and_an_image_keeps_its_room() {
     if let Some(obstacle) = obstacle() {
@@ -152,7 +152,7 @@ fn a_task_has_no_files_of_the_agents_and_an_image_keeps_its_room() {
     }
     drop(file);
     let moved = folder.path().join("moved.img");
-    // ls has the folder that it lists open.
+    // ls itself has the listed folder open.
     let task = format!(
         "[ $(ls /proc/self/fd | wc -l) = 4 ] || exit 9
 while read name value; do [ $name = PPid: ] && agent=$value; done < /proc/self/status
@@ -167,7 +167,7 @@ mv {} {} && echo precious > {0}",
     let suite = fs::read_to_string(folder.path().join("tiny.toml")).unwrap();
     let suite = suite.replace("run = \"touch a b c\"", &format!("run = '''{task}'''"));
     fs::write(folder.path().join("tiny.toml"), suite).unwrap();
-    // A descriptor that is not closed when a program is started.
+    // A descriptor without close-on-exec.
     let inherited = fs::File::open("/dev/null").unwrap();
     // SAFETY: takes plain numbers.
     assert!(unsafe { libc::fcntl(inherited.as_raw_fd(), libc::F_SETFD, 0) } == 0);
@@ -178,14 +178,14 @@ mv {} {} && echo precious > {0}",
     assert_eq!(result.contains("files with their room allocated"), has_room, "{result}");
     assert_eq!(result.contains("the image is allocated when the cell begins"), has_room, "{result}");
     assert_eq!(fs::read_to_string(&image).unwrap(), "precious\n");
-    // The file that was used is the user's too.
+    // The used file is the user's too.
     let data = fs::metadata(&moved).unwrap();
     assert!(data.len() == 128 << 20 && holds_zeroes(&moved));
     assert!(!has_room || data.blocks() * 512 >= 128 << 20, "{} blocks", data.blocks());
     assert_eq!(leftovers(folder.path()), Vec::<String>::new());
 }
 
-/// Who makes a device of the image while it is in use has it still when the run ends, with what is on it.
+/// Another device made from the image while in use survives the end of the run, with its contents.
 #[test]
 fn an_image_is_not_emptied_under_another_device() {
     if let Some(obstacle) = obstacle() {

@@ -1,11 +1,11 @@
-//! Wrong input: refused before anything is started, with a sentence that says what is wrong and what would be right.
+//! Wrong input: rejected before anything is started, with a sentence that names the fault and the correction.
 
 use std::fs;
 
 use crate::lab::Lab;
 use crate::tasks::TRUE;
 
-/// Demands that a run is refused as wrong use with these words, and that no guest was started and no run recorded.
+/// Asserts that a run is rejected as wrong use with these words, that no guest was started and no run recorded.
 #[track_caller]
 fn refused(lab: &Lab, arguments: &[&str], says: &[&str]) {
     let ran = lab.run(arguments).ended_with(2);

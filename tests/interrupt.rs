@@ -1,4 +1,4 @@
-//! A run that is interrupted, terminated or killed: no guest and no temporary folder stays, finished cells are kept.
+//! A run that is interrupted, terminated or killed: no guest and no temporary folder remains, finished cells are kept.
 
 use std::os::unix::process::ExitStatusExt;
 use std::thread;
@@ -20,7 +20,7 @@ title = "long"
 run = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done"
 "#;
 
-/// Starts a run of two cells, one after the other, and waits until the second one is at work.
+/// Starts a run of two cells, one after the other, and waits until the second one is running.
 fn in_the_second_cell(lab: &Lab) -> Started {
     let suite = lab.suite("two", TASKS);
     let plan = ["--fs", "ext4", "--suite", &suite, "--repeat", "2", "--jobs", "1", "--verbose"];
@@ -43,7 +43,7 @@ fn assert_sound(lab: &Lab) {
 
 fn assert_nothing_is_left(lab: &Lab) {
     let begin = Instant::now();
-    // A killed guest may take a moment to give its memory back.
+    // A killed guest may take a moment to free its memory.
     while !lab.processes().is_empty() && begin.elapsed() < Duration::from_secs(20) {
         thread::sleep(Duration::from_millis(50));
     }
@@ -107,7 +107,7 @@ fn a_killed_run_takes_its_guest_with_it_and_clean_removes_the_rest() {
 
     let left = lab.temporary_files();
     assert!(left.iter().all(|name| name.starts_with("mountmark-guest-")), "{left:?}");
-    // A cache of the test's own: others may be making things in the user's.
+    // A cache of the test's own: other processes may change the user's.
     let cache = lab.path("cache");
     let lab = lab.with_cache(&cache);
     let cleaned = lab.command(&["clean"]).ended_with(0);
@@ -152,7 +152,7 @@ fn an_interrupted_run_can_be_resumed_and_is_then_like_any_other() {
     let run = in_the_second_cell(&lab);
     run.signal(libc::SIGINT);
     let out = lab.out().to_string_lossy().into_owned();
-    // What is to be typed finds the run, whatever has been run since, and wherever.
+    // The suggested command finds the run, from any folder and after later runs.
     let ran = run.wait().ended_with(128 + libc::SIGINT);
     ran.says(&[" keeps 1 cell of 2", "mountmark resume 2", &format!(" --out {out} runs the others")]);
     let unknown = lab.command(&["resume", "nonsense", "--out", &out]).ended_with(2);
@@ -209,7 +209,7 @@ fn only_one_process_works_on_a_run() {
     for refused in [&["resume"][..], &["runs", "--delete", "latest"]] {
         command(refused).wait().ended_with(2).says(&["is under way: process "]);
     }
-    // Ctrl-C twice ends it at once: nobody has written down how it ended.
+    // Ctrl-C twice ends it at once: the store has no end of the run.
     run.signal(libc::SIGINT);
     run.signal(libc::SIGINT);
     let begin = Instant::now();
@@ -218,14 +218,14 @@ fn only_one_process_works_on_a_run() {
     assert_nothing_is_left(&lab);
     let ended = command(&["runs"]).wait().ended_with(0);
     assert!(ended.stdout.contains("interrupted"), "{}", ended.text());
-    // Of two that go on with it at one moment, one does.
+    // Of two that resume it at the same time, one succeeds.
     let both = [(); 2].map(|()| command(&["resume", "--jobs", "1", "--format", "json"]));
     let mut both = both.map(crate::lab::Started::wait);
     both.sort_by_key(crate::lab::Ran::code);
     let [one, other] = both;
     let resumed = one.ended_with(0).results();
     assert_eq!((&resumed.run["status"], resumed.cells().len()), (&"done".into(), 2));
-    // It may come late and find the run complete.
+    // The other may be late and find the run complete.
     assert!(["is under way", "is complete"].iter().any(|words| other.stderr.contains(words)), "{}", other.text());
     other.ended_with(2).says(&[]);
     assert_sound(&lab);

@@ -1,4 +1,4 @@
-//! What tasks ask of their disk, as a guest's modelled disk sees it.
+//! Device I/O of tasks, recorded by a guest's modelled disk.
 
 use serde_json::Value;
 
@@ -75,7 +75,7 @@ fn a_disk_sees_what_is_written_and_read_and_figures_repeat() {
     let busy = write["iostat"]["utilisation_percent"].as_f64().expect("a share");
     assert!(busy > 0.0 && busy <= 100.0, "{busy} %");
 
-    // The kernel's own counters, which are read apart, have seen the same requests.
+    // The kernel's own counters, which are read separately, have counted the same requests.
     let counted = |task: &str, metric: &str| results.value("ext4", task, metric) as u64;
     let settled = counted("write", "written_bytes") + counted("write", "settle_written_bytes");
     assert_eq!(settled, written);
@@ -83,7 +83,7 @@ fn a_disk_sees_what_is_written_and_read_and_figures_repeat() {
     assert_eq!(number(&read["iostat"]["read"]["bytes"]), counted("read", "read_bytes"));
     assert!(number(&read["iostat"]["read"]["bytes"]) >= 8 * MIB);
     assert_eq!(number(&read["iostat"]["read"]["requests"]), counted("read", "read_requests"));
-    // The sync behind each task flushes the disk's cache.
+    // The sync after each task flushes the disk's cache.
     let nothing = &of(&devices, "nothing")["iostat"];
     assert_eq!(["read", "write", "discard"].map(|kind| number(&nothing[kind]["requests"])), [0; 3], "{nothing}");
 

@@ -29,7 +29,7 @@ fn assert_ran(results: &Results, fs: &str, release: &str) {
     }
 }
 
-/// The entry of a folder whose name begins so; of several the largest, since small ones describe the others.
+/// The entry of a folder with this prefix; of several the largest, since small ones describe the others.
 fn beginning(folder: &Path, start: &str) -> PathBuf {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())).flatten();
     let names = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
@@ -38,7 +38,7 @@ fn beginning(folder: &Path, start: &str) -> PathBuf {
     found.map(|entry| entry.path()).max_by_key(size).unwrap_or_else(|| panic!("no {start}* in {}", folder.display()))
 }
 
-/// What the user's cache has of a Debian kernel that was run before.
+/// Files in the user's cache of a Debian kernel that was run before.
 struct Files {
     release: String,
     vmlinuz: PathBuf,
@@ -74,7 +74,7 @@ fn link_tree(from: &Path, to: &Path) {
         let (path, target) = (entry.path(), to.join(entry.file_name()));
         match entry.file_type().unwrap() {
             kind if kind.is_dir() => link_tree(&path, &target),
-            // Another file system than the cache's takes no hard links.
+            // Hard links do not work across file systems.
             kind if kind.is_file() => {
                 fs::hard_link(&path, &target).or_else(|_| fs::copy(&path, &target).map(drop)).unwrap()
             }
@@ -90,7 +90,7 @@ fn a_kernel_given_by_path_is_the_same_kernel() {
     let Files { release, vmlinuz, vmlinux: unpacked, modules } = Files::of("6.12");
     let vmlinux = lab.path("vmlinux");
     fs::copy(unpacked, &vmlinux).unwrap();
-    // Beside the image, where it need not be named; below an INSTALL_MOD_PATH; and all of them out of the tree.
+    // Beside the image, where it is found by default; below an INSTALL_MOD_PATH; and all in a build tree.
     symlink(&modules, lab.path("modules")).unwrap();
     fs::create_dir_all(lab.path("root/lib/modules")).unwrap();
     symlink(&modules, lab.path("root/lib/modules").join(&release)).unwrap();
@@ -116,7 +116,7 @@ fn a_kernel_given_by_path_is_the_same_kernel() {
 fn a_kernel_without_what_guests_need_is_refused_at_once() {
     let Some(lab) = Lab::with_guests("a_kernel_without_what_guests_need_is_refused_at_once", 1) else { return };
     let suite = lab.suite("kernels", TASKS);
-    // Fetches it where the cache is empty.
+    // Fetches it if the cache is empty.
     run(&lab, "ext4", "6.12");
     let Files { release, vmlinux: unpacked, modules, vmlinuz } = Files::of("6.12");
     let vmlinux = lab.path("vmlinux");
@@ -163,7 +163,7 @@ fn a_kernel_that_is_built_again_in_its_place_is_another_one() {
     };
     let first = by_path();
     assert_eq!(snapshots(), 1);
-    // Behind the end of an ELF file nothing is looked at: the same kernel, and another file.
+    // Data after the end of an ELF file is ignored: the same kernel, but another file.
     fs::OpenOptions::new().append(true).open(&vmlinux).unwrap().write_all(b"built again").unwrap();
     let again = by_path();
     assert_ne!(first, again);
@@ -192,7 +192,7 @@ fn kernels_that_are_none_are_refused() {
         ("/dev/zero", "neither a file nor a folder"),
     ] {
         refused(kernel, &[says, kernel]);
-        // Nothing in the cache is wrong.
+        // The cache has no fault.
         let told = lab.command(&["doctor", "--kernel", kernel]).ended_with(3).stdout;
         assert!(told.contains(says) && !told.contains("clean --cache"), "{told}");
     }

@@ -1,4 +1,4 @@
-//! What the tests that boot guests share: the program with folders of its own, suites, and the figures it prints.
+//! Shared by tests that boot guests: the program with its own folders, suites, and the figures that it prints.
 
 mod results;
 mod started;
@@ -22,21 +22,21 @@ pub fn binary() -> PathBuf {
     std::env::var_os("MOUNTMARK_BINARY").map_or_else(|| env!("CARGO_BIN_EXE_mountmark").into(), PathBuf::from)
 }
 
-/// Says on the test run's own standard error that a test is skipped. The test harness swallows what `eprintln!` says
-/// in a test that passes.
+/// Reports on the test run's own standard error that a test is skipped. The test harness hides the output of
+/// `eprintln!` in a test that passes.
 pub fn skip(test: &str, reason: &str) {
     let _ = writeln!(std::io::stderr().lock(), "skipped: {test}: {reason}");
 }
 
-/// Processors that guests of running tests may keep busy.
+/// Number of processors that running tests may still use for guests.
 static FREE: Mutex<Option<usize>> = Mutex::new(None);
 static FREED: Condvar = Condvar::new();
 
-/// Processors that a test keeps busy.
+/// Number of processors that a test uses.
 pub struct Permit(usize);
 
 impl Permit {
-    /// Waits until `wanted` processors are free, or all there are.
+    /// Waits until `wanted` processors are free, or all that exist.
     pub fn take(wanted: usize) -> Permit {
         let all = thread::available_parallelism().map_or(1, usize::from);
         let count = wanted.clamp(1, all);
@@ -57,8 +57,8 @@ impl Drop for Permit {
     }
 }
 
-/// The program with a results store, temporary files and a configuration of its own. The cache is the user's, so that
-/// nothing is downloaded twice.
+/// The program with its own results store, temporary files and configuration. The cache is the user's, so that nothing
+/// is downloaded twice.
 pub struct Lab {
     folder: TempDir,
     jobs: usize,
@@ -70,7 +70,7 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// For runs of at most `jobs` guests at once; nothing, and a word why, where there is no emulator.
+    /// For runs of at most `jobs` guests at once; `None`, with a message, if there is no emulator.
     pub fn with_guests(test: &str, jobs: usize) -> Option<Lab> {
         if let Err(error) = Command::new("qemu-system-x86_64").arg("--version").output() {
             let ci = std::env::var_os("CI").is_some_and(|value| value == "true");
@@ -97,23 +97,23 @@ impl Lab {
         Lab { cache: Some(cache.to_owned()), ..self }
     }
 
-    /// Programs are looked for in this folder first.
+    /// Searches this folder first for programs.
     pub fn with_programs(self, folder: &Path) -> Lab {
         Lab { programs: Some(folder.to_owned()), ..self }
     }
 
-    /// Programs are started by another one, such as `unshare`, whose words these are.
+    /// Starts programs through another one, such as `unshare`, with these words.
     pub fn under(self, words: &[&str]) -> Lab {
         Lab { under: words.iter().map(|word| (*word).to_owned()).collect(), ..self }
     }
 
-    /// Programs are started with a signal ignored, as nohup does.
+    /// Starts programs with a signal ignored, like nohup.
     pub fn ignoring(self, signal: libc::c_int) -> Lab {
         Lab { ignored: Some(signal), ..self }
     }
 
-    /// With a cache folder of the test's own that shares what was downloaded with the user's, so that images and
-    /// snapshots are made anew. The user's must have been used before.
+    /// With the test's own cache folder, which shares downloads with the user's, so that images and snapshots are made
+    /// anew. The user's must have been used before.
     pub fn with_new_cache(self, name: &str) -> Lab {
         let (users, cache) = (mountmark_lab::cache::default_folder(), self.path(name));
         fs::create_dir(&cache).expect("a folder of the test");
@@ -123,7 +123,7 @@ impl Lab {
         self.with_cache(&cache)
     }
 
-    /// A path of the test's own.
+    /// A path in the test's own folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -139,7 +139,7 @@ impl Lab {
     }
 
     /// Writes a suite of `tasks` (TOML) and returns its path. All suites have the same programs, so that all tests
-    /// share one image and one snapshot for each file system.
+    /// share one image and one snapshot per file system.
     pub fn suite(&self, name: &str, tasks: &str) -> String {
         let text = format!(
             "name = \"{name}\"\nabout = \"a suite of the tests\"\nroom = \"16 MiB\"\npackages = [\"diffutils\"]\n\
@@ -155,12 +155,12 @@ impl Lab {
         path.to_string_lossy().into_owned()
     }
 
-    /// `mountmark run` with these options, and those that keep it to this test's folders.
+    /// `mountmark run` with these options, and those that confine it to this test's folders.
     pub fn run(&self, arguments: &[&str]) -> Ran {
         self.start_run(arguments).wait()
     }
 
-    /// As [`Lab::run`], not waited for.
+    /// Like [`Lab::run`], without waiting.
     pub fn start_run(&self, arguments: &[&str]) -> Started {
         let out = self.out();
         let jobs = self.jobs.to_string();
@@ -183,7 +183,7 @@ impl Lab {
         self.start_command(arguments).wait()
     }
 
-    /// As [`Lab::command`], not waited for.
+    /// Like [`Lab::command`], without waiting.
     pub fn start_command(&self, arguments: &[&str]) -> Started {
         self.start(&arguments.iter().map(OsStr::new).collect::<Vec<_>>())
     }
@@ -206,7 +206,7 @@ impl Lab {
             command.env("PATH", std::env::join_paths(folders).expect("folders without a colon"));
         }
         let ignored = self.ignored;
-        // SAFETY: between fork and exec only signal(2) is called. Who runs the tests may have signals ignored, too.
+        // SAFETY: between fork and exec only signal(2) is called. The tests may have been started with signals ignored.
         unsafe {
             command.pre_exec(move || {
                 for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
@@ -220,7 +220,7 @@ impl Lab {
         Started { child, shown, printed }
     }
 
-    /// Processes that were told a path of this test: guests, and what they need.
+    /// Processes with a path of this test in their arguments: guests, and their helpers.
     pub fn processes(&self) -> Vec<String> {
         let folder = self.folder.path().to_string_lossy().into_owned();
         let entries = fs::read_dir("/proc").expect("/proc").flatten();
@@ -231,7 +231,7 @@ impl Lab {
             .collect()
     }
 
-    /// What lies in the folder of temporary files.
+    /// Names in the folder of temporary files.
     pub fn temporary_files(&self) -> Vec<String> {
         let entries = fs::read_dir(self.temporary()).expect("the folder of temporary files").flatten();
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()

@@ -1,4 +1,4 @@
-//! How long it takes to look into a large store.
+//! Measures how long it takes to read from a large store.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -8,14 +8,14 @@ use mountmark_model::Metric;
 use crate::lab::{Lab, binary};
 use crate::made::{noise, plan, record};
 
-/// Runs in the store.
+/// Number of runs in the store.
 const RUNS: u64 = 1000;
 
-/// The longest that any command may take on a quiet machine.
+/// Maximum time of any command on a quiet machine.
 const LIMIT: Duration = Duration::from_millis(300);
 
-/// `cargo test --release --test integration -- --ignored --nocapture a_store_of_a_thousand_runs`; it writes some hundred
-/// megabytes and takes minutes. Times are of wall, and of the program's own processor time, which counts.
+/// `cargo test --release --test integration -- --ignored --nocapture a_store_of_a_thousand_runs`; it writes some
+/// hundred megabytes and takes minutes. Measures wall time, and the program's own processor time, which counts.
 #[test]
 #[ignore = "a measurement"]
 fn a_store_of_a_thousand_runs_is_looked_into_soon() {
@@ -41,7 +41,7 @@ fn a_store_of_a_thousand_runs_is_looked_into_soon() {
         &["compare", one, "--claims"],
         &["runs"],
     ] {
-        // The first time reads from the disk, which is not the program's matter.
+        // The first time reads from the disk, which does not count.
         let mut best = (Duration::MAX, Duration::MAX);
         for _ in 0..4 {
             let (begin, before) = (Instant::now(), children());

@@ -1,4 +1,4 @@
-//! Runs that nobody ran, for tests of what is done with results: a real plan, and figures made up for it.
+//! Synthetic runs for tests of the use of results: a real plan with generated figures.
 
 use std::path::PathBuf;
 
@@ -44,8 +44,8 @@ pub fn plan(suite: &str, fs: &[&str], repeats: u32, seed: u64, scale: &str) -> P
         .expect("a plan")
 }
 
-/// Keeps a run of `plan` in the store of `lab`, with `figure(configuration, task, repeat)` seconds as returned and durable
-/// time of each task, and `more` metrics beside them.
+/// Stores a run of `plan` in the store of `lab`, with `figure(configuration, task, repeat)` seconds as returned and
+/// durable time of each task, and `more` metrics.
 pub fn record(
     lab: &Lab,
     plan: &Plan,
@@ -76,13 +76,13 @@ pub fn record(
     run
 }
 
-/// A little noise that is the same every time: within 1 % of 1.
+/// Deterministic noise within 1 % of 1.
 pub fn noise(configuration: &str, task: &str, repeat: u32, seed: u64) -> f64 {
     let text = format!("{configuration} {task} {repeat} {seed}");
     let hash = text
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    // The last letters of a text have moved the low bits alone.
+    // The last letters of a text have changed only the low bits.
     let hash = (hash ^ (hash >> 31)).wrapping_mul(0x7fb5_d329_728e_a185);
     let hash = (hash ^ (hash >> 27)).wrapping_mul(0x81da_def4_bc2d_d44d);
     0.99 + 0.02 * (hash >> 11) as f64 / (1_u64 << 53) as f64

@@ -1,4 +1,4 @@
-//! What a run says to type next works as it is written, in the shell that the run was started from.
+//! The commands that a run suggests next work as printed, in the shell from which the run was started.
 
 use std::os::unix::fs::symlink;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::lab::{Lab, binary};
 use crate::made;
 
-/// A run all of whose cells have ended, and that was interrupted before it said so: resuming it needs no guest.
+/// A run that was interrupted after its last cell ended: resuming it needs no guest.
 fn ended(lab: &Lab) {
     let plan = made::plan("piszcz-2006", &["ext4", "xfs"], 2, 1, "0.01");
     made::record(lab, &plan, &[], |name, task, repeat| Some(made::noise(name, task, repeat, 1)));

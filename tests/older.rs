@@ -1,8 +1,8 @@
-//! A store that an older program has written is read as it is, and every figure that was printed of it then is printed
+//! A store of an older program is read without changing it, and every figure that was printed from it then is printed
 //! now.
 //!
-//! `fixtures/older` holds the store of two runs (ext4 and xfs, two repeats, three tasks, seeds 1 and 2) and what the
-//! program of its time printed of the first one: `show --metric elapsed`, `show --format json`, and `report` in three
+//! `fixtures/older` contains the store of two runs (ext4 and xfs, two repeats, three tasks, seeds 1 and 2) and what the
+//! program of that time printed for the first one: `show --metric elapsed`, `show --format json`, and `report` in three
 //! formats.
 
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::lab::{Lab, Results};
 
-/// The first run of the store, and the second.
+/// The two runs of the store.
 const RUNS: [&str; 2] = ["20261122-1435-9739", "20261122-1436-a7f1"];
 
 /// A lab whose results store is the old one.
@@ -24,7 +24,7 @@ fn with_store() -> Lab {
     lab
 }
 
-/// A file that lies packed among the fixtures.
+/// Unpacks a fixture.
 fn unpacked(name: &str) -> Vec<u8> {
     let path = format!("{}/tests/fixtures/older/{name}.gz", env!("CARGO_MANIFEST_DIR"));
     let mut bytes = Vec::new();
@@ -37,13 +37,13 @@ fn unpacked_text(name: &str) -> String {
     String::from_utf8(unpacked(name)).expect("a text")
 }
 
-/// What a command prints of the old store.
+/// Output of a command for the old store.
 fn printed(lab: &Lab, arguments: &[&str]) -> String {
     let out = lab.out().to_string_lossy().into_owned();
     lab.command(&[arguments, &["--out", &out]].concat()).ended_with(0).stdout
 }
 
-/// Numbers with a fraction in a text: figures, of which there are no two by chance.
+/// Numbers with a fraction in a text: figures, which do not repeat by chance.
 fn in_text(text: &str) -> BTreeSet<u64> {
     let words = text.split(|c: char| !c.is_ascii_digit() && c != '.').map(|word| word.trim_matches('.'));
     words.filter(|word| word.matches('.').count() == 1).map(|word| word.parse::<f64>().unwrap().to_bits()).collect()
@@ -61,7 +61,7 @@ fn in_json(value: &Value, into: &mut BTreeSet<u64>) {
     }
 }
 
-/// Demands that all of `then` are in `now`.
+/// Asserts that all of `then` are in `now`.
 #[track_caller]
 fn assert_kept(what: &str, then: &BTreeSet<u64>, now: &BTreeSet<u64>, least: usize) {
     let lost: Vec<f64> = then.difference(now).map(|bits| f64::from_bits(*bits)).collect();

@@ -1,4 +1,4 @@
-//! What a run prints, for people and for programs.
+//! Output of a run, for people and for programs.
 
 use std::collections::BTreeSet;
 
@@ -89,7 +89,7 @@ fn runs_are_deleted_by_name_and_a_wrong_name_deletes_none() {
     assert_eq!(ran.stdout.lines().count(), 2, "{}", ran.stdout);
     let left = listed();
     assert!(left.contains(&three) && !left.contains(&one) && !left.contains(&two), "{left}");
-    // A title of a metric is as good as its name, where it is the only one.
+    // A metric's title is accepted like its name if it is unique.
     let show = |metric: &str| lab.command(&["show", &three, "--metric", metric, "--out", &out]);
     assert_eq!(show("Returned").ended_with(0).stdout, show("elapsed").ended_with(0).stdout);
     show("usable").ended_with(2).says(&["there is no metric \"usable\"", "capacity"]);

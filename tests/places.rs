@@ -1,4 +1,4 @@
-//! Folders and files that cannot be used: stores that are not writable or not ours, caches that are damaged.
+//! Unusable folders and files: stores that are read-only or foreign, caches that are corrupt.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -85,7 +85,7 @@ fn a_store_on_a_full_disk_can_be_read() {
     made::record(&lab, &plan, &[], |_, _, _| Some(1.0));
     let full = lab.path("full");
     fs::create_dir(&full).unwrap();
-    // While it is open: with what lies in the WAL alone.
+    // While it is open: with data in the WAL only.
     let store = mountmark_record::Store::open(lab.out().join("results.sqlite")).unwrap();
     let last = store.runs().unwrap().pop().unwrap().id;
     store.begin_run(&plan, &mountmark_model::Environment::default(), "another").unwrap();
@@ -141,11 +141,11 @@ fn what_is_damaged_in_the_cache_is_made_again() {
     let Some(lab) = Lab::with_guests("what_is_damaged_in_the_cache_is_made_again", 1) else { return };
     let suite = lab.suite("one", TOUCH);
     let plan = ["--fs", "ext2", "--suite", &suite, "--repeat", "1"];
-    // Makes sure that there is a user's cache to share downloads with.
+    // Ensures that the user's cache has downloads to share.
     lab.run(&plan).ended_with(0);
     let lab = lab.with_new_cache("cache");
     let cache = lab.path("cache");
-    // The kernel's file has its length still, and what 6.12 stands for is no package.
+    // The kernel's file still has its length, and the entry for 6.12 names no package.
     let kernels = cache.join("kernels");
     let users = fs::read_link(&kernels).unwrap();
     fs::remove_file(&kernels).unwrap();
@@ -176,7 +176,7 @@ fn what_is_damaged_in_the_cache_is_made_again() {
     run();
     assert!(fs::metadata(&ram).unwrap().modified().unwrap() > damaged, "the damaged memory is still there");
 
-    // Cut short, and a description that is none.
+    // One is truncated, and one has an invalid description.
     fs::File::options().write(true).open(&ram).unwrap().set_len(4096).unwrap();
     fs::write(image.with_file_name("image.json"), "{").unwrap();
     run();

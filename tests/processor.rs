@@ -1,11 +1,11 @@
-//! What a guest's processor can do is what its machine's profile says, and its kernel checksums accordingly.
+//! A guest's processor has the features of its machine's profile, and its kernel computes checksums accordingly.
 
 use mountmark_model::processor::FEATURES;
 
 use crate::lab::Lab;
 
 /// Fails unless the guest has the features HAS and none of LACKS, and its mounted ext4 uses the implementation DRIVER
-/// of crc32c. ERMS and FSRM move one byte a step, which a clock that counts steps would make slow.
+/// of crc32c. ERMS and FSRM move one byte per step, which is slow by a clock that counts steps.
 const LOOK: &str = r#"
 [[task]]
 id = "look"

@@ -2,7 +2,7 @@
 
 use crate::lab::Lab;
 
-/// A real program and the own engine in one cell, so that one guest is enough.
+/// A real program and Mountmark's engine in one cell, so that one guest is enough.
 const TASKS: &str = r#"
 [parameters.MIB]
 value = 16
@@ -108,7 +108,7 @@ fn programs_and_workloads_in_a_guest() {
     assert!(detail.contains("before"), "{detail}");
     assert_eq!(results.task("ext4", "nothing").0, "failed");
 
-    // 1 MiB in the time that it took; at least 60 seeks, and as many times as 0.05 s ask for.
+    // 1 MiB in its time; at least 60 seeks, and as many repeats as 0.05 s require.
     let seconds = results.value("ext4", "put_block", "measured");
     let rate = results.value("ext4", "put_block", "rate");
     assert!((rate * seconds - 1024.0).abs() < 1e-6 * 1024.0, "{rate} KiB/s for {seconds} s");

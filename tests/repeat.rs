@@ -1,4 +1,4 @@
-//! Figures repeat: whatever runs beside the guest, and however many guests there are.
+//! Figures repeat, whatever else runs on the machine, and for any number of guests.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -24,10 +24,10 @@ cold = true
 run = "cat file > /dev/null"
 "#;
 
-/// Does `work` beside two threads that leave no processor idle.
+/// Runs `work` beside two threads that leave no processor idle.
 fn beside_busy_threads<T>(work: impl FnOnce() -> T) -> T {
     let stop = AtomicBool::new(false);
-    /// Also when `work` panics: the scope waits for its threads.
+    /// Stops the threads even if `work` panics: the scope waits for them.
     struct Stop<'a>(&'a AtomicBool);
     impl Drop for Stop<'_> {
         fn drop(&mut self) {
@@ -95,7 +95,7 @@ fn repeats_and_seeds_differ_and_plans_of_one_seed_do_not() {
     let seeds: Vec<u64> = alone.cells().iter().map(|cell| cell["seed"].as_u64().unwrap()).collect();
     assert!(seeds.len() == 2 && seeds[0] != seeds[1], "{seeds:?}");
     assert!(!run("ext4", "8").cells().iter().any(|cell| seeds.contains(&cell["seed"].as_u64().unwrap())));
-    // Neighbours in the plan change nothing, not even xfs, which needs the larger disk.
+    // Other configurations in the plan have no effect, not even xfs, which needs the larger disk.
     let beside = run("xfs,ext2,ext4", "7");
     assert_has_figures(&alone, &beside);
 }
@@ -106,7 +106,7 @@ fn a_guest_booted_anew_repeats() {
     let suite = lab.suite("disks", TASKS);
     let plan = ["--fs", "ext2", "--suite", &suite, "--repeat", "1"];
     let first = lab.run(&plan).ended_with(0).results();
-    // Another machine, or this one after its cache was cleaned.
+    // As on another machine, or after the cache was cleaned.
     let mut lab = lab;
     for cache in ["one", "two", "three"] {
         lab = lab.with_new_cache(cache);
@@ -120,7 +120,7 @@ fn a_run_repeats_while_the_emulator_is_disturbed() {
     let suite = lab.suite("disks", TASKS);
     let plan = ["--fs", "xfs", "--suite", &suite, "--repeat", "1"];
     let first = lab.run(&plan).ended_with(0).results();
-    // SIGIO means nothing to QEMU, but each one makes its main loop look whether the guest is idle, at any moment.
+    // QEMU ignores SIGIO, but each one makes its main loop check whether the guest is idle, at any moment.
     let lab = lab.with_new_cache("disturbed");
     let run = lab.start_run(&plan);
     let stop = AtomicBool::new(false);
@@ -133,7 +133,7 @@ fn a_run_repeats_while_the_emulator_is_disturbed() {
                 for guest in guests() {
                     for _ in 0..2000 {
                         // SAFETY: takes two numbers. A guest that has ended is our program's child until it is waited
-                        // for, so that the number can hardly have gone to another within these few milliseconds.
+                        // for, so its pid can hardly have been reused within these few milliseconds.
                         sent += u64::from(unsafe { libc::kill(guest, libc::SIGIO) } == 0);
                         thread::sleep(Duration::from_micros(30));
                     }

@@ -70,7 +70,7 @@ fn a_report_works_in_a_browser() {
     without_scripts(&mut browser, &page);
 }
 
-/// The page itself is never wider than the window, and each part that is scrolls inside its own box.
+/// The page itself is never wider than the window; each wider part scrolls inside its own box.
 fn fits(browser: &mut Browser, place: &str) {
     let widths = browser.evaluate("[document.documentElement.scrollWidth, innerWidth]");
     assert_eq!(widths[0], widths[1], "{place}: the page is wider than the window");
@@ -81,7 +81,7 @@ fn fits(browser: &mut Browser, place: &str) {
     assert_eq!(beyond, json!([]), "{place}");
 }
 
-/// What a checker of accessibility holds for serious or critical, which includes contrast below 4.5:1.
+/// No faults that an accessibility checker considers serious or critical, such as contrast below 4.5:1.
 fn accessible(browser: &mut Browser, test: &str, place: &str) {
     let Some(axe) = axe() else {
         skip(test, "accessibility: there is no axe-core; `scripts/setup test` fetches it");
@@ -98,7 +98,7 @@ fn accessible(browser: &mut Browser, test: &str, place: &str) {
     assert_eq!(found["violations"], json!([]), "{place}");
 }
 
-/// The first cells of the matrix's rows, those of a column, and the state of that column.
+/// The first cells of the matrix's rows, the cells of a column, and the state of that column.
 fn column(browser: &mut Browser, index: usize) -> (Vec<String>, Vec<String>, String) {
     let value = browser.evaluate(&format!(
         "(() => {{ const t = document.querySelector('#matrix-table'), of = i => [...t.tBodies[0].rows].map(r => \
@@ -206,6 +206,6 @@ fn formats(lab: &Lab) {
     report(lab, &["--study", "piszcz-1906"]).ended_with(2).says(&["piszcz-1906"]);
     let claimed = report(lab, &["--study", "piszcz-2006", "--claims", "--output", "-"]).ended_with(0);
     assert!(claimed.stdout.contains("id=\"study\"") && claimed.stdout.contains("id=\"claims\""));
-    // As it was: with the first configuration as its baseline.
+    // The original: with the first configuration as its baseline.
     report(lab, &["--output", &page]).ended_with(0);
 }

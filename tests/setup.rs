@@ -1,4 +1,4 @@
-//! `scripts/setup` on machines where something is missing, with an apt that only says what it was told.
+//! `scripts/setup` on machines where something is missing, with an apt that only prints given answers.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// What apt says that it would do, of the release's own version and of the backport's.
+/// What apt prints about installing the release's own version and the backport's.
 struct Plans {
     own: &'static str,
     backport: &'static str,
@@ -17,7 +17,7 @@ const CLEAN: &str = "Inst qemu-system-x86 (1:7.2 Debian [amd64])";
 const REMOVES: &str = "Remv qemu-utils [1:10.0]\nInst qemu-system-x86 (1:7.2 Debian [amd64])";
 const DOWNGRADES: &str = "The following packages will be DOWNGRADED:\n  qemu-utils\n0 upgraded\nInst qemu-utils";
 
-/// A machine without an emulator: every other program of this one, and an apt of the test's own.
+/// A machine without an emulator: all other programs of this one, and a fake apt.
 struct Machine {
     folder: TempDir,
 }
@@ -65,7 +65,7 @@ impl Machine {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// Exit code and words of a set-up, and what it had apt change.
+    /// Exit code and output of a set-up, and the changes that it requested from apt.
     fn set_up(&self) -> (i32, String, Vec<String>) {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/setup");
         let output = Command::new("sh").arg(script).env("PATH", self.path("bin")).output().unwrap();

@@ -1,5 +1,5 @@
-//! What strangers hand on: suites, catalogues, job files, stores. Whatever is in them, nothing of this machine is started,
-//! read or written for them.
+//! Untrusted suites, catalogues, job files and stores: whatever they contain, nothing on this machine is started, read
+//! or written for them.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,7 +13,7 @@ use crate::apt::{NAMES, asked, fake_apt};
 use crate::lab::Lab;
 use crate::made;
 
-/// A store with one run that can be resumed, whose plan is changed before.
+/// A store with one run that can be resumed, after `change` of its plan.
 fn stored(lab: &Lab, change: impl FnOnce(&mut Plan)) {
     let mut plan = made::plan("piszcz-2006", &["ext4"], 1, 1, "0.005");
     change(&mut plan);
@@ -48,7 +48,7 @@ fn a_strangers_store_starts_and_reads_nothing() {
     resumed(2, &["shift is 200"]);
     stored(&lab, |plan| plan.cells[0].disk_size.0 = u64::MAX);
     resumed(2, &["the disk_size is"]);
-    // A file of this machine as the corpus, which the guest would be handed.
+    // A file of this machine as the corpus, which would be handed to the guest.
     let secret = lab.write("secret", "of the host");
     let corpora = lab.path("cache/corpora");
     fs::create_dir_all(&corpora).unwrap();
@@ -108,7 +108,7 @@ fn a_suite_reads_what_came_with_it() {
     of("device.fio").says(&["does not lie in the folder"]);
     assert!(Command::new("mkfifo").arg(folder.join("pipe.fio")).status().unwrap().success());
     of("pipe.fio").says(&["task one: fio = \"pipe.fio\": it is a pipe"]);
-    // Named by the user, wherever it is; and what is in it is not repeated either.
+    // Named by the user, it may be anywhere; its contents are not repeated either.
     let job = lab.path("shadow.fio");
     fs::rename(lab.path("shadow"), &job).unwrap();
     let ran = lab.run(&["--fs", "ext4", "--suite", &job.to_string_lossy()]).ended_with(2);
@@ -171,7 +171,7 @@ fn guests_are_bounded() {
     run.wait();
 }
 
-/// Each claim of the page about security that names a test names one that is there.
+/// Every test named on the page about security exists.
 #[test]
 fn what_is_said_about_security_is_tested() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

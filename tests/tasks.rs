@@ -1,12 +1,12 @@
-//! Tasks that the suites of several tests are made of.
+//! Tasks shared by the suites of several tests.
 
 /// Does nothing.
 pub const TRUE: &str = "[[task]]\nid = \"one\"\ntitle = \"one\"\nrun = \"true\"\n";
 
-/// Makes three files.
+/// Creates three files.
 pub const TOUCH: &str = "[[task]]\nid = \"one\"\ntitle = \"one\"\nrun = \"touch a b c\"\n";
 
-/// Makes files with long names.
+/// Creates files with long names.
 pub const NAME: &str = r#"
 [[task]]
 id = "name"
@@ -24,5 +24,5 @@ cold = true
 run = "test $(ls -l names | grep -c a-name) = 400"
 "#;
 
-/// The bytes of their names.
+/// Total length of their names in bytes.
 pub const NAME_BYTES: f64 = 400.0 * 54.0;

@@ -1,4 +1,4 @@
-//! What reaches a terminal: nothing that it would obey, and only letters that its locale has.
+//! Output on a terminal: no control sequences from input, and only characters that its locale has.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -11,26 +11,26 @@ use mountmark_record::{CellRecord, Output, RunStatus, Store, TaskOutcome};
 use crate::lab::{Lab, binary};
 use crate::made;
 
-/// Clears the screen, sets a title, turns the text round.
+/// Clears the screen, sets a title, reverses the text.
 const HOSTILE: &str = "before\u{1b}[2J\u{1b}]0;title\u{7}\u{202e}behind";
 
-/// What the program prints on a terminal of its own: standard output and standard error.
+/// Output of the program on its own terminal: standard output and standard error.
 fn on_terminal(lab: &Lab, locale: &str, arguments: &[&str]) -> String {
     let (mut ours, mut theirs) = (-1, -1);
     let none = std::ptr::null_mut();
-    // SAFETY: two numbers are written to; no name, attributes or size are given.
+    // SAFETY: two descriptors are written; no name, attributes or size are given.
     let result = unsafe { libc::openpty(&raw mut ours, &raw mut theirs, none, none.cast(), none.cast()) };
     assert_eq!(result, 0, "no terminal");
-    // SAFETY: both were opened just now and are nobody else's.
+    // SAFETY: both were just opened and have no other owner.
     let (mut ours, theirs) = unsafe { (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
     let mut command = Command::new(binary());
     command.args(arguments).env("LC_ALL", locale).env("XDG_CONFIG_HOME", lab.path("config")).stdin(Stdio::null());
     command.stdout(theirs.try_clone().unwrap()).stderr(theirs);
     let mut child = command.spawn().unwrap();
-    // Only the child has the other end now.
+    // Now only the child has the other end.
     drop(command);
     let mut text = Vec::new();
-    // Reading ends with an error when the last of the other end is closed.
+    // Reading ends with an error when the other end is closed.
     let _ = ours.read_to_end(&mut text);
     child.wait().unwrap();
     String::from_utf8(text).unwrap().replace("\r\n", "\n")
@@ -66,10 +66,10 @@ fn a_terminal_gets_nothing_that_it_would_obey() {
         assert!(!text.is_empty() && !text.contains(obeyed), "{arguments:?}: {text:?}");
     }
     assert!(on_terminal(&lab, "C.UTF-8", &raw).contains("before\\u{1b}[2J"));
-    // What is not looked at is what it was.
+    // Not shown on a terminal, it is unchanged.
     assert_eq!(lab.command(&raw).ended_with(0).stdout, format!("{HOSTILE}\n"));
 
-    // Messages are read out of logs, too.
+    // Messages may be read in logs, too.
     let path = format!("./no{HOSTILE}.toml");
     let ran = lab.run(&["--suite", &path]).ended_with(2);
     assert!(ran.stderr.contains("no") && !ran.stderr.contains(['\u{1b}', '\u{202e}', '\u{7}']), "{:?}", ran.stderr);

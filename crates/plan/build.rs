@@ -1,5 +1,5 @@
-//! Has cargo build this crate again when a file of the catalogue is added, changed or removed: `include_dir` can
-//! tell it about files that it has seen, not about new ones.
+//! Makes cargo rebuild this crate when a file of the catalogue is added, changed or removed: `include_dir` reports
+//! known files only, not new ones.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

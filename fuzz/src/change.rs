@@ -1,6 +1,6 @@
-//! Changes to an input that a parser of text with numbers is likely to trip over. The same seed gives the same change.
+//! Changes to inputs that are likely to confuse a parser of text with numbers. The same seed gives the same change.
 
-/// Words that mean something to one parser or another, and numbers at the ends of their types.
+/// Keywords of several parsers, and numbers at the limits of their types.
 const WORDS: [&str; 46] = [
     "0",
     "1",
@@ -67,7 +67,7 @@ impl Random {
         if bound == 0 { 0 } else { (self.next() % bound as u64) as usize }
     }
 
-    /// A part of `0..length`, short ones oftener.
+    /// A part of `0..length`, more often a short one.
     fn part(&mut self, length: usize) -> std::ops::Range<usize> {
         let start = self.below(length + 1);
         let most = 1 << self.below(12);
@@ -75,7 +75,7 @@ impl Random {
     }
 }
 
-/// Changes `data` once to four times; `other` is another input of the same target. At most `most` bytes come back.
+/// Changes `data` one to four times; `other` is another input of the same target. The result has at most `most` bytes.
 pub fn change(data: &mut Vec<u8>, other: &[u8], most: usize, random: &mut Random) {
     for _ in 0..1 + random.below(4) {
         once(data, other, most, random);
@@ -85,7 +85,7 @@ pub fn change(data: &mut Vec<u8>, other: &[u8], most: usize, random: &mut Random
 
 fn once(data: &mut Vec<u8>, other: &[u8], most: usize, random: &mut Random) {
     match random.below(12) {
-        // A number or a word in the place of another.
+        // Replaces a number or a word by another.
         0..=2 => {
             let Some(word) = word(data, random) else { return };
             data.splice(word, WORDS[random.below(WORDS.len())].bytes());
@@ -102,14 +102,14 @@ fn once(data: &mut Vec<u8>, other: &[u8], most: usize, random: &mut Random) {
             let at = random.below(data.len());
             data[at] = random.next() as u8;
         }
-        // Eight bytes that binary formats take for a size.
+        // Eight bytes that binary formats interpret as a size.
         6 if data.len() >= 8 => {
             let at = random.below(data.len() - 7);
             let value = [0, u64::MAX, 1 << 31, u64::MAX >> 1, u32::MAX.into(), random.next()][random.below(6)];
             data[at..at + 8].copy_from_slice(&value.to_le_bytes());
         }
         7 => drop(data.drain(random.part(data.len()))),
-        // A line once more, elsewhere.
+        // Repeats a line elsewhere.
         8 => {
             let lines = line(data, random);
             let text = data[lines].to_vec();
@@ -122,13 +122,13 @@ fn once(data: &mut Vec<u8>, other: &[u8], most: usize, random: &mut Random) {
             data.splice(ours, theirs);
         }
         10 => data.truncate(random.below(data.len() + 1)),
-        // Many times the same: what takes the square of an input's length is found by this alone.
+        // Many repetitions, which alone find quadratic time in an input's length.
         _ => {
             let part = if random.below(2) == 0 { line(data, random) } else { random.part(data.len()) };
             if part.is_empty() || data.len() >= most {
                 return;
             }
-            // Seldom as long as may be: such inputs take long.
+            // Rarely of maximum length: such inputs take long.
             let room = if random.below(16) == 0 { most } else { most.min(1 << 14) };
             let times = 1 + random.below(room.saturating_sub(data.len()) / part.len());
             let text = data[part.clone()].repeat(times);
@@ -137,7 +137,7 @@ fn once(data: &mut Vec<u8>, other: &[u8], most: usize, random: &mut Random) {
     }
 }
 
-/// The line around a place, its end included.
+/// The line around a position, including its end.
 fn line(data: &[u8], random: &mut Random) -> std::ops::Range<usize> {
     let at = random.below(data.len());
     let start = data[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
@@ -145,7 +145,7 @@ fn line(data: &[u8], random: &mut Random) -> std::ops::Range<usize> {
     start..end
 }
 
-/// Letters, or digits, around a place.
+/// Letters, or digits, around a position.
 fn word(data: &[u8], random: &mut Random) -> Option<std::ops::Range<usize>> {
     let from = random.below(data.len());
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'.' || *byte == b'_';

@@ -1,4 +1,4 @@
-//! What every target is held to: time and memory.
+//! Limits of time and memory for every target.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::backtrace::Backtrace;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::{MOST_MEMORY, MOST_SECONDS, Target};
 
-/// The system's allocator, with a count of the bytes in use and a limit to them.
+/// The system's allocator, with a count and a limit of the bytes in use.
 pub struct Counting;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
@@ -16,19 +16,19 @@ static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
 fn taken(size: usize) {
     let live = LIVE.fetch_add(size, Relaxed) + size;
     if live > LIMIT.load(Relaxed) {
-        // The message needs memory too. Nothing may unwind through an allocator, so this ends the process; libFuzzer
-        // and the test's own report say which input it was.
+        // The message needs memory too. Unwinding through an allocator is not allowed, so this ends the process;
+        // libFuzzer and the test's own report name the input.
         LIMIT.store(usize::MAX, Relaxed);
         eprintln!("memory: {size} bytes more make it {live} in use\n{}", Backtrace::force_capture());
         std::process::abort();
     }
 }
 
-// SAFETY: all is handed to the system's allocator as it came.
+// SAFETY: all calls are passed to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         taken(layout.size());
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller's guarantees are passed on.
         unsafe { System.alloc(layout) }
     }
 
@@ -52,19 +52,19 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// What an input cost.
+/// The cost of an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
     /// Processor time of all threads in seconds.
     pub seconds: f64,
-    /// Bytes by which the process grew beyond all that it ever had; memory of C libraries included.
+    /// Bytes by which the process exceeded its previous peak; includes memory of C libraries.
     pub grown: usize,
 }
 
-/// Runs `target` on `data`; one at a time, since time and memory are the process's.
+/// Runs `target` on `data`; one at a time, since time and memory are measured for the process.
 ///
 /// # Panics
-/// If the target does, or if it took more time or memory than it may. `seconds` is for builds that are not optimised.
+/// If the target panics, or takes more time or memory than allowed. `seconds` is for builds that are not optimised.
 pub fn run_within(target: &Target, data: &[u8], seconds: f64) -> Cost {
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -79,12 +79,12 @@ pub fn run_within(target: &Target, data: &[u8], seconds: f64) -> Cost {
     cost
 }
 
-/// As [`run_within`] with the usual limit.
+/// Like [`run_within`] with the default limit.
 pub fn run(target: &Target, data: &[u8]) -> Cost {
     run_within(target, data, MOST_SECONDS)
 }
 
-/// Takes the limit away, whichever way a target ends.
+/// Removes the limit, however a target ends.
 struct Unlimited;
 
 impl Drop for Unlimited {
@@ -100,7 +100,7 @@ fn processor_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// The most bytes that the process ever had in memory.
+/// Peak memory of the process, in bytes.
 fn resident() -> usize {
     // SAFETY: rusage is plain data; the pointer outlives the call.
     let usage = unsafe {

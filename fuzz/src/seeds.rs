@@ -1,4 +1,4 @@
-//! First inputs: what the repository has of real ones, and what is kept in `corpus/`.
+//! First inputs: real ones in the repository, and those in `corpus/`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub fn of(target: &Target) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// Files in a folder of the repository whose names end so; none where there is no such folder.
+/// Files in a folder of the repository with this suffix; empty without such a folder.
 pub fn kept(folder: &str, end: &str) -> Vec<(String, Vec<u8>)> {
     let Ok(entries) = fs::read_dir(root().join(folder)) else { return Vec::new() };
     let paths = entries.map(|entry| entry.expect("a readable folder").path());
@@ -27,7 +27,7 @@ pub fn kept(folder: &str, end: &str) -> Vec<(String, Vec<u8>)> {
     paths.map(|path| (name(&path), fs::read(&path).expect("a readable file"))).collect()
 }
 
-/// Files with a line before them that tells the target what they are.
+/// Files preceded by a line that tells the target their kind.
 pub fn headed(head: &str, files: Vec<(String, Vec<u8>)>) -> Vec<(String, Vec<u8>)> {
     let with = |(name, bytes): (String, Vec<u8>)| {
         (format!("{head}-{name}"), [format!("{head}\n").as_bytes(), &bytes].concat())

@@ -1,4 +1,4 @@
-//! All targets on what is in the repository, and on changed copies of it.
+//! All targets on the inputs in the repository, and on changed copies.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use mountmark_fuzz::{TARGETS, Target, seeds};
 /// This build is hardly optimised, and several times slower.
 const SECONDS: f64 = 4.0;
 
-/// Keeps what is run, so that it can be run again when the process is ended for its memory.
+/// Stores the input first, to run it again if the process is killed for its memory.
 fn tried(target: &Target, name: &str, data: &[u8]) {
     let folder = seeds::root().join("target/fuzz/findings");
     std::fs::create_dir_all(&folder).unwrap();
@@ -27,7 +27,7 @@ fn check(target: &Target) {
         tried(target, name, data);
     }
     let small: Vec<_> = seeds.iter().filter(|(_, data)| data.len() <= 1 << 18).collect();
-    // CHANGES gives each target another number of them.
+    // CHANGES sets another number for each target.
     let given = std::env::var("CHANGES").ok().map(|text| text.parse().expect("CHANGES is a number"));
     let (begin, changes) = (Instant::now(), given.unwrap_or(target.changes));
     for seed in 0..changes {

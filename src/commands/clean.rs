@@ -1,4 +1,4 @@
-//! `mountmark clean`: what killed runs left behind, and the cache on request.
+//! `mountmark clean`: removes leftovers of killed runs, and the cache on request.
 
 use std::fs;
 
@@ -24,7 +24,7 @@ pub struct Arguments {
 
 pub fn run(arguments: Arguments) -> Result<u8> {
     let folder = cache::default_folder();
-    // What is written in it is put back and removed.
+    // Files named in the cache are restored and removed.
     cache::check_trust(&folder)?;
     let temporary = std::env::temp_dir();
     let mut told = 0;
@@ -48,7 +48,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let mut found = leftovers::find(&folder, &temporary);
     let mut _alone = None;
     if arguments.cache {
-        // What is half-made goes with the rest.
+        // Unfinished entries are removed with the whole cache.
         found.retain(|leftover| !leftover.is_in(&folder));
         let (parts, alone) = leftovers::whole_cache(&folder)?;
         found.extend(parts);
@@ -81,7 +81,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     Ok(code)
 }
 
-/// A link to a folder is the user's own arrangement and stays.
+/// A link to a folder was made by the user and stays.
 fn is_empty_folder(folder: &std::path::Path) -> bool {
     fs::symlink_metadata(folder).is_ok_and(|data| data.is_dir())
         && fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())

@@ -1,4 +1,4 @@
-//! `mountmark list`: what the catalogue holds, and what of it can run here.
+//! `mountmark list`: the contents of the catalogue, and whether they can run here.
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -63,7 +63,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     Ok(common::DONE)
 }
 
-/// Each command that prints, with the formats that it has.
+/// Each command with output, and its formats.
 fn formats() -> String {
     rows(SUBJECTS.iter().map(|subject| {
         let names: Vec<&str> = subject.formats().map(|format| format.name()).collect();
@@ -101,7 +101,7 @@ fn filesystems(catalogue: &Catalogue, options: &LabOptions) -> Result<String> {
     Ok(text)
 }
 
-/// Each study with its runs, what it holds, and the suite that repeats it.
+/// Each study with its runs, its contents, and the suite that repeats it.
 fn studies(catalogue: &Catalogue) -> String {
     let mut text = rows(catalogue.list::<Study>().map(|study| (study.name.clone(), study.about.clone())));
     text += "\nTheir runs, as --study takes them:\n";

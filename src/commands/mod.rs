@@ -1,4 +1,4 @@
-//! The command line: one file a command.
+//! The command line: one file per command.
 
 mod clean;
 mod compare;
@@ -25,7 +25,7 @@ use crate::plan_file;
 #[command(
     name = "mountmark",
     version,
-    // Behind a plan file, an option is given anew.
+    // An option after a plan file overrides the file's.
     args_override_self = true,
     about = "Compares file systems in a throw-away lab whose clock repeats",
     after_help = "Examples:\n  mountmark run                                   seven file systems, 21 small tests, in the virtual lab\n  mountmark run --fs ext4,xfs,ext3:data=journal   three configurations\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark show latest --metric cpu_percent\n  mountmark report latest                         an HTML file to show\n  mountmark list filesystems\n  mountmark @nightly.plan                         the command line that the file holds\n\nExit codes: 0 done, 1 something measured failed or got worse, 2 wrong use, 3 cannot run here, 128+N ended by signal N."
@@ -66,7 +66,7 @@ commands! {
     SelfCheck self_check;
 }
 
-/// Reads the command line, does what it says, and turns errors into messages and exit codes.
+/// Reads the command line, runs the command, and turns errors into messages and exit codes.
 pub fn main() -> ExitCode {
     let code = dispatch().unwrap_or_else(|error| {
         say!("mountmark: {error:#}");

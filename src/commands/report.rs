@@ -1,4 +1,4 @@
-//! `mountmark report`: what was found in runs, as a file to show.
+//! `mountmark report`: writes the findings of runs to a file.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -109,7 +109,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     Ok(common::DONE)
 }
 
-/// The format that was asked for, by name or by the end of the file's.
+/// The requested format, by name or by the file's extension.
 fn format(arguments: &Arguments) -> Result<Format> {
     let given = arguments.format.as_deref().map(|name| common::format_of::<Reports>(Some(name))).transpose()?;
     let path = arguments.output.as_deref().filter(|path| fs::metadata(path).map_or(true, |about| about.is_file()));
@@ -131,7 +131,7 @@ fn format(arguments: &Arguments) -> Result<Format> {
     }
 }
 
-/// What only pages show: records of the device, and what the engine found.
+/// Data that only pages show: device records and results of the engine.
 fn first_repeat(store: &Store, run: &RunRecord, format: Format) -> Result<(Vec<DeviceUse>, Vec<Output>)> {
     if format.form() != Form::Page {
         return Ok(Default::default());
@@ -150,7 +150,6 @@ fn found(run: &RunRecord, arguments: &Arguments) -> Result<Findings> {
     Ok(findings(run, &options))
 }
 
-/// The claims of all studies.
 fn judge(run: &RunRecord, catalogue: &Catalogue) -> Vec<JudgedClaim> {
     let studies: Vec<&Study> = catalogue.list::<Study>().collect();
     judge_claims(run, &studies, &compare::claims::reach(catalogue))
@@ -173,10 +172,10 @@ fn target(arguments: &Arguments, format: Format, runs: &[RunRecord]) -> Target {
     }
 }
 
-/// So much of a file tells whether it is ours: the longest mark stands behind a short head.
+/// Number of bytes that identify a file of this program: the longest mark follows a short head.
 const START: u64 = 4096;
 
-/// A file that somebody else wrote is not overwritten; devices, pipes and empty files are there to be written.
+/// Rejects overwriting a foreign file; devices, pipes and empty files may be written.
 fn refuse_foreign(path: &Path, format: Format) -> Result<()> {
     let shown = path.display();
     let about = match fs::metadata(path) {
@@ -200,7 +199,7 @@ fn refuse_foreign(path: &Path, format: Format) -> Result<()> {
     Ok(())
 }
 
-/// Writes a file whole or not at all; what is no plain file is written as it is.
+/// Writes a file atomically; anything but a regular file is written directly.
 fn write(path: &Path, text: &str) -> Result<()> {
     let context = || format!("cannot write {}", path.display());
     if fs::metadata(path).is_ok_and(|about| !about.is_file()) {
@@ -209,7 +208,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
             other => other.with_context(context),
         };
     }
-    // The file that a link stands for is replaced, not the link.
+    // Replaces the target of a link, not the link.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     path.file_name().context("--output names no file")?;

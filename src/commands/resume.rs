@@ -1,4 +1,4 @@
-//! `mountmark resume`: the cells that an interrupted run lacks.
+//! `mountmark resume`: runs the missing cells of an interrupted run.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -44,7 +44,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     if arguments.jobs == Some(0) {
         bail!(WrongUse("--jobs 0: give at least 1".into()));
     }
-    // Found before the store is opened to write, so that a name that is wrong makes no store.
+    // Found before the store is opened for writing, so that a wrong name creates no store.
     let run = arguments.store.load(&arguments.run)?;
     arguments.store.open_read_only()?.check_idle(&run.id, arguments.force)?;
     let rest = rest(&run)?;
@@ -80,7 +80,7 @@ fn go_on(arguments: &Arguments, run: &RunRecord, rest: &Plan, store: &Store, sto
     Session { lab: lab.as_ref(), store, jobs, stop, verbose, format }.go_on(&run.id, rest, arguments.force)
 }
 
-/// The plan with the cells that the run lacks; refuses a run that has ended, and one that cannot go on.
+/// The plan with the missing cells; rejects a run that has ended or cannot continue.
 fn rest(run: &RunRecord) -> Result<Plan> {
     let id = run.id.as_str();
     if run.status == RunStatus::Done {
@@ -118,7 +118,7 @@ fn rest(run: &RunRecord) -> Result<Plan> {
     Ok(rest)
 }
 
-/// Refuses a kernel by path that is no regular file: a store may be a stranger's, and what it names is read.
+/// Rejects a kernel by path that is not a regular file: a store may be untrusted, and the file that it names is read.
 fn is_regular(kernel: &str) -> Result<()> {
     let Some((image, _)) = kernel.contains('/').then(|| kernel.split_once(',').unwrap_or((kernel, ""))) else {
         return Ok(());
@@ -126,12 +126,12 @@ fn is_regular(kernel: &str) -> Result<()> {
     mountmark_input::open(Path::new(image)).map(drop).with_context(|| format!("cannot read its kernel {image}"))
 }
 
-/// Why new cells could not be compared with the run's: each configuration has an image of its own, and all of its cells
-/// are to be measured with one. `now` is with what a cell would be measured today.
+/// Why new cells could not be compared with the run's: each configuration has its own image, and all of its cells must
+/// be measured with the same one. `now` returns the environment of a cell if measured today.
 fn incomparable(run: &RunRecord, now: &dyn Fn(&Cell) -> Result<Environment>) -> Result<Option<String>> {
     for name in &run.plan.configurations {
         let Some(cell) = run.plan.cells.iter().find(|cell| cell.configuration.name == *name) else { continue };
-        // The run's own environment is that of its first cell, whether it has ended or not.
+        // The run's own environment is that of its first cell, ended or not.
         let of_run = (run.plan.cells.first() == Some(cell)).then_some(&run.environment);
         let recorded =
             run.cells.iter().filter(|record| record.configuration == *name).map(|record| &record.environment);
@@ -147,7 +147,7 @@ fn incomparable(run: &RunRecord, now: &dyn Fn(&Cell) -> Result<Environment>) -> 
     Ok(None)
 }
 
-/// What in two environments of a configuration may change figures.
+/// A difference between two environments of a configuration that may change figures.
 fn difference(name: &str, then: &Environment, now: &Environment) -> Option<String> {
     let pairs = [("kernel", &then.kernel, &now.kernel), ("emulator", &then.emulator, &now.emulator)];
     for (what, then, now) in pairs {
@@ -167,7 +167,7 @@ fn difference(name: &str, then: &Environment, now: &Environment) -> Option<Strin
             return Some(format!("its guests of {name} had the package {package} {was}, which is {is} now"));
         }
     }
-    // The image holds this program, too.
+    // The image contains this program, too.
     Some(format!("its guests of {name} ran another build of mountmark ({}) than this one", then.mountmark))
 }
 

@@ -1,4 +1,4 @@
-//! `mountmark runs`: what was run.
+//! `mountmark runs`: lists and deletes runs.
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -43,7 +43,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
 }
 
 fn delete(arguments: &Arguments) -> Result<u8> {
-    // A mistyped name deletes nothing, and makes no store where there is none.
+    // A mistyped name deletes nothing, and creates no store.
     let store = arguments.store.open_read_only()?;
     let mut runs = arguments.delete.iter().map(|name| store.resolve(name)).collect::<Result<Vec<RunId>, _>>()?;
     drop(store);

@@ -1,7 +1,7 @@
-//! `mountmark self-check`: measures the promises of the virtual lab on this machine.
+//! `mountmark self-check`: measures on this machine what the virtual lab promises.
 //!
-//! It runs this program as a user would and looks at it from outside: what the runs printed, and what the kernel
-//! counted for the processes.
+//! It runs this program as a user would and observes it from outside: the output of the runs, and the kernel's counters
+//! of the processes.
 
 mod engines;
 
@@ -53,18 +53,18 @@ enum What {
 
 /// The longest time from the program's start to the first mkfs in a guest, with a warm cache.
 const START_LIMIT: f64 = 1.5;
-/// The largest share of one processor that this program may take while guests run, in per cent.
+/// The largest share of one processor that this program may use while guests run, in percent.
 const COST_LIMIT: f64 = 2.0;
-/// What a guest may take beyond its RAM and disks.
+/// Memory that a guest may use beyond its RAM and disks.
 const MEMORY_SLACK: u64 = 200 << 20;
 
-/// One run seen from outside.
+/// Observations of one run.
 struct Seen {
-    /// Samples by configuration, repeat, task, iteration and metric, as bits.
+    /// Bits of samples by configuration, repeat, task, iteration and metric.
     figures: BTreeMap<String, u64>,
     /// Seconds until the first mkfs.
     start: f64,
-    /// This program's own processor time in seconds, and the wall time, from the first mkfs on.
+    /// Processor time of this program, and wall time, in seconds, from the first mkfs on.
     cost: (f64, f64),
     /// Largest resident set of a guest, in bytes.
     memory: u64,
@@ -76,7 +76,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     if let Some(What::Engines(arguments)) = &arguments.what {
         return engines::run(arguments);
     }
-    // What is wrong is said before anything else is.
+    // Wrong options are reported first.
     arguments.scale.parse::<Scale>().map_err(|error| WrongUse(format!("--scale: {error}")))?;
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let mut good = true;
@@ -131,7 +131,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     Ok(if good { common::DONE } else { common::FAILED })
 }
 
-/// How many figures are not the same bits in both runs, and the largest relative difference; infinite if one is missing.
+/// Number of figures that differ in any bit, and the largest relative difference; infinite if one is missing.
 fn compare(one: &BTreeMap<String, u64>, other: &BTreeMap<String, u64>) -> (usize, f64) {
     let more = other.keys().filter(|key| !one.contains_key(*key)).count();
     let (mut differ, mut largest) = (more, if more > 0 { f64::INFINITY } else { 0.0 });
@@ -152,7 +152,7 @@ fn median(values: &mut [f64]) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// Runs one plan and watches it.
+/// Runs one plan and observes it.
 fn observe(arguments: &Arguments, disk: &str, jobs: usize) -> Result<Seen> {
     let out = std::env::temp_dir().join(format!("mountmark-self-check-{}", std::process::id()));
     let begin = Instant::now();
@@ -199,7 +199,7 @@ fn observe(arguments: &Arguments, disk: &str, jobs: usize) -> Result<Seen> {
             ["configuration", "repeat", "task", "iteration", "metric"].map(|name| sample[name].to_string()).join(" ");
         figures.insert(key, sample["value"].as_f64().context("a sample without a value")?.to_bits());
     }
-    // The second disk is left out, which makes the check the stricter.
+    // The second disk is not counted, which makes the check stricter.
     let ram = run["machine"]["ram"].as_u64().context("a run's JSON has no RAM")?;
     let allowed = ram + run["cells"][0]["disk_size"].as_u64().context("a cell without a disk size")?;
     Ok(Seen { figures, start: start.context("no mkfs was seen")?, cost, memory, allowed })

@@ -70,7 +70,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     Ok(common::DONE)
 }
 
-/// Options that another would make mean nothing.
+/// Rejects options that another one makes ineffective.
 fn refuse_ignored(arguments: &Arguments) -> Result<()> {
     let as_it_is = [("--raw", arguments.raw.is_some()), ("--as", arguments.like.is_some())];
     let of_its_own = [("--io", arguments.io.is_some()), ("--verdict", arguments.verdict)];

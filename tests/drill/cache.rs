@@ -1,4 +1,4 @@
-//! The drill's own cache: what it shares with the user's, and how it is brought to need something.
+//! The drill's own cache: what it shares with the user's, and how entries are removed from it.
 
 use std::fs;
 use std::path::Path;
@@ -8,9 +8,9 @@ use super::chance::Chance;
 use super::field::Field;
 use super::moment::Phase;
 
-/// What every guest of the drill needs beyond the base, and what is fetched again: small.
+/// Needed by every guest of the drill beyond the base, and fetched again; small.
 pub const PACKAGE: &str = "diffutils";
-/// Parts of a cache that can be shared with another one, and whether they are copied for it.
+/// Parts of a cache that can be shared with another one, and whether they must be copied.
 const PARTS: [(&str, bool); 6] = [
     ("apt", true),
     ("closures", true),
@@ -19,18 +19,18 @@ const PARTS: [(&str, bool); 6] = [
     ("images", false),
     ("snapshots", false),
 ];
-/// Those that a kill may spoil, with what is written last in an entry.
+/// Parts that a kill may corrupt, with the last file written in an entry.
 const MADE: [(&str, &str); 2] = [("images", "image.json"), ("snapshots", "snapshot.json")];
 
 impl Field {
-    /// Shares what the user's cache has, as far as it is not there.
+    /// Shares the entries of the user's cache that are missing here.
     pub fn share_users_cache(&self) {
         for (part, is_copied) in PARTS {
             share(&mountmark_lab::cache::default_folder().join(part), &self.cache().join(part), is_copied);
         }
     }
 
-    /// Leaves nothing but what has been used since then: the user's cache has what other builds and plans made, too.
+    /// Removes everything not used since then: the user's cache has entries of other builds and plans, too.
     pub fn keep_used_since(&self, begin: SystemTime) {
         for (part, last) in MADE {
             let made = self.cache().join(part);
@@ -43,7 +43,7 @@ impl Field {
         }
     }
 
-    /// Makes the cache such that a program will come to `phase`.
+    /// Removes entries so that a program will reach `phase`.
     pub fn arrange(&self, phase: Phase, chance: &mut Chance) {
         match phase {
             Phase::Fetch | Phase::Unpack => self.forget_package(),
@@ -57,7 +57,7 @@ impl Field {
                     let _ = fs::create_dir_all(&aside);
                     let _ = fs::remove_dir_all(aside.join(name));
                     let _ = fs::rename(folder.join(name), aside.join(name));
-                    // It appears again when somebody begins to make the entry.
+                    // Created again when a process starts to make the entry.
                     let _ = fs::remove_file(folder.join(name).with_extension("lock"));
                 }
             }
@@ -65,8 +65,8 @@ impl Field {
         }
     }
 
-    /// Puts back what was laid aside, unless it was made anew. Entries are moved, not copied or linked: what is kept beside
-    /// them of their files' times must stay true.
+    /// Restores removed entries, unless they were made anew. Entries are moved, not copied or linked: their recorded
+    /// file times must stay valid.
     pub fn refill(&self) {
         for (part, last) in MADE {
             for name in entries(&self.path("warm").join(part)) {
@@ -79,7 +79,7 @@ impl Field {
         }
     }
 
-    /// Makes the cache one that must fetch a package.
+    /// Removes a package, so that it must be fetched.
     pub fn forget_package(&self) {
         let closures = self.cache().join("closures");
         for name in fs::read_dir(&closures).into_iter().flatten().flatten() {
@@ -102,8 +102,8 @@ pub fn entries(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Shares what a folder of the user's cache holds: by links to its entries, or by copies. Locks and what is half-made stay
-/// behind; what is there already stays.
+/// Shares a folder of the user's cache by links to its entries, or by copies. Skips locks, unfinished entries and
+/// existing ones.
 fn share(from: &Path, to: &Path, is_copied: bool) {
     let is_shared = |name: &str| !name.ends_with(".lock") && !name.starts_with(".tmp") && !name.starts_with(".partial");
     let _ = fs::create_dir_all(to);

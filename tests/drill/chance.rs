@@ -1,4 +1,4 @@
-//! Choices that a seed repeats.
+//! Random choices that are reproducible from a seed.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use std::time::Duration;
 pub struct Chance(u64);
 
 impl Chance {
-    /// Round `number` of a drill has choices of its own, whatever the rounds before it did.
+    /// Round `number` of a drill has its own choices, independent of earlier rounds.
     pub fn new(seed: u64, number: u64) -> Chance {
         let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ number);
         chance.next();
@@ -21,7 +21,7 @@ impl Chance {
         value ^ (value >> 31)
     }
 
-    /// A number from 0, less than `end`.
+    /// Uniform in 0 to `end` - 1.
     pub fn below(&mut self, end: u64) -> u64 {
         self.next() % end.max(1)
     }
@@ -31,12 +31,12 @@ impl Chance {
         self.below(100) < percent
     }
 
-    /// A time less than `end`.
+    /// A time below `end`.
     pub fn time(&mut self, end: Duration) -> Duration {
         Duration::from_micros(self.below(end.as_micros() as u64))
     }
 
-    /// Any order of `things`, each as likely as any other.
+    /// Shuffles uniformly.
     pub fn shuffle<T>(&mut self, things: &mut [T]) {
         for last in (1..things.len()).rev() {
             things.swap(last, self.below(last as u64 + 1) as usize);

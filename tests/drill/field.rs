@@ -1,4 +1,4 @@
-//! The drill's own ground: a cache, a user's folder, stores, and the run that nobody disturbs.
+//! The drill's own environment: a cache, a user's folder, stores, and an undisturbed run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,9 +18,9 @@ use crate::lab::{Figure, Results, binary};
 /// Several file systems whose images are cheap.
 const FILESYSTEMS: &str = "ext4,jfs";
 const REPEATS: usize = 2;
-/// Cells of a run.
+/// Number of cells of a run.
 pub const CELLS: usize = 2 * REPEATS;
-/// Every step that a cell can have, in as little time as can be.
+/// Every step that a cell can have, as short as possible.
 const SUITE: &str = r#"
 name = "drill"
 about = "small tasks to be disturbed"
@@ -41,33 +41,32 @@ title = "list"
 cold = true
 run = "ls -lR > /dev/null"
 "#;
-/// Size of the empty image of the user's.
+/// Size of the user's empty image, in bytes.
 const IMAGE: usize = 4096;
 
-/// Why nothing can be drilled here.
+/// Why no drill is possible here.
 pub fn obstacle() -> Result<(), String> {
     let started = Command::new("qemu-system-x86_64").arg("--version").output();
     started.map(drop).map_err(|error| format!("qemu-system-x86_64 cannot be started: {error}"))
 }
 
-/// Where the drill takes place.
 pub struct Field {
     root: TempDir,
-    /// How many guests a run may have at once.
+    /// Maximum number of guests of a run at once.
     pub jobs: u64,
     /// Why there is no host lab.
     pub host: Option<String>,
     /// Why nothing can be fetched.
     pub network: Option<String>,
-    /// Whether packages can be fetched again, and are then the same.
+    /// Whether packages can be fetched again, with the same contents.
     pub can_fetch: bool,
-    /// How long a run takes that nobody disturbs: in the virtual lab, in the host lab.
+    /// Duration of an undisturbed run: in the virtual lab, in the host lab.
     pub usual: (Duration, Duration),
     figures: BTreeMap<Figure, u64>,
 }
 
 impl Field {
-    /// With a cache that shares with the user's what is there, and a run that nobody disturbs.
+    /// With a cache that shares the user's entries, and an undisturbed run.
     pub fn new(jobs: u64) -> Field {
         let root = tempfile::Builder::new().prefix("mountmark-drill-").tempdir().expect("a temporary folder");
         let unknown = (Duration::from_secs(10), Duration::from_secs(10));
@@ -84,9 +83,9 @@ impl Field {
         fs::write(field.home().join("data.img"), data).expect("a file");
         fs::write(field.home().join("empty.img"), vec![0; IMAGE]).expect("a file");
         let begin = SystemTime::now();
-        // Others may have been making things in the user's cache.
+        // Other processes may have made entries in the user's cache.
         field.leftovers(begin, true);
-        // The first run makes what is missing, the second one is as quick as any.
+        // The first run makes missing entries; the second has the usual duration.
         for _ in 0..2 {
             let ended = field.undisturbed(&field.run_arguments(jobs, "whole"));
             let figures = Field::figures_of(&ended).expect("a run that nobody disturbs");
@@ -122,7 +121,6 @@ impl Field {
         }
     }
 
-    /// A path of the drill's own.
     pub fn path(&self, name: &str) -> PathBuf {
         self.root.path().join(name)
     }
@@ -135,7 +133,7 @@ impl Field {
         self.path("home")
     }
 
-    /// The empty image of the user's.
+    /// The user's empty image.
     pub fn image(&self) -> String {
         self.home().join("empty.img").to_string_lossy().into_owned()
     }
@@ -156,7 +154,7 @@ impl Field {
         self.arguments(&plan, jobs, out)
     }
 
-    /// Its going on.
+    /// A resumed run in the virtual lab.
     pub fn resume_arguments(&self, jobs: u64, out: &str) -> Vec<String> {
         self.arguments(&["resume", "latest"], jobs, out)
     }
@@ -175,7 +173,7 @@ impl Field {
         words.iter().chain(&more).map(|word| (*word).to_owned()).collect()
     }
 
-    /// The program with the drill's folders; everything that it starts can be told by its environment.
+    /// The program with the drill's folders; all its children can be recognised by their environment.
     pub fn command(&self, arguments: &[String]) -> Command {
         let mut command = Command::new(binary());
         let (name, value) = self.mark();
@@ -189,12 +187,12 @@ impl Field {
         ("DRILL_MARK", self.root.path().to_string_lossy().into_owned())
     }
 
-    /// Runs the program and lets it be.
+    /// Runs the program undisturbed.
     pub fn undisturbed(&self, arguments: &[String]) -> Ended {
         Program::start(&mut self.command(arguments), false).wait().expect("the program ends")
     }
 
-    /// What a short command of the program says on both streams, and its exit code.
+    /// Exit code, and output of a short command on both streams.
     pub fn say(&self, words: &[&str]) -> (i32, String) {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let output = self.command(&words).stdin(Stdio::null()).output().expect("the program under test starts");
@@ -202,7 +200,7 @@ impl Field {
         (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// The figures that a run printed, if it came to its end.
+    /// The figures that a run printed, if it completed.
     fn figures_of(ended: &Ended) -> Result<BTreeMap<Figure, u64>, String> {
         if ended.code() != 0 {
             return Err(format!("ended with {}: {}", ended.code(), ended.said()));
@@ -215,7 +213,7 @@ impl Field {
         Ok(results.figures())
     }
 
-    /// What distinguishes a run from the one that nobody disturbed.
+    /// Differences of a run from the undisturbed one.
     pub fn compare(&self, ended: &Ended) -> Vec<String> {
         let figures = match Field::figures_of(ended) {
             Ok(figures) => figures,
@@ -230,7 +228,7 @@ impl Field {
         }
     }
 
-    /// What is left of what was started since then. It is a finding once: it is taken away.
+    /// Leftovers of processes started since then. Reported once, and removed.
     pub fn leftovers(&self, since: SystemTime, take_away: bool) -> Vec<String> {
         let (name, value) = self.mark();
         let (temporary, cache) = (self.path("tmp"), self.cache());
@@ -244,7 +242,7 @@ impl Field {
         found
     }
 
-    /// The user's files, each with its size and a hash of what it holds.
+    /// The user's files, each with its size and a hash of its contents.
     pub fn users_files(&self) -> BTreeMap<String, (usize, u64)> {
         let files = fs::read_dir(self.home()).into_iter().flatten().flatten();
         let hashed = files.map(|file| {
@@ -256,7 +254,7 @@ impl Field {
         hashed.collect()
     }
 
-    /// Makes the user's image empty again; whether all of the user's files are as they were then.
+    /// Empties the user's image again; returns whether all of the user's files are as they were before.
     pub fn empty_image(&self, users: &BTreeMap<String, (usize, u64)>) -> bool {
         let image = fs::File::options().write(true).open(self.image());
         let size = users.get("empty.img").map_or(0, |(size, _)| *size as u64);
@@ -264,14 +262,14 @@ impl Field {
         is_empty && self.users_files() == *users
     }
 
-    /// Where a program that writes into `out` is watched.
+    /// The places to watch for a program that writes into `out`.
     pub fn places<'a>(&self, cache: &'a Path, store: &'a Path, cells: usize, is_host: bool) -> moment::Places<'a> {
         let usual = if is_host { self.usual.1 } else { self.usual.0 };
         moment::Places { cache, store, cells: cells as u64, usual }
     }
 }
 
-/// Nothing of the drill outlives it.
+/// Removes all traces of the drill.
 impl Drop for Field {
     fn drop(&mut self) {
         let begin = Instant::now();
@@ -282,9 +280,9 @@ impl Drop for Field {
     }
 }
 
-/// Why the host lab cannot be drilled here.
+/// Why no drill of the host lab is possible here.
 fn host_obstacle() -> Option<String> {
-    // SAFETY: takes nothing, cannot fail.
+    // SAFETY: takes no arguments, cannot fail.
     if unsafe { libc::geteuid() } != 0 {
         return Some("only root may mount".into());
     }

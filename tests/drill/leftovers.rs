@@ -1,22 +1,22 @@
-//! What may stay of a killed program: processes, temporary folders, loop devices, mounts, half-made entries of the cache.
+//! Leftovers of a killed program: processes, temporary folders, loop devices, mounts, unfinished entries of the cache.
 
 use std::fs;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-/// How long the kernel may take to take away what was killed: a guest's memory is gigabytes.
+/// Time for the kernel to clean up after a kill: a guest's memory is gigabytes.
 const GRACE: Duration = Duration::from_secs(3);
-/// Where agents keep what tasks print.
+/// Where agents store the output of tasks.
 const SHARED_MEMORY: &str = "/dev/shm";
-/// Begins what is said of an entry of the cache, whose place follows.
+/// Prefix of a finding about the cache, followed by the path.
 const HALF_MADE: &str = "half-made in the cache: ";
 
 /// Where to look.
 pub struct Places<'a> {
-    /// `NAME=VALUE` in the environment of everything that the program has started.
+    /// `NAME=VALUE` in the environment of all processes that the program has started.
     pub mark: &'a str,
-    /// The drill's own folder, with all below it.
+    /// The drill's own folder, with everything below it.
     pub root: &'a Path,
     pub temporary: &'a Path,
     pub cache: &'a Path,
@@ -24,7 +24,7 @@ pub struct Places<'a> {
     pub since: SystemTime,
 }
 
-/// Everything that is left, a sentence each.
+/// All leftovers, one sentence each.
 pub fn find(places: &Places) -> Vec<String> {
     let begin = Instant::now();
     let mut living = processes(places.mark);
@@ -41,7 +41,7 @@ pub fn find(places: &Places) -> Vec<String> {
     left
 }
 
-/// Command lines of living processes with `mark` in their environment. A process that is on its way out has none.
+/// Command lines of living processes with `mark` in their environment. Exiting processes have none.
 pub fn processes(mark: &str) -> Vec<String> {
     let folders = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
     let ours = folders.filter(|folder| {
@@ -56,7 +56,7 @@ pub fn processes(mark: &str) -> Vec<String> {
     .collect()
 }
 
-/// Takes away what [`find`] found, so that the next kill is not blamed for it.
+/// Removes the leftovers that [`find`] found, so that they are not attributed to the next kill.
 pub fn take_away(places: &Places, found: &[String]) {
     for line in processes(places.mark) {
         if let Some(process) = line.split(' ').next().and_then(|number| number.parse().ok()) {
@@ -111,7 +111,7 @@ fn mounts(root: &Path) -> Vec<String> {
     table.lines().filter(|line| line.contains(&root)).map(|line| format!("a mount is left: {line}")).collect()
 }
 
-/// Folders of agents on this machine that are gone.
+/// Folders of agents of this machine that have ended.
 fn scratch(since: SystemTime) -> Vec<String> {
     let is_new = |name: &str| {
         let made = fs::metadata(Path::new(SHARED_MEMORY).join(name)).and_then(|data| data.modified());

@@ -1,11 +1,11 @@
 //! The drill: runs are killed in every phase, cleaned up after and resumed, until they are done.
 //!
-//! What must hold after each kill: no cell is lost or doubled, no file of the user's is changed, `clean` leaves nothing,
-//! and a run that was resumed until it is done has the figures of one that nobody disturbed, to the last bit. Kill points
-//! are found from outside: by what `--verbose` prints, by what appears in the cache and in the store, by the processes that
-//! the program starts, and by the clock.
+//! After each kill: no cell is lost or duplicated, no file of the user is changed, `clean` leaves nothing, and a run
+//! that was resumed until it completed has the figures of an undisturbed one, to the last bit. Kill points are found
+//! from outside: by the output of `--verbose`, by new entries in the cache and the store, by the processes that the
+//! program starts, and by the clock.
 //!
-//! `cargo test` does a few kills. `make drill` does many: DRILL_MINUTES bounds it, DRILL_SEED repeats its choices, and
+//! `cargo test` does a few kills. `make drill` does many: DRILL_MINUTES limits it, DRILL_SEED repeats its choices, and
 //! DRILL_ROUND repeats one round of them.
 
 mod cache;
@@ -27,7 +27,7 @@ use moment::Phase;
 use round::{Kind, Round};
 use tally::Tally;
 
-/// What `make drill` does at least, if its time allows.
+/// Minimum number of kills of `make drill`, if time allows.
 const KILLS: usize = 200;
 
 /// A number from the environment.
@@ -36,7 +36,7 @@ fn given(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name}={text}: give a whole number")))
 }
 
-/// The phases in which a round of each kind is killed, each as often as it is here.
+/// The phases in which a round of each kind is killed, repeated as often as they should occur.
 fn virtual_phases(field: &Field) -> Vec<Phase> {
     let mut phases = vec![
         Phase::Image,
@@ -66,10 +66,10 @@ fn host_phases() -> Vec<Phase> {
     stages.into_iter().chain([Phase::Begin, Phase::Store, Phase::End, Phase::Any, Phase::Any]).collect()
 }
 
-/// Rounds until there were `kills` or the time is over; what was found.
+/// Runs rounds until there were `kills` or the time is over; returns the results.
 fn drill(field: &mut Field, seed: u64, kills: usize, end: Instant, only: Option<u64>) -> Tally {
     let mut tally = Tally::default();
-    // Each phase in turn, in an order of chance, so that a short drill meets as many as it can.
+    // Each phase in turn, in random order, so that a short drill covers as many as possible.
     let mut waiting: Vec<Phase> = Vec::new();
     let mut waiting_host: Vec<Phase> = Vec::new();
     for number in 1.. {

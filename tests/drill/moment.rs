@@ -1,4 +1,4 @@
-//! When a program is killed: phases, and how each is seen from outside.
+//! When a program is killed: phases, and how each is detected from outside.
 
 use std::fmt;
 use std::fs;
@@ -11,33 +11,33 @@ use super::cache::{PACKAGE, entries};
 use super::chance::Chance;
 use super::program::Program;
 
-/// How long a phase may keep one waiting: a first boot on a busy machine is the longest of them.
+/// Maximum wait for a phase: a first boot on a busy machine is the longest.
 const LIMIT: Duration = Duration::from_secs(300);
-/// As often is looked for what lasts for some milliseconds.
+/// Polling interval for events that last some milliseconds.
 const CLOSELY: Duration = Duration::from_micros(200);
 
-/// What a program is doing when it is killed.
+/// Activity of a program when it is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// apt-get downloads a package.
     Fetch,
-    /// One is being unpacked.
+    /// A package is being unpacked.
     Unpack,
-    /// An entry of the cache's `images` is made.
+    /// An entry of the cache's `images` is being made.
     Image,
     /// A guest boots for its snapshot.
     Boot,
-    /// The run is being written into the store, or taken up again.
+    /// The run is being written to the store, or resumed.
     Begin,
     /// An agent is at a step.
     Stage(&'static str),
-    /// A cell is being written into the store.
+    /// A cell is being written to the store.
     Store,
     /// The last cell has ended.
     End,
     /// The result is being printed.
     Render,
-    /// Whatever it is doing then.
+    /// At a random time.
     Any,
 }
 
@@ -58,27 +58,27 @@ impl fmt::Display for Phase {
     }
 }
 
-/// The steps of a cell of the drill's suite in the virtual lab, in their order.
+/// The steps of a cell of the drill's suite in the virtual lab, in order.
 pub const STAGES: [&str; 11] =
     ["source", "mkfs", "mount", "prepare", "write", "settle", "cleanup", "remount", "capacity", "umount", "fsck"];
 
-/// Where a program writes, for who watches it.
+/// The places to which a program writes.
 pub struct Places<'a> {
     pub cache: &'a Path,
     pub store: &'a Path,
-    /// How many cells are to be run.
+    /// Number of cells to run.
     pub cells: u64,
-    /// How long a run takes that nobody disturbs.
+    /// Duration of an undisturbed run.
     pub usual: Duration,
 }
 
-/// Waits until `program` is in `phase`, and a little longer; false if it has ended before.
+/// Waits until `program` is in `phase`, and slightly longer; false if it ended before.
 pub fn meet(phase: Phase, program: &mut Program, places: &Places, chance: &mut Chance) -> Result<bool, String> {
     let begin = Instant::now();
     let wal = places.store.with_extension("sqlite-wal");
     let (at, late) = match phase {
         Phase::Any => (chance.time(places.usual), Duration::ZERO),
-        // Half of the kills come as soon as a phase is seen.
+        // Half of the kills come as soon as a phase is detected.
         _ if chance.percent(50) => (Duration::ZERO, Duration::ZERO),
         Phase::Fetch | Phase::Unpack | Phase::Image => (Duration::ZERO, chance.time(Duration::from_millis(400))),
         Phase::Boot => (Duration::ZERO, chance.time(Duration::from_secs(4))),
@@ -95,7 +95,7 @@ pub fn meet(phase: Phase, program: &mut Program, places: &Places, chance: &mut C
         Phase::Unpack => is_unpacking(&places.cache.join("packages")),
         Phase::Image => being_made(&places.cache.join("images"), "image.json"),
         Phase::Boot => being_made(&places.cache.join("snapshots"), "snapshot.json"),
-        // Opening the store may write too, but before this is said.
+        // Opening the store may write too, but before this message.
         Phase::Begin => {
             let prepares = |line: &String| line.contains("preparing the lab");
             let (is_new, is_at_it) = program.with_lines(|lines| (lines.iter().any(prepares), lines.is_empty()));
@@ -127,34 +127,34 @@ pub fn meet(phase: Phase, program: &mut Program, places: &Places, chance: &mut C
     }
 }
 
-/// `[2/4] ext4 #1 done`: how many cells have ended, and how many are to be run.
+/// `[2/4] ext4 #1 done`: number of cells that have ended, and of all cells.
 pub fn ended(line: &str) -> Option<(u32, u32)> {
     let (k, n) = line.strip_prefix('[')?.split_once(']')?.0.split_once('/')?;
     Some((k.parse().ok()?, n.parse().ok()?))
 }
 
-/// Whether a file is another one than when this was asked first.
+/// Whether a file differs from the one at the first call.
 fn changed(path: &Path, before: &mut Option<(u64, i64, i64)>) -> bool {
-    // An empty one is made even by a reader.
+    // Even a reader creates an empty one.
     let now = fs::metadata(path).ok().filter(|data| data.len() > 0);
     let now = now.map_or((0, 0, 0), |data| (data.len(), data.mtime(), data.mtime_nsec()));
     *before.get_or_insert(now) != now
 }
 
-/// Whether a folder of the cache has a lock on an entry that is not there, or not whole.
+/// Whether a folder of the cache has a lock on a missing or incomplete entry.
 fn being_made(folder: &Path, last: &str) -> bool {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut locks = entries.filter(|path| path.extension().is_some_and(|extension| extension == "lock"));
     locks.any(|lock| !lock.with_extension("").join(last).exists())
 }
 
-/// Whether the drill's package is being unpacked, or was and has not been given its place.
+/// Whether the drill's package is being unpacked, or was and has not been moved to its place.
 fn is_unpacking(packages: &Path) -> bool {
     let scratch = |name: &String| name.starts_with(".tmp") && packages.join(name).join(PACKAGE).is_dir();
     entries(packages).iter().any(scratch)
 }
 
-/// Whether a process has a child, or a child's child, with these words in its command line.
+/// Whether a process has a child or grandchild with these words in its command line.
 fn has_child(process: libc::pid_t, words: &[&str]) -> bool {
     let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());

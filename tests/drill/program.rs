@@ -1,4 +1,4 @@
-//! The program under test, in a process group of its own, with what it prints as it prints it.
+//! The program under test, in its own process group, with its output as it appears.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Longer than anything here takes on a busy machine.
+/// Longer than anything takes here on a busy machine.
 const LIMIT: Duration = Duration::from_secs(300);
-/// As small as a pipe can be: the program waits for its reader while it prints.
+/// The smallest size of a pipe: the program waits for its reader while it prints.
 const PIPE: libc::c_int = 4096;
 
-/// A program that runs.
+/// A running program.
 pub struct Program {
     child: Child,
     begin: Instant,
@@ -23,7 +23,7 @@ pub struct Program {
     output: OutputPipe,
 }
 
-/// Standard output, read only when it is asked for.
+/// Standard output, read only on request.
 enum OutputPipe {
     Waiting(Option<std::process::ChildStdout>),
     Read(Option<JoinHandle<Vec<u8>>>),
@@ -38,12 +38,12 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Its exit code; 128 and the signal's number if a signal ended it.
+    /// Its exit code; 128 plus the signal's number if a signal ended it.
     pub fn code(&self) -> i32 {
         self.status.code().unwrap_or_else(|| 128 + self.status.signal().unwrap_or(0))
     }
 
-    /// What it said last, for a finding.
+    /// Its last output, for a finding.
     pub fn said(&self) -> String {
         let last = self.lines.len().saturating_sub(4);
         self.lines[last..].join(" | ")
@@ -51,10 +51,10 @@ impl Ended {
 }
 
 impl Program {
-    /// Starts it; what it prints on standard output is read at once unless `unread`.
+    /// Starts it; standard output is read at once unless `unread`.
     pub fn start(command: &mut Command, unread: bool) -> Program {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-        // SAFETY: between fork and exec only signal(2) is called. Who runs the drill may have signals ignored.
+        // SAFETY: between fork and exec only signal(2) is called. The drill may have been started with signals ignored.
         unsafe {
             command.pre_exec(|| {
                 for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
@@ -73,7 +73,7 @@ impl Program {
         });
         let stdout = child.stdout.take().expect("piped");
         if unread {
-            // SAFETY: two numbers; a pipe that cannot be so small stays as it is.
+            // SAFETY: takes two numbers; a pipe that cannot be so small keeps its size.
             unsafe { libc::fcntl(stdout.as_raw_fd(), libc::F_SETPIPE_SZ, PIPE) };
         }
         let mut program = Program {
@@ -89,7 +89,7 @@ impl Program {
         program
     }
 
-    /// From now on standard output is read.
+    /// Starts to read standard output.
     fn read_output(&mut self) {
         if let OutputPipe::Waiting(stdout) = &mut self.output
             && let Some(stdout) = stdout.take()
@@ -103,7 +103,7 @@ impl Program {
         }
     }
 
-    /// Whether something waits on standard output, which is unread.
+    /// Whether unread standard output is available.
     pub fn prints(&self) -> bool {
         let OutputPipe::Waiting(Some(stdout)) = &self.output else { return false };
         let mut poll = libc::pollfd { fd: stdout.as_raw_fd(), events: libc::POLLIN, revents: 0 };
@@ -111,22 +111,21 @@ impl Program {
         unsafe { libc::poll(&raw mut poll, 1, 0) > 0 && poll.revents & libc::POLLIN != 0 }
     }
 
-    /// Looks at all lines that it has said on standard error.
+    /// Passes all lines of standard error so far to `look`.
     pub fn with_lines<T>(&self, look: impl FnOnce(&[String]) -> T) -> T {
         look(&self.lines.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Its process.
+    /// Its pid.
     pub fn process(&self) -> libc::pid_t {
         self.child.id() as libc::pid_t
     }
 
-    /// How long it has been running.
+    /// Time since its start.
     pub fn ran(&self) -> Duration {
         self.begin.elapsed()
     }
 
-    /// Whether it has ended.
     pub fn has_ended(&mut self) -> bool {
         self.child.try_wait().expect("a child").is_some()
     }
@@ -134,12 +133,12 @@ impl Program {
     /// Sends a signal to it, or to its whole process group.
     pub fn signal(&self, signal: libc::c_int, group: bool) {
         let target = if group { -self.process() } else { self.process() };
-        // SAFETY: takes two numbers. The child was not waited for, or the group has it as its leader still: a group of
-        // that number that is not its own cannot exist.
+        // SAFETY: takes two numbers. The child was not waited for, or still leads the group: no other group can have
+        // that number.
         unsafe { libc::kill(target, signal) };
     }
 
-    /// Waits for its end; nothing if it does not come to one.
+    /// Waits for its end; `None` on timeout.
     pub fn wait(mut self) -> Option<Ended> {
         self.read_output();
         let begin = Instant::now();
@@ -153,7 +152,7 @@ impl Program {
             thread::sleep(Duration::from_millis(2));
         };
         let ran = self.begin.elapsed();
-        // A child of it that lives on keeps the pipes open: that is a finding of its own, and not to be waited for.
+        // A surviving child keeps the pipes open: that is a separate finding, so do not wait for it.
         let over = |end: Instant, done: &dyn Fn() -> bool| {
             while !done() && Instant::now() < end {
                 thread::sleep(Duration::from_millis(2));

@@ -1,21 +1,21 @@
-//! What a store keeps, read without the program.
+//! Reads a store without the program.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
-/// The cells of a run: of each by its position everything that was measured, as text.
+/// All measurements of a run as text, by index of the cell.
 pub type Cells = BTreeMap<i64, String>;
 
-/// A store as it is.
+/// The contents of a store.
 #[derive(Default)]
 pub struct Record {
-    /// The cells of each run by its name, oldest first.
+    /// The cells of each run by name, oldest first.
     pub runs: Vec<(String, Cells)>,
 }
 
-/// Reads a store, of which there may be none; the error is a finding.
+/// Reads a store, which may be missing; the error is a finding.
 pub fn read(store: &Path) -> Result<Record, String> {
     if !store.exists() {
         return Ok(Record::default());
@@ -73,7 +73,7 @@ fn look(store: &Path) -> rusqlite::Result<Result<Record, String>> {
 }
 
 impl Record {
-    /// What is not as it was `before`: cells stay, and stay what they are.
+    /// Differences from `before`: cells must stay, unchanged.
     pub fn lost_since(&self, before: &Record) -> Vec<String> {
         let mut lost = Vec::new();
         for (id, then) in &before.runs {
@@ -92,7 +92,7 @@ impl Record {
         lost
     }
 
-    /// How many cells are kept of all runs.
+    /// Number of cells in all runs.
     pub fn cells(&self) -> usize {
         self.runs.iter().map(|(_, cells)| cells.len()).sum()
     }

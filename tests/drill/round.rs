@@ -1,4 +1,4 @@
-//! One round: a run that is killed several times, cleaned up after each time, and taken to its end.
+//! One round: a run that is killed several times, cleaned up after each time, and completed.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -10,14 +10,13 @@ use super::program::{Ended, Program};
 use super::record::{self, Record};
 use super::tally::{Kill, Tally};
 
-/// In which lab a round takes place.
+/// The lab of a round.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Virtual,
     Host,
 }
 
-/// A round with what it needs.
 pub struct Round<'a> {
     pub field: &'a Field,
     pub number: u64,
@@ -27,7 +26,7 @@ pub struct Round<'a> {
 }
 
 impl Round<'_> {
-    /// Kills a run in each of `phases`, and takes it to its end.
+    /// Kills a run in each of `phases`, and completes it.
     pub fn run(mut self, phases: &[Phase]) {
         let mut kills = 0;
         for phase in phases {
@@ -54,7 +53,7 @@ impl Round<'_> {
         self.field.out(&self.out()).join("results.sqlite")
     }
 
-    /// The command that brings the run forward.
+    /// The command that continues the run.
     fn arguments(&mut self, before: &Record) -> Vec<String> {
         let jobs = 1 + self.chance.below(self.field.jobs);
         match self.kind {
@@ -65,9 +64,9 @@ impl Round<'_> {
         }
     }
 
-    /// One kill, and all that must hold after it.
+    /// One kill, and all checks after it.
     fn kill(&mut self, phase: Phase, kill: usize, before: &Record) {
-        // Mostly with a warm cache; else with what the kill before has left.
+        // Mostly with a warm cache; otherwise with the leftovers of the previous kill.
         if self.chance.percent(75) {
             self.field.refill();
         }
@@ -104,8 +103,8 @@ impl Round<'_> {
         wrong.extend(self.left(&cleaned, since));
         let mut told = false;
         if self.field.users_files() != users {
-            // A kill between the last write of mkfs and its note: nobody can tell whose file system that is, so it stays,
-            // and the user is told.
+            // A kill between the last write of mkfs and its note: the owner of that file system is unknown, so it
+            // stays, and the user is told.
             told = is_host && cleaned.1.contains("that the run may not have made") && self.field.empty_image(&users);
             if !told {
                 wrong.push("a file of the user's has changed".into());
@@ -124,7 +123,7 @@ impl Round<'_> {
             }
         }
         if !wrong.is_empty() {
-            // What tells why.
+            // The last lines, as an explanation.
             let last = ended.iter().flat_map(|ended| ended.lines.iter().rev().take(3).rev());
             wrong.push(format!("it said: {}", last.cloned().collect::<Vec<_>>().join(" | ")));
             wrong.push(format!("clean said: {}", cleaned.1.trim()));
@@ -135,7 +134,7 @@ impl Round<'_> {
         self.tally.add(&Kill { at: (self.number, kill), lab, phase, signal: &signal, met, told, after }, wrong);
     }
 
-    /// What `clean` leaves, or cannot do.
+    /// Leftovers and errors of `clean`.
     fn left(&self, (code, said): &(i32, String), since: SystemTime) -> Vec<String> {
         let mut wrong = Vec::new();
         if *code != 0 {
@@ -145,7 +144,7 @@ impl Round<'_> {
         wrong
     }
 
-    /// What `runs` and `show` have wrong about the run when no process works on it.
+    /// Errors of `runs` and `show` about the run when no process works on it.
     fn status(&self, record: &Record) -> Vec<String> {
         if record.runs.is_empty() {
             return Vec::new();
@@ -165,7 +164,7 @@ impl Round<'_> {
         wrong
     }
 
-    /// Takes the run to its end; what is wrong with it then.
+    /// Completes the run; returns its faults.
     fn finish(&mut self) -> Vec<String> {
         let before = match record::read(&self.store()) {
             Ok(before) => before,
@@ -177,7 +176,7 @@ impl Round<'_> {
         let arguments = self.arguments(&before);
         let ended = self.field.undisturbed(&arguments);
         let out = self.field.out(&self.out()).to_string_lossy().into_owned();
-        // It may have come to its end before it was killed.
+        // It may have completed before it was killed.
         let ended = if ended.code() == 2 && ended.said().contains("is complete") {
             let words = ["show", "latest", "--format", "json", "--out", &out].map(str::to_owned);
             self.field.undisturbed(&words)
@@ -201,7 +200,7 @@ impl Round<'_> {
         wrong
     }
 
-    /// What is wrong with how `resume` refuses a run of wall time.
+    /// Faults in how `resume` rejects a run of wall time.
     fn refused(&self) -> Vec<String> {
         let Ok(record) = record::read(&self.store()) else { return Vec::new() };
         let Some((_, cells)) = record.runs.last() else { return Vec::new() };
@@ -209,7 +208,7 @@ impl Round<'_> {
         let (code, said) = self.field.say(&["resume", "--out", &out]);
         let is_right = match cells.len() {
             0 => code == 2 && said.contains("measured wall time"),
-            // Its one cell is there: nothing more has to be measured.
+            // Its only cell exists: nothing remains to be measured.
             _ => code == 0 || (code == 2 && said.contains("is complete")),
         };
         if is_right {
@@ -219,10 +218,10 @@ impl Round<'_> {
     }
 }
 
-/// What is wrong with how a program has ended after a signal.
+/// Faults in how a program has ended after a signal.
 fn end(ended: &Ended, signal: libc::c_int, met: bool) -> Vec<String> {
     let code = ended.code();
-    // Whatever it was about to do, it may have done it.
+    // It may have completed its last step.
     if code == 128 + signal || code == 0 {
         return Vec::new();
     }

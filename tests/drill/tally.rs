@@ -1,4 +1,4 @@
-//! What was killed, and what was wrong afterwards.
+//! Counts kills, and the faults found after them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use super::moment::Phase;
 
-/// Something that must not be.
 pub struct Fault {
     /// Round and kill in it, from 1.
     at: (u64, usize),
@@ -14,7 +13,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// The round that shows it again.
+    /// The round that reproduces it.
     pub fn round(&self) -> u64 {
         self.at.0
     }
@@ -26,18 +25,18 @@ impl fmt::Display for Fault {
     }
 }
 
-/// One kill, as its line names it.
+/// One kill, with the data of its output line.
 pub struct Kill<'a> {
     /// Round and kill in it, from 1.
     pub at: (u64, usize),
     pub lab: &'static str,
     pub phase: Phase,
     pub signal: &'a str,
-    /// Whether it met the program before its end.
+    /// Whether it hit the program before its end.
     pub met: bool,
-    /// Whether `clean` left the user's image alone because it cannot tell whose data is in it, and said so.
+    /// Whether `clean` left the user's image unchanged because the owner of its data is unknown, and said so.
     pub told: bool,
-    /// Of the program until it was killed.
+    /// Run time of the program before it was killed.
     pub after: Duration,
 }
 
@@ -49,7 +48,6 @@ struct Row {
     faulty: usize,
 }
 
-/// All kills of a drill.
 #[derive(Default)]
 pub struct Tally {
     rows: BTreeMap<(&'static str, Phase), Row>,
@@ -57,17 +55,16 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// How many have met their program.
+    /// Number of kills that hit their program.
     pub fn kills(&self) -> usize {
         self.rows.values().map(|row| row.kills).sum()
     }
 
-    /// Everything that was wrong.
     pub fn faults(&self) -> &[Fault] {
         &self.faults
     }
 
-    /// Takes note of a kill and of what was wrong after it, and prints its line.
+    /// Records a kill and the faults after it, and prints its line.
     pub fn add(&mut self, kill: &Kill, wrong: Vec<String>) {
         let row = self.rows.entry((kill.lab, kill.phase)).or_default();
         row.kills += usize::from(kill.met);
@@ -91,7 +88,7 @@ impl Tally {
         self.blame(kill.at, wrong);
     }
 
-    /// Takes note of what was wrong when nothing had been killed.
+    /// Records faults without a kill.
     pub fn blame(&mut self, at: (u64, usize), wrong: Vec<String>) {
         self.faults.extend(wrong.into_iter().map(|text| Fault { at, text }));
     }

@@ -1,20 +1,19 @@
-//! Figures of a run, compared to the last bit.
+//! Figures of a run, compared bit by bit.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// A run as `--format json` prints it.
+/// A run in the format of `--format json`.
 pub struct Results {
     pub run: Value,
 }
 
-/// What names a figure: configuration, repeat, task, iteration, metric.
+/// The key of a figure: configuration, repeat, task, iteration, metric.
 pub type Figure = (String, u64, String, u64, String);
 
 impl Results {
-    /// All cells.
     pub fn cells(&self) -> &[Value] {
         self.run["cells"].as_array().expect("cells")
     }
@@ -28,7 +27,7 @@ impl Results {
             .unwrap_or_else(|| panic!("no cell of {configuration}"))
     }
 
-    /// How a task of a configuration ended: `ok`, `skipped` or `failed`, the reason and the detail.
+    /// Outcome of a task of a configuration: `ok`, `skipped` or `failed`, the reason and the detail.
     #[track_caller]
     pub fn task(&self, configuration: &str, task: &str) -> (String, String, String) {
         let cell = self.cell(configuration);
@@ -39,7 +38,7 @@ impl Results {
         outcome(found)
     }
 
-    /// Demands that a cell and these tasks of it are ok.
+    /// Asserts that a cell and these tasks of it are ok.
     #[track_caller]
     pub fn is_ok(&self, configuration: &str, tasks: &[&str]) {
         let cell = outcome(self.cell(configuration));
@@ -58,7 +57,7 @@ impl Results {
         f64::from_bits(bits)
     }
 
-    /// Every figure of the run, to the last bit.
+    /// The bits of every figure of the run.
     pub fn figures(&self) -> BTreeMap<Figure, u64> {
         let text = |value: &Value| value.as_str().expect("text").to_owned();
         let number = |value: &Value| value.as_u64().expect("a whole number");
@@ -84,7 +83,7 @@ pub fn outcome(ended: &Value) -> (String, String, String) {
     (text("outcome"), text("reason"), text("detail"))
 }
 
-/// Demands that `other` has all figures of `one`, equal to the last bit.
+/// Asserts that `other` has all figures of `one`, bit by bit.
 #[track_caller]
 pub fn assert_has_figures(one: &Results, other: &Results) {
     let (one, other) = (one.figures(), other.figures());
@@ -97,7 +96,7 @@ pub fn assert_has_figures(one: &Results, other: &Results) {
     assert!(wrong.is_empty(), "of {} figures these differ:\n{wrong}", one.len());
 }
 
-/// As [`assert_has_figures`], and neither run has a figure that the other lacks.
+/// Like [`assert_has_figures`], and neither run has a figure that the other lacks.
 #[track_caller]
 pub fn assert_equal_figures(one: &Results, other: &Results) {
     assert_has_figures(one, other);

@@ -1,4 +1,4 @@
-//! The program while it runs, and when it has ended.
+//! The program while it runs, and after its end.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,10 +12,10 @@ use tempfile::TempDir;
 
 use super::Results;
 
-/// Longer than anything here takes on a slow and busy machine: a program that hangs fails its test, not all tests.
+/// Longer than anything takes here on a slow and busy machine: a program that hangs fails its test, not all tests.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// A program that runs. Dropped, it is ended, and its guests with it.
+/// A running program. On drop, it is terminated together with its guests.
 pub struct Started {
     pub(super) child: Child,
     pub(super) shown: String,
@@ -23,12 +23,12 @@ pub struct Started {
 }
 
 impl Started {
-    /// What it has printed on standard error so far.
+    /// Standard error so far.
     pub fn stderr(&self) -> String {
         String::from_utf8_lossy(&fs::read(self.printed.path().join("stderr")).unwrap_or_default()).into_owned()
     }
 
-    /// Waits until standard error has `text`.
+    /// Waits until standard error contains `text`.
     pub fn wait_for(&mut self, text: &str) {
         let begin = Instant::now();
         while !self.stderr().contains(text) {
@@ -38,20 +38,18 @@ impl Started {
         }
     }
 
-    /// Sends a signal.
     pub fn signal(&self, signal: libc::c_int) {
-        // SAFETY: takes two numbers; the child was not waited for, so the number is still its own.
+        // SAFETY: takes two numbers; the child was not waited for, so the pid is still its own.
         let result = unsafe { libc::kill(self.child.id() as libc::pid_t, signal) };
         assert_eq!(result, 0, "{}: cannot send signal {signal}", self.shown);
     }
 
-    /// What tells its guests that are older than half a second: numbers of processes.
+    /// Returns a function that lists the pids of its guests older than half a second.
     pub fn guests(&self) -> impl Fn() -> Vec<libc::pid_t> + Send + 'static {
         let parent = self.child.id().to_string();
         move || guests_of(&parent)
     }
 
-    /// Waits until it ends.
     pub fn wait(mut self) -> Ran {
         let begin = Instant::now();
         let status = loop {
@@ -68,7 +66,7 @@ impl Started {
     }
 }
 
-/// Guests of the program with this number that are older than half a second.
+/// Guests of the process `parent` that are older than half a second.
 fn guests_of(parent: &str) -> Vec<libc::pid_t> {
     let is_ours = |folder: &Path| {
         // `number (name) state parent ...`
@@ -100,19 +98,19 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// Its exit code; 128 and the signal's number if a signal ended it.
+    /// Its exit code; 128 plus the signal's number if a signal ended it.
     pub fn code(&self) -> i32 {
         self.status.code().unwrap_or_else(|| 128 + self.status.signal().unwrap_or(0))
     }
 
-    /// Demands an exit code.
+    /// Asserts an exit code.
     #[track_caller]
     pub fn ended_with(self, code: i32) -> Ran {
         assert_eq!(self.code(), code, "{}", self.text());
         self
     }
 
-    /// Demands texts in its messages.
+    /// Asserts texts in its messages.
     #[track_caller]
     pub fn says(&self, texts: &[&str]) {
         for text in texts {
@@ -133,7 +131,7 @@ impl Ran {
         }
     }
 
-    /// Everything that it said, for a failed test's message.
+    /// All its output, for a failed test's message.
     pub fn text(&self) -> String {
         let mut text = String::new();
         let _ = writeln!(text, "mountmark {}\n{}", self.shown, self.status);

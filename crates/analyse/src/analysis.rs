@@ -1,4 +1,4 @@
-//! A run in, everything that is found in it out.
+//! Computes all findings of a run.
 
 use mountmark_model::Metric;
 use mountmark_record::RunRecord;
@@ -15,11 +15,11 @@ use crate::{
     doubt,
 };
 
-/// Everything that is found in `run`.
+/// Computes the findings of `run`.
 ///
-/// Estimates are made of every metric; intervals and verdicts of those that tasks are judged by: durable and elapsed
-/// time, or the rate where a task has one; elapsed time of mkfs, mount and umount; usable space. Never fails: what has no
-/// figure is in [`Findings::missing`], what limits the findings in [`Findings::remarks`].
+/// Every metric gets estimates; intervals and verdicts are computed for judged metrics only: durable and elapsed time,
+/// or the rate where a task has one; elapsed time of mkfs, mount and umount; usable space. Never fails: missing figures
+/// are in [`Findings::missing`], limits of the findings in [`Findings::remarks`].
 pub fn findings(run: &RunRecord, options: &Options) -> Findings {
     let figures = Figures::new(run);
     let found = options.baseline.as_ref().map(|name| figures.configurations.iter().position(|known| known == name));
@@ -59,12 +59,12 @@ pub fn findings(run: &RunRecord, options: &Options) -> Findings {
     }
 }
 
-/// The configurations of `run` as [`Findings::configurations`] has them: what a baseline can be.
+/// The configurations of `run` in the order of [`Findings::configurations`]: candidates for the baseline.
 pub fn configurations(run: &RunRecord) -> Vec<String> {
     crate::figures::configurations(run)
 }
 
-/// What rankings are made of.
+/// Metrics that rankings use.
 const RANKED_BY: &[Metric] = &[
     Metric::ELAPSED,
     Metric::DURABLE,
@@ -118,14 +118,14 @@ fn best(found: &MetricFindings) -> Vec<usize> {
         Some(VerdictOutcome::NoDifferenceShown { .. }) => return Vec::new(),
         Some(VerdictOutcome::NotJudged { .. }) | None => return best_as_printed(found.metric, &medians),
     };
-    // What could not be judged with the others may be better than all of them: then none is shown to be the best.
+    // A configuration that could not be compared may be better than all others, so none is marked as the best.
     let judged: Vec<usize> =
         found.verdict.iter().flat_map(|verdict| verdict.groups.iter().flatten()).copied().collect();
     let is_beaten = |one: usize| !judged.contains(&one) && best_as_printed(found.metric, &medians).contains(&one);
     if (0..medians.len()).any(is_beaten) { Vec::new() } else { leaders }
 }
 
-/// The metric by which most tasks are judged. Where rates are no majority, it is the time of the others.
+/// The metric by which most tasks are judged. Where rates are no majority, the time metric of the other tasks.
 fn main_metric(figures: &Figures) -> &'static Metric {
     let of = |step: bool| figures.tasks.iter().filter(move |task| task.step == step).filter_map(|task| task.main());
     let is_rate = |series: &&crate::figures::Series| series.metric.id == Metric::RATE.id;
@@ -135,7 +135,7 @@ fn main_metric(figures: &Figures) -> &'static Metric {
     of(false).chain(of(true)).find(|series| !is_rate(series)).map_or(&Metric::DURABLE, |series| series.metric)
 }
 
-/// The suite's categories in the order of its tasks, then steps, usable space, processor time, memory.
+/// The suite's categories in task order, then steps, usable space, processor time, memory.
 fn categories(figures: &Figures, ranked: &Ranked, options: &Options) -> Vec<CategoryFindings> {
     let mut of_tasks: Vec<&Category> = Vec::new();
     for task in figures.tasks.iter().filter(|task| !task.step) {

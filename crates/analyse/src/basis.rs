@@ -1,51 +1,47 @@
-//! What rankings are of, and what their scores are made of.
+//! Categories of rankings, and the metrics behind their scores.
 
 use mountmark_model::Metric;
 
 use crate::figures::{Figures, Task};
 
-/// A kind of work, with a ranking of its own.
+/// A kind of work with its own ranking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Category {
-    /// Tasks of the suite, under the suite's name for them.
+    /// Tasks of the suite, by the suite's name for the category.
     Work(String),
-    /// Making, mounting and unmounting.
+    /// mkfs, mount and umount.
     Steps,
-    /// Usable space.
     Capacity,
-    /// The check at the end, which is no part of any score.
+    /// The final check; part of no score.
     Check,
     /// Processor time of all tasks.
     Processor,
-    /// Memory of all tasks.
     Memory,
 }
 
-/// What scores are made of.
+/// The metrics behind scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
-    /// The time until the data is durable.
+    /// Time until the data is durable.
     Durable,
-    /// The time until the command returned.
+    /// Time until the command returns.
     Returned,
-    /// The rate that a program or workload gave.
+    /// The rate that a program or workload reports.
     Rate,
-    /// Of some tasks the durable time, of others the rate.
+    /// Durable time of some tasks, rate of others.
     DurableOrRate,
-    /// Of some tasks the rate, of others several kinds of time.
+    /// Rate of some tasks, several kinds of time of others.
     TimeOrRate,
-    /// Several kinds of time, or that of steps.
+    /// Several kinds of time, or times of steps.
     Time,
-    /// Usable space.
     Space,
     /// Processor time of the whole machine.
     Processor,
-    /// Minor faults and peak memory.
     Memory,
 }
 
 impl Basis {
-    /// By what the tasks that `want` accepts are judged.
+    /// The basis on which the tasks accepted by `want` are judged.
     pub(crate) fn of(figures: &Figures, want: impl Fn(&Task) -> bool) -> Basis {
         let mut metrics: Vec<&str> =
             figures.tasks.iter().filter(|task| want(task)).filter_map(|task| Some(task.main()?.metric.id)).collect();
@@ -62,7 +58,7 @@ impl Basis {
         }
     }
 
-    /// Whether rates are part of it, of which more is better.
+    /// Whether it includes rates, of which more is better.
     pub fn has_rates(self) -> bool {
         matches!(self, Basis::Rate | Basis::DurableOrRate | Basis::TimeOrRate)
     }

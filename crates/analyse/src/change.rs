@@ -1,11 +1,11 @@
-//! A run beside an earlier one: what differs between the two, and what that did to each figure.
+//! Compares a run with an earlier one: what differs in the setup, and the effect on each figure.
 //!
 //! Where both runs have the same seed, their repeats are pairs: the same workload before and after. Otherwise they are
-//! independent samples. All comparisons are one family, tested as those inside a run (`contrast`).
+//! independent samples. All comparisons are one family, tested like those inside a run (`contrast`).
 //!
-//! With one repeat in the virtual lab and one seed, figures are exact for that seed: two runs of one plan are equal to the
-//! nanosecond, so every difference comes from what differs between the runs. Such a comparison goes by the plain ratio.
-//! Whether another seed would show the same, one repeat cannot say.
+//! With one repeat in the virtual lab and one seed, figures are exact for that seed: two runs of one plan are equal to
+//! the nanosecond, so every difference comes from what differs between the runs. Such a comparison uses the plain
+//! ratio. One repeat cannot show whether another seed gives the same result.
 
 mod differences;
 mod remarks;
@@ -24,25 +24,23 @@ use crate::figures::{Figures, Series};
 use crate::stats::summary::{self, median};
 use crate::{Interval, Options, Summary};
 
-/// What has changed from one run to another. What is said of it is made in `report`.
+/// Changes from one run to another. `report` puts them into words.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Changes {
-    /// Name of the earlier run.
     pub before: String,
-    /// Name of the later run.
     pub after: String,
-    /// What differs between the runs apart from figures.
+    /// Differences between the runs apart from figures.
     pub differences: Vec<Difference>,
-    /// Confidence of intervals, as it was asked for: 0.95.
+    /// Confidence of intervals, as requested: 0.95.
     pub level: f64,
-    /// The smallest relative difference that matters, as it was asked for: 0.01.
+    /// The smallest relative difference that matters, as requested: 0.01.
     pub matters: f64,
-    /// Whether the figures of one repeat are exact for their seed, and are compared by the plain ratio.
+    /// Whether figures of one repeat are exact for their seed and compared by the plain ratio.
     pub exact: bool,
-    /// How the figures are compared, and what limits that.
+    /// How figures are compared, and limits of the comparison.
     #[serde(skip)]
     pub remarks: Vec<ChangeRemark>,
-    /// The worst regression first, the best improvement last; what nothing was shown of is between them.
+    /// The worst regression first, the best improvement last, changes without a shown difference between them.
     #[serde(skip)]
     pub changes: Vec<Change>,
 }
@@ -52,50 +50,47 @@ pub struct Changes {
 pub struct Change {
     /// Task id, or a protocol step.
     pub task: String,
-    /// What it does.
     pub title: String,
-    /// Whether it is a protocol step and no part of the suite.
+    /// Whether it is a protocol step, not part of the suite.
     pub step: bool,
-    /// Configuration name; of both, where they differ.
+    /// Configuration name; both names where they differ.
     pub configuration: String,
-    /// What was measured.
     #[serde(serialize_with = "crate::findings::metric_id")]
     pub metric: &'static Metric,
-    /// Figures before, one a repeat.
+    /// Figures before, one per repeat.
     pub before: Option<Summary>,
-    /// Figures after, one a repeat.
+    /// Figures after, one per repeat.
     pub after: Option<Summary>,
     /// After over before: the median of the ratios of pairs, or the ratio of the medians.
     pub ratio: Option<f64>,
     /// Confidence interval of `ratio`; `None` with one repeat.
     pub interval: Option<Interval>,
-    /// By how much it is worse, from `ratio`: 0.05 is 5 % more of what should be little, or 5 % less of what should be
-    /// much. Below 0 it is better by as much.
+    /// How much worse it is, from `ratio`: 0.05 is 5 % more where lower is better, or 5 % less where higher is better.
+    /// Negative where it is better.
     pub worse: Option<f64>,
-    /// What that amounts to.
     pub outcome: ChangeOutcome,
 }
 
-/// What a change amounts to. In the order of reports.
+/// Verdict on a change, in the order of reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeOutcome {
-    /// It had a figure and has none any more.
+    /// Only the earlier run has a figure.
     Lost,
-    /// It is shown to be worse, by what matters.
+    /// Shown to be worse by at least the smallest difference that matters.
     Regression,
-    /// Nothing is shown, or nothing that matters.
+    /// No difference shown, or none that matters.
     NoDifferenceShown,
-    /// There is nothing to judge by: one repeat under wall time or of different seeds, or a figure of 0.
+    /// No basis for a verdict: one repeat under wall time or of different seeds, or a figure of 0.
     NotJudged,
     /// Only the later run has a figure.
     New,
-    /// It is shown to be better, by what matters.
+    /// Shown to be better by at least the smallest difference that matters.
     Improvement,
 }
 
 impl Changes {
-    /// Regressions of more than `limit` (0.05 is 5 %), and what has no figure any more: what a gate should stop at.
+    /// Regressions beyond `limit` (0.05 is 5 %) and lost figures: those that fail a gate.
     pub fn beyond(&self, limit: f64) -> Vec<&Change> {
         let is_beyond = |change: &&Change| match change.outcome {
             ChangeOutcome::Lost => true,
@@ -105,13 +100,12 @@ impl Changes {
         self.changes.iter().filter(is_beyond).collect()
     }
 
-    /// Whether there was anything to judge: a figure that only the later run has says nothing of what changed.
+    /// Whether it was judged; a figure that only the later run has is no evidence of a change.
     pub fn is_judged(&self) -> bool {
         self.changes.iter().any(|change| !matches!(change.outcome, ChangeOutcome::NotJudged | ChangeOutcome::New))
     }
 }
 
-/// How two runs are compared.
 struct Way {
     paired: bool,
     exact: bool,
@@ -153,8 +147,8 @@ fn way(before: &RunRecord, after: &RunRecord, old: &Figures, new: &Figures) -> W
     Way { paired, exact: paired && is_virtual && (old.repeats.len() == 1 || new.repeats.len() == 1) }
 }
 
-/// Configurations of the same name; where there is none and each run has one, these two. One that the later run was to
-/// measure and could not is there without a partner: all its figures are lost.
+/// Pairs configurations by name; where no name matches and each run has one configuration, pairs those two. A
+/// configuration that the later run planned and could not measure has no partner: all its figures are lost.
 fn matched(old: &Figures, new: &Figures, after: &RunRecord) -> Vec<(String, usize, Option<usize>)> {
     let of_new = |name: &String| new.configurations.iter().position(|known| known == name);
     let was_skipped = |name: &String| after.plan.skipped.iter().any(|(skipped, _)| skipped == name);
@@ -169,10 +163,10 @@ fn matched(old: &Figures, new: &Figures, after: &RunRecord) -> Vec<(String, usiz
     }
 }
 
-/// A change before it is judged.
+/// A change before judgement.
 struct Row {
     change: Change,
-    /// Mean difference of logarithms, where it is in the family.
+    /// Mean difference of logarithms, if part of the family.
     mean: Option<f64>,
     /// Whether the exact ratio of one repeat decides.
     single: bool,
@@ -188,7 +182,7 @@ fn collect(
     contrasts: &mut Vec<Contrast>,
 ) {
     for (at, task) in old.tasks.iter().enumerate() {
-        // A step without any figure is not among the tasks: its figure is lost.
+        // A step without any figure is missing from the tasks: its figure is lost.
         let later = new.tasks.iter().find(|later| later.id == task.id);
         if later.is_none() && !task.step {
             continue;
@@ -206,7 +200,7 @@ fn collect(
                 .map(|(before, after)| libm::log(*after) - libm::log(*before))
                 .collect();
             if way.paired && !logs.is_empty() {
-                // What is said of before and after is of the repeats that the ratio is of.
+                // Summaries cover the same repeats as the ratio.
                 (earlier, then) = pairs.into_iter().unzip();
             }
             let stratum = at * Metric::ALL.len() + Metric::ALL.iter().position(|m| m.id == metric.id).unwrap_or(0);
@@ -222,7 +216,7 @@ fn collect(
             } else {
                 median(&then).zip(median(&earlier)).map(|(then, earlier)| then / earlier)
             };
-            // With the unit that a rate has at this task.
+            // The metric with the rate's unit at this task.
             let metric = after.or(before).map_or(metric, |series| series.metric);
             rows.push(Row {
                 mean: contrast.as_ref().map(|contrast| contrast.mean),
@@ -246,7 +240,7 @@ fn collect(
     }
 }
 
-/// Figures of the repeats that both have, by number: before and after.
+/// Figures before and after of the repeats that both runs have, by number.
 fn pairs(
     old: &Figures,
     new: &Figures,
@@ -287,7 +281,7 @@ impl Row {
     }
 }
 
-/// Regressions by size, then what is not shown in the order of tasks, then improvements, the largest last.
+/// Sorts regressions by size, then unshown changes in task order, then improvements, the largest last.
 fn sort(changes: &mut [Change]) {
     changes.sort_by(|a, b| {
         // A rate of a tenth is as bad as ten times the time.

@@ -1,7 +1,7 @@
-//! Conclusions: what a reader should know first, each with where its figures are.
+//! Conclusions: the most important results, each with the position of its figures.
 //!
-//! With several repeats they are of differences that verdicts show; with one there are no verdicts, and they are of what
-//! was measured.
+//! With several repeats they are about differences that verdicts show. One repeat has no verdicts: they are about
+//! measured figures.
 
 use mountmark_model::{Better, Metric};
 
@@ -9,65 +9,50 @@ use crate::figures::Figures;
 use crate::verdict::{Family, best_first, gap};
 use crate::{Category, CategoryFindings, Gap, Options, Overall, TaskFindings, VerdictOutcome};
 
-/// Tests whose largest difference is a conclusion.
+/// Number of tests whose difference is reported as a conclusion.
 const STRIKING: usize = 4;
 
-/// One conclusion. Tasks, categories and configurations are positions in [`crate::Findings`].
+/// Tasks, categories and configurations are positions in [`crate::Findings`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Conclusion {
     /// The run has one repeat, which shows no difference.
     OneRepeat,
-    /// The ranking over all tests.
     Overall {
-        /// How many tests are judged.
+        /// Number of judged tests.
         tests: usize,
     },
-    /// How the verdicts ended.
     Tally {
-        /// How many tests are judged.
+        /// Number of judged tests.
         tests: usize,
-        /// Who is fastest in how many, most first.
+        /// Configuration and number of tests in which it is fastest, most first.
         wins: Vec<(usize, usize)>,
-        /// In how many several share the first place.
+        /// Number of tests with a shared first place.
         tied: usize,
-        /// In how many no difference is shown.
+        /// Number of tests without a shown difference.
         none: usize,
     },
-    /// Who had the best figure in how many tests, where nothing is judged.
+    /// Number of best figures by configuration, where nothing is judged.
     BestFigures {
-        /// How many tests have figures of several.
+        /// Number of tests in which several have figures.
         tests: usize,
         /// Most first.
         best: Vec<(usize, usize)>,
     },
-    /// The ranking of a kind of work.
+    /// The ranking of a category.
     Category(usize),
-    /// A test with a large difference between the best and the worst.
+    /// A test with a large difference between best and worst.
     Striking {
-        /// Which.
         task: usize,
         /// From the best to the worst.
         gap: Gap,
     },
-    /// A step, or usable space, from the best to the worst.
-    Range {
-        /// Which.
-        task: usize,
-        /// The best.
-        best: usize,
-        /// The worst.
-        worst: usize,
-    },
-    /// The sum of all returned times, from the least to the greatest.
-    Composite {
-        /// The least.
-        least: usize,
-        /// The greatest.
-        greatest: usize,
-    },
+    /// A step, or usable space, from best to worst.
+    Range { task: usize, best: usize, worst: usize },
+    /// The sum of all returned times, from least to greatest.
+    Composite { least: usize, greatest: usize },
 }
 
-/// What conclusions are made of.
+/// Input of the conclusions.
 pub(crate) struct Evidence<'a> {
     pub figures: &'a Figures,
     pub family: &'a Family,
@@ -85,7 +70,7 @@ pub(crate) fn conclusions(evidence: &Evidence<'_>) -> Vec<Conclusion> {
     let mut out = Vec::new();
     out.extend(overall(evidence));
     out.extend(tally(evidence));
-    // Steps and usable space follow below, with their figures.
+    // Steps and usable space follow below with their figures.
     let has_range = |category: &Category| matches!(category, Category::Steps | Category::Capacity);
     let ranked = evidence.categories.iter().enumerate();
     let ranked = ranked.filter(|(_, found)| !has_range(&found.category) && found.ranking.len() > 1);
@@ -111,7 +96,7 @@ fn overall(evidence: &Evidence<'_>) -> Option<Conclusion> {
     (evidence.overall.ranking.len() > 1).then_some(Conclusion::Overall { tests })
 }
 
-/// Who won how many tests.
+/// Number of tests won by each configuration.
 fn tally(evidence: &Evidence<'_>) -> Option<Conclusion> {
     let mut counts = vec![0; evidence.figures.configurations.len()];
     let (mut tied, mut none) = (0, 0);
@@ -131,7 +116,7 @@ fn tally(evidence: &Evidence<'_>) -> Option<Conclusion> {
     }
 }
 
-/// Who was best in how many tests, where nothing is shown.
+/// Number of best figures by configuration, where no difference is shown.
 fn best_figures(evidence: &Evidence<'_>) -> Option<Conclusion> {
     let mut counts = vec![0; evidence.figures.configurations.len()];
     for task in evidence.figures.tasks.iter().filter(|task| !task.step) {
@@ -143,7 +128,7 @@ fn best_figures(evidence: &Evidence<'_>) -> Option<Conclusion> {
     (tests > 0).then(|| Conclusion::BestFigures { tests, best: places(&counts) })
 }
 
-/// Configurations with any, most first.
+/// Configurations with a count above 0, most first.
 fn places(counts: &[usize]) -> Vec<(usize, usize)> {
     let mut out: Vec<(usize, usize)> = counts.iter().copied().enumerate().filter(|(_, count)| *count > 0).collect();
     out.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
@@ -176,7 +161,7 @@ fn striking(evidence: &Evidence<'_>) -> Vec<Conclusion> {
     found.into_iter().take(STRIKING).map(|(_, conclusion)| conclusion).collect()
 }
 
-/// Making, mounting, unmounting, usable space.
+/// mkfs, mount, umount and usable space.
 fn ranges(evidence: &Evidence<'_>) -> Vec<Conclusion> {
     let steps = evidence.figures.tasks.iter().enumerate();
     let steps = steps.filter(|(_, task)| matches!(task.category, Category::Steps | Category::Capacity));
@@ -187,7 +172,7 @@ fn ranges(evidence: &Evidence<'_>) -> Vec<Conclusion> {
     steps.filter_map(range).collect()
 }
 
-/// The old studies' own figure, which says something of commands alone.
+/// The old studies' own figure, which covers only commands.
 fn composite(evidence: &Evidence<'_>) -> Option<Conclusion> {
     let mut tests = evidence.figures.tasks.iter().filter(|task| !task.step);
     if tests.any(|task| task.in_parts || task.main().is_some_and(|main| main.metric.id == Metric::RATE.id)) {

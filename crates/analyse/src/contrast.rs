@@ -1,22 +1,20 @@
-//! Which differences are shown: a family of contrasts, tested together.
+//! Tests a family of contrasts together and finds which differences are shown.
 //!
 //! A contrast is the mean of differences of logarithms: of two configurations within blocks, or of two runs. Contrasts
 //! of one task by one metric form a stratum.
 //!
 //! # Why this test
 //!
-//! Exact tests cannot be used: of three blocks, sign flips have four outcomes and ranks six, so that no p-value is
+//! Exact tests cannot be used: three blocks have four outcomes of sign flips and six of ranks, so that no p-value is
 //! below 1/4 for two configurations, and after Holm's correction for 500 comparisons nothing would ever be shown. The
-//! paired t test alone has two degrees of freedom then: at the corrected level it asks for 90 standard errors, and with
-//! noise of two modes it is often wrong, since three repeats in one mode look as if nothing varied. So the variance of a
-//! contrast is that of its whole stratum, with strength borrowed from the other strata (`stats::variance`); and where
-//! the contrast's own variance is clearly larger than that, its own. A pair of configurations that is noisier than others
-//! over the whole run counts as noisier in each stratum: without that, two noisy file systems among five quiet ones were
-//! told apart wrongly in a third of the runs. Simulations of runs without any difference, and
-//! of such with one, are in `tests/simulations.rs`.
-//!
-//! A contrast whose differences are all equal is exact: clocks that count instructions and capacities repeat. It is
-//! shown where it is not 0.
+//! paired t test alone has two degrees of freedom then: at the corrected level it requires 90 standard errors, and with
+//! noise of two modes it is often wrong, since three repeats in one mode look as if nothing varied. So the variance of
+//! a contrast is that of its whole stratum, with strength borrowed from the other strata (`stats::variance`), or its
+//! own where that is clearly larger. A pair of configurations that is noisier than others over the whole run counts as
+//! noisier in each stratum: without that, two noisy file systems among five quiet ones were wrongly distinguished in a
+//! third of the runs. `tests/simulations.rs` simulates runs without any difference, and with one.
+//! A contrast whose differences are all equal is exact: instruction-counting clocks and capacities repeat exactly. It
+//! is shown if it is not 0.
 
 use std::collections::BTreeMap;
 
@@ -27,28 +25,28 @@ use crate::stats::{
     variance::{Variance, moderate},
 };
 
-/// Logarithms that differ by less are equal: the last digits of a quotient.
+/// Logarithms closer than this are equal: rounding errors of a quotient.
 const EQUAL: f64 = 1e-9;
 
-/// A contrast uses its own variance where one so large would have come from its stratum's by chance less often.
+/// A contrast uses its own variance if chance would make one so large from its stratum's less often than this.
 const OWN: f64 = 0.25;
 
-/// A difference to be tested.
+/// A difference to test.
 pub(crate) struct Contrast {
-    /// Which contrasts vary alike.
+    /// Contrasts in one stratum share a variance.
     pub stratum: usize,
     /// Mean difference of logarithms.
     pub mean: f64,
     /// Variance of one difference, from this contrast alone.
     pub own: Variance,
-    /// The squared standard error of `mean` over the variance: 1/n of n differences.
+    /// The squared standard error of `mean` over the variance: 1/n for n differences.
     pub scale: f64,
-    /// What its degrees of freedom count in the stratum: 1 where contrasts are independent; of k configurations in
-    /// pairs 2/k, since k (k - 1) / 2 pairs share (k - 1) independent contrasts.
+    /// Weight of its degrees of freedom in the stratum: 1 for independent contrasts; 2/k for k configurations in pairs,
+    /// since k (k - 1) / 2 pairs share (k - 1) independent contrasts.
     pub share: f64,
     /// Whether all differences were equal.
     pub exact: bool,
-    /// Which contrasts, one a stratum, are of the same two things: they may be noisier than others in all strata.
+    /// Contrasts of one kind, one per stratum, compare the same two things, and may be noisier than others in all.
     pub kind: usize,
 }
 
@@ -58,7 +56,7 @@ impl Contrast {
         Contrast { kind, ..self }
     }
 
-    /// Of paired differences; `None` below two.
+    /// From paired differences; `None` below two.
     pub fn paired(stratum: usize, differences: &[f64], share: f64) -> Option<Contrast> {
         let value = summary::variance(differences)?;
         let n = differences.len() as f64;
@@ -68,7 +66,7 @@ impl Contrast {
         Some(Contrast { stratum, mean, own, scale: 1.0 / n, share, exact, kind: 0 })
     }
 
-    /// Of two independent samples of logarithms, `left` minus `right`; `None` where either has fewer than two.
+    /// From two independent samples of logarithms, `left` minus `right`; `None` if either has fewer than two.
     pub fn unpaired(stratum: usize, left: &[f64], right: &[f64]) -> Option<Contrast> {
         let (first, second) = (summary::variance(left)?, summary::variance(right)?);
         let (n, m) = (left.len() as f64, right.len() as f64);
@@ -87,21 +85,21 @@ impl Contrast {
     }
 }
 
-/// What the family says of a contrast.
+/// Test result of one contrast.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Tested {
-    /// Standard error of the mean difference of logarithms; 0 where it is exact.
+    /// Standard error of the mean difference of logarithms; 0 if exact.
     pub error: f64,
     /// Degrees of freedom of `error`.
     pub df: f64,
-    /// Half the width of the confidence interval of the mean difference, before any correction.
+    /// Half the width of the confidence interval of the mean difference, uncorrected.
     pub reach: f64,
     /// p-value after Holm's correction for the whole family.
     pub adjusted: f64,
 }
 
 impl Tested {
-    /// Confidence interval of a mean difference of logarithms, at the level that the family was tested at.
+    /// Confidence interval of a mean difference of logarithms at the family's level.
     pub fn around(&self, mean: f64) -> (f64, f64) {
         (mean - self.reach, mean + self.reach)
     }
@@ -112,25 +110,25 @@ impl Tested {
         (mean - reach, mean + reach)
     }
 
-    /// The difference of logarithms that would have been shown four times out of five at `level`.
+    /// The difference of logarithms that would be shown four times out of five at `level`.
     pub fn detectable(&self, level: f64) -> f64 {
         if self.error == 0.0 { 0.0 } else { (t_quantile(level, self.df) + normal_quantile(0.8)) * self.error }
     }
 }
 
-/// Tests all contrasts as one family; [`Tested::around`] is at 95 %.
+/// Tests all contrasts as one family at 95 %.
 pub(crate) fn test(contrasts: &[Contrast]) -> Vec<Tested> {
     test_at(contrasts, 0.95)
 }
 
-/// Tests all contrasts as one family; [`Tested::around`] is at `level`.
+/// Tests all contrasts as one family at `level`.
 pub(crate) fn test_at(contrasts: &[Contrast], level: f64) -> Vec<Tested> {
-    // A quantile costs more than everything else, and all contrasts of a stratum have the same.
+    // A quantile costs more than everything else, and is the same for all contrasts of a stratum.
     let with_quantile = |variance: Variance| (variance, t_quantile(1.0 - level, variance.df));
     let strata: BTreeMap<usize, (Variance, f64)> =
         strata(contrasts).into_iter().map(|(stratum, variance)| (stratum, with_quantile(variance))).collect();
     let noisiness = noisiness(contrasts);
-    // So does the test whether a variance is larger than usual, and few pairs of degrees of freedom occur.
+    // The same holds for the test for a larger variance; few pairs of degrees of freedom occur.
     let mut larger: BTreeMap<(u64, u64), f64> = BTreeMap::new();
     let mut raw = Vec::with_capacity(contrasts.len());
     let mut out = Vec::with_capacity(contrasts.len());
@@ -158,7 +156,7 @@ pub(crate) fn test_at(contrasts: &[Contrast], level: f64) -> Vec<Tested> {
     out
 }
 
-/// How much larger the variance of each kind is than that of its strata, in the mean over strata by degrees of freedom.
+/// Variance of each kind over that of its strata: mean over strata, weighted by degrees of freedom.
 fn noisiness(contrasts: &[Contrast]) -> BTreeMap<usize, f64> {
     let mut of_strata: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
     for contrast in contrasts.iter().filter(|contrast| !contrast.exact) {
@@ -176,7 +174,7 @@ fn noisiness(contrasts: &[Contrast]) -> BTreeMap<usize, f64> {
     kinds.into_iter().map(|(kind, (sum, weight))| (kind, sum / weight)).filter(|(_, ratio)| ratio.is_finite()).collect()
 }
 
-/// The moderated variance of each stratum in which anything varies.
+/// The moderated variance of each stratum with any variation.
 fn strata(contrasts: &[Contrast]) -> BTreeMap<usize, Variance> {
     let mut sums: BTreeMap<usize, (f64, f64, f64)> = BTreeMap::new();
     for contrast in contrasts.iter().filter(|contrast| !contrast.exact) {

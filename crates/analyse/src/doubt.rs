@@ -1,19 +1,19 @@
-//! Doubtful samples: cells that do not fit the others of their configuration.
+//! Doubtful samples: outliers among the cells of a configuration.
 //!
 //! A figure's distance is from the median of the others of its configuration, in logarithms. The scale is robust: the
 //! median distance of all figures of the task from the medians of their configurations, since the distances of three
-//! figures are often next to nothing. A configuration that is noisier than others in most tasks counts as noisier in each;
-//! one whose others are clearly wider apart in this task has a scale of its own. Distance over scale is held to follow
-//! Student's t, and the bound is that for all figures of the run together, so that at most about one run without outliers
-//! in twenty has a doubt: `tests/findings.rs` counts, and finds fewer where there are fewer than five repeats. The usual rule
-//! of three standard deviations cannot find anything below eleven repeats: the largest of n figures is at most
-//! (n - 1) / sqrt(n) standard deviations from their mean.
+//! figures are often close to 0. A configuration that is noisier than others in most tasks counts as noisier in each;
+//! one whose other figures are clearly wider apart in this task has its own scale. Distance over scale is assumed to
+//! follow Student's t, and the bound covers all figures of the run together, so that at most about one run without
+//! outliers in twenty has a doubt: `tests/findings.rs` counts, and finds fewer with fewer than five repeats. The usual
+//! rule of three standard deviations cannot find anything below eleven repeats: the largest of n figures is at most (n
+//! - 1) / sqrt(n) standard deviations from their mean.
 //!
-//! The median distance from a median is too small a scale where few figures make it, and more so where their number is
-//! even: the median then lies between two of them, and both distances are short. With four figures it is 28 % too small,
-//! with ten 13 %, which makes four times as many doubts as there should be. [`small`] mends it.
+//! The median distance from a median underestimates the scale for few figures, and more for an even number: the median
+//! is then between two of them, and both distances are short. With four figures it is 28 % too small, with ten 13 %,
+//! which makes four times as many doubts as there should be. [`small`] corrects this.
 //!
-//! What differs by less than a fiftieth is never doubtful: to run a cell again costs more than that is worth.
+//! Differences below a fiftieth are never doubtful: another run of the cell would cost more than it is worth.
 
 use std::collections::BTreeSet;
 use std::f64::consts::FRAC_PI_2;
@@ -29,35 +29,36 @@ use crate::stats::summary::{median, median_of};
 /// Probability that a run without outliers has any doubt, if its noise is normal.
 const ERROR: f64 = 0.05;
 
-/// The least difference of logarithms that is doubted.
+/// The smallest doubtful difference of logarithms.
 const LEAST: f64 = 0.02;
 
-/// Fewest cells of a configuration among which one can be doubted.
+/// Minimum number of cells of a configuration for a doubt.
 const FEWEST: usize = 3;
 
-/// Makes a median absolute deviation the standard deviation of normal noise: 1 over the normal quantile of 3/4.
+/// Converts a median absolute deviation to the standard deviation of normal noise: 1 over the normal quantile of 3/4.
 const NORMAL: f64 = 1.482_602_218_505_602;
 
-/// How many degrees of freedom of a standard deviation one of a median absolute deviation is worth. In the middle of the
-/// distribution it is 0.37 (Rousseeuw and Croux, JASA 88, 1993); in the tails, where bounds are, simulations give one half.
+/// Degrees of freedom of a standard deviation per degree of a median absolute deviation. In the middle of the
+/// distribution it is 0.37 (Rousseeuw and Croux, JASA 88, 1993); in the tails, where bounds are, simulations give one
+/// half.
 const WORTH: f64 = 0.5;
 
-/// A configuration's own scale counts where one so large would have come from the task's by chance less often.
+/// A configuration's own scale counts if chance would make one so large from the task's less often than this.
 const OWN: f64 = 0.05;
 
-/// Fewest tasks that tell how noisy a configuration is.
+/// Minimum number of tasks for estimating the noise of a configuration.
 const TASKS: usize = 5;
 
-/// How much noisier than its tasks a configuration must be, in the median over tasks, to count as noisier.
+/// A configuration counts as noisier above this factor to its tasks, in the median over tasks.
 const NOISIER: f64 = 1.3;
 
-/// Samples of the judged metrics that do not fit, in the order of tasks.
+/// Doubtful samples of the judged metrics, in task order.
 pub fn doubts(run: &RunRecord) -> Vec<Doubt> {
     let figures = Figures::new(run);
     in_doubt(&figures).into_iter().map(|found| found.doubt).collect()
 }
 
-/// Positions of the cells that have a doubtful sample and were not run again yet: what a plan should measure once more.
+/// Cells with a doubtful sample that were not run again yet: a plan should measure these once more.
 pub fn cells_in_doubt(run: &RunRecord) -> Vec<u32> {
     let figures = Figures::new(run);
     let planned: BTreeSet<u32> = run.plan.cells.iter().map(|cell| cell.index).collect();
@@ -73,7 +74,7 @@ pub(crate) struct Found {
     pub doubt: Doubt,
 }
 
-/// For marks beside samples.
+/// The set of doubtful samples, to mark them.
 pub(crate) fn doubtful(found: &[Found]) -> Doubtful {
     found.iter().map(|found| (found.task, found.metric, found.cell)).collect()
 }
@@ -91,22 +92,22 @@ pub(crate) fn in_doubt(figures: &Figures) -> Vec<Found> {
     out
 }
 
-/// A task's figures by configuration, and how far they are apart.
+/// A task's figures by configuration, and their dispersion.
 struct Stratum<'a> {
     task: usize,
     series: &'a Series,
-    /// By configuration: position among its cells, and logarithm. Empty where there are too few.
+    /// By configuration: cell index and logarithm. Empty if there are too few.
     logs: Vec<Vec<(usize, f64)>>,
-    /// By configuration: standard deviation by its own figures; `None` where it says nothing.
+    /// By configuration: standard deviation of its own figures; `None` if it cannot be estimated.
     own: Vec<Option<f64>>,
-    /// Standard deviation by all figures, and what it is worth.
+    /// Standard deviation of all figures, and its degrees of freedom.
     scale: f64,
     df: f64,
 }
 
 impl<'a> Stratum<'a> {
     fn new((task, series): (usize, &'a Series)) -> Option<Stratum<'a>> {
-        // Zeroes have no logarithm; nobody doubts them.
+        // Zeroes have no logarithm and are never doubtful.
         let logs = |cells: &Vec<crate::figures::CellFigure>| -> Vec<(usize, f64)> {
             let above = cells.iter().enumerate().filter(|(_, cell)| cell.mean > 0.0);
             let logs: Vec<_> = above.map(|(at, cell)| (at, libm::log(cell.mean))).collect();
@@ -124,7 +125,7 @@ impl<'a> Stratum<'a> {
         Some(Stratum { task, series, logs, own, scale, df: (df as f64 * WORTH).max(1.0) })
     }
 
-    /// Adds the figures whose distance has a probability of less than `error`.
+    /// Adds the figures whose distance has a probability below `error`.
     fn find(&self, figures: &Figures, noisiness: &[f64], error: f64, out: &mut Vec<Found>) {
         let bound = t_quantile(error, self.df);
         for (configuration, logs) in self.logs.iter().enumerate() {
@@ -143,7 +144,7 @@ impl<'a> Stratum<'a> {
         }
     }
 
-    /// The scale for a figure beside these others of its configuration.
+    /// The scale for a figure, given the others of its configuration.
     fn scale_beside(&self, others: &[f64], noisiness: f64) -> f64 {
         let usual = self.scale * noisiness;
         let own = median_of(&mut distances(others)).unwrap_or(0.0) * NORMAL;
@@ -174,7 +175,7 @@ impl<'a> Stratum<'a> {
     }
 }
 
-/// By configuration: how much noisier than its tasks it is, in their median; 1 where it is not, or nobody can tell.
+/// By configuration: median over tasks of its noise relative to the task; 1 if not noisier or unknown.
 fn noisiness(strata: &[Stratum], configurations: usize) -> Vec<f64> {
     let of = |configuration: usize| {
         let known = strata.iter().filter(|stratum| stratum.scale > 0.0);
@@ -185,8 +186,8 @@ fn noisiness(strata: &[Stratum], configurations: usize) -> Vec<f64> {
     (0..configurations).map(|one| of(one).filter(|ratio| *ratio >= NOISIER).unwrap_or(1.0)).collect()
 }
 
-/// Distances from the median, as large as those from the middle of what the values are from. The median's own distance
-/// of 0 says nothing, where it is one of the values.
+/// Distances from the median, corrected to those from the true middle. The median's own distance of 0 is omitted if it
+/// is one of the values.
 fn distances(values: &[f64]) -> Vec<f64> {
     let Some(center) = median(values) else { return Vec::new() };
     let mut out: Vec<f64> = values.iter().map(|value| (value - center).abs() * small(values.len())).collect();
@@ -196,15 +197,15 @@ fn distances(values: &[f64]) -> Vec<f64> {
     out
 }
 
-/// What makes the median distance of `n` values from their median, 0 left out, that from the true middle: for normal noise,
-/// by simulation of 200,000 samples each.
+/// Small-sample correction of the median absolute deviation of `n` values, 0 omitted: for normal noise, by simulation
+/// of 200,000 samples each.
 fn small(n: usize) -> f64 {
     const SMALL: [f64; 11] = [1.0, 1.0, 1.416, 0.980, 1.389, 0.983, 1.278, 0.988, 1.196, 0.992, 1.153];
     let even = n.is_multiple_of(2);
     SMALL.get(n).copied().unwrap_or(1.0 + if even { 1.25 } else { -0.09 } / n as f64)
 }
 
-/// Variance of the median of `n` standard normal values: pi/2 over n where n is large, and by simulation below.
+/// Variance of the median of `n` standard normal values: pi/2 over n for large n, by simulation below.
 fn variance_of_median(n: usize) -> f64 {
     FRAC_PI_2 / (n as f64 + if n.is_multiple_of(2) { 1.2 } else { 0.5 })
 }

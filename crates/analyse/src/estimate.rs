@@ -1,10 +1,11 @@
 //! Estimates of each task by each metric on each configuration.
 //!
 //! The interval of a median is distribution-free and needs five repeats. The interval of a ratio comes from the test of
-//! the same contrast (`contrast`), so that it has an answer from two repeats on and agrees with the verdict: both speak
-//! of the mean difference of logarithms within blocks, whose exponential is the geometric mean of the ratios. In
-//! simulations of 7 configurations and 21 tasks, 95.4 to 97.2 % of 95 % intervals cover the true ratio with 3 to 30 repeats
-//! of normal, lognormal and two-moded noise; where one figure in ten is 20 % higher, 98 % with 3 and 5 repeats: they are
+//! the same contrast (`contrast`), so that it exists from two repeats on and agrees with the verdict: both use the mean
+//! difference of logarithms within blocks, whose exponential is the geometric mean of the ratios. In simulations of 7
+//! configurations and 21 tasks, 95.4 to 97.2 % of 95 % intervals cover the true ratio with 3 to 30 repeats of normal,
+//! lognormal and two-moded noise; where one figure in ten is 20 % higher, 98 % with 3 and 5 repeats: there they are
+//! wider than necessary. `tests/simulations.rs` prints the table.
 //! wider there than they need be. `tests/simulations.rs` prints the table.
 
 use std::collections::HashSet;
@@ -14,11 +15,11 @@ use crate::figures::Series;
 use crate::stats::{interval::median_interval, summary};
 use crate::{Estimate, Interval, Point};
 
-/// Which samples are doubtful: (task, metric, cell).
+/// Doubtful samples: (task, metric, cell).
 pub(crate) type Doubtful = HashSet<(usize, &'static str, u32)>;
 
-/// By configuration. `ratio_to_baseline` gives mean and test of the contrast of a configuration to the baseline, where
-/// the metric is judged.
+/// Estimates by configuration. `ratio_to_baseline` returns mean and test of a configuration's contrast to the baseline,
+/// if the metric is judged.
 pub(crate) fn estimates(
     series: &Series,
     task: usize,
@@ -57,8 +58,8 @@ pub(crate) fn ratio(series: &Series, configuration: usize, baseline: usize) -> O
     summary::median(&ratios).filter(|ratio| ratio.is_finite())
 }
 
-/// The interval of a ratio from that of the mean difference of logarithms. The median of the ratios, which is what
-/// tables show, always lies in it: with few blocks it may differ from their geometric mean.
+/// The interval of a ratio from that of the mean difference of logarithms, widened to include the median of the ratios,
+/// which tables show: with few blocks it may differ from their geometric mean.
 pub(crate) fn ratio_interval(ratio: f64, mean: f64, tested: &Tested) -> Option<Interval> {
     let (low, high) = tested.around(mean);
     let interval = Interval { low: libm::exp(low).min(ratio), high: libm::exp(high).max(ratio) };

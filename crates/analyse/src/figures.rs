@@ -1,10 +1,10 @@
 //! A run as a table of figures: tasks x metrics x configurations x blocks.
 //!
-//! One figure a block: iterations in a cell are averaged first, since the unit of replication is the repeat. Where a
+//! One figure per block: iterations in a cell are averaged first, since the unit of replication is the repeat. If a
 //! doubtful cell was run again, its block has several cells, and the block's figure is their median (of two, their
-//! middle): no cell is preferred after its value is known, and none is dropped.
+//! mean): no cell is preferred after its value is known, and none is dropped.
 //!
-//! Figures of a task that failed or was skipped in a cell do not count, whatever else went well in that cell.
+//! Figures of a task that failed or was skipped in a cell do not count, whatever else succeeded in that cell.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -14,13 +14,12 @@ use mountmark_record::{CellRecord, RunRecord};
 use crate::stats::summary::{mean, median};
 use crate::{Category, Missing};
 
-/// The whole table.
 pub(crate) struct Figures {
     /// Configuration names in the user's order.
     pub configurations: Vec<String>,
-    /// Numbers of the repeats, ascending: block b is repeat `repeats[b]`.
+    /// Repeat numbers, ascending: block b is repeat `repeats[b]`.
     pub repeats: Vec<u32>,
-    /// Steps and tasks in the order they are done.
+    /// Steps and tasks in execution order.
     pub tasks: Vec<Task>,
     pub missing: Vec<Missing>,
 }
@@ -31,7 +30,7 @@ pub(crate) struct Task {
     pub title: String,
     pub category: Category,
     pub step: bool,
-    /// Whether other tasks are parts of it and have rates: they are judged, and how long the whole takes may be given.
+    /// Whether other tasks are parts of it and have rates: then they are judged, and this task's time may be given.
     pub in_parts: bool,
     /// In the order of [`Metric::ALL`]; only those with figures.
     pub series: Vec<Series>,
@@ -42,15 +41,14 @@ pub(crate) struct Series {
     pub metric: &'static Metric,
     /// By configuration, then by block.
     pub blocks: Vec<Vec<Option<f64>>>,
-    /// By configuration, in the order of cells.
+    /// By configuration, in cell order.
     pub cells: Vec<Vec<CellFigure>>,
 }
 
 /// One task by one metric in one cell.
 pub(crate) struct CellFigure {
-    /// Position of the cell.
+    /// Cell index.
     pub cell: u32,
-    /// Its repeat.
     pub repeat: u32,
     /// Mean of its iterations.
     pub mean: f64,
@@ -59,13 +57,12 @@ pub(crate) struct CellFigure {
 }
 
 impl Task {
-    /// The series of `metric`.
     pub fn series(&self, metric: &Metric) -> Option<&Series> {
         self.series.iter().find(|series| series.metric.id == metric.id)
     }
 
-    /// What the task is judged by: the first of these with figures counts in categories. A task with a rate is judged by
-    /// that, and commands by the time until their data is durable; of a program whose parts have rates these are judged.
+    /// The candidates for judging the task; the first with figures counts in categories. A task with a rate is judged
+    /// by it, a command by the time until its data is durable, a program by the rates of its parts if they have any.
     pub fn judged(&self) -> &'static [Metric] {
         match self.category {
             _ if !self.step && self.series(&Metric::RATE).is_some() => &[Metric::RATE],
@@ -77,19 +74,19 @@ impl Task {
         }
     }
 
-    /// The first series that it is judged by.
+    /// The first series by which it is judged.
     pub fn main(&self) -> Option<&Series> {
         self.judged().iter().find_map(|metric| self.series(metric))
     }
 }
 
 impl Series {
-    /// The figures of a configuration that there are.
+    /// The existing figures of a configuration.
     pub fn figures(&self, configuration: usize) -> Vec<f64> {
         self.blocks[configuration].iter().flatten().copied().collect()
     }
 
-    /// Logarithms of the ratios `left` to `right` in the blocks where both are above 0.
+    /// Logarithms of the ratios `left` to `right` in blocks where both are above 0.
     pub fn log_ratios(&self, left: usize, right: usize) -> Vec<f64> {
         let pairs = self.blocks[left].iter().zip(&self.blocks[right]);
         pairs
@@ -139,7 +136,7 @@ impl Figures {
     }
 }
 
-/// The user's order; what is there beyond it comes last rather than being lost.
+/// Configurations in the user's order; any others in the run come last rather than being lost.
 pub(crate) fn configurations(run: &RunRecord) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for name in run.plan.configurations.iter().chain(run.cells.iter().map(|cell| &cell.configuration)) {
@@ -179,13 +176,13 @@ fn tasks(run: &RunRecord) -> Vec<Task> {
         step(protocol_task::FSCK, Category::Check),
         step(protocol_task::CAPACITY, Category::Capacity),
     ]);
-    // A suite may well name a task like a step: it is shown once, as a task.
+    // A suite may name a task like a step: it is listed once, as a task.
     let named: BTreeSet<&str> = plan.tasks.iter().map(|(id, _)| id.as_str()).collect();
     out.retain(|task| !task.step || !named.contains(task.id.as_str()));
     out
 }
 
-/// Gives rates the unit of their task, and marks the programs that are judged by their parts.
+/// Gives rates the unit of their task, and marks programs that are judged by their parts.
 fn rates(run: &RunRecord, tasks: &mut [Task]) {
     let Some(cell) = run.plan.cells.iter().find(|cell| !cell.tasks.is_empty()) else { return };
     let mut wholes: BTreeSet<&str> = BTreeSet::new();
@@ -202,13 +199,13 @@ fn rates(run: &RunRecord, tasks: &mut [Task]) {
     }
 }
 
-/// Values that are no figures: how many, by configuration, task and metric.
+/// Invalid values: count and first value by configuration, task and metric.
 pub(crate) type Absurd = BTreeMap<(usize, usize, usize), (u32, f64)>;
 
-/// Task, metric, and by configuration the figures of cells in their order.
+/// Task, metric, and by configuration the figures of cells in order.
 type Gathered = (usize, usize, Vec<(usize, CellFigure)>);
 
-/// What cells have, by task and then by metric.
+/// Collects the figures of cells by task, then by metric.
 fn gather(run: &RunRecord, names: &[String], tasks: &[Task], absurd: &mut Absurd) -> Vec<Gathered> {
     let task_at: HashMap<&str, usize> = tasks.iter().enumerate().map(|(at, task)| (task.id.as_str(), at)).collect();
     // Tasks mostly have the same metrics in the same order: the next one is the one after the last.
@@ -218,7 +215,7 @@ fn gather(run: &RunRecord, names: &[String], tasks: &[Task], absurd: &mut Absurd
     for cell in &run.cells {
         let Some(configuration) = names.iter().position(|name| *name == cell.configuration) else { continue };
         let bad = bad_tasks(cell);
-        // A cell's samples are in the order of its tasks: each task is looked up once.
+        // A cell's samples are in task order, so each task is looked up once.
         let mut last: (&str, Option<&usize>) = ("", None);
         for sample in &cell.samples {
             if sample.task != last.0 {
@@ -260,7 +257,7 @@ fn gather(run: &RunRecord, names: &[String], tasks: &[Task], absurd: &mut Absurd
     out
 }
 
-/// Tasks of a cell that did not end well: the time that a failed command took is not the time of the task.
+/// Tasks of a cell that did not succeed: the time of a failed command is not the time of the task.
 fn bad_tasks(cell: &CellRecord) -> BTreeSet<&str> {
     cell.outcomes.iter().filter(|ended| !ended.outcome.is_ok()).map(|ended| ended.task.as_str()).collect()
 }

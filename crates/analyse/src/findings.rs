@@ -1,110 +1,100 @@
-//! What is found in a run: plain data, for tables, reports and exports.
+//! Findings of a run: plain data for tables, reports and exports.
 //!
-//! Configurations are positions in [`Findings::configurations`], so that no name is looked up twice.
+//! Configurations are indices into [`Findings::configurations`], so that no name is looked up twice.
 //!
-//! What is said of findings is made from them in `report`. Fields that JSON has in words are not serialised here.
+//! `report` puts findings into words. Fields that JSON has in words are not serialised here.
 
 use mountmark_model::{Better, Metric};
 use serde::Serialize;
 
 use crate::{Basis, Category, Conclusion, Lead, Missing, Remark, Verdict};
 
-/// Everything that is found in one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
-    /// Name of the run.
     pub run: String,
     /// Configuration names in the user's order.
     pub configurations: Vec<String>,
-    /// What ratios are against: a position in `configurations`.
+    /// Index of the configuration that ratios refer to.
     pub baseline: usize,
     /// Cells of each configuration in the plan.
     pub repeats: u32,
-    /// Confidence of intervals, as it was asked for: 0.95.
+    /// Confidence of intervals, as requested: 0.95.
     pub level: f64,
-    /// The smallest relative difference that matters, as it was asked for: 0.01.
+    /// The smallest relative difference that matters, as requested: 0.01.
     pub matters: f64,
-    /// The metric by which most tasks are judged; all of them, in most suites.
+    /// The metric by which most tasks are judged; in most suites all of them.
     #[serde(serialize_with = "metric_id")]
     pub main: &'static Metric,
-    /// Protocol steps and tasks in the order they are done: mkfs, mount, the suite's tasks, umount, capacity.
+    /// Protocol steps and tasks in execution order: mkfs, mount, the suite's tasks, umount, capacity.
     #[serde(skip)]
     pub tasks: Vec<TaskFindings>,
-    /// Kinds of work, each with a ranking.
     #[serde(skip)]
     pub categories: Vec<CategoryFindings>,
-    /// All tasks together.
     #[serde(skip)]
     pub overall: Overall,
     /// The most important first.
     #[serde(skip)]
     pub conclusions: Vec<Conclusion>,
-    /// Samples that a robust test holds for outliers.
+    /// Samples that a robust test finds to be outliers.
     pub doubts: Vec<Doubt>,
-    /// Cells and tasks without a figure, and why.
+    /// Cells and tasks without a figure, and the reasons.
     #[serde(skip)]
     pub missing: Vec<Missing>,
-    /// What limits all of the above.
+    /// Limits of the findings.
     #[serde(skip)]
     pub remarks: Vec<Remark>,
 }
 
-/// One task or protocol step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TaskFindings {
     /// Task id, or the name of a protocol step.
     pub id: String,
-    /// What it does; equal to `id` for steps.
+    /// Equal to `id` for steps.
     pub title: String,
-    /// The kind of work.
     #[serde(skip)]
     pub category: Category,
-    /// Whether it is a protocol step and no part of the suite.
+    /// Whether it is a protocol step, not part of the suite.
     pub step: bool,
-    /// What it is judged by: its rate, otherwise its durable time, otherwise its returned time; of usable space the part
-    /// of the device. `None` where nothing is judged: the check at the end, and programs whose parts are judged.
+    /// The metric by which it is judged: its rate, else its durable time, else its returned time; for usable space the
+    /// share of the device. `None` for the final check and for programs whose parts are judged.
     #[serde(serialize_with = "optional_metric_id")]
     pub judged_by: Option<&'static Metric>,
-    /// The metrics that have figures, in the order of [`Metric::ALL`].
+    /// The metrics with figures, in the order of [`Metric::ALL`].
     #[serde(skip)]
     pub metrics: Vec<MetricFindings>,
 }
 
 impl TaskFindings {
-    /// Its figures of one metric.
     pub fn figures(&self, metric: &Metric) -> Option<&MetricFindings> {
         self.metrics.iter().find(|found| found.metric.id == metric.id)
     }
 
-    /// Its figures of what it is judged by.
+    /// Its figures of the metric by which it is judged.
     pub fn judged(&self) -> Option<&MetricFindings> {
         self.figures(self.judged_by?)
     }
 
-    /// What it is judged by, or the time that it took where nothing is judged.
+    /// The metric by which it is judged, or the time taken if it is not judged.
     pub fn shown(&self) -> Option<&MetricFindings> {
         self.judged().or_else(|| self.figures(&Metric::DURABLE)).or_else(|| self.figures(&Metric::ELAPSED))
     }
 
-    /// The median of one metric on one configuration.
     pub fn median(&self, metric: &Metric, configuration: usize) -> Option<f64> {
         self.figures(metric)?.median(configuration)
     }
 }
 
-/// One task by one metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricFindings {
-    /// What was measured.
     #[serde(serialize_with = "metric_id")]
     pub metric: &'static Metric,
-    /// By configuration; `None` where there is no figure.
+    /// By configuration; `None` if there is no figure.
     pub estimates: Vec<Option<Estimate>>,
-    /// Who is better, where this metric is judged.
+    /// Present if this metric is judged.
     #[serde(skip)]
     pub verdict: Option<Verdict>,
-    /// Configurations to mark as the best: by the verdict where one was reached, otherwise those whose median prints as
-    /// the best. None where all print the same, or no difference was shown.
+    /// Configurations to mark as the best: by the verdict if one was reached, otherwise those whose median prints as
+    /// the best. Empty if all print the same, or no difference was shown.
     pub best: Vec<usize>,
 }
 
@@ -118,7 +108,7 @@ impl MetricFindings {
         (0..self.estimates.len()).filter_map(|one| self.median(one))
     }
 
-    /// How many times as bad as the best median a configuration's is; `None` beside a best of 0.
+    /// Factor by which a configuration's median is worse than the best; `None` if the best is 0.
     pub fn times_best(&self, configuration: usize) -> Option<f64> {
         let own = self.median(configuration)?;
         let best = self.best_median()?;
@@ -146,7 +136,7 @@ fn best(metric: &Metric, values: impl Iterator<Item = f64>) -> Option<f64> {
     })
 }
 
-/// Configurations whose value prints as the best: a reader cannot tell them apart. None where that is all of them.
+/// Configurations whose value prints as the best, since a reader cannot distinguish them. Empty if all do.
 pub(crate) fn best_as_printed(metric: &Metric, values: &[Option<f64>]) -> Vec<usize> {
     let Some(best) = best(metric, values.iter().flatten().copied()) else { return Vec::new() };
     let text = metric.format(best);
@@ -158,23 +148,23 @@ pub(crate) fn best_as_printed(metric: &Metric, values: &[Option<f64>]) -> Vec<us
 /// Sums of medians over several tasks, by configuration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Total {
-    /// How many tasks have figures.
+    /// Number of tasks with figures.
     pub tasks: usize,
-    /// `None` where a task has no figure: the sum of the others would look like a good one.
+    /// `None` if a task has no figure: the sum of the others would look good.
     pub sums: Vec<Option<f64>>,
-    /// To the baseline's sum.
+    /// Ratio to the baseline's sum.
     pub ratios: Vec<Option<f64>>,
-    /// Configurations whose sum prints as the best; none where all print the same.
+    /// Configurations whose sum prints as the best; empty if all print the same.
     pub best: Vec<usize>,
 }
 
 impl Findings {
-    /// The suite's tasks, without the steps of the protocol.
+    /// The suite's tasks, without protocol steps.
     pub fn suite(&self) -> impl Iterator<Item = &TaskFindings> {
         self.tasks.iter().filter(|task| !task.step)
     }
 
-    /// The sum of a metric's medians over those of the suite's tasks that have it and are wanted.
+    /// The sum of a metric's medians over the suite's tasks that have it and are accepted by `wanted`.
     pub fn total(&self, metric: &Metric, wanted: impl Fn(&TaskFindings) -> bool) -> Total {
         let tasks: Vec<_> = self.suite().filter(|task| wanted(task)).filter_map(|task| task.figures(metric)).collect();
         let sum = |one| tasks.iter().map(|found| found.median(one)).sum::<Option<f64>>().filter(|_| !tasks.is_empty());
@@ -189,11 +179,11 @@ impl Findings {
 /// One task by one metric on one configuration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// Statistics of one figure a repeat, which is the mean of its iterations.
+    /// Of one figure per repeat, the mean of its iterations.
     pub summary: Summary,
-    /// 95 % confidence interval of the median; `None` where there are too few repeats or the metric is not judged.
+    /// 95 % confidence interval of the median; `None` with too few repeats or if the metric is not judged.
     pub median_interval: Option<Interval>,
-    /// Median of the within-block ratios to the baseline; `None` where the baseline has no figure or is 0.
+    /// Median of the within-block ratios to the baseline; `None` if the baseline has no figure or is 0.
     pub ratio: Option<f64>,
     /// 95 % confidence interval of `ratio`.
     pub ratio_interval: Option<Interval>,
@@ -201,38 +191,31 @@ pub struct Estimate {
     pub points: Vec<Point>,
 }
 
-/// Figures of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// How many.
     pub n: usize,
-    /// Their mean, the studies' figure.
+    /// The statistic that the studies use.
     pub mean: f64,
-    /// Their median.
     pub median: f64,
-    /// The least.
     pub min: f64,
-    /// The greatest.
     pub max: f64,
-    /// Coefficient of variation: sample standard deviation over mean; `None` below two figures or at mean 0.
+    /// Sample standard deviation over mean; `None` below two figures or at mean 0.
     pub cv: Option<f64>,
 }
 
 /// From `low` to `high`, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
-    /// Lower end.
     pub low: f64,
-    /// Upper end.
     pub high: f64,
 }
 
 /// One sample.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Point {
-    /// Block.
+    /// Block number.
     pub repeat: u32,
-    /// Which time in its cell.
+    /// Iteration within its cell.
     pub iteration: u32,
     /// In the metric's unit.
     pub value: f64,
@@ -240,26 +223,22 @@ pub struct Point {
     pub doubtful: bool,
 }
 
-/// One kind of work.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CategoryFindings {
-    /// Which.
     #[serde(skip)]
     pub category: Category,
-    /// What the score is made of.
+    /// The metrics behind the score.
     #[serde(skip)]
     pub basis: Basis,
     /// Best first.
     pub ranking: Vec<Rank>,
-    /// Whether the first leads; `None` where fewer than two are ranked.
+    /// Whether the first leads; `None` if fewer than two are ranked.
     #[serde(skip)]
     pub lead: Option<Lead>,
 }
 
-/// A place in a ranking.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rank {
-    /// Which.
     pub configuration: usize,
     /// Geometric mean of its ratios to the best of each task: 1 is best everywhere, 2 takes twice as long.
     pub score: f64,
@@ -272,18 +251,18 @@ pub struct Rank {
 /// All tasks together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Overall {
-    /// By configuration: the sum of the returned times of all tasks in seconds, as Piszcz drew it, of medians over repeats;
-    /// `None` where a task has no figure.
+    /// By configuration: the sum of the returned times of all tasks in seconds, as Piszcz plotted it, from medians over
+    /// repeats; `None` if a task has no figure.
     pub composite: Vec<Option<f64>>,
-    /// By configuration: geometric mean over all tasks of the ratios to the baseline, by what each task is judged by; of
-    /// rates the inverse ratios, so that less is better everywhere.
+    /// By configuration: geometric mean over all tasks of the ratios to the baseline, by the metric that judges each
+    /// task; inverse ratios for rates, so that less is better everywhere.
     pub geometric_mean: Vec<Option<f64>>,
-    /// What the tasks are judged by.
+    /// The metrics that judge the tasks.
     #[serde(skip)]
     pub basis: Basis,
     /// By the score over all tasks, best first.
     pub ranking: Vec<Rank>,
-    /// Whether the first leads; `None` where fewer than two are ranked.
+    /// Whether the first leads; `None` if fewer than two are ranked.
     #[serde(skip)]
     pub lead: Option<Lead>,
 }
@@ -291,15 +270,13 @@ pub struct Overall {
 /// A sample that does not fit the others.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Doubt {
-    /// Position in [`Findings::configurations`].
+    /// Index into [`Findings::configurations`].
     pub configuration: usize,
-    /// Task id.
     pub task: String,
-    /// Metric id.
     pub metric: String,
-    /// Block.
+    /// Block number.
     pub repeat: u32,
-    /// The figure in the metric's unit.
+    /// In the metric's unit.
     pub value: f64,
     /// The median of the others.
     pub others: f64,

@@ -1,24 +1,22 @@
 //! iostat's columns for a span of time, from the requests that completed in it.
 //!
-//! Names and formulas are those of `iostat -x` of sysstat 12 (its manual page, "Device Utilization Report"), but for the
-//! queue, which is integrated over the requests' true times where these were seen.
+//! Names and formulas are those of `iostat -x` of sysstat 12 (its manual page, "Device Utilization Report"), except the
+//! queue, which is integrated over the requests' true times where these were recorded.
 
 use mountmark_model::device::{DeviceOperation, Slice};
 
-/// One kind of request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stream {
-    /// Requests a second: `r/s`.
+    /// Requests per second: `r/s`.
     pub rate: f64,
-    /// Bytes a second; iostat prints `rMB/s`.
+    /// iostat prints `rMB/s`.
     pub bytes_per_second: f64,
-    /// Mean size in bytes; iostat prints `rareq-sz` in KiB. None without requests.
+    /// Mean size in bytes; iostat prints `rareq-sz` in KiB. `None` without requests.
     pub size: Option<f64>,
-    /// Mean time from arrival to completion in seconds; iostat prints `r_await` in ms. None without requests.
+    /// Mean time from arrival to completion in seconds; iostat prints `r_await` in ms. `None` without requests.
     pub wait: Option<f64>,
 }
 
-/// The columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Iostat {
     /// `r/s`, `rMB/s`, `rareq-sz`, `r_await`.
@@ -27,16 +25,16 @@ pub struct Iostat {
     pub write: Stream,
     /// `d/s`, `dMB/s`, `dareq-sz`, `d_await`.
     pub discard: Stream,
-    /// `f/s`, `f_await`; it has no size.
+    /// `f/s`, `f_await`; a flush has no size.
     pub flush: Stream,
     /// `aqu-sz`: mean number of requests at the device.
     pub queue: f64,
-    /// `%util`: the share of the time with a request at the device, in hundredths.
+    /// `%util`: the share of time with a request at the device, in percent.
     pub utilisation: f64,
 }
 
 impl Iostat {
-    /// The columns of what happened in `seconds`; all zero where no time passed.
+    /// The columns for a slice of `seconds`; all zero if `seconds` is 0.
     pub fn of(slice: &Slice, seconds: f64) -> Iostat {
         if seconds <= 0.0 {
             return Iostat::default();
@@ -68,7 +66,7 @@ mod tests {
 
     #[test]
     fn columns_are_those_of_iostat() {
-        // 200 reads of 4 KiB and 50 writes of 64 KiB in two seconds, of which the device was busy for one and a half.
+        // 200 reads of 4 KiB and 50 writes of 64 KiB in two seconds, with the device busy for one and a half.
         let slice = Slice {
             count: [200, 50, 0, 5],
             bytes: [200 << 12, 50 << 16, 0, 0],

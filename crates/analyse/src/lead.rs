@@ -2,33 +2,31 @@
 
 use crate::{Options, Rank};
 
-/// How the first places of a ranking stand to each other.
+/// How the first places of a ranking relate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Lead {
-    /// All are closer than what matters.
+    /// All are closer than the smallest difference that matters.
     AllLevel,
-    /// The first two are level.
     TwoLevel(Level),
-    /// The first is ahead.
     First {
-        /// Whether it is the best of every test.
+        /// Whether it is the best in every test.
         everywhere: bool,
     },
 }
 
-/// Why two are called level.
+/// Why two count as level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Level {
-    /// With repeats drawn anew the first place changes too often.
+    /// The first place changes too often under resampling of repeats.
     Unsteady,
-    /// They are closer than what matters.
+    /// They are closer than the smallest difference that matters.
     Close,
     /// Their intervals overlap: repeats that agree keep their order in every draw, and still show no difference.
     NotShown,
 }
 
 impl Lead {
-    /// `None` where fewer than two are ranked.
+    /// `None` if fewer than two are ranked.
     pub(crate) fn of(ranking: &[Rank], options: &Options) -> Option<Lead> {
         let [first, second, ..] = ranking else { return None };
         let is_close = |rank: &Rank| rank.score / first.score < 1.0 + options.matters;
@@ -38,7 +36,7 @@ impl Lead {
             () if first.stability.is_some_and(|share| share < options.level) => Lead::TwoLevel(Level::Unsteady),
             () if is_close(second) => Lead::TwoLevel(Level::Close),
             () if overlaps => Lead::TwoLevel(Level::NotShown),
-            // The logarithms of equal figures cancel exactly, their sums to the last digits.
+            // Logarithms of equal figures cancel exactly, their sums only up to rounding.
             () => Lead::First { everywhere: first.score < 1.0 + 1e-9 },
         })
     }

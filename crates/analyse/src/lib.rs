@@ -1,9 +1,8 @@
-//! Records in, findings out: estimates with intervals, verdicts, doubtful samples, what has changed between runs, and
-//! what of the old studies still holds.
+//! Computes findings from records: estimates with intervals, verdicts, doubtful samples, changes between runs, and
+//! which claims of the old studies still hold.
 //!
 //! Everything here is a pure function of records, options and a seed: the same run gives the same findings to the last
-//! bit. This crate does not know where runs are stored, how findings are shown or put into words, or how anything was
-//! measured.
+//! bit. This crate does not know where runs are stored, how findings are shown or worded, or how anything was measured.
 
 mod analysis;
 mod basis;

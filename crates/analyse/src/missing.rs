@@ -1,4 +1,4 @@
-//! What a run has no figure of, and why.
+//! Missing figures of a run, and the reasons.
 
 use std::collections::BTreeMap;
 
@@ -7,79 +7,66 @@ use mountmark_record::RunRecord;
 
 use crate::figures::{Absurd, Task};
 
-/// Something without a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Missing {
     /// A configuration was not tried.
     Skipped {
-        /// Its name.
         configuration: String,
-        /// As the plan has it.
+        /// As in the plan.
         reason: String,
     },
     /// Cells of a configuration have not run.
     NotRun {
-        /// Its name.
         configuration: String,
-        /// How many have not.
+        /// Number of cells that have not run.
         cells: usize,
-        /// How many were planned.
         planned: usize,
     },
     /// Cells of a configuration failed as a whole.
     CellFailed {
-        /// Its name.
         configuration: String,
-        /// In which repeats.
         repeats: Repeats,
-        /// Empty where none was given.
+        /// Empty if none was given.
         reason: String,
     },
-    /// A task of a configuration has not ended well.
+    /// A task of a configuration failed or was skipped.
     Task {
-        /// Name of the configuration.
         configuration: String,
-        /// `None` for one that the plan does not know.
+        /// `None` for a task that the plan does not have.
         task: Option<TaskName>,
-        /// Whether it was skipped, and did not fail.
+        /// Skipped rather than failed.
         skipped: bool,
-        /// In which repeats.
         repeats: Repeats,
-        /// Empty where none was given.
+        /// Empty if none was given.
         reason: String,
     },
-    /// Values that cannot be, and do not count.
+    /// Impossible values, which do not count.
     Absurd {
-        /// Name of the configuration.
         configuration: String,
-        /// Where.
         task: TaskName,
-        /// What was measured.
         metric: &'static Metric,
-        /// How many.
+        /// Number of such values.
         count: u32,
         /// The first of them.
         value: f64,
     },
 }
 
-/// Which repeats something happened in.
+/// The repeats in which something happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Repeats {
-    /// The only one that the run has.
+    /// The only repeat of the run.
     Only,
-    /// All of several.
+    /// All of several repeats.
     All,
-    /// Some of several, from 0 on, ascending.
+    /// Some of several repeats, counted from 0, ascending.
     Some(Vec<u32>),
 }
 
-/// A task or step by its names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskName {
-    /// Its id.
     pub id: String,
-    /// What it does; the id where that is not known.
+    /// The id if the title is not known.
     pub title: String,
 }
 
@@ -89,7 +76,7 @@ impl TaskName {
     }
 }
 
-/// Configurations that were skipped, cells that were not run, cells that failed as a whole.
+/// Configurations that were skipped, and cells that were not run or failed as a whole.
 pub(crate) fn cells(run: &RunRecord, names: &[String]) -> Vec<Missing> {
     let skipped = run.plan.skipped.iter().cloned();
     let mut out: Vec<Missing> =
@@ -120,7 +107,7 @@ pub(crate) fn outcomes(run: &RunRecord, tasks: &[Task]) -> Vec<Missing> {
     let mut seen: BTreeMap<(usize, &str, bool, &str), Vec<u32>> = BTreeMap::new();
     for cell in &run.cells {
         for ended in cell.outcomes.iter().filter(|ended| !ended.outcome.is_ok()) {
-            // Tasks that the plan does not know come last.
+            // Tasks that the plan does not have come last.
             let at = tasks.iter().position(|task| task.id == ended.task).unwrap_or(tasks.len());
             let key = (at, cell.configuration.as_str(), !ended.outcome.is_failed(), reason(&ended.outcome));
             seen.entry(key).or_default().push(cell.repeat);
@@ -133,7 +120,7 @@ pub(crate) fn outcomes(run: &RunRecord, tasks: &[Task]) -> Vec<Missing> {
     seen.into_iter().map(missing).collect()
 }
 
-/// Values that cannot be.
+/// Impossible values.
 pub(crate) fn absurd(absurd: Absurd, names: &[String], tasks: &[Task]) -> Vec<Missing> {
     let missing = |((configuration, task, metric), (count, value)): ((usize, usize, usize), (u32, f64))| {
         let (configuration, metric) = (names[configuration].clone(), &Metric::ALL[metric]);

@@ -1,20 +1,19 @@
-//! What an analysis can be asked for.
+//! Options of an analysis.
 
-/// How findings are made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Name of the configuration that ratios are against; the first one where there is none or no such.
+    /// Name of the configuration that ratios refer to; the first one if unset or unknown.
     pub baseline: Option<String>,
-    /// What resampling is drawn from, together with the run's own seed.
+    /// Seed for resampling, combined with the run's own seed.
     pub seed: u64,
-    /// Confidence of intervals; 1 less this is the probability of any false verdict in a run without differences.
+    /// Confidence of intervals; 1 minus this is the probability of any false verdict in a run without differences.
     pub level: f64,
-    /// The smallest relative difference that matters: what is shown but smaller makes nobody a winner.
+    /// The smallest relative difference that matters. Smaller ones, even if significant, decide no winner.
     ///
-    /// 1 % by default. Where figures repeat to the nanosecond, a difference of a ten-thousandth can be shown, and
-    /// nobody should choose a file system by it. Models of processor and disk are not better than that either.
+    /// 1 % by default. Where figures repeat to the nanosecond, a difference of a ten-thousandth can be shown, but is no
+    /// reason to choose a file system. Models of processor and disk are not better than that either.
     pub matters: f64,
-    /// Resamplings of repeats behind the intervals and the stability of rankings.
+    /// Number of resamplings of repeats behind the intervals and the stability of rankings.
     pub resamples: usize,
 }
 

@@ -1,22 +1,22 @@
-//! Rankings over several tasks: geometric means of ratios to the best, their intervals, and how steady they are.
+//! Rankings over several tasks: geometric means of ratios to the best, their intervals, and the stability of places.
 //!
-//! A configuration is ranked where it has a figure of every task that any has a figure of: a mean over the tasks that it
-//! got through would flatter it.
+//! A configuration is ranked only if it has a figure of every task that any configuration has: a mean over the tasks
+//! that it completed would flatter it.
 //!
 //! The interval of a score is that of Student's t on the blocks: in each the mean over tasks of the logarithms of the
-//! ratios to the task's best, which is the best by medians over all blocks. Such means are close to normal, whatever the
-//! noise of a figure is, since each is of many. In simulations of 7 configurations and 21 tasks with normal, lognormal and
-//! two-moded noise, 93.8 to 95.7 % of 95 % intervals cover the true score, with 3, 5, 10 and 30 repeats. Bootstrap
+//! ratios to the task's best, which is the best by medians over all blocks. Such means are close to normal, whatever
+//! the noise of a figure, since each is of many. In simulations of 7 configurations and 21 tasks with normal, lognormal
+//! and two-moded noise, 93.8 to 95.7 % of 95 % intervals cover the true score, with 3, 5, 10 and 30 repeats. Bootstrap
 //! intervals (BCa), which were tried first, cover 35 to 72 % with 3, 72 to 93 % with 5 and 88 to 99 % with 10.
 //!
-//! That holds where each task has one that is best. Where several are equally good, the best of a task is so by luck, and
-//! all scores are larger by that luck, which no resampling of repeats shows: of seven equal ones with normal noise of 2 % the
-//! true score of 1 is covered by 53 % of intervals with 3 repeats and 12 % with 10. Ratios to the baseline have no such
-//! fault. `tests/simulations.rs` prints the tables.
+//! That holds if each task has one best configuration. If several are equally good, the best of a task is so by luck,
+//! and all scores are larger by that luck, which no resampling of repeats shows: of seven equal ones with normal noise
+//! of 2 % the true score of 1 is covered by 53 % of intervals with 3 repeats and 12 % with 10. Ratios to the baseline
+//! have no such fault. `tests/simulations.rs` prints the tables.
 //!
 //! For the stability of places, repeats are resampled as whole blocks, for all tasks and configurations at once, since
-//! what is compared was measured in the same block. Few blocks have few different resamplings (ten of three), so that each
-//! is looked at once and counts as often as it was drawn.
+//! the compared figures were measured in the same block. Few blocks have few different resamplings (ten of three), so
+//! each is evaluated once and weighted by how often it was drawn.
 
 use std::collections::BTreeMap;
 
@@ -29,20 +29,19 @@ use crate::stats::random::Random;
 use crate::stats::summary::{mean, variance};
 use crate::{Interval, Options, Rank};
 
-/// The series that rankings are made of, and the resamplings of their blocks.
+/// The series behind rankings, and the resamplings of their blocks.
 pub(crate) struct Ranked {
     configurations: usize,
-    /// Task and metric.
     series: Vec<(usize, &'static str)>,
     /// By series, then by configuration.
     rows: Vec<Row>,
-    /// How often each block counts, and how often that was drawn.
+    /// Weight of each block in a draw, and how often that was drawn.
     draws: Vec<(Vec<u32>, u32)>,
     blocks: usize,
 }
 
 impl Ranked {
-    /// Of all series of `metrics`.
+    /// Takes all series of `metrics`.
     pub fn new(figures: &Figures, metrics: &[Metric], options: &Options, seed: u64) -> Ranked {
         let configurations = figures.configurations.len();
         let blocks = figures.repeats.len();
@@ -65,21 +64,20 @@ impl Ranked {
         Ranked { configurations, series, rows, draws: draws.into_iter().collect(), blocks }
     }
 
-    /// Positions of the series that `want` takes, by task and metric, and that make ratios: above 0 for all that have
-    /// them.
+    /// Indices of the series accepted by `want`, by task and metric, whose values are all positive.
     pub fn select(&self, want: impl Fn(usize, &str) -> bool) -> Vec<usize> {
         let all = vec![1; self.blocks];
         (0..self.series.len())
             .filter(|at| want(self.series[*at].0, self.series[*at].1))
             .filter(|at| {
                 let values: Vec<f64> = self.of_series(*at).iter().map(|row| row.log_median(&all)).collect();
-                // No figure is NaN, a figure of 0 is infinite.
+                // NaN is a missing figure; infinity is a figure of 0.
                 values.iter().any(|value| value.is_finite()) && !values.iter().any(|value| value.is_infinite())
             })
             .collect()
     }
 
-    /// The ranking by these series; empty where nobody has figures of all.
+    /// The ranking by these series; empty if no configuration has figures of all.
     pub fn ranking(&self, series: &[usize], level: f64) -> Vec<Rank> {
         let all = vec![1; self.blocks];
         let medians: Vec<Vec<f64>> =
@@ -102,7 +100,7 @@ impl Ranked {
         order.iter().enumerate().map(rank).collect()
     }
 
-    /// In how many resamplings each place is kept, and of how many.
+    /// By place: number of resamplings that keep it; and the number of resamplings.
     fn kept(&self, series: &[usize], ranked: &[usize], order: &[usize]) -> (Vec<u32>, u32) {
         let (mut kept, mut drawn) = (vec![0; order.len()], 0);
         let mut medians = vec![vec![0.0; self.configurations]; series.len()];
@@ -112,7 +110,7 @@ impl Ranked {
                     *value = figures.log_median(counts);
                 }
             }
-            // A draw in which a configuration has no figure says nothing.
+            // A draw in which a configuration has no figure is ignored.
             let Some(scores) = scores(medians.iter().map(Vec::as_slice), ranked) else { continue };
             drawn += times;
             for (kept, (now, own)) in kept.iter_mut().zip(places(&scores).iter().zip(order)) {
@@ -122,8 +120,8 @@ impl Ranked {
         (kept, drawn)
     }
 
-    /// The interval of a score from the blocks in which it and the best of each task have figures; never below 1, which no
-    /// score is. `None` below two such blocks.
+    /// The interval of a score from the blocks in which it and the best of each task have figures; never below 1, the
+    /// minimum of a score. `None` below two such blocks.
     fn interval(&self, series: &[usize], best: &[usize], one: usize, score: f64, level: f64) -> Option<Interval> {
         let of_block = |block: usize| {
             let mut sum = 0.0;
@@ -137,7 +135,7 @@ impl Ranked {
         let center = mean(&blocks)?;
         let n = blocks.len() as f64;
         let reach = t_quantile(1.0 - level, n - 1.0) * (variance(&blocks)? / n).sqrt();
-        // The score is of medians: with few blocks it may lie beside the mean.
+        // The score uses medians: with few blocks it may be outside the interval of the mean.
         let low = libm::exp(center - reach).min(score).max(1.0_f64.min(score));
         let high = libm::exp(center + reach).max(score);
         Some(Interval { low, high }).filter(|interval| interval.high.is_finite())
@@ -148,12 +146,12 @@ impl Ranked {
     }
 }
 
-/// Scores of the ranked from logarithms of medians, higher is worse; `None` where any has no figure.
+/// Scores of the ranked from logarithms of medians, lower is better; `None` if any has no figure.
 fn scores<'a>(series: impl Iterator<Item = &'a [f64]>, ranked: &[usize]) -> Option<Vec<f64>> {
     let mut sums = vec![0.0; ranked.len()];
     let mut count = 0.0;
     for values in series {
-        // The best of all, not of the ranked alone: who fails elsewhere may still be the best here.
+        // The best of all, not only of the ranked: a configuration that fails elsewhere may be the best here.
         let best = values.iter().copied().filter(|value| value.is_finite()).reduce(f64::min)?;
         for (sum, configuration) in sums.iter_mut().zip(ranked) {
             *sum += values[*configuration] - best;
@@ -164,23 +162,23 @@ fn scores<'a>(series: impl Iterator<Item = &'a [f64]>, ranked: &[usize]) -> Opti
     scores.iter().all(|score| score.is_finite()).then_some(scores)
 }
 
-/// The position of the least that is a number.
+/// Index of the least value that is a number.
 fn least(values: &[f64]) -> usize {
     let finite = values.iter().enumerate().filter(|(_, value)| value.is_finite());
     finite.min_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(at, _)| at)
 }
 
-/// Positions by score, the least first; equal ones in the user's order.
+/// Indices by score, the least first; equal ones in the user's order.
 fn places(scores: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|a, b| scores[*a].total_cmp(&scores[*b]));
     order
 }
 
-/// The figures of a series on one configuration by value, with the block of each: medians of resamplings need no sorting.
+/// The figures of a series on one configuration sorted by value, with their blocks: resampled medians need no sort.
 struct Row {
     values: Vec<(f64, usize)>,
-    /// By block: the logarithm, its negative where higher is better; NaN where there is none.
+    /// By block: the logarithm, negated if higher is better; NaN if missing.
     logs: Vec<f64>,
     sign: f64,
 }
@@ -196,8 +194,8 @@ impl Row {
         Row { values, logs: series.blocks[configuration].iter().map(log).collect(), sign }
     }
 
-    /// Logarithm of the median where each block counts as often as it was drawn; its negative where higher is better.
-    /// NaN where there is none, infinite where it is 0.
+    /// Logarithm of the weighted median, where `counts` are the weights of blocks; negated if higher is better. NaN if
+    /// missing, infinite if the median is 0.
     fn log_median(&self, counts: &[u32]) -> f64 {
         let total: u32 = self.values.iter().map(|(_, block)| counts[*block]).sum();
         if total == 0 {

@@ -1,14 +1,14 @@
-//! What a task's rate counts: KiB or operations.
+//! Determines the unit of a task's rate: KiB or operations.
 //!
-//! The metric `rate` has one id and one direction for both. Here a task gets the one with the unit of its own, so that
-//! sentences and tables can say it.
+//! The metric `rate` has one id and one direction for both. Here a task gets the variant with its own unit, for use in
+//! sentences and tables.
 
 use mountmark_model::workload::{Operation, Workload};
 use mountmark_model::{Metric, Program, RateOf, Task};
 use mountmark_record::RunRecord;
 
-/// The metric `rate` with the unit that it has at `task`. `tasks` are those of its suite, `has` tells whether there are
-/// figures of a metric at the task. [`Metric::RATE`] itself where nobody can tell.
+/// The metric `rate` with its unit at `task`. `tasks` are those of its suite; `has` returns whether the task has
+/// figures of a metric. [`Metric::RATE`] itself if the unit is unknown.
 pub(crate) fn metric(task: &Task, tasks: &[Task], has: impl Fn(&Metric) -> bool) -> &'static Metric {
     // A part is measured by the task that it is a part of.
     let runs = task.part_of.as_ref().and_then(|whole| tasks.iter().find(|other| other.id == *whole)).unwrap_or(task);
@@ -21,8 +21,8 @@ pub(crate) fn metric(task: &Task, tasks: &[Task], has: impl Fn(&Metric) -> bool)
         (None, Some(workload)) => match runs.rate {
             RateOf::Data | RateOf::Children => true,
             RateOf::Operations => false,
-            // The engine tells rates of data apart only where there was data; what it reads to write again is neither
-            // its reads nor its writes.
+            // The engine reports rates of data separately only if there was data; data read to be rewritten counts as
+            // neither reads nor writes.
             RateOf::Automatic => {
                 [Metric::READ_RATE, Metric::WRITE_RATE, Metric::PARENT_RATE].iter().any(has) || rewrites(workload)
             }
@@ -32,7 +32,7 @@ pub(crate) fn metric(task: &Task, tasks: &[Task], has: impl Fn(&Metric) -> bool)
     if of_data { &Metric::RATE_OF_DATA } else { &Metric::RATE_OF_OPERATIONS }
 }
 
-/// The metric `rate` with the unit that it has at the task `id` of a run; [`Metric::RATE`] itself where nobody can tell.
+/// The metric `rate` with its unit at the task `id` of a run; [`Metric::RATE`] itself if the unit is unknown.
 pub fn rate_of(run: &RunRecord, id: &str) -> &'static Metric {
     let mut suites = run.plan.cells.iter().map(|cell| &cell.tasks);
     let definition = suites.find_map(|tasks| Some((tasks.iter().find(|task| task.id == id)?, tasks)));

@@ -1,4 +1,4 @@
-//! What limits the findings of a run, and how they are to be read.
+//! Limits of the findings of a run, and hints for reading them.
 
 use mountmark_model::Scale;
 use mountmark_record::RunRecord;
@@ -7,14 +7,11 @@ use crate::Options;
 use crate::figures::Figures;
 use crate::stats::interval::FEWEST;
 
-/// One limit, or one hint.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Remark {
-    /// The run has no such configuration; ratios are against the first one.
+    /// The run has no such configuration; ratios refer to the first one.
     UnknownBaseline(String),
-    /// No cell has ended.
     NoCell,
-    /// One repeat.
     OneRepeat {
         /// Whether its figures are exact for their seed.
         exact: bool,
@@ -23,25 +20,23 @@ pub enum Remark {
     SeedsAlone,
     /// Medians have no interval.
     NoMedianIntervals {
-        /// The run's repeats.
         repeats: usize,
-        /// How many an interval takes.
+        /// Number of repeats that an interval needs.
         fewest: usize,
     },
     /// How differences are shown.
     HowShown,
-    /// How scores are made.
+    /// How scores are computed.
     Scores,
     /// The run is not at the suite's own scale.
     Scale {
         /// Of the suite's counts and sizes.
         scale: Scale,
-        /// Whether titles of tests state what was run.
+        /// Whether titles of tests state the scaled counts and sizes.
         in_titles: bool,
     },
 }
 
-/// What limits the findings.
 pub(crate) fn remarks(run: &RunRecord, figures: &Figures, options: &Options, baseline_unknown: bool) -> Vec<Remark> {
     let mut out = Vec::new();
     let repeats = figures.repeats.len();

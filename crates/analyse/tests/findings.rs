@@ -1,4 +1,4 @@
-//! Findings, doubts and changes of runs made up for it: known answers, bad input, speed.
+//! Findings, doubts and changes of synthetic runs: known answers, bad input, speed.
 
 mod support;
 
@@ -22,7 +22,7 @@ fn close(found: f64, known: f64) {
     assert!((found - known).abs() <= 1e-8 * known.abs().max(1.0), "{found} is not {known}");
 }
 
-/// A little noise that is the same every time.
+/// Deterministic noise.
 fn noisy(base: f64) -> impl FnMut(usize, usize, u32) -> f64 {
     let mut random = Random::new(5);
     move |configuration, task, _| base * (1 + configuration) as f64 * (1 + task) as f64 * (1.0 + 0.01 * random.normal())
@@ -127,7 +127,7 @@ fn a_sample_far_off_is_doubtful_and_clean_runs_seldom_have_one() {
     assert_eq!(cells_in_doubt(&record), [18]);
 }
 
-/// Share of 300 clean runs of 7 configurations and 10 tasks that have a doubt; the last two have `wide` times the noise.
+/// Share of 300 clean runs of 7 configurations and 10 tasks with a doubt; the last two have `wide` times the noise.
 fn share_with_doubt(repeats: u32, wide: f64) -> f64 {
     let mut random = Random::new(9);
     let plan = plan(7, 10, repeats);
@@ -141,7 +141,7 @@ fn one_clean_run_in_twenty_has_a_doubt_at_most() {
     for repeats in [3, 4, 5, 10, 30] {
         let share = share_with_doubt(repeats, 1.0);
         println!("{repeats} repeats: {:.1} % of 300 clean runs have a doubt", 100.0 * share);
-        // 5 %, and three standard errors of a count of 300 at that.
+        // 5 % plus three standard errors of a count of 300 at 5 %.
         assert!(share <= 0.05 + 3.0 * (0.05_f64 * 0.95 / 300.0).sqrt(), "{repeats} repeats: {share}");
         assert!(repeats < 10 || share >= 0.01, "{repeats} repeats: {share}: the bound is too far out");
     }

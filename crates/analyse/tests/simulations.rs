@@ -1,4 +1,4 @@
-//! How often verdicts are wrong, how often intervals cover, how often a difference is found: by simulation.
+//! Simulated rates of false verdicts, of interval coverage, and of differences found.
 //!
 //! `cargo test --release -p mountmark-analyse --test simulations -- --ignored --nocapture` prints the tables.
 
@@ -13,19 +13,19 @@ use mountmark_model::Plan;
 use support::bca::bca;
 use support::{Noise, plan, run};
 
-/// Runs behind each figure of a table.
+/// Number of runs behind each figure of a table.
 const RUNS: u64 = 1000;
 
-/// Every difference counts, however small: the test itself is under test.
+/// No smallest difference that matters, to test the statistics alone.
 fn strict() -> Options {
     Options { matters: 0.0, resamples: 0, ..Options::default() }
 }
 
-/// A run in which all configurations are equal but for noise; `slower` makes the first slower at task 0.
+/// A run in which all configurations are equal apart from noise; `slower` makes the first slower at task 0.
 fn simulate(plan: &Plan, noise: Noise, seed: u64, slower: f64) -> Findings {
     let mut random = Random::new(seed);
     let configurations = plan.configurations.len();
-    // Repeats differ for all configurations alike, as workloads of another seed do.
+    // Repeats differ by the same factor for all configurations, as workloads of another seed do.
     let blocks: Vec<f64> =
         (0..plan.repeats as usize * plan.tasks.len()).map(|_| 1.0 + 0.03 * random.normal()).collect();
     let record = run(plan, |configuration, task, repeat| {
@@ -49,7 +49,7 @@ fn false_share(configurations: usize, repeats: u32, noise: Noise, runs: u64) -> 
     wrong as f64 / runs as f64
 }
 
-/// Share of runs in which the one slower of two, or of all, is seen to be slower than another.
+/// Share of runs in which the one slow configuration is shown to be slower than another.
 fn found_share(configurations: usize, tasks: usize, repeats: u32, slower: f64, runs: u64) -> f64 {
     let plan = plan(configurations, tasks, repeats);
     let found = |seed: &u64| {
@@ -91,7 +91,7 @@ fn table_of_power() {
     }
 }
 
-/// Share of samples whose median's interval covers the median of what they are from.
+/// Share of samples whose median's interval covers the true median.
 fn covered(noise: Noise, n: usize, samples: u64, truth: f64) -> f64 {
     let mut random = Random::new(3);
     let covers = |_: &u64| {
@@ -102,7 +102,7 @@ fn covered(noise: Noise, n: usize, samples: u64, truth: f64) -> f64 {
     (0..samples).filter(covers).count() as f64 / samples as f64
 }
 
-/// The median of a great many.
+/// The median of a very large sample.
 fn median_of(noise: Noise) -> f64 {
     let mut random = Random::new(4);
     median(&(0..200_001).map(|_| noise.draw(&mut random, 0, 7, 0)).collect::<Vec<_>>()).expect("some")
@@ -140,11 +140,11 @@ fn runs_without_differences_have_none_and_a_true_one_is_found() {
     assert!(found_share(7, 21, 10, 1.05, 20) >= 0.9);
 }
 
-/// Noise that intervals are tried with.
+/// Kinds of noise for tests of intervals.
 const TRIED: [Noise; 4] = [Noise::Normal, Noise::Lognormal, Noise::Halves, Noise::Seldom];
 
-/// Figures of 7 configurations at 21 tasks whose true times are known, by configuration, task and repeat. Each
-/// configuration is the best of three tasks, by `spread` before the next; with 0 all are equal.
+/// Figures of 7 configurations at 21 tasks with known true times, by configuration, task and repeat. Each configuration
+/// is the best of three tasks, by `spread` before the next; with 0 all are equal.
 struct Known {
     spread: f64,
     figures: Vec<f64>,
@@ -179,7 +179,7 @@ impl Known {
         1.0 + self.spread * ((one + task) % CONFIGURATIONS) as f64
     }
 
-    /// What a score would be without noise.
+    /// The true score, without noise.
     fn score(&self, one: usize) -> f64 {
         ((0..TASKS).map(|task| self.factor(one, task).ln()).sum::<f64>() / TASKS as f64).exp()
     }
@@ -189,7 +189,7 @@ impl Known {
         findings(&run(&plan, |one, task, repeat| self.figures[self.at(one, task, repeat as usize)]), &strict())
     }
 
-    /// Scores by medians over `blocks`, each as often as it is named.
+    /// Scores by medians over `blocks`, which may repeat.
     fn scores(&self, blocks: &[usize]) -> Vec<f64> {
         let mut sums = vec![0.0; CONFIGURATIONS];
         for task in 0..TASKS {
@@ -204,7 +204,7 @@ impl Known {
         sums.into_iter().map(|sum| (sum / TASKS as f64).exp()).collect()
     }
 
-    /// Bootstrap intervals of the scores, blocks drawn anew.
+    /// Bootstrap intervals of the scores, with resampled blocks.
     fn bootstrapped(&self, random: &mut Random) -> Vec<Option<Interval>> {
         let all: Vec<usize> = (0..self.repeats).collect();
         let mut places = Vec::new();
@@ -223,7 +223,7 @@ impl Known {
 }
 
 fn covers(interval: Option<Interval>, truth: f64) -> bool {
-    // A score that is 1 by definition is there to the last digits.
+    // A score that is 1 by definition is exact only up to rounding.
     interval.is_some_and(|found| found.low <= truth * (1.0 + 1e-12) && truth <= found.high * (1.0 + 1e-12))
 }
 
@@ -243,7 +243,7 @@ fn ratios_covered(noise: Noise, repeats: usize, runs: u64) -> f64 {
     hits as f64 / all as f64
 }
 
-/// Share of true scores that the intervals of findings cover, and that bootstrap intervals do.
+/// Share of true scores covered by the intervals of findings, and by bootstrap intervals.
 fn scores_covered(noise: Noise, repeats: usize, spread: f64, runs: u64, bootstrap: bool) -> (f64, f64) {
     let (mut hits, mut bootstrap_hits, mut all) = (0, 0, 0);
     let mut random = Random::new(6);

@@ -1,5 +1,5 @@
-//! The built-in studies: their figures are all there, their claims name what exists, and a run that carries a study's own
-//! figures is judged as a reader of its tables would.
+//! The built-in studies: their figures are complete, their claims name existing things, and a run with a study's own
+//! figures is judged as a reader of its tables would judge it.
 
 mod support;
 
@@ -16,7 +16,7 @@ fn catalogue() -> Catalogue {
     Catalogue::built_in().unwrap()
 }
 
-/// A run of `suite` with one repeat and these file systems, without a figure.
+/// A run of `suite` with one repeat and these file systems, without figures.
 fn empty(suite: &str, filesystems: &[&str]) -> RunRecord {
     let mut plan = support::plan(filesystems.len(), 0, 1);
     plan.suite = suite.into();
@@ -33,7 +33,7 @@ fn empty(suite: &str, filesystems: &[&str]) -> RunRecord {
     support::run(&plan, |_, _, _| 1.0)
 }
 
-/// A run with the figures that `study` printed of one of its runs.
+/// A run with the figures that `study` printed for one of its runs.
 fn reprinted(study: &Study, id: &str) -> RunRecord {
     let names: Vec<&str> = study.run(Some(id)).unwrap().filesystems.iter().map(String::as_str).collect();
     let mut run = empty(study.suite.as_ref().unwrap(), &names);
@@ -71,7 +71,7 @@ fn all_published_figures_are_there() {
         ("wiki-2007", 204, 6),
     ];
     assert_eq!(counts, expected);
-    // Both tables of Piszcz, each of times and processor shares, without a gap.
+    // Both tables of Piszcz, each of times and processor shares, are complete.
     let piszcz = catalogue.get::<Study>("piszcz-2006").unwrap();
     for run in &piszcz.runs {
         for (fs, task) in run.filesystems.iter().flat_map(|fs| (1..=21).map(move |task| (fs, format!("{task:03}")))) {
@@ -152,7 +152,7 @@ fn check_clause(catalogue: &Catalogue, study: &Study, id: &str, clause: &Clause)
             Ok(suite) => {
                 assert!(suite.tasks.iter().any(|known| known.id == *task), "{id}: {} has no {task}", suite.name)
             }
-            // A suite that is still to come: the study at least says what the task does.
+            // The suite does not exist yet: the study itself must have titles for the tasks.
             Err(_) => {
                 let task = task.trim_end_matches("_16m").trim_end_matches("_64k");
                 assert!(study.tasks.contains_key(task), "{id}: {task}");
@@ -161,7 +161,7 @@ fn check_clause(catalogue: &Catalogue, study: &Study, id: &str, clause: &Clause)
     }
 }
 
-/// What a reader found when claims were first set beside the articles' own tables: yes, partly, no.
+/// A reader's verdicts when claims were first compared with the articles' own tables: yes, partly, no.
 const READ: [(&str, &str); 29] = [
     ("P04", "partly"),
     ("P05", "yes"),
@@ -196,8 +196,8 @@ const READ: [(&str, &str); 29] = [
 
 /// Where the judge differs from the reader, and why.
 ///
-/// P04, P08: the reader counted against the claim what is no part of its comparison: that JFS is passed over, and that
-/// XFS did not improve on an earlier kernel, which one run cannot show.
+/// P04, P08: the reader counted something against the claim that is not part of its comparison: that JFS is passed
+/// over, and that XFS did not improve on an earlier kernel, which one run cannot show.
 const DIFFERS: [(&str, ClaimOutcome); 2] = [("P04", ClaimOutcome::Holds), ("P08", ClaimOutcome::Holds)];
 
 fn expected(id: &str, read: &str) -> ClaimOutcome {
@@ -218,7 +218,7 @@ fn the_studies_own_figures_are_judged_as_a_reader_did() {
     for (id, read) in READ {
         assert_eq!(own.get(id).copied(), Some(expected(id, read)), "{id}");
     }
-    // H14 is read as partly too; H05, H07, H09, H13 rest on figures that are printed for several file systems at once.
+    // H14 was read as partly too; H05, H07, H09, H13 depend on figures printed for several file systems at once.
     assert_eq!(own.get("H14"), Some(&ClaimOutcome::Partly));
     assert!(["H05", "H09", "H13", "LM01", "P01", "J05"].iter().all(|id| !own.contains_key(id)), "{own:?}");
 }
@@ -250,7 +250,7 @@ fn what_a_run_lacks_is_said_with_a_command() {
     run.plan.configurations.retain(|name| name != "xfs");
     run.plan.cells.retain(|cell| cell.configuration.name != "xfs");
     let judged = judged(&run, &studies);
-    // reiser4 can never be there: the claim about it alone has nothing, others are judged without it.
+    // reiser4 is never available: the claim about it alone is not measured, others are judged without it.
     assert_eq!(judged["P05"].outcome, ClaimOutcome::NotMeasured);
     assert!(
         judged["P05"].missing.iter().any(|lack| matches!(
@@ -339,7 +339,7 @@ fn the_two_runs_of_a_study_differ_as_its_tables_do() {
     };
     assert_eq!(ranks(|entry| entry.published_rank), [1.0, 2.0, 3.0, 5.0, 4.0]);
     assert_eq!(ranks(|entry| entry.measured_rank), [1.0, 5.0, 2.0, 3.0, 4.0]);
-    // Reversed: ext3 with jfs, xfs and reiserfs; reiserfs with xfs: 4 of 10.
+    // Reversed pairs: ext3 with jfs, xfs and reiserfs; reiserfs with xfs: 4 of 10.
     assert_eq!((test.agreement.same, test.agreement.reversed), (6, 4));
     assert!((test.agreement.tau.unwrap() - 0.2).abs() < 1e-12);
     assert!(comparison.moves.iter().any(|found| found.task == "006" && found.fs == "ext3" && found.to == 5.0));

@@ -1,4 +1,4 @@
-//! What tasks are judged by, and what verdicts and conclusions hold.
+//! Metrics that judge tasks, and the contents of verdicts and conclusions.
 
 mod support;
 
@@ -10,7 +10,7 @@ use mountmark_record::RunRecord;
 use support::{plan, run, sample};
 
 /// Three file systems, of which the first is best by rate and worst by time, at two tasks of fs_mark; a third task, the
-/// whole program, has a time alone.
+/// whole program, has only a time.
 fn rated(repeats: u32) -> RunRecord {
     let mut plan = plan(3, 3, repeats);
     let tasks = &mut plan.cells[0].tasks;
@@ -45,7 +45,7 @@ fn tasks_with_a_rate_are_judged_by_it_and_more_is_better() {
     assert!((gap.ratio - 0.5).abs() < 0.01 && gap.interval.unwrap().low < 0.5, "{gap:?}");
     let by_time = found.tasks[0].metrics.iter().find(|metric| metric.metric.id == "durable").unwrap();
     assert!(by_time.verdict.is_none(), "the time of a task with a rate is not judged");
-    // Rankings and conclusions are by the rate too.
+    // Rankings and conclusions use the rate too.
     assert_eq!((found.overall.basis, found.overall.ranking[0].configuration), (Basis::Rate, 0));
     assert_eq!(found.overall.lead, Some(Lead::First { everywhere: true }));
     assert_eq!(found.conclusions[0], Conclusion::Overall { tests: 2 });
@@ -74,7 +74,7 @@ fn a_rate_that_fell_is_a_regression() {
     let before = rated(3);
     let mut after = before.clone();
     for sample in after.cells.iter_mut().flat_map(|cell| &mut cell.samples) {
-        // Less time, and a lower rate: the rate decides.
+        // Less time, but a lower rate: the rate decides.
         sample.value *= if sample.metric == "rate" && sample.task == "t0" { 0.8 } else { 0.999 };
     }
     let found = changes(&before, &after, None, &Options::default());
@@ -92,7 +92,7 @@ fn commands_are_judged_by_the_time_until_durable() {
     let mut record =
         run(&plan(2, 1, 3), |configuration, _, repeat| [2.0, 3.0][configuration] + f64::from(repeat) / 100.0);
     for cell in &mut record.cells {
-        // The one that returns soon is durable late.
+        // The configuration that returns early is durable late.
         let elapsed = 4.0 - cell.samples[0].value;
         cell.samples.push(sample("t0", "elapsed", elapsed));
     }
@@ -148,7 +148,7 @@ fn what_shares_no_repeats_with_the_others_is_no_winner() {
         (verdict(&found).order.as_slice(), verdict(&found).apart.as_slice()),
         ([0, 1].as_slice(), [2].as_slice())
     );
-    // Two halves that share none: the larger one is judged.
+    // Two halves without a common repeat: the larger one is judged.
     let mut record = run(&plan(3, 1, 6), |configuration, _, _| [1.0, 1.0, 2.0][configuration]);
     record.cells.retain(|cell| (cell.configuration == "c0") == (cell.repeat < 3) || cell.configuration == "c2");
     let found = findings(&record, &Options::default());
@@ -174,7 +174,7 @@ fn a_file_system_that_the_later_run_skipped_has_lost_its_figures() {
     after.cells.retain(|cell| cell.configuration != "c1");
     after.plan.cells.retain(|cell| cell.configuration.name != "c1");
     after.plan.configurations.retain(|name| name != "c1");
-    // Not asked for is not lost.
+    // Figures that were not requested are not lost.
     assert!(changes(&before, &after, None, &Options::default()).beyond(0.05).is_empty());
     after.plan.skipped.push(("c1".into(), "The kernel has no c1.".into()));
     let found = changes(&before, &after, None, &Options::default());

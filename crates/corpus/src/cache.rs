@@ -1,11 +1,11 @@
-//! The folder of finished tars: what may be used again, and how a new one comes in whole or not at all.
+//! The cache of finished tars: decides which can be used again, and adds new ones atomically.
 //!
-//! Beside each `NAME-KEY.tar` lies `NAME-KEY.json`: what the tar was made from, what is in it, and its *stamp* (size,
-//! inode, times) when its SHA-256 was known to be right. A tar is used again when its size is right and its stamp is
-//! unchanged; with another stamp (copied, touched, written to) it is hashed first, and made anew when the hash differs.
-//! So the common case costs nothing, and a changed tar is never taken for what it was.
+//! `NAME-KEY.json` beside each `NAME-KEY.tar` has the source of the tar, its contents, and its *stamp* (size, inode,
+//! times) when its SHA-256 was last known to be right. A tar is used again if its size is right and its stamp is
+//! unchanged; with another stamp (copied, touched, written to) it is hashed first, and generated again if the hash
+//! differs. So the common case costs nothing, and a changed tar is always detected.
 //!
-//! Not known here: what the tars are for, and when they are no longer wanted.
+//! This file does not know what the tars are for, and when they are no longer needed.
 
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, Write};
@@ -21,13 +21,13 @@ use sha2::{Digest, Sha256};
 use crate::Keep;
 use crate::input::{copy, hex};
 
-/// Goes into every identity; raise it when tars of older programs must not be used.
+/// Part of every identity; increase it when tars of older programs must not be used.
 const LAYOUT: u32 = 1;
 
-/// Files whose name starts so are being written, or were when their writer died.
+/// Prefix of files being written, or left by a writer that was killed.
 const PARTIAL: &str = ".partial-";
 
-/// Where one tar belongs.
+/// The location of one tar.
 pub(crate) struct Place {
     folder: PathBuf,
     stem: String,
@@ -64,7 +64,7 @@ impl Stamp {
 }
 
 impl Place {
-    /// The place in `folder` of what `identity` describes; `name` only makes the file easy to recognise.
+    /// The place in `folder` for `identity`; `name` only makes the file easy to recognise.
     pub(crate) fn new(folder: &Path, name: &str, identity: &str, keep: Keep) -> Place {
         let identity = format!("layout {LAYOUT} {identity}");
         let key = hex(&Sha256::digest(identity.as_bytes())[..8]);
@@ -76,7 +76,7 @@ impl Place {
         Place { folder: folder.to_owned(), stem, identity, keep }
     }
 
-    /// The tar's path, whether it is there or not.
+    /// The tar's path, whether it exists or not.
     pub(crate) fn tar(&self) -> PathBuf {
         self.folder.join(format!("{}.tar", self.stem))
     }
@@ -85,7 +85,7 @@ impl Place {
         self.folder.join(format!("{}.json", self.stem))
     }
 
-    /// What is in the tar, if it is there, whole and unchanged.
+    /// The contents of the tar, if it exists, whole and unchanged.
     pub(crate) fn look_up(&self) -> Option<RealisedCorpus> {
         let found: Sidecar = serde_json::from_slice(&fs::read(self.sidecar()).ok()?).ok()?;
         let mut file = File::open(self.tar()).ok()?;
@@ -99,7 +99,7 @@ impl Place {
             if hex(&hash.0.finalize()) != found.corpus.sha256 {
                 return None;
             }
-            // A cache that cannot be written to still serves; it is hashed again the next time.
+            // A read-only cache still works; the tar is hashed again the next time.
             if self.keep == Keep::Yes {
                 let _ = self.describe(&found.corpus);
             }
@@ -107,10 +107,10 @@ impl Place {
         Some(found.corpus)
     }
 
-    /// Starts a new tar of `needed` bytes, where that is known.
+    /// Starts a new tar of `needed` bytes, if known.
     ///
     /// # Errors
-    /// When there is less space than that, or the folder cannot be made or written to.
+    /// Too little space, or the folder cannot be created or written to.
     pub(crate) fn start(&self, needed: Option<u64>) -> Result<Partial> {
         let folder = self.folder.display();
         fs::create_dir_all(&self.folder).with_context(|| format!("cannot make the corpus cache {folder}"))?;
@@ -132,18 +132,18 @@ impl Place {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(explain(&self.folder, needed, error)),
             };
-            // Tells other processes' sweeps that it has a writer. File systems without locks lose only that.
+            // The lock keeps sweeps of other processes away. A file system without locks loses only that.
             let is_taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
-            // A sweep may have found it before that.
+            // A sweep may have removed it before the lock was taken.
             if !is_taken && is_at(&file, &path) {
                 return Ok(Partial { file, path, needed, written: 0, folder: self.folder.clone() });
             }
         }
     }
 
-    /// Makes `partial` the tar of this place.
+    /// Moves `partial` to this place.
     pub(crate) fn finish(&self, partial: Partial, corpus: &RealisedCorpus) -> Result<()> {
-        // Before the rename: a name must not outlive a power cut that the bytes did not.
+        // Before the rename: after a power failure a name must not exist without its bytes.
         partial.file.sync_all().map_err(|error| partial.explain(error))?;
         let tar = self.tar();
         fs::rename(&partial.path, &tar).with_context(|| format!("cannot write {}", tar.display()))?;
@@ -162,8 +162,8 @@ impl Place {
     }
 }
 
-/// Whether `tar` is one of the finished tars in `folder`, whole and unchanged, and holds what `corpus` says. A plan out
-/// of a store names a tar, and a store may be a stranger's: no other file is handed to a guest.
+/// Whether `tar` is one of the finished tars in `folder`, whole and unchanged, with the contents `corpus`. A plan from
+/// a foreign store may name any file, and only such tars are handed to a guest.
 pub fn is_kept(tar: &Path, corpus: &RealisedCorpus, folder: &Path) -> bool {
     let found = || -> Option<bool> {
         let tar = fs::canonicalize(tar).ok()?;
@@ -177,7 +177,7 @@ pub fn is_kept(tar: &Path, corpus: &RealisedCorpus, folder: &Path) -> bool {
     found().unwrap_or(false)
 }
 
-/// A file that is being written; gone when dropped before it was renamed.
+/// A file being written; removed when dropped before its rename.
 pub(crate) struct Partial {
     file: File,
     path: PathBuf,
@@ -187,7 +187,7 @@ pub(crate) struct Partial {
 }
 
 impl Partial {
-    /// The sentence for an error in writing.
+    /// Converts a write error to a sentence.
     pub(crate) fn explain(&self, error: io::Error) -> anyhow::Error {
         let full = is_full(&error);
         let explained = explain(&self.folder, self.needed, error);
@@ -212,7 +212,7 @@ impl Write for Partial {
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        // After the rename there is nothing of this name, which is as well.
+        // After the rename the name no longer exists; ignore the error.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -241,14 +241,14 @@ fn no_space(folder: &Path, needed: Option<u64>, free: Option<u64>) -> anyhow::Er
     )
 }
 
-/// Removes what killed writers left: what nobody holds the lock of.
+/// Removes files of killed writers: those that no process has locked.
 fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
     for entry in entries.flatten().filter(|entry| entry.file_name().as_encoded_bytes().starts_with(PARTIAL.as_bytes()))
     {
-        // Held until it is gone, so that a writer that has just made it notices.
+        // Locked until it is removed, so that a writer that has just created it notices.
         if let Ok(file) = File::open(entry.path())
             && file.try_lock().is_ok()
         {

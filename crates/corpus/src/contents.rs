@@ -1,24 +1,24 @@
-//! What is in a generated file: text like C source, or random bytes.
+//! Contents of generated files: text like C source, or random bytes.
 //!
-//! The text is for file systems that compress and for people who look: lines of templates whose holes are filled with
-//! identifiers, of which each file favours its own few. It shrinks about fourfold under gzip, as kernel source does.
-//! It is no C that compiles, and tells nothing about how a real file's parts repeat over long distances.
+//! The text is for file systems that compress and for people who look: lines from templates filled with identifiers, of
+//! which each file prefers its own few. It shrinks about fourfold under gzip, as kernel source does. It does not
+//! compile as C, and does not model how parts of real files repeat over long distances.
 
 use std::io::{self, Write};
 
 use mountmark_random::Stream;
 
-/// Longest token, bytes. Tokens are copied at this fixed length, which the compiler turns into two moves, and the next
-/// one is written over the surplus.
+/// Longest token in bytes. Tokens are copied at this fixed length, which the compiler turns into two moves, and the
+/// next one overwrites the surplus.
 const TOKEN: usize = 32;
-/// Bytes made before they are handed on.
+/// Bytes generated before they are written.
 const BLOCK: usize = 128 << 10;
-/// Different identifiers in a corpus; a power of two.
+/// Number of identifiers in a corpus; a power of two.
 const IDENTIFIERS: usize = 4096;
-/// Different numbers in a corpus; a power of two.
+/// Number of numbers in a corpus; a power of two.
 const NUMBERS: usize = 1024;
 
-/// `$` is an identifier that this file favours, `@` any identifier, `#` a number, `~` a word of prose.
+/// `$` is an identifier that this file prefers, `@` any identifier, `#` a number, `~` a word of prose.
 const TEMPLATES: &[&str] = &[
     "\t$ = $;\n",
     "\t$->$ = @(#);\n",
@@ -91,7 +91,7 @@ enum Piece {
     Word,
 }
 
-/// Makes the contents of a corpus's files.
+/// Generates the contents of a corpus's files.
 pub(crate) struct Contents {
     seed: u64,
     text: Option<Text>,
@@ -142,7 +142,7 @@ impl Contents {
     }
 }
 
-/// Hands a stream out in few bits: most choices need only a byte, and drawing is what takes time.
+/// Splits a stream into few bits: most choices need only a byte, and drawing is what takes time.
 struct Bits {
     stream: Stream,
     held: u64,
@@ -185,11 +185,11 @@ impl Text {
         Text { templates, identifiers, numbers, words: WORDS.iter().map(|word| Token::new(word)).collect() }
     }
 
-    /// Writes whole templates to the start of `out` until there are `wanted` bytes; says how many there are.
+    /// Writes whole templates to the start of `out` until there are `wanted` bytes; returns their number.
     fn fill(&self, out: &mut [u8], wanted: usize, own: usize, bits: &mut Bits) -> usize {
         let mut position = 0;
         while position < wanted {
-            // The product of two draws favours the first templates, as some statements are commoner than others.
+            // The product of two draws prefers the first templates, as some statements are more common than others.
             let template = (bits.take(8) * bits.take(8) * self.templates.len()) >> 16;
             for piece in &self.templates[template] {
                 let token = match piece {
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn text_shrinks_about_fourfold_and_random_bytes_do_not() {
-        // A kernel's tar holds files of about 11 KB one after another.
+        // A kernel's tar contains files of about 11 KB one after another.
         let tree: Vec<u8> = (0..200).flat_map(|index| made(true, index, 11_000)).collect();
         let ratio = tree.len() as f64 / gzipped(&tree) as f64;
         assert!((3.5..=5.0).contains(&ratio), "{ratio}");

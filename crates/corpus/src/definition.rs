@@ -1,11 +1,11 @@
-//! What makes a corpus's definition impossible at any scale.
+//! Checks for definitions of corpora that are impossible at any scale.
 
 use anyhow::{Result, ensure};
 use mountmark_model::{Corpus, CorpusKind, Distribution};
 
 use crate::sizes;
 
-/// Refuses definitions that cannot be made, with the name of the field at fault.
+/// Rejects definitions that cannot be generated, with the name of the field at fault.
 pub(crate) fn check(corpus: &Corpus) -> Result<()> {
     let name = &corpus.name;
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
@@ -77,7 +77,7 @@ pub(crate) fn check(corpus: &Corpus) -> Result<()> {
     Ok(())
 }
 
-/// The exponential of nine deviations from the mean (no draw is further out) must stay a number.
+/// The exponential of nine deviations from the mean (no draw is further out) must be finite.
 fn lognormal(field: &str, mu: f64, sigma: f64) -> Result<()> {
     ensure!(sigma >= 0.0 && mu.abs() + 9.0 * sigma < 690.0, "`{field}` has an impossible mu ({mu}) or sigma ({sigma})");
     Ok(())

@@ -1,4 +1,4 @@
-//! The user's own files: an archive that is unpacked as it is read, or a folder that is packed.
+//! The user's own files: an archive, unpacked while it is read, or a folder to be packed.
 
 use std::fs::{File, Metadata};
 use std::io::{self, BufReader, Read, Write};
@@ -12,7 +12,7 @@ use walkdir::WalkDir;
 
 use crate::ustar::{self, Kind};
 
-/// How an archive is compressed, known by its first bytes: names lie more often.
+/// How an archive is compressed, detected by its first bytes, since names are less reliable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Packing {
     Plain,
@@ -21,7 +21,7 @@ pub(crate) enum Packing {
     Zstd,
 }
 
-/// First bytes of what people pass for a tar, and what to say about it.
+/// First bytes of common files that are not tars, with the message for each.
 const FOREIGN: &[(&[u8], &str)] = &[
     (b"BZh", "bzip2"),
     (b"PK\x03\x04", "zip"),
@@ -34,7 +34,7 @@ const FOREIGN: &[(&[u8], &str)] = &[
     (b"070701", "cpio"),
 ];
 
-/// A user's archive that exists and looks like one that can be read.
+/// A user's archive with a known format.
 pub(crate) struct Archive {
     path: PathBuf,
     packing: Packing,
@@ -42,7 +42,7 @@ pub(crate) struct Archive {
 }
 
 impl Archive {
-    /// Looks at the first bytes.
+    /// Detects the format by the first bytes.
     pub(crate) fn open(path: &Path) -> Result<Archive> {
         let file = mountmark_input::open(path)?;
         let metadata = file.metadata()?;
@@ -65,7 +65,7 @@ impl Archive {
         Ok(Archive { path: path.to_owned(), packing, metadata })
     }
 
-    /// Bytes of the plain tar, where they are known before it is unpacked.
+    /// Bytes of the plain tar, if known before unpacking.
     pub(crate) fn tar_bytes(&self) -> Option<u64> {
         (self.packing == Packing::Plain).then_some(self.metadata.len())
     }
@@ -77,17 +77,17 @@ impl Archive {
         hex(&hash.finalize())
     }
 
-    /// The plain tar.
+    /// A reader of the plain tar.
     pub(crate) fn unpacked(&self) -> Result<Box<dyn Read + Send>> {
         let file = mountmark_input::open(&self.path)?;
         Ok(match self.packing {
             Packing::Plain => Box::new(file),
-            // Files that were packed in parallel, or joined, have several members.
+            // Files packed in parallel, or concatenated, have several members.
             Packing::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(1 << 18, file))),
             Packing::Xz => Box::new(liblzma::read::XzDecoder::new_multi_decoder(file)),
             Packing::Zstd => {
                 let mut decoder = zstd::stream::read::Decoder::new(file)?;
-                // What `zstd --ultra --long=31` makes; the window takes up to 2 GiB, and only if the file says so.
+                // For files from `zstd --ultra --long=31`; the window takes up to 2 GiB, but only if the file needs it.
                 decoder.window_log_max(31)?;
                 Box::new(decoder)
             }
@@ -98,22 +98,22 @@ impl Archive {
 /// A user's folder, walked once.
 pub(crate) struct Folder {
     items: Vec<Item>,
-    /// Sockets, pipes and devices, which are left out.
+    /// Sockets, pipes and devices, which are omitted.
     pub(crate) skipped: Vec<PathBuf>,
 }
 
 struct Item {
     path: PathBuf,
-    /// In the tar.
+    /// Name in the tar.
     name: Vec<u8>,
-    /// Of a symbolic link.
+    /// Target of a symbolic link.
     target: Option<Vec<u8>>,
     metadata: Metadata,
 }
 
 impl Folder {
-    /// Walks `root` in the order of names as bytes, which no locale changes; links are not followed. What lies in
-    /// `except`, the cache, is left out: a corpus that holds itself would grow with every run.
+    /// Walks `root` in bytewise order of names, independent of the locale, without following links. Omits `except`, the
+    /// cache: a corpus that contains itself would grow with every run.
     pub(crate) fn walk(root: &Path, except: &Path) -> Result<Folder> {
         let root = root.canonicalize()?;
         let top = root.file_name().map_or(&b"corpus"[..], OsStrExt::as_bytes);
@@ -148,7 +148,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Bytes of the tar that [`Folder::pack`] writes.
+    /// Size of the tar that [`Folder::pack`] writes, in bytes.
     pub(crate) fn tar_bytes(&self) -> u64 {
         let items = self.items.iter().map(|item| {
             let size = item.size();
@@ -157,7 +157,7 @@ impl Folder {
         items.sum::<u64>() + ustar::END.len() as u64
     }
 
-    /// Changes when anything in the folder does, as far as names, sizes, times and inodes tell.
+    /// Changes when anything in the folder does, as far as names, sizes, times and inodes show.
     pub(crate) fn fingerprint(&self) -> String {
         let mut hash = Sha256::new();
         for item in &self.items {
@@ -170,7 +170,7 @@ impl Folder {
     }
 
     /// Writes the folder as a tar under its own name. Owners become 0, times are cut to seconds, hard links become
-    /// files of their own; modes are kept.
+    /// separate files; modes are kept.
     pub(crate) fn pack(&self, out: &mut impl Write) -> Result<()> {
         for item in &self.items {
             out.write_all(&item.header())?;
@@ -210,7 +210,7 @@ impl Item {
     }
 }
 
-/// Like `io::copy`, in steps that make a fast pipe.
+/// Like `io::copy`, with a buffer size that suits a pipe.
 pub(crate) fn copy(from: &mut impl Read, to: &mut impl Write) -> io::Result<u64> {
     let mut buffer = vec![0; 1 << 18];
     let mut copied = 0;
@@ -227,8 +227,8 @@ pub(crate) fn copy(from: &mut impl Read, to: &mut impl Write) -> io::Result<u64>
     }
 }
 
-/// A name and what tells whether its file is the one it was. The change time is among it: a program can set a file's
-/// modification time back, but not that.
+/// Adds a name and the properties that identify its file's version. These include the change time: a program can reset
+/// a file's modification time, but not that.
 fn add(hash: &mut Sha256, path: &[u8], metadata: &Metadata) {
     hash.update((path.len() as u64).to_le_bytes());
     hash.update(path);

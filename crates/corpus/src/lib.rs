@@ -1,23 +1,23 @@
-//! A corpus and a seed in, a tar file and what it holds out.
+//! Turns a corpus and a seed into a tar file and its description.
 //!
-//! Whatever a suite works on becomes one plain tar in a cache folder of the host: a tree of the catalogue, drawn from
-//! a seed; or the user's own archive or folder, used whole. [`realise`] is the only way in. What a corpus turned out
-//! to be is counted from the tar's own bytes as they are written ([`RealisedCorpus`]), never taken from its definition.
+//! The corpus of a suite becomes one plain tar in a cache folder of the host: a tree of the catalogue, drawn from a
+//! seed; or the user's own archive or folder, used whole. [`realise`] is the only way in. The properties of a corpus
+//! ([`RealisedCorpus`]) are counted from the tar's own bytes as they are written, never taken from its definition.
 //!
 //! Generated corpora are the same to the byte for the same definition, scale, seed and [`STREAM_VERSION`], on every
 //! host: crates/random uses nothing that differs between processors or libraries.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `definition` | what cannot be made |
+//! | `definition` | checks of definitions |
 //! | `sizes`, `tree`, `names`, `contents` | the generated corpora, step by step |
 //! | `ustar` | tar headers |
 //! | `input` | the user's archives and folders |
-//! | `making` | the two threads that make a tar and count it |
-//! | `survey`, `places` | counts what is in a tar |
-//! | `cache` | finished tars and their use again |
+//! | `making` | the two threads that generate a tar and count it |
+//! | `survey`, `places` | counting the contents of a tar |
+//! | `cache` | finished tars and their reuse |
 //!
-//! This crate does not know where the cache folder or the catalogue lies, what a guest is, how a tar gets into one, or
+//! This crate does not know where the cache folder or the catalogue is, what a guest is, how a tar gets into one, or
 //! what a suite does with it.
 
 mod cache;
@@ -44,31 +44,30 @@ pub use mountmark_model::CorpusSource;
 
 use making::{HANDOVER, Label, make};
 
-/// Raise it when the same stream is turned into other names, trees or bytes.
+/// Increase it when the same stream gives other names, trees or bytes.
 const GENERATOR_VERSION: u32 = 1;
 
-/// What [`realise`] reports while it works.
+/// Reports of [`realise`] during its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress<'a> {
-    /// Bytes of the tar written so far, and all there will be where that is known. A tar out of the cache reports none.
+    /// Bytes of the tar written so far, and the total if known. Not reported for a tar from the cache.
     Written {
-        /// So far.
         bytes: u64,
-        /// In the end; unknown for compressed archives.
+        /// Unknown for compressed archives.
         total: Option<u64>,
     },
-    /// A socket, pipe or device in the user's folder, which is left out of the corpus; reported once for each, whether
-    /// the tar is made or comes out of the cache.
+    /// A socket, pipe or device in the user's folder, which is omitted from the corpus; reported once for each, also
+    /// for a tar from the cache.
     Skipped(&'a Path),
 }
 
-/// What is in the tar that `reader` gives; for tests with archives that nobody packed.
+/// Counts the contents of a tar; for tests with synthetic archives.
 #[doc(hidden)]
 pub fn count(reader: impl Read) -> Result<RealisedCorpus> {
     survey::survey(reader).map_err(|fault| anyhow!("{fault}"))
 }
 
-/// Refuses a definition that cannot be made at any scale.
+/// Rejects a definition that is impossible at any scale.
 ///
 /// # Errors
 /// A sentence that names the corpus and the field at fault.
@@ -76,16 +75,16 @@ pub fn check(corpus: &Corpus) -> Result<()> {
     definition::check(corpus).with_context(|| format!("the corpus \"{}\" cannot be made", corpus.name))
 }
 
-/// The plain tar of `source` in the folder `cache`, and what is in it. Made if it is not there yet, whole and unchanged;
-/// a tar appears under its final name only when all of it is written.
+/// Returns the plain tar of `source` in the folder `cache`, and its contents. Generates it unless it exists, whole and
+/// unchanged; a tar gets its final name only when it is complete.
 ///
-/// At scale s a generated corpus has s times the files, directories and bytes; the sizes of single files stay alike. A
-/// total is scaled by the files there are after rounding, so that the mean size stays the same.
+/// At scale s a generated corpus has s times the files, directories and bytes; the sizes of single files stay the same.
+/// A total is scaled by the number of files after rounding, so that the mean size stays the same.
 ///
 /// # Errors
-/// Sentences that name the file or folder at fault: a definition that contradicts itself; no space, with how much is
-/// needed; an archive that is none, is damaged (after which entry), is empty or has a name that would leave the folder
-/// it is unpacked in; a file that cannot be read or changed while it was. Nothing half-written is left.
+/// Sentences that name the file or folder at fault: a contradictory definition; too little space, with the space
+/// needed; an archive that is not one, is damaged (after which entry), is empty or has a name that would leave the
+/// folder it is unpacked in; a file that cannot be read or changed meanwhile. No partial file remains.
 pub fn realise(
     source: &CorpusSource,
     scale: Scale,
@@ -96,11 +95,11 @@ pub fn realise(
     find(source, scale, seed, cache, Keep::Yes, watch)
 }
 
-/// What [`realise`] would answer, and its errors, but for those of a cache without room: everything is made or read and
-/// counted, which takes as long, and nothing is written.
+/// The result of [`realise`] and its errors, except those of a full cache: everything is generated or read and counted,
+/// which takes as long, but nothing is written.
 ///
 /// # Errors
-/// As [`realise`].
+/// Like [`realise`].
 pub fn foresee(
     source: &CorpusSource,
     scale: Scale,
@@ -161,7 +160,7 @@ fn own(
     let name = whole.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let label = Label { name: path.display().to_string(), seed: None };
     if whole.is_dir() {
-        // Made early, so that it can be told from the user's files when it lies among them.
+        // Created early, so that it can be recognised if it is in the user's folder.
         if keep == Keep::Yes {
             std::fs::create_dir_all(cache)
                 .with_context(|| format!("cannot make the corpus cache {}", cache.display()))?;
@@ -189,7 +188,7 @@ fn own(
                 Ok(0) => return Ok(()),
                 Ok(length) => out.write_all(&buffer[..length])?,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // To the reader, who knows how many entries were sound.
+                // Passed to the reader, which knows how many entries were sound.
                 Err(error) => return out.fail(error).map_err(Into::into),
             }
         }

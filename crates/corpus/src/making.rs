@@ -1,4 +1,4 @@
-//! A tar is made by one thread, and counted, hashed and written by another.
+//! One thread produces a tar; another counts, hashes and writes it.
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
@@ -10,10 +10,10 @@ use sha2::{Digest, Sha256};
 
 use crate::{Keep, Progress, cache, input, survey};
 
-/// Bytes handed from the thread that makes a tar to the one that counts and writes it, at a time.
+/// Bytes passed at a time from the producing thread to the one that counts and writes.
 pub(crate) const HANDOVER: usize = 1 << 18;
 
-/// What a survey cannot know.
+/// Properties that a survey cannot find.
 pub(crate) struct Label {
     pub(crate) name: String,
     pub(crate) seed: Option<u64>,
@@ -25,7 +25,7 @@ impl Label {
     }
 }
 
-/// Runs `produce` in a thread of its own, while this one counts, hashes and writes what it makes.
+/// Runs `produce` in a separate thread, and counts, hashes and writes its output in this one.
 pub(crate) fn make(
     place: &cache::Place,
     total: Option<u64>,
@@ -54,7 +54,7 @@ pub(crate) fn make(
         };
         let surveyed = survey::survey(&mut tee);
         let unwritten = tee.unwritten.take();
-        // The producer may be waiting for room: without a receiver it gives up.
+        // The producer may be waiting for space in the channel: without a receiver it ends.
         drop(tee);
         let produced = producer.join().unwrap_or_else(|_| Err(anyhow!("the thread that made the corpus panicked")));
         (produced, surveyed, unwritten)
@@ -62,7 +62,7 @@ pub(crate) fn make(
     if let (Some(error), Some(partial)) = (unwritten, &partial) {
         return Err(partial.explain(error));
     }
-    // A producer that was hung up on did not fail: the survey did.
+    // If the receiver is gone, the survey failed and not the producer.
     let hung_up = |error: &anyhow::Error| {
         error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
     };
@@ -79,14 +79,14 @@ pub(crate) fn make(
     Ok((place.tar(), corpus))
 }
 
-/// The producer's end: collects small writes, of which a tar has many.
+/// The producer's end: buffers small writes, of which a tar has many.
 pub(crate) struct Sender {
     sender: SyncSender<io::Result<Vec<u8>>>,
     held: Vec<u8>,
 }
 
 impl Sender {
-    /// Lets the other end's reading fail with `error`, after all that was written before.
+    /// Makes the other end's read fail with `error`, after all earlier data.
     pub(crate) fn fail(&mut self, error: io::Error) -> io::Result<()> {
         self.flush()?;
         self.sender.send(Err(error)).map_err(|_| io::ErrorKind::BrokenPipe.into())
@@ -117,10 +117,10 @@ struct Tee<'a> {
     block: Vec<u8>,
     used: usize,
     written: u64,
-    /// Where it is written, if it is kept.
+    /// Set if the tar is kept.
     partial: Option<&'a mut cache::Partial>,
     hash: &'a mut Sha256,
-    /// Why the cache could not be written, which the survey would take for a damaged archive.
+    /// An error of the cache, which the survey would report as a damaged archive.
     unwritten: Option<io::Error>,
     progress: &'a mut dyn FnMut(u64),
 }

@@ -1,4 +1,4 @@
-//! File and directory names: pronounceable, lower case, of the lengths that people use, and never twice in a directory.
+//! File and directory names: pronounceable, lower case, of realistic lengths, and unique in a directory.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ const ONSETS: &[&str] = &[
 const VOWELS: &[&str] = &["a", "e", "i", "o", "u", "a", "e", "i", "o", "ai", "ea", "ou"];
 const CODAS: &[&str] = &["", "", "", "", "b", "d", "g", "k", "l", "m", "n", "p", "r", "s", "t", "x", "ck", "nd", "ng"];
 
-/// Names without an extension that a source tree has in most directories, the likeliest first.
+/// Names without an extension found in most directories of a source tree, the most likely first.
 const WELL_KNOWN: &[&str] = &["Makefile", "Kconfig", "README"];
 
 /// The names of one directory.
@@ -23,13 +23,12 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// A name for a directory.
     pub(crate) fn directory(&mut self, stream: &mut Stream) -> String {
         let stem = stem(stream);
         self.claim(stem, "")
     }
 
-    /// A name for a file; `text` corpora have a Makefile and its like among the files without an extension.
+    /// A name for a file; `text` corpora use [`WELL_KNOWN`] names for some files without an extension.
     pub(crate) fn file(&mut self, extensions: &[Extension], text: bool, stream: &mut Stream) -> String {
         let percent = stream.unit() * 100.0;
         let stem = stem(stream);
@@ -51,7 +50,7 @@ impl Names {
         self.claim(stem, &suffix)
     }
 
-    /// `stem` and `suffix`, with a number between when they are taken.
+    /// `stem` and `suffix`, with a number between if already taken.
     fn claim(&mut self, stem: String, suffix: &str) -> String {
         let mut name = format!("{stem}{suffix}");
         let mut number = 1;
@@ -63,7 +62,7 @@ impl Names {
     }
 }
 
-/// One or two words of one to three syllables, or one with a number: 2 to 30 letters, 9 or 10 on average, much as in a
+/// One or two words of one to three syllables, or one with a number: 2 to 30 letters, 9 or 10 on average, similar to a
 /// kernel's tree (general knowledge, not counted there).
 fn stem(stream: &mut Stream) -> String {
     let mut out = String::new();

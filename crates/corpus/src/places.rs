@@ -1,15 +1,15 @@
-//! Names in an archive: where they lead, and those that would lead out of it.
+//! Resolves names in an archive, and rejects those that would leave it.
 
 use std::collections::HashMap;
 
-/// The longest name in bytes: Linux takes no longer path.
+/// Maximum length of a name in bytes: the longest path that Linux accepts.
 pub(crate) const LONGEST_NAME: usize = 4096;
 
-/// Directories and links of an archive as a tree: a name takes room for its parts alone, however deep it lies.
+/// Directories and links of an archive as a tree: memory for a name depends on its own parts, not on its depth.
 pub(crate) struct Places {
-    /// The place of a name in another.
+    /// The place of a name in another place.
     places: HashMap<(usize, Box<[u8]>), usize>,
-    /// What is known of each place.
+    /// By place.
     pub(crate) known: Vec<Known>,
 }
 
@@ -26,10 +26,10 @@ impl Default for Places {
 }
 
 impl Places {
-    /// Where the archive is unpacked.
+    /// The folder in which the archive is unpacked.
     pub(crate) const ROOT: usize = 0;
 
-    /// The place of `name` in another, which is new where it was not seen before.
+    /// The place of `name` in another; new if not seen before.
     pub(crate) fn below(&mut self, place: usize, name: &[u8]) -> usize {
         let next = self.known.len();
         let found = *self.places.entry((place, name.into())).or_insert(next);
@@ -40,7 +40,7 @@ impl Places {
     }
 }
 
-/// The parts of a name that stays where it is unpacked, without the `.` that means nothing.
+/// The parts of a name without `.`; an error if the name would leave the folder.
 pub(crate) fn components(path: &[u8]) -> Result<Vec<&[u8]>, &'static str> {
     if path.len() > LONGEST_NAME {
         return Err("its name is longer than 4096 bytes, the longest that Linux takes");

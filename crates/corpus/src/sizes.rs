@@ -5,10 +5,10 @@ use mountmark_model::Distribution;
 use mountmark_random::{Stream, exp, ln};
 
 /// Draws before a value outside the bounds is moved to the nearest of them. A distribution that misses its bounds this
-/// often was given the wrong bounds; its author sees the realised sizes.
+/// often has the wrong bounds; its author sees the realised sizes.
 const TRIES: u32 = 1000;
 
-/// One size in bytes, not yet whole, at least 1.
+/// One size in bytes, not yet rounded, at least 1.
 ///
 /// A lognormal value outside its bounds is drawn again: moving it to the bound would make one size far too common.
 pub(crate) fn draw(sizes: &Distribution, stream: &mut Stream) -> f64 {
@@ -23,7 +23,6 @@ pub(crate) fn draw(sizes: &Distribution, stream: &mut Stream) -> f64 {
     }
 }
 
-/// See [`draw`].
 pub(crate) fn lognormal_within(mu: f64, sigma: f64, min: f64, max: f64, stream: &mut Stream) -> f64 {
     let mut value = stream.lognormal(mu, sigma);
     for _ in 0..TRIES {
@@ -35,15 +34,15 @@ pub(crate) fn lognormal_within(mu: f64, sigma: f64, min: f64, max: f64, stream: 
     value.clamp(min, max).max(1.0)
 }
 
-/// The least and largest size that `sizes` allows, in bytes.
+/// The smallest and largest size that `sizes` allows, in bytes.
 pub(crate) fn bounds(sizes: &Distribution) -> (u64, u64) {
     match sizes {
         Distribution::Lognormal { min, max, .. } | Distribution::LogUniform { min, max } => (min.0, max.0),
     }
 }
 
-/// Whole sizes within `min..=max` whose sum is exactly `total`, each as nearly as can be one factor times what was
-/// drawn: that keeps the shape of the distribution. The caller has made sure that the bounds allow the total.
+/// Whole sizes within `min..=max` with the exact sum `total`, each as close as possible to one factor times the drawn
+/// size: that keeps the shape of the distribution. The caller has checked that the bounds allow the total.
 pub(crate) fn fit(drawn: &[f64], total: u64, min: u64, max: u64) -> Vec<u64> {
     let at = |size: f64, factor: f64| ((size * factor).round() as u64).clamp(min, max);
     let sum = |factor: f64| drawn.iter().map(|size| u128::from(at(*size, factor))).sum::<u128>();
@@ -68,7 +67,7 @@ pub(crate) fn fit(drawn: &[f64], total: u64, min: u64, max: u64) -> Vec<u64> {
         }
     }
     let mut sizes: Vec<u64> = drawn.iter().map(|size| at(*size, low)).collect();
-    // Rounding leaves a few bytes, at most about one for each file: one each to the files with room, in order.
+    // Rounding leaves a few bytes, at most about one per file: add one each to the files with room, in order.
     let mut missing = total as i128 - sizes.iter().map(|size| i128::from(*size)).sum::<i128>();
     while missing != 0 {
         let before = missing;
@@ -117,7 +116,7 @@ mod tests {
         let wide = Distribution::Lognormal { mu: 9.48, sigma: 2.45663283, min: Bytes(0), max: Bytes(1 << 50) };
         let mut sample: Vec<f64> = (0..200_000).map(|_| draw(&wide, &mut stream)).collect();
         sample.sort_by(f64::total_cmp);
-        // What follows from mu and sigma: 562 B, 2.5 kB, 13.1 kB, 68.7 kB, 305 kB, 3.97 MB.
+        // Expected from mu and sigma: 562 B, 2.5 kB, 13.1 kB, 68.7 kB, 305 kB, 3.97 MB.
         for (share, bytes) in
             [(0.1, 562.0), (0.25, 2499.0), (0.5, 13_095.0), (0.75, 68_700.0), (0.9, 305e3), (0.99, 3.97e6)]
         {
@@ -131,7 +130,7 @@ mod tests {
         assert!(sample[0] >= 9_999.9 && sample[99_999] <= 1_000_000.1);
         let mut tail: Vec<f64> = (0..100_000).map(|_| stream.pareto(0.91, 512.0, 1e12)).collect();
         tail.sort_by(f64::total_cmp);
-        // Median of a Pareto distribution: least * 2^(1/shape).
+        // Median of a Pareto distribution: minimum * 2^(1/shape).
         assert!((tail[50_000] / (512.0 * 2f64.powf(1.0 / 0.91)) - 1.0).abs() < 0.03);
         assert!(tail[0] >= 512.0 && tail[99_999] <= 1e12);
     }

@@ -1,4 +1,4 @@
-//! Reads a tar once and says what is in it. The only place that counts, whoever made the tar.
+//! Reads a tar once and counts its contents. All tars are counted here, whatever their source.
 
 use std::cell::Cell;
 use std::io::{self, Read};
@@ -8,26 +8,25 @@ use tar::EntryType;
 
 use crate::places::{LONGEST_NAME, Places, components};
 
-/// The most entries of a tar: what is counted is kept in memory until the end.
+/// Maximum number of entries of a tar: the counted names stay in memory until the end.
 const MOST_ENTRIES: u64 = 20_000_000;
 
-/// The most bytes between the contents of one entry and those of the next: headers, and what extends them, which is
-/// read into memory.
+/// Maximum number of bytes between the contents of two entries: headers and their extensions, which are read into
+/// memory.
 const MOST_HEADERS: u64 = 1 << 20;
 
-/// Why a tar is of no use, without the place it came from, which the caller knows.
+/// Why a tar cannot be used, without its origin, which the caller knows.
 #[derive(Debug)]
 pub(crate) enum Fault {
-    /// The first header is none. What stands in its place is not repeated: the file may be another's, with what nobody
-    /// should see.
+    /// The first header is invalid. Its bytes are not repeated: the file may belong to another user, with private
+    /// contents.
     NotATar,
-    /// It breaks off or is spoilt after so many entries, the last of which is named.
+    /// It ends early or is corrupt after this many entries, of which the last one is named.
     Damaged { entries: u64, last: String, cause: String },
-    /// Whole, but without a regular file.
+    /// Complete, but without a regular file.
     Empty,
-    /// A name that would leave the folder it is unpacked in, or what is no file, folder or link.
+    /// A name that would leave the folder it is unpacked in, or an entry that is not a file, folder or link.
     Unsafe { entry: String, why: &'static str },
-    /// More entries than are counted.
     TooMany,
 }
 
@@ -46,10 +45,10 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// Reads `reader` to its very end and counts. `name`, `sha256` and `seed` are left for the caller.
+/// Reads `reader` to its end and counts. The caller sets `name`, `sha256` and `seed`.
 ///
-/// Directories are counted whether they have an entry of their own or are only implied by a file in them. A hard link
-/// is no file of its own: it counts among `others`, its bytes once. Names that occur twice count twice.
+/// Directories are counted whether they have their own entry or are only implied by a file in them. A hard link is not
+/// a separate file: it counts among `others`, its bytes once. Names that occur twice count twice.
 pub(crate) fn survey(reader: impl Read) -> Result<RealisedCorpus, Fault> {
     let left = Cell::new(MOST_HEADERS);
     let mut reader = Ended { reader, ended: false, failed: false, bytes: 0, left: &left };
@@ -57,9 +56,9 @@ pub(crate) fn survey(reader: impl Read) -> Result<RealisedCorpus, Fault> {
     if let Err(stop) = count(&mut reader, &left, &mut seen) {
         return Err(match stop {
             Stop::Refused(fault) => fault,
-            // A stream that cannot be read on was perhaps a tar; what is read and makes no sense never was one.
+            // A stream with a read error may have been a tar; one that is read and invalid was not.
             Stop::Unreadable(_) if seen.entries == 0 && !reader.failed => Fault::NotATar,
-            // What the library says of a header has the header's bytes in it.
+            // The library's messages about a header contain the header's bytes.
             Stop::Unreadable(_) if !reader.failed => seen.damaged("what follows is no header of a tar"),
             Stop::Unreadable(cause) => seen.damaged(&cause.to_string()),
         });
@@ -69,7 +68,7 @@ pub(crate) fn survey(reader: impl Read) -> Result<RealisedCorpus, Fault> {
         return Err(seen.damaged(if empty { "it is empty" } else { "it is cut off, its end marker is missing" }));
     }
     left.set(u64::MAX);
-    // What pads the archive after its end marker belongs to the file too.
+    // Padding after the end marker is part of the file too.
     io::copy(&mut reader, &mut io::sink()).map_err(|cause| seen.damaged(&cause.to_string()))?;
     seen.sum(reader.bytes)
 }
@@ -79,12 +78,12 @@ enum Stop {
     Unreadable(io::Error),
 }
 
-/// Counts the entries. `left` is what the reader may still give.
+/// Counts the entries. `left` is the number of bytes that the reader may still return.
 fn count(reader: impl Read, left: &Cell<u64>, seen: &mut Seen) -> Result<(), Stop> {
     let mut archive = tar::Archive::new(reader);
     for entry in archive.entries().map_err(Stop::Unreadable)? {
         let entry = entry.map_err(Stop::Unreadable)?;
-        // Of a sparse file the archive holds less than its size.
+        // The archive contains less of a sparse file than its size.
         let held = match entry.header().entry_type() {
             EntryType::GNUSparse => entry.header().entry_size().map_err(Stop::Unreadable)?,
             _ => entry.size(),
@@ -97,9 +96,9 @@ fn count(reader: impl Read, left: &Cell<u64>, seen: &mut Seen) -> Result<(), Sto
     Ok(())
 }
 
-/// Counts, and remembers whether the reader was read to its end: the library takes an archive without an end marker
-/// for a whole one, but it is what a broken download looks like. And the library takes headers of any length into
-/// memory, of which a packed archive may have gigabytes.
+/// Counts, and records whether the reader reached its end: the library accepts an archive without an end marker, which
+/// is what a broken download looks like. And the library reads headers of any length into memory, of which a packed
+/// archive may have gigabytes.
 struct Ended<'a, R> {
     reader: R,
     ended: bool,
@@ -131,9 +130,9 @@ struct Seen {
     sizes: Vec<u64>,
     deepest: u32,
     places: Places,
-    /// The first component of every name, while it is one and the same.
+    /// The first component of all names, as long as it is the same.
     top: Option<Vec<u8>>,
-    /// Names lie under more than one top folder, or a file lies beside it.
+    /// Names are under several top folders, or a file is beside the top folder.
     many_tops: bool,
 }
 
@@ -161,7 +160,7 @@ impl Seen {
             }
             self.places.known[place].directory = true;
         }
-        // A folder of the user's is packed without them, too.
+        // Packing a user's folder omits them, too.
         if matches!(kind, EntryType::Block | EntryType::Char | EntryType::Fifo) {
             return Err(refused("it is a device or a pipe, which may stand for one of the machine that unpacks it"));
         }
@@ -183,7 +182,7 @@ impl Seen {
                 self.deepest = self.deepest.max(parts.len() as u32);
             }
             EntryType::Directory => {
-                // "./" is where the archive is unpacked, not a directory in it.
+                // "./" is the folder in which the archive is unpacked, not a directory in it.
                 if let Some(last) = parts.last() {
                     let place = self.places.below(place, last);
                     self.places.known[place].directory = true;
@@ -231,7 +230,6 @@ impl Seen {
 mod tests {
     use super::*;
 
-    /// One entry of a tar.
     fn entry(kind: EntryType, path: &[u8], size: u64, contents: &[u8]) -> Vec<u8> {
         let mut header = tar::Header::new_gnu();
         header.set_entry_type(kind);
@@ -257,7 +255,7 @@ mod tests {
 
     #[test]
     fn deep_names_take_room_for_their_parts_alone() {
-        // Each has some 2,000 folders above it, 4 MB if each were kept under its whole name.
+        // Each has some 2,000 parent folders: 4 MB if each were stored under its whole name.
         let deep = |number: u32| long(format!("{number}/{}f", "a/".repeat(2000)).as_bytes());
         let found = surveyed(&(0..200).map(deep).collect::<Vec<_>>()).unwrap();
         assert_eq!((found.files, found.directories, found.max_depth), (200, 200 * 2001, 2002));
@@ -269,7 +267,7 @@ mod tests {
 
     #[test]
     fn headers_without_end_are_not_taken_into_memory() {
-        // What a few megabytes of gzip unpack to.
+        // A few megabytes of gzip can unpack to this.
         let head = entry(EntryType::GNULongName, b"././@LongLink", 1 << 40, b"");
         let first = entry(EntryType::Regular, b"first", 3 << 20, &[1; 3 << 20]);
         let endless = io::Cursor::new([first, head].concat()).chain(io::repeat(b'a'));
@@ -283,7 +281,7 @@ mod tests {
             let mut bytes = entry(EntryType::GNUSparse, name, 0, b"");
             let mut header = tar::Header::new_gnu();
             header.as_mut_bytes().copy_from_slice(&bytes[..512]);
-            // A sparse file of nothing but a hole: 2^63 bytes, as a binary number.
+            // A sparse file with only a hole: 2^63 bytes, as a binary number.
             let gnu = header.as_gnu_mut().unwrap();
             gnu.realsize = [0x80, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
             gnu.sparse[0].offset = gnu.realsize;

@@ -1,10 +1,10 @@
-//! From a definition, a scale and a seed to a list of names and sizes: everything but the contents.
+//! Turns a definition, a scale and a seed into a list of names and sizes: everything except contents.
 //!
 //! The directory tree grows one directory at a time, under a parent chosen with weight (subdirectories + 2): the model
 //! of Agrawal, Bolosky, Douceur and Lorch ("A Five-Year Study of File-System Metadata", FAST 2007), which Impressions
 //! (Agrawal, Arpaci-Dusseau and Arpaci-Dusseau, FAST 2009) uses too.
 //!
-//! What is not modelled: that sizes shrink with depth and differ by extension, links, owners, modes and times.
+//! Not modelled: that sizes shrink with depth and differ by extension, links, owners, modes and times.
 
 use anyhow::{Context, Result, ensure};
 use mountmark_model::{Corpus, CorpusKind, Extension, Scale};
@@ -15,29 +15,29 @@ use crate::sizes;
 use crate::ustar;
 use mountmark_random::{Stream, exp, ln};
 
-/// Largest number of files in a directory of the Impressions model. An inverse polynomial of degree 2 has no mean;
-/// cut at 600 it gives, with the offset 2.36 and 22.5 % of directories empty, the 10.2 files for each directory by
-/// which the original program counts its directories.
+/// Largest number of files in a directory of the Impressions model. An inverse polynomial of degree 2 has no mean; cut
+/// at 600 it gives, with the offset 2.36 and 22.5 % of directories empty, the 10.2 files per directory from which the
+/// original program computes its number of directories.
 const LARGEST_DIRECTORY: usize = 600;
 
 /// Spread of the numbers of files in directories of a `tree`: standard deviation of their logarithm. A choice, wide
 /// enough that some directories hold hundreds of files and some none.
 const DIRECTORY_SPREAD: f64 = 1.0;
 
-/// Most files or directories of one corpus: a plan holds all their names in memory, about 100 bytes each.
+/// Maximum number of files or directories of one corpus: a plan holds all their names in memory, about 100 bytes each.
 const MOST: u64 = 100_000_000;
 
-/// Most bytes in the files of one corpus, 1 EiB: sums of sizes and of what tar adds stay within 64 bits.
+/// Maximum number of bytes in the files of one corpus, 1 EiB: sums of sizes and of tar's overhead stay within 64 bits.
 const MOST_BYTES: u128 = 1 << 60;
 
-/// Time of every file and directory: 2006-01-01 00:00 UTC, seconds since 1970. Any fixed time would do.
+/// Time of every file and directory: 2006-01-01 00:00 UTC, in seconds since 1970. An arbitrary fixed time.
 pub(crate) const MTIME: i64 = 1_136_073_600;
 
 /// One entry of the tar, in order.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) path: String,
-    /// In bytes; a directory has none.
+    /// In bytes; `None` for a directory.
     pub(crate) size: Option<u64>,
 }
 
@@ -61,7 +61,7 @@ impl Plan {
     /// Draws a plan.
     ///
     /// # Errors
-    /// When the definition contradicts itself; the sentence names the field.
+    /// The definition contradicts itself; the sentence names the field.
     pub(crate) fn new(corpus: &Corpus, scale: Scale, seed: u64) -> Result<Plan> {
         check(corpus).with_context(|| format!("the corpus \"{}\" cannot be made", corpus.name))?;
         let mut shape = Stream::new(seed, "directories");
@@ -71,7 +71,7 @@ impl Plan {
             CorpusKind::Tree { files, directories, total, max_depth, sizes, extensions, text } => {
                 let count = counted("files", *files, scale)?;
                 let directories = counted("directories", *directories, scale)?;
-                // In proportion to the files that there are after rounding, so that the mean size stays the same.
+                // In proportion to the number of files after rounding, so that the mean size stays the same.
                 let total = (u128::from(total.0) * u128::from(count) + u128::from(*files) / 2) / u128::from(*files);
                 let total = u64::try_from(total).context("at this scale, `total` is more than 64 bits can count")?;
                 let (min, max) = sizes::bounds(sizes);
@@ -116,7 +116,7 @@ impl Plan {
         Ok(Plan { entries: tree.entries(&corpus.name, files, extensions, text, &mut naming), text })
     }
 
-    /// Bytes of the tar that this plan makes.
+    /// Size of the tar of this plan, in bytes.
     pub(crate) fn tar_bytes(&self) -> u64 {
         let entries = self.entries.iter().map(|entry| {
             let size = entry.size.unwrap_or(0);
@@ -134,9 +134,9 @@ fn counted(field: &str, value: u64, scale: Scale) -> Result<u64> {
 }
 
 struct Tree {
-    /// Of each directory but the first, the top, which is its own.
+    /// By directory; the first, the top, is its own parent.
     parents: Vec<usize>,
-    /// 0 is the top.
+    /// The top has depth 0.
     depths: Vec<u32>,
 }
 
@@ -144,8 +144,8 @@ impl Tree {
     /// `count` directories, none deeper than `deepest`.
     fn grow(count: u64, deepest: u32, stream: &mut Stream) -> Tree {
         let mut tree = Tree { parents: vec![0], depths: vec![0] };
-        // Two tickets for being a directory, one more for each child: a fair draw of a ticket is the weighted draw of
-        // a parent. Directories at the limit get none.
+        // Two tickets for being a directory, one more for each child: a fair draw of a ticket is the weighted draw of a
+        // parent. Directories at the limit get none.
         let mut tickets = if deepest > 0 { vec![0, 0] } else { Vec::new() };
         for child in 1..count as usize {
             let parent: usize = tickets[stream.below(tickets.len() as u64) as usize];
@@ -160,7 +160,7 @@ impl Tree {
         tree
     }
 
-    /// Names everything. `files` are a directory and a size each.
+    /// Names all entries. `files` are pairs of a directory and a size.
     fn entries(
         &self,
         top: &str,
@@ -189,7 +189,7 @@ impl Tree {
             let named = children[directory].iter().map(|child| (*child, format!("{path}/{}", names.directory(stream))));
             let first = waiting.len();
             waiting.extend(named);
-            // The last is taken first: turned round, directories come in the order in which they were named.
+            // The last is processed first: reversing keeps directories in the order in which they were named.
             waiting[first..].reverse();
         }
         entries
@@ -215,7 +215,7 @@ fn spread(tree: &Tree, count: u64, stream: &mut Stream) -> Vec<usize> {
         .collect()
 }
 
-/// Numbers of files in directories, many enough to hold `files`; the last one is cut to fit.
+/// Numbers of files in directories, enough directories for `files`; the last one is cut to fit.
 fn occupancies(files: u64, [degree, offset]: [f64; 2], empty: f64, stream: &mut Stream) -> Vec<u64> {
     // P(n) in proportion to (n + offset)^-degree.
     let mut sum = 0.0;
@@ -239,8 +239,8 @@ fn occupancies(files: u64, [degree, offset]: [f64; 2], empty: f64, stream: &mut 
 }
 
 /// A directory for each file, so that every directory holds one of the drawn numbers of files and the files' depths
-/// follow `shares` as nearly as the tree allows: the fullest directories go, one by one, to a depth drawn by how many
-/// files are still missing there.
+/// follow `shares` as closely as the tree allows: the fullest directories are assigned, one by one, to a depth drawn by
+/// how many files are still missing there.
 fn by_depth(tree: &Tree, mut occupancies: Vec<u64>, shares: &[f64], stream: &mut Stream) -> Vec<usize> {
     let files: u64 = occupancies.iter().sum();
     let whole: f64 = shares.iter().sum();
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn parents_are_chosen_by_children_and_two() {
-        // With weight (children + 2), the third directory goes under the top with weight 3 of 5.
+        // With weight (children + 2), the third directory is under the top with probability 3/5.
         let under_top =
             (0..20_000).filter(|seed| Tree::grow(3, 9, &mut Stream::new(*seed, "tree")).parents[2] == 0).count();
         assert!((under_top as f64 / 20_000.0 - 0.6).abs() < 0.015, "{under_top}");
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(counts.iter().sum::<u64>(), 300_000);
         let share = |n: u64| counts.iter().filter(|count| **count == n).count() as f64 / counts.len() as f64;
         assert!((share(0) - 0.225).abs() < 0.01);
-        // P(1) and P(2) among directories that hold any: (n + 2.36)^-2 over its sum from 1 to 600, 0.3447.
+        // P(1) and P(2) among non-empty directories: (n + 2.36)^-2 over its sum from 1 to 600, 0.3447.
         assert!((share(1) / 0.775 - 0.2570).abs() < 0.01, "{}", share(1));
         assert!((share(2) / 0.775 - 0.1526).abs() < 0.01, "{}", share(2));
         let mean = 300_000.0 / counts.len() as f64;

@@ -1,14 +1,14 @@
-//! Writing tar headers: POSIX ustar, with a pax header before it only where ustar cannot say it.
+//! Writes tar headers: POSIX ustar, preceded by a pax header only if ustar is insufficient.
 //!
-//! Written here and not by a library because a corpus's bytes are promised for years, and a header's padding is part
-//! of them. Owner and group are 0 with no names. Reading other people's tars, in all their dialects, is the library's.
+//! Not from a library, because a corpus's bytes are promised for years, and a header's padding is part of them. Owner
+//! and group are 0 without names. Foreign tars, in all their dialects, are read by a library.
 
-/// Every header and every file's end is a whole number of these.
+/// Headers and contents are padded to a multiple of this size, in bytes.
 pub(crate) const BLOCK: u64 = 512;
 /// The end of an archive: two empty blocks.
 pub(crate) const END: [u8; 2 * BLOCK as usize] = [0; 2 * BLOCK as usize];
 
-/// What an entry is.
+/// Kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind<'a> {
     File { size: u64 },
@@ -16,13 +16,13 @@ pub(crate) enum Kind<'a> {
     Link { target: &'a [u8] },
 }
 
-/// Bytes of zeros after a file of `size` bytes.
+/// Number of padding bytes after a file of `size` bytes.
 pub(crate) fn padding(size: u64) -> usize {
     (size.next_multiple_of(BLOCK) - size) as usize
 }
 
-/// The header block of one entry, with a pax header in front where the name, the target, the size or the time needs
-/// one. `path` has no slash at its end. `mtime` is in seconds since 1970.
+/// The header block of one entry, preceded by a pax header if the name, the target, the size or the time needs one.
+/// `path` has no slash at its end. `mtime` is in seconds since 1970.
 pub(crate) fn header(path: &[u8], kind: Kind, mode: u32, mtime: i64) -> Vec<u8> {
     let mut path = path.to_vec();
     let (flag, size, target): (u8, u64, &[u8]) = match kind {
@@ -58,10 +58,10 @@ pub(crate) fn header(path: &[u8], kind: Kind, mode: u32, mtime: i64) -> Vec<u8> 
     out
 }
 
-/// Eleven octal digits.
+/// Largest value of eleven octal digits.
 const LARGEST: u64 = (1 << 33) - 1;
 
-/// The two fields of a ustar name: at most 155 bytes, a slash that is in neither, at most 100 bytes.
+/// The two fields of a ustar name: at most 155 bytes, a slash in neither field, at most 100 bytes.
 fn split(path: &[u8]) -> Option<(&[u8], &[u8])> {
     if path.len() <= 100 {
         return Some((b"", path));
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn names_of_every_length_come_back() {
         for length in 1..400 {
-            // Components of 9 letters, then one long name, then slashes at awkward places.
+            // Components of 9 letters, then one long name, then slashes at the edges of fields.
             let parts: Vec<u8> =
                 (0..length).map(|at| if at % 10 == 9 && at + 1 < length { b'/' } else { b'a' }).collect();
             let long = vec![b'b'; length];

@@ -1,8 +1,7 @@
-//! Files that a user named, or that lie where a user's files are read from: opened without waiting, and read within
-//! bounds.
+//! Opens files of the user without blocking, and reads them within bounds.
 //!
-//! A name may stand for a pipe that nobody writes to, a device that never ends, or a file that does not fit in memory.
-//! [`open`] and [`text`] refuse these with a reason; the caller says which file. This crate does not know what is in a
+//! A name may refer to a pipe without a writer, a device that never ends, or a file that does not fit in memory.
+//! [`open`] and [`text`] reject these with a reason; the caller says which file. This crate does not know what is in a
 //! file.
 
 mod folders;
@@ -14,21 +13,21 @@ use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// The most bytes of a definition, a job file or a plan file. The longest of the catalogue has 12 KB.
+/// Maximum number of bytes of a definition, a job file or a plan file. The longest of the catalogue has 12 KB.
 pub const MOST_TEXT: u64 = 1 << 20;
-/// The most bytes of a table of figures. The longest of the catalogue has 29 KB.
+/// Maximum number of bytes of a table of figures. The longest of the catalogue has 29 KB.
 pub const MOST_TABLE: u64 = 16 << 20;
 
-/// Opens a regular file to read. Opening never waits: neither for a pipe's writer nor for a device.
+/// Opens a regular file for reading. Opening never blocks, neither on a pipe's writer nor on a device.
 ///
 /// # Errors
-/// What the system says, or what the name stands for where that is no regular file.
+/// The system's error, or the type of the file if it is not regular.
 pub fn open(path: &Path) -> io::Result<File> {
-    // Looked at first: opening alone does something to some devices.
+    // Checked before opening, which has side effects on some devices.
     refuse(fs::metadata(path)?.file_type())?;
     let file =
         OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC).open(path)?;
-    // Once more: another may have taken the name.
+    // Checked again: the name may refer to another file by now.
     refuse(file.metadata()?.file_type())?;
     Ok(file)
 }
@@ -36,7 +35,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// The text of a regular file of at most `most` bytes.
 ///
 /// # Errors
-/// As [`open`]; that it has more bytes, or that it is not UTF-8.
+/// The errors of [`open`]; a file with more bytes, or not in UTF-8.
 pub fn text(path: &Path, most: u64) -> io::Result<String> {
     let too_long = || {
         let most = if most >= 1 << 20 { format!("{} MiB", most >> 20) } else { format!("{most} bytes") };
@@ -55,11 +54,11 @@ pub fn text(path: &Path, most: u64) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
-/// The file that a name in the file `beside` stands for: a relative path below that file's folder, also when links are
-/// followed. What a stranger wrote thus reaches nothing but what came with it.
+/// Resolves a name in the file `beside`: a relative path below that file's folder, also after following links. A
+/// foreign definition thus reaches only files that came with it.
 ///
 /// # Errors
-/// That it leaves the folder, or what the system says.
+/// A name that leaves the folder, or the system's error.
 pub fn beside(beside: &Path, name: &str) -> io::Result<PathBuf> {
     let outside = || {
         let reason = "it does not lie in the folder of the file that names it, or below it; put it there";
@@ -111,7 +110,7 @@ mod tests {
         assert!(said(&path("pipe"), 9).contains("a pipe") && said(&path("link"), 9).contains("a pipe"));
         assert!(said(Path::new("/dev/zero"), 9).contains("a device"));
         assert!(said(folder.path(), 9).contains("a folder"));
-        // No length beforehand, and yet no end.
+        // No length in advance, but still no end.
         assert!(said(Path::new("/proc/self/maps"), 9).contains("more than 9 bytes"));
     }
 

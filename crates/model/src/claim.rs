@@ -1,24 +1,24 @@
-//! Claims of studies in a form that figures can decide.
+//! Claims of studies, in a form that figures can decide.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Better, Metric, Order};
 
-/// Something that a study says about file systems.
+/// A statement of a study about file systems.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// Short, unique: `P07`.
+    /// Short and unique: `P07`.
     pub id: String,
-    /// What is claimed, in a sentence.
+    /// The claim as a sentence.
     pub text: String,
-    /// How its words were read, and where the study's own figures do not carry it.
+    /// How its words were interpreted, and where the study's own figures do not support it.
     #[serde(default)]
     pub note: Option<String>,
-    /// Why no figures can decide it, in a sentence; then it has no clauses.
+    /// Why no figures can decide it, as a sentence; it then has no clauses.
     #[serde(default)]
     pub undecidable: Option<String>,
-    /// Its parts: it holds where all of them do.
+    /// Its parts: the claim holds if all of them do.
     #[serde(default)]
     pub clauses: Vec<Clause>,
 }
@@ -27,122 +27,105 @@ pub struct Claim {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RawClause", into = "RawClause")]
 pub struct Clause {
-    /// Which tasks or protocol steps; `all` for every task of the suite.
+    /// Task ids or protocol steps; `all` for every task of the suite.
     pub tasks: Vec<String>,
-    /// The suite whose tasks they are, where it is not the study's.
+    /// The suite of the tasks, if not the study's.
     pub suite: Option<String>,
-    /// Metric id.
     pub metric: String,
-    /// Which values are the better ones.
     pub better: Better,
-    /// How tasks are taken together.
+    /// How several tasks are combined.
     pub over: Over,
-    /// What must be so.
     pub test: Test,
-    /// The smallest relative difference that counts, where it is not the usual one: 0.0001 is 0.01 %.
+    /// The smallest relative difference that counts, if not the default: 0.0001 is 0.01 %.
     pub smallest: Option<f64>,
 }
 
-/// How the figures of several tasks are taken together.
+/// How the figures of several tasks are combined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Over {
-    /// Each task is a test of its own, and all must pass.
+    /// Each task is a separate test, and all must pass.
     #[default]
     Each,
-    /// As `Each`, and more than half must pass.
+    /// Like `Each`, but more than half must pass.
     Most,
-    /// As `Each`, and nine in ten must pass.
+    /// Like `Each`, but nine in ten must pass.
     NearlyAll,
-    /// As `Each`, and one must pass.
+    /// Like `Each`, but one must pass.
     Some,
-    /// Their sum.
     Total,
-    /// Their arithmetic mean.
     Mean,
-    /// The geometric mean of their ratios to the best figure of each task: free of units and sizes.
+    /// The geometric mean of their ratios to the best figure of each task: independent of units and sizes.
     Score,
 }
 
-/// What must be so.
+/// The tested condition.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Test {
     /// File systems in an order, best first.
     FileSystems {
-        /// The order.
         order: Order,
-        /// How far apart equals may be: 0.05 is 5 %.
+        /// Maximum difference of equal figures: 0.05 is 5 %.
         within: f64,
     },
     /// Tasks of one file system in an order.
     Tasks {
-        /// The order; `tasks` is not used.
+        /// `tasks` is not used.
         order: Order,
-        /// How far apart equals may be.
+        /// Maximum difference of equal figures.
         within: f64,
-        /// Which file systems.
         on: Vec<String>,
     },
     /// Metrics of one file system at one task in an order.
     Metrics {
-        /// The order; `metric` decides what is better.
+        /// `metric` decides which values are better.
         order: Order,
-        /// How far apart equals may be.
+        /// Maximum difference of equal figures.
         within: f64,
-        /// Which file systems.
         on: Vec<String>,
     },
-    /// File systems among the first so many of those that the study measured.
-    First {
-        /// How many.
-        places: usize,
-        /// Which file systems.
-        on: Vec<String>,
-    },
-    /// File systems that are the worst of those that the study measured, or are not.
+    /// File systems in the first places among those that the study measured.
+    First { places: usize, on: Vec<String> },
+    /// File systems that are, or are not, the worst of those that the study measured.
     Last {
         /// Whether it must be the worst.
         is: bool,
-        /// Which file systems.
         on: Vec<String>,
     },
-    /// The value itself.
     Value {
-        /// Its limits in the metric's unit.
+        /// In the metric's unit.
         limits: Limits,
-        /// Which file systems; all that the study measured where it is empty.
+        /// All that the study measured if empty.
         on: Vec<String>,
     },
     /// Each of the left group over the mean of the right group.
     Ratio {
         /// Two groups, written `left > right`.
         order: Order,
-        /// The limits of the quotient.
+        /// Limits of the quotient.
         limits: Limits,
     },
-    /// The largest value over the least.
+    /// The largest value over the smallest.
     Spread {
-        /// The limits of the quotient.
+        /// Limits of the quotient.
         limits: Limits,
-        /// Of which file systems; all that the study measured where it is empty.
+        /// All that the study measured if empty.
         on: Vec<String>,
     },
 }
 
-/// From where to where; at least one is there.
+/// A closed range; at least one limit is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// Not below this.
     pub at_least: Option<f64>,
-    /// Not above this.
     pub at_most: Option<f64>,
 }
 
-/// How far apart figures called equal may be, unless a clause says otherwise.
+/// Maximum difference of figures called equal, unless a clause sets another.
 const WITHIN: f64 = 0.05;
 
-/// A clause as it is written. One of `order`, `tasks_order`, `metrics_order`, `first`, `last`, `value`, `ratio` and
-/// `spread` says what is tested.
+/// A clause in TOML. Exactly one of `order`, `tasks_order`, `metrics_order`, `first`, `last`, `value`, `ratio` and
+/// `spread` selects the test.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct RawClause {

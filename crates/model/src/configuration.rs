@@ -1,4 +1,4 @@
-//! A file system as the catalogue defines it, and one way of making and mounting it.
+//! File systems as the catalogue defines them, and configurations: ways of making and mounting one.
 
 use std::collections::BTreeMap;
 
@@ -11,30 +11,30 @@ use crate::Bytes;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileSystem {
-    /// The name in `--fs`, the file's own name without `.toml`.
+    /// The name in `--fs`: the file's name without `.toml`.
     pub name: String,
     /// One line for lists.
     pub about: String,
     /// The type given to mount(8).
     pub mount_type: String,
-    /// Kernel modules that must load before it can be mounted, without their dependencies; `?` before one that is
-    /// loaded where the kernel has it: character sets that are modules in some kernels only. `crypto-NAME` stands for
-    /// all implementations of a checksum, hash or cipher (`crypto-crc32c`), of which the kernel uses the one that suits
-    /// the processor best.
+    /// Kernel modules to load before mounting, without their dependencies. A leading `?` marks a module that is loaded
+    /// only if the kernel has it, such as character sets that are built in elsewhere. `crypto-NAME` stands for all
+    /// implementations of a checksum, hash or cipher (`crypto-crc32c`), of which the kernel uses the one that suits the
+    /// processor best.
     pub modules: Vec<String>,
-    /// Debian packages that hold its tools.
+    /// Debian packages with its tools.
     #[serde(default)]
     pub packages: Vec<String>,
-    /// The command that makes it.
+    /// The mkfs command.
     #[serde(default)]
     pub mkfs: Vec<String>,
-    /// Mount options that it cannot do without.
+    /// Mount options that it requires.
     #[serde(default)]
     pub mount_options: Vec<String>,
     /// Further programs that its commands start.
     #[serde(default)]
     pub tools: Vec<String>,
-    /// The read-only check after unmounting; none where no such tool exists.
+    /// The read-only check after unmounting; `None` if there is no such tool.
     #[serde(default)]
     pub fsck: Option<Fsck>,
     /// Why `fsck` is missing.
@@ -42,31 +42,31 @@ pub struct FileSystem {
     pub no_fsck: Option<String>,
     /// The smallest device that mkfs accepts and that can be mounted.
     pub min_size: Bytes,
-    /// The largest device, where it has one worth knowing.
+    /// The largest device, if it has a relevant limit.
     #[serde(default)]
     pub max_size: Option<Bytes>,
-    /// Why the room of removed files is not given back while it is mounted here, where that is so: a plan then
-    /// counts everything that a suite writes.
+    /// Why space of removed files is not freed while it is mounted, if so: a plan then counts everything that a suite
+    /// writes.
     #[serde(default)]
     pub keeps_deleted: Option<String>,
-    /// Whether file names may differ in case alone, files may have modes and links: what a suite may ask for.
+    /// Whether file names may differ in case alone, and files may have modes and links; suites may require this.
     #[serde(default = "yes")]
     pub posix: bool,
-    /// The most directories one directory may hold, where that is less than suites may ask for.
-    // Stores and catalogues have it by its older name too.
+    /// Maximum number of directories in one directory, if suites may exceed it.
+    // Older stores and catalogues use the alias.
     #[serde(default, alias = "max_directory_links", skip_serializing_if = "Option::is_none")]
     pub max_subdirectories: Option<u64>,
-    /// The most files and directories one directory may hold, where that is less than suites may ask for.
+    /// Maximum number of files and directories in one directory, if suites may exceed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_directory_entries: Option<u64>,
-    /// Why it cannot run anywhere, in a sentence; then nothing else is tried.
+    /// Why it cannot run anywhere, as a sentence; it is then never tried.
     #[serde(default)]
     pub unavailable: Option<String>,
-    /// Whether no distribution's kernel has it: it runs where the user gives a kernel that has.
-    // Not written where it is false: a job of other text would take other figures to read.
+    /// Whether no distribution's kernel includes it: it needs a kernel from the user.
+    // Omitted if false: a changed job text would change figures.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own_kernel: bool,
-    /// Named ways of making or mounting it.
+    /// Named variants of making or mounting it.
     #[serde(default)]
     pub variants: BTreeMap<String, Variant>,
 }
@@ -75,20 +75,19 @@ fn yes() -> bool {
     true
 }
 
-/// A read-only check and what its exit codes say.
+/// A read-only check and the meaning of its exit codes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fsck {
-    /// The command.
     pub command: Vec<String>,
-    /// Exit codes that mean "nothing wrong was found".
+    /// Exit codes that mean that no damage was found.
     pub clean: Vec<i32>,
-    /// What the other exit codes mean, by code.
+    /// Meaning of the other exit codes, by code.
     #[serde(default)]
     pub meaning: BTreeMap<String, String>,
 }
 
-/// Options that a name such as `data=journal` stands for.
+/// Options behind a name such as `data=journal`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
@@ -97,31 +96,28 @@ pub struct Variant {
     /// Further arguments of mkfs.
     #[serde(default)]
     pub mkfs: Vec<String>,
-    /// Further mount options.
     #[serde(default)]
     pub mount: Vec<String>,
 }
 
-/// A file system with its mkfs and mount options: what is compared.
+/// A file system with its mkfs and mount options: the unit of comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Configuration {
     /// As the user wrote it: `ext3:data=journal`.
     pub name: String,
-    /// The file system.
     pub filesystem: FileSystem,
-    /// Arguments for mkfs beyond the file system's own.
+    /// mkfs arguments in addition to the file system's own.
     pub mkfs_options: Vec<String>,
     /// All mount options, the file system's own first.
     pub mount_options: Vec<String>,
 }
 
 impl Configuration {
-    /// The mkfs command for `device`.
     pub fn mkfs_command(&self, device: &str) -> Vec<String> {
         expand(&self.filesystem.mkfs, device, &self.mkfs_options)
     }
 
-    /// The mount command; `-i` keeps mount(8) from handing over to a helper of the file system.
+    /// The mount command; `-i` keeps mount(8) from calling a helper of the file system.
     pub fn mount_command(&self, device: &str, directory: &str) -> Vec<String> {
         let mut command = vec!["mount".into(), "-i".into(), "-t".into(), self.filesystem.mount_type.clone()];
         if !self.mount_options.is_empty() {
@@ -131,7 +127,7 @@ impl Configuration {
         command
     }
 
-    /// The fsck command for `device`, where the file system has one.
+    /// The fsck command for `device`, if the file system has one.
     pub fn fsck_command(&self, device: &str) -> Option<Vec<String>> {
         self.filesystem.fsck.as_ref().map(|fsck| expand(&fsck.command, device, &[]))
     }

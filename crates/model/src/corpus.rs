@@ -6,40 +6,38 @@ use serde::{Deserialize, Serialize};
 
 use crate::Bytes;
 
-/// One file of `catalog/corpora/`: how to make a tree from a seed.
+/// One file of `catalog/corpora/`: how to generate a tree from a seed.
 ///
-/// Unknown fields are refused by [`CorpusKind`], to which serde hands all that is not named here: refusing them here too
-/// would refuse the kind's own.
+/// [`CorpusKind`] rejects unknown fields: serde passes it all fields that are not named here, so rejecting them here
+/// would reject the kind's own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Corpus {
-    /// The name in `--corpus`, the file's own name without `.toml`.
+    /// The name in `--corpus`: the file's name without `.toml`.
     pub name: String,
     /// One line for lists.
     pub about: String,
-    /// Where the figures come from.
+    /// Sources of the numbers.
     pub sources: Vec<String>,
-    /// What is made.
     #[serde(flatten)]
     pub kind: CorpusKind,
 }
 
-/// The kinds of trees that can be made.
+/// The kinds of trees that can be generated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum CorpusKind {
-    /// A given number of files and directories, sizes from one distribution, scaled to a total.
+    /// A given number of files and directories, with sizes from one distribution, scaled to a total.
     Tree {
         /// Files at scale 1.
         files: u64,
         /// Directories at scale 1.
         directories: u64,
-        /// Bytes in files at scale 1; sizes are fitted to it.
+        /// Bytes in files at scale 1; sizes are fitted to this.
         total: Bytes,
-        /// The deepest directory.
         max_depth: u32,
-        /// Sizes before they are fitted.
+        /// Sizes before fitting.
         sizes: Distribution,
-        /// Shares of file-name extensions, in per cent; what is left has none.
+        /// Shares of file-name extensions, in percent; the remaining files have none.
         #[serde(default)]
         extensions: Vec<Extension>,
         /// Whether contents are text-like (compress about fourfold) or random bytes.
@@ -54,93 +52,81 @@ pub enum CorpusKind {
         body: [f64; 2],
         /// Probability of the body; the rest is the tail.
         body_share: f64,
-        /// Shape and least value in bytes of the Pareto tail.
+        /// Shape and minimum in bytes of the Pareto tail.
         tail: [f64; 2],
-        /// Largest file: the tail's mean is infinite without it.
+        /// Largest file: without a limit the tail's mean is infinite.
         max_file: Bytes,
-        /// Degree and offset of the inverse polynomial of files in a directory, for directories that have any.
+        /// Degree and offset of the inverse polynomial of files per directory, for non-empty directories.
         files_per_directory: [f64; 2],
         /// Share of directories without a file.
         empty_directories: f64,
         /// Relative frequency of files at namespace depth 1, 2, 3, ...
         depths: Vec<f64>,
-        /// Shares of file-name extensions, in per cent; what is left has none.
+        /// Shares of file-name extensions, in percent; the remaining files have none.
         #[serde(default)]
         extensions: Vec<Extension>,
     },
 }
 
-/// How sizes are spread.
+/// Distribution of sizes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "distribution", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Distribution {
-    /// Natural logarithm of bytes normal with `mu` and `sigma`, kept within `min` and `max`.
+    /// The natural logarithm of bytes is normal with `mu` and `sigma`, limited to `min` and `max`.
     Lognormal {
         /// Mean of ln(bytes).
         mu: f64,
         /// Standard deviation of ln(bytes).
         sigma: f64,
-        /// Smallest size.
         min: Bytes,
-        /// Largest size.
         max: Bytes,
     },
-    /// Logarithm of bytes even between `min` and `max`.
-    LogUniform {
-        /// Smallest size.
-        min: Bytes,
-        /// Largest size.
-        max: Bytes,
-    },
+    /// The logarithm of bytes is uniform between `min` and `max`.
+    LogUniform { min: Bytes, max: Bytes },
 }
 
-/// A share of file names with one extension.
+/// The share of file names with one extension.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Extension {
     /// Without the dot; empty for none.
     pub name: String,
-    /// In per cent of the files.
+    /// In percent of the files.
     pub percent: f64,
 }
 
-/// What a corpus turned out to be; printed with every result.
+/// Properties of a generated corpus; printed with every result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RealisedCorpus {
     /// Catalogue name, or the user's path.
     pub name: String,
-    /// Regular files.
     pub files: u64,
-    /// Directories.
     pub directories: u64,
-    /// Symbolic links and whatever else is neither.
+    /// Symbolic links and other entries.
     pub others: u64,
     /// Bytes in regular files.
     pub bytes: u64,
     /// Bytes of the plain tar file.
     pub tar_bytes: u64,
-    /// Smallest, median, mean and largest file, in bytes.
+    /// Smallest file, in bytes; the median, mean and largest follow.
     pub size_min: u64,
-    /// See `size_min`.
     pub size_median: u64,
-    /// See `size_min`.
     pub size_mean: u64,
-    /// See `size_min`.
     pub size_max: u64,
-    /// Deepest file: 1 is a file in the corpus's top folder.
+    /// Depth of the deepest file: 1 is a file in the corpus's top folder.
     pub max_depth: u32,
     /// SHA-256 of the plain tar file, in hexadecimal.
     pub sha256: String,
-    /// The seed it was made from; none for the user's own files.
+    /// The seed; `None` for the user's own files.
     pub seed: Option<u64>,
 }
 
-/// What a corpus is made from.
+/// The source of a corpus.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CorpusSource {
-    /// A definition of the catalogue: made from the seed, at a scale.
+    /// A definition of the catalogue: generated from the seed, at a scale.
     Catalogue(Corpus),
-    /// The user's own tar (plain, gzip, xz or zstd, told by its first bytes) or folder. Used whole: neither the scale
-    /// nor the seed changes it.
+    /// The user's own tar (plain, gzip, xz or zstd, detected by its first bytes) or folder. Used whole: neither the
+    /// scale nor the seed changes it.
     Path(PathBuf),
 }

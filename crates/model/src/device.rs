@@ -1,37 +1,35 @@
-//! What a task asked of its device: counts over time, sizes of requests, and a map of addresses over time.
+//! I/O of a task at its device: counts over time, sizes of requests, and a map of addresses over time.
 //!
-//! A record is bounded whatever a task does: at most [`SLICES`] slices and [`ROWS`] rows. Nothing here knows who saw the
-//! requests.
+//! The size of a record is bounded for every task: at most [`SLICES`] slices and [`ROWS`] rows. This file does not know
+//! who observed the requests.
 
 mod pack;
 
 use serde::{Deserialize, Serialize};
 
-/// Slices of time at most. All slices of a record are equally long.
+/// Maximum number of time slices. All slices of a record are equally long.
 pub const SLICES: usize = 120;
-/// Rows of a map: the device's addresses in equal parts.
+/// Rows of a map: equal parts of the device's addresses.
 pub const ROWS: usize = 96;
-/// Classes of request sizes: class `n` holds those of 2^n to 2^(n+1) - 1 bytes; the last also what is larger.
+/// Classes of request sizes: class `n` is 2^n to 2^(n+1) - 1 bytes; the last includes all larger ones.
 pub const SIZES: usize = 32;
 /// The unit of a map's fields, in bytes.
 pub const SECTOR: u64 = 512;
 
-/// What a request asks for. The number is its place in the arrays of [`Slice`].
+/// The kind of a request. The number is its index in the arrays of [`Slice`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum DeviceOperation {
-    /// Read bytes.
     Read,
-    /// Write bytes.
     Write,
-    /// Forget bytes: discard, trim.
+    /// Discard, trim.
     Discard,
-    /// Bring what was written to the medium; it has no bytes.
+    /// Write the cache to the medium; has no bytes.
     Flush,
 }
 
 impl DeviceOperation {
-    /// All, in the order of their numbers.
+    /// All operations, in the order of their numbers.
     pub const ALL: [DeviceOperation; 4] =
         [DeviceOperation::Read, DeviceOperation::Write, DeviceOperation::Discard, DeviceOperation::Flush];
 
@@ -46,11 +44,11 @@ impl DeviceOperation {
     }
 }
 
-/// What happened at the device in a span of time. A request counts where it completed.
+/// Device activity in a span of time. A request counts when it completes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Slice {
-    /// Requests that completed, by [`DeviceOperation`].
+    /// Completed requests, by [`DeviceOperation`].
     pub count: [u64; 4],
     /// Their bytes.
     pub bytes: [u64; 4],
@@ -63,9 +61,8 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// Adds what another slice has.
     pub fn add(&mut self, other: &Slice) {
-        // Saturating: slices may come out of a store that somebody else wrote.
+        // Saturating: slices may come from a foreign store.
         let sum = |one: &mut u64, other: u64| *one = one.saturating_add(other);
         for at in 0..4 {
             sum(&mut self.count[at], other.count[at]);
@@ -76,90 +73,85 @@ impl Slice {
         sum(&mut self.busy, other.busy);
     }
 
-    /// Whether nothing happened.
     pub fn is_empty(&self) -> bool {
         *self == Slice::default()
     }
 
-    /// Requests of one kind.
     pub fn count(&self, operation: DeviceOperation) -> u64 {
         self.count[operation as usize]
     }
 
-    /// Bytes of one kind.
     pub fn bytes(&self, operation: DeviceOperation) -> u64 {
         self.bytes[operation as usize]
     }
 
-    /// Nanoseconds that requests of one kind took together.
+    /// Total nanoseconds of requests of one kind.
     pub fn wait(&self, operation: DeviceOperation) -> u64 {
         self.wait[operation as usize]
     }
 }
 
-/// A place of the map where something was read or written.
+/// A field of the map with reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// The slice of time, from 0.
+    /// Index of the time slice, from 0.
     pub column: u32,
-    /// The part of the device, from 0 at its first byte.
+    /// Index of the part of the device, from 0 at its first byte.
     pub row: u32,
-    /// Sectors of [`SECTOR`] bytes read.
+    /// Sectors read, of [`SECTOR`] bytes.
     pub read: u32,
-    /// Sectors written.
     pub written: u32,
 }
 
-/// Addresses over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IoMap {
-    /// Bytes of the device in a row; the last rows may lie beyond its end.
+    /// Bytes of the device per row; the last rows may be beyond its end.
     pub row_bytes: u64,
-    /// Fields with anything in them, by column and then by row.
+    /// Fields with reads or writes, by column and then by row.
     #[serde(with = "pack::fields")]
     pub fields: Vec<Field>,
 }
 
-/// The device under test during one task, from just before its command began until the machine had settled.
+/// The device under test during one task, from just before its command starts until the machine has settled.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceRecord {
-    /// Bytes of the device.
+    /// Size of the device in bytes.
     pub size: u64,
-    /// Nanoseconds from the beginning until the command had returned.
+    /// Nanoseconds from the start until the command returned.
     pub returned: u64,
-    /// Nanoseconds from the beginning until what it wrote was durable.
+    /// Nanoseconds from the start until its writes were durable.
     pub durable: u64,
-    /// Nanoseconds from the beginning until the last sign of work at the device: the record's end.
+    /// Nanoseconds from the start until the last activity at the device: the record's end.
     pub settled: u64,
-    /// What the record lacks, and why, as a sentence; nothing where every request was seen.
+    /// What the record lacks, and why, as a sentence; `None` if every request was observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lacking: Option<String>,
-    /// Nanoseconds in a slice.
+    /// Nanoseconds per slice.
     pub slice: u64,
-    /// Slices from the beginning; the empty ones at the end are left out.
+    /// Slices from the start; empty ones at the end are omitted.
     #[serde(with = "pack::slices")]
     pub slices: Vec<Slice>,
-    /// Requests by size, as [`SIZES`] says, for reads, writes and discards. Empty ones at the end are left out.
+    /// Requests by size class ([`SIZES`]), for reads, writes and discards. Empty classes at the end are omitted.
     pub sizes: [Vec<u64>; 3],
-    /// Where was read and written; nothing where addresses were not seen.
+    /// Addresses read and written; `None` if they were not observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<IoMap>,
 }
 
 impl DeviceRecord {
-    /// Everything together.
+    /// The sum of all slices.
     pub fn totals(&self) -> Slice {
         let mut totals = Slice::default();
         self.slices.iter().for_each(|slice| totals.add(slice));
         totals
     }
 
-    /// Whether not a byte was read, written or discarded; the sync at a task's end may have flushed the disk's cache.
+    /// Whether nothing was read, written or discarded; the sync at a task's end may have flushed the disk's cache.
     pub fn moved_nothing(&self) -> bool {
         self.totals().bytes == [0; 4]
     }
 
-    /// Seconds from the record's beginning to its end.
+    /// Length of the record in seconds.
     pub fn seconds(&self) -> f64 {
         self.settled as f64 / 1e9
     }

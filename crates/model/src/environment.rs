@@ -1,17 +1,17 @@
-//! Where and with what a cell was measured.
+//! The environment of a measured cell.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Everything that may change a figure, kept beside it.
+/// Everything that may change a figure, stored with it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
-    /// This program's version.
+    /// Version of Mountmark.
     pub mountmark: String,
-    /// Release of the kernel that ran the file system, as `uname -r` says it.
+    /// Release of the kernel that ran the file system, from `uname -r`.
     pub kernel: String,
-    /// How that kernel was built, as `uname -v` says it; empty until it has run.
+    /// Build of that kernel, from `uname -v`; empty until it has run.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub kernel_build: String,
     /// Kernel of the machine that ran the lab.
@@ -24,15 +24,15 @@ pub struct Environment {
     pub packages: BTreeMap<String, String>,
     /// SHA-256 of the guest image; empty in the host lab.
     pub image: String,
-    /// SHA-256 of the guest's kernel; empty in the host lab, and where an older version of this program measured.
+    /// SHA-256 of the guest's kernel; empty in the host lab, and if an older version of this program measured.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub kernel_image: String,
-    /// What the clock is, in a sentence.
+    /// Description of the clock, as a sentence.
     pub clock: String,
 }
 
 impl Environment {
-    /// Takes the kernel's name from what its agent said: `uname -r`, a space, and `uname -v`, which may be missing.
+    /// Sets the kernel's name from the agent's text: `uname -r`, a space, and `uname -v`, which may be missing.
     pub fn name_kernel(&mut self, said: &str) {
         let (release, build) = said.split_once(' ').unwrap_or((said, ""));
         self.kernel = release.to_owned();

@@ -1,4 +1,4 @@
-//! What an agent says while it works on a cell: one JSON object a line.
+//! The agent's messages while it works on a cell: one JSON object per line.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{DeviceRecord, Outcome};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
-    /// The first line: who speaks.
+    /// The first line: version and kernel of the agent.
     Hello {
         /// [`crate::PROTOCOL`] of the agent.
         protocol: u32,
@@ -19,71 +19,59 @@ pub enum Event {
         /// Main memory in bytes as the kernel counts it.
         memory: u64,
     },
-    /// What is being done now.
-    Stage {
-        /// See there.
-        name: Stage,
-    },
-    /// A figure.
+    Stage { name: Stage },
     Sample {
         /// Task id, or a protocol step such as `mkfs`.
         task: String,
-        /// Which time in this cell, from 0.
+        /// Iteration in this cell, from 0.
         iteration: u32,
         /// Values by metric id.
         values: BTreeMap<String, f64>,
     },
-    /// What a program printed, or what the engine found, as it is.
+    /// Output of a program, or the engine's result, unchanged.
     Output {
-        /// Task id.
         task: String,
-        /// Which time in this cell, from 0.
+        /// Iteration in this cell, from 0.
         iteration: u32,
         /// `stdout`, `stderr`, or `result` for the engine's document ([`crate::WorkloadResult`] as JSON).
         kind: String,
-        /// The text; the middle of a very long one is left out.
+        /// The middle of a very long text is omitted.
         text: String,
     },
-    /// What a task or a protocol step asked of the device under test.
+    /// I/O of a task or a protocol step at the device under test.
     Device {
         /// Task id, or a protocol step such as `mkfs`.
         task: String,
-        /// Which time in this cell, from 0.
+        /// Iteration in this cell, from 0.
         iteration: u32,
-        /// From the beginning of its command until the machine had settled.
+        /// From the start of its command until the machine had settled.
         record: Box<DeviceRecord>,
     },
-    /// Something ended.
-    Ended {
-        /// What did.
-        task: Subject,
-        /// How.
-        outcome: Outcome,
-    },
-    /// A remark for the record: a limit that passed, a tool's version.
+    Ended { task: Subject, outcome: Outcome },
+    /// A note for the record: a limit that passed, a tool's version.
     Note {
-        /// A sentence.
+        /// As a sentence.
         text: String,
     },
-    /// The last line: everything was said. Without it the cell has failed, whatever else was seen.
+    /// The last line. Without it the cell has failed, whatever else was received.
     Done,
 }
 
-/// What an agent does: it measures, or does what must be done between two measurements. In a line it is its name.
+/// An agent's current work: measuring, or a step between two measurements. Serialised as its name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Stage {
-    /// Lays out the second disk.
+    /// Prepares the second disk.
     Source,
-    /// Runs what a task needs before it.
+    /// Runs the command that a task needs before it.
     Prepare,
-    /// Mounts again, so that the task finds nothing cached.
+    /// Mounts again, so that the task starts with nothing cached.
     Remount,
     /// Waits until nothing is dirty.
     Settle,
-    /// Runs what undoes a task.
+    /// Runs the command that undoes a task.
     Cleanup,
-    /// Removes all files, to see what room comes back.
+    /// Removes all files, to measure the space that is freed.
     Capacity,
     /// Measures a task or a protocol step, by its id.
     Measured(String),
@@ -93,7 +81,7 @@ impl Stage {
     const BETWEEN: [Stage; 6] =
         [Stage::Source, Stage::Prepare, Stage::Remount, Stage::Settle, Stage::Cleanup, Stage::Capacity];
 
-    /// Its name in lines of progress, and in the agent's.
+    /// Its name in progress lines and agent messages.
     pub fn name(&self) -> &str {
         match self {
             Stage::Source => "source",
@@ -119,7 +107,7 @@ impl From<Stage> for String {
     }
 }
 
-/// What of a cell has ended. In a line it is the task's id, and empty for the cell.
+/// What has ended. Serialised as the task's id, which is empty for the cell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Subject {

@@ -1,27 +1,26 @@
-//! Labs, and what each is. Whoever must act differently in one asks for its nature, never for its name.
+//! Labs and their properties. Code that must differ between labs checks a property, never the name.
 
 use serde::{Deserialize, Serialize};
 
-/// What a lab is, apart from its name.
+/// Properties of a lab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nature {
     /// In `--lab`, plans and exports.
     pub name: &'static str,
     /// One line for lists.
     pub about: &'static str,
-    /// Whether its clock is exact, so that the same plan gives the same figures whenever it runs; else it is the wall's,
-    /// and figures are samples.
+    /// Whether its clock is exact, so that a plan always gives the same figures. Otherwise the clock is wall time, and
+    /// figures are samples.
     pub exact_clock: bool,
-    /// Whether a guest with a kernel of its own runs cells, on the memory and the disks of a profile; else this machine
-    /// does, with what it has.
+    /// Whether cells run in a guest with its own kernel, on the memory and disks of a profile. Otherwise they run on
+    /// this machine.
     pub guest: bool,
-    /// Whether the processor is a profile's too; else it is this machine's.
+    /// Whether the processor is a profile's too. Otherwise it is this machine's.
     pub profiled_processor: bool,
 }
 
 macro_rules! labs {
     ($($lab:ident: $nature:expr;)+) => {
-        /// Where cells run.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "lowercase")]
         pub enum Lab {
@@ -31,10 +30,9 @@ macro_rules! labs {
         impl Lab {
             /// All labs, in the order of lists.
             pub const ALL: &'static [Lab] = &[$(Lab::$lab),+];
-            /// The one where a user names none.
+            /// The lab used if the user names none.
             pub const DEFAULT: Lab = Lab::ALL[0];
 
-            /// What it is.
             pub fn nature(self) -> &'static Nature {
                 match self {
                     $(Lab::$lab => &$nature,)+
@@ -44,7 +42,7 @@ macro_rules! labs {
     };
 }
 
-// The only list of labs. How each is opened is in its folder of crates/lab, which `kind` there finds.
+// The only list of labs. `kind` in crates/lab maps each to the folder that opens it.
 labs! {
     Virtual: Nature {
         name: "virtual",
@@ -75,7 +73,6 @@ impl Lab {
         self.nature().name
     }
 
-    /// The lab of this name.
     pub fn find(name: &str) -> Option<Lab> {
         Lab::ALL.iter().copied().find(|lab| lab.name() == name)
     }

@@ -1,7 +1,7 @@
-//! The words that every stage shares: configuration, suite, task, machine, corpus, cell, event, sample, metric.
+//! The types that every stage shares: configuration, suite, task, machine, corpus, cell, event, sample, metric.
 //!
 //! Everything here is data: it derives serde, holds no handle and starts nothing. This crate does not know where
-//! catalogue files lie, what a guest is, or how results are stored.
+//! catalogue files are, what a guest is, or how results are stored.
 
 mod cell;
 mod claim;
@@ -49,5 +49,5 @@ pub use suite::{Parameter, Peak, RateOf, Source, Suite, Task};
 pub use visible::{is_hidden, visible};
 pub use workload::{Quantity, QuantityError, Workload, WorkloadResult};
 
-/// The version of the protocol between this program and its agent in a guest: both must be equal.
+/// The version of the protocol between this program and its agent in a guest; both must be equal.
 pub const PROTOCOL: u32 = 4;

@@ -1,4 +1,4 @@
-//! Machines: how fast a lab's computer is, and how much memory it has.
+//! Machines: speed and memory of a lab's computer.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,14 +8,14 @@ use crate::{Bytes, Disk, Processor};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
-    /// The name in `--machine`, the file's own name without `.toml`.
+    /// The name in `--machine`: the file's name without `.toml`.
     pub name: String,
     /// One line for lists.
     pub about: String,
-    /// log2 of the nanoseconds that one instruction takes: 0 is 1000 million a second, 1 is 500 million.
+    /// log2 of the nanoseconds per instruction: 0 is 1000 million a second, 1 is 500 million.
     pub shift: u8,
-    /// What the guest's processor can do; all that one can be given where a file does not say. In a plan it is absent
-    /// where the processor was the host's own, or where a program measured that did not write it down.
+    /// Features of the guest's processor; if a file omits them, all that a guest can have. Absent from a plan if the
+    /// processor was the host's own, or if the program that measured did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor: Option<Processor>,
     /// Main memory of the guest, exactly; the disks' media and the guest's own files are not part of it.
@@ -24,17 +24,16 @@ pub struct Machine {
     pub disk: String,
     /// The second disk, which holds the source of copies.
     pub second_disk: String,
-    /// Where the figures come from.
+    /// Sources of the numbers.
     pub sources: Vec<String>,
 }
 
-/// A computer that is there, where no profile chooses one.
+/// This computer, for labs without a profile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnComputer {
-    /// The computer itself.
     pub machine: Machine,
-    /// What its cells get for a disk.
+    /// The disk of its cells.
     pub disk: Disk,
-    /// What stands for its kernel in plans.
+    /// The name of its kernel in plans.
     pub kernel: String,
 }

@@ -1,47 +1,34 @@
-//! What is measured. A metric is one definition here; samples are rows (cell, task, metric, value).
+//! Metrics. Each is one definition here; samples are rows (cell, task, metric, value).
 
 use crate::quantity::{format_bytes, format_count, format_rate, format_seconds};
 
-/// What a value counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Seconds of the lab's clock.
     Seconds,
-    /// Bytes.
     Bytes,
-    /// Hundredths.
     Percent,
-    /// A number of things.
     Count,
-    /// A quotient.
     Ratio,
-    /// 1024 bytes a second: what the classic programs print as K/sec or kB/sec.
+    /// 1024 bytes per second: what the classic programs print as K/sec or kB/sec.
     KibPerSecond,
-    /// Things a second.
     PerSecond,
-    /// [`Unit::KibPerSecond`] where a task moves data, [`Unit::PerSecond`] where it does not.
+    /// [`Unit::KibPerSecond`] for tasks that move data, otherwise [`Unit::PerSecond`].
     Throughput,
 }
 
-/// Which values are the better ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
-    /// Less is better.
     Lower,
-    /// More is better.
     Higher,
 }
 
-/// A thing that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric {
     /// In files, options and exports.
     pub id: &'static str,
     /// In heads of tables.
     pub title: &'static str,
-    /// What a value counts.
     pub unit: Unit,
-    /// Which values are the better ones.
     pub better: Better,
     /// One sentence.
     pub about: &'static str,
@@ -112,17 +99,16 @@ metrics! {
 }
 
 impl Metric {
-    /// [`Metric::RATE`] of a task that moves data: KiB a second.
+    /// [`Metric::RATE`] of a task that moves data: KiB per second.
     pub const RATE_OF_DATA: Metric = Metric { unit: Unit::KibPerSecond, ..Metric::RATE };
-    /// [`Metric::RATE`] of a task that does not: operations a second.
+    /// [`Metric::RATE`] of other tasks: operations per second.
     pub const RATE_OF_OPERATIONS: Metric = Metric { unit: Unit::PerSecond, ..Metric::RATE };
 
-    /// The metric with this id.
     pub fn find(id: &str) -> Option<&'static Metric> {
         Metric::ALL.iter().find(|metric| metric.id == id)
     }
 
-    /// Whether a sum over tasks says anything.
+    /// Whether a sum over tasks is meaningful.
     pub fn adds_up(&self) -> bool {
         match self.unit {
             Unit::Seconds | Unit::Count => true,
@@ -145,7 +131,7 @@ impl Metric {
         }
     }
 
-    /// A value for people, without the unit where the head has it.
+    /// A value for people, without the unit if the head has it.
     pub fn format(&self, value: f64) -> String {
         match self.unit {
             Unit::Seconds => format_seconds(value),

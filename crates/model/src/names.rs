@@ -1,18 +1,15 @@
-//! Names in definitions that reach a program or a path of the machine that makes a guest: what they may be made of.
+//! Valid names in definitions that reach a program or a path of the machine that builds a guest.
 //!
-//! Definitions come from strangers. This is the one place that says what such a name is; who reads definitions asks it,
-//! and who hands a name to a program or a path looks once more, by rules of its own. Each answer is the reason why a name
-//! is refused, to stand behind the field and the name.
+//! Definitions may come from untrusted sources. This file alone defines valid names; readers of definitions call it,
+//! and code that passes a name to a program or a path checks again, by its own rules. Errors are the reason why a name
+//! is rejected, to follow the field and the name in a message.
 
-/// The longest name. Debian's longest package name has some 80 letters.
+/// Maximum length of a name. Debian's longest package name has some 80 letters.
 const LONGEST: usize = 128;
 
-/// Whether `text` is the name of a Debian package (Policy, section 5.6.7): small letters, digits and `+ - .`, two at
-/// least, a letter or digit first. `+` may end it, as in `g++`; `-` may not: apt would remove such a package. What begins
-/// with `-` would be an option of apt's.
-///
-/// # Errors
-/// Why it is none.
+/// Checks that `text` is the name of a Debian package (Policy, section 5.6.7): lower-case letters, digits and `+ - .`,
+/// at least two, starting with a letter or digit. `+` may end it, as in `g++`; `-` may not: apt would remove such a
+/// package. A leading `-` would be an option of apt.
 pub fn package(text: &str) -> Result<(), String> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let is_name = text.len() >= 2
@@ -27,10 +24,7 @@ pub fn package(text: &str) -> Result<(), String> {
     })
 }
 
-/// Whether `text` is a program's name, its whole path, or the path of its data below /usr/share.
-///
-/// # Errors
-/// Why it is none.
+/// Checks that `text` is a program's name, its whole path, or the path of its data below /usr/share.
 pub fn program(text: &str) -> Result<(), String> {
     let parts = text.strip_prefix('/').unwrap_or(text);
     let is_path = text.starts_with('/');
@@ -45,10 +39,7 @@ pub fn program(text: &str) -> Result<(), String> {
     })
 }
 
-/// Whether `text` is the name of a kernel module, perhaps behind a `?`.
-///
-/// # Errors
-/// Why it is none.
+/// Checks that `text` is the name of a kernel module, possibly after a `?`.
 pub fn module(text: &str) -> Result<(), String> {
     let name = text.strip_prefix('?').unwrap_or(text);
     let is_name = !name.is_empty()
@@ -58,10 +49,7 @@ pub fn module(text: &str) -> Result<(), String> {
     is_name.then_some(()).ok_or_else(|| "it is no kernel module: a name of letters, digits, - and _".into())
 }
 
-/// Whether `text` is a type of file system as mount(8) takes it.
-///
-/// # Errors
-/// Why it is none.
+/// Checks that `text` is a file system type for mount(8).
 pub fn mount_type(text: &str) -> Result<(), String> {
     let is_name = text.len() <= LONGEST
         && text.starts_with(|c: char| c.is_ascii_alphanumeric())
@@ -69,9 +57,9 @@ pub fn mount_type(text: &str) -> Result<(), String> {
     is_name.then_some(()).ok_or_else(|| "it is no type for mount: a name of letters, digits and - _ .".into())
 }
 
-/// Those of the names that look like `name`, nearest first, then in their order; at most three.
+/// The names similar to `name`, nearest first, otherwise in their order; at most three.
 pub fn near<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
-    // Nothing is as long as this, and comparing takes the time of both lengths together.
+    // No name is as long as this, and comparing takes time proportional to both lengths.
     if name.len() > 200 {
         return Vec::new();
     }
@@ -80,8 +68,8 @@ pub fn near<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a
         .into_iter()
         .map(|known| {
             let lower = known.to_lowercase();
-            // Jaro and Winkler do not see that `piszcz` is the most of `piszcz-2006`'s beginning, or `jfs` a slip
-            // of `jsf`, equally well: a shared part counts as near.
+            // Neither measure is good at both prefixes (`piszcz` of `piszcz-2006`) and slips (`jfs` for `jsf`): a
+            // shared part counts as near.
             let shared = wanted.len() >= 3 && (lower.contains(&wanted) || wanted.starts_with(&lower));
             let score =
                 strsim::jaro_winkler(&wanted, &lower).max(strsim::normalized_damerau_levenshtein(&wanted, &lower));

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Names in an order, best first: groups joined by `>` (better than), `>=` (not worse than) or `=` (about equal).
-/// `others` stands for all names that are not written; `any{a,b}` is met where one of them meets it.
+/// `others` stands for all names not listed; `any{a,b}` is met if one of the two meets it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Order {
@@ -16,30 +16,27 @@ pub struct Order {
     relations: Vec<Relation>,
 }
 
-/// Names that stand at the same place of an order.
+/// Names in the same place of an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The names as they are written; `others` is not resolved.
+    /// The names as written; `others` is not resolved.
     pub names: Vec<String>,
     /// Whether one of them is enough.
     pub any: bool,
 }
 
-/// What is said of two groups.
+/// The relation of two groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Relation {
-    /// About equal.
     Equal,
-    /// Not worse than.
     NotWorse,
-    /// Better than.
     Better,
 }
 
-/// All names that an order does not write.
+/// Stands for all names that an order does not list.
 pub const OTHERS: &str = "others";
 
-/// Why a text is no order.
+/// Why a text is not an order.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{text:?} is no order: {reason}; write one such as `{{ext2,ext3}} > others` or `ext2 = ext3`")]
 pub struct ParseOrderError {
@@ -53,12 +50,12 @@ impl Order {
         &self.groups
     }
 
-    /// What is said of the groups at two positions, `left` before `right`: equal where everything between them is.
+    /// The relation of the groups at two positions, `left` before `right`: equal if everything between them is.
     pub fn relation(&self, left: usize, right: usize) -> Relation {
         self.relations.get(left..right).and_then(|between| between.iter().max().copied()).unwrap_or(Relation::Equal)
     }
 
-    /// The groups with `others` standing for what of `all` is not written.
+    /// The groups, with `others` replaced by the names of `all` that are not listed.
     pub fn resolved(&self, all: &[String]) -> Vec<Group> {
         let written: Vec<&String> = self.groups.iter().flat_map(|group| &group.names).collect();
         let others: Vec<String> = all.iter().filter(|name| !written.contains(name)).cloned().collect();
@@ -69,7 +66,7 @@ impl Order {
             .collect()
     }
 
-    /// The names that are written, without `others`.
+    /// The listed names, without `others`.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.groups.iter().flat_map(|group| &group.names).map(String::as_str).filter(|name| *name != OTHERS)
     }
@@ -113,7 +110,7 @@ enum Piece<'a> {
     Relation(Relation),
 }
 
-/// Groups and signs in turn. A `=` without blanks on both sides belongs to a name, such as `ext3:data=journal`.
+/// Alternating groups and signs. A `=` without blanks on both sides is part of a name, such as `ext3:data=journal`.
 fn pieces(text: &str) -> Option<Vec<Piece<'_>>> {
     let mut out = Vec::new();
     let (mut rest, mut at, mut depth) = (text, 0, 0);
@@ -159,7 +156,7 @@ fn group(text: &str) -> Result<Group, String> {
         None => (false, text.strip_prefix('{').and_then(|inner| inner.strip_suffix('}')).or(Some(text))),
     };
     let inner = inner.filter(|inner| !inner.contains(['{', '}'])).ok_or("a group is written {a,b} or any{a,b}")?;
-    // A comma inside braces parts names; outside it belongs to a configuration.
+    // A comma inside braces separates names; outside it is part of a configuration.
     let names: Vec<String> = if text.contains('{') {
         inner.split(',').map(|name| name.trim().to_owned()).collect()
     } else {
@@ -282,7 +279,7 @@ mod tests {
         let begin = std::time::Instant::now();
         assert_eq!(order(&names.join(" > ")).groups().len(), 100_000);
         assert!(order(&format!("{{{}}} > x", names.join(","))).names().count() > 100_000);
-        // Each name looked for among all before it takes minutes.
+        // A linear search for each name takes minutes.
         assert!(begin.elapsed().as_secs() < 20);
     }
 
@@ -294,7 +291,7 @@ mod tests {
         ) {
             let mut number = 0;
             let groups: Vec<String> = groups.iter().map(|names| {
-                // A number makes each name the only one.
+                // The number makes each name unique.
                 let names: Vec<String> = names.iter().map(|name| { number += 1; format!("{name}_{number}") }).collect();
                 if names.len() == 1 { names[0].clone() } else { format!("{{{}}}", names.join(",")) }
             }).collect();

@@ -2,33 +2,30 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How a task or a cell ended: a failure is a result too.
+/// A failure is a result too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "lowercase")]
 pub enum Outcome {
-    /// It did what it should.
     Ok,
-    /// It was not tried, and why.
+    /// Not tried.
     Skipped {
-        /// A sentence.
+        /// As a sentence.
         reason: String,
     },
-    /// It was tried and did not succeed.
+    /// Tried without success.
     Failed {
-        /// A sentence that names the thing and the reason.
+        /// As a sentence that names the thing and the reason.
         reason: String,
-        /// What it printed and what the kernel said, the last lines.
+        /// The last lines of its output and of the kernel log.
         detail: String,
     },
 }
 
 impl Outcome {
-    /// Whether it did what it should.
     pub fn is_ok(&self) -> bool {
         *self == Outcome::Ok
     }
 
-    /// Whether it was tried and did not succeed.
     pub fn is_failed(&self) -> bool {
         matches!(self, Outcome::Failed { .. })
     }
@@ -42,7 +39,7 @@ impl Outcome {
         }
     }
 
-    /// The sentence, where there is one.
+    /// The reason, unless it is `Ok`.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Outcome::Ok => None,

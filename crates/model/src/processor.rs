@@ -1,10 +1,10 @@
-//! What a lab's processor can do beyond what every 64-bit one can.
+//! Features of a lab's processor beyond those of every 64-bit one.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A feature that a guest's processor may have or lack.
+/// A feature that a guest's processor may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feature {
     /// Its name in /proc/cpuinfo and in a machine's `processor`.
@@ -13,7 +13,7 @@ pub struct Feature {
     pub emulator: &'static str,
 }
 
-/// All of them. QEMU's instruction emulation has had each since before version 7.2; AVX came with 7.2, SHA after it.
+/// All features. QEMU's instruction emulation has had each since before version 7.2; AVX came with 7.2, SHA after it.
 pub const FEATURES: [Feature; 7] = [
     Feature { name: "pni", emulator: "sse3" },
     Feature { name: "ssse3", emulator: "ssse3" },
@@ -24,28 +24,27 @@ pub const FEATURES: [Feature; 7] = [
     Feature { name: "aes", emulator: "aes" },
 ];
 
-/// The features of one processor, by their names.
+/// The features of one processor, by name.
 ///
-/// Whatever is left out, a guest has what a 64-bit kernel needs (long mode, SSE2), and RDRAND, from which the lab seeds
-/// the kernel's random numbers.
+/// A guest always has what a 64-bit kernel needs (long mode, SSE2), and RDRAND, from which the lab seeds the kernel's
+/// random numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Processor(pub Vec<String>);
 
 impl Default for Processor {
-    /// With all that a guest can be given: a processor of 2010 or later.
+    /// All features that a guest can have: a processor of 2010 or later.
     fn default() -> Processor {
         Processor(FEATURES.iter().map(|feature| feature.name.to_owned()).collect())
     }
 }
 
 impl Processor {
-    /// Whether it has a feature.
     pub fn has(&self, feature: &Feature) -> bool {
         self.0.iter().any(|name| name == feature.name)
     }
 
-    /// A sentence for each name that is no feature.
+    /// One sentence per unknown name.
     pub fn faults(&self) -> Vec<String> {
         let unknown = self.0.iter().filter(|name| !FEATURES.iter().any(|feature| feature.name == name.as_str()));
         let known = || FEATURES.map(|feature| feature.name).join(", ");

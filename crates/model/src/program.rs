@@ -1,21 +1,18 @@
-//! Benchmark programs whose output is understood: where Debian has them, and which figures they print.
+//! Benchmark programs with parsers for their output: their Debian packages and their figures.
 
-/// A benchmark program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Program {
     /// The name in suites, `program = "bonnie++"`.
     pub name: &'static str,
-    /// One sentence: what it is, and which versions' output is understood.
+    /// One sentence: what it is, and which versions' output is supported.
     pub about: &'static str,
-    /// Debian's package.
     pub package: &'static str,
-    /// The program in that package.
     pub tool: &'static str,
-    /// Further files of the package that it reads, with their whole paths.
+    /// Further files of the package that it reads, as whole paths.
     pub files: &'static [&'static str],
-    /// What must be added to Debian's package lists to have it, where main does not have it.
+    /// What to add to Debian's package lists if main does not have it.
     pub component: Option<&'static str>,
-    /// Names and titles of its figures, in the order of its output; empty where they depend on what it is told.
+    /// Names and titles of its figures, in output order; empty if they depend on its arguments.
     pub figures: &'static [(&'static str, &'static str)],
 }
 
@@ -87,12 +84,11 @@ impl Program {
         },
     ];
 
-    /// The program with this name.
     pub fn find(name: &str) -> Option<&'static Program> {
         Program::ALL.iter().find(|program| program.name == name)
     }
 
-    /// Whether the rate that it prints as `figure` is of data, in KiB a second; otherwise it is of operations.
+    /// Whether its figure `figure` is a rate of data, in KiB per second; otherwise it is of operations.
     pub fn rate_is_of_data(&self, figure: &str) -> bool {
         match self.name {
             // The first five of its twelve tests write and read a file.
@@ -147,7 +143,7 @@ pub const SYSBENCH: &[(&str, &str)] = &[
     ("rndrw", "read and write at random"),
 ];
 
-/// What PostMark counts.
+/// Figures of PostMark.
 pub const POSTMARK: &[(&str, &str)] = &[
     ("transactions", "transactions"),
     ("create", "create files"),

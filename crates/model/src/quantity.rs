@@ -1,4 +1,4 @@
-//! Sizes, scales and how numbers are written for people.
+//! Sizes and scales, and numbers formatted for people.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,16 +10,13 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
 
-/// Why a text is no size or no scale.
+/// Why a text is not a size or scale.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ParseQuantityError {
-    /// Not a number followed by a known unit.
     #[error("{0:?} is not a size: write a number and a unit, such as 512 MiB, 2 GiB or 100 MB")]
     Size(String),
-    /// More than 2^64 - 1 bytes.
     #[error("{0:?} is more bytes than 64 bits can count")]
     TooLarge(String),
-    /// Not a positive finite number.
     #[error("{0:?} is not a scale: write a number above 0 and at most 1000, such as 1, 0.01 or 1/50")]
     Scale(String),
 }
@@ -100,15 +97,14 @@ impl<'de> Deserialize<'de> for Bytes {
     }
 }
 
-/// The factor by which a suite's counts and sizes are shrunk (or grown); 1 is the articles' own size.
+/// The factor on a suite's counts and sizes; 1 is the articles' own size.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Scale(f64);
 
 impl Scale {
-    /// The suite's own size.
     pub const ONE: Scale = Scale(1.0);
-    /// The least that can be asked for: below it nothing is left of any suite.
+    /// The smallest scale: below it nothing remains of any suite.
     const LEAST: f64 = 1e-6;
 
     /// The factor, above 0 and at most 1000.
@@ -170,22 +166,22 @@ pub fn format_bytes(bytes: u64) -> String {
     if unit == 0 { format!("{bytes} B") } else { format!("{} {}", significant(value), NAMES[unit]) }
 }
 
-/// Seconds with as many digits as three significant ones need: `0.00123`, `1.23`, `123`.
+/// Seconds with at least three significant digits: `0.00123`, `1.23`, `123`.
 pub fn format_seconds(seconds: f64) -> String {
     significant(seconds)
 }
 
-/// A rate: whole with thousands apart from a thousand on, else three significant digits: `105,487`, `3.21`.
+/// A rate: from 1000 on whole, with thousands separators, else three significant digits: `105,487`, `3.21`.
 pub fn format_rate(rate: f64) -> String {
     if rate.abs() >= 999.5 { format_count(rate) } else { significant(rate) }
 }
 
-/// `1 task`, `3 tasks`: of what has an s for its plural.
+/// `1 task`, `3 tasks`: for nouns with a plural in s.
 pub fn counted(count: usize, one: &str) -> String {
     format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A count with thousands apart: `12,345`.
+/// A count with thousands separators: `12,345`.
 pub fn format_count(count: f64) -> String {
     if !count.is_finite() || count.abs() >= 1e15 {
         return format!("{count}");
@@ -201,12 +197,12 @@ pub fn format_count(count: f64) -> String {
     if count <= -0.5 { format!("-{out}") } else { out }
 }
 
-/// At least three significant digits, never in scientific notation for values people meet.
+/// At least three significant digits, without scientific notation for common values.
 fn significant(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");
     }
-    // Of the rounded value: 0.009999 is 0.0100, and not 0.01000.
+    // Uses the rounded value: 0.009999 is 0.0100, and not 0.01000.
     let rounded: f64 = format!("{value:.2e}").parse().unwrap_or(value);
     let magnitude = rounded.abs().log10().floor() as i32;
     let decimals = (2 - magnitude).clamp(0, 9) as usize;

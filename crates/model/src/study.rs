@@ -1,4 +1,4 @@
-//! Published studies: what they measured on, and the figures they print.
+//! Published studies: their hardware, software and printed figures.
 
 use std::collections::BTreeMap;
 
@@ -6,22 +6,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::Claim;
 
-/// One file of `catalog/studies/`, or a user's own. Its figures stand beside it in a CSV file of the same name.
+/// One file of `catalog/studies/`, or a user's own. Its figures are in a CSV file of the same name beside it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
-    /// The name in `--study`, the file's own name without `.toml`.
+    /// The name in `--study`: the file's name without `.toml`.
     pub name: String,
     /// One line for lists.
     pub about: String,
-    /// Title of the publication.
     pub title: String,
-    /// Who wrote it; empty where it does not say.
+    /// Empty if the publication names none.
     #[serde(default)]
     pub authors: Vec<String>,
-    /// When it appeared.
     pub year: u16,
-    /// Where it appeared.
+    /// Where it was published.
     pub published: String,
     /// The suite that repeats it.
     #[serde(default)]
@@ -29,28 +27,24 @@ pub struct Study {
     /// Further suites whose tasks have the same ids and do the same work.
     #[serde(default)]
     pub same_tasks: Vec<String>,
-    /// The profile of the lab's computer that stands for the study's.
+    /// The profile that models the study's computer.
     #[serde(default)]
     pub machine: Option<String>,
-    /// The computers and disks.
     #[serde(default)]
     pub hardware: Vec<String>,
-    /// Kernels, tools and their versions.
     #[serde(default)]
     pub software: Vec<String>,
-    /// How it was measured.
     #[serde(default)]
     pub method: Vec<String>,
     /// Where the publication contradicts itself or leaves a gap.
     #[serde(default)]
     pub inconsistencies: Vec<String>,
-    /// Its runs; the first is the one compared unless another is asked for.
+    /// Its runs; the first is compared by default.
     #[serde(default, rename = "run")]
     pub runs: Vec<StudyRun>,
-    /// What its tasks do, by task id.
+    /// Titles of its tests, by task id.
     #[serde(default)]
     pub tasks: BTreeMap<String, String>,
-    /// What it claims.
     #[serde(default, rename = "claim")]
     pub claims: Vec<Claim>,
     /// Its figures, of all runs.
@@ -64,35 +58,31 @@ pub struct Study {
 pub struct StudyRun {
     /// Its name in the CSV's column `run`, and after `#` in `--study`.
     pub id: String,
-    /// What sets it apart.
+    /// What distinguishes it.
     pub about: String,
-    /// The configurations measured, in the study's order.
+    /// The measured configurations, in the study's order.
     pub filesystems: Vec<String>,
 }
 
 /// One published figure: a line of the CSV.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// Which of the study's runs.
     pub run: String,
-    /// Configuration name as in `--fs`, or what else the figure is about.
+    /// Configuration name as in `--fs`, or another subject of the figure.
     pub fs: String,
     /// Task id, or a protocol step such as `mkfs`.
     pub task: String,
-    /// Metric id of ours where it is the same thing, else a name of the study's.
+    /// Metric id of Mountmark if the same, else a name of the study's.
     pub metric: String,
-    /// Of the value: `s`, `%`, `count`, `text`, ...
+    /// Unit of the value: `s`, `%`, `count`, `text`, ...
     pub unit: String,
-    /// What is printed.
     pub value: Printed,
-    /// How it is printed.
     pub qualifier: Qualifier,
-    /// What there is to say about it.
     pub note: String,
 }
 
 impl Figure {
-    /// The figure where it is one for this file system, and no limit or setting.
+    /// The figure, if it is one for this file system and not a limit or setting.
     pub fn point(&self) -> Option<f64> {
         match self.value {
             Printed::Number(value) if self.qualifier.is_point() => Some(value),
@@ -101,14 +91,14 @@ impl Figure {
     }
 }
 
-/// What stands in the column `value`.
+/// The CSV's column `value`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Printed {
     /// A finite number in the figure's unit.
     Number(f64),
-    /// Words, where the unit is `text`.
+    /// Text, if the unit is `text`.
     Text(String),
-    /// Nothing: the qualifier says why.
+    /// No value: the qualifier says why.
     Nothing,
 }
 
@@ -121,7 +111,6 @@ macro_rules! qualifiers {
         }
 
         impl Qualifier {
-            /// All of them.
             pub const ALL: &'static [Qualifier] = &[$(Qualifier::$name),*];
 
             /// The word in the CSV.
@@ -163,7 +152,6 @@ qualifiers! {
 }
 
 impl Qualifier {
-    /// The qualifier with this word.
     pub fn find(word: &str) -> Option<Qualifier> {
         Qualifier::ALL.iter().copied().find(|qualifier| qualifier.word() == word)
     }
@@ -181,7 +169,7 @@ impl Qualifier {
 }
 
 impl Study {
-    /// The run with this id; the first where none is named.
+    /// The run with this id; the first if `None`.
     pub fn run(&self, id: Option<&str>) -> Option<&StudyRun> {
         match id {
             Some(id) => self.runs.iter().find(|run| run.id == id),
@@ -189,7 +177,7 @@ impl Study {
         }
     }
 
-    /// Whether tasks of this suite are the study's own.
+    /// Whether this suite's tasks are the study's own.
     pub fn is_repeated_by(&self, suite: &str) -> bool {
         self.suite.as_deref() == Some(suite) || self.same_tasks.iter().any(|same| same == suite)
     }

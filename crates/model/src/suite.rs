@@ -13,81 +13,79 @@ use crate::{Bytes, Workload};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
-    /// The name in `--suite`, the file's own name without `.toml`.
+    /// The name in `--suite`: the file's name without `.toml`.
     pub name: String,
     /// One line for lists.
     pub about: String,
-    /// The corpus used unless `--corpus` names another; none if no task needs one.
+    /// The corpus used unless `--corpus` names another; `None` if no task needs one.
     #[serde(default)]
     pub corpus: Option<String>,
-    /// How the corpus lies on the second disk.
+    /// How the corpus is stored on the second disk.
     #[serde(default)]
     pub source: Source,
-    /// How long the machine rests after it has settled, before each task, in seconds.
+    /// Pause before each task after the machine has settled, in seconds.
     #[serde(default)]
     pub pause_seconds: f64,
-    /// Numbers that tasks use; `--scale` shrinks them.
+    /// Numbers that tasks use; `--scale` scales them.
     #[serde(default)]
     pub parameters: BTreeMap<String, Parameter>,
     /// Debian packages with programs that tasks need beyond coreutils, findutils, tar, gzip, grep and sed.
     #[serde(default)]
     pub packages: Vec<String>,
-    /// The program of those packages.
+    /// The programs from those packages.
     #[serde(default)]
     pub tools: Vec<String>,
-    /// The room that the tasks need on the file system under test at scale 1, without the corpus's own share.
+    /// The space that tasks need on the file system under test at scale 1, without the corpus's own share.
     pub room: Bytes,
-    /// How many copies of the corpus lie on the file system under test at once, at most.
+    /// Maximum number of copies of the corpus on the file system under test at once.
     #[serde(default)]
     pub corpus_copies: u64,
-    /// Further peaks of the need for room, where they come at other times than the first: the largest one counts.
+    /// Further peaks of the space needed, at other times than the first: the largest one counts.
     #[serde(default, rename = "peak")]
     pub peaks: Vec<Peak>,
-    /// What all tasks write together at scale 1, without the corpus's own share: the room that they need on a file
-    /// system that gives nothing back. `room` where it is absent.
+    /// Total bytes written by all tasks at scale 1, without the corpus's own share: the space that they need on a file
+    /// system that frees nothing. Defaults to `room`.
     #[serde(default)]
     pub written: Option<Bytes>,
-    /// How many copies of the corpus all tasks write together.
+    /// Number of copies of the corpus that all tasks write in total.
     #[serde(default)]
     pub corpus_written: u64,
-    /// The room on the second disk beyond one corpus, in corpora.
+    /// The space on the second disk beyond one corpus, in corpora.
     #[serde(default)]
     pub source_copies: u64,
-    /// The room on the second disk beyond corpora, at scale 1.
+    /// The space on the second disk beyond corpora, at scale 1.
     #[serde(default)]
     pub source_room: Bytes,
-    /// Run once in `$SOURCE` after the corpus was laid out there, untimed, with the same shell and variables as tasks.
+    /// Runs once in `$SOURCE` after the corpus is in place, untimed, with the same shell and variables as tasks.
     #[serde(default)]
     pub source_prepare: Option<String>,
     /// Whether tasks need names that differ in case alone, modes or links.
     #[serde(default)]
     pub posix: bool,
-    /// The parameter that says how many folders commands make in one folder, where that is worth checking. Of workloads
-    /// it is known.
-    // Suites of users have it by its older name too.
+    /// The parameter with the number of folders that commands make in one folder, if worth checking. For workloads it
+    /// is known.
+    // Older suites of users use the alias.
     #[serde(default, alias = "directory_links")]
     pub subdirectories: Option<String>,
-    /// What the source leaves open, and how it was decided here.
+    /// Decisions on points that the source leaves open.
     #[serde(default)]
     pub decisions: Vec<String>,
-    /// The tasks in their order.
     #[serde(rename = "task")]
     pub tasks: Vec<Task>,
 }
 
-/// What lies on the file system under test at once, at some time.
+/// Data on the file system under test at one time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Peak {
-    /// The room at scale 1, without the corpus's own share.
+    /// Space at scale 1, without the corpus's own share.
     #[serde(default)]
     pub room: Bytes,
-    /// Copies of the corpus.
     #[serde(default)]
     pub corpus_copies: u64,
 }
 
-/// How the corpus lies on the second disk.
+/// How the corpus is stored on the second disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
@@ -106,10 +104,10 @@ pub enum Source {
 pub struct Parameter {
     /// The value at scale 1: a count or a size.
     pub value: Bytes,
-    /// The least value, at any scale.
+    /// The minimum, at any scale.
     #[serde(default = "one")]
     pub min: Bytes,
-    /// Whether `--scale` leaves it alone.
+    /// Whether `--scale` has no effect on it.
     #[serde(default)]
     pub fixed: bool,
 }
@@ -118,18 +116,18 @@ fn one() -> Bytes {
     Bytes(1)
 }
 
-/// What the metric `rate` of a workload counts.
+/// Whether the metric `rate` of a workload counts data or operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RateOf {
-    /// Data where the workload moves any, else operations.
+    /// Data if the workload moves any, else operations.
     #[default]
     Automatic,
     /// Data, over the time of all threads.
     Data,
-    /// Operations, the syncs of a policy left out: Bonnie's seeks.
+    /// Operations, without the syncs of a policy: Bonnie's seeks.
     Operations,
-    /// Data, as the sum of what each thread had over its own time: IOzone's "children see".
+    /// Data, as the sum of each thread's rate over its own time: IOzone's "children see".
     Children,
 }
 
@@ -137,10 +135,10 @@ pub enum RateOf {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Task {
-    /// Short, unique in the suite: `001`, `treecopy`.
+    /// Short and unique in the suite: `001`, `treecopy`.
     pub id: String,
-    /// What it does, for column heads and lists. A suite's may have placeholders for parameters; a plan's cells have it
-    /// with the numbers of scale 1, and [`crate::Plan::tasks`] with those of the plan's scale.
+    /// For column heads and lists. A suite's title may have placeholders for parameters; a plan's cells have the
+    /// numbers of scale 1, and [`crate::Plan::tasks`] those of the plan's scale.
     pub title: String,
     /// The kind of work, for summaries: large files, trees, small files, listing and search.
     #[serde(default)]
@@ -148,46 +146,46 @@ pub struct Task {
     /// Untimed, before the machine settles.
     #[serde(default)]
     pub prepare: Option<String>,
-    /// The timed command; empty where `fio`, `workload` or `part_of` says what is done.
+    /// The timed command; empty if `fio`, `workload` or `part_of` is set.
     #[serde(default)]
     pub run: String,
     /// The benchmark program whose output `run` prints, by its name in [`crate::Program::ALL`]: its figures become
-    /// samples. Its Debian package and program come with it.
+    /// samples. Its Debian package and program are included automatically.
     #[serde(default)]
     pub program: Option<String>,
-    /// A job file of fio, in the folder of the suite's own file, that is run as it is. A plan has its text here.
+    /// A job file of fio, in the folder of the suite's file, run unchanged. In a plan: its text.
     #[serde(default)]
     pub fio: Option<String>,
-    /// What Mountmark's own engine does instead of a command, in the root of the file system under test.
+    /// Work of Mountmark's own engine instead of a command, in the root of the file system under test.
     #[serde(default)]
     pub workload: Option<Workload>,
-    /// What the metric `rate` of a workload counts.
+    /// Whether the metric `rate` of a workload counts data or operations.
     #[serde(default)]
     pub rate: RateOf,
-    /// A workload is done again as a whole until the phases that count took this long together, in seconds of the
-    /// lab's clock: what is over too fast is measured all the same. 0: it is done once.
+    /// A workload is repeated as a whole until its phases that count took this long in total, in seconds of the lab's
+    /// clock, so that short ones can be measured. 0: it runs once.
     #[serde(default)]
     pub least_seconds: f64,
-    /// The task whose program prints this task's figures, or whose workload has it as a phase: that one is run, this one
-    /// is not.
+    /// The task whose program prints this task's figures, or whose workload has it as a phase: that task runs, this one
+    /// does not.
     #[serde(default)]
     pub part_of: Option<String>,
-    /// Which figure of the program, or phase of the workload, this task is; the id where it is absent.
+    /// The program's figure or the workload's phase that this task is; defaults to the id.
     #[serde(default)]
     pub figure: Option<String>,
-    /// Why a plan leaves this task out, in a sentence: a program that is not to be had.
+    /// Why a plan omits this task, as a sentence: a program that is not available.
     #[serde(default)]
     pub skip: Option<String>,
     /// Untimed, afterwards.
     #[serde(default)]
     pub cleanup: Option<String>,
-    /// How often the three are done in a cell; each time is a sample.
+    /// How often the three are run in a cell; each run is a sample.
     #[serde(default = "once")]
     pub repeat: u32,
-    /// Whether both disks are unmounted and mounted again before the task, so that nothing is cached.
+    /// Whether both disks are remounted before the task, so that nothing is cached.
     #[serde(default)]
     pub cold: bool,
-    /// The longest time in seconds of the lab's clock before the task is ended and has failed.
+    /// Timeout in seconds of the lab's clock, after which the task fails.
     #[serde(default = "limit")]
     pub limit_seconds: f64,
 }

@@ -1,10 +1,11 @@
-//! Text from elsewhere made safe to look at: what a terminal would obey and what would show otherwise than it is.
+//! Escapes foreign text for display: characters that control a terminal or change how text looks.
 
 use std::borrow::Cow;
 
-/// Whether a character is not shown as itself: control characters, which a terminal obeys; what turns the direction of
-/// the text behind it (Unicode's UAX #9, "Trojan Source"); line ends that are not `\n`; and what has no width and makes
-/// two names look alike. The joiners U+200C and U+200D, which scripts need, are none.
+/// Whether a character is not shown as itself: control characters, which a terminal obeys; those that change the
+/// direction of the following text (Unicode's UAX #9, "Trojan Source"); line ends other than `
+/// `; and characters without width that make two names look alike. Excludes the joiners U+200C and U+200D, which
+/// scripts need.
 pub fn is_hidden(letter: char) -> bool {
     letter.is_control()
         || matches!(
@@ -14,7 +15,7 @@ pub fn is_hidden(letter: char) -> bool {
         )
 }
 
-/// The text with the code of each hidden character in its place, `\u{1b}`; line ends and tabs stay.
+/// The text with each hidden character replaced by its code, `\u{1b}`; line ends and tabs stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let shown = |letter: char| !is_hidden(letter) || letter == '\n' || letter == '\t';
     if text.chars().all(shown) {

@@ -1,7 +1,7 @@
-//! Workloads: what Mountmark's own engine does in a folder, phase by phase, and what it says about it.
+//! Workloads: the work of Mountmark's own engine in a folder, phase by phase, and its results.
 //!
 //! A workload is data, written in TOML under a suite's task. Its numbers may name parameters of the suite
-//! ([`Quantity`]), so that `--scale` shrinks it. Nothing here knows how an operation is done or a file is named.
+//! ([`Quantity`]), so that `--scale` shrinks it. This file does not know how an operation is done or a file is named.
 //!
 //! ```toml
 //! [workload]
@@ -40,98 +40,98 @@ pub use operation::Operation;
 pub use quantity::{Quantity, QuantityError};
 pub use result::{Latency, OperationResult, PhaseResult, Series, SeriesPoint, ThreadResult, WorkloadResult, value_at};
 
-/// Phases that are done one after another in one folder.
+/// Phases that run one after another in one folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
     /// The files of every phase that does not name its own.
     #[serde(default)]
     pub files: FileSet,
-    /// In their order. At least one.
+    /// In order; at least one.
     pub phases: Vec<Phase>,
 }
 
-/// One kind of work, or one mix, done by a number of threads until its end.
+/// One kind of work, or one mix, done by a number of threads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
-    /// Short, unique in the workload: `put_block`.
+    /// Short and unique in the workload: `put_block`.
     pub name: String,
     /// The operation (`what = "read"`), or a mix with weights (`what = { read = 7, write = 3 }`).
     pub what: Mix,
-    /// The files, where they are not the workload's.
+    /// The files, if not the workload's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<FileSet>,
     /// How data is read and written.
     #[serde(default)]
     pub engine: Engine,
-    /// The size of an operation on data. Whole-file operations move their files in such pieces.
+    /// The size of an operation on data. Whole-file operations use pieces of this size.
     #[serde(default = "four_kib")]
     pub block: Quantity,
-    /// Which block, or for operations on names which file, comes next.
+    /// Selects the next block, or the next file for operations on names.
     #[serde(default)]
     pub pattern: Pattern,
-    /// Threads, or processes.
+    /// Number of threads, or processes.
     #[serde(default = "one")]
     pub threads: Quantity,
-    /// Whether each of them is a process of its own.
+    /// Whether each thread is a separate process.
     #[serde(default)]
     pub processes: bool,
     /// Whether all threads work on all files. Otherwise each has its own files, in the order of their numbers, and
-    /// there must be at least as many files as threads. What has a course (sequential, backward, strided, shuffled)
-    /// is divided among the threads in either case, so that together they do everything once.
+    /// there must be at least as many files as threads. Patterns that visit everything once (sequential, backward,
+    /// strided, shuffled) are divided among the threads in either case.
     #[serde(default)]
     pub shared: bool,
     /// Operations in flight in each thread; more than 1 needs the engine `uring`.
     #[serde(default = "one")]
     pub queue_depth: Quantity,
-    /// Past the page cache (O_DIRECT).
+    /// Bypasses the page cache (O_DIRECT).
     #[serde(default)]
     pub direct: bool,
     /// When written data is made durable.
     #[serde(default)]
     pub sync: SyncPolicy,
-    /// Operations a second of all threads together; as fast as they go where absent. Latency then counts from the time
-    /// at which an operation was due, so that a stall is felt by all that waited behind it.
+    /// Operations per second of all threads together; unlimited if absent. Latency is then measured from the time at
+    /// which an operation was due, so that a stall delays all operations waiting behind it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Quantity>,
     /// When the phase ends.
     #[serde(default)]
     pub run: Run,
-    /// Seconds of work at the start that are left out of all figures.
+    /// Seconds of work at the start that are excluded from all figures.
     #[serde(default)]
     pub warm_up: f64,
     /// Whether written blocks carry tags (file, offset, generation, seed, checksum) and every byte read is checked
-    /// against them. Needs blocks of whole 512 bytes. What is read must have been written with `verify`, too.
+    /// against them. Needs blocks of whole 512 bytes. Data read must have been written with `verify`, too.
     #[serde(default)]
     pub verify: bool,
-    /// What is written.
+    /// Contents of writes.
     #[serde(default)]
     pub data: Data,
-    /// Whether every operation's latency is kept. Without it the clock is not read in the loop, so there is no course
-    /// over time either.
+    /// Whether every operation's latency is recorded. Without it the loop does not read the clock, so there is no time
+    /// series either.
     #[serde(default = "yes")]
     pub latency: bool,
-    /// Whether the files' pages are written back and dropped from the page cache before the phase, untimed. What the
-    /// file system keeps of names stays cached: a task's own `cold` unmounts.
+    /// Whether the files' pages are written back and dropped from the page cache before the phase, untimed. Names stay
+    /// cached by the file system: a task's own `cold` unmounts.
     #[serde(default)]
     pub cold: bool,
-    /// Whether the phase's files are removed before it, untimed, so that they are made anew each time it is done.
+    /// Whether the phase's files are removed before it, untimed, so that they are created anew each time.
     #[serde(default, skip_serializing_if = "is_false")]
     pub fresh: bool,
-    /// Whether the phase runs at the same time as the one before it: a group of threads of its own, with its own files,
-    /// blocks, rate and policy. Several in a row all run together. Its figures are its own.
+    /// Whether the phase runs at the same time as the one before it: a separate group of threads with its own files,
+    /// blocks, rate and policy. Several in a row all run together. Its figures are separate.
     #[serde(default, skip_serializing_if = "is_false")]
     pub beside: bool,
-    /// Whether the phase only prepares others: it is done, and its figures are marked as no result.
+    /// Whether the phase only prepares others: its figures are marked as no result.
     #[serde(default)]
     pub setup: bool,
-    /// The first letters of the new names that rename, link, symlink, copy-file and reflink-file make.
+    /// Prefix of the new names that rename, link, symlink, copy-file and reflink-file create.
     #[serde(default = "target")]
     pub target: String,
 }
 
-/// Operations with weights: each next operation is drawn, with a chance in proportion to its weight.
+/// Operations with weights: each next operation is drawn with a probability proportional to its weight.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Mix(pub BTreeMap<Operation, u32>);
@@ -156,7 +156,7 @@ impl<'de> Deserialize<'de> for Mix {
     }
 }
 
-/// How data is read and written. Operations on names are system calls with each of them.
+/// How data is read and written. Operations on names are system calls with every engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Engine {
@@ -165,11 +165,11 @@ pub enum Engine {
     Psync,
     /// io_uring, with registered files and buffers.
     Uring,
-    /// Copies from and to a mapping of the file; durable by msync.
+    /// Copies from and to a mapping of the file; made durable by msync.
     Mmap,
     /// fread and fwrite of the C library (fgetc and fputc with `pattern = "per-character"`).
     Stdio,
-    /// Nothing is done: the engine's own cost.
+    /// Does nothing: measures the engine's own cost.
     Null,
 }
 
@@ -186,57 +186,57 @@ impl Engine {
     }
 }
 
-/// Which block of which file, or which file, comes next.
+/// Selects the next block, or the next file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
     /// One after another, file after file.
     #[default]
     Sequential,
-    /// Each equally likely each time: some come twice and some never.
+    /// Each equally likely each time: some are repeated and some never selected.
     Random,
     /// Each exactly once, in a random order.
     Shuffled,
     /// Some are much more likely than others: the k-th most likely in proportion to k^-theta (Zipf's law). The likely
     /// ones are spread over all files. `pattern = { zipf = 0.99 }`; theta above 0 and at most 10.
     Zipf(f64),
-    /// Every n-th block, then again from the start with the next one, until each came once (`{ strided = 17 }`, with
-    /// IOzone's factor).
+    /// Every n-th block, then again from the start with the next one, until each was selected once (`{ strided = 17 }`,
+    /// with IOzone's factor).
     Strided(u64),
     /// From the last to the first.
     Backward,
-    /// In the order in which directories list their entries, which are read inside the operations, in batches; what is
-    /// not of the set is passed over. Only for `stat` and `unlink`, by one thread.
+    /// In the order in which directories list their entries, which are read inside the operations, in batches; skips
+    /// files outside the set. Only for `stat` and `unlink`, by one thread.
     Listed,
     /// At the end of the file, which grows (O_APPEND). Only for `write`.
     Append,
-    /// Sequential, and each byte of a block by a call of its own: one system call with `psync`, fgetc or fputc with
-    /// `stdio`. An operation is still one block.
+    /// Sequential, with one call per byte of a block: one system call with `psync`, fgetc or fputc with `stdio`. An
+    /// operation is still one block.
     PerCharacter,
-    /// The first block of the file, again and again (IOzone's record rewrite).
+    /// The first block of the file, repeatedly (IOzone's record rewrite).
     SameRecord,
 }
 
-/// When written data is made durable; all parts that are asked for are done.
+/// When written data is made durable; all parts that are set are done.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SyncPolicy {
-    /// After every so many operations that write, in each thread. 0: not.
+    /// After this many operations that write, in each thread. 0: never.
     #[serde(default)]
     pub every: Quantity,
     /// Every file once at the end, inside the phase's time.
     #[serde(default)]
     pub end: bool,
-    /// By fdatasync instead of fsync.
+    /// Uses fdatasync instead of fsync.
     #[serde(default)]
     pub data_only: bool,
-    /// `every` syncs all open files of the thread and not only the one written last (sysbench's way).
+    /// `every` syncs all open files of the thread, not only the one written last (as sysbench does).
     #[serde(default)]
     pub all_files: bool,
-    /// `every` counts all operations and not only those that write (sysbench's way).
+    /// `every` counts all operations, not only those that write (as sysbench does).
     #[serde(default, skip_serializing_if = "is_false")]
     pub all_operations: bool,
-    /// By each write itself.
+    /// Made durable by each write itself.
     #[serde(default)]
     pub open: OpenSync,
 }
@@ -258,29 +258,28 @@ pub enum OpenSync {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Run {
-    /// When everything came once: as many operations as there are blocks or files.
+    /// When everything was done once: as many operations as there are blocks or files.
     #[default]
     Once,
-    /// After as many operations of all threads together.
+    /// After this many operations of all threads together.
     Operations(Quantity),
-    /// After as many seconds of the lab's clock. What has a course begins again at its end.
+    /// After this many seconds of the lab's clock. Finite patterns start again at their end.
     Seconds(f64),
-    /// When everything came so many times.
+    /// When everything was done this many times.
     Passes(Quantity),
-    /// When all phases that it runs beside have ended: what goes on in the background.
+    /// When all phases that it runs beside have ended: for background work.
     Beside,
 }
 
-/// What is written where tags do not stand.
+/// Contents of writes, except tags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Data {
-    /// Bytes that do not compress.
+    /// Incompressible bytes.
     #[default]
     Random,
-    /// Zeroes.
     Zero,
-    /// Random bytes and zeroes in turn within each 512 bytes, so that they compress by about this ratio, 1 to 100:
+    /// Alternating random bytes and zeroes within each 512 bytes, so that they compress by about this ratio, 1 to 100:
     /// `data = { compressible = 4.0 }`.
     Compressible(f64),
 }

@@ -1,8 +1,8 @@
-//! What results stores hold is read by every later version.
+//! Every later version can read the contents of result stores.
 
 use mountmark_model::Plan;
 
-/// As a run of November 2026 wrote it: fields that were renamed since go by their older names too.
+/// Written by a run of November 2026: renamed fields also have their older names.
 const PLAN: &str = include_str!("stored-plan.json");
 
 #[test]

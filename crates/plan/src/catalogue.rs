@@ -1,7 +1,7 @@
 //! Definitions by kind and name: the built-in ones and, over them, the user's own.
 //!
-//! A definition is one TOML file in the folder of its kind, named after it. This module does not know what the
-//! definitions are for; what makes one usable is said in `check`.
+//! A definition is one TOML file in the folder of its kind, with the same name. This file does not know what the
+//! definitions are for; `check` decides whether one is usable.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +16,6 @@ use crate::{PlanError, Result, check, fio, study, tasks};
 
 static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../catalog");
 
-/// The kinds of definitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `filesystems/`
@@ -34,7 +33,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them, in the order of lists.
+    /// All kinds, in the order of lists.
     pub const ALL: [Kind; 6] = [Kind::FileSystem, Kind::Suite, Kind::Machine, Kind::Disk, Kind::Corpus, Kind::Study];
 
     /// Its folder in a catalogue, and its name in `mountmark list`.
@@ -49,7 +48,7 @@ impl Kind {
         }
     }
 
-    /// One of it, in a sentence.
+    /// Its singular, for sentences.
     pub fn word(self) -> &'static str {
         match self {
             Kind::FileSystem => "file system",
@@ -62,12 +61,11 @@ impl Kind {
     }
 }
 
-/// Where a definition was read.
+/// The origin of a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Part of the program.
     BuiltIn,
-    /// The user's own file; it may stand in for a built-in definition of the same name.
+    /// The user's own file; it may replace a built-in definition of the same name.
     File(PathBuf),
 }
 
@@ -82,15 +80,14 @@ impl fmt::Display for Origin {
 
 type Shelf<T> = BTreeMap<String, (T, Origin)>;
 
-/// What a catalogue can hold.
+/// A kind of definition that a catalogue can hold.
 pub trait Entry: DeserializeOwned + private::Shelved + 'static {
-    /// Its kind.
     const KIND: Kind;
-    /// Its name, equal to the stem of its file.
+    /// Equal to the stem of its file's name.
     fn name(&self) -> &str;
     /// One line for lists.
     fn about(&self) -> &str;
-    /// What makes it unusable although it is well formed: sentences.
+    /// Why it is unusable although well-formed, as sentences.
     fn faults(&self) -> Vec<String>;
 }
 
@@ -105,7 +102,6 @@ mod private {
 
 macro_rules! entries {
     ($($type:ident $field:ident $faults:expr;)+) => {
-        /// All definitions.
         #[derive(Clone, Debug, Default)]
         pub struct Catalogue {
             $($field: Shelf<$type>,)+
@@ -160,8 +156,8 @@ entries! {
 }
 
 impl Catalogue {
-    /// The built-in definitions and over them those of `folder`, else those of the user's configuration folder
-    /// (`$XDG_CONFIG_HOME/mountmark/catalog`, or below `~/.config`) where there is one.
+    /// The built-in definitions, overridden by those of `folder`, or of the user's configuration folder
+    /// (`$XDG_CONFIG_HOME/mountmark/catalog`, or below `~/.config`) if it exists.
     pub fn load(folder: Option<&Path>) -> Result<Catalogue> {
         match folder {
             Some(folder) => Catalogue::with_folder(folder),
@@ -172,7 +168,7 @@ impl Catalogue {
         }
     }
 
-    /// The built-in definitions alone.
+    /// Only the built-in definitions.
     pub fn built_in() -> Result<Catalogue> {
         let mut catalogue = Catalogue::default();
         catalogue.add_built_in()?;
@@ -190,7 +186,6 @@ impl Catalogue {
         T::shelf(self).values().map(|(entry, _)| entry)
     }
 
-    /// The definition with this name.
     pub fn get<T: Entry>(&self, name: &str) -> Result<&T> {
         match T::shelf(self).get(name) {
             Some((entry, _)) => Ok(entry),
@@ -205,13 +200,12 @@ impl Catalogue {
         }
     }
 
-    /// Where the definition with this name was read.
     pub fn origin<T: Entry>(&self, name: &str) -> Option<&Origin> {
         T::shelf(self).get(name).map(|(_, origin)| origin)
     }
 
-    /// The suite that `--suite` names: a path where it has a `/` or ends in `.toml`, else a name. A path that ends in
-    /// `.fio` is a job file of fio, and the suite that it alone makes.
+    /// The suite for `--suite`: a path if it contains a `/` or ends in `.toml`, else a name. A path that ends in `.fio`
+    /// is a job file of fio, from which a suite is made.
     pub fn suite(&self, text: &str) -> Result<Suite> {
         let path = Path::new(text);
         if text.ends_with(".fio") {
@@ -227,7 +221,7 @@ impl Catalogue {
         }
     }
 
-    /// Adds the definition in `text`, as if it had been read from `path`; for tests with texts that nobody wrote.
+    /// Adds the definition in `text`, as if read from `path`; for tests with generated text.
     #[doc(hidden)]
     pub fn add<T: Entry>(&mut self, text: &str, path: &Path) -> Result<()> {
         let entry: T = parse(text, &path.display().to_string(), path)?;
@@ -235,7 +229,7 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Adds the figures in `text` to a study, as if they had been read from `path`; for tests as above.
+    /// Adds the figures in `text` to a study, as if read from `path`; for tests.
     #[doc(hidden)]
     pub fn add_figures(&mut self, study: &str, text: &str, path: &Path) -> Result<()> {
         if let Some((entry, _)) = self.studies.get_mut(study) {
@@ -268,7 +262,7 @@ impl Catalogue {
     }
 }
 
-/// The figures of studies lie beside them, in CSV files.
+/// Figures of studies are in CSV files beside them.
 impl Catalogue {
     fn add_built_in_figures(&mut self) -> Result<()> {
         for (entry, _) in self.studies.values_mut() {
@@ -299,7 +293,7 @@ fn user_folder() -> Option<PathBuf> {
     Some(mountmark_input::own_folder("XDG_CONFIG_HOME", ".config")?.join("catalog"))
 }
 
-/// A folder with a slip in its name would else be passed over, and its files with it.
+/// Rejects unknown folders: otherwise a typing error in a name would hide its files.
 fn refuse_unknown_folders(folder: &Path) -> Result<()> {
     let known = || Kind::ALL.iter().map(|kind| kind.folder());
     for path in children(folder)?.into_iter().filter(|path| path.is_dir()) {
@@ -318,7 +312,7 @@ fn children(folder: &Path) -> Result<Vec<PathBuf>> {
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         paths.push(entry.map_err(failed)?.path());
     }
-    // Directories come in any order; of two faulty files the same one is always named.
+    // Directories come in any order; of two faulty files always the same one is named.
     paths.sort();
     Ok(paths)
 }
@@ -332,7 +326,7 @@ fn read<T: Entry>(path: &Path) -> Result<T> {
     parse(&text_of(path, mountmark_input::MOST_TEXT)?, &path.display().to_string(), path)
 }
 
-/// The text of a file of the user's, of at most `most` bytes.
+/// The text of a user's file, of at most `most` bytes.
 pub(crate) fn text_of(path: &Path, most: u64) -> Result<String> {
     mountmark_input::text(path, most).map_err(|source| PlanError::Read { path: path.display().to_string(), source })
 }

@@ -1,4 +1,4 @@
-//! What makes a well-formed definition unusable: sentences that say how to mend it.
+//! Checks of well-formed definitions: sentences that say how to correct a fault.
 
 use std::collections::BTreeSet;
 
@@ -7,11 +7,11 @@ use mountmark_model::{Corpus, Disk, FileSystem, Machine, Processor, Scale, Sourc
 use crate::plan::parameters;
 use crate::{tasks, title};
 
-/// Steps of the protocol: a task of the same name could not be told from them.
+/// Steps of the protocol, whose names a task must not have.
 const STEPS: [&str; 5] =
     [protocol_task::MKFS, protocol_task::MOUNT, protocol_task::UMOUNT, protocol_task::FSCK, protocol_task::CAPACITY];
 
-/// Variables that tasks find set, or that change what the shell and the standard programs do.
+/// Variables that are set for tasks, or that change the behaviour of the shell and the standard programs.
 const RESERVED: [&str; 31] = [
     "TEST",
     "SOURCE",
@@ -46,15 +46,15 @@ const RESERVED: [&str; 31] = [
     "UID",
 ];
 
-/// Beginnings of such names.
+/// Prefixes of such names.
 const RESERVED_BEGINNINGS: [&str; 9] = ["LC_", "LD_", "BASH", "GREP_", "TAR_", "TIME", "LS_", "POSIX", "GZIP"];
 
-/// The longest pause and limit in seconds: a day and a month.
+/// The longest pause and timeout in seconds: a day and a month.
 const LONGEST_PAUSE: f64 = 86_400.0;
 const LONGEST_LIMIT: f64 = 31.0 * 86_400.0;
 
-/// The most tasks of a suite, times that a task is done in a cell, and names in a list: beyond them a definition is a
-/// slip, or is meant to fill memory. The longest suite of the catalogue has some hundred tasks.
+/// Maximum number of tasks of a suite, repeats of a task in a cell, and names in a list: beyond it a definition is a
+/// mistake, or meant to fill memory. The longest suite of the catalogue has some hundred tasks.
 pub(crate) const MOST_TASKS: usize = 10_000;
 const MOST_REPEATS: u32 = 10_000;
 const MOST_NAMES: usize = 100;
@@ -65,7 +65,7 @@ pub(crate) fn suite(suite: &Suite) -> Vec<String> {
         faults.push("the suite has no task: add a [[task]] with id, title and run".into());
     }
     if let Some(reason) = too_many_tasks(suite.tasks.len()) {
-        // Each of them would be looked at beside each other.
+        // Further checks would compare each task with each.
         return vec![reason];
     }
     names("packages", &suite.packages, names::package, &mut faults);
@@ -162,7 +162,7 @@ fn task_faults(task: &Task, faults: &mut Vec<String>) {
     }
 }
 
-/// Whether a command of the task names the variable: `$SOURCE` or `${SOURCE...`.
+/// Whether a command of the task uses the variable: `$SOURCE` or `${SOURCE...`.
 fn uses(task: &Task, variable: &str) -> bool {
     let commands = [task.prepare.as_deref(), Some(task.run.as_str()), task.cleanup.as_deref()];
     commands.into_iter().flatten().any(|command| {
@@ -234,10 +234,10 @@ pub(crate) fn filesystem(fs: &FileSystem) -> Vec<String> {
     faults
 }
 
-/// A medium is handed to the guest's kernel in parts of this size, and its memory ends where they begin.
+/// Media are passed to the guest's kernel in units of this size, and its memory ends where they begin.
 pub(crate) const RAM_UNIT: u64 = 128 << 20;
 
-/// Above it lies the hole for devices.
+/// The hole for devices is above this address.
 const RAM_MOST: u64 = 3 << 30;
 
 pub(crate) fn machine(machine: &Machine) -> Vec<String> {
@@ -262,7 +262,7 @@ pub(crate) fn disk(disk: &Disk) -> Vec<String> {
     disk.model.check().err().map(|fault| fault.to_string()).into_iter().collect()
 }
 
-/// Nothing yet: whoever makes the corpus knows what it can make.
+/// No checks here: the crate that generates corpora knows what it can generate.
 pub(crate) fn corpus(_: &Corpus) -> Vec<String> {
     Vec::new()
 }

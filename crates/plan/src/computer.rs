@@ -1,4 +1,4 @@
-//! What a plan's cells run on: profiles of the catalogue, or a lab's own computer.
+//! The computer of a plan's cells: a profile of the catalogue, or a lab's own computer.
 
 use mountmark_model::{Bytes, Disk, Machine, OwnComputer};
 
@@ -10,7 +10,7 @@ pub(crate) struct Computer {
     pub disk: Disk,
     pub second_disk: Option<Disk>,
     pub kernel: String,
-    /// The unit of a disk's size, and a sentence on it.
+    /// The unit of a disk's size, and a sentence about it.
     unit: (u64, &'static str),
 }
 
@@ -22,18 +22,18 @@ impl Computer {
             return Ok(Computer { machine, disk, second_disk, kernel, unit: pages });
         }
         let mut machine = catalogue.get::<Machine>(&options.machine)?.clone();
-        // A plan says what its processor can do, also where the profile left that open.
+        // A plan records the processor's features, even if the profile omits them.
         let is_profiled = options.lab.nature().profiled_processor;
         machine.processor = is_profiled.then(|| machine.processor.unwrap_or_default());
         let disk = catalogue.get::<Disk>(options.disk.as_ref().unwrap_or(&machine.disk))?.clone();
         let second_disk = has_second.then(|| catalogue.get::<Disk>(&machine.second_disk).cloned()).transpose()?;
-        // The guest's kernel takes memory for a disk in parts of that size: the rest of one would be disk too.
+        // The guest's kernel takes memory for a disk in units of that size: the rest of one would become disk too.
         let parts = (RAM_UNIT, "a disk in memory has whole parts of 128 MiB");
         let unit = if disk.model.has_drive() { pages } else { parts };
         Ok(Computer { machine, disk, second_disk, kernel: options.kernel.clone(), unit })
     }
 
-    /// Refuses a `--disk-size` that the disk cannot have.
+    /// Rejects a `--disk-size` that the disk cannot have.
     pub fn suits(&self, given: Bytes) -> Result<()> {
         let (unit, what) = self.unit;
         if !given.0.is_multiple_of(unit) {
@@ -43,7 +43,7 @@ impl Computer {
         holds(&self.disk, given.0)
     }
 
-    /// Refuses sizes that its disks do not have.
+    /// Rejects sizes that its disks cannot have.
     pub fn hold(&self, first: u64, second: u64) -> Result<()> {
         holds(&self.disk, first)?;
         self.second_disk.as_ref().map_or(Ok(()), |disk| holds(disk, second))

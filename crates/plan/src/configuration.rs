@@ -1,8 +1,8 @@
 //! The syntax of `--fs`: file systems with variants and options.
 //!
-//! `ext4,ext3:data=journal,ext4:mkfs=-O ^has_journal+mount=noatime,ext4#again`: configurations apart by commas; after
-//! `:` parts apart by `+`, each a variant of the file system, `mkfs=` and arguments apart by spaces, or `mount=` and
-//! options; after `#` a label that tells two equal configurations apart. A backslash takes its meaning from `,`, `+`,
+//! `ext4,ext3:data=journal,ext4:mkfs=-O ^has_journal+mount=noatime,ext4#again`: configurations separated by commas;
+//! after `:` parts separated by `+`, each a variant of the file system, `mkfs=` and arguments separated by spaces, or
+//! `mount=` and options; after `#` a label that distinguishes two equal configurations. A backslash escapes `,`, `+`,
 //! `#` and `\`: `ext4:mkfs=-O ^has_journal\,^metadata_csum`.
 
 use std::collections::BTreeSet;
@@ -119,7 +119,7 @@ fn variant<'a>(filesystem: &'a FileSystem, name: &str) -> std::result::Result<&'
     })
 }
 
-/// Equal names, or made and mounted alike with no label to tell them apart.
+/// Equal names, or made and mounted alike without distinct labels.
 fn is_same(one: &Configuration, other: &Configuration) -> bool {
     let labelled = |configuration: &Configuration| split(&configuration.name, '#').len() > 1;
     one.name == other.name || (are_alike(one, other) && !labelled(one) && !labelled(other))
@@ -132,8 +132,8 @@ fn are_alike(one: &Configuration, other: &Configuration) -> bool {
         && one.mount_options == other.mount_options
 }
 
-/// The first configuration once more, under the label `control`: the difference that the two show is the least that
-/// means anything. Nothing where nothing is compared or two are alike already.
+/// The first configuration once more, labelled `control`: differences up to the one between these two mean nothing.
+/// `None` if nothing is compared or two are already alike.
 pub fn control(configurations: &[Configuration]) -> Option<String> {
     let [first, _, ..] = configurations else { return None };
     let mut pairs = configurations
@@ -144,7 +144,7 @@ pub fn control(configurations: &[Configuration]) -> Option<String> {
     (!has_pair).then(|| format!("{}#control", split(&first.name, '#')[0]))
 }
 
-/// The parts of `text` between `at`, without those that follow a backslash; backslashes stay.
+/// The parts of `text` separated by `at`, unless escaped; backslashes are kept.
 fn split(text: &str, at: char) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -163,7 +163,7 @@ fn split(text: &str, at: char) -> Vec<&str> {
     parts
 }
 
-/// `text` without the backslashes that took a sign's meaning.
+/// `text` without the escaping backslashes.
 fn plain(text: &str) -> String {
     let mut out = String::new();
     let mut characters = text.chars().peekable();

@@ -1,5 +1,5 @@
-//! Job files of fio: read far enough to know which figures they give and how much room they need, and to refuse what
-//! would leave the file system under test. The job itself is run as it is.
+//! Reads job files of fio far enough to know their figures and the space they need, and to reject options that would
+//! leave the file system under test. The job itself runs unchanged.
 
 use std::path::Path;
 
@@ -11,24 +11,23 @@ use crate::{PlanError, Result};
 mod refusal;
 mod time;
 
-/// The most sections of a file, options of a section, and jobs of all sections with their copies: what people write
-/// has some ten, and each job is a process in the guest.
+/// Maximum number of sections of a file, options of a section, and jobs of all sections with their copies: typical
+/// files have some ten, and each job is a process in the guest.
 const MOST: usize = 1000;
-/// Faults that are told at once; further ones are counted.
+/// Maximum number of faults shown at once; further ones are counted.
 const TOLD: usize = 10;
 
-/// What is known of a job file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct JobFile {
-    /// What fio reports, in its order.
+    /// The jobs that fio reports, in its order.
     pub jobs: Vec<Job>,
     /// Bytes of all files of all sections and their copies.
     pub bytes: u64,
-    /// Seconds that the job says itself that it takes; 0 where it ends when its data is moved.
+    /// Run time in seconds stated in the job; 0 if it ends when its data is moved.
     pub seconds: f64,
 }
 
-/// A job as fio reports it: one section, or all of a group that is reported together.
+/// A job in fio's report: one section, or a group that is reported together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Job {
     /// As fio prints it: the name of its first section.
@@ -40,7 +39,7 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Takes in what is reported together with it.
+    /// Adds a section that is reported together with it.
     fn add(&mut self, sections: &[String], moves: [bool; 3]) {
         self.sections.extend_from_slice(sections);
         for (all, one) in self.moves.iter_mut().zip(moves) {
@@ -49,7 +48,7 @@ impl Job {
     }
 }
 
-/// An option as it stands in a line.
+/// An option in a line.
 #[derive(Clone, Debug)]
 struct Entry<'a> {
     line: usize,
@@ -57,7 +56,7 @@ struct Entry<'a> {
     value: &'a str,
 }
 
-/// A section with what the global ones before it say.
+/// A section with the options of the global sections before it.
 struct Section<'a> {
     line: usize,
     name: &'a str,
@@ -65,12 +64,12 @@ struct Section<'a> {
 }
 
 impl Section<'_> {
-    /// fio takes every name that begins so for it.
+    /// fio accepts every name with this prefix as global.
     fn is_global(&self) -> bool {
         self.name.starts_with("global")
     }
 
-    /// The entry that counts, which is the last one.
+    /// The last entry, which overrides earlier ones.
     fn find(&self, keys: &[&str]) -> Option<&Entry<'_>> {
         self.entries.iter().rev().find(|entry| keys.contains(&entry.key))
     }
@@ -84,8 +83,8 @@ impl Section<'_> {
 /// Reads a job file; `shown` is its name in messages, `variables` are the suite's parameters.
 ///
 /// # Errors
-/// The first faults, each with its line. Of a file that does not begin as a job file does, nothing is repeated: it may be
-/// another's, with what nobody should see.
+/// The first faults, each with its line. If the file does not begin like a job file, its text is not repeated: it may
+/// belong to another user, with private contents.
 pub(crate) fn read(text: &str, shown: &str, variables: &[&str]) -> Result<JobFile> {
     let mut faults = Vec::new();
     let mut global: Vec<Entry<'_>> = Vec::new();
@@ -96,7 +95,7 @@ pub(crate) fn read(text: &str, shown: &str, variables: &[&str]) -> Result<JobFil
             faults.push(format!("{shown}:{line}: {reason}"));
             continue;
         }
-        // Comments end a line too, quotes or not.
+        // Comments end a line too, quoted or not.
         let content = raw.split([';', '#']).next().unwrap_or_default().trim();
         if content.is_empty() {
             continue;
@@ -167,8 +166,8 @@ pub(crate) fn read(text: &str, shown: &str, variables: &[&str]) -> Result<JobFil
     Err(PlanError::File { faults })
 }
 
-/// Refuses a job that takes longer by its own words than the task may: it would only be ended, and give no figure.
-/// `limit`: the task's limit in seconds.
+/// Rejects a job that states a longer run time than the task's limit: it would be killed, and give no figure. `limit`
+/// is in seconds.
 pub(crate) fn ends_within(file: &JobFile, shown: &str, limit: f64) -> Result<()> {
     if file.seconds <= limit {
         return Ok(());
@@ -187,7 +186,7 @@ pub(crate) fn ends_within(file: &JobFile, shown: &str, limit: f64) -> Result<()>
 fn room(section: &Section<'_>) -> Result<u64, String> {
     let size = |keys: &[&str]| -> Result<Option<u64>, String> {
         let Some(entry) = section.find(keys) else { return Ok(None) };
-        // A range of file sizes: the larger end.
+        // A range of file sizes: use the larger end.
         let text = entry.value.rsplit(['-', ',']).next().unwrap_or_default();
         let parsed = text.parse::<Bytes>().map(|bytes| Some(bytes.0));
         parsed.map_err(|_| {
@@ -210,7 +209,7 @@ fn count(section: &Section<'_>, key: &str) -> Result<u64, String> {
     entry.value.parse().map_err(|_| format!("line {}: {} is no number", entry.line, entry.value))
 }
 
-/// The jobs that fio reports of these sections (stat.c, `__show_run_stats`).
+/// The jobs that fio reports for these sections (stat.c, `__show_run_stats`).
 fn jobs(sections: &[Section<'_>]) -> Vec<Job> {
     let mut jobs: Vec<Job> = Vec::new();
     let (mut group, mut reported) = (0, None);
@@ -236,7 +235,7 @@ fn jobs(sections: &[Section<'_>]) -> Vec<Job> {
             None => {
                 let job = |name: &str| Job { name: name.to_owned(), sections: vec![name.to_owned()], moves };
                 jobs.push(job(own));
-                // Copies keep the section's name, whatever `name=` makes of the first one.
+                // Copies keep the section's name, even if `name=` renames the first one.
                 if own != section.name && !together && count(section, "numjobs").is_ok_and(|copies| copies > 1) {
                     jobs.push(job(section.name));
                 }
@@ -247,9 +246,9 @@ fn jobs(sections: &[Section<'_>]) -> Vec<Job> {
     jobs
 }
 
-/// The tasks that a job file's figures are, as parts of `whole`.
+/// The tasks for the figures of a job file, as parts of `whole`.
 pub(crate) fn parts(whole: &Task, file: &JobFile, taken: &[&str]) -> Vec<Task> {
-    // Jobs of one name are one figure.
+    // Jobs with the same name are one figure.
     let mut jobs: Vec<Job> = Vec::new();
     for job in &file.jobs {
         match jobs.iter_mut().find(|other| other.name == job.name) {
@@ -282,7 +281,7 @@ pub(crate) fn parts(whole: &Task, file: &JobFile, taken: &[&str]) -> Vec<Task> {
     parts
 }
 
-/// A suite of one job file: what `--suite job.fio` means.
+/// A suite from one job file, for `--suite job.fio`.
 pub(crate) fn suite(path: &Path, text: &str) -> Result<Suite> {
     let shown = path.display().to_string();
     let file = read(text, &shown, &[])?;
@@ -310,7 +309,7 @@ pub(crate) fn suite(path: &Path, text: &str) -> Result<Suite> {
     })
 }
 
-/// A task id made of any text.
+/// A task id from any text.
 fn word(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' }).collect()
 }

@@ -1,10 +1,10 @@
-//! Catalogue and options in, ordered cells out; starts nothing.
+//! Turns a catalogue and options into ordered cells; starts nothing.
 //!
-//! [`Catalogue`] reads the definitions of file systems, suites, machines, disks and corpora, the built-in ones and
-//! the user's own; [`plan`] turns them and [`Options`] into a [`Plan`](mountmark_model::Plan) whose cells hold all
-//! that an agent must know. This crate does not know how a corpus is made (the caller does that when asked), what a
-//! lab is like inside, which kernels or programs exist on this machine, or how anything is measured. Whatever can be
-//! known to fail from definitions alone is refused here, before anything runs.
+//! [`Catalogue`] reads the definitions of file systems, suites, machines, disks and corpora, the built-in ones and the
+//! user's own; [`plan`] turns them and [`Options`] into a [`Plan`](mountmark_model::Plan) whose cells hold all that an
+//! agent needs. This crate does not know how a corpus is generated (the caller does that on request), how a lab works
+//! inside, which kernels or programs exist on this machine, or how anything is measured. Everything that fails by
+//! definitions alone is rejected here, before anything runs.
 
 mod catalogue;
 mod check;
@@ -31,5 +31,4 @@ pub use plan::{CorpusRequest, Options, Realise, plan};
 pub use stored::check_stored;
 pub use tasks::{leave_out, programs};
 
-/// What this crate's functions return.
 pub type Result<T, E = PlanError> = std::result::Result<T, E>;

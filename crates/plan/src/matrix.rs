@@ -1,7 +1,7 @@
-//! Tasks that differ in numbers alone, written once: a matrix in a suite becomes plain tasks when the file is read.
+//! Expands a matrix in a suite, which writes tasks that differ only in numbers once, to plain tasks.
 //!
-//! A `[[task]]` with `matrix` stands for others, in its place: those of its `tasks`, for every combination of one value
-//! of each axis. The last axis turns fastest; the tasks of one combination stay together.
+//! A `[[task]]` with `matrix` is replaced by its `tasks`, once for every combination of one value of each axis. The
+//! last axis changes fastest; the tasks of one combination stay together.
 //!
 //! ```toml
 //! [[task]]
@@ -16,10 +16,10 @@
 //! only = { size = ["1g"] }
 //! ```
 //!
-//! `{axis}` is a plain value, `{axis.word}` a word of a value that is a table; they stand anywhere in any text of a
-//! task. `only` keeps a task to some values of an axis, named by their `id` or as they are; `except`, beside `matrix`,
-//! leaves out combinations (`except = [{ size = "1g", record = "1 MiB" }]`). Other braces, such as the shell's, stay as
-//! they are, and so does everything behind a `$`.
+//! `{axis}` is a plain value, `{axis.word}` a field of a value that is a table; they may be in any text of a task.
+//! `only` restricts a task to some values of an axis, named by their `id` or as written; `except`, beside `matrix`,
+//! omits combinations (`except = [{ size = "1g", record = "1 MiB" }]`). Other braces, such as the shell's, are
+//! unchanged, and so is any text after a `$`.
 
 use std::collections::BTreeSet;
 
@@ -27,10 +27,10 @@ use toml::{Table, Value};
 
 use crate::check::MOST_TASKS;
 
-/// The document with plain tasks; nothing where it has no matrix.
+/// The document with plain tasks; `None` if it has no matrix.
 ///
 /// # Errors
-/// A sentence about the first matrix that is no such, or that names what is not there.
+/// A sentence about the first matrix that is invalid, or that uses an unknown name.
 pub(crate) fn expanded(document: &Table) -> Result<Option<Table>, String> {
     let Some(tasks) = document.get("task").and_then(Value::as_array) else { return Ok(None) };
     if !tasks.iter().any(|task| task.get("matrix").is_some()) {
@@ -50,7 +50,6 @@ pub(crate) fn expanded(document: &Table) -> Result<Option<Table>, String> {
     Ok(Some(document))
 }
 
-/// An axis: its name and its values.
 struct Axis<'a> {
     name: &'a str,
     values: &'a [Value],
@@ -68,7 +67,7 @@ fn tasks_of(matrix: &Table) -> Result<Vec<Value>, String> {
     }
     let templates = matrix.get("tasks").and_then(Value::as_array).filter(|tasks| !tasks.is_empty());
     let templates = templates.ok_or("it has no task: add [[task.tasks]]")?;
-    // Counted before any is made: a few short axes are millions of tasks.
+    // Counted before expansion: a few short axes are millions of tasks.
     let count = axes.iter().try_fold(templates.len(), |count, axis| count.checked_mul(axis.values.len()));
     if count.is_none_or(|count| count > MOST_TASKS) {
         return Err(format!("it stands for more than {MOST_TASKS} tasks, the most"));
@@ -90,7 +89,7 @@ fn tasks_of(matrix: &Table) -> Result<Vec<Value>, String> {
             axes.iter().zip(combination).map(|(axis, value)| (axis.name, &axis.values[*value])).collect();
         let mut left_out = false;
         for one in except {
-            // All axes that it names must have the value.
+            // All named axes must have the value.
             left_out |= wanted(Some(one), "except", &axes, &chosen)?;
         }
         if left_out {
@@ -119,7 +118,7 @@ fn axis(value: &Value) -> Result<Axis<'_>, String> {
     Ok(Axis { name, values })
 }
 
-/// A text or number as text.
+/// A string or number as text.
 fn plain(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -129,12 +128,12 @@ fn plain(value: &Value) -> Option<String> {
     }
 }
 
-/// What a value is called in `only` and `except`.
+/// The name of a value in `only` and `except`.
 fn called(value: &Value) -> Option<String> {
     plain(value.get("id").unwrap_or(value))
 }
 
-/// Whether the chosen values are among those that `key` lists for each axis that it names.
+/// Whether the chosen values are among those that `key` lists, for each axis that it names.
 fn wanted(only: Option<&Value>, key: &str, axes: &[Axis<'_>], chosen: &[(&str, &Value)]) -> Result<bool, String> {
     let Some(only) = only else { return Ok(true) };
     let only = only.as_table().ok_or_else(|| format!("{key} has tables such as {{ size = [\"1g\"] }}"))?;
@@ -155,7 +154,7 @@ fn wanted(only: Option<&Value>, key: &str, axes: &[Axis<'_>], chosen: &[(&str, &
     Ok(wanted)
 }
 
-/// `value` with the chosen values in all its texts.
+/// `value` with the chosen values inserted in all its texts.
 fn filled(value: &Value, chosen: &[(&str, &Value)]) -> Result<Value, String> {
     Ok(match value {
         Value::String(text) => Value::String(filled_text(text, chosen)?),
@@ -178,7 +177,7 @@ fn filled_text(text: &str, chosen: &[(&str, &Value)]) -> Result<String, String> 
         let (name, word) = inside.split_once('.').map_or((inside, None), |(name, word)| (name, Some(word)));
         match chosen.iter().find(|(axis, _)| *axis == name && !before.ends_with('$')) {
             None => {
-                // Only the brace is passed: another may begin behind it.
+                // Only the brace is skipped: another may follow.
                 out.push('{');
                 rest = &rest[begin + 1..];
                 continue;

@@ -1,4 +1,4 @@
-//! What tasks need of a file system and a machine, as far as definitions tell.
+//! Requirements of tasks for a file system and a machine, as far as definitions show.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use mountmark_model::{Bytes, FileSystem, Quantity, QuantityError, Suite, Workloa
 
 use crate::{PlanError, Result};
 
-/// The largest room in bytes that one task's workload needs, and a sentence where a number has no value.
+/// The largest space in bytes that one task's workload needs; an error if a number has no value.
 pub(crate) fn room(suite: &Suite, parameters: &BTreeMap<String, u64>) -> Result<u64> {
     let mut largest = 0;
     for task in &suite.tasks {
@@ -19,9 +19,9 @@ pub(crate) fn room(suite: &Suite, parameters: &BTreeMap<String, u64>) -> Result<
     Ok(largest)
 }
 
-/// Bytes that workloads write because they are done again until they took long enough, at any scale.
+/// Bytes written by workloads that are repeated for a minimum time, at any scale.
 pub(crate) fn written_again(suite: &Suite) -> f64 {
-    /// Bytes a second that no file system of the lab takes: a disk of memory on the fastest machine.
+    /// Bytes per second that no file system of the lab exceeds: a disk in memory on the fastest machine.
     const FASTEST: f64 = (1u64 << 30) as f64;
     let writes = |workload: &Workload| {
         let writing = [Operation::Write, Operation::Rewrite, Operation::WriteFile, Operation::AppendFile];
@@ -31,7 +31,7 @@ pub(crate) fn written_again(suite: &Suite) -> f64 {
     again.map(|task| task.least_seconds * FASTEST).sum()
 }
 
-/// What a workload needs of a file system and a machine.
+/// Requirements of a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Need {
     /// Bytes of its files.
@@ -40,15 +40,15 @@ pub(crate) struct Need {
     pub files: u64,
     /// Files and directories in the fullest directory.
     pub in_one: u64,
-    /// Directories in the directory that has most of them.
+    /// Maximum number of directories in one directory.
     pub folders_in_one: u64,
     /// Bytes of memory for its buffers.
     pub memory: u64,
 }
 
 impl Need {
-    /// A block and an entry for each file, and where that is more, a file system's inodes: ext4 makes one for each
-    /// 16 KiB of a device (mke2fs.conf, inode_ratio).
+    /// A block and an entry per file, or a file system's inodes if these take more: ext4 creates one per 16 KiB of a
+    /// device (mke2fs.conf, inode_ratio).
     fn room(&self) -> u64 {
         const PER_FILE: u64 = 4096;
         const PER_INODE: u64 = 16 << 10;
@@ -57,7 +57,7 @@ impl Need {
     }
 }
 
-/// What `workload` needs with these parameters.
+/// The requirements of `workload` with these parameters.
 pub(crate) fn need(workload: &Workload, parameters: &BTreeMap<String, u64>) -> Result<Need, QuantityError> {
     let mut need = Need::default();
     let mut seen = BTreeSet::new();
@@ -75,14 +75,14 @@ pub(crate) fn need(workload: &Workload, parameters: &BTreeMap<String, u64>) -> R
         let folders = if phase.what.0.contains_key(&Operation::Mkdir) { in_one } else { directories };
         need.in_one = need.in_one.max(in_one).max(directories);
         need.folders_in_one = need.folders_in_one.max(folders);
-        // Another size of the same files replaces the first; other names are other files.
+        // Another size of the same files replaces the first; other names are additional files.
         if !seen.insert((&files.folder, &files.prefix)) {
             continue;
         }
         let each = match &files.sizes {
             None => value(&files.size)?,
             Some(Sizes::Uniform { min, max }) => value(min)?.saturating_add(value(max)?) / 2,
-            // The mean of what is drawn; cutting at the ends makes it smaller.
+            // The mean of the distribution; limiting it makes the mean smaller.
             Some(Sizes::Gamma { mean, .. }) => value(mean)?,
             Some(Sizes::Lognormal { mu, sigma, max, .. }) => ((mu + sigma * sigma / 2.0).exp() as u64).min(max.0),
         };
@@ -92,7 +92,7 @@ pub(crate) fn need(workload: &Workload, parameters: &BTreeMap<String, u64>) -> R
     Ok(need)
 }
 
-/// Why the machine's memory does not hold what the workloads need.
+/// Why the machine has too little memory for the workloads.
 pub(crate) fn too_much_memory(suite: &Suite, parameters: &BTreeMap<String, u64>, ram: Bytes) -> Option<String> {
     suite.tasks.iter().find_map(|task| {
         let need = need(task.workload.as_ref()?, parameters).ok()?;
@@ -108,7 +108,7 @@ pub(crate) fn too_much_memory(suite: &Suite, parameters: &BTreeMap<String, u64>,
     })
 }
 
-/// Why directories of `filesystem` do not hold what the tasks put into one.
+/// Why directories of `filesystem` cannot hold the entries that the tasks create in one.
 pub(crate) fn too_full(suite: &Suite, parameters: &BTreeMap<String, u64>, filesystem: &FileSystem) -> Option<String> {
     let needs = suite.tasks.iter().filter_map(|task| {
         let need = need(task.workload.as_ref()?, parameters).ok()?;
@@ -172,7 +172,7 @@ mod tests {
         let few = parameters(1000, 20);
         assert!(full(&few, Some(99), None).contains("99 files and subdirectories, and task w makes up to 100 in one"));
         assert!(full(&few, None, Some(49)).contains("49 subdirectories, and task m makes up to 50 in one"));
-        // Files are no subdirectories.
+        // Files do not count as subdirectories.
         assert_eq!(full(&few, Some(100), Some(50)), "");
         let many = parameters(1000, 200);
         assert!(full(&many, None, Some(199)).contains("and the suite mine makes up to 200 in one"));

@@ -1,16 +1,16 @@
-//! Randomised complete blocks from pinned generators.
+//! Randomised complete blocks from fixed generators.
 //!
 //! The same seed must give the same order and the same corpora for years.
 
 use mountmark_random::{STEP, SplitMix64};
 
-/// Keeps the stream of orders apart from the stream of repeats' seeds.
+/// Separates the stream of orders from the stream of repeats' seeds.
 const ORDERS: u64 = 0x6d6d_6f72_6465_7231;
 
-/// The seed of one repeat, equal for every configuration of its block. It has 53 bits: then it is the same number in
-/// JSON readers that keep all numbers as floating point, and in stores that have signed integers only.
+/// The seed of one repeat, equal for every configuration of its block. It has 53 bits, to be exact in JSON readers that
+/// store all numbers as floating point, and in stores with signed integers only.
 pub fn repeat_seed(seed: u64, repeat: u32) -> u64 {
-    // A repeat's seed does not depend on how many repeats there are: a longer run repeats the shorter one.
+    // Independent of the number of repeats: a longer run repeats the shorter one.
     SplitMix64(seed.wrapping_add(u64::from(repeat).wrapping_mul(STEP))).next() >> 11
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn block(seed: u64, repeat: u32, count: usize) -> Vec<usize> {
     order
 }
 
-/// Even below `bound`: numbers that would favour the small ones are drawn again.
+/// Uniform below `bound`: numbers that would favour the small ones are drawn again.
 fn below(random: &mut SplitMix64, bound: u64) -> u64 {
     let limit = u64::MAX - u64::MAX % bound;
     loop {

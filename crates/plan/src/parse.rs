@@ -1,4 +1,4 @@
-//! The text of a definition becomes the definition, or a sentence with the place of the slip.
+//! Parses the text of a definition, or returns a sentence with the position of the error.
 
 use std::fmt;
 use std::path::Path;
@@ -9,7 +9,7 @@ use toml::de::{DeArray, DeTable, DeValue, Deserializer, Error};
 
 use crate::{Entry, Kind, PlanError, Result, matrix};
 
-/// The definition in `text`, which messages call `shown`; `path` has the name that it must have.
+/// The definition in `text`, named `shown` in messages; `path` has the required name.
 pub(crate) fn parse<T: Entry>(text: &str, shown: &str, path: &Path) -> Result<T> {
     let document = match T::KIND {
         Kind::Suite => {
@@ -39,8 +39,8 @@ pub(crate) fn parse<T: Entry>(text: &str, shown: &str, path: &Path) -> Result<T>
     }
 }
 
-/// The suite whose matrices became the tasks of `document`. Such tasks stand nowhere in `text`: a slip in one is named
-/// by its id, one in all else by its line and column.
+/// The suite whose matrices became the tasks of `document`. Such tasks are not in `text`: an error in one is reported
+/// by its id, any other by line and column.
 fn expanded<T: Entry>(document: Table, text: &str, shown: &str) -> Result<T> {
     let mut written = DeTable::parse(text).map_err(|error| placed(&error, text, shown))?;
     for (key, value) in written.get_mut().iter_mut() {

@@ -1,4 +1,4 @@
-//! Options and definitions to ordered cells.
+//! Turns options and definitions into ordered cells.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,27 +13,26 @@ use crate::order::{block, repeat_seed};
 use crate::title::filled;
 use crate::{Catalogue, PlanError, Result, configurations, needs, size, tasks};
 
-/// The most repeats: beyond it a slip of the keyboard is likelier than a wish.
+/// Maximum number of repeats: a larger one is probably a typing error.
 const MOST_REPEATS: u32 = 10_000;
 
-/// What the user asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// `--fs`, each a list as [`configurations`] reads it.
+    /// `--fs`, each a list in the syntax of [`configurations`].
     pub fs: Vec<String>,
     /// `--suite`: a name or a path.
     pub suite: String,
     /// `--lab`
     pub lab: Lab,
-    /// The lab's own computer; with one, `machine`, `disk` and `kernel` mean nothing.
+    /// The lab's own computer; if set, `machine`, `disk` and `kernel` are ignored.
     pub own: Option<OwnComputer>,
     /// `--machine`
     pub machine: String,
-    /// `--disk`: instead of the machine's own.
+    /// `--disk`: overrides the machine's own.
     pub disk: Option<String>,
-    /// `--disk-size`: instead of what the suite needs.
+    /// `--disk-size`: overrides the size that the suite needs.
     pub disk_size: Option<Bytes>,
-    /// `--kernel`, passed on as it is.
+    /// `--kernel`, passed on unchanged.
     pub kernel: String,
     /// `--scale`
     pub scale: Scale,
@@ -41,27 +40,25 @@ pub struct Options {
     pub repeats: u32,
     /// `--seed`
     pub seed: u64,
-    /// `--corpus`: a name, or a path where it has a `/` or ends like a tar file, instead of the suite's own.
+    /// `--corpus`: a name, or a path if it contains a `/` or ends like a tar file; overrides the suite's own.
     pub corpus: Option<String>,
 }
 
-/// A corpus that a plan needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CorpusRequest {
-    /// What it is made from.
     pub source: CorpusSource,
-    /// The seed of the repeat; none for the user's own files, which are the same in every repeat.
+    /// The seed of the repeat; `None` for the user's own files, which are the same in every repeat.
     pub seed: Option<u64>,
-    /// How much a generated corpus is shrunk; the user's own files are taken whole.
+    /// The scale of a generated corpus; the user's own files are used whole.
     pub scale: Scale,
 }
 
-/// Makes a corpus: the path of its plain tar file, and what it turned out to be.
+/// Generates a corpus: returns the path of its plain tar file, and its properties.
 pub type Realise<'a> =
     dyn FnMut(&CorpusRequest) -> Result<(PathBuf, RealisedCorpus), Box<dyn std::error::Error + Send + Sync>> + 'a;
 
-/// The plan for `options`. Everything that definitions alone can tell is checked before `realise` is called for the
-/// first time; it is called once for each repeat, or once in all for the user's own files.
+/// The plan for `options`. Definitions are checked completely before `realise` is first called; it is called once per
+/// repeat, or once in total for the user's own files.
 pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>) -> Result<Plan> {
     if options.repeats == 0 || options.repeats > MOST_REPEATS {
         return Err(PlanError::Options(format!(
@@ -80,11 +77,11 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
     let parameters = parameters(&suite, options.scale);
     let titles: Vec<(String, String)> =
         suite.tasks.iter().map(|task| (task.id.clone(), filled(&task.title, &own, &parameters))).collect();
-    // Cells keep the titles of scale 1: a job of another length would take the guest other times to read.
+    // Cells keep the titles of scale 1: a job of another length would change the guest's reading time.
     for task in &mut suite.tasks {
         task.title = filled(&task.title, &own, &own);
     }
-    // Counted at this scale (which job files do not heed), and compared with what the suite says of scale 1.
+    // Computed at this scale (which job files ignore), and compared with the suite's value for scale 1.
     let workloads = needs::room(&suite, &parameters)?.max(tasks::job_files_room(&suite)?);
     suite.room = Bytes(suite.room.0.max((workloads as f64 / options.scale.factor()).ceil() as u64));
     let repeated = (needs::written_again(&suite) / options.scale.factor()).ceil() as u64;
@@ -183,7 +180,7 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
     })
 }
 
-/// Configurations that will run, and those that will not with their reasons.
+/// Configurations that will run, and skipped ones with their reasons.
 struct Rows {
     kept: Vec<Configuration>,
     skipped: Vec<(String, String)>,
@@ -261,9 +258,9 @@ fn realise_all(
         .collect()
 }
 
-/// A size on which every file system of the catalogue can run the suite, whichever of them are in the plan: what a
-/// configuration's figures are must not depend on its neighbours. Only a file system that gives no room back, which
-/// needs several times as much, enlarges the disks of the plans that it is in.
+/// A size on which every file system of the catalogue can run the suite, whether in the plan or not: a configuration's
+/// figures must not depend on the others. Only a file system that frees no space, which needs several times as much,
+/// enlarges the disks of its plans.
 fn default_size(
     catalogue: &Catalogue,
     kept: &[Configuration],
@@ -277,7 +274,7 @@ fn default_size(
     size::round_up(least.unwrap_or(0))
 }
 
-/// Refuses a `--disk-size` on which something would not fit, and says which size would do.
+/// Rejects a `--disk-size` that is too small for some configuration, and names a sufficient one.
 fn given_size_suits(
     given: Bytes,
     kept: &[Configuration],

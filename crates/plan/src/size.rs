@@ -1,20 +1,20 @@
-//! How large the disks of a plan must be.
+//! Computes the sizes of a plan's disks.
 //!
-//! All cells of a plan have disks of one size: what file systems do depends on it (journals, groups, how full they
-//! get). The figures are estimates on the safe side; nobody measures here what a file system makes of them.
+//! All cells of a plan have disks of one size, because the behaviour of file systems depends on it (journals, groups,
+//! fill level). The sizes are safe estimates, not measurements of file systems.
 
 use mountmark_model::{Bytes, FileSystem, RealisedCorpus, Scale, Suite};
 
-/// Disks are multiples of this: a guest's kernel takes memory as a medium in parts of no less.
+/// Disks are multiples of this: the smallest unit in which a guest's kernel takes memory as a medium.
 const UNIT: u64 = 128 << 20;
 
-/// What a file system needs beyond the smallest device that it can be made on.
+/// Space that a file system needs beyond the smallest device on which it can be made.
 const OVERHEAD: u64 = 32 << 20;
 
-/// A file or directory rounds up to a block and has an entry, an inode, a tree's leaf.
+/// Per file or directory: rounding up to a block, an entry, an inode, a tree's leaf.
 const PER_FILE: u64 = 4096;
 
-/// The least size on which `suite` fits on `filesystem`.
+/// The minimum size at which `suite` fits on `filesystem`.
 pub(crate) fn least(suite: &Suite, scale: Scale, corpora: &[RealisedCorpus], filesystem: &FileSystem) -> u64 {
     let first = (suite.room, suite.corpus_copies);
     let mut peaks: Vec<(Bytes, u64)> =
@@ -28,22 +28,21 @@ pub(crate) fn least(suite: &Suite, scale: Scale, corpora: &[RealisedCorpus], fil
         .map(|(room, copies)| scale.apply(room.0, 0).saturating_add(share.saturating_mul(copies)))
         .max()
         .unwrap_or(0);
-    // What the smallest device holds is not counted as room: on such a device hardly any is left.
+    // The capacity of the smallest device is not counted: hardly any is left on such a device.
     with_slack(contents).saturating_add(filesystem.min_size.0).saturating_add(OVERHEAD)
 }
 
-/// The size of the second disk.
 pub(crate) fn second(suite: &Suite, scale: Scale, corpora: &[RealisedCorpus]) -> u64 {
     let copies = share(corpora).saturating_mul(1 + suite.source_copies);
     round_up(with_slack(copies.saturating_add(scale.apply(suite.source_room.0, 0))).saturating_add(2 * OVERHEAD))
 }
 
-/// `bytes` as a disk can have them.
+/// `bytes` rounded up to a possible size of a disk.
 pub(crate) fn round_up(bytes: u64) -> u64 {
     bytes.checked_next_multiple_of(UNIT).unwrap_or(u64::MAX / UNIT * UNIT)
 }
 
-/// One copy of the largest corpus, packed or unpacked, whichever is more.
+/// One copy of the largest corpus, packed or unpacked, whichever is larger.
 fn share(corpora: &[RealisedCorpus]) -> u64 {
     let size = |corpus: &RealisedCorpus| {
         let count = corpus.files.saturating_add(corpus.directories).saturating_add(corpus.others);
@@ -52,7 +51,7 @@ fn share(corpora: &[RealisedCorpus]) -> u64 {
     corpora.iter().map(size).max().unwrap_or(0)
 }
 
-/// A quarter more: metadata, reserved blocks, and what a file system keeps free to stay quick.
+/// A quarter more: metadata, reserved blocks, and space that a file system keeps free to stay fast.
 fn with_slack(bytes: u64) -> u64 {
     bytes.saturating_add(bytes / 4)
 }

@@ -1,17 +1,16 @@
-//! A plan out of a store, looked at as what somebody wrote: stores are handed on, and resuming a run does what its plan
-//! says.
+//! Checks a plan from a store as untrusted input: stores are passed on, and resuming a run executes its plan.
 
 use mountmark_model::{Bytes, Cell, Parameter, Plan, Source, Suite};
 
 use crate::{PlanError, Result, check};
 
-/// The most bytes of a disk, a corpus or a machine's memory: a guest addresses no more.
+/// Maximum number of bytes of a disk, a corpus or a machine's memory: the limit of a guest's addresses.
 const MOST_BYTES: u64 = 1 << 40;
 
-/// Refuses a plan that no catalogue of this program could have led to: names that are none, sizes beyond a guest.
+/// Rejects a plan that no catalogue of this program could produce: invalid names, sizes beyond a guest.
 ///
 /// # Errors
-/// The faults of the first cell that has some.
+/// The faults of the first faulty cell.
 pub fn check_stored(plan: &Plan) -> Result<()> {
     let refused = |what: String, faults: Vec<String>| {
         let faults = faults.into_iter().map(|fault| format!("the stored plan, {what}: {fault}")).collect();
@@ -45,7 +44,7 @@ fn cell_faults(cell: &Cell) -> Vec<String> {
     faults
 }
 
-/// The suite that has what the cell has of one.
+/// A suite with the cell's fields.
 fn suite_of(cell: &Cell) -> Suite {
     let parameter = |value: u64| Parameter { value: Bytes(value), min: Bytes(0), fixed: true };
     Suite {

@@ -1,6 +1,7 @@
-//! Published figures: a CSV file beside a study's TOML, read without guessing.
+//! Reads published figures, a CSV file beside a study's TOML, without guessing.
 //!
-//! Every fault is told with its line and what was expected. This module does not know what figures are compared with.
+//! Every fault is reported with its line and the expected value. This file does not know what figures are compared
+//! with.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +13,13 @@ use crate::error::listed;
 /// The columns, in any order.
 const COLUMNS: [&str; 9] = ["study", "run", "fs", "task", "metric", "unit", "value", "qualifier", "note"];
 
-/// The most tasks, and the most file systems, that a table names: each is set beside each.
+/// Maximum number of tasks, and of file systems, in a table: each is compared with each.
 const MOST_NAMES: usize = 1000;
 
-/// Faults of one file that are told at once; further ones are counted.
+/// Maximum number of faults of a file shown at once; further ones are counted.
 const TOLD: usize = 10;
 
-/// What makes a well-formed study unusable.
+/// Why a well-formed study is unusable.
 pub(crate) fn faults(study: &Study) -> Vec<String> {
     let mut faults = Vec::new();
     if study.runs.is_empty() {
@@ -97,12 +98,12 @@ pub(crate) fn figures(study: &Study, text: &str, shown: &str) -> Result<Vec<Figu
     Err(PlanError::File { faults })
 }
 
-/// Where each of [`COLUMNS`] is.
+/// The positions of [`COLUMNS`].
 fn columns(head: &csv::StringRecord) -> Result<[usize; 9], String> {
     let expected = || format!("the columns are {}", COLUMNS.join(","));
     for (index, name) in head.iter().enumerate() {
         if !COLUMNS.contains(&name) {
-            // A file that is no table may be another's: what stands in it is not repeated.
+            // A file that is not a table may belong to another user: its text is not repeated.
             let is_word = name.len() <= 32 && name.chars().all(|c| c.is_ascii_alphabetic() || c == '_');
             let shown = if is_word { format!("{name:?}") } else { format!("{}", index + 1) };
             return Err(format!("column {shown} is unknown: {}", expected()));
@@ -171,7 +172,7 @@ fn printed(metric: &str, unit: &str, value: &str, qualifier: Qualifier) -> Resul
         };
     }
     if let Some(known) = known {
-        // A rate is of data at some tasks and of operations at others.
+        // A rate counts data at some tasks and operations at others.
         let units = match known.unit {
             Unit::Throughput => &["KiB/s", "1/s"][..],
             _ => &[known.unit_text()][..],

@@ -1,5 +1,5 @@
-//! Tasks that are more than a command: benchmark programs, fio's job files, workloads of the own engine, and the tasks
-//! that are parts of such.
+//! Tasks that are more than a command: benchmark programs, fio's job files, workloads of Mountmark's engine, and their
+//! parts.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::error::listed;
 use crate::parse::fault;
 use crate::{Result, check, fio};
 
-/// What makes a task's kind of work unusable: sentences.
+/// Why a task's kind of work is unusable, as sentences.
 pub(crate) fn faults(suite: &Suite) -> Vec<String> {
     let mut faults = Vec::new();
     for (index, task) in suite.tasks.iter().enumerate() {
@@ -77,7 +77,7 @@ fn program_faults(suite: &Suite, task: &Task, program: &Program, fault: &mut dyn
     }
 }
 
-/// Whether a figure's name has a part that depends on what the program is told: `write/r64`.
+/// Whether a part of a figure's name depends on the program's arguments: `write/r64`.
 fn several_forms(name: &str) -> bool {
     name.contains('/')
 }
@@ -137,7 +137,6 @@ fn workload_faults(suite: &Suite, task: &Task, workload: &Workload, fault: &mut 
     }
 }
 
-/// Every number of a workload.
 fn quantities(workload: &Workload) -> Vec<&Quantity> {
     let mut all = Vec::new();
     files_quantities(&workload.files, &mut all);
@@ -164,13 +163,12 @@ fn files_quantities<'a>(files: &'a FileSet, all: &mut Vec<&'a Quantity>) {
     }
 }
 
-/// What its tasks find in their environment beside `$TEST` and its like.
 fn variables(suite: &Suite) -> Vec<&str> {
     suite.parameters.keys().map(String::as_str).collect()
 }
 
-/// The suite with the text of its job files, which lie beside it at `path`, and their figures as parts where the suite
-/// names none.
+/// The suite with the text of its job files, which are in the folder of `path`, and their figures as parts unless the
+/// suite lists parts.
 pub(crate) fn with_job_files(mut suite: Suite, path: &Path) -> Result<Suite> {
     let mut tasks: Vec<Task> = Vec::new();
     let all = std::mem::take(&mut suite.tasks);
@@ -182,7 +180,7 @@ pub(crate) fn with_job_files(mut suite: Suite, path: &Path) -> Result<Suite> {
             continue;
         };
         let refused = |reason| fault(&path.display(), format!("task {}: fio = {name:?}: {reason}", task.id));
-        // A suite may be a stranger's: it reads what came with it and nothing else.
+        // A suite may be untrusted: it may read only files that came with it.
         let job = mountmark_input::beside(path, &name).map_err(refused)?;
         let text = mountmark_input::text(&job, mountmark_input::MOST_TEXT).map_err(refused)?;
         let shown = job.display().to_string();
@@ -218,7 +216,7 @@ fn needs(task: &Task, program: &Program) -> bool {
         && (task.program.as_deref() == Some(program.name) || task.fio.is_some() && program.name == "fio")
 }
 
-/// Leaves the tasks out that need `program`, which is not to be had for `reason`, a sentence; the plan keeps it.
+/// Omits the tasks that need `program`, which is unavailable for `reason`, a sentence that the plan keeps.
 pub fn leave_out(plan: &mut Plan, program: &Program, reason: &str) {
     for cell in &mut plan.cells {
         for task in cell.tasks.iter_mut().filter(|task| needs(task, program)) {
@@ -229,7 +227,7 @@ pub fn leave_out(plan: &mut Plan, program: &Program, reason: &str) {
     }
 }
 
-/// The largest room in bytes that one job file needs, at any scale.
+/// The largest space in bytes that one job file needs, at any scale.
 pub(crate) fn job_files_room(suite: &Suite) -> Result<u64> {
     let texts = suite.tasks.iter().filter_map(|task| Some((task.fio.as_ref()?, &task.id)));
     let variables = variables(suite);

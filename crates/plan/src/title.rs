@@ -1,8 +1,8 @@
-//! Titles that state counts and sizes: placeholders become the numbers of a scale.
+//! Fills placeholders in titles with the counts and sizes of a scale.
 //!
-//! `{FILES}` is a parameter's value, and `{BIG_MIB * 1 MiB}` a quantity as workloads write it (its first `$` may be
-//! omitted). With a unit it is shown as a size, otherwise as a count: `touch 10,000 files`, `copy a 10 MiB file`.
-//! `{BIG_MIB * 1 MiB = 1 GB}` is shown as `1 GB` where the value is the suite's own: the words of the suite's source.
+//! `{FILES}` is a parameter's value, and `{BIG_MIB * 1 MiB}` a quantity in the syntax of workloads (its first `$` may
+//! be omitted). With a unit it is shown as a size, otherwise as a count: `touch 10,000 files`, `copy a 10 MiB file`.
+//! `{BIG_MIB * 1 MiB = 1 GB}` is shown as `1 GB` if the value is the suite's own: the wording of the suite's source.
 //! Other braces are text.
 
 use std::collections::BTreeMap;
@@ -12,15 +12,15 @@ use mountmark_model::{Quantity, QuantityError, format_count};
 /// Values of parameters by name.
 type Values = BTreeMap<String, u64>;
 
-/// What is wrong with a title's placeholders.
+/// Checks a title's placeholders.
 ///
 /// # Errors
-/// The first quantity that is none, or has no value.
+/// The first quantity that is invalid or has no value.
 pub(crate) fn check(title: &str, own: &Values) -> Result<(), QuantityError> {
     replaced(title, own, own).map(drop)
 }
 
-/// The title with its counts and sizes; `own` are the parameters at scale 1. A quantity without a value stays as it is
+/// The title with its counts and sizes; `own` are the parameters at scale 1. A quantity without a value is left as
 /// written.
 pub(crate) fn filled(title: &str, own: &Values, values: &Values) -> String {
     replaced(title, own, values).unwrap_or_else(|_| title.to_owned())
@@ -46,7 +46,7 @@ fn replaced(title: &str, own: &Values, values: &Values) -> Result<String, Quanti
     Ok(out + rest)
 }
 
-/// Whether it begins with a parameter: a word of capitals, or any word behind a `$`.
+/// Whether it begins with a parameter: a word of capitals, or any word after a `$`.
 fn is_placeholder(inside: &str) -> bool {
     let after = inside.trim_start_matches(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
     let is_word = inside.starts_with(|c: char| c.is_ascii_uppercase()) && !after.starts_with(char::is_alphanumeric);

@@ -1,4 +1,4 @@
-//! The built-in catalogue, and what is said about a user's own that is wrong.
+//! The built-in catalogue, and messages about faults in a user's own.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ title = "one"
 run = "true"
 "#;
 
-/// The catalogue with one file of the user's own, or what is said about it.
+/// The catalogue with one file of the user's own, or the error.
 fn with(path: &str, text: &str) -> Result<Catalogue, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(path);
@@ -136,7 +136,7 @@ fn matrices_become_plain_tasks() {
     assert!(said.contains("suites/mine.toml: task a1: unknown field `titel`"), "{said}");
     let said = fault("suites/mine.toml", &task("title = \"a\"\n[task.tasks.workload]\nphases = 7\n"));
     assert!(said.contains("suites/mine.toml: task a1: invalid type: integer `7`"), "{said}");
-    // What is no part of a matrix has a place.
+    // Errors outside a matrix have a position.
     let text = task("title = \"a\"\nrun = \"true\"\n");
     let lines = text.lines().count();
     let said = fault("suites/mine.toml", &format!("{text}[[task]]\nid = \"b\"\ntitel = \"b\"\n"));
@@ -263,7 +263,7 @@ fn faults_of_meaning_are_named_with_their_mend() {
     assert!(fault("machines/mine.toml", machine).contains("multiple of 128 MiB"));
 }
 
-/// Names that are no words are quoted.
+/// Names that are not words are quoted.
 fn shown(name: &str) -> String {
     let word = name.starts_with(|c: char| c.is_ascii_uppercase()) && !name.contains('-');
     if word { name.to_owned() } else { format!("{name:?}") }

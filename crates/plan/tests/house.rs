@@ -1,17 +1,17 @@
-//! The shape of the sources, counted: how many places a thing touches when it is added, how long files are, and what
-//! manifests name. It reads the repository and starts nothing.
+//! Checks the structure of the sources: how many places change when something is added, the length of files, and the
+//! dependencies in manifests. It reads the repository and starts nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Most lines of a file.
+/// Maximum number of lines of a file.
 const LONGEST: usize = 350;
 fn root() -> PathBuf {
     fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
 }
 
-/// All files below a folder that have this ending, by their path from the root.
+/// All files below a folder with this suffix, by their path from the root.
 fn files(folder: &str, ending: &str) -> BTreeMap<String, String> {
     let (mut found, mut folders) = (BTreeMap::new(), vec![root().join(folder)]);
     while let Some(folder) = folders.pop() {
@@ -48,7 +48,7 @@ fn has_word(line: &str, word: &str) -> bool {
         .any(|(at, _)| !line[..at].ends_with(is_part) && !line[at + word.len()..].starts_with(is_part))
 }
 
-/// In which files lines are that `is_place` takes, and how many: `a.rs 1, b.rs 2`.
+/// The files with lines accepted by `is_place`, and their number: `a.rs 1, b.rs 2`.
 fn places(is_place: impl Fn(&str, &str) -> bool) -> String {
     let mut counted: BTreeMap<String, usize> = BTreeMap::new();
     for (path, _) in code().into_iter().filter(|(path, line)| is_place(path, line)) {
@@ -57,7 +57,7 @@ fn places(is_place: impl Fn(&str, &str) -> bool) -> String {
     counted.iter().map(|(path, lines)| format!("{path} {lines}")).collect::<Vec<_>>().join(", ")
 }
 
-/// The folders in a folder, and the files without their ending.
+/// The folders in a folder, and the files without their extension.
 fn names(folder: &str) -> Vec<String> {
     let entries = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
     let names = entries.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned());
@@ -75,7 +75,7 @@ fn no_file_is_too_long() {
     assert!(long.is_empty(), "files of more than {LONGEST} lines: {long:?}");
 }
 
-/// One TOML and no line of code. What names some: defaults of options, and the second disk, which is ext2 on ext4's driver.
+/// One TOML and no line of code. Exceptions: defaults of options, and the second disk, which is ext2 on ext4's driver.
 #[test]
 fn a_file_system_and_a_suite_are_one_file() {
     let filesystem = |line: &str| names("catalog/filesystems").iter().any(|name| line.contains(&format!("\"{name}\"")));
@@ -83,7 +83,7 @@ fn a_file_system_and_a_suite_are_one_file() {
         places(|_, line| filesystem(line)),
         "crates/lab/src/emulator/needs.rs 1, crates/run/src/agent/source.rs 2, src/commands/self_check/engines.rs 1"
     );
-    // Programs are code, and so are the words of theirs that `show --as` has.
+    // Programs are code, and `show --as` has formats named after them.
     let suites: Vec<String> =
         names("catalog/suites").into_iter().filter(|name| mountmark_model::Program::find(name).is_none()).collect();
     let suite = |line: &str| suites.iter().any(|name| line.contains(&format!("\"{name}\"")));
@@ -93,7 +93,7 @@ fn a_file_system_and_a_suite_are_one_file() {
     );
 }
 
-/// Its definition and where the agent reads it: no other place is needed for a figure to be measured, kept and shown.
+/// Its definition and where the agent reads it: no other change is needed to measure, store and show a metric.
 #[test]
 fn a_metric_is_two_places() {
     for (metric, reader) in [
@@ -105,14 +105,14 @@ fn a_metric_is_two_places() {
         ("DISCARDED_BYTES", "probes"),
     ] {
         let id = format!("\"{}\"", metric.to_lowercase());
-        // Words of generated texts are no metrics.
+        // Words of generated texts are not metrics.
         let other = "crates/corpus/src/contents.rs";
         assert_eq!(
             places(|path, line| path != other && (line.contains(&id) || has_word(line, &format!("Metric::{metric}")))),
             format!("crates/model/src/metric.rs 1, crates/run/src/agent/{reader}.rs 1")
         );
     }
-    // What plans, keeps and runs cells knows no metric.
+    // Code that plans, stores and runs cells knows no metric.
     let blind = ["crates/plan", "crates/record", "crates/lab", "crates/disk", "crates/corpus", "crates/trace"];
     let constant = |line: &str| {
         line.match_indices("Metric::").any(|(at, found)| {
@@ -143,7 +143,7 @@ fn a_disk_model_is_a_folder_and_a_line() {
     }
 }
 
-/// Its folder, its row in the list, and how it is opened, which the compiler asks for.
+/// Its folder, its row in the list, and how it is opened, which the compiler requires.
 #[test]
 fn a_lab_is_a_folder_and_a_line() {
     for lab in mountmark_model::Lab::ALL {
@@ -180,9 +180,9 @@ fn a_subcommand_is_a_file_and_a_line() {
     }
 }
 
-// A subject and a writer of reports: their tests go here, with the same helpers, once each has one list.
+// Tests for subjects and writers of reports go here, with the same helpers, once each has one list.
 
-/// Every crate that a manifest names is used: by the program itself, or by tests if it is named for these alone.
+/// Every crate in a manifest is used: by the program itself, or by tests for dev-dependencies.
 #[test]
 fn every_dependency_is_used() {
     let manifests = files("crates", "Cargo.toml")

@@ -1,4 +1,4 @@
-//! Plans: order, scale, sizes, and what is refused before anything runs.
+//! Plans: order, scale, sizes, and options rejected before anything runs.
 
 use std::path::PathBuf;
 
@@ -191,8 +191,7 @@ fn scales_shrink_counts_down_to_their_least() {
 
 #[test]
 fn disks_are_equal_whatever_is_in_the_plan() {
-    // 300 MiB and a little for the corpus's entries, a quarter more, 300 MiB as xfs has it, and 32 MiB: 707 MiB and a
-    // little.
+    // 300 MiB plus the corpus's entries, a quarter more, 300 MiB minimum for xfs, and 32 MiB: slightly above 707 MiB.
     let size = |fs: &str, scale: &str| {
         let plan = planned(&Options { scale: scale.parse().unwrap(), ..options(fs) });
         let sizes: Vec<u64> = plan.cells.iter().map(|cell| cell.disk_size.0 >> 20).collect();
@@ -204,7 +203,7 @@ fn disks_are_equal_whatever_is_in_the_plan() {
         assert_eq!(size(fs, "0.0001"), 384, "{fs}");
     }
     assert!(size("ext4", "1000") > 300_000);
-    // 100 MiB and entries, 10 MiB beside it, a quarter more, 64 MiB.
+    // 100 MiB plus entries, 10 MiB beside it, a quarter more, 64 MiB.
     assert_eq!(planned(&options("ext4")).cells[0].second_disk.as_ref().unwrap().size, Bytes(256 << 20));
 }
 
@@ -224,7 +223,7 @@ fn what_is_written_again_needs_room_where_nothing_is_given_back() {
     let catalogue = catalogue(|text| text.replace("run = \"true\"\n", workload));
     let size = |fs: &str| plan(&catalogue, &options(fs), &mut realise).unwrap().cells[0].disk_size.0 >> 20;
     assert_eq!(size("ext4"), 768);
-    // The room once, and 1 GiB for each second.
+    // The space once, and 1 GiB for each second.
     assert!(size("nilfs2") >= (100 + 2048) * 5 / 4, "{}", size("nilfs2"));
 }
 
@@ -240,7 +239,7 @@ fn a_disk_that_is_too_small_is_refused_with_the_size_that_would_do() {
     );
     let would = plan(&catalogue(str::to_owned), &with("ext4", "512MiB"), &mut realise).unwrap();
     assert_eq!(would.cells[0].disk_size, Bytes(512 << 20));
-    // A guest's kernel would take what is left of the last part for disk too.
+    // A guest's kernel would use the rest of the last unit for the disk too.
     let said = refused(&with("ext4", "600 MiB"));
     assert!(said.contains("a disk in memory has whole parts of 128 MiB; give 671088640 (640 MiB)"), "{said}");
 }

@@ -1,4 +1,4 @@
-//! A user's own study, and what is said about one that is wrong.
+//! A user's own study, and messages about faults in one.
 
 use mountmark_model::{Printed, Study};
 use mountmark_plan::{Catalogue, Origin};
@@ -24,7 +24,7 @@ text = "XFS is faster."
 clauses = [{ tasks = ["one"], order = "xfs > ext4" }]
 "#;
 
-/// The catalogue with a study of the user's own, or what is said about it.
+/// The catalogue with a study of the user's own, or the error.
 fn with(study: &str, csv: Option<&str>) -> Result<Catalogue, String> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("studies")).unwrap();
@@ -47,7 +47,7 @@ fn a_users_study_is_read_beside_the_others() {
     assert_eq!(study.figures[0].note, "a, note");
     assert!(matches!(catalogue.origin::<Study>("mine"), Some(Origin::File(_))));
     assert!(catalogue.get::<Study>("piszcz-2006").unwrap().figures.len() > 500);
-    // Without a CSV it has claims alone; columns may stand in any order.
+    // Without a CSV it has only claims; columns may be in any order.
     assert!(with(STUDY, None).unwrap().get::<Study>("mine").unwrap().figures.is_empty());
     let turned = "note,qualifier,value,unit,metric,task,fs,run,study\n,exact,1,s,elapsed,one,xfs,1,mine\n";
     assert_eq!(with(STUDY, Some(turned)).unwrap().get::<Study>("mine").unwrap().figures[0].point(), Some(1.0));
@@ -136,7 +136,7 @@ proptest! {
     }
 }
 
-/// IOzone 3.489 writes over a file where the article's wrote a new one.
+/// IOzone 3.489 overwrites a file where the article's version wrote a new one.
 #[test]
 fn iozones_fwrite_judges_no_claim_about_a_new_file() {
     let catalogue = Catalogue::built_in().unwrap();

@@ -1,4 +1,4 @@
-//! The built-in suites' own commands, on this machine's shell, from the first to the last.
+//! Runs the built-in suites' own commands in this machine's shell, from first to last.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use mountmark_model::workload::{Operation, Run};
 use mountmark_model::{Parameter, Quantity, Scale, Source, Suite};
 use mountmark_plan::Catalogue;
 
-/// What the suites call; where one of them is missing there is nothing to learn here.
+/// Programs that the suites call; if one is missing, the test is skipped.
 const PROGRAMS: [&str; 6] = ["sh", "tar", "find", "split", "xargs", "cp"];
 
 #[test]
@@ -18,7 +18,7 @@ fn the_commands_of_every_suite_work_and_leave_nothing() {
         return;
     }
     let catalogue = Catalogue::built_in().unwrap();
-    // Benchmark programs and the own engine are other tests' matter.
+    // Benchmark programs and the engine have their own tests.
     let plain = |suite: &&Suite| {
         suite.tasks.iter().all(|task| task.program.is_none() && task.workload.is_none() && task.part_of.is_none())
     };
@@ -38,7 +38,7 @@ fn run(suite: &Suite, fill: fn(&Path)) {
         std::fs::create_dir(path).unwrap();
     }
     fill(&corpus);
-    // A suite that waits is not waited for.
+    // Replaces programs that wait.
     let programs = folder.path().join("programs");
     std::fs::create_dir(&programs).unwrap();
     std::os::unix::fs::symlink("/bin/true", programs.join("sleep")).unwrap();
@@ -56,7 +56,7 @@ fn run(suite: &Suite, fill: fn(&Path)) {
         std::fs::remove_file(&file).unwrap();
     }
 
-    // Small, and yet more pieces than two letters number.
+    // Small, but more pieces than two letters can number.
     let parameters: BTreeMap<&str, u64> = suite
         .parameters
         .iter()
@@ -161,7 +161,7 @@ fn runs(program: &str) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// A thread that makes and removes files among its own names walks at random between none and all of them.
+/// The set of files of a thread that creates and removes files at random does a random walk between empty and full.
 #[test]
 fn no_thread_runs_out_of_files() {
     let catalogue = Catalogue::built_in().unwrap();
@@ -186,7 +186,7 @@ fn no_thread_runs_out_of_files() {
                     let names = number(&workload.files.count) / threads;
                     let total: f64 = phase.what.0.values().map(|weight| *weight as f64).sum();
                     let steps = number(operations) / threads * (make + remove) / total;
-                    // Half of the names are there at first, those of all threads drawn together.
+                    // Half of the names exist at first, drawn for all threads together.
                     let deviation = (steps + names / 4.0).sqrt();
                     assert!(names / 2.0 > 5.3 * deviation, "{} at {scale}: {names} names, {deviation}", suite.name);
                 }

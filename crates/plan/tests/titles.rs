@@ -1,4 +1,4 @@
-//! Titles of tasks: what a plan states of its scale, and what its cells keep.
+//! Titles of tasks: scaled in a plan, constant in its cells.
 
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,7 @@ fn titles_state_what_is_run() {
     assert_eq!(titles(&small)[11..15], SMALL);
     assert_eq!(titles(&small)[20], "cat the 10 MiB file");
     assert!(small.titles_are_scaled());
-    // What a guest reads is as long at every scale.
+    // The guest's input has the same length at every scale.
     assert_eq!(small.cells[0].tasks, own.cells[0].tasks);
     let rows = planned(&catalogue, "fsbench-2004", "1/2").tasks;
     let title = |id: &str| rows.iter().find(|(known, _)| known == id).unwrap().1.clone();

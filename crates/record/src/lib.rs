@@ -1,13 +1,13 @@
-//! Samples in and out of SQLite: what was planned, what was measured, how each cell ended.
+//! Stores runs in SQLite: plans, samples, and how each cell ended.
 //!
-//! A cell is in the store whole or not at all, from the moment it ended. This crate does not know how a cell is
-//! run, what its figures mean, how they are shown, or where the store lies: the caller names the file.
+//! A cell is stored atomically when it ends. This crate does not know how a cell is run, what its figures mean, how
+//! they are shown, or where the store is: the caller names the file.
 //!
 //! # Durability
 //!
-//! The store is in WAL mode with `synchronous = FULL`: when [`Store::record_cell`] returns, the cell survives a
-//! power failure. One fsync costs milliseconds and a cell costs seconds to hours, so there is nothing to save with
-//! `NORMAL`, which may lose the last cells (though never half of one).
+//! The store is in WAL mode with `synchronous = FULL`: when [`Store::record_cell`] returns, the cell survives a power
+//! failure. One fsync costs milliseconds and a cell costs seconds to hours, so `NORMAL`, which may lose the last cells
+//! (though never half of one), would save nothing.
 
 mod error;
 mod locks;

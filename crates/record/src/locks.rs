@@ -1,8 +1,8 @@
 //! Locks on runs: a process that works on a run holds one byte of a file beside the store.
 //!
-//! The kernel gives the lock back when the process ends, however it ends, and it is seen from other containers, where
-//! process numbers mean something else. These are locks of the open file (`F_OFD_SETLK` in fcntl(2)): SQLite's own, which
-//! belong to the process, do not meet them, and a child does not inherit a file that closes when it starts.
+//! The kernel releases the lock when the process ends, however it ends, and other containers see it, in which process
+//! numbers differ. These are locks of the open file (`F_OFD_SETLK` in fcntl(2)): they do not conflict with SQLite's
+//! own, which belong to the process, and a child does not inherit a close-on-exec file.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -18,13 +18,13 @@ pub(crate) struct Locks {
 }
 
 impl Locks {
-    /// None yet, on the runs of the store in the file `store`.
+    /// For the store in the file `store`, without any lock yet.
     pub(crate) fn of(store: &Path) -> Locks {
         Locks { path: beside(store), file: RefCell::default() }
     }
 
-    /// Takes the lock on run `number`; false if another process has it. An error where the file system has no such locks,
-    /// or the file cannot be made.
+    /// Takes the lock on run `number`; false if another process has it. Fails if the file system has no such locks, or
+    /// the file cannot be created.
     pub(crate) fn take(&self, number: i64) -> io::Result<bool> {
         let mut file = self.file.borrow_mut();
         if file.is_none() {
@@ -37,41 +37,41 @@ impl Locks {
         }
     }
 
-    /// Gives the lock on run `number` back.
+    /// Releases the lock on run `number`.
     pub(crate) fn give_back(&self, number: i64) {
         if let Some(file) = self.file.borrow().as_ref() {
-            // What cannot be given back now goes with the process.
+            // If this fails, the lock is released when the process ends.
             let _ = call(file, libc::F_OFD_SETLK, libc::F_UNLCK, number);
         }
     }
 }
 
-/// A look at the locks of all processes, this one included.
+/// Read access to the locks of all processes, including this one.
 pub(crate) struct Look(Option<File>);
 
 impl Look {
-    /// At the locks on runs of the store in the file `store`; nothing is made.
+    /// For the store in the file `store`; creates nothing.
     pub(crate) fn at(store: &Path) -> Look {
         Look(File::open(beside(store)).ok())
     }
 
-    /// Whether a process holds the lock on run `number`; nothing where that cannot be told.
+    /// Whether a process holds the lock on run `number`; `None` if unknown.
     pub(crate) fn is_held(&self, number: i64) -> Option<bool> {
         let found = call(self.0.as_ref()?, libc::F_OFD_GETLK, libc::F_WRLCK, number).ok()?;
         Some(found != libc::F_UNLCK)
     }
 }
 
-/// `results.sqlite-runs` beside `results.sqlite`, as SQLite names its own files.
+/// `results.sqlite-runs` beside `results.sqlite`, similar to SQLite's own files.
 fn beside(store: &Path) -> PathBuf {
     let mut name = store.as_os_str().to_owned();
     name.push("-runs");
     name.into()
 }
 
-/// One call about the byte of run `number`; answers the kind of lock that the kernel has put into the question.
+/// One fcntl call on the byte of run `number`; returns the lock type that the kernel stored.
 fn call(file: &File, command: libc::c_int, kind: libc::c_int, number: i64) -> io::Result<libc::c_int> {
-    // SAFETY: a flock of zeroes is a valid value; the kernel reads and writes it during the call, which it outlives.
+    // SAFETY: a flock of zeroes is a valid value; the kernel accesses it only during the call, which it outlives.
     unsafe {
         let mut question: libc::flock = std::mem::zeroed();
         question.l_type = kind as libc::c_short;

@@ -1,8 +1,8 @@
-//! Runs by name: whole, by a prefix that only one has, or `latest`.
+//! Resolves runs by name: complete, by a unique prefix, or `latest`.
 
 use crate::{RunId, StoreError};
 
-/// The run that `name` means, among `runs`, oldest first.
+/// The run for `name` among `runs`, oldest first.
 pub(crate) fn resolve(name: &str, runs: &[RunId]) -> Result<RunId, StoreError> {
     let latest = runs.last().ok_or(StoreError::NoRuns)?;
     if matches!(name, "latest" | "last") {
@@ -11,7 +11,7 @@ pub(crate) fn resolve(name: &str, runs: &[RunId]) -> Result<RunId, StoreError> {
     if let Some(exact) = runs.iter().find(|run| run.as_str() == name) {
         return Ok(exact.clone());
     }
-    // The empty text begins every name and means none.
+    // The empty text is a prefix of every name; reject it.
     let matches: Vec<RunId> =
         runs.iter().filter(|run| !name.is_empty() && run.as_str().starts_with(name)).cloned().collect();
     match matches.as_slice() {
@@ -21,7 +21,7 @@ pub(crate) fn resolve(name: &str, runs: &[RunId]) -> Result<RunId, StoreError> {
     }
 }
 
-/// At most three names that look like `name`, the latest first; where none does, the three latest.
+/// At most three names similar to `name`, the latest first; otherwise the three latest.
 fn near(name: &str, runs: &[RunId]) -> Vec<RunId> {
     let latest = || runs.iter().rev().map(RunId::as_str);
     let mut near = mountmark_model::names::near(name, latest());

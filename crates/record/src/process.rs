@@ -1,29 +1,28 @@
-//! Which process works on a run, and whether it still does.
+//! Identifies the process that works on a run, and checks whether it is alive.
 
 use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-/// A process, named so that no later one is taken for it: pids come again, starts do not.
+/// A process, identified uniquely: pids are reused, start times are not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Process {
-    /// Name of the machine.
     host: String,
     /// The kernel's id of this boot.
     boot: String,
-    /// The pid namespace: pids mean nothing outside theirs.
+    /// The pid namespace, in which the pid is valid.
     namespace: String,
     pid: u32,
     /// Clock ticks from boot to its start, field 22 of proc_pid_stat(5).
     start: String,
-    /// Whether it holds the lock on its run for as long as it lives; older programs did not.
+    /// Whether it holds the lock on its run while it lives; older programs did not.
     has_lock: bool,
 }
 
 impl Process {
-    /// This one.
+    /// The current process.
     pub(crate) fn this() -> Process {
         let pid = std::process::id();
         Process {
@@ -38,19 +37,19 @@ impl Process {
         }
     }
 
-    /// The same, which holds the lock on its run, or does not.
+    /// The same process, with or without the lock on its run.
     pub(crate) fn with_lock(self, has_lock: bool) -> Process {
         Process { has_lock, ..self }
     }
 
-    /// Whether it is certain that the process is gone, seen from process `now`. `is_locked`: whether somebody holds the
-    /// lock on its run, where that can be told. A process of another machine may well be alive: it is not gone.
+    /// Whether the process is certainly gone, seen from process `now`. `is_locked`: whether some process holds the lock
+    /// on its run, if known. A process of another machine may be alive, so it is not gone.
     pub(crate) fn is_gone(&self, now: &Process, is_locked: Option<bool>) -> bool {
         if is_locked == Some(true) || self.boot.is_empty() || now.boot.is_empty() {
             return false;
         }
         if self.boot != now.boot {
-            // This machine has been started again since, or it is another one.
+            // This machine has been rebooted since, or it is another one.
             return self.host == now.host;
         }
         if self.namespace == now.namespace {
@@ -60,13 +59,13 @@ impl Process {
         self.has_lock && is_locked == Some(false)
     }
 
-    /// Whether both are one process. A machine's name may change while it runs.
+    /// Whether both are the same process. A machine's name may change while it runs.
     pub(crate) fn is_same(&self, other: &Process) -> bool {
         let identity = |process: &Process| (process.boot.clone(), process.namespace.clone(), process.start.clone());
         self.pid == other.pid && identity(self) == identity(other)
     }
 
-    /// Which it is, as seen from process `now`.
+    /// Describes it, as seen from process `now`.
     pub(crate) fn about(&self, now: &Process) -> String {
         if self.boot != now.boot {
             format!("process {} of the machine {}", self.pid, self.host)
@@ -83,13 +82,13 @@ impl Process {
         Process { start: "1".into(), ..Process::this() }
     }
 
-    /// One of another machine.
+    /// A process of another machine.
     #[cfg(test)]
     pub(crate) fn elsewhere() -> Process {
         Process { host: "far-away".into(), boot: "another".into(), ..Process::this() }
     }
 
-    /// One in another container of this machine.
+    /// A process in another container of this machine.
     #[cfg(test)]
     pub(crate) fn contained() -> Process {
         Process { host: "contained".into(), namespace: "pid:[1]".into(), ..Process::dead() }
@@ -100,10 +99,10 @@ fn line(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default().trim().to_owned()
 }
 
-/// The start of a living process; none when it is gone or a zombie.
+/// The start time of a living process; `None` if it is gone or a zombie.
 fn start_of(pid: u32) -> Option<String> {
     let stat = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
-    // The second field is the name in brackets and may hold spaces and brackets itself.
+    // The second field is the name in parentheses and may contain spaces and parentheses.
     let mut fields = stat[stat.rfind(')')? + 1..].split_ascii_whitespace();
     let state = fields.next()?;
     if matches!(state, "Z" | "X") {
@@ -153,7 +152,7 @@ mod tests {
         assert!(contained.is_gone(&this, Some(false)));
         assert!(!contained.is_gone(&this, Some(true)));
         assert!(!contained.is_gone(&this, None), "the lock cannot be seen");
-        // The number of a process is surer than a lock: the file of locks may have been left behind when the store moved.
+        // The pid is more reliable than a lock: the lock file may have been left behind when the store moved.
         let here = Process { has_lock: true, ..Process::this() };
         assert!(!here.is_gone(&this, Some(false)));
     }
@@ -165,7 +164,7 @@ mod tests {
         let process = Process { pid: child.id(), start: start_of(child.id()).unwrap(), ..this.clone() };
         assert!(!process.is_gone(&this, None));
         child.kill().unwrap();
-        // The zombie shows a moment after the signal.
+        // The zombie appears shortly after the signal.
         let end = std::time::Instant::now() + std::time::Duration::from_secs(10);
         while !process.is_gone(&this, None) && std::time::Instant::now() < end {
             std::thread::sleep(std::time::Duration::from_millis(5));

@@ -1,4 +1,4 @@
-//! What is kept: runs, cells, samples.
+//! Stored data: runs, cells, samples.
 
 use std::fmt;
 
@@ -7,18 +7,16 @@ use serde::Serialize;
 
 use crate::Timestamp;
 
-/// The name of a run, such as `20261121-0345-a1b2`: when it began in UTC, and four digits of chance. Names sort
-/// by the minute.
+/// The name of a run, such as `20261121-0345-a1b2`: start time in UTC, and four random digits. Sorts by the minute.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct RunId(pub(crate) String);
 
 impl RunId {
-    /// A run id as text; whether a store has it is for the store to say.
+    /// A run id from text, which need not exist in a store.
     pub fn new(text: impl Into<String>) -> RunId {
         RunId(text.into())
     }
 
-    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -30,7 +28,6 @@ impl fmt::Display for RunId {
     }
 }
 
-/// How far a run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
@@ -40,7 +37,7 @@ pub enum RunStatus {
     Done,
     /// It was stopped, or its process is gone.
     Interrupted,
-    /// It could not go on.
+    /// It could not continue.
     Failed,
 }
 
@@ -68,34 +65,28 @@ impl fmt::Display for RunStatus {
     }
 }
 
-/// A run as lists show it.
+/// A run in lists.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSummary {
-    /// Its name.
     pub id: RunId,
-    /// When it began.
     pub started: Timestamp,
-    /// When it ended, if it did.
+    /// `None` if it has not ended.
     pub ended: Option<Timestamp>,
-    /// How far it came.
     pub status: RunStatus,
-    /// The version of the program that ran it.
+    /// Version of the program that ran it.
     pub program: String,
-    /// As it was typed.
+    /// As typed.
     pub command_line: String,
-    /// Suite name.
     pub suite: String,
-    /// Lab name.
     pub lab: String,
-    /// Machine name.
     pub machine: String,
-    /// Kernel as the user asked for it.
+    /// Kernel as the user requested it.
     pub kernel: String,
-    /// How much the suite was shrunk.
+    /// The factor on the suite's counts and sizes.
     pub scale: f64,
-    /// What everything random came from.
+    /// Seed of everything random.
     pub seed: u64,
-    /// Cells of each configuration.
+    /// Number of cells of each configuration.
     pub repeats: u32,
     /// Configuration names in the user's order.
     pub configurations: Vec<String>,
@@ -107,24 +98,20 @@ pub struct RunSummary {
     pub failed: u32,
 }
 
-/// A run with everything that was measured in it.
+/// A run with all its measurements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRecord {
-    /// Its name.
     pub id: RunId,
-    /// When it began.
     pub started: Timestamp,
-    /// When it ended, if it did.
+    /// `None` if it has not ended.
     pub ended: Option<Timestamp>,
-    /// How far it came.
     pub status: RunStatus,
-    /// The version of the program that ran it.
+    /// Version of the program that ran it.
     pub program: String,
-    /// As it was typed.
+    /// As typed.
     pub command_line: String,
-    /// What was to be done.
     pub plan: Plan,
-    /// Where and with what, as known at the start.
+    /// As known at the start.
     pub environment: Environment,
     /// The cells that ended, in the plan's order.
     pub cells: Vec<CellRecord>,
@@ -133,40 +120,35 @@ pub struct RunRecord {
 /// A cell that ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellRecord {
-    /// Position in the plan, from 0.
+    /// Index in the plan, from 0.
     pub index: u32,
-    /// Block.
+    /// Block number.
     pub repeat: u32,
-    /// Configuration name.
     pub configuration: String,
-    /// The seed of its repeat.
     pub seed: u64,
     /// Name of the disk under test.
     pub disk: String,
-    /// Its size.
     pub disk_size: Bytes,
-    /// When it began, by this machine's clock and not the lab's.
+    /// By this machine's clock, not the lab's.
     pub started: Timestamp,
-    /// When it ended, by this machine's clock and not the lab's.
+    /// By this machine's clock, not the lab's.
     pub ended: Timestamp,
-    /// How the cell as a whole ended; tasks have their own outcomes.
+    /// Outcome of the cell as a whole; tasks have their own outcomes.
     pub outcome: Outcome,
-    /// Where and with what it was measured.
     pub environment: Environment,
-    /// What the corpus turned out to be, where the suite has one.
+    /// The corpus, if the suite has one.
     pub corpus: Option<RealisedCorpus>,
-    /// How its tasks and protocol steps ended, in the order they did.
+    /// Outcomes of its tasks and protocol steps, in the order in which they ended.
     pub outcomes: Vec<TaskOutcome>,
-    /// Its figures, in the order they were taken.
+    /// Its figures, in the order in which they were measured.
     pub samples: Vec<Sample>,
-    /// Remarks.
     pub notes: Vec<String>,
-    /// The last of what the lab's console said.
+    /// The end of the lab's console output.
     pub log: String,
 }
 
 impl CellRecord {
-    /// A record of `cell` with nothing measured yet, begun and ended now.
+    /// A record of `cell` without measurements, started and ended now.
     pub fn new(cell: &Cell, environment: &Environment) -> CellRecord {
         let now = Timestamp::now();
         CellRecord {
@@ -188,17 +170,17 @@ impl CellRecord {
         }
     }
 
-    /// Whether the cell or any of its tasks was tried and did not succeed.
+    /// Whether the cell or any of its tasks failed.
     pub fn has_failure(&self) -> bool {
         self.outcome.is_failed() || self.outcomes.iter().any(|ended| ended.outcome.is_failed())
     }
 }
 
-/// Which of a run's [`DeviceUse`](crate::DeviceUse)s are asked for.
+/// Selects [`DeviceUse`](crate::DeviceUse)s of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceUses {
-    /// Those of one task or step; of all without.
+    /// A task or step; all if `None`.
     pub task: Option<String>,
-    /// Those of one repeat, from 0; of all without.
+    /// A repeat, from 0; all if `None`.
     pub repeat: Option<u32>,
 }

@@ -1,5 +1,5 @@
-//! The store itself: runs begun, ended and named. Opening is in `store/open.rs`, the file before SQLite sees it in
-//! `store/file.rs`, writing cells in `store/cells.rs`, reading runs back in `store/load.rs`.
+//! The store: starts, ends and names runs. `store/open.rs` opens it, `store/file.rs` checks the file before SQLite sees
+//! it, `store/cells.rs` writes cells, `store/load.rs` reads runs.
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
@@ -23,7 +23,7 @@ mod row;
 
 use row::{Witness, run_id};
 
-/// A results store in one file. Several processes may have it open and write to it.
+/// A results store in one file. Several processes may open it and write to it.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
@@ -32,12 +32,11 @@ pub struct Store {
 }
 
 impl Store {
-    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes down what is about to be done; the run is `running` from now on, by this process.
+    /// Records a plan before it starts; from now on this process works on the run, which is `running`.
     pub fn begin_run(&self, plan: &Plan, environment: &Environment, command_line: &str) -> Result<RunId, StoreError> {
         let started = Timestamp::now();
         let transaction = self.write()?;
@@ -81,13 +80,13 @@ impl Store {
         Ok(id)
     }
 
-    /// Refuses a run that a process works on. `force` as in [`Store::delete_run`].
+    /// Rejects a run that a process works on. `force` as in [`Store::delete_run`].
     pub fn check_idle(&self, run: &RunId, force: bool) -> Result<(), StoreError> {
         self.refuse_running(run, force).map(|_| ())
     }
 
-    /// Goes on with a run that did not end: it is `running` again, by this process. Its cells stay; their positions are
-    /// the answer, as another process may have added some since the run was read. `force` as in [`Store::delete_run`].
+    /// Resumes a run that did not end: it is `running` again, by this process. Returns the indices of its existing
+    /// cells, as another process may have added some since the run was read. `force` as in [`Store::delete_run`].
     pub fn resume_run(&self, run: &RunId, force: bool) -> Result<BTreeSet<u32>, StoreError> {
         let transaction = self.write()?;
         if self.refuse_running(run, force)? == RunStatus::Done {
@@ -101,7 +100,7 @@ impl Store {
         Ok(cells.into_iter().collect())
     }
 
-    /// Writes down that a run ended, and how. Only the process that works on a run can say so.
+    /// Records the end of a run and its status. Only the process that works on a run can do so.
     pub fn end_run(&self, run: &RunId, status: RunStatus) -> Result<(), StoreError> {
         let transaction = self.write()?;
         let number = self.own_run(run)?;
@@ -114,8 +113,8 @@ impl Store {
         Ok(())
     }
 
-    /// Removes a run and all its cells; one that a process works on is refused, unless `force` says that the process is
-    /// gone: of one on another machine nobody here can tell.
+    /// Removes a run and all its cells; rejects one that a process works on, unless `force` declares that process dead,
+    /// which cannot be checked for another machine.
     pub fn delete_run(&self, run: &RunId, force: bool) -> Result<(), StoreError> {
         let transaction = self.write()?;
         self.refuse_running(run, force)?;
@@ -123,9 +122,9 @@ impl Store {
         self.commit(transaction)
     }
 
-    /// Notes that this process works on a run, in the caller's transaction.
+    /// Records that this process works on a run, in the caller's transaction.
     fn take(&self, run: &RunId) -> Result<(), StoreError> {
-        // Where there are no locks, the process's number must do.
+        // Without locks, the pid must suffice.
         let has_lock = self.locks.take(self.run_number(run)?).unwrap_or(false);
         let process = Process::this().with_lock(has_lock);
         self.execute("UPDATE run SET process = ?2 WHERE id = ?1", params![run.as_str(), json(&process)])?;
@@ -143,7 +142,7 @@ impl Store {
         if is_own { Ok(number) } else { Err(StoreError::TakenOver { run: run.clone() }) }
     }
 
-    /// The run that `name` means: a whole name, the beginning of only one, or `latest` (`last`).
+    /// The run for `name`: a complete name, a unique prefix, or `latest` (`last`).
     pub fn resolve(&self, name: &str) -> Result<RunId, StoreError> {
         names::resolve(name, &self.ids()?)
     }
@@ -156,7 +155,7 @@ impl Store {
         self.connection.pragma_update(None, pragma, value).map_err(|source| self.error(source))
     }
 
-    /// A transaction that has the write lock from the start: it waits for others now or fails now, not half-way.
+    /// A transaction that takes the write lock at the start: it waits or fails now, not half-way.
     fn write(&self) -> Result<Transaction<'_>, StoreError> {
         Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)
             .map_err(|source| self.error(source))
@@ -182,7 +181,7 @@ impl Store {
             .ok_or_else(|| self.unknown(run))
     }
 
-    /// The status of a run; refuses those that are unknown, and without `force` those that a living process works on.
+    /// The status of a run; rejects unknown ones, and without `force` those that a living process works on.
     fn refuse_running(&self, run: &RunId, force: bool) -> Result<RunStatus, StoreError> {
         let witness = Witness::of(&self.path);
         let found = self
@@ -219,7 +218,7 @@ impl Store {
 fn explain(path: &Path, source: rusqlite::Error) -> StoreError {
     let path = path.to_owned();
     let reason = source.to_string();
-    // Memory that writers and readers share is a file beside the store: it could not be made as large as it must be.
+    // The shared-memory file beside the store could not be enlarged.
     if source.sqlite_error().is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE) {
         return StoreError::NoSpace { path, reason: "the file beside it that its readers share cannot be made".into() };
     }
@@ -230,7 +229,7 @@ fn explain(path: &Path, source: rusqlite::Error) -> StoreError {
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::NotWritable { path, reason },
         Some(ErrorCode::CannotOpen) => StoreError::Open { path, reason },
         _ => match source {
-            // A value of another type than the schema allows: not by this program.
+            // A value of another type than the schema allows, not written by this program.
             rusqlite::Error::FromSqlConversionFailure(..)
             | rusqlite::Error::IntegralValueOutOfRange(..)
             | rusqlite::Error::InvalidColumnType(..) => StoreError::Damaged { path, reason },
@@ -239,10 +238,10 @@ fn explain(path: &Path, source: rusqlite::Error) -> StoreError {
     }
 }
 
-/// Four digits of chance keep runs of one minute apart; they need not be unpredictable.
+/// Four random digits separate runs of one minute; they need not be unpredictable.
 fn new_id(started: Timestamp) -> RunId {
     let (year, month, day, hour, minute, _) = started.civil();
-    // Every RandomState differs: its keys are random once a thread and counted up after that.
+    // Every RandomState differs: its keys are random once per thread and then counted up.
     let chance = RandomState::new().hash_one(started.0) & 0xffff;
     RunId(format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}-{chance:04x}"))
 }
@@ -251,10 +250,10 @@ fn json<T: serde::Serialize>(value: &T) -> String {
     serde_json::to_string(value).expect("the model's types have text keys only and do not fail by themselves")
 }
 
-/// A value of a row, or why its text is not one.
+/// A value of a row, or why its text is invalid.
 type Unpacked<T> = Result<T, serde_json::Error>;
 
-/// Whether the store has a table. One that an older program wrote and nobody has written to since lacks the newer ones.
+/// Whether the store has a table. One written by an older program and not changed since lacks the newer tables.
 fn there(connection: &Connection, table: &str) -> rusqlite::Result<bool> {
     let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1";
     connection.query_row(sql, [table], |row| row.get::<_, i64>(0)).map(|count| count > 0)

@@ -10,9 +10,8 @@ use serde::{Serialize, Serializer};
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// Now, by this machine's clock.
     pub fn now() -> Timestamp {
-        // A clock before 1970 is wrong anyhow; 0 says so better than a panic.
+        // A clock before 1970 is wrong anyway; 0 shows that better than a panic.
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
     }
@@ -21,8 +20,8 @@ impl Timestamp {
     pub fn civil(self) -> (i64, u32, u32, u32, u32, u32) {
         let seconds = self.0.div_euclid(1000);
         let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400) as u32);
-        // Days to a date in eras of 400 years that begin on 1 March: Howard Hinnant,
-        // "chrono-Compatible Low-Level Date Algorithms", civil_from_days.
+        // Converts days to a date in eras of 400 years that begin on 1 March: Howard Hinnant, "chrono-Compatible
+        // Low-Level Date Algorithms", civil_from_days.
         let shifted = days + 719_468;
         let era = shifted.div_euclid(146_097);
         let day_of_era = shifted.rem_euclid(146_097);

@@ -1,9 +1,9 @@
-//! The command that makes a run again, to be typed anywhere.
+//! The command that repeats a run, safe to type in any folder.
 
 use mountmark_record::RunRecord;
 
-/// The command that was typed, with what it left to defaults: those may change. Whoever wrote the store, it is one command
-/// of this program to a shell.
+/// The command as typed, with defaults made explicit, since they may change. The result is a single command of this
+/// program to a shell, even if the store is foreign.
 pub fn again(run: &RunRecord) -> String {
     let plan = &run.plan;
     let typed = arguments(&run.command_line);
@@ -31,7 +31,7 @@ pub fn again(run: &RunRecord) -> String {
     crate::text::clean(&words.join(" "))
 }
 
-/// The command as it was typed, without the program's folder and that of the store.
+/// The command as typed, without the program's folder and the store's.
 pub(crate) fn typed(run: &RunRecord) -> String {
     let words: Vec<String> = arguments(&run.command_line).into_iter().map(one_word).collect();
     if words.is_empty() && !words_of(&run.command_line).contains(&"run") {
@@ -40,7 +40,7 @@ pub(crate) fn typed(run: &RunRecord) -> String {
     crate::text::clean(&format!("mountmark run {}", words.join(" ")))
 }
 
-/// What stood behind `run`, without the folder of the store: older programs recorded it.
+/// The arguments after `run`, without the store's folder, which older programs recorded.
 fn arguments(command_line: &str) -> Vec<&str> {
     let mut words = words_of(command_line).into_iter().skip_while(|word| *word != "run").skip(1);
     let mut out = Vec::new();
@@ -54,7 +54,7 @@ fn arguments(command_line: &str) -> Vec<&str> {
     out
 }
 
-/// A word with its quotes as it is, if a shell takes it for one word; else quoted, quotes and all.
+/// A word unchanged if a shell reads it as one word; otherwise quoted as a whole.
 fn one_word(word: &str) -> String {
     let (mut is_quoted, mut is_one) = (false, true);
     let mut letters = word.chars().peekable();
@@ -68,7 +68,7 @@ fn one_word(word: &str) -> String {
     if is_one && !is_quoted { word.to_owned() } else { shell_word(word) }
 }
 
-/// The words of a command line, with their quotes: [`shell_word`] makes single ones alone.
+/// The words of a command line, with their quotes: [`shell_word`] produces single quotes only.
 fn words_of(text: &str) -> Vec<&str> {
     let (mut out, mut start, mut is_quoted, mut before) = (Vec::new(), None, false, ' ');
     for (at, letter) in text.char_indices() {
@@ -91,7 +91,7 @@ fn is_plain(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || "-_./:,=+@%^".contains(letter)
 }
 
-/// A word as a shell must read it.
+/// Quotes a word for a shell.
 pub fn shell_word(word: &str) -> String {
     if !word.is_empty() && word.chars().all(is_plain) {
         word.to_owned()

@@ -1,4 +1,4 @@
-//! What is said above every table: which run, where, with what.
+//! The lines above every table: the run, its environment and its setup.
 
 use std::collections::BTreeSet;
 
@@ -32,11 +32,11 @@ pub(crate) fn header(run: &RunRecord) -> Vec<(&'static str, String)> {
     out
 }
 
-/// The kernels that ran; those of the plan where nothing is known.
+/// The kernels that ran, or the plan's if unknown.
 pub(crate) fn kernels(run: &RunRecord) -> String {
     let environments = || run.cells.iter().map(|cell| &cell.environment).chain([&run.environment]);
     let named = environments().filter(|environment| !environment.kernel.is_empty());
-    // At a run's start the release alone is known: it adds nothing to the release with its build.
+    // At a run's start only the release is known; it is redundant beside the same release with its build.
     let built: BTreeSet<&str> = environments()
         .filter(|environment| !environment.kernel_build.is_empty())
         .map(|environment| environment.kernel.as_str())
@@ -48,7 +48,7 @@ pub(crate) fn kernels(run: &RunRecord) -> String {
     if kernels.is_empty() { run.plan.kernel.clone() } else { kernels.into_iter().collect::<Vec<_>>().join("; ") }
 }
 
-/// Descriptions name a suite's own sizes, whatever was run of them. So do titles, unless they were made for the scale.
+/// Descriptions state a suite's own sizes, whatever the scale. So do titles, unless they were made for the scale.
 fn scale(run: &RunRecord) -> String {
     let scale = run.plan.scale;
     match reduced(run) {
@@ -58,7 +58,7 @@ fn scale(run: &RunRecord) -> String {
     }
 }
 
-/// How much of its suite was run, where it was not the suite's own size.
+/// Describes the scale, unless it is the suite's own.
 pub fn reduced(run: &RunRecord) -> Option<String> {
     let (plan, scale) = (&run.plan, run.plan.scale);
     let has_own = plan.cells.iter().any(|cell| !cell.parameters.is_empty() || cell.second_disk.is_some())
@@ -74,7 +74,7 @@ pub fn reduced(run: &RunRecord) -> Option<String> {
     Some(format!("scale {scale}: {percent} % of {whose}"))
 }
 
-/// What a second is: figures of different labs must not be taken for each other.
+/// Describes the clock, so that figures of different labs are not confused.
 pub(crate) fn clock(run: &RunRecord) -> String {
     let machine = &run.plan.machine.name;
     let nature = run.plan.lab.nature();
@@ -98,7 +98,7 @@ fn disks(run: &RunRecord) -> String {
     disks.iter().map(|(name, size)| format!("{name} of {size}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Each repeat has a seed and so a corpus of its own; a few are enough to see how they differ.
+/// Maximum number of corpora shown: each repeat has its own seed and corpus, but a few show the variation.
 const CORPORA: usize = 3;
 
 fn corpora(run: &RunRecord) -> Vec<String> {

@@ -1,9 +1,9 @@
-//! Runs and findings in; tables, Markdown, CSV, JSON, pages and pictures out.
+//! Turns runs and findings into tables, Markdown, CSV, JSON, pages and pictures.
 //!
-//! A subject (`subjects`) says what it has, a writer (`writers`) turns that into a format, and `registry` lists both: a
-//! subject is one file and a line, and so is a writer. `view` and `matrix` look up what several forms show; `html` and
-//! `svg` draw pages and pictures. Everything here is a function to text. This crate computes no statistic, does not know
-//! where runs are kept or whether a terminal reads (the caller says so), starts nothing and writes nothing.
+//! A subject (`subjects`) provides data, a writer (`writers`) turns it into a format, and `registry` lists both: a new
+//! subject or writer is one file and one line. `view` and `matrix` look up data for several forms; `html` and `svg`
+//! draw pages and pictures. Everything here is a function to text. This crate computes no statistic, does not know
+//! where runs are kept or whether the reader is a terminal (the caller says so), starts nothing and writes nothing.
 
 mod classic;
 mod command;

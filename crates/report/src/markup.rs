@@ -1,15 +1,15 @@
-//! Text for HTML and SVG in which nothing that comes from a run can be markup.
+//! Builds HTML and SVG in which no text of a run can become markup.
 //!
-//! Literals of the source code are markup; every value is text and is escaped, unless it is [`Markup`] itself. So there is
-//! nothing to remember when a section is written. A template engine would do the same at run time; the program is copied
-//! into the memory of every guest, and some twenty lines do it here when it is compiled. What a file or a page means is
-//! not known here.
+//! Literals of the source code are markup; every value is text and is escaped, unless it is [`Markup`] itself, so
+//! sections need no care when written. A template engine would do the same at run time; the program is copied into the
+//! memory of every guest, and some twenty lines do it here at compile time. This file does not know the meaning of a
+//! file or page.
 
 use std::fmt::Write as _;
 
 use mountmark_model::is_hidden;
 
-/// Text that is markup already.
+/// Text that is already markup.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Markup(String);
 
@@ -18,17 +18,17 @@ impl Markup {
         Markup::default()
     }
 
-    /// Appends what the source code says, as it is.
+    /// Appends a literal unchanged.
     pub(crate) fn raw(&mut self, literal: &'static str) {
         self.0.push_str(literal);
     }
 
-    /// Appends a value as text.
+    /// Appends a value as escaped text.
     pub(crate) fn show(&mut self, value: &(impl Show + ?Sized)) {
         value.put_into(self);
     }
 
-    /// A heading that can be linked to, of level 1 to 6.
+    /// A heading of level 1 to 6 with an anchor.
     pub(crate) fn heading(&mut self, level: u8, id: &str, text: &str) {
         const TAGS: [(&str, &str); 6] = [
             ("<h1 id=\"", "</h1>\n"),
@@ -46,8 +46,8 @@ impl Markup {
         self.raw(close);
     }
 
-    /// JSON, which is one line, for a `script` element: there `<` could end the element. What is not shown as itself is
-    /// written as JSON's own escape too.
+    /// JSON on one line for a `script` element, which `<` could end. Hidden characters are also written as JSON
+    /// escapes.
     pub(crate) fn json(&mut self, json: &str) {
         for letter in json.chars() {
             if letter == '<' || is_hidden(letter) {
@@ -60,7 +60,7 @@ impl Markup {
         }
     }
 
-    /// Whether an element in it has this id.
+    /// Whether it contains an element with this id.
     pub(crate) fn has_id(&self, id: &str) -> bool {
         self.0.contains(&format!(" id=\"{id}\""))
     }
@@ -70,7 +70,7 @@ impl Markup {
     }
 }
 
-/// What can be put between literals.
+/// Values that `put!` accepts between literals.
 pub trait Show {
     fn put_into(&self, out: &mut Markup);
 }
@@ -124,7 +124,7 @@ macro_rules! show_numbers {
 
 show_numbers! { u8 u32 u64 usize i64 f64 }
 
-/// `put!(out, "<td>", name, "</td>")`: literals are markup, everything else is text.
+/// `put!(out, "<td>", name, "</td>")`: literals are markup, everything else is escaped text.
 macro_rules! put {
     ($out:expr $(,)?) => {{}};
     ($out:expr, $literal:literal $(, $($rest:tt)*)?) => {{

@@ -1,7 +1,7 @@
-//! Tests x file systems: the one table that the terminal, Markdown, the page, its script and the picture show.
+//! The table of tests x file systems in the terminal, Markdown, the page, its script and the picture.
 //!
-//! Every figure is a median over repeats, made into text here and nowhere else. What is judged, what is best and every
-//! sum come from the findings.
+//! Every figure is a median over repeats, formatted here and nowhere else. Judged metrics, best figures and sums come
+//! from the findings.
 
 use mountmark_analyse::{Findings, MetricFindings, TaskFindings, Total};
 use mountmark_model::{Better, Metric, Unit};
@@ -9,24 +9,23 @@ use mountmark_model::{Better, Metric, Unit};
 use crate::view::{View, heat};
 use crate::words::number::{counted, ratio};
 
-/// What a matrix shows of each task.
+/// The metric that a matrix shows of each task.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Choice {
-    /// What it is judged by, which is not the same for all.
+    /// The metric by which it is judged, which may differ between tasks.
     Judged,
-    /// One metric.
     Metric(&'static Metric),
 }
 
 impl Choice {
-    /// What a run is shown by unless a reader asks for another: what its tasks are judged by.
+    /// The default: the metrics by which tasks are judged.
     pub(crate) fn usual(findings: &Findings) -> Choice {
         let main = findings.main;
         let is_mixed = findings.suite().filter_map(|task| task.judged_by).any(|metric| metric.id != main.id);
         if is_mixed { Choice::Judged } else { Choice::Metric(main) }
     }
 
-    /// All that a run has figures for; the usual one first, where tasks are judged by different metrics.
+    /// All choices with figures in a run; the default first, if tasks are judged by different metrics.
     pub(crate) fn all(findings: &Findings) -> Vec<Choice> {
         let has = |metric: &&Metric| findings.tasks.iter().any(|task| task.figures(metric).is_some());
         let metrics = Metric::ALL.iter().filter(has).map(Choice::Metric);
@@ -34,49 +33,44 @@ impl Choice {
         mixed.into_iter().chain(metrics).collect()
     }
 
-    /// What it shows of a task.
     fn figures<'t>(self, task: &'t TaskFindings, main: &Metric) -> Option<&'t MetricFindings> {
         match self {
             Choice::Judged if !task.step => task.judged(),
-            // One table should not mix what it need not.
+            // Avoid mixing metrics in one table.
             Choice::Judged => task.figures(main),
             Choice::Metric(metric) => task.figures(metric),
         }
     }
 }
 
-/// The whole table.
 pub(crate) struct Matrix<'a> {
     pub choice: Choice,
-    /// The metric of all rows, with the unit that a rate has; `None` where they differ.
+    /// The metric of all rows, with the rate's unit; `None` if they differ.
     pub metric: Option<&'static Metric>,
     pub rows: Vec<Row<'a>>,
-    /// Sums over the suite's tasks, where they say anything.
+    /// Sums over the suite's tasks, if meaningful.
     pub total: Option<TotalRow>,
 }
 
 /// One task or step.
 pub(crate) struct Row<'a> {
     pub task: &'a TaskFindings,
-    /// Position of the task in the findings.
+    /// Index of the task in the findings.
     pub position: usize,
     pub found: Option<&'a MetricFindings>,
-    /// By configuration; `None` where there is no figure.
+    /// By configuration; `None` if there is no figure.
     pub cells: Vec<Option<Figure>>,
 }
 
-/// One figure.
 pub(crate) struct Figure {
-    /// The median as a reader sees it, without a unit.
+    /// The formatted median, without a unit.
     pub text: String,
-    /// Its ratio to the baseline, likewise.
+    /// Its formatted ratio to the baseline.
     pub ratio: Option<String>,
     pub is_best: bool,
-    /// See [`heat`].
     pub heat: usize,
 }
 
-/// The row below all others.
 pub(crate) struct TotalRow {
     pub tasks: usize,
     /// By configuration: the sum and its ratio to the baseline's.
@@ -89,7 +83,7 @@ impl<'a> Matrix<'a> {
     pub(crate) fn new(view: &View<'a>, choice: Choice) -> Matrix<'a> {
         let findings = view.findings();
         let tasks = findings.tasks.iter().enumerate().map(|(at, task)| (at, task, choice.figures(task, findings.main)));
-        // A test that no file system got through is in the table all the same.
+        // A test that every file system failed has a row too.
         let shown = tasks.filter(|(_, task, found)| found.is_some() || (!task.step && task.metrics.is_empty()));
         let row = |(position, task, found): (usize, &'a TaskFindings, Option<&'a MetricFindings>)| {
             let cells = (0..findings.configurations.len()).map(|one| figure(found?, one)).collect();
@@ -114,7 +108,7 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    /// What stands behind the name of a row where rows differ: `durable, s`, or the unit alone.
+    /// Suffix of a row's name if rows differ: `durable, s`, or the unit alone.
     pub(crate) fn unit(&self, row: &Row) -> Option<String> {
         let metric = row.found.filter(|_| self.metric.is_none())?.metric;
         Some(match self.choice {
@@ -123,7 +117,7 @@ impl<'a> Matrix<'a> {
         })
     }
 
-    /// What the table shows, which way is better, and the statistic.
+    /// The metric, its direction, and the statistic.
     pub(crate) fn caption(&self, repeats: u32) -> String {
         let statistic = match repeats {
             0 | 1 => String::new(),
@@ -178,7 +172,7 @@ fn total(findings: &Findings, metric: &'static Metric) -> Option<TotalRow> {
     Some(TotalRow { tasks, cells: cells.collect(), best })
 }
 
-/// What the mark of the best says: without repeats nothing is judged.
+/// Meaning of the mark for the best figure: without repeats nothing is judged.
 pub(crate) fn best_means(findings: &Findings) -> &'static str {
     if findings.repeats > 1 {
         "the best of its row, and what cannot be told from it; of figures that are not judged, what prints as the best."

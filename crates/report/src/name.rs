@@ -1,19 +1,17 @@
-//! Names that a user gives: found, or answered with those that look like them.
+//! Looks up names from the user, with similar names on failure.
 
 use mountmark_model::Metric;
 use thiserror::Error;
 
-/// A name that nothing has.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("there is no {kind} {name:?}{}; there are: {}", near_text(near), all.join(", "))]
 pub struct UnknownName {
-    /// What was looked for: `metric` or `format`.
+    /// Kind of name: `metric` or `format`.
     pub kind: &'static str,
-    /// As asked for.
+    /// As given.
     pub name: String,
-    /// Names that look like it, the nearest first.
+    /// Similar names, the nearest first.
     pub near: Vec<&'static str>,
-    /// All names.
     pub all: Vec<&'static str>,
 }
 
@@ -21,7 +19,7 @@ fn near_text(near: &[&str]) -> String {
     if near.is_empty() { String::new() } else { format!(": did you mean {}?", near.join(" or ")) }
 }
 
-/// The metric with this id, or with this title where it is the only one: reports show titles.
+/// Finds a metric by id, or by title if unambiguous, since reports show titles.
 pub fn find_metric(name: &str) -> Result<&'static Metric, UnknownName> {
     let mut titled = Metric::ALL.iter().filter(|metric| metric.title.eq_ignore_ascii_case(name));
     let by_title = titled.next().filter(|_| titled.next().is_none());
@@ -31,7 +29,7 @@ pub fn find_metric(name: &str) -> Result<&'static Metric, UnknownName> {
 }
 
 pub(crate) fn unknown(kind: &'static str, name: &str, all: Vec<&'static str>) -> UnknownName {
-    // Nothing is as long as this, and comparing takes the time of both lengths together.
+    // No name is as long as this, and comparing takes time proportional to both lengths.
     let lower = if name.len() > 200 { String::new() } else { name.to_lowercase() };
     let mut scored: Vec<(f64, &'static str)> = all
         .iter()

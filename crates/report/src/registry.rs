@@ -1,6 +1,6 @@
-//! Which subjects can be written in which formats: the only lists of both.
+//! The only lists of subjects and formats, and which fit together.
 //!
-//! A format that a subject has not is refused here, before anything is read.
+//! A format that a subject lacks is rejected here, before anything is read.
 
 use anyhow::Result;
 use thiserror::Error;
@@ -9,7 +9,7 @@ use crate::name::{UnknownName, unknown};
 use crate::subjects::{Changes, Claims, Device, Reports, Run, Runs, StudyBeside, Verdicts};
 use crate::writers::{Form, Options, Subject, Writer, csv, html, json, markdown, svg, text};
 
-/// All formats, in the order of help texts; the first that a subject has is its default.
+/// All formats, in the order of help texts; a subject's default is its first.
 const WRITERS: &[&Writer] = &[&text::TEXT, &markdown::MARKDOWN, &csv::CSV, &json::JSON, &html::HTML, &svg::SVG];
 
 /// All subjects, in the order of help texts.
@@ -24,11 +24,8 @@ pub const SUBJECTS: &[Entry] = &[
     entry::<Runs>(),
 ];
 
-/// A subject in the list.
 pub struct Entry {
-    /// Which command prints it.
     pub command: &'static str,
-    /// What it is.
     pub name: &'static str,
     has: fn(Form) -> bool,
 }
@@ -48,39 +45,36 @@ fn has<S: Subject>(form: Form) -> bool {
 }
 
 impl Entry {
-    /// The formats that it can be written in, the default first.
+    /// Its formats, the default first.
     pub fn formats(&self) -> impl Iterator<Item = Format> {
         WRITERS.iter().copied().filter(|writer| (self.has)(writer.form)).map(Format)
     }
 }
 
-/// A format that a subject can be written in.
+/// A format that the subject has.
 #[derive(Clone, Copy)]
 pub struct Format(&'static Writer);
 
-/// Why a subject cannot be written so.
+/// Why a subject cannot be written.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum FormatError {
-    /// No format has this name.
     #[error(transparent)]
     Unknown(UnknownName),
-    /// The subject has nothing for it.
+    /// The subject lacks the form for this format.
     #[error("{subject} cannot be written as {format}; there are: {}", all.join(", "))]
     Unfit {
-        /// What was to be written.
         subject: &'static str,
-        /// The format's name.
         format: &'static str,
-        /// The formats that it has.
+        /// The subject's formats.
         all: Vec<&'static str>,
     },
 }
 
 impl Format {
-    /// The format of this name for a subject, or the subject's usual one.
+    /// The format of this name for a subject, or the subject's default.
     ///
     /// # Errors
-    /// A name that no format has, or a format that needs what the subject has not.
+    /// A name of no format, or a format that the subject lacks.
     pub fn find<S: Subject>(name: Option<&str>) -> Result<Format, FormatError> {
         let usual = || entry::<S>().formats().next().expect("a subject has a form");
         let Some(name) = name else { return Ok(usual()) };
@@ -92,12 +86,12 @@ impl Format {
         }
     }
 
-    /// The format for a subject whose files end so: `md`, `html`.
+    /// The format for files of a subject with this extension: `md`, `html`.
     pub fn by_ending<S: Subject>(ending: &str) -> Option<Format> {
         entry::<S>().formats().find(|format| format.0.endings.contains(&ending))
     }
 
-    /// All formats of a subject, the usual one first.
+    /// All formats of a subject, the default first.
     pub fn all<S: Subject>() -> impl Iterator<Item = Format> {
         const { &entry::<S>() }.formats()
     }
@@ -107,7 +101,6 @@ impl Format {
         entry::<S>().formats().find(|format| format.form() == form)
     }
 
-    /// The name in `--format`.
     pub fn name(self) -> &'static str {
         self.0.name
     }
@@ -117,25 +110,25 @@ impl Format {
         self.0.about
     }
 
-    /// How names of such files end.
+    /// File name extension.
     pub fn ending(self) -> &'static str {
         self.0.endings[0]
     }
 
-    /// What it needs of a subject.
+    /// The form of the subject that it needs.
     pub fn form(self) -> Form {
         self.0.form
     }
 
-    /// Whether a file that begins so is a report in this format.
+    /// Whether a file with this start is a report in this format.
     pub fn is_ours(self, start: &str) -> bool {
         start.contains(self.0.mark)
     }
 
-    /// The subject as text that ends with a line end.
+    /// The subject as text with a final newline.
     ///
     /// # Errors
-    /// Where the subject has no such form, or cannot be written in it.
+    /// The subject has no such form, or cannot be written in it.
     pub fn write<S: Subject>(self, subject: &S, options: &Options) -> Result<String> {
         (self.0.write)(subject, options).unwrap_or_else(|| {
             let all = entry::<S>().formats().map(Format::name).collect();

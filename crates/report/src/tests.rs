@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::*;
 
-/// A subject in a format, as a reader with a pipe of this width has it.
+/// A subject in a format, as written to a pipe of this width.
 pub(crate) fn written<S: Subject>(subject: &S, format: &str, width: usize) -> String {
     let options = Options { width, ..Options::default() };
     Format::find::<S>(Some(format)).unwrap().write(subject, &options).unwrap()
@@ -69,7 +69,7 @@ fn environment() -> Environment {
     Environment { mountmark: "0.1.0".into(), kernel: "6.12.57".into(), ..Environment::default() }
 }
 
-/// Every configuration measured: each figure tells its task and its configuration.
+/// A complete run: each figure identifies its task and its configuration.
 pub(crate) fn run(names: &[&str], repeats: u32) -> RunRecord {
     let plan = plan(names, repeats);
     let cells = plan
@@ -147,7 +147,7 @@ const MANY: [&str; 18] = [
 #[test]
 fn a_table_is_exactly_this() {
     let mut run = run(&["ext4", "xfs", "jfs"], 2);
-    // jfs fails one task once, xfs skips one always, and a cell of ext4 was never run.
+    // jfs fails one task once, xfs always skips one, and a cell of ext4 was never run.
     run.cells[2].outcomes[3].outcome = failed("cp ended with 1: No space left on device");
     for index in [1, 4] {
         run.cells[index].outcomes[2].outcome = Outcome::Skipped { reason: "needs links".into() };
@@ -180,7 +180,7 @@ fn lines_fit_however_many_file_systems_there_are() {
                     for line in text.lines() {
                         assert!(line.chars().count() <= width, "{width}: {line}\n{text}");
                     }
-                    // Each configuration has its column exactly once, and every table all rows.
+                    // Each configuration has exactly one column, and every table has all rows.
                     let tables = text.lines().filter(|line| line.starts_with("mkfs")).count();
                     assert_eq!(text.lines().filter(|line| line.starts_with("total of 2 tasks")).count(), tables);
                     let figures: usize = text
@@ -254,7 +254,7 @@ fn a_file_system_that_could_not_be_made_is_in_the_table() {
         let line = text.lines().find(|line| line.starts_with(row)).unwrap();
         assert!(line.ends_with("failed[a]"), "{text}");
     }
-    // The sum of what could be done is no sum.
+    // A sum without the failed tasks is not shown.
     let line = text.lines().find(|line| line.starts_with("total")).unwrap();
     assert_eq!(line.split_whitespace().skip(4).collect::<Vec<_>>(), ["210", "-"], "{text}");
 }
@@ -281,7 +281,7 @@ fn a_cell_that_was_run_again_does_not_make_its_repeat_count_twice() {
     record.cells.push(again);
     let text = table(&record, &Options::default());
     let row = text.lines().find(|line| line.contains("mkfs")).unwrap();
-    // Of the third repeat the median counts, 1.5; all four cells would be spread by 40 % and not by 25.
+    // The third repeat counts with its median, 1.5; all four cells would give a spread of 40 %, not 25.
     assert!(row.contains("1.00") && row.contains("24.74"), "{row}");
 }
 

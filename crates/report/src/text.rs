@@ -1,26 +1,25 @@
-//! Lines of text that fit.
+//! Wraps and measures lines of text.
 
 use mountmark_model::is_hidden;
 
-/// Stands for the mark of a best figure until colours are decided; a private character that no input keeps.
+/// Marks a best figure until colours are decided; a private character that is removed from all input.
 pub(crate) const BEST: char = '\u{e000}';
 
-/// One line without what is not shown as itself: names, sentences and kernel messages come from outside, and a terminal
-/// would obey what they hold.
+/// One line without hidden characters: names, sentences and kernel messages come from outside, and could control a
+/// terminal.
 pub(crate) fn clean(text: &str) -> String {
     let spaced: String = text.chars().map(|c| if is_hidden(c) || c == BEST { ' ' } else { c }).collect();
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A line of a cell of a table, which may begin with [`BEST`] and end with spaces that do not break.
+/// A line of a table cell, which may begin with [`BEST`] and end with non-breaking spaces.
 pub(crate) fn clean_keeping_marks(line: &str) -> String {
     let (mark, text) = line.strip_prefix(BEST).map_or(("", line), |text| ("\u{e000}", text));
     let end = text.trim_end_matches('\u{a0}');
     format!("{mark}{}{}", clean(end), " ".repeat(text[end.len()..].chars().count()))
 }
 
-/// Three digits of 0.1 and more, two decimals of less, all of what is before the point: `0.02`, `1.02`, `12.3`, `345`,
-/// `6789`.
+/// Three digits from 0.1 on, two decimals below, all digits before the point: `0.02`, `1.02`, `12.3`, `345`, `6789`.
 pub(crate) fn three_digits(value: f64) -> String {
     let decimals = match value.abs() {
         value if value >= 99.95 => 0,
@@ -30,7 +29,7 @@ pub(crate) fn three_digits(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// Three digits or a little more.
+/// Three digits, or slightly more.
 pub(crate) fn figure(value: f64) -> String {
     match value {
         0.0 => "0".into(),
@@ -40,12 +39,12 @@ pub(crate) fn figure(value: f64) -> String {
     }
 }
 
-/// Columns that text takes.
+/// Display width in columns.
 pub(crate) fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Words in lines of at most `limit` columns; a word that is longer is cut.
+/// Wraps words to lines of at most `limit` columns; longer words are cut.
 pub(crate) fn wrap(text: &str, limit: usize) -> Vec<String> {
     let limit = limit.max(1);
     let mut lines = vec![String::new()];
@@ -73,7 +72,7 @@ pub(crate) fn titled(id: &str, title: &str) -> String {
     if title.is_empty() || title == id { id.to_owned() } else { format!("{id} {title}") }
 }
 
-/// The name of a configuration in lines, broken after `:`, `,` and `=` where it is longer than `limit`.
+/// The name of a configuration in lines, broken after `:`, `,` and `=` if longer than `limit`.
 pub(crate) fn break_name(name: &str, limit: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for part in name.split_inclusive([':', ',', '=', '+', ' ']) {
@@ -87,7 +86,7 @@ pub(crate) fn break_name(name: &str, limit: usize) -> Vec<String> {
     lines.into_iter().flat_map(|line| wrap(line.trim_end(), limit.max(16))).collect()
 }
 
-/// A label and a text beside it from `column` on, the text's further lines under its first; broken at `limit` columns.
+/// A label, and from `column` on a text with a hanging indent; broken at `limit` columns.
 pub fn hang(label: &str, column: usize, text: &str, limit: usize) -> String {
     let mut out = String::new();
     for (index, line) in wrap(text, limit.saturating_sub(column).max(20)).iter().enumerate() {

@@ -1,5 +1,5 @@
-//! What several forms of a report look up in a run and its findings. Nothing is computed here, and how anything is drawn
-//! is not known.
+//! Lookups in a run and its findings, shared by several forms of a report. This file computes nothing, and does not
+//! know how anything is drawn.
 
 use std::collections::HashMap;
 
@@ -11,46 +11,44 @@ use mountmark_record::{DeviceUse, Output, RunRecord};
 use crate::text::titled;
 use crate::words::number::and;
 
-/// A run, what was found in it, and what it was set beside.
+/// A run, its findings, and its comparisons.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
-    /// As it was recorded.
     pub run: &'a RunRecord,
-    /// What was found in `run`.
     pub findings: &'a Findings,
-    /// `run` beside a published study, where that was asked for.
+    /// Comparison with a published study, if requested.
     pub study: Option<&'a StudyComparison>,
-    /// What `run` says of published claims, where that was asked for.
+    /// Verdicts on published claims, if requested.
     pub claims: Option<&'a [JudgedClaim]>,
-    /// What tasks asked of the device in the first repeat of `run`, as far as that was loaded.
+    /// Device records of the first repeat of `run`, as far as loaded.
     pub devices: &'a [DeviceUse],
-    /// What the engine found in the first repeat of `run`, as far as that was loaded.
+    /// Engine results of the first repeat of `run`, as far as loaded.
     pub results: &'a [Output],
 }
 
 impl<'a> Report<'a> {
-    /// A run and its findings, set beside nothing.
+    /// Without comparisons.
     pub fn of(run: &'a RunRecord, findings: &'a Findings) -> Report<'a> {
         Report { run, findings, study: None, claims: None, devices: &[], results: &[] }
     }
 }
 
-/// Kinds of work have this many looks, and then begin again.
+/// Number of looks for categories; further ones repeat them.
 pub(crate) const LOOKS: usize = 6;
 
 /// One run of a page.
 pub(crate) struct View<'a> {
     pub report: &'a Report<'a>,
-    /// Before every id, so that the ids of several runs differ.
+    /// Prefix of every id, so that the ids of several runs differ.
     prefix: String,
-    /// The level of the run's own heading.
+    /// Level of the run's own heading.
     pub level: u8,
-    /// What happened instead of a figure, by configuration and task; the task is empty where the whole cell ended so.
+    /// Outcome in place of a figure, by configuration and task; the task is empty for the whole cell.
     trouble: HashMap<(&'a str, &'a str), &'static str>,
 }
 
 impl<'a> View<'a> {
-    /// The run at `position`, of `count`.
+    /// The run at `position` among `count`.
     pub(crate) fn new(report: &'a Report<'a>, position: usize, count: usize) -> View<'a> {
         let prefix = if count > 1 { format!("run-{}-", position + 1) } else { String::new() };
         let mut trouble = HashMap::new();
@@ -58,7 +56,7 @@ impl<'a> View<'a> {
             let tasks = cell.outcomes.iter().map(|ended| (ended.task.as_str(), &ended.outcome));
             for (task, outcome) in tasks.chain([("", &cell.outcome)]).filter(|(_, outcome)| !outcome.is_ok()) {
                 let word = trouble.entry((cell.configuration.as_str(), task)).or_insert(outcome.word());
-                // A failure tells more than that another repeat was skipped.
+                // A failure in one repeat outranks a skip in another.
                 if outcome.is_failed() {
                     *word = outcome.word();
                 }
@@ -75,7 +73,7 @@ impl<'a> View<'a> {
         self.report.findings
     }
 
-    /// An id for the element that is called `name` in every run.
+    /// An id for the element `name`, unique among runs.
     pub(crate) fn id(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }
@@ -84,23 +82,22 @@ impl<'a> View<'a> {
         self.findings().configurations.get(configuration).map_or("?", String::as_str)
     }
 
-    /// What happened instead of a figure, where something is known: `failed` or `skipped`.
+    /// Outcome in place of a figure: `failed`, `skipped`, or `None` if unknown.
     pub(crate) fn trouble(&self, configuration: usize, task: &str) -> Option<&'static str> {
         let name = self.name(configuration);
         self.trouble.get(&(name, task)).or_else(|| self.trouble.get(&(name, ""))).copied()
     }
 
-    /// What stands where a figure is missing: `failed`, `skipped` or a dash.
+    /// Text in place of a missing figure: `failed`, `skipped` or a dash.
     pub(crate) fn absent(&self, configuration: usize, task: &str) -> &'static str {
         self.trouble(configuration, task).unwrap_or("–")
     }
 
-    /// The suite's tasks.
     pub(crate) fn tasks(&self) -> impl Iterator<Item = &'a TaskFindings> {
         self.findings().suite()
     }
 
-    /// The names of the kinds of work, in the order of the tasks.
+    /// The names of the categories, in task order.
     pub(crate) fn categories(&self) -> Vec<&'a str> {
         let mut out = Vec::new();
         for task in self.tasks() {
@@ -112,27 +109,25 @@ impl<'a> View<'a> {
     }
 }
 
-/// A task's id and title, as one text.
 pub(crate) fn label(task: &TaskFindings) -> String {
     titled(&task.id, &task.title)
 }
 
-/// The kind of work.
 pub(crate) fn category(task: &TaskFindings) -> &str {
     crate::words::metric::category(&task.category)
 }
 
-/// How many times as bad as the best a figure is, in steps that a reader can tell apart: 0 below one and a half times,
-/// 1 below three, 2 below ten, 3 beyond.
+/// How many times a figure is worse than the best, in distinguishable steps: 0 below one and a half times, 1 below
+/// three, 2 below ten, 3 beyond.
 pub(crate) fn heat(found: &MetricFindings, configuration: usize) -> usize {
-    // Beside a best figure of nothing no factor means anything.
+    // No factor exists for a best figure of 0.
     found.times_best(configuration).map_or(0, |times| HEAT.iter().filter(|from| times >= **from).count())
 }
 
-/// Where the steps of [`heat`] begin.
+/// Lower bounds of the steps 1 to 3 of [`heat`].
 pub(crate) const HEAT: [f64; 3] = [1.5, 3.0, 10.0];
 
-/// What is compared, as a heading.
+/// The compared configurations, as a heading.
 pub(crate) fn title(view: &View) -> String {
     let findings = view.findings();
     let names: Vec<&str> = findings.configurations.iter().map(String::as_str).collect();

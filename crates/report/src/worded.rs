@@ -1,5 +1,5 @@
-//! Findings, changes, claims and studies beside their words, as JSON has both. The typed data serialises itself; here
-//! stands what it leaves to words.
+//! Adds words to findings, changes, claims and studies for JSON. The typed data serialises itself; the structures here
+//! add the fields in words.
 
 use mountmark_analyse::claim::{JudgedClaim, JudgedClause, JudgedComparison};
 use mountmark_analyse::study::{Agreement, OverallComparison, StudyComparison, TestComparison};
@@ -12,7 +12,6 @@ use serde::Serialize;
 use crate::words;
 use crate::words::metric::{basis, category};
 
-/// Everything that was found in a run.
 #[derive(Serialize)]
 pub(crate) struct WordedFindings<'a> {
     #[serde(flatten)]
@@ -95,7 +94,6 @@ impl<'a> WordedFindings<'a> {
     }
 }
 
-/// A run beside an earlier one.
 #[derive(Serialize)]
 pub(crate) struct WordedChanges<'a> {
     #[serde(flatten)]
@@ -119,7 +117,6 @@ impl<'a> WordedChanges<'a> {
     }
 }
 
-/// A run beside a study.
 #[derive(Serialize)]
 pub(crate) struct WordedStudy<'a> {
     #[serde(flatten)]
@@ -132,7 +129,6 @@ pub(crate) struct WordedStudy<'a> {
     remarks: Vec<String>,
 }
 
-/// Something with an agreement.
 #[derive(Serialize)]
 struct Agreeing<'a, T> {
     #[serde(flatten)]
@@ -167,7 +163,6 @@ impl<'a> WordedStudy<'a> {
     }
 }
 
-/// A judged claim.
 #[derive(Serialize)]
 pub(crate) struct WordedClaim<'a> {
     #[serde(flatten)]

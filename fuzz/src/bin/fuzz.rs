@@ -1,6 +1,6 @@
-//! One target under libFuzzer: the one that `TARGET` names. `scripts/fuzz` starts it.
+//! Runs the target named by `TARGET` under libFuzzer. `scripts/fuzz` starts it.
 //!
-//! The target's first inputs are written to the folder that `SEEDS` names before libFuzzer looks for inputs.
+//! The target's first inputs are written to the folder `SEEDS` before libFuzzer reads that folder.
 
 #![no_main]
 
@@ -27,7 +27,7 @@ fuzz_target!(init: {
     for (number, bytes) in SEEDS.iter().enumerate() {
         std::fs::write(format!("{folder}/first-{number}"), bytes).expect("a file of an input");
     }
-    // What is made once is no input's time.
+    // One-time initialisation must not count for an input.
     (TARGET.run)(&[]);
 }, |data: &[u8]| {
     if data.len() <= MOST_INPUT {
@@ -36,7 +36,7 @@ fuzz_target!(init: {
 });
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-    // Half by libFuzzer, which knows what it has covered.
+    // Half of the changes by libFuzzer, which knows the coverage.
     if seed.is_multiple_of(2) {
         return fuzzer_mutate(data, size, max_size);
     }

@@ -1,4 +1,4 @@
-//! What is written by hand: suites, job files, catalogues, studies, plan files.
+//! Hand-written input: suites, job files, catalogues, studies, plan files.
 
 use std::fs;
 use std::hint::black_box;
@@ -17,7 +17,7 @@ use mountmark_report::{Claims, ClaimsHead, StudyBeside};
 use super::{folder, kept, show, text};
 use crate::seeds;
 
-/// A catalogue with a few definitions of each kind, which is quickly copied.
+/// A catalogue with a few definitions of each kind, which is cheap to copy.
 static FEW: LazyLock<Catalogue> = LazyLock::new(|| {
     let mut few = Catalogue::default();
     macro_rules! add {
@@ -39,14 +39,14 @@ static FEW: LazyLock<Catalogue> = LazyLock::new(|| {
     few
 });
 
-/// The file whose name fits a definition: `NAME.toml`.
+/// The required file name of a definition: `NAME.toml`.
 fn path_of(text: &str) -> PathBuf {
     let line = text.lines().find_map(|line| line.strip_prefix("name = \""));
     let name = line.and_then(|rest| rest.split('"').next()).unwrap_or("none");
     Path::new("/nowhere").join(format!("{name}.toml"))
 }
 
-/// Makes plans of a suite, as `mountmark run` does.
+/// Makes plans of a suite, like `mountmark run`.
 pub(super) fn plans(catalogue: &Catalogue, suite: &str, fs: &str) -> Option<Plan> {
     let mut last = None;
     for (scale, disk, corpus_bytes) in [("1", None, 1 << 30), ("1/50", Some("ram"), 1 << 62), ("1000", Some("hdd"), 1)]
@@ -98,7 +98,7 @@ pub(super) fn plans(catalogue: &Catalogue, suite: &str, fs: &str) -> Option<Plan
     last
 }
 
-/// A suite's file through the plan.
+/// Parses a suite's file and plans it.
 pub(super) fn suite(data: &[u8]) {
     let Some(text) = text(data) else { return };
     let path = path_of(text);
@@ -109,14 +109,14 @@ pub(super) fn suite(data: &[u8]) {
     }
 }
 
-/// A job file of fio through the plan.
+/// Parses a job file of fio and plans it.
 pub(super) fn fio_job(data: &[u8]) {
     let path = folder().join("job.fio");
     fs::write(&path, data).expect("a file in memory");
     plans(&FEW, &path.to_string_lossy(), "ext4");
 }
 
-/// The first line says the kind, the rest is the definition.
+/// The first line is the kind, the rest is the definition.
 pub(super) fn catalogue(data: &[u8]) {
     let Some((kind, text)) = text(data).and_then(|text| text.split_once('\n')) else { return };
     let path = path_of(text);
@@ -151,7 +151,7 @@ pub(super) fn catalogue(data: &[u8]) {
     }
 }
 
-/// A drive of this model at work.
+/// Runs requests on a drive of this model.
 fn requests(disk: &Disk) {
     let capacity = disk.model.capacity().unwrap_or(1 << 40);
     let Some(mut drive) = disk.model.start() else { return };
@@ -170,7 +170,7 @@ fn requests(disk: &Disk) {
     }
 }
 
-/// A study and its claims, set beside a run.
+/// A study and its claims, compared with a run.
 pub(super) fn study(data: &[u8]) {
     let Some(text) = text(data) else { return };
     let path = path_of(text);
@@ -181,7 +181,7 @@ pub(super) fn study(data: &[u8]) {
     }
 }
 
-/// A study's table, which belongs to `piszcz-2006`.
+/// A study's table, for `piszcz-2006`.
 pub(super) fn figures(data: &[u8]) {
     let Some(text) = text(data) else { return };
     let mut catalogue = FEW.clone();
@@ -210,10 +210,10 @@ fn beside(study: &Study) {
     }
 }
 
-/// A plan file, and what its words may be: configurations, sizes, scales, quantities, orders, names.
+/// A plan file, and possible meanings of its words: configurations, sizes, scales, quantities, orders, names.
 pub(super) fn words(data: &[u8]) {
     let Some(text) = text(data) else { return };
-    // As in the program, a word has one meaning; short ones are tried with all.
+    // As in the program, a long word has one meaning; short ones are tried with all.
     const LONG: usize = 1 << 12;
     let meanings: [fn(&str) -> String; 5] = [
         |word| said(configurations(&FEW, &[word.to_owned()]).map(|found| found.len())),
@@ -237,7 +237,7 @@ pub(super) fn words(data: &[u8]) {
     black_box(mountmark_report::shell_word(text));
 }
 
-/// A value or an error as people see it.
+/// A value or an error as shown to people.
 fn said(result: Result<impl ToString, impl ToString>) -> String {
     result.map_or_else(|error| error.to_string(), |value| value.to_string())
 }

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 
 use mountmark_lab::parsers::modinfo;
 
-/// A tar, packed or not. Of what a packed one unpacks to, 16 MiB are read: how long an archive may be is the user's.
+/// A tar, packed or not. Reads at most 16 MiB of the unpacked data: the length of an archive is the user's choice.
 pub(super) fn tar(data: &[u8]) {
     let found = match data {
         [0x1f, 0x8b, ..] => mountmark_corpus::count(flate2::bufread::MultiGzDecoder::new(data).take(16 << 20)),
@@ -80,7 +80,7 @@ fn sparse() -> (String, Vec<u8>) {
     ("sparse.tar".into(), bytes)
 }
 
-/// A vmlinux in the little that is looked at: a head, a loaded part, the first message, the mark of a configuration.
+/// A minimal vmlinux: a head, a loaded segment, the first message, the mark of a configuration.
 fn elf() -> Vec<u8> {
     let mut elf = b"\x7fELF\x02\x01\x01".to_vec();
     elf.resize(64, 0);
@@ -118,7 +118,7 @@ pub(super) fn kernels() -> Vec<(String, Vec<u8>)> {
         out.write_all(&elf()).and_then(|()| out.finish()).expect("a Vec takes every write")
     };
     let zstd = zstd::stream::encode_all(&elf()[..], 3).expect("a Vec takes every write");
-    // The kernel's build writes the unpacked length behind it.
+    // The kernel's build appends the unpacked length.
     let zstd = [zstd, (elf().len() as u32).to_le_bytes().to_vec()].concat();
     let mut all: Vec<(String, Vec<u8>)> = vec![("vmlinux".into(), elf())];
     for (name, payload) in [("gzip", gzip(&elf())), ("xz", xz), ("zstd", zstd)] {

@@ -1,4 +1,4 @@
-//! Stores: files that are no databases, databases that are damaged, and sound ones with forged contents.
+//! Stores: files that are not databases, corrupt databases, and valid ones with forged contents.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -17,7 +17,7 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::{definitions, folder, show};
 
-/// A run of two file systems in two repeats, with a task of each kind: as a store gives it back.
+/// A run of two file systems in two repeats, with a task of each kind, as read from a store.
 pub(super) static RECORD: LazyLock<RunRecord> = LazyLock::new(|| {
     let path = folder().join("record.sqlite");
     fs::write(&path, &*SMALL).expect("a file in memory");
@@ -62,7 +62,7 @@ fn plan() -> Plan {
     definitions::plans(&catalogue, "small", "ext4,vfat").expect("a plan")
 }
 
-/// What a program printed, and what the engine found.
+/// Outputs of a program and of the engine.
 pub(super) fn outputs() -> Vec<Output> {
     let output = |task: &str, kind: &str, text: String| Output {
         cell: 0,
@@ -76,7 +76,7 @@ pub(super) fn outputs() -> Vec<Output> {
     vec![output("touch", "stdout", "1.98,2.00,host\n".into()), output("mix", "result", result.into())]
 }
 
-/// What a task asked of its device.
+/// A device record of a task.
 pub(super) fn device() -> DeviceRecord {
     let slice =
         Slice { count: [1, 2, 0, 3], bytes: [4096, 1 << 20, 0, 0], wait: [100, 1, 0, 200], queued: 12, busy: 9 };
@@ -99,7 +99,7 @@ pub(super) fn device() -> DeviceRecord {
     }
 }
 
-/// A path in memory that no store had before; what lay at the one before last is removed.
+/// A new path in memory; removes the files of the one before last.
 fn fresh() -> PathBuf {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -110,13 +110,13 @@ fn fresh() -> PathBuf {
     path(number, "")
 }
 
-/// A store with nothing in it.
+/// An empty store.
 pub(super) fn empty_store() -> (Store, PathBuf) {
     let path = fresh();
     (Store::open(&path).expect("a new store"), path)
 }
 
-/// Bytes as a store's file: opened to read and to write, and shown.
+/// Bytes as a store's file: opened for reading and for writing, and shown.
 pub(super) fn store(data: &[u8]) {
     let path = fresh();
     fs::write(&path, data).expect("a file in memory");
@@ -128,7 +128,7 @@ pub(super) fn store(data: &[u8]) {
     }
 }
 
-/// Shows all that a store holds.
+/// Shows the whole contents of a store.
 pub(super) fn read_back(store: &Store) {
     if let Ok(runs) = store.runs().map_err(|error| error.to_string()) {
         show::list(&runs);
@@ -144,21 +144,21 @@ pub(super) fn read_back(store: &Store) {
     }
 }
 
-/// Lines `TABLE COLUMN ROW POINTER VALUE`: a value of the small store, or what a JSON pointer names in it (`-` for all
-/// of it), becomes VALUE, which is JSON or else text. `TABLE + ROW NUMBER` adds a row so often.
+/// Lines `TABLE COLUMN ROW POINTER VALUE` set a value of the small store, or the part of it at a JSON pointer (`-` for
+/// all of it), to VALUE, which is JSON or else text. `TABLE + ROW NUMBER` repeats a row that often.
 pub(super) fn forged(data: &[u8]) {
     let path = fresh();
     fs::write(&path, &*SMALL).expect("a file in memory");
     let forge = || -> rusqlite::Result<()> {
         let connection = Connection::open(&path)?;
-        // Whoever forges is not held by rules that the file itself says.
+        // A forger need not obey constraints in the file itself.
         connection.execute_batch(
             "PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF; PRAGMA synchronous = OFF; BEGIN",
         )?;
-        // Rows that may be added by all lines together.
+        // Maximum number of rows that all lines together may add.
         let mut room = 1000;
         for line in String::from_utf8_lossy(data).lines().take(1000) {
-            // A line that means nothing, or that the schema refuses, changes nothing.
+            // An invalid line, or one that the schema rejects, has no effect.
             let _ = edit(&connection, line, &mut room);
         }
         connection.execute_batch("COMMIT")
@@ -204,7 +204,7 @@ fn edit(connection: &Connection, line: &str, room: &mut u32) -> Option<()> {
     connection.execute(&format!("UPDATE {table} SET {column} = ?1 WHERE {found}"), [value]).ok().map(|_| ())
 }
 
-/// A row once more, behind the last.
+/// Repeats a row after the last.
 fn again(connection: &Connection, table: &str, found: &str) -> Option<()> {
     let mut statement = connection.prepare_cached(&format!("SELECT * FROM {table} WHERE {found}")).ok()?;
     let columns = statement.column_count();
@@ -225,7 +225,7 @@ fn again(connection: &Connection, table: &str, found: &str) -> Option<()> {
     Some(())
 }
 
-/// JSON in a column, packed or not, with another value in a place.
+/// JSON in a column, packed or not, with one value replaced.
 fn pointed(old: Value, pointer: &str, text: &str) -> Option<Value> {
     let change = |json: &str| -> Option<String> {
         let mut document: serde_json::Value = serde_json::from_str(json).ok()?;
@@ -255,12 +255,12 @@ fn sql(value: serde_json::Value) -> Value {
     }
 }
 
-/// A sound store.
+/// A valid store.
 pub(super) fn stores() -> Vec<(String, Vec<u8>)> {
     vec![("small.sqlite".into(), SMALL.clone())]
 }
 
-/// Edits that show what can be forged.
+/// Examples of forged edits.
 pub(super) fn edits() -> Vec<(String, Vec<u8>)> {
     let all = [
         "run plan 0 /scale 0.5\nrun plan 0 /repeats 4294967295\nrun planned 0 - -1",

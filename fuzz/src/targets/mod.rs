@@ -10,19 +10,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// A parser and what it is tried with.
+/// A parser and its inputs.
 pub struct Target {
-    /// As `TARGET=` has it.
+    /// The name in `TARGET=`.
     pub name: &'static str,
-    /// Reads the bytes, and does with what was read all that the program would do with it.
+    /// Parses the bytes, and does everything with the result that the program would do.
     pub run: fn(&[u8]),
-    /// Changed inputs in `cargo test`: some seconds of each target.
+    /// Number of changed inputs in `cargo test`: some seconds for each target.
     pub changes: u64,
-    /// First inputs out of the repository, beside those in `corpus/`.
+    /// First inputs from the repository, in addition to those in `corpus/`.
     pub seeds: fn() -> Vec<(String, Vec<u8>)>,
 }
 
-/// All of them.
+/// All targets.
 pub const TARGETS: [Target; 13] = [
     Target { name: "suite", run: definitions::suite, changes: 300, seeds: definitions::suites },
     Target { name: "fio_job", run: definitions::fio_job, changes: 300, seeds: definitions::fio_jobs },
@@ -39,12 +39,12 @@ pub const TARGETS: [Target; 13] = [
     Target { name: "module", run: files::module, changes: 300, seeds: files::modules },
 ];
 
-/// Text of bytes: what is no UTF-8 is refused before any parser sees it.
+/// Bytes as text: invalid UTF-8 is rejected before any parser sees it.
 fn text(data: &[u8]) -> Option<&str> {
     std::str::from_utf8(data).ok()
 }
 
-/// A folder in memory for what must be a file, one a process; what ended processes left is removed.
+/// A folder in memory for input that must be a file, one per process; removes those of ended processes.
 fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     const NAME: &str = "mountmark-fuzz-";

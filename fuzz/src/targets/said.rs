@@ -1,4 +1,4 @@
-//! What is said while something is measured: events of an agent, and what programs print.
+//! Input during measurement: events of an agent, and output of programs.
 
 use std::hint::black_box;
 use std::sync::atomic::AtomicBool;
@@ -13,7 +13,7 @@ use mountmark_run::schedule::{self, CellResult, Progress};
 use super::{kept, show};
 use crate::seeds;
 
-/// A lab whose agent says the same in every cell.
+/// A lab whose agent sends the same text in every cell.
 struct Said<'a>(&'a str);
 
 impl OpenLab for Said<'_> {
@@ -35,7 +35,7 @@ impl OpenLab for Said<'_> {
 
     fn run(&self, _: &Cell, _: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<Ended> {
         let mut outcome = Outcome::Failed { reason: "it ended".into(), detail: String::new() };
-        // What is no event ends the cell: nobody but the agent speaks.
+        // An invalid event ends the cell: only the agent sends events.
         for event in self.0.lines().map_while(|line| serde_json::from_str::<Event>(line).ok()) {
             if let Event::Ended { task: Subject::Cell, outcome: told } = &event {
                 outcome = told.clone();
@@ -50,7 +50,7 @@ impl OpenLab for Said<'_> {
     }
 }
 
-/// Lines of an agent become a cell's result, which goes into a store and is shown.
+/// Turns an agent's lines into a cell's result, stores it and shows it.
 pub(super) fn events(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let plan = &kept::RECORD.plan;
@@ -66,7 +66,7 @@ pub(super) fn events(data: &[u8]) {
     black_box(ended.map_err(|error| format!("{error:#}")).is_ok());
     let (store, _file) = kept::empty_store();
     let run = store.begin_run(plan, &Environment::default(), "mountmark run").expect("a sound plan");
-    // A cell that the store refuses is not shown.
+    // A cell rejected by the store is not shown.
     let mut sound = true;
     for cell in &record.cells {
         let of_cell = |devices: &[DeviceUse]| devices.iter().filter(|one| one.cell == cell.index).cloned().collect();
@@ -81,7 +81,7 @@ pub(super) fn events(data: &[u8]) {
     }
 }
 
-/// As `mountmark run` keeps a cell.
+/// Stores a cell like `mountmark run`.
 fn kept_cell(cell: &Cell, result: &CellResult, devices: &mut Vec<DeviceUse>, outputs: &mut Vec<Output>) -> CellRecord {
     let mut record = CellRecord::new(cell, &Environment { kernel: result.kernel.clone(), ..Environment::default() });
     record.outcome = result.outcome.clone();
@@ -93,7 +93,7 @@ fn kept_cell(cell: &Cell, result: &CellResult, devices: &mut Vec<DeviceUse>, out
     record
 }
 
-/// The first line names the program, the rest is what it printed.
+/// The first line is the program's name, the rest is its output.
 pub(super) fn programs(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let Some((program, stdout)) = text.split_once('\n') else { return };
@@ -107,7 +107,7 @@ pub(super) fn programs(data: &[u8]) {
     }
 }
 
-/// A cell's life as the agent tells it.
+/// Typical events of a cell.
 pub(super) fn streams() -> Vec<(String, Vec<u8>)> {
     let mut text = String::new();
     let record = &kept::RECORD;
@@ -130,7 +130,7 @@ pub(super) fn streams() -> Vec<(String, Vec<u8>)> {
     vec![("cell".into(), text.into())]
 }
 
-/// What programs really printed, each with the program's name before it.
+/// Real outputs of programs, each preceded by the program's name.
 pub(super) fn outputs() -> Vec<(String, Vec<u8>)> {
     let files = seeds::kept("crates/run/src/programs/data", "");
     let name = |file: &str| match file.split(['-', '.']).next() {

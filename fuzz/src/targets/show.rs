@@ -1,4 +1,4 @@
-//! A run through everything that shows runs.
+//! Shows a run in every possible way.
 
 use std::hint::black_box;
 
@@ -11,14 +11,14 @@ pub(super) fn options(width: usize, terminal: bool) -> Options {
     Options { width, terminal, color: terminal }
 }
 
-/// Writes a subject in all formats that it has.
+/// Writes a subject in all its formats.
 pub(super) fn all<S: Subject>(subject: &S, options: &Options) {
     for format in Format::all::<S>() {
         shown(format.write(subject, options));
     }
 }
 
-/// Shows `run` in all formats, and beside itself.
+/// Shows `run` in all formats, and compared with itself.
 pub(super) fn everything(run: &RunRecord, devices: &[DeviceUse], results: &[Output]) {
     let ways = [options(100, false), options(0, true)];
     for way in &ways {
@@ -43,7 +43,7 @@ pub(super) fn list(runs: &[RunSummary]) {
     all(&Runs(runs), &options(80, true));
 }
 
-/// Where nothing is to be shown, a sentence says so.
+/// Formats the error if there is nothing to show.
 fn shown(text: anyhow::Result<String>) {
     black_box(text.map_err(|error| format!("{error:#}")).is_ok());
 }

@@ -1,4 +1,4 @@
-//! A run beside what the old studies claimed.
+//! Judges claims of the old studies by a run.
 
 use anyhow::Result;
 use mountmark_analyse::claim::{Reach, judge_claims};
@@ -36,7 +36,7 @@ pub fn run(arguments: &Arguments, run: &str) -> Result<u8> {
     Ok(common::DONE)
 }
 
-/// What the catalogue has to measure with.
+/// The parts of the catalogue that can be measured.
 pub fn reach(catalogue: &Catalogue) -> Reach {
     Reach {
         suites: catalogue.list::<Suite>().map(|suite| suite.name.clone()).collect(),

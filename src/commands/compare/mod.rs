@@ -1,4 +1,4 @@
-//! `mountmark compare`: a run beside another run, beside published figures, beside claims.
+//! `mountmark compare`: compares a run with another run, published figures, or claims.
 
 pub(super) mod claims;
 mod runs;

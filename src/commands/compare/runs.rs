@@ -1,4 +1,4 @@
-//! A run beside an earlier one.
+//! Compares a run with an earlier one.
 
 use anyhow::Result;
 use clap::Args;
@@ -66,7 +66,7 @@ pub fn run(arguments: &Arguments, before: &str, after: &str) -> Result<u8> {
     }
 }
 
-/// What a script asks for: whether anything became worse.
+/// The exit code for scripts: whether anything became worse.
 fn gate(found: &Changes, limit: f64) -> Result<u8> {
     if !found.is_judged() {
         return Err(WrongUse(format!(

@@ -1,4 +1,4 @@
-//! A run beside a published study.
+//! Compares a run with a published study.
 
 use anyhow::Result;
 use mountmark_analyse::study::compare_study;
@@ -20,7 +20,7 @@ pub fn run(arguments: &Arguments, run: &str, study: &str) -> Result<u8> {
     Ok(common::DONE)
 }
 
-/// The study that `name` or `name#run` stands for.
+/// The study for `name` or `name#run`.
 pub fn find<'a>(catalogue: &'a Catalogue, text: &str) -> Result<(&'a Study, Option<String>)> {
     let (name, run) = match text.split_once('#') {
         Some((name, run)) => (name, Some(run)),

@@ -1,4 +1,4 @@
-//! The guest's kernel: found, compared with what guests need, and booted.
+//! Finds the guest's kernel, checks its options, and boots it.
 
 use std::time::Duration;
 
@@ -10,17 +10,17 @@ use mountmark_lab::needs::For;
 
 use super::{Finding, Machine, State, as_root};
 
-/// A kernel boots in 4 s where nothing else runs; this is for machines under load.
+/// A kernel boots in 4 s on an idle machine; this is for machines under load.
 const BOOT_LIMIT: Duration = Duration::from_secs(60);
-/// Under KVM a guest is there within a second, or never.
+/// Under KVM a guest boots within a second, or never.
 const KVM_LIMIT: Duration = Duration::from_secs(15);
 
-/// The kernel after --kernel: whether it is there, and what it lacks.
+/// Whether the kernel for --kernel exists, and what it lacks.
 pub fn in_question(machine: &Machine) -> Finding {
     if machine.has_kernel() {
         return match machine.find_kernel() {
             Ok(kernel) => judge(kernel, Kernel::is_own(&machine.kernel)),
-            // Nothing in the cache is wrong with a path that is.
+            // An invalid path is no fault of the cache.
             Err(error) if Kernel::is_own(&machine.kernel) => Finding::new(State::Missing, format!("{error:#}")),
             Err(error) => Finding::new(State::Broken, format!("{error:#}")).mend("mountmark clean --cache"),
         };
@@ -39,11 +39,11 @@ pub fn in_question(machine: &Machine) -> Finding {
     }
 }
 
-/// What a kernel is, and which of the options that guests need it lacks.
+/// Describes a kernel, and which of the options that guests need it lacks.
 fn judge(kernel: &Kernel, own: bool) -> Finding {
     let lacking = kernel.lacking();
     let lacks = |by: For| lacking.iter().any(|need| need.by == by);
-    // Each alone is enough for a run; without both there is no disk.
+    // Either is enough for a run; without both there is no disk.
     let state = match (lacks(For::All), lacks(For::Modelled) && lacks(For::Ram), lacking.is_empty()) {
         (true, _, _) | (_, true, _) => State::Missing,
         (_, _, false) => State::Note,
@@ -81,7 +81,7 @@ fn judge(kernel: &Kernel, own: bool) -> Finding {
     finding.mend("merge docs/kernel.config into its configuration (docs/KERNELS.md) and build it again")
 }
 
-/// The kernel, if it has what every guest needs; the line about it has said what is missing.
+/// The kernel, if it has what every guest needs; otherwise its own check reports what is missing.
 fn bootable(machine: &Machine) -> Result<&Kernel, Finding> {
     let kernel = machine.find_kernel().ok().filter(|kernel| kernel.check(&[For::All]).is_ok());
     kernel.ok_or_else(|| Finding::new(State::Missing, "not tried: needs a kernel that a guest can boot"))
@@ -112,7 +112,7 @@ pub fn virtual_lab(machine: &Machine) -> Finding {
     }
 }
 
-/// Absent, barred, there and useless, or working: only a guest that boots tells the last two apart.
+/// Whether KVM is absent, forbidden, unusable or working: only a booting guest distinguishes the last two.
 pub fn kvm_lab(machine: &Machine) -> Finding {
     let device = "/dev/kvm";
     match std::fs::OpenOptions::new().read(true).write(true).open(device) {

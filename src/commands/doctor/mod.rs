@@ -1,4 +1,4 @@
-//! `mountmark doctor`: what this machine has of what the labs need, tried out.
+//! `mountmark doctor`: checks what the labs need on this machine by trying it.
 
 mod kernel;
 
@@ -17,11 +17,11 @@ use mountmark_model::format_bytes;
 
 use crate::common::{self, StoreOptions};
 
-/// What packages, kernel, images and snapshots of the demo take, with some to spare.
+/// Space for packages, kernel, images and snapshots of the demo, with a margin.
 const ROOM: u64 = 2 << 30;
-/// What a further configuration takes.
+/// Space for a further configuration.
 const ROOM_FOR_MORE: u64 = 256 << 20;
-/// A guest of the default machine, at its fullest.
+/// Memory of a guest of the default machine, at most.
 const MEMORY: u64 = 3 << 30;
 
 /// Try what the labs need, and say what mends what is missing
@@ -39,22 +39,20 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, PartialEq)]
 enum State {
-    /// As it should be.
     Ok,
-    /// Worth knowing; the virtual lab works all the same.
+    /// Worth knowing, but the virtual lab works.
     Note,
-    /// Not there.
     Missing,
-    /// There, but does not work.
+    /// Exists, but does not work.
     Broken,
 }
 
 struct Finding {
     state: State,
     found: String,
-    /// What belongs to it, a line each.
+    /// Details, one per line.
     details: Vec<String>,
-    /// What mends it: a command, or a sentence.
+    /// How to correct it: a command, or a sentence.
     mend: Option<String>,
 }
 
@@ -73,7 +71,7 @@ struct Check {
     find: fn(&Machine) -> Finding,
 }
 
-/// All checks, in the order in which they are printed.
+/// All checks, in the order of output.
 const CHECKS: &[Check] = &[
     Check { name: "emulator", find: emulator },
     Check { name: "package tools", find: package_tools },
@@ -87,12 +85,12 @@ const CHECKS: &[Check] = &[
     Check { name: "host lab", find: host_lab },
 ];
 
-/// What the checks look at.
+/// Input of the checks.
 struct Machine {
     cache: PathBuf,
     kernel: String,
     store: StoreOptions,
-    /// Found once: it takes reading and unpacking megabytes, and several checks want it.
+    /// Found once: that reads and unpacks megabytes, and several checks need it.
     found: OnceLock<Result<Kernel, String>>,
 }
 
@@ -119,7 +117,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         found: OnceLock::new(),
     };
     let mut works = true;
-    // Some wait for a guest: all are tried at once, and printed in their order.
+    // Some boot a guest: all run in parallel, and are printed in order.
     std::thread::scope(|scope| -> Result<()> {
         let machine = &machine;
         let tried: Vec<_> = CHECKS.iter().map(|check| (check, scope.spawn(|| (check.find)(machine)))).collect();
@@ -205,7 +203,7 @@ fn cache_folder(machine: &Machine) -> Finding {
         )
         .mend("free some space there, or set MOUNTMARK_CACHE to a folder elsewhere"),
         Ok(free) => Finding::new(State::Ok, format!("{path}, {} free", format_bytes(free))),
-        // A cache is often made once and then only read, as in an image of a container.
+        // A cache is often filled once and then only read, as in a container's image.
         Err(error) if machine.has_kernel() && cache::check_trust(&machine.cache).is_ok() => {
             Finding::new(State::Note, format!("{error:#}; runs for which it holds all images and snapshots work"))
         }
@@ -291,7 +289,7 @@ fn as_root(command: &str) -> String {
 }
 
 fn is_root() -> bool {
-    // SAFETY: takes nothing, cannot fail.
+    // SAFETY: takes no arguments, cannot fail.
     unsafe { libc::geteuid() == 0 }
 }
 

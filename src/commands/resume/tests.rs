@@ -33,7 +33,7 @@ fn plan() -> Plan {
     plan
 }
 
-/// With what a configuration's cells are measured, as the lab knows it before they run.
+/// The environment of a configuration's cells, as the lab knows it before they run.
 fn environment(name: &str) -> Environment {
     Environment {
         mountmark: "0.1.0".into(),
@@ -50,7 +50,7 @@ fn now(cell: &Cell) -> Result<Environment> {
     Ok(environment(&cell.configuration.filesystem.name))
 }
 
-/// A run in which the cells with these positions have ended, and have named their kernel.
+/// A run in which the cells with these indices have ended and named their kernel.
 fn run(ended: &[usize]) -> RunRecord {
     let plan = plan();
     let cells = ended.iter().map(|index| {
@@ -103,7 +103,7 @@ fn each_configuration_is_compared_with_its_own_image() {
     for ended in [&[][..], &[0], &[0, 2]] {
         assert_eq!(incomparable(&run(ended), &updated).unwrap(), None);
     }
-    // The run's own environment holds even where no cell has ended.
+    // The run's own environment applies even if no cell has ended.
     let built = otherwise("ext4", |now| now.image = "another image of ext4".into());
     for ended in [&[][..], &[0], &[1], &[2]] {
         let text = incomparable(&run(ended), &built).unwrap().unwrap();
@@ -135,7 +135,7 @@ fn what_has_ended_is_not_resumed_and_wall_time_neither() {
     host.plan.lab = Lab::Host;
     let text = rest(&host).unwrap_err().to_string();
     assert!(text.contains("wall time") && text.contains("mountmark run"), "{text}");
-    // Killed after its last cell: there is nothing left to be measured, in whichever lab.
+    // Killed after its last cell: nothing remains to be measured, in any lab.
     for lab in [Lab::Virtual, Lab::Host] {
         let mut run = run(&[0, 1, 2, 3]);
         run.plan.lab = lab;

@@ -1,4 +1,4 @@
-//! `mountmark run --dry-run`: what a run would do, as lines to read, and nothing done.
+//! `mountmark run --dry-run`: prints what a run would do, without doing it.
 
 use std::fmt::Write;
 
@@ -11,10 +11,10 @@ use mountmark_run::agent;
 use super::{Arguments, Asked, planned};
 use crate::common;
 
-/// What is said first of a lab whose commands nothing holds.
+/// The first line for a lab that does not confine commands.
 const AS_ROOT: &str = "the suite's commands below run as root on this machine; nothing keeps them from its files";
 
-/// Checks what a run checks, as far as that changes nothing, and prints what it would do.
+/// Performs the checks of a run that change nothing, and prints what it would do.
 pub fn run(
     arguments: &Arguments,
     options: Options,
@@ -24,7 +24,7 @@ pub fn run(
 ) -> Result<u8> {
     let lab = arguments.lab.kind();
     let asked = Asked {
-        // What a guest's kernel and packages lack is only known when they were fetched.
+        // Missing parts of a guest's kernel and packages are known only after fetching them.
         unavailable: &|configuration| Ok(lab.unavailable(configuration)),
         lacks: &|program| Ok(lab.lacks(program)),
         make: mountmark_corpus::foresee,
@@ -39,7 +39,7 @@ pub fn run(
     };
     let mut text = String::new();
     for line in lines(&plan, lab, disk)? {
-        // A command a line, also where a name holds a line end, and also in a file that is read by eye.
+        // One line per command, even if a name contains a line end, and also in a file.
         writeln!(text, "{}", visible(&line).replace('\n', "\\u{a}"))?;
     }
     common::print(&text)?;

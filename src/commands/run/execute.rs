@@ -1,4 +1,4 @@
-//! Cells of a plan through a lab into the store, whether the run is new or goes on.
+//! Runs the cells of a plan in a lab and stores the results, for a new or a resumed run.
 
 use std::fs;
 use std::time::SystemTime;
@@ -14,24 +14,23 @@ use crate::common::{self, FormatOptions};
 use crate::next;
 use crate::progress::Progress;
 
-/// With what cells are run, and how the result is shown.
+/// The resources of a run, and how to show its result.
 pub struct Session<'a> {
-    /// Where cells run.
     pub lab: &'a dyn OpenLab,
-    /// Where each is kept as it ends.
+    /// Receives each cell when it ends.
     pub store: &'a Store,
-    /// How many run side by side.
+    /// Number of cells at the same time.
     pub jobs: usize,
-    /// Set when the user wants an end.
+    /// Set when the user requests an end.
     pub stop: &'a Stop,
-    /// Whether every step is said.
+    /// Whether to print every step.
     pub verbose: bool,
-    /// How the figures are printed in the end.
+    /// How to print the figures at the end.
     pub format: &'a FormatOptions,
 }
 
 impl Session<'_> {
-    /// Runs a plan anew; the exit code.
+    /// Starts a new run of a plan; returns the exit code.
     pub fn begin(&self, plan: &Plan) -> Result<u8> {
         let environment = self.lab.environment(&plan.cells[0])?;
         let command_line = common::command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned()));
@@ -39,7 +38,7 @@ impl Session<'_> {
         self.run(&id, plan)
     }
 
-    /// Runs the cells that a run of the plan lacks; the exit code. `force`: even if another process seems to do so.
+    /// Runs the missing cells of a run; returns the exit code. `force`: even if another process seems to do so.
     pub fn go_on(&self, id: &RunId, plan: &Plan, force: bool) -> Result<u8> {
         let there = self.store.resume_run(id, force)?;
         let mut rest = plan.clone();
@@ -47,7 +46,7 @@ impl Session<'_> {
         self.run(id, &rest)
     }
 
-    /// Runs the plan's cells, keeps each as it ends, and prints the result.
+    /// Runs the plan's cells, stores each as it ends, and prints the result.
     fn run(&self, id: &RunId, plan: &Plan) -> Result<u8> {
         let mut result = self.cells(id, plan);
         let mut is_sure = true;
@@ -59,7 +58,7 @@ impl Session<'_> {
                     if again.cells.len() == 1 { ("cell has", "it is") } else { ("cells have", "they are") };
                 say!("mountmark: {} {cells} figures that do not fit the others; {they} run again", again.cells.len());
                 match self.cells(id, &again) {
-                    // The plan is done all the same.
+                    // The plan is complete all the same.
                     Ok(ended) => is_sure = ended,
                     Err(error) => result = Err(error),
                 }
@@ -77,7 +76,7 @@ impl Session<'_> {
                 "mountmark: run {id} has failed and keeps what has ended; when its error is mended, {resume} the others"
             );
         }
-        // Of two errors the first one tells what is wrong.
+        // Of two errors, report the first.
         let complete = result?;
         ended?;
         let run = self.store.load(id)?;
@@ -103,12 +102,12 @@ impl Session<'_> {
         Ok(self.stop.code())
     }
 
-    /// The command that goes on with a run, and that it runs something.
+    /// The command that resumes a run, if it would run anything.
     fn resume(&self, id: &RunId) -> String {
         format!("{} resume {id}{} runs", next::program(), common::out_option(self.store.path()))
     }
 
-    /// True when all ended, false when the user wanted an end.
+    /// True if all ended, false if the user requested an end.
     fn cells(&self, id: &RunId, plan: &Plan) -> Result<bool> {
         let mut progress = Progress::new(plan, self.jobs, self.verbose);
         let result = schedule::run(self.lab, &plan.cells, self.jobs, self.stop, &mut |step| {
@@ -124,18 +123,18 @@ impl Session<'_> {
     }
 }
 
-/// Prints what a run that is complete has found, and says where it is kept and what to look at next; the exit code.
+/// Prints the findings of a complete run, its location and next steps; returns the exit code.
 pub fn show(run: &RunRecord, store: &Store, format: &FormatOptions) -> Result<u8> {
     common::print(&format.render(run)?)?;
     say!("mountmark: run {} is kept in {}", run.id.as_str(), store.path().display());
-    // Other formats are for programs, whose users know what comes next.
+    // Other formats are for programs.
     if matches!(format.format.as_deref(), None | Some("table")) {
         next::say_next(run, store);
     }
     Ok(if run.cells.iter().any(CellRecord::has_failure) { common::FAILED } else { common::DONE })
 }
 
-/// The cells whose figures do not fit those of their equals, to be run once more behind the plan's own.
+/// Cells with doubtful figures, to be run once more after the plan's own.
 fn in_doubt(plan: &Plan, run: &RunRecord) -> Plan {
     let doubtful = mountmark_analyse::cells_in_doubt(run);
     let cells = plan.cells.iter().filter(|cell| doubtful.contains(&cell.index));
@@ -163,8 +162,8 @@ fn timestamp(time: SystemTime) -> Timestamp {
     Timestamp(time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |passed| passed.as_millis() as i64))
 }
 
-/// How many guests run side by side: as `given`, else one a processor, and at most as many as this machine's memory
-/// holds even if they fill their disks, which live there.
+/// Number of guests at the same time: `given`, else one per processor, limited by this machine's memory even if the
+/// guests fill their disks, which are in memory.
 pub fn jobs(given: Option<usize>, plan: &Plan) -> usize {
     let wanted = given.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let wanted = wanted.min(plan.cells.len());
@@ -190,9 +189,9 @@ pub fn jobs(given: Option<usize>, plan: &Plan) -> usize {
     fitting
 }
 
-/// Bytes of memory that new processes may fill: the machine's, or what a container's limit leaves.
+/// Bytes of memory available to new processes: the machine's, or the rest of a container's limit.
 fn available_memory() -> Option<u64> {
-    // In a container its own control group is the root that it sees.
+    // In a container its own control group appears as the root.
     let number = |name: &str| fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse::<u64>().ok();
     let limit = number("memory.max").map(|most| most.saturating_sub(number("memory.current").unwrap_or(0)));
     mountmark_lab::memory::available().into_iter().chain(limit).min()

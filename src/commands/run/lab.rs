@@ -1,4 +1,4 @@
-//! The lab that the command line names: its options, what is refused, how it is opened.
+//! The lab on the command line: its options, checks, and how it is opened.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::common::WrongUse;
 /// The computer of guests unless `--machine` names another.
 const DEFAULT_MACHINE: &str = "modern";
 
-/// In seconds. Long: a command that works on gigabytes says nothing while it does.
+/// In seconds. Long, because a command that works on gigabytes prints nothing meanwhile.
 pub const SILENCE_LIMIT: u64 = 1800;
 
 /// Where cells run.
@@ -49,7 +49,7 @@ fn labs() -> impl TypedValueParser<Value = Lab> {
 }
 
 impl LabOptions {
-    /// What the options are where none is given.
+    /// The defaults of the options.
     pub fn usual() -> LabOptions {
         LabOptions {
             lab: Lab::DEFAULT,
@@ -61,7 +61,7 @@ impl LabOptions {
         }
     }
 
-    /// Those that a plan in a guest was made with.
+    /// The options with which a plan for guests was made.
     pub fn of(plan: &Plan, silence_limit: u64) -> LabOptions {
         LabOptions {
             lab: plan.lab,
@@ -72,12 +72,11 @@ impl LabOptions {
         }
     }
 
-    /// What the lab is.
     pub fn nature(&self) -> &'static Nature {
         self.lab.nature()
     }
 
-    /// The lab, not opened yet.
+    /// The lab, before it is opened.
     pub fn kind(&self) -> &'static dyn LabKind {
         mountmark_lab::kind(self.lab)
     }
@@ -87,7 +86,7 @@ impl LabOptions {
         self.kind().open(self.options(machine))
     }
 
-    /// What the lab is to be told, with `machine` for guests.
+    /// The lab's own options, with `machine` for guests.
     pub fn options(&self, machine: &Machine) -> Options {
         Options {
             cache: mountmark_lab::cache::default_folder(),
@@ -99,7 +98,7 @@ impl LabOptions {
         }
     }
 
-    /// Refuses options that mean nothing in the lab.
+    /// Rejects options that have no effect in the lab.
     pub fn check(&self) -> Result<()> {
         let is_guest = self.nature().guest;
         if is_guest && self.image.is_some() {

@@ -1,4 +1,4 @@
-//! `mountmark run`: a plan, a lab, cells, records, a table.
+//! `mountmark run`: makes a plan, opens a lab, runs cells, stores them, prints a table.
 
 mod dry;
 mod execute;
@@ -20,7 +20,7 @@ pub use execute::{Session, jobs, show};
 pub use lab::{LabOptions, SILENCE_LIMIT};
 pub use signals::Stop;
 
-/// File systems that are compared unless `--fs` names others.
+/// File systems to compare unless `--fs` names others.
 pub const DEFAULT_FILESYSTEMS: &str = "ext2,ext3,ext4,jfs,reiserfs,xfs,btrfs";
 
 /// Run a suite on file systems and compare them
@@ -81,7 +81,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let disk_size = match &arguments.disk_size {
         Some(text) => {
             let size = text.parse::<Bytes>().map_err(|error| WrongUse(format!("--disk-size: {error}")))?;
-            // Disks have whole pages, and what vendors call 4 GB is none of them.
+            // Disks have whole pages, and what vendors call 4 GB is not a multiple.
             Some(Bytes(size.0.checked_next_multiple_of(4096).unwrap_or(size.0)))
         }
         None => None,
@@ -109,7 +109,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         seed: arguments.seed,
         corpus: arguments.corpus.clone(),
     };
-    // Everything that the user wrote is checked before anything is fetched or made.
+    // All user input is checked before anything is fetched or generated.
     let wanted = configurations(&catalogue, &options.fs)?;
     catalogue.suite(&options.suite)?;
     if let Some(disk) = &options.disk {
@@ -171,19 +171,19 @@ fn measure(
     Session { lab: lab.as_ref(), store, jobs, stop, verbose, format }.begin(&plan)
 }
 
-/// What a plan asks of its lab and of whoever makes corpora.
+/// Callbacks of planning.
 struct Asked<'a> {
     /// As [`mountmark_lab::OpenLab::unavailable`].
     unavailable: &'a dyn Fn(&Configuration) -> Result<Option<String>>,
     /// As [`mountmark_lab::OpenLab::lacks`].
     lacks: &'a dyn Fn(&Program) -> Result<Option<String>>,
-    /// [`mountmark_corpus::realise`], or what only foresees it.
+    /// [`mountmark_corpus::realise`], or its dry variant.
     make: Make,
-    /// Whether the user wants an end.
+    /// Whether the user has requested an end.
     is_stopped: &'a dyn Fn() -> bool,
 }
 
-/// A way to make a corpus.
+/// Generates a corpus.
 type Make = fn(
     &CorpusSource,
     Scale,
@@ -192,7 +192,7 @@ type Make = fn(
     &mut dyn FnMut(mountmark_corpus::Progress<'_>),
 ) -> Result<(PathBuf, RealisedCorpus)>;
 
-/// The plan, without what cannot run here; nothing if the user wanted an end.
+/// The plan, without what cannot run here; `None` if the user requested an end.
 fn planned(
     arguments: &Arguments,
     mut options: Options,
@@ -238,7 +238,7 @@ fn planned(
     Ok(Some(plan))
 }
 
-/// Leaves out the tasks whose benchmark programs are not to be had here, and says so.
+/// Omits the tasks whose benchmark programs are unavailable here, and reports them.
 fn leave_out_programs(plan: &mut Plan, lacks: &dyn Fn(&Program) -> Result<Option<String>>) -> Result<()> {
     let Some(tasks) = plan.cells.first().map(|cell| cell.tasks.clone()) else { return Ok(()) };
     for program in mountmark_plan::programs(&tasks) {
@@ -254,7 +254,7 @@ fn leave_out_programs(plan: &mut Plan, lacks: &dyn Fn(&Program) -> Result<Option
     Ok(())
 }
 
-/// Makes a corpus where the plan asks for one.
+/// Generates a corpus for the plan.
 fn realise(request: &CorpusRequest, cache: &Path, make: Make) -> Result<(PathBuf, RealisedCorpus)> {
     let source = match &request.source {
         CorpusSource::Path(path) => CorpusSource::Path(

@@ -1,11 +1,11 @@
-//! Ctrl-C and its like: the first one asks for an end, the second one ends.
+//! Handles Ctrl-C and similar signals: the first requests an end, the second ends the program.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use anyhow::Result;
 
-/// Set by the first SIGINT or SIGTERM; the second ends the program at once, and its guests with it.
+/// Set by the first SIGINT or SIGTERM; the second ends the program and its guests at once.
 #[derive(Clone)]
 pub struct Stop {
     flag: Arc<AtomicBool>,
@@ -20,26 +20,26 @@ impl std::ops::Deref for Stop {
 }
 
 impl Stop {
-    /// Listens for the signals, for the rest of the program's life.
+    /// Installs the handlers for the rest of the program's life.
     pub fn on_signals() -> Result<Stop> {
         let stop = Stop { flag: Arc::new(AtomicBool::new(false)), signal: Arc::new(AtomicUsize::new(0)) };
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
-            // nohup, and a shell's background job, have asked that the signal be ignored.
+            // nohup, and a shell's background job, request that the signal be ignored.
             if is_ignored(signal) {
                 continue;
             }
-            // In this order: at the second signal the flag is already set.
+            // The order matters: at the second signal the flag must already be set.
             signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop.flag))?;
             signal_hook::flag::register(signal, Arc::clone(&stop.flag))?;
             signal_hook::flag::register_usize(signal, Arc::clone(&stop.signal), signal as usize)?;
         }
-        // Programs that are started have process groups of their own, which a terminal's Ctrl-C does not reach.
+        // Child programs have their own process groups, which a terminal's Ctrl-C does not reach.
         mountmark_lab::child::heed(Arc::clone(&stop.flag));
         Ok(stop)
     }
 
-    /// What `result` means: what fails after a signal fails because of it, as the programs that this one starts are ended
-    /// then; `interrupted` stands for that.
+    /// Returns `interrupted` for an error after a signal, since the signal ends child programs and so causes the error;
+    /// otherwise `result`.
     pub fn or<T>(&self, result: Result<T>, interrupted: T) -> Result<T> {
         match result {
             Err(_) if self.load(Ordering::SeqCst) => Ok(interrupted),
@@ -47,14 +47,14 @@ impl Stop {
         }
     }
 
-    /// The exit code of a program that a signal ended.
+    /// The exit code of a program ended by a signal.
     pub fn code(&self) -> u8 {
         128 + self.signal.load(Ordering::SeqCst) as u8
     }
 }
 
 fn is_ignored(signal: i32) -> bool {
-    // SAFETY: a sigaction of zeroes is a valid value, and the kernel writes the present one to it.
+    // SAFETY: a sigaction of zeroes is a valid value, and the kernel writes the current one to it.
     unsafe {
         let mut now: libc::sigaction = std::mem::zeroed();
         libc::sigaction(signal, std::ptr::null(), &raw mut now) == 0 && now.sa_sigaction == libc::SIG_IGN

@@ -1,7 +1,7 @@
-//! `mountmark self-check engines`: benchmark programs and the own engine side by side, phase by phase.
+//! `mountmark self-check engines`: compares benchmark programs with Mountmark's engine, phase by phase.
 //!
-//! What is compared lies in `engines/`: a file a program, with the suite that measures both sides in one cell of the
-//! virtual lab, so that both have one machine, disk, file system and set of parameters. This file runs such a suite as a
+//! The comparisons are in `engines/`: one file per program, with the suite that measures both sides in one cell of the
+//! virtual lab, so that both have the same machine, disk, file system and parameters. This file runs such a suite as a
 //! user would, and judges. It does not know what a phase does.
 
 mod judge;
@@ -51,7 +51,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let checks: Vec<Check> = arguments.programs.iter().map(|name| pairs::find(name)).collect::<Result<_>>()?;
-    // A wrong scale is told before anything runs.
+    // A wrong scale is reported before anything runs.
     checks.iter().try_for_each(|check| check.parameters(&arguments.scale).map(drop))?;
     let folder = tempfile::Builder::new().prefix("mountmark-self-check-").tempdir().context("no temporary folder")?;
     let out = arguments.keep.clone().unwrap_or_else(|| folder.path().join("out"));
@@ -90,7 +90,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     Ok(if good { common::DONE } else { common::FAILED })
 }
 
-/// Figures of one cell: values by task and metric, and why a task has none.
+/// Figures of one cell: values by task and metric, and reasons for missing ones.
 #[derive(Default)]
 pub struct Figures {
     values: BTreeMap<(String, String), f64>,
@@ -104,7 +104,7 @@ struct Missing {
     reason: String,
 }
 
-/// What a run printed.
+/// Output of a run.
 struct Seen {
     /// By file system.
     cells: BTreeMap<String, Figures>,
@@ -113,7 +113,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Runs it; nothing where the program is not to be had, which the run itself has said.
+    /// Runs it; `None` if the program is unavailable, which the run itself has reported.
     fn of(command: &mut Command, check: &Check, disk: &str, scale: &str) -> Result<Option<Seen>> {
         say!("mountmark: {} on the disk {disk}", check.title);
         command.stdin(Stdio::null()).stderr(Stdio::inherit());

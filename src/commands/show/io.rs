@@ -1,4 +1,4 @@
-//! `mountmark show --io`: what tasks asked of the device.
+//! `mountmark show --io`: device I/O of tasks.
 
 use anyhow::Result;
 use mountmark_record::DeviceUses;
@@ -6,7 +6,7 @@ use mountmark_report::Device;
 
 use crate::common::{self, StoreOptions, WrongUse};
 
-/// The device use of the run `name` by one task, or by all where `task` is empty.
+/// The device records of the run `name` for one task, or for all if `task` is empty.
 pub fn io(store: &StoreOptions, name: &str, task: &str, format: Option<&str>) -> Result<String> {
     let store = store.open_read_only()?;
     let run = store.load(&store.resolve(name)?)?;

@@ -1,4 +1,4 @@
-//! `mountmark show --raw`: what programs printed, as it is.
+//! `mountmark show --raw`: outputs of programs, unchanged.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use mountmark_record::{Output, RunRecord, Store};
 
 use crate::common::WrongUse;
 
-/// The outputs of `task` in every cell; with a head before each where there are several, as head(1) writes them.
+/// The outputs of `task` in every cell; several have a head before each, like head(1).
 pub fn raw(store: &Store, run: &RunRecord, task: &str) -> Result<String> {
     let part = run.plan.cells.iter().flat_map(|cell| &cell.tasks).find(|known| known.id == task);
     let whole = part.and_then(|part| part.part_of.as_deref()).unwrap_or(task);
@@ -41,7 +41,7 @@ pub fn raw(store: &Store, run: &RunRecord, task: &str) -> Result<String> {
     Ok(text)
 }
 
-/// What is known of a task's failures, where no program's output was kept: what it said last, and the kernel's log.
+/// Details of a task's failures if no program's output was kept: the last lines, and the kernel's log.
 fn failures(run: &RunRecord, task: &str) -> String {
     let mut text = String::new();
     for cell in &run.cells {
@@ -57,7 +57,7 @@ fn failures(run: &RunRecord, task: &str) -> String {
     text
 }
 
-/// Configuration, repeat, and what it is.
+/// Configuration, repeat and kind of output.
 fn head(run: &RunRecord, output: &Output) -> String {
     let cell = run.cells.iter().find(|cell| cell.index == output.cell);
     let cell =

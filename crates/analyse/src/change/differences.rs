@@ -1,4 +1,4 @@
-//! What differs between two runs apart from their figures, and what makes them incomparable.
+//! Differences between two runs apart from their figures, and those that make them incomparable.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,18 +6,15 @@ use mountmark_model::Scale;
 use mountmark_record::RunRecord;
 use serde::Serialize;
 
-/// One thing that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// Its name: `kernel`, `machine`.
+    /// For example `kernel` or `machine`.
     pub what: String,
-    /// In the earlier run.
     pub before: String,
-    /// In the later run.
     pub after: String,
 }
 
-/// Everything that differs, in the order of a run's head.
+/// All differences, in the order of a run's head.
 pub fn differences(before: &RunRecord, after: &RunRecord) -> Vec<Difference> {
     let mut out = Vec::new();
     for (what, value) in FACTS {
@@ -75,7 +72,7 @@ fn joined(values: impl Iterator<Item = String>) -> String {
     values.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
 }
 
-/// What the machine's processor can do; nothing where it was the host's, which has a name of its own.
+/// Features of the machine's processor; empty for the host's, whose name is compared separately.
 fn processor(run: &RunRecord) -> String {
     run.plan.machine.processor.iter().map(ToString::to_string).collect()
 }
@@ -104,28 +101,20 @@ fn list(options: &[String]) -> String {
     if options.is_empty() { "with defaults".into() } else { options.join(" ") }
 }
 
-/// Why figures of two runs are not of the same work.
+/// Why the figures of two runs are not of the same work.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Incomparable {
-    /// The earlier run's suite and the later one's.
     Suites(String, String),
-    /// The earlier run's scale and the later one's.
     Scales(Scale, Scale),
-    /// The earlier run's corpora and the later one's.
     Corpora(String, String),
-    /// Corpora of one name and seed.
-    Contents {
-        /// Their name.
-        corpus: String,
-        /// Their seed.
-        seed: u64,
-    },
+    /// Corpora of one name and seed differ in their bytes.
+    Contents { corpus: String, seed: u64 },
 }
 
-/// Why figures of the two are not of the same work; nothing where they are.
+/// Why the figures of the two runs are not of the same work; empty if they are.
 ///
-/// Suite, scale and corpus must be equal. With one seed the corpus must be equal to the byte; with several it is of the
-/// same making.
+/// Suite, scale and corpus must be equal. With one seed the corpora must be equal byte for byte; with several seeds
+/// only their definition must be.
 pub fn incomparable(before: &RunRecord, after: &RunRecord) -> Vec<Incomparable> {
     let mut out = Vec::new();
     let (one, other) = (&before.plan, &after.plan);

@@ -1,44 +1,40 @@
-//! How two runs are compared, and what limits that.
+//! How two runs are compared, and limits of the comparison.
 
 use mountmark_record::RunRecord;
 
 use super::{Way, matched};
 use crate::figures::Figures;
 
-/// One limit, or one hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangeRemark {
     /// No configuration is in both runs.
     NothingInCommon,
     /// Only one run has these configurations.
     Only {
-        /// Whether it is the later one.
+        /// Whether the later run has them, otherwise the earlier.
         later: bool,
-        /// Which.
         configurations: Vec<String>,
     },
     /// The later run skipped a configuration of the earlier one.
     Skipped {
-        /// Which.
         configuration: String,
-        /// As the plan has it.
+        /// As in the plan.
         reason: String,
     },
     /// One repeat without noise, and one seed.
     Exact,
     /// No cell of a run has ended.
     NoCell {
-        /// Whether it is the later one.
+        /// Whether it is the later run.
         later: bool,
     },
-    /// One repeat shows nothing.
+    /// One repeat shows no difference.
     OneRepeat {
         /// Whether both runs have one seed.
         paired: bool,
     },
-    /// How repeats are compared.
     Repeats {
-        /// In pairs of one seed, otherwise as independent samples.
+        /// Compared in pairs of one seed, otherwise as independent samples.
         paired: bool,
     },
     /// How differences are shown.

@@ -1,4 +1,4 @@
-//! A clause becomes comparisons of figures.
+//! Turns a clause into comparisons of figures.
 
 use libm::log;
 use mountmark_model::{Clause, Group, Order, Relation, Test};
@@ -12,7 +12,7 @@ use crate::study::{Table, is_step};
 /// The smallest relative difference that matters, unless a clause says otherwise.
 pub(super) const SMALLEST: f64 = 0.01;
 
-/// One thing that must be so: all of its comparisons, or any.
+/// One condition: all of its comparisons must hold, or any.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Demand {
     /// Which of the clause's tasks; units of one task are one test for `most` and `some`.
@@ -21,15 +21,15 @@ pub(super) struct Demand {
     pub comparisons: Vec<Comparison>,
 }
 
-/// How the comparisons of a unit make its decision.
+/// How the comparisons of a unit are combined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// Each counts by itself.
+    /// Each counts on its own.
     #[default]
     Each,
     /// One that holds is enough.
     Any,
-    /// Fewer than so many others are better. The comparisons say "not worse than".
+    /// Fewer than this many others are better. The comparisons say "not worse than".
     First(usize),
     /// All others are better.
     Last,
@@ -37,7 +37,7 @@ pub(super) enum Rule {
     NotLast,
 }
 
-/// A clause made ready.
+/// A clause ready to be judged.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Prepared {
     pub units: Vec<Demand>,
@@ -45,22 +45,21 @@ pub(super) struct Prepared {
     pub unmeasured: usize,
     /// File systems without any figure that the clause needs.
     pub filesystems: Vec<String>,
-    /// File systems and tasks without a figure, where there are others of them.
+    /// Missing figures, by file system and task, of file systems that have others.
     pub gaps: Vec<(String, Subject)>,
-    /// The means of all names concerned.
+    /// The means of all names involved.
     pub figures: Vec<(Subject, Vec<(String, f64)>)>,
 }
 
-/// Where figures come from, and what file systems the claim is about.
+/// The source of figures, and the file systems that the claim is about.
 pub(super) struct Context<'a> {
     pub table: &'a Table,
-    /// The study's file systems: `others` and rankings are of these.
+    /// The study's file systems; `others` and rankings refer to these.
     pub filesystems: &'a [String],
-    /// A number for strata that no other clause has.
+    /// Stratum number, unique to this clause.
     pub stratum: usize,
 }
 
-/// Makes the comparisons of `clause`.
 pub(super) fn prepare(clause: &Clause, context: &Context<'_>) -> Prepared {
     let mut maker = Maker { clause, context, out: Prepared::default() };
     match &clause.test {
@@ -83,7 +82,7 @@ pub(super) fn prepare(clause: &Clause, context: &Context<'_>) -> Prepared {
         let mut names: Vec<String> = unit.comparisons.iter().flat_map(both).collect();
         names.sort_unstable();
         names.dedup();
-        // k figures have k - 1 independent differences, however many pairs are made of them.
+        // k figures have k - 1 independent differences, whatever the number of pairs.
         let share = ((names.len() as f64 - 1.0) / pairs).clamp(0.1, 1.0);
         unit.comparisons.iter_mut().for_each(|found| found.share = share);
     }
@@ -94,7 +93,6 @@ pub(super) fn prepare(clause: &Clause, context: &Context<'_>) -> Prepared {
     maker.out
 }
 
-/// The file systems that a clause is about.
 pub(super) fn filesystems(clause: &Clause, all: &[String]) -> Vec<String> {
     let of = |order: &Order| order.resolved(all).into_iter().flat_map(|group| group.names).collect();
     match &clause.test {
@@ -210,7 +208,7 @@ impl Maker<'_> {
         claimed: Claimed,
         find: &impl Fn(&str) -> Option<&'b (String, Vec<Option<f64>>)>,
     ) {
-        // The names of an `any` group stand together against each name of the other.
+        // All names of an `any` group form one unit, against each name of the other group.
         let [left, right] = groups;
         let single = |names: &[String]| -> Vec<Vec<String>> { names.iter().map(|name| vec![name.clone()]).collect() };
         let sides = |group: &Group| if group.any { vec![group.names.clone()] } else { single(&group.names) };
@@ -244,7 +242,7 @@ impl Maker<'_> {
     ) {
         let others: Vec<_> = names.iter().filter(|other| *other != name).filter_map(|other| find(other)).collect();
         self.out.unmeasured += names.len() - 1 - others.len();
-        // Among the first three of three is everybody.
+        // With three places for three file systems all would qualify.
         let fewest = if let Rule::First(places) = rule { places } else { 2 };
         let Some(own) = find(name).filter(|_| others.len() >= fewest) else {
             self.out.unmeasured += others.len();
@@ -306,7 +304,7 @@ impl Maker<'_> {
         })
     }
 
-    /// Keeps the figures, and what is missing of them.
+    /// Records the figures, and the missing ones.
     fn note(&mut self, subject: &Subject, blocks: &[(String, Vec<Option<f64>>)]) {
         let there: Vec<(String, f64)> =
             blocks.iter().filter_map(|(fs, row)| Some((fs.clone(), center(row)?))).collect();

@@ -1,4 +1,4 @@
-//! What the figures of a clause are taken of: tasks, metrics, or several tasks together.
+//! What the figures of a clause refer to: tasks, metrics, or several tasks together.
 
 use libm::{exp, log};
 use mountmark_model::{Better, Over};
@@ -7,10 +7,10 @@ use super::Subject;
 use super::clause::Maker;
 use crate::stats::summary::mean;
 
-/// What stands for a task where several are taken together.
+/// Stands for the task where several are combined.
 const ALL: &str = "all";
 
-/// What a figure is taken of.
+/// What a figure refers to.
 pub(super) enum Column {
     Task(String),
     Metric(String, String),
@@ -49,7 +49,7 @@ impl Maker<'_> {
         }
     }
 
-    /// The figures of a file system by block; empty where one is missing.
+    /// The figures of a file system by block; empty if one is missing.
     pub fn figures(&self, fs: &str, column: &Column) -> Vec<Option<f64>> {
         let (table, metric) = (self.context.table, &self.clause.metric);
         match column {
@@ -76,7 +76,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Logarithm of how many times worse than the best of its task a figure is; at least 0.
+    /// Logarithm of the factor by which a figure is worse than the best of its task; at least 0.
     fn log_to_best(&self, value: f64, task: &str, block: usize) -> Option<f64> {
         let (table, metric) = (self.context.table, &self.clause.metric);
         let of = |fs: &String| table.blocks(fs, task, metric).get(block).copied().flatten();
@@ -88,7 +88,7 @@ impl Maker<'_> {
         (best > 0.0 && value > 0.0).then(|| sign * (log(value) - log(best)))
     }
 
-    /// Which values are the better ones: a score is worse the larger it is.
+    /// Which values are better; for scores the lower ones.
     pub fn better(&self) -> Better {
         if self.clause.over == Over::Score { Better::Lower } else { self.clause.better }
     }

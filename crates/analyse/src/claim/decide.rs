@@ -1,8 +1,7 @@
-//! Whether one comparison is as claimed.
+//! Decides whether one comparison is as claimed.
 //!
-//! With one repeat, figures are taken as they are, and the smallest difference that matters decides. With several, a
-//! difference must be shown as well: by the same test as verdicts (`contrast`), corrected for all comparisons of all
-//! claims together.
+//! With one repeat, the smallest difference that matters decides. With several, a difference must also be shown by the
+//! same test as for verdicts (`contrast`), corrected for all comparisons of all claims together.
 
 use libm::{exp, log};
 use mountmark_model::{Better, Limits};
@@ -11,23 +10,20 @@ use super::{Against, Subject};
 use crate::Interval;
 use crate::contrast::{self, Contrast, Tested};
 
-/// Probability of any difference shown by chance, and one less the confidence of intervals.
+/// Probability of showing any difference by chance; 1 minus the confidence of intervals.
 const LEVEL: f64 = 0.05;
 
-/// What is claimed of two figures.
+/// The claimed relation of two figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Claimed {
-    /// The left one is better.
     Better,
-    /// The left one is not worse.
     NotWorse,
-    /// They differ by this share at most.
+    /// They differ by at most this share.
     Equal(f64),
-    /// Their quotient, or the left one over 1, is between limits.
+    /// Their quotient, or the left figure if the right is 1, is within limits.
     Within(Limits),
 }
 
-/// How a comparison ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     Holds,
@@ -35,7 +31,6 @@ pub(super) enum Decision {
     Undecided,
 }
 
-/// Two figures that are compared.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Comparison {
     pub subject: Subject,
@@ -47,24 +42,24 @@ pub(super) struct Comparison {
     pub better: Better,
     /// The smallest relative difference that matters.
     pub smallest: f64,
-    /// Logarithms of left over right by block; empty where a figure is not above 0.
+    /// Logarithms of left over right by block; empty if a figure is not above 0.
     pub differences: Vec<f64>,
-    /// Which comparisons vary alike, and what a degree of freedom counts among them.
+    /// Which comparisons share a variance, and the weight of a degree of freedom among them.
     pub stratum: usize,
     pub share: f64,
 }
 
 impl Comparison {
-    /// Left over right; `None` where that is no number above 0.
+    /// Left over right; `None` if not a number above 0.
     pub fn ratio(&self) -> Option<f64> {
         crate::stats::summary::mean(&self.differences).map(exp)
     }
 
-    /// Whether it is as claimed. `tested` is there where several repeats are.
+    /// Whether the claim holds. `tested` is given for several repeats.
     pub fn decide(&self, tested: Option<&Tested>) -> Decision {
         let Some(difference) = crate::stats::summary::mean(&self.differences) else { return self.by_value() };
         let (low, high) = tested.map_or((difference, difference), |tested| tested.interval(difference, 1.0 - LEVEL));
-        // Right decimals, such as 1.01 over 1, are not told from wrong ones by their last bit.
+        // Slack for the last bit of exact decimals such as 1.01 over 1.
         let slack = 1e-9;
         let matters = log(1.0 + self.smallest) - slack;
         let sign = if self.better == Better::Lower { -1.0 } else { 1.0 };
@@ -83,7 +78,7 @@ impl Comparison {
         }
     }
 
-    /// Where a figure is 0, there is no quotient: the values decide, and none of it is an interval.
+    /// A figure of 0 has no quotient: decides by the values, without an interval.
     fn by_value(&self) -> Decision {
         let (left, right) = (self.left_value, self.right_value);
         let is_better = match self.better {
@@ -113,7 +108,7 @@ impl Comparison {
     }
 }
 
-/// Whether an interval is between two ends, outside them, or across one.
+/// Whether an interval is inside two limits, outside them, or across one.
 fn inside(low: f64, high: f64, from: f64, to: f64) -> Decision {
     if low >= from && high <= to {
         Decision::Holds
@@ -124,7 +119,7 @@ fn inside(low: f64, high: f64, from: f64, to: f64) -> Decision {
     }
 }
 
-/// Tests all comparisons as one family; `None` for those of a single repeat.
+/// Tests all comparisons as one family; `None` for those with one repeat.
 pub(super) fn test(comparisons: &[&Comparison]) -> Vec<Option<Tested>> {
     let contrasts: Vec<Option<Contrast>> =
         comparisons.iter().map(|found| Contrast::paired(found.stratum, &found.differences, found.share)).collect();

@@ -1,4 +1,4 @@
-//! Comparisons become verdicts on clauses, and those on claims.
+//! Combines comparisons into verdicts on clauses, and those into verdicts on claims.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,22 +12,20 @@ use super::{ClaimOutcome, Counts, JudgedClaim, JudgedClause, JudgedComparison};
 use crate::contrast::Tested;
 use crate::study::Table;
 
-/// What this program could measure: names commands and reasons for what a run lacks.
+/// What this program can measure; used to name commands and reasons for missing figures.
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
-    /// Suites that there are.
     pub suites: BTreeSet<String>,
     /// Configurations that cannot be measured, with the reason.
     pub unavailable: BTreeMap<String, String>,
-    /// File systems that run only with a kernel that the user gives.
+    /// File systems that need a kernel from the user.
     pub own_kernel: BTreeSet<String>,
 }
 
 /// Judges the claims of `studies` by a run.
 ///
-/// Claims come in the order of the studies. Each is judged by the run's figures where the run's suite is the one that
-/// the claim is about; claims about mkfs, mount, umount and capacity by any run. The studies' own figures are judged
-/// beside it.
+/// Claims are in the order of the studies. Each is judged by the run's figures if the run's suite is the one that the
+/// claim is about; claims about mkfs, mount, umount and capacity by any run. The studies' own figures too.
 pub fn judge_claims(run: &RunRecord, studies: &[&Study], reach: &Reach) -> Vec<JudgedClaim> {
     let table = Table::of_run(run);
     let source = |study: &Study, clause: &Clause| suits(study, clause, &run.plan.suite).then_some(&table);
@@ -44,13 +42,13 @@ pub fn judge_claims(run: &RunRecord, studies: &[&Study], reach: &Reach) -> Vec<J
         .collect()
 }
 
-/// What the studies' own figures say of their claims, by study and claim; those that have none are left out.
+/// Verdicts by the studies' own figures, by study and claim; claims without such figures are omitted.
 pub fn own_figures(studies: &[&Study]) -> BTreeMap<(String, String), ClaimOutcome> {
     let tables: Vec<(&Study, Table)> =
         studies.iter().filter_map(|study| Some((*study, Table::of_study(study, &study.runs.first()?.id)))).collect();
     let source = |study: &Study, clause: &Clause| {
         let is_it = |other: &Study| match &clause.suite {
-            // Of two studies with one suite, the claim's own first.
+            // Where two studies share a suite, the claim's own study comes first.
             Some(suite) => other.suite.as_ref() == Some(suite) && !other.figures.is_empty(),
             None => other.name == study.name,
         };
@@ -66,7 +64,7 @@ pub fn own_figures(studies: &[&Study]) -> BTreeMap<(String, String), ClaimOutcom
         .collect()
 }
 
-/// Whether a run of `suite` can say something about a clause.
+/// Whether a run of `suite` has figures for a clause.
 fn suits(study: &Study, clause: &Clause, suite: &str) -> bool {
     is_of_every_suite(clause)
         || match &clause.suite {
@@ -75,10 +73,10 @@ fn suits(study: &Study, clause: &Clause, suite: &str) -> bool {
         }
 }
 
-/// A clause with its comparisons, decided or not.
+/// A clause with its comparisons, and their decisions if there are any.
 pub(super) struct Decided<'a> {
     pub clause: &'a Clause,
-    /// `None` where the source has another suite.
+    /// `None` if the source has another suite.
     pub prepared: Option<Prepared>,
     pub judged: JudgedClause,
 }
@@ -100,7 +98,7 @@ fn judge<'a, 't>(
             }
         }
     }
-    // One family: a claim is not the likelier shown for being one of many.
+    // One family, so that a claim is not more likely to be shown for being one of many.
     let units = prepared.iter().flatten().flat_map(|ready| &ready.units);
     let comparisons: Vec<_> = units.flat_map(|unit| &unit.comparisons).collect();
     let mut tested = decide::test(&comparisons).into_iter();
@@ -161,7 +159,7 @@ fn judge_clause(clause: &Clause, ready: Option<&Prepared>, tested: &[Option<Test
     JudgedClause { clause: clause.clone(), outcome, counts, figures, comparisons }
 }
 
-/// Whether a clause says which of two figures is the better one.
+/// Whether a clause says which of two figures is better.
 fn is_order(test: &Test) -> bool {
     let has_better = |order: &Order| order.to_string().contains('>');
     match test {
@@ -216,7 +214,7 @@ fn clause_outcome(clause: &Clause, decided: &[(usize, Decision)]) -> ClaimOutcom
                 () if all(Decision::Holds) => ClaimOutcome::Holds,
                 () if all(Decision::Against) => outcome_of(Decision::Against, is_order(&clause.test)),
                 () if all(Decision::Undecided) => ClaimOutcome::NoDifference,
-                // Nothing speaks for it, and something against it.
+                // Nothing supports it, and something contradicts it.
                 () if !decisions.contains(&Decision::Holds) => outcome_of(Decision::Against, is_order(&clause.test)),
                 () => ClaimOutcome::Partly,
             };

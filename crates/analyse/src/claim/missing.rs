@@ -1,4 +1,4 @@
-//! What a run lacks for a claim, and the commands that would measure it.
+//! Figures that a run lacks for a claim, and the commands that would measure them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,47 +10,32 @@ use super::clause::{filesystems, is_of_every_suite};
 use super::judge::{Decided, Reach};
 use crate::study::Table;
 
-/// Something that a run lacks.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Lack {
-    /// These file systems have no figures.
     FileSystems(Vec<String>),
-    /// The metric has no figure.
     Metric(String),
-    /// A file system cannot be measured.
     Unavailable {
-        /// Which.
         filesystem: String,
-        /// Why, by the catalogue or as the run found.
+        /// From the catalogue, or as the run found.
         reason: String,
     },
     /// A file system has no figure of a metric at some tasks.
     Tasks {
-        /// Which file system.
         filesystem: String,
-        /// Which metric.
         metric: String,
-        /// How several tasks are taken together.
+        /// How several tasks are combined.
         over: Over,
-        /// Where.
         tasks: Vec<Subject>,
     },
-    /// The run has too few file systems with figures.
     TooFew,
-    /// Only a kernel of the user's own has these file systems.
+    /// File systems that need a kernel from the user.
     OwnKernel(Vec<String>),
     /// The claim is about another suite.
-    OtherSuite {
-        /// The claim's.
-        suite: String,
-        /// The run's.
-        of_run: String,
-    },
+    OtherSuite { suite: String, of_run: String },
     /// There is no such suite.
     NoSuite(String),
 }
 
-/// What a run lacks for a claim.
 pub(super) struct Missing<'a> {
     pub run: &'a RunRecord,
     pub table: &'a Table,
@@ -61,7 +46,7 @@ pub(super) struct Missing<'a> {
 }
 
 impl Missing<'_> {
-    /// What is lacking, and the commands that would measure it.
+    /// The lacks, and the commands that would measure them.
     pub fn found(&self) -> (Vec<Lack>, Vec<String>) {
         let (mut lacks, mut commands) = (Vec::new(), Vec::new());
         if self.claim.undecidable.is_some() {
@@ -69,12 +54,12 @@ impl Missing<'_> {
         }
         let own = self.study.runs.first().map_or(&[][..], |run| &run.filesystems);
         let mut absent = Vec::new();
-        // Suite by suite: what it needs, and of which file systems.
+        // Needed file systems by suite.
         let mut needed: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for Decided { clause, prepared, .. } in self.clauses {
             let any_suite = is_of_every_suite(clause);
             let suite = clause.suite.as_ref().or(self.study.suite.as_ref()).cloned().unwrap_or_default();
-            // What needs a kernel of the user's own is asked for where the claim names it, not where it is one of the others.
+            // File systems that need a kernel from the user are requested only if the claim names them.
             let is_asked = |fs: &String| !self.reach.own_kernel.contains(fs) || names_it(clause, fs);
             let names: Vec<String> = filesystems(clause, own).into_iter().filter(is_asked).collect();
             let Some(ready) = prepared else {
@@ -135,7 +120,7 @@ impl Missing<'_> {
         (lacks, commands)
     }
 
-    /// Why a file system cannot be measured: by the catalogue, or as the run found.
+    /// Why a file system cannot be measured: from the catalogue, or as the run found.
     fn unavailable(&self, fs: &str) -> Option<&str> {
         let skipped = self.run.plan.skipped.iter().find(|(name, _)| name == fs).map(|(_, reason)| reason.as_str());
         self.reach.unavailable.get(fs).map(String::as_str).or(skipped)
@@ -155,7 +140,7 @@ impl Missing<'_> {
     }
 }
 
-/// Whether a clause names a file system: alone, or with options behind a colon.
+/// Whether a clause names a file system, alone or followed by a colon and options.
 fn names_it(clause: &Clause, fs: &str) -> bool {
     let is_it = |name: &str| name.split(':').next() == Some(fs);
     match &clause.test {
@@ -169,7 +154,7 @@ fn names_it(clause: &Clause, fs: &str) -> bool {
     }
 }
 
-/// What has no figure, by file system.
+/// Missing figures, by file system.
 fn gaps(clause: &Clause, gaps: &[(String, Subject)]) -> Vec<Lack> {
     let mut by_filesystem: BTreeMap<&String, Vec<Subject>> = BTreeMap::new();
     for (fs, subject) in gaps {

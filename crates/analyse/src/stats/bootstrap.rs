@@ -3,14 +3,14 @@
 use super::random::Random;
 use crate::Interval;
 
-/// `count` positions of 0 to `count` - 1, drawn with replacement, written over `out`.
+/// Draws `count` indices from 0 to `count` - 1 with replacement, and writes them over `out`.
 pub fn draw(random: &mut Random, count: usize, out: &mut Vec<usize>) {
     out.clear();
     out.extend((0..count).map(|_| random.below(count)));
 }
 
-/// The interval that holds the middle `level` of `values`, which are sorted: positions are interpolated (type 7 of
-/// Hyndman and Fan, "Sample quantiles in statistical packages", 1996). `None` of nothing.
+/// The interval that holds the middle `level` of the sorted `values`; positions are interpolated (type 7 of Hyndman and
+/// Fan, "Sample quantiles in statistical packages", 1996). `None` if empty.
 pub fn percentile(sorted: &[f64], level: f64) -> Option<Interval> {
     let tail = (1.0 - level) / 2.0;
     Some(Interval { low: quantile(sorted, tail)?, high: quantile(sorted, 1.0 - tail)? })

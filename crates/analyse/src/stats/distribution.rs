@@ -13,7 +13,7 @@ pub fn normal_cdf(z: f64) -> f64 {
     0.5 * libm::erfc(-z / SQRT_2)
 }
 
-/// The inverse of [`normal_cdf`] for 0 < `p` < 1; infinite at and beyond the ends. About 1 part in 10^16.
+/// The inverse of [`normal_cdf`] for 0 < `p` < 1, otherwise infinite. Accurate to about 1 part in 10^16.
 pub fn normal_quantile(p: f64) -> f64 {
     if p.is_nan() {
         return f64::NAN;
@@ -25,8 +25,8 @@ pub fn normal_quantile(p: f64) -> f64 {
     factor * over / under
 }
 
-/// Probability that Student's t with `df` degrees of freedom (infinite: the normal distribution) is at least as far
-/// from 0 as `t`.
+/// Probability that the absolute value of Student's t with `df` degrees of freedom (infinite: the normal distribution)
+/// is at least that of `t`.
 pub fn t_tails(t: f64, df: f64) -> f64 {
     if t.is_nan() || df.is_nan() || df <= 0.0 {
         return f64::NAN;
@@ -35,14 +35,14 @@ pub fn t_tails(t: f64, df: f64) -> f64 {
     if t.is_infinite() {
         return 0.0;
     }
-    // Here the tails of the two differ by t^4 / (4 df): a hundred-thousandth at six standard deviations.
+    // The tails of the two differ by t^4 / (4 df) here: a hundred-thousandth at six standard deviations.
     if df > 1e8 {
         return libm::erfc(t / SQRT_2);
     }
     beta(df / 2.0, 0.5, df / (df + t * t))
 }
 
-/// The `t` with [`t_tails`] of `tails`, by bisection; infinite for `tails` of 0.
+/// The `t` for which [`t_tails`] is `tails`, by bisection; infinite for `tails` of 0.
 pub fn t_quantile(tails: f64, df: f64) -> f64 {
     if !(tails > 0.0 && df > 0.0) {
         return f64::INFINITY;
@@ -73,12 +73,12 @@ pub fn f_tail(f: f64, above: f64, below: f64) -> f64 {
     if f.is_infinite() {
         return 0.0;
     }
-    // Many degrees below are as good as infinitely many, and keep the continued fraction short.
+    // A large number is close enough to infinity, and keeps the continued fraction short.
     let below = below.min(1e4);
     beta(below / 2.0, above / 2.0, below / (below + above * f))
 }
 
-/// The `f` with [`f_tail`] of `tail`, by bisection; infinite for a tail of 0.
+/// The `f` for which [`f_tail`] is `tail`, by bisection; infinite for a tail of 0.
 pub fn f_quantile(tail: f64, above: f64, below: f64) -> f64 {
     if !(tail > 0.0 && above > 0.0 && below > 0.0) {
         return f64::INFINITY;
@@ -121,7 +121,7 @@ fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
     let mut c = 1.0;
     let mut d = 1.0 / not_zero(1.0 - (a + b) * x / (a + 1.0));
     let mut fraction = d;
-    // Steps grow with the square root of the larger parameter, which callers keep below 10^8.
+    // The number of steps grows with the square root of the larger parameter, which callers keep below 10^8.
     for step in 1..10_000 {
         let m = f64::from(step);
         let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
@@ -163,12 +163,12 @@ pub fn trigamma(mut x: f64) -> f64 {
     out + 1.0 / x + 0.5 * inverse + inverse / x * series
 }
 
-/// The `x` > 0 with [`trigamma`] of `y`, by bisection of a falling function; infinite for `y` of 0 and below.
+/// The `x` > 0 for which [`trigamma`] is `y`, by bisection of a falling function; infinite for `y` of 0 and below.
 pub fn trigamma_inverse(y: f64) -> f64 {
     if y.is_nan() || y <= 0.0 {
         return f64::INFINITY;
     }
-    // trigamma(x) lies between 1/x and 1/x + 1/x^2.
+    // trigamma(x) is between 1/x and 1/x + 1/x^2.
     let (mut low, mut high) = (1.0 / y, 1.0 / y + 1.0 / libm::sqrt(y));
     for _ in 0..100 {
         let middle = low + (high - low) / 2.0;
@@ -180,7 +180,7 @@ pub fn trigamma_inverse(y: f64) -> f64 {
     high
 }
 
-/// Figures of stored runs follow from these bits.
+/// Findings of stored runs depend on these bits.
 #[test]
 fn quantiles_are_pinned() {
     let bits = [1e-300, 0.001, 0.3, 0.6, 0.975].map(|p| normal_quantile(p).to_bits());

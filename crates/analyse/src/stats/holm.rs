@@ -3,9 +3,9 @@
 //!
 //! The probability of any false rejection in the family is at most `level`, whatever the dependence of the tests.
 
-/// Adjusted p-values, in the order of `p`: those at most `level` are rejected at that level.
+/// Adjusted p-values, in the order of `p`: a test is rejected at any level not below its value.
 ///
-/// A p-value that is no number counts as 1.
+/// NaN counts as 1.
 pub fn adjust(p: &[f64]) -> Vec<f64> {
     let sane = |value: f64| if value.is_nan() { 1.0 } else { value.clamp(0.0, 1.0) };
     let mut order: Vec<usize> = (0..p.len()).collect();
@@ -19,7 +19,7 @@ pub fn adjust(p: &[f64]) -> Vec<f64> {
     out
 }
 
-/// The level at which the first test that was not rejected would have been: what a further one must reach.
+/// The level that the first test not rejected would have had to reach; a further one must reach it too.
 pub fn next_level(adjusted: &[f64], level: f64) -> f64 {
     let open = adjusted.iter().filter(|p| **p > level).count();
     level / open.max(1) as f64

@@ -1,16 +1,16 @@
-//! Confidence intervals of a median that ask nothing of the distribution.
+//! Distribution-free confidence intervals of a median.
 
 use super::distribution::ln_binomial_half;
 use crate::Interval;
 
-/// Fewest values for which [`median_interval`] has an answer at 95 %: the range of five covers the median with
-/// 93.75 %, that of four with 87.5 %.
+/// Minimum number of values for [`median_interval`] at 95 %: the range of five covers the median with 93.75 %, that of
+/// four with 87.5 %.
 pub const FEWEST: usize = 5;
 
 /// Confidence interval of the median by interpolated order statistics: Hettmansperger and Sheather, "Confidence
 /// intervals based on interpolated order statistics", Statistics & Probability Letters 4 (1986).
 ///
-/// `None` below [`FEWEST`] values. Where not even the range reaches `level` (five values at 95 %), it is the range.
+/// `None` below [`FEWEST`] values. If even the range does not reach `level` (five values at 95 %), returns the range.
 pub fn median_interval(values: &[f64], level: f64) -> Option<Interval> {
     let n = values.len();
     if n < FEWEST || !(0.0..1.0).contains(&level) {
@@ -28,7 +28,7 @@ pub fn median_interval(values: &[f64], level: f64) -> Option<Interval> {
             if outer <= level {
                 break;
             }
-            // Between two steps, by their formula; it is exact for the double exponential distribution.
+            // Between two steps, by their formula, which is exact for the double exponential distribution.
             let part = (outer - level) / (outer - inner);
             let weight = (n - d) as f64 * part / (d as f64 + (n as f64 - 2.0 * d as f64) * part);
             let between = |from: f64, to: f64| from + weight * (to - from);

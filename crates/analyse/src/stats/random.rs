@@ -1,8 +1,8 @@
-//! Random numbers that are the same everywhere and for years.
+//! Random numbers that are the same on every machine and in every version.
 
 use mountmark_random::SplitMix64;
 
-/// What is drawn from SplitMix64.
+/// Draws from SplitMix64.
 #[derive(Clone, Debug)]
 pub struct Random(SplitMix64);
 
@@ -12,8 +12,8 @@ impl Random {
         Random(SplitMix64(seed))
     }
 
-    /// The stream of `seed` for the thing called `name`: streams of different names have nothing to do with each
-    /// other. The name is hashed by FNV-1a (Fowler, Noll, Vo), 64 bits.
+    /// The stream of `seed` for `name`; streams of different names are independent. The name is hashed by FNV-1a
+    /// (Fowler, Noll, Vo), 64 bits.
     pub fn named(seed: u64, name: &str) -> Random {
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -21,25 +21,25 @@ impl Random {
         Random::new(SplitMix64(seed ^ hash).next())
     }
 
-    /// 64 bits.
+    /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.0.next()
     }
 
-    /// Even in 0 to `bound` - 1; 0 where `bound` is 0. The high half of a product (Lemire, "Fast random integer
-    /// generation in an interval", 2019); his rejection is left out: the bias is below `bound` / 2^64.
+    /// Uniform in 0 to `bound` - 1; 0 if `bound` is 0. The high half of a product (Lemire, "Fast random integer
+    /// generation in an interval", 2019) without his rejection: the bias is below `bound` / 2^64.
     pub fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.bits()) * bound as u128) >> 64) as usize
     }
 
-    /// Even in 0 (included) to 1 (excluded), 53 bits.
+    /// Uniform in 0 (included) to 1 (excluded), 53 bits.
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// Standard normal, by inversion.
     pub fn normal(&mut self) -> f64 {
-        // Half a step up: 0 has no quantile.
+        // Shifted by half a step, since 0 has no finite quantile.
         let even = self.unit() + 0.5 / (1u64 << 53) as f64;
         super::distribution::normal_quantile(even)
     }

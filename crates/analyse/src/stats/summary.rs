@@ -1,25 +1,25 @@
-//! Figures of a sample.
+//! Summary statistics of a sample.
 
 use crate::Summary;
 
-/// Mean; `None` of nothing. Finite for finite values, however large.
+/// `None` if empty. Finite for finite values, however large.
 pub fn mean(values: &[f64]) -> Option<f64> {
     if values.is_empty() {
         return None;
     }
     let n = values.len() as f64;
     let plain = values.iter().sum::<f64>() / n;
-    // The sum of large values may overflow where their mean does not.
+    // The sum of large values may overflow even if their mean does not.
     Some(if plain.is_finite() { plain } else { values.iter().map(|value| value / n).sum() })
 }
 
-/// Median; `None` of nothing. The middle of the two middle ones where their number is even.
+/// `None` if empty. The mean of the two middle values if their number is even.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     median_of(&mut sorted)
 }
 
-/// [`median`] that sorts in place.
+/// Like [`median`], but sorts in place.
 pub fn median_of(values: &mut [f64]) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     let n = values.len();
@@ -40,15 +40,15 @@ pub fn variance(values: &[f64]) -> Option<f64> {
     Some(squares / (values.len() - 1) as f64)
 }
 
-/// Sample standard deviation over mean; `None` below two values, or where the mean is 0.
+/// Sample standard deviation over mean; `None` below two values, or if the mean is 0.
 pub fn coefficient_of_variation(values: &[f64]) -> Option<f64> {
     let center = mean(values).filter(|center| *center != 0.0)?;
-    // Relative to the mean before squaring: squares of large values overflow, of small ones vanish.
+    // Divide by the mean before squaring: squares of large values overflow, of small ones underflow.
     let relative: Vec<f64> = values.iter().map(|value| value / center).collect();
     Some(variance(&relative)?.sqrt()).filter(|cv| cv.is_finite())
 }
 
-/// All of them; `None` of nothing.
+/// `None` if empty.
 pub fn summary(values: &[f64]) -> Option<Summary> {
     Some(Summary {
         n: values.len(),

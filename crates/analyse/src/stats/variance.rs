@@ -1,39 +1,37 @@
 //! Variances of many small samples, each with some strength borrowed from the others.
 //!
-//! Three repeats say little of how much a task varies, but twenty tasks with three repeats each say how much tasks
-//! vary, and how differently. Smyth, "Linear models and empirical Bayes methods for assessing differential expression",
-//! Statistical Applications in Genetics and Molecular Biology 3 (2004), makes of that a t test whose degrees of freedom
-//! grow by what the others are worth: many where all tasks vary alike, next to none where each is its own case.
+//! Three repeats give a poor estimate of one task's variance, but twenty tasks with three repeats each show how much
+//! tasks vary, and how differently. Smyth, "Linear models and empirical Bayes methods for assessing differential
+//! expression", Statistical Applications in Genetics and Molecular Biology 3 (2004), derives a t test whose degrees of
+//! freedom grow by the strength of the others: many if all tasks vary alike, almost none if they differ.
 
 use super::distribution::{digamma, trigamma, trigamma_inverse};
 use super::summary::{mean, median};
 
-/// A variance and what it is worth.
+/// A variance and its degrees of freedom.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Variance {
-    /// The variance.
     pub value: f64,
-    /// Degrees of freedom; infinite where it is as good as known.
+    /// Infinite if the variance is as good as known.
     pub df: f64,
 }
 
-/// What the others say of a variance before it is looked at: `value` with the worth of `df` degrees of freedom.
+/// The estimate of a variance from the others alone, before its own data is used.
 pub type Prior = Variance;
 
-/// Fewest variances that make a prior: of fewer nobody knows how they differ.
+/// Minimum number of variances for a prior.
 const FEWEST: usize = 4;
 
-/// Strata of fewer degrees of freedom are not taken to be quieter than the median of all: see [`moderate`]. Seven
+/// Strata with fewer degrees of freedom do not count as quieter than the median of all: see [`moderate`]. Seven
 /// configurations have twelve with three repeats.
 const FEW: f64 = 16.0;
 
-/// How much a prior may count, in degrees of freedom of the stratum's own or of [`LEAST`], whichever are more.
+/// Maximum weight of a prior, relative to the degrees of freedom of the stratum or [`LEAST`], whichever is larger.
 const BORROWED: f64 = 2.0;
 
-/// See [`BORROWED`].
 const LEAST: f64 = 8.0;
 
-/// The prior by Smyth's equations 6.1 to 6.4. Variances of 0 are left out: nothing varied, which is a case of its own.
+/// The prior by Smyth's equations 6.1 to 6.4. Variances of 0 are omitted: nothing varied, which is handled separately.
 pub fn prior(variances: &[Variance]) -> Option<Prior> {
     let usable: Vec<&Variance> = variances.iter().filter(|v| v.value > 0.0 && v.df > 0.0 && v.df.is_finite()).collect();
     if usable.len() < FEWEST {
@@ -45,7 +43,7 @@ pub fn prior(variances: &[Variance]) -> Option<Prior> {
     let spread = super::summary::variance(&logs)?;
     let expected = mean(&usable.iter().map(|v| trigamma(v.df / 2.0)).collect::<Vec<_>>())?;
     if spread <= expected {
-        // They differ by no more than chance makes them.
+        // They differ by no more than chance explains.
         return Some(Prior { value: libm::exp(center), df: f64::INFINITY });
     }
     let df = 2.0 * trigamma_inverse(spread - expected);
@@ -53,13 +51,13 @@ pub fn prior(variances: &[Variance]) -> Option<Prior> {
     Some(Prior { value, df }).filter(|prior| prior.value.is_finite() && prior.value > 0.0)
 }
 
-/// The variances with the prior's strength added, in their order.
+/// The variances combined with the prior, in the same order.
 ///
-/// The prior counts at most twice as much as the stratum itself: taken for certain, it would have the tails of the normal
-/// distribution, and noise has heavier ones.
+/// The prior counts at most twice as much as the stratum itself: treated as certain, it would give the tails of the
+/// normal distribution, but noise has heavier ones.
 ///
-/// A variance of few degrees of freedom can be small by chance alone, and with noise of two modes often is: three
-/// repeats that all fell into one mode. Such a one counts as no smaller than the median of all.
+/// A variance with few degrees of freedom can be small by chance, and with noise of two modes often is: three repeats
+/// may all be in one mode. It is raised to the median of all.
 pub fn moderate(variances: &[Variance]) -> Vec<Variance> {
     let prior = prior(variances);
     let floor = median(&variances.iter().filter(|v| v.value > 0.0).map(|v| v.value).collect::<Vec<_>>());
@@ -70,7 +68,7 @@ pub fn moderate(variances: &[Variance]) -> Vec<Variance> {
                 Some(prior) => {
                     let borrowed = prior.df.min(BORROWED * own.df.max(LEAST));
                     let df = own.df + borrowed;
-                    // How much is borrowed says how far tails reach; the value is the best estimate there is.
+                    // The degrees of freedom determine the tails; the value is the best available estimate.
                     let value = match prior.df.is_infinite() {
                         true => prior.value,
                         false => (own.value * own.df + prior.value * prior.df) / (own.df + prior.df),

@@ -1,30 +1,30 @@
-//! How far two orders agree: Kendall's tau-b, exactly for few items.
+//! Agreement of two orders: Kendall's tau-b, exact for few items.
 
 use libm::exp;
 use serde::Serialize;
 
 use crate::Interval;
 
-/// Fewest items whose orders are compared: two have only two orders.
+/// Minimum number of items to compare: two have only two orders.
 const FEWEST: usize = 3;
 
-/// Fewest items with an interval: below, it would always reach from about -1 to 1.
+/// Minimum number of items for an interval: with fewer it would always reach from about -1 to 1.
 const FEWEST_FOR_INTERVAL: usize = 4;
 
-/// Most items whose permutations are counted one by one: 8! is 40,320.
+/// Maximum number of items whose permutations are enumerated: 8! is 40,320.
 const MOST_COUNTED: usize = 8;
 
-/// How far two orders of the same items agree.
+/// Agreement of two orders of the same items.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Agreement {
-    /// How many items have both figures.
+    /// Number of items with both figures.
     pub items: usize,
-    /// Kendall's tau-b: 1 the same order, 0 no connection, -1 the other way round. `None` where there are fewer than
-    /// three items, or all are equal on one side.
+    /// Kendall's tau-b: 1 the same order, 0 no correlation, -1 the reverse order. `None` below three items, or if all
+    /// are equal on one side.
     pub tau: Option<f64>,
     /// 95 % interval of tau under Mallows' model; `None` below four items.
     pub interval: Option<Interval>,
-    /// Probability of a tau at least as far from 0 if the two orders had nothing to do with each other.
+    /// Probability of a tau at least as far from 0 if the two orders are independent.
     pub p: Option<f64>,
     /// Pairs in the same order.
     pub same: usize,
@@ -32,35 +32,31 @@ pub struct Agreement {
     pub reversed: usize,
     /// Pairs that are equal on one side or both.
     pub tied: usize,
-    /// Why there is no tau or no interval.
+    /// Why tau or the interval is missing.
     #[serde(skip)]
     pub remark: Option<Limit>,
 }
 
-/// What an agreement lacks, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// Too few items for a tau.
     FewItems {
-        /// How many there are.
         items: usize,
-        /// How many it takes.
+        /// Number of items needed.
         fewest: usize,
     },
     /// No tau: all figures of a side are equal.
     AllEqual,
     /// Too few items for an interval.
     FewForInterval {
-        /// How many there are.
         items: usize,
-        /// How many it takes.
+        /// Number of items needed.
         fewest: usize,
     },
 }
 
 impl Agreement {
-    /// Of figures in pairs, (published, measured). Which values are the better ones does not matter: both sides would
-    /// turn.
+    /// From pairs (published, measured). Which direction is better does not matter: it would reverse both sides.
     pub fn of(pairs: &[(f64, f64)]) -> Agreement {
         let items = pairs.len();
         let (same, reversed, tied) = count(pairs);
@@ -100,8 +96,8 @@ fn count(pairs: &[(f64, f64)]) -> (usize, usize, usize) {
 }
 
 /// Kendall's tau-b (Kendall, "The treatment of ties in ranking problems", Biometrika 33, 1945): pairs in the same order
-/// less pairs in reversed order, over the geometric mean of the numbers of pairs that each side does not tie. `None`
-/// where one side ties all, or a figure is no number.
+/// minus pairs in reversed order, over the geometric mean of the numbers of pairs not tied on each side. `None` if one
+/// side ties all, or a figure is NaN.
 pub fn kendall_tau_b(pairs: &[(f64, f64)]) -> Option<f64> {
     if pairs.iter().any(|(first, second)| first.is_nan() || second.is_nan()) {
         return None;
@@ -119,13 +115,13 @@ pub fn kendall_tau_b(pairs: &[(f64, f64)]) -> Option<f64> {
     (scale > 0.0).then(|| score as f64 / scale)
 }
 
-/// Share of all permutations of the second side whose tau-b is at least as far from 0: the exact test, ties included.
+/// Share of all permutations of the second side whose tau-b is at least as far from 0: the exact test, including ties.
 fn exact_p(pairs: &[(f64, f64)]) -> f64 {
     let first: Vec<f64> = pairs.iter().map(|pair| pair.0).collect();
     let mut second: Vec<f64> = pairs.iter().map(|pair| pair.1).collect();
     let observed = score(&first, &second).abs();
     let (mut as_far, mut all) = (0u32, 0u32);
-    // Heap's algorithm: each permutation once.
+    // Heap's algorithm generates each permutation once.
     let mut counters = vec![0; second.len()];
     let mut visit = |second: &[f64]| {
         all += 1;
@@ -147,7 +143,7 @@ fn exact_p(pairs: &[(f64, f64)]) -> f64 {
     f64::from(as_far) / f64::from(all)
 }
 
-/// Pairs in the same order less pairs in reversed order.
+/// Pairs in the same order minus pairs in reversed order.
 fn score(first: &[f64], second: &[f64]) -> i64 {
     let mut score = 0;
     for index in 0..first.len() {
@@ -159,7 +155,7 @@ fn score(first: &[f64], second: &[f64]) -> i64 {
     score
 }
 
-/// The normal approximation of the same, without the correction for ties, which makes it a little too large.
+/// The normal approximation of [`exact_p`], without the correction for ties: slightly too large.
 fn normal_p(pairs: &[(f64, f64)]) -> f64 {
     let n = pairs.len() as f64;
     let (same, reversed, _) = count(pairs);
@@ -168,8 +164,8 @@ fn normal_p(pairs: &[(f64, f64)]) -> f64 {
 }
 
 /// 95 % interval of the expected tau, by inverting the exact distribution of the number of reversed pairs under
-/// Mallows' model ("Non-null ranking models", Biometrika 44, 1957), as Clopper and Pearson do for a share. Tied pairs
-/// count against each end, which makes the interval too wide rather than too narrow.
+/// Mallows' model ("Non-null ranking models", Biometrika 44, 1957), as Clopper and Pearson do for a proportion. Tied
+/// pairs count against each end, so the interval is rather too wide than too narrow.
 fn mallows_interval(items: usize, reversed: usize, tied: usize) -> Interval {
     let counts = inversions(items);
     let most = counts.len() - 1;
@@ -184,7 +180,7 @@ fn mallows_interval(items: usize, reversed: usize, tied: usize) -> Interval {
     Interval { low, high }
 }
 
-/// How many of the orders of `items` have 0, 1, 2, ... reversed pairs, as shares of all.
+/// Shares of the orders of `items` with 0, 1, 2, ... reversed pairs.
 fn inversions(items: usize) -> Vec<f64> {
     let mut counts = vec![1.0];
     for size in 2..=items {
@@ -219,7 +215,7 @@ fn tau(counts: &[f64], theta: f64) -> f64 {
     1.0 - 2.0 * mean / (counts.len() - 1) as f64
 }
 
-/// The theta at which `rises`, which rises with theta, is 0.
+/// The theta at which the increasing function `rises` is 0.
 fn solve(counts: &[f64], rises: impl Fn(f64) -> f64) -> f64 {
     // At 40 all weight is on one order, and exp stays finite for a hundred items.
     let reach = 40.0_f64.min(1400.0 / counts.len() as f64);
@@ -247,7 +243,7 @@ mod tests {
 
     #[test]
     fn tau_is_that_of_the_textbook() {
-        // R: cor(c(1,2,3,4,5), c(2,1,4,3,5), method = "kendall") is 0.6: 8 pairs of 10 alike.
+        // R: cor(c(1,2,3,4,5), c(2,1,4,3,5), method = "kendall") is 0.6: 8 pairs of 10 agree.
         let pairs = [(1.0, 2.0), (2.0, 1.0), (3.0, 4.0), (4.0, 3.0), (5.0, 5.0)];
         close(kendall_tau_b(&pairs).unwrap(), 0.6);
         // scipy.stats.kendalltau([12, 2, 1, 12, 2], [1, 4, 7, 1, 0]) is -0.4714045207910316, with ties.
@@ -274,14 +270,14 @@ mod tests {
     fn the_interval_ends_where_the_tails_are_a_fortieth() {
         let counts = inversions(5);
         let Interval { low, high } = mallows_interval(5, 2, 0);
-        // At the theta with the lower end's tau, two reversed pairs or fewer come once in forty.
+        // At the theta of the lower end's tau, two reversed pairs or fewer have a probability of 1 in 40.
         let at = |wanted: f64| solve(&counts, |theta| tau(&counts, theta) - wanted);
         close(below(&counts, at(low), 2), 0.025);
         close(1.0 - below(&counts, at(high), 1), 0.025);
         assert!(low < 0.6 && 0.6 < high);
         close(mallows_interval(5, 0, 0).high, 1.0);
         close(mallows_interval(5, 10, 0).low, -1.0);
-        // All tied: nothing is known.
+        // If all are tied, nothing is known.
         assert_eq!(mallows_interval(5, 0, 10), Interval { low: -1.0, high: 1.0 });
     }
 

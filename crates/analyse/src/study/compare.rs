@@ -1,4 +1,4 @@
-//! The comparison itself.
+//! Compares a run with a study.
 
 use libm::{exp, log};
 use mountmark_model::{Better, Figure, Metric, Printed, Study, StudyRun};
@@ -15,16 +15,16 @@ use crate::stats::bootstrap;
 use crate::stats::random::Random;
 use crate::stats::summary::mean;
 
-/// How many moves and changes are kept.
+/// Number of moves and of changes to keep.
 const NAMED: usize = 8;
 
-/// A change of the ratio to the group below this factor is none.
+/// Changes of the ratio to the group below this factor are omitted.
 const CHANGE: f64 = 1.1;
 
-/// Resamplings of tests behind the interval of the mean tau.
+/// Number of resamplings of tests behind the interval of the mean tau.
 pub const RESAMPLES: usize = 2000;
 
-/// A run beside one run of a study: `study_run` by its id, the study's first where none is named. `None` where the
+/// Compares a run with one run of a study: `study_run` by id, or the study's first if `None`. Returns `None` if the
 /// study has no such run.
 pub fn compare_study(run: &RunRecord, study: &Study, study_run: Option<&str>) -> Option<StudyComparison> {
     let theirs = study.run(study_run)?;
@@ -35,7 +35,7 @@ pub fn compare_study(run: &RunRecord, study: &Study, study_run: Option<&str>) ->
         names.iter().filter(|name| !other.contains(name)).cloned().collect()
     };
     let sides = Sides { study, theirs, published: &published, measured: &measured, common: &common };
-    // Task ids of another suite may mean other work; the steps of the protocol are the same everywhere.
+    // Task ids of another suite may mean other work; protocol steps are the same in every suite.
     let same_suite = study.is_repeated_by(&run.plan.suite);
     let tests = if common.is_empty() { Vec::new() } else { sides.tests(same_suite) };
     let metrics: Vec<&'static Metric> =
@@ -68,7 +68,7 @@ fn source(study: &Study) -> String {
     format!("{authors}{}, {} ({})", study.title, study.published, study.year)
 }
 
-/// How the suite does the tests that moved: its decisions that name one of them.
+/// The suite's decisions that name one of the tests that moved.
 fn decisions(run: &RunRecord, tests: &[TestComparison]) -> Vec<String> {
     let common = tests.first().map_or(0, |test| test.entries.len());
     let names: Vec<String> = (0..common).map(|place| place.to_string()).collect();
@@ -92,7 +92,7 @@ struct Sides<'a> {
 }
 
 impl Sides<'_> {
-    /// Tasks of the study in the order of its figures, each once; steps come first.
+    /// Tasks of the study in the order of its figures, without duplicates; steps come first.
     fn tasks(&self) -> Vec<&str> {
         let figures = || self.study.figures.iter().filter(|figure| figure.run == self.theirs.id);
         let mut tasks: Vec<&str> = Vec::new();
@@ -159,7 +159,7 @@ impl Sides<'_> {
         }
     }
 
-    /// Figures that one file system alone has on both sides: there is nothing to rank.
+    /// Figures that only one file system has on both sides: there is nothing to rank.
     fn single(&self, same_suite: bool) -> Vec<Single> {
         let mut out = Vec::new();
         for metric in Metric::ALL {
@@ -176,7 +176,7 @@ impl Sides<'_> {
         out
     }
 
-    /// What the study printed and the run has no figure of, by task; file systems that the run lacks are not among it.
+    /// Figures of the study without a counterpart in the run, by task; excludes file systems that the run lacks.
     fn not_measured(&self, same_suite: bool) -> Vec<NotMeasured> {
         let mut out = Vec::new();
         for task in self.tasks() {
@@ -200,7 +200,7 @@ impl Sides<'_> {
     }
 }
 
-/// Geometric mean; `None` where a figure is not above 0.
+/// Geometric mean; `None` if a figure is not above 0.
 fn center(values: &[f64]) -> Option<f64> {
     if values.iter().any(|value| *value <= 0.0) {
         return None;
@@ -209,7 +209,7 @@ fn center(values: &[f64]) -> Option<f64> {
     mean(&logarithms).map(exp)
 }
 
-/// 1 for the best; equals share the mean of their ranks.
+/// 1 is the best; equal values share the mean of their ranks.
 fn rank(value: f64, all: &[f64], better: Better) -> f64 {
     let ahead = all.iter().filter(|other| match better {
         Better::Lower => **other < value,
@@ -226,7 +226,7 @@ fn overall(metric: &Metric, tests: &[TestComparison], filesystems: usize, seed: 
     let score = |pick: fn(&ComparedFigure) -> Option<f64>| -> Vec<Option<f64>> {
         (0..filesystems)
             .map(|fs| {
-                // Of all tests or of none: one that failed where it is slow would look better for it.
+                // Of all tests or of none: a file system that failed a slow test would look better for it.
                 let ratios: Option<Vec<f64>> = tests.iter().map(|test| pick(&test.entries[fs])).collect();
                 ratios.filter(|ratios| !ratios.is_empty()).and_then(|ratios| center(&ratios))
             })
@@ -285,7 +285,7 @@ fn moves(tests: &[TestComparison], common: &[String]) -> Vec<RankMove> {
             }
         }
     }
-    // Of equal moves, those of the first tests: the order of the report. A move by less than two places is no news.
+    // Of equal moves, those of the first tests in report order. Moves by less than two places are omitted.
     out.retain(|found: &RankMove| (found.to - found.from).abs() >= 2.0);
     out.sort_by(|a, b| (b.to - b.from).abs().total_cmp(&(a.to - a.from).abs()));
     out.truncate(NAMED);

@@ -1,4 +1,4 @@
-//! Figures of a run or of a study in one form: file system x task x metric, one figure a block.
+//! Figures of a run or a study in one form: file system x task x metric, one figure per block.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,27 +8,25 @@ use mountmark_record::RunRecord;
 use crate::figures::Figures;
 use crate::stats::summary::mean;
 
-/// Steps of the protocol: they mean the same in every suite.
+/// Steps of the protocol, which are the same in every suite.
 pub(crate) const STEPS: [&str; 5] =
     [protocol_task::MKFS, protocol_task::MOUNT, protocol_task::UMOUNT, protocol_task::FSCK, protocol_task::CAPACITY];
 
-/// Whether a task is a step of the protocol.
 pub(crate) fn is_step(task: &str) -> bool {
     STEPS.contains(&task)
 }
 
-/// Figures by file system, task and metric.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     /// Configurations with figures, in the order of their source.
     pub filesystems: Vec<String>,
-    /// Task ids and titles in their order, without protocol steps.
+    /// Task ids and titles in order, without protocol steps.
     pub tasks: Vec<(String, String)>,
     blocks: HashMap<(String, String, String), Vec<Option<f64>>>,
 }
 
 impl Table {
-    /// Of a run: one figure a repeat, those of failed tasks left out.
+    /// From a run: one figure per repeat, without those of failed tasks.
     pub fn of_run(run: &RunRecord) -> Table {
         let figures = Figures::new(run);
         let mut table = Table { filesystems: figures.configurations.clone(), ..Table::default() };
@@ -49,7 +47,7 @@ impl Table {
         Table { filesystems, ..table }
     }
 
-    /// Of one run of a study: its printed figures, each a block of its own.
+    /// From one run of a study: its printed figures, each a block of its own.
     pub fn of_study(study: &Study, run: &str) -> Table {
         let filesystems = study.run(Some(run)).map_or_else(Vec::new, |run| run.filesystems.clone());
         let mut table = Table { filesystems, ..Table::default() };
@@ -65,7 +63,7 @@ impl Table {
         table
     }
 
-    /// The figures by block; empty where there are none.
+    /// The figures by block; empty if there are none.
     pub fn blocks(&self, fs: &str, task: &str, metric: &str) -> &[Option<f64>] {
         let key = (fs.to_owned(), task.to_owned(), metric.to_owned());
         self.blocks.get(&key).map_or(&[], Vec::as_slice)
@@ -88,7 +86,7 @@ impl Table {
     }
 }
 
-/// What a task of a study does; its id where the study does not say.
+/// The title of a study's task, or its id if it has none.
 pub(crate) fn title(study: &Study, task: &str) -> String {
     study.tasks.get(task).cloned().unwrap_or_else(|| task.to_owned())
 }

@@ -1,50 +1,33 @@
-//! What keeps a run and a study from being compared in seconds.
+//! Reasons why a run and a study cannot be compared in seconds.
 
 use mountmark_model::{Scale, Study};
 use mountmark_record::{RunRecord, RunStatus};
 
-/// One reason.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Warning {
-    /// The run has not done all of its cells.
-    Unfinished {
-        /// How it stands.
-        status: RunStatus,
-        /// Cells that have ended.
-        done: usize,
-        /// Cells of its plan.
-        planned: usize,
-    },
-    /// Only the steps of the protocol are the same work.
+    /// Some cells of the run have not ended.
+    Unfinished { status: RunStatus, done: usize, planned: usize },
+    /// Only the protocol steps are the same work.
     OtherSuite {
-        /// The run's.
         of_run: String,
-        /// The one that repeats the study; `None` where there is none.
+        /// The suite that repeats the study; `None` if there is none.
         of_study: Option<String>,
     },
-    /// The run is not at the study's counts and sizes.
+    /// The run does not use the study's counts and sizes.
     Scale(Scale),
     /// The run's machine does not model the study's.
-    OtherMachine {
-        /// The run's.
-        of_run: String,
-        /// The one that models the study's.
-        of_study: String,
-    },
-    /// The run was made on this computer.
+    OtherMachine { of_run: String, of_study: String },
+    /// The run measured this computer.
     OwnMachine,
     /// No profile models the study's machine.
-    NoProfile {
-        /// The run's machine.
-        of_run: String,
-    },
-    /// Seconds are those of a model.
+    NoProfile { of_run: String },
+    /// Seconds are computed by a model.
     VirtualSeconds,
     /// Figures are single samples.
     OneRepeat,
 }
 
-/// Whether a run has not done all of its cells.
+/// [`Warning::Unfinished`] if some cells of the run have not ended.
 pub fn unfinished(run: &RunRecord) -> Option<Warning> {
     let (done, planned) = (run.cells.len(), run.plan.cells.len());
     (done < planned).then_some(Warning::Unfinished { status: run.status, done, planned })

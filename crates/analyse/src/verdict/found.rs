@@ -1,42 +1,39 @@
-//! A verdict as it is handed out.
+//! The result of a verdict.
 
 use serde::Serialize;
 
 use crate::Interval;
 
-/// Who is better at a task.
+/// Which configurations are better at a task.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
-    /// How it ended.
     pub outcome: VerdictOutcome,
-    /// Configurations that cannot be told apart, best group first. A configuration may be in two neighbouring groups.
+    /// Configurations that cannot be distinguished, best group first. Neighbouring groups may overlap.
     pub groups: Vec<Vec<usize>>,
-    /// Who is compared, best median first.
+    /// The compared configurations, best median first.
     pub order: Vec<usize>,
-    /// Who has figures, and shares too few repeats with the others to be compared.
+    /// Configurations with figures that share too few repeats with the others to be compared.
     pub apart: Vec<usize>,
-    /// From the winner to the next by medians; `None` where none wins.
+    /// From the winner to the next by medians; `None` without a winner.
     pub gap: Option<Gap>,
-    /// Who is shown to be worse than each of those in the first place.
+    /// Configurations shown to be worse than each of those in first place.
     pub below: Vec<usize>,
     /// Whether a difference is shown that is too small to matter.
     pub has_small: bool,
 }
 
 impl Verdict {
-    /// Without anything but its outcome.
+    /// With nothing but its outcome.
     pub fn of(outcome: VerdictOutcome) -> Verdict {
         let (groups, order, apart, below) = Default::default();
         Verdict { outcome, groups, order, apart, gap: None, below, has_small: false }
     }
 }
 
-/// How far one configuration is from a better one.
+/// The distance of one configuration from a better one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Gap {
-    /// The better one.
     pub best: usize,
-    /// The other.
     pub other: usize,
     /// Median of the within-block ratios of the other to the better one.
     pub ratio: f64,
@@ -44,33 +41,26 @@ pub struct Gap {
     pub interval: Option<Interval>,
 }
 
-/// How a verdict ended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum VerdictOutcome {
     /// One configuration is better than every other.
-    Winner {
-        /// Which.
-        configuration: usize,
-    },
-    /// Several cannot be told apart, and at least one other is worse than all of them.
+    Winner { configuration: usize },
+    /// Several cannot be distinguished, and at least one other is worse than all of them.
     Tied {
-        /// Which, best median first.
+        /// Best median first.
         configurations: Vec<usize>,
     },
     /// No difference was shown.
     NoDifferenceShown {
-        /// The relative difference that would have been seen four times out of five: 0.05 is 5 %.
+        /// The relative difference that would be shown four times out of five: 0.05 is 5 %.
         detectable: Option<f64>,
     },
-    /// There is nothing to judge by.
-    NotJudged {
-        /// Why.
-        reason: NotJudged,
-    },
+    /// There is no basis for a verdict.
+    NotJudged { reason: NotJudged },
 }
 
-/// Why there is nothing to judge by.
+/// Why there is no basis for a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum NotJudged {
     /// The run has one configuration.
@@ -82,7 +72,7 @@ pub enum NotJudged {
     /// The run has one repeat.
     #[serde(rename = "one repeat")]
     OneRepeat,
-    /// Figures of 0, or none in the same repeats.
+    /// Figures are 0, or the configurations have none in the same repeats.
     #[serde(rename = "no ratios within repeats")]
     NoRatios,
 }

@@ -1,4 +1,4 @@
-//! From pairs to groups.
+//! Builds groups from pairs.
 
 use mountmark_model::Better;
 
@@ -10,7 +10,7 @@ use crate::figures::Series;
 pub(crate) struct Superiority {
     count: usize,
     better: Vec<bool>,
-    /// Whether some difference is shown that is too small to matter.
+    /// Whether a difference is shown that is too small to matter.
     pub has_small: bool,
 }
 
@@ -38,7 +38,7 @@ impl Superiority {
         self.better[one * self.count + other]
     }
 
-    /// If a is better than b and b than c, a is better than c, though the pair alone may not show it (Warshall).
+    /// Transitive closure (Warshall): if a is better than b and b than c, a is better than c.
     fn close(&mut self) {
         for through in 0..self.count {
             for from in 0..self.count {
@@ -53,12 +53,12 @@ impl Superiority {
         }
     }
 
-    /// Those that none is shown to be better than, in the order of `order`.
+    /// Those to which none is shown to be superior, in the order of `order`.
     pub fn leaders(&self, order: &[usize]) -> Vec<usize> {
         order.iter().copied().filter(|one| !order.iter().any(|other| self.is_better(*other, *one))).collect()
     }
 
-    /// The longest stretches of `order` in which no two are told apart, best first: Piepho, "An algorithm for a
+    /// The longest stretches of `order` without a shown difference, best first: Piepho, "An algorithm for a
     /// letter-based representation of all-pairwise comparisons", Journal of Computational and Graphical Statistics 13
     /// (2004), for ordered configurations.
     pub fn groups(&self, order: &[usize]) -> Vec<Vec<usize>> {
@@ -70,7 +70,7 @@ impl Superiority {
             while stop < order.len() && order[start..stop].iter().all(|one| !apart(*one, order[stop])) {
                 stop += 1;
             }
-            // A stretch inside the last one says nothing new.
+            // Skip a stretch inside the last one.
             if stop > end {
                 out.push(order[start..stop].to_vec());
                 end = stop;

@@ -1,4 +1,4 @@
-//! Who is better: for each task the configurations in groups that cannot be told apart.
+//! Verdicts: for each task the configurations in groups that cannot be distinguished.
 //!
 //! All pairs of configurations of all judged series of a run are one family: the probability of any false difference in
 //! a run without differences is at most 1 - level. A difference counts as shown when its p-value passes Holm's
@@ -24,7 +24,7 @@ pub(crate) struct Pair {
     pub right: usize,
     /// Mean of ln(left / right) within blocks.
     pub mean: f64,
-    /// Median of the same.
+    /// Median of ln(left / right) within blocks.
     pub median: f64,
     pub tested: Tested,
 }
@@ -39,7 +39,7 @@ pub(crate) struct Judged {
 /// All judged series of a run, tested together.
 pub(crate) struct Family {
     pub judged: Vec<Judged>,
-    /// The level that the next difference would have to reach.
+    /// The level that a further difference would have to reach.
     next_level: f64,
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn verdict(figures: &Figures, family: &Family, judged: &Judged, optio
     }
     if judged.pairs.is_empty() {
         let has_repeats = order.iter().any(|configuration| series.figures(*configuration).len() > 1);
-        // With zeroes there are no ratios.
+        // Zeroes have no ratios.
         return not_judged(if has_repeats { NotJudged::NoRatios } else { NotJudged::OneRepeat }, order);
     }
     let (order, apart) = comparable(judged, &order);
@@ -120,7 +120,7 @@ pub(crate) fn verdict(figures: &Figures, family: &Family, judged: &Judged, optio
     let groups = relation.groups(&order);
     let mut to_next = None;
     let outcome = if leaders.len() == order.len() {
-        // All pairs of a series have the same degrees of freedom, but for exact ones.
+        // All pairs of a series have the same degrees of freedom, except exact ones.
         let widest = judged.pairs.iter().max_by(|a, b| a.tested.error.total_cmp(&b.tested.error));
         let detectable = widest.map(|pair| libm::expm1(pair.tested.detectable(family.next_level)));
         let detectable = detectable.map(|found| found.max(options.matters));
@@ -135,7 +135,7 @@ pub(crate) fn verdict(figures: &Figures, family: &Family, judged: &Judged, optio
     Some(Verdict { outcome, groups, order, apart, gap: to_next, below, has_small: relation.has_small })
 }
 
-/// How far `other` is from `best`.
+/// The distance of `other` from `best`.
 pub(crate) fn gap(series: &Series, judged: &Judged, best: usize, other: usize) -> Option<Gap> {
     let ratio = ratio(series, other, best)?;
     let contrast = judged.contrast(other, best);
@@ -143,8 +143,9 @@ pub(crate) fn gap(series: &Series, judged: &Judged, best: usize, other: usize) -
     Some(Gap { best, other, ratio, interval })
 }
 
-/// Those of `order` that have a pair with each other, and the rest: of what shares fewer than two repeats nothing can be
-/// shown, which is no reason to call it one of the best. Those with most pairs come first into the set.
+/// Splits `order` into configurations that all have a pair with each other, and the rest. Nothing can be shown for
+/// those that share fewer than two repeats, so they must not count among the best. Those with most pairs are added
+/// first.
 fn comparable(judged: &Judged, order: &[usize]) -> (Vec<usize>, Vec<usize>) {
     let has_pair = |one: usize, other: usize| judged.contrast(one, other).is_some();
     let pairs = |one: usize| order.iter().filter(|other| has_pair(one, **other)).count();

@@ -1,4 +1,4 @@
-//! The bootstrap interval that scores do not have, to show why.
+//! The bootstrap interval, for comparison: scores do not use it.
 
 use mountmark_analyse::Interval;
 use mountmark_analyse::stats::distribution::{normal_cdf, normal_quantile};
@@ -7,7 +7,7 @@ use mountmark_analyse::stats::summary::mean;
 /// Bias-corrected and accelerated interval: Efron, "Better bootstrap confidence intervals", JASA 82 (1987).
 ///
 /// `estimate` is the statistic of the sample, `resampled` of its resamples, `left_out` of the sample with each value
-/// left out in turn. `None` where any is no finite number, or there is none. Where nothing varies, it is a point.
+/// omitted in turn. `None` if any is not finite, or there is none. A single point if nothing varies.
 pub fn bca(estimate: f64, resampled: &[f64], left_out: &[f64], level: f64) -> Option<Interval> {
     let finite = |values: &[f64]| !values.is_empty() && values.iter().all(|value| value.is_finite());
     if !estimate.is_finite() || !finite(resampled) || !finite(left_out) {
@@ -16,7 +16,7 @@ pub fn bca(estimate: f64, resampled: &[f64], left_out: &[f64], level: f64) -> Op
     let mut sorted = resampled.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let count = sorted.len() as f64;
-    // Half of what is equal counts as below: statistics such as medians take few values.
+    // Half of the equal values count as below: statistics such as medians take few values.
     let below = sorted.iter().filter(|value| **value < estimate).count() as f64;
     let equal = sorted.iter().filter(|value| **value == estimate).count() as f64;
     let share = ((below + equal / 2.0) / count).clamp(0.5 / count, 1.0 - 0.5 / count);

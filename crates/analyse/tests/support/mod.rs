@@ -1,4 +1,4 @@
-//! Runs made up for tests: a figure of every task on every configuration in every repeat.
+//! Synthetic runs: a figure of every task on every configuration in every repeat.
 
 #![allow(dead_code, reason = "each test binary uses a part of this")]
 
@@ -72,12 +72,11 @@ pub fn run(plan: &Plan, mut figure: impl FnMut(usize, usize, u32) -> f64) -> Run
     }
 }
 
-/// One figure of the first iteration.
 pub fn sample(task: &str, metric: &str, value: f64) -> Sample {
     Sample { task: task.into(), iteration: 0, metric: metric.into(), value }
 }
 
-/// Kinds of noise: what a figure is multiplied by.
+/// Kinds of noise: the distribution of a factor on figures.
 #[derive(Clone, Copy, Debug)]
 pub enum Noise {
     /// Normal, 2 %.
@@ -90,14 +89,13 @@ pub enum Noise {
     Seldom,
     /// One figure in five twice as high, 0.1 % otherwise: modes that are sharp and far apart.
     Sharp,
-    /// Normal with another size for each task: 0.1 to 10 %.
+    /// Normal, with a different size for each task: 0.1 to 10 %.
     ByTask,
     /// Normal, 1 %; the last two configurations 5 %.
     ByConfiguration,
 }
 
 impl Noise {
-    /// All kinds.
     pub const ALL: [Noise; 7] = [
         Noise::Normal,
         Noise::Lognormal,

@@ -1,4 +1,4 @@
-//! Tars in the cache: made once, found again, and made anew when something is not as it was.
+//! Tars in the cache: generated once, found again, and generated anew after a change.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -23,7 +23,7 @@ fn what_is_foreseen_is_what_is_made_and_nothing_is_written() {
         assert!(!cache.exists(), "{source:?}");
         let made = realise(&source, Scale::ONE, 7, &cache, &mut |_| {}).unwrap();
         assert_eq!(foreseen, made);
-        // One that is there is found, and what is known of it stays as it is though it was touched.
+        // An existing tar is found, and its recorded properties stay although it was touched.
         let sidecar = made.0.with_extension("json");
         let known = fs::read(&sidecar).unwrap();
         File::options().write(true).open(&made.0).unwrap().set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
@@ -77,7 +77,7 @@ fn a_finished_tar_is_used_again_and_a_changed_one_made_anew() {
     bad[5000] ^= 1;
     fs::write(&tar, bad).unwrap();
     assert!(run().2 && restored());
-    // Same bytes in another file, as after copying the cache: hashed, found right and kept.
+    // The same bytes in another file, as after copying the cache: hashed, found right and kept.
     fs::remove_file(&tar).unwrap();
     fs::write(&tar, &good).unwrap();
     assert!(!run().2 && restored());
@@ -94,7 +94,7 @@ fn a_folder_is_packed_anew_when_it_changed_and_special_files_are_named() {
     let (home, cache) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let (root, _) = users(home.path());
     assert!(Command::new("mkfifo").arg(root.join("pipe")).status().unwrap().success());
-    // A cache within the folder is no part of the corpus.
+    // A cache within the folder is not part of the corpus.
     let inside = root.join("cache");
     let run = |cache: &Path| {
         let (mut skipped, mut written) = (Vec::new(), false);

@@ -1,4 +1,4 @@
-//! Corpora of the catalogue: the same bytes for the same seed, and what their definitions say.
+//! Corpora of the catalogue: the same bytes for the same seed, and the properties that their definitions state.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::{catalogue, listing, made, small};
 
 #[test]
 fn bytes_are_pinned() {
-    // Fails when a stream, the text, the names or the tar format change: then raise a version, do not just pin anew.
+    // Fails when a stream, the text, the names or the tar format change: then increase a version as well.
     let cache = TempDir::new().unwrap();
     let text = made(&small(), 1.0, 42, cache.path()).1;
     assert_eq!(text.sha256, "32b8f4ec2a2801c6296a91d3f7e02d1657bd4bf53a8238db7852e5653c461937");
@@ -121,7 +121,7 @@ fn sizes_are_within_bounds_and_spread_as_defined() {
 fn impressions_follow_their_parameters() {
     let mut corpus = catalogue("impressions-2009");
     let CorpusKind::Impressions { files, max_file, .. } = &mut corpus.kind else { panic!("impressions") };
-    // Many files, cut at a small size to keep the tar small: percentiles below the cut hardly move.
+    // Many files, cut at a small size to keep the tar small: percentiles below the cut hardly change.
     (*files, *max_file) = (20_000, Bytes(100_000));
     let cache = TempDir::new().unwrap();
     let (tar, corpus) = made(&corpus, 1.0, 5, cache.path());
@@ -129,7 +129,7 @@ fn impressions_follow_their_parameters() {
     let listed = listing(&tar);
     let mut sizes: Vec<u64> = listed.iter().filter(|entry| entry.0 == '-').map(|entry| entry.1).collect();
     sizes.sort_unstable();
-    // Of the whole lognormal 79.7 % are below 100,000 bytes; its own 10th and 50th percentiles are therefore here at:
+    // 79.7 % of the whole lognormal are below 100,000 bytes; its own 10th and 50th percentiles are therefore here at:
     for (share, bytes) in [(0.1 / 0.797, 562.0), (0.5 / 0.797, 13_095.0)] {
         let found = sizes[(share * sizes.len() as f64) as usize] as f64;
         assert!((found / bytes - 1.0).abs() < 0.1, "{share}: {found}");

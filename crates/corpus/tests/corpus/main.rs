@@ -1,4 +1,4 @@
-//! Corpora as their users get them: through `realise`, checked with the system's own tar.
+//! Tests corpora through `realise`, checked with the system's own tar.
 
 mod cache;
 mod generated;
@@ -52,7 +52,7 @@ fn small() -> Corpus {
     Corpus { name: "small".into(), kind, ..corpus }
 }
 
-/// A tar of a few kinds of entries, made by the system's tar from a folder called `mine`.
+/// A tar with a few kinds of entries, made by the system's tar from a folder `mine`.
 fn users(folder: &Path) -> (PathBuf, PathBuf) {
     let root = folder.join("mine");
     fs::create_dir_all(root.join("deep/er")).unwrap();

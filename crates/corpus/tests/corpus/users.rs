@@ -1,4 +1,4 @@
-//! The user's own archives and folders: the same corpus in every form, and what is refused.
+//! The user's own archives and folders: the same corpus in every form, and rejected input.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -29,7 +29,7 @@ fn every_form_of_the_users_files_is_the_same_corpus() {
     assert_eq!(summary(&plain), (3, 4, 1, 71_000, [0, 1000, 23_667, 70_000], 3));
     assert_eq!((plain.name.as_str(), plain.seed), (tar.to_str().unwrap(), None));
     for (kind, bytes) in packed(&fs::read(&tar).unwrap()) {
-        // The name says nothing.
+        // The name is misleading.
         let path = home.path().join(format!("{kind}.zip"));
         fs::write(&path, bytes).unwrap();
         let (_, corpus) = own(&path, cache.path()).unwrap();
@@ -123,7 +123,7 @@ fn names_that_leave_the_folder_are_refused() {
             builder.append_link(&mut header, name, target).unwrap();
         }
         let mut header = tar::Header::new_gnu();
-        // The library refuses such names, other programs write them.
+        // The library rejects such names, but other programs write them.
         header.as_old_mut().name[..name.len()].copy_from_slice(name);
         if let Some(target) = link {
             header.set_entry_type(tar::EntryType::Link);

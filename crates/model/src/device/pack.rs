@@ -1,10 +1,9 @@
-//! Slices and fields as short text: numbers of 7 bits a byte with the highest bit set in all but the last (LEB128), and
-//! the bytes in base64. A record leaves the guest through a port, byte by byte.
+//! Encodes slices and fields as short text: numbers of 7 bits per byte with the highest bit set in all but the last
+//! (LEB128), and the bytes in base64. A record leaves the guest through a port, byte by byte.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
-/// Appends a number.
 fn put(bytes: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         bytes.push(value as u8 | 0x80);
@@ -13,7 +12,7 @@ fn put(bytes: &mut Vec<u8>, mut value: u64) {
     bytes.push(value as u8);
 }
 
-/// Takes a number from the front; nothing if there is none.
+/// Takes a number from the front; `None` if there is none.
 fn take(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for shift in (0..64).step_by(7) {
@@ -36,7 +35,7 @@ fn read<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D:
     STANDARD_NO_PAD.decode(text).map_err(serde::de::Error::custom)
 }
 
-/// 14 numbers a slice, in the order of its fields.
+/// 14 numbers per slice, in the order of its fields.
 pub(super) mod slices {
     use super::super::{SLICES, Slice};
     use super::{put, take};
@@ -77,7 +76,7 @@ pub(super) mod slices {
     }
 }
 
-/// For each field how many are passed over before it, column by column; sectors read; sectors written.
+/// Per field: number of empty fields before it, column by column; sectors read; sectors written.
 pub(super) mod fields {
     use super::super::{Field, ROWS, SLICES};
     use super::{put, take};

@@ -2,62 +2,62 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What is done once and timed once.
+/// One unit of work, timed as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
-    /// One block is read from an open file.
+    /// Reads one block from an open file.
     Read,
-    /// One block is written to an open file, which is made where it is missing.
+    /// Writes one block to an open file, created if missing.
     Write,
-    /// One block is read, changed and written back where it was (Bonnie's rewrite).
+    /// Reads one block, changes it and writes it back in place (Bonnie's rewrite).
     Rewrite,
-    /// Room for one block is reserved (fallocate, the file's size grows).
+    /// Reserves space for one block (fallocate, the file's size grows).
     Fallocate,
-    /// A file is cut to half its size and grown again (ftruncate, twice).
+    /// Cuts a file to half its size and grows it again (ftruncate, twice).
     Truncate,
-    /// A file is made durable (fsync); its latency is listed apart from all others.
+    /// Makes a file durable (fsync); its latency is listed separately from all others.
     Fsync,
-    /// A file is opened, read from start to end, and closed.
+    /// Opens a file, reads it from start to end, and closes it.
     ReadFile,
-    /// A file is made or emptied, written from start to end, and closed.
+    /// Creates or empties a file, writes it from start to end, and closes it.
     WriteFile,
-    /// A file is opened, lengthened by one block, and closed.
+    /// Opens a file, appends one block, and closes it.
     AppendFile,
-    /// A file is copied within the kernel to a new name (copy_file_range).
+    /// Copies a file within the kernel to a new name (copy_file_range).
     CopyFile,
-    /// A file is made that shares all blocks of another (FICLONE); not every file system can.
+    /// Creates a file that shares all blocks of another (FICLONE); not every file system can.
     ReflinkFile,
-    /// An empty file is made and closed (O_CREAT, O_EXCL).
+    /// Creates an empty file and closes it (O_CREAT, O_EXCL).
     Create,
-    /// A file is opened for reading and closed.
+    /// Opens a file for reading and closes it.
     Open,
-    /// A file's attributes are read by its name (fstatat).
+    /// Reads a file's attributes by its name (fstatat).
     Stat,
-    /// All names of one directory are read.
+    /// Reads all names of one directory.
     Readdir,
-    /// A file gets a new name in the same directory.
+    /// Gives a file a new name in the same directory.
     Rename,
-    /// A file gets a second name (hard link).
+    /// Gives a file a second name (hard link).
     Link,
-    /// A symbolic link to a file is made.
+    /// Creates a symbolic link to a file.
     Symlink,
-    /// A file's mode is changed.
+    /// Changes a file's mode.
     Chmod,
-    /// An extended attribute of 64 bytes, `user.mountmark`, is set.
+    /// Sets an extended attribute of 64 bytes, `user.mountmark`.
     Setxattr,
-    /// That attribute is read.
+    /// Reads that attribute.
     Getxattr,
-    /// A file is removed.
+    /// Removes a file.
     Unlink,
-    /// An empty directory is made.
+    /// Creates an empty directory.
     Mkdir,
-    /// An empty directory is removed.
+    /// Removes an empty directory.
     Rmdir,
 }
 
 impl Operation {
-    /// Every operation, in the order of reports.
+    /// All operations, in the order of reports.
     pub const ALL: [Operation; 24] = [
         Operation::Read,
         Operation::Write,
@@ -115,7 +115,7 @@ impl Operation {
         }
     }
 
-    /// Whether it moves or reserves one block of an open file: the pattern then chooses a block, otherwise a file.
+    /// Whether it moves or reserves one block of an open file: the pattern then selects a block, otherwise a file.
     pub fn works_on_blocks(self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! Numbers that may name a suite's parameters.
+//! Numbers that may refer to a suite's parameters.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,13 +9,13 @@ use thiserror::Error;
 
 use crate::Bytes;
 
-/// A count or a size: a number (`10_000`), a size (`"4 KiB"`), a parameter (`"$FILES"`), or several of these with `*` and
-/// `/` between them, worked out from left to right in whole numbers: `"$BIG_MIB * 1 MiB / 4"`.
+/// A count or a size: a number (`10_000`), a size (`"4 KiB"`), a parameter (`"$FILES"`), or several of these joined by
+/// `*` and `/`, evaluated from left to right in whole numbers: `"$BIG_MIB * 1 MiB / 4"`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quantity {
-    /// The first part; 0 where there is none.
+    /// The first part; 0 by default.
     first: Part,
-    /// The rest: whether it divides, and by what.
+    /// The rest: whether it divides, and the operand.
     rest: Vec<(bool, Part)>,
 }
 
@@ -31,10 +31,9 @@ impl Default for Part {
     }
 }
 
-/// Why a quantity has no value.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum QuantityError {
-    /// A text that is no quantity.
+    /// A text that is not a quantity.
     #[error(
         "{0:?} is not a quantity: write a number, a size such as \"4 KiB\", a parameter such as \"$FILES\", or several \
          with * and / between them"
@@ -43,17 +42,16 @@ pub enum QuantityError {
     /// A parameter that the suite does not have.
     #[error("{quantity:?} names the parameter {name}, which is not among the suite's: {known}")]
     Unknown {
-        /// As it was written.
+        /// As written.
         quantity: String,
-        /// The parameter.
         name: String,
-        /// Those that there are.
+        /// The suite's parameters.
         known: String,
     },
     /// Beyond 64 bits, or divided by zero.
     #[error("{quantity:?} has no value in 64 bits{with}")]
     Range {
-        /// As it was written.
+        /// As written.
         quantity: String,
         /// The parameters' values.
         with: String,
@@ -61,15 +59,14 @@ pub enum QuantityError {
 }
 
 impl Quantity {
-    /// A plain number.
     pub fn number(value: u64) -> Quantity {
         Quantity { first: Part::Number(value), rest: Vec::new() }
     }
 
-    /// The value, with the parameters of the cell at its scale.
+    /// The value at the scale of the given parameters.
     ///
     /// # Errors
-    /// A parameter that is not there, a division by zero, or a value beyond 64 bits.
+    /// An unknown parameter, a division by zero, or a value beyond 64 bits.
     pub fn value(&self, parameters: &BTreeMap<String, u64>) -> Result<u64, QuantityError> {
         let part = |part: &Part| match part {
             Part::Number(number) => Ok(u128::from(*number)),

@@ -1,73 +1,67 @@
-//! What the engine found: one document for a whole workload.
+//! Results of the engine: one document for a whole workload.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Engine, Operation};
 
-/// The phases of a workload, as they went.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadResult {
-    /// In the order of the workload; setup phases too.
+    /// In the workload's order; includes setup phases.
     pub phases: Vec<PhaseResult>,
-    /// Which clock was read for latencies: `tsc` or `monotonic`. Times are nanoseconds of CLOCK_MONOTONIC with both.
+    /// The clock for latencies: `tsc` or `monotonic`. Times are nanoseconds of CLOCK_MONOTONIC with both.
     pub clock: String,
 }
 
-/// One phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PhaseResult {
-    /// The phase's name.
     pub name: String,
     /// Whether it only prepared others: no result.
     pub setup: bool,
-    /// How data was read and written.
     pub engine: Engine,
-    /// From the first thread's start to the last one's end, in seconds, the syncs at the end included and the warm-up
-    /// left out.
+    /// From the first thread's start to the last one's end, in seconds; includes the syncs at the end, excludes the
+    /// warm-up.
     pub seconds: f64,
-    /// Processor time of all threads in user space and in the kernel, in seconds, the warm-up left out.
+    /// Processor time of all threads in user space, in seconds, without the warm-up.
     pub user_seconds: f64,
-    /// See `user_seconds`.
+    /// The same in the kernel.
     pub system_seconds: f64,
-    /// What was done, all threads together, in the order of [`Operation::ALL`]. The syncs that a policy asked for are
-    /// here as [`Operation::Fsync`]; those of whole files are part of their operation's own time, too.
+    /// Operations of all threads together, in the order of [`Operation::ALL`]. Syncs of a policy are included as
+    /// [`Operation::Fsync`]; those of whole files also count in their operation's own time.
     pub operations: Vec<OperationResult>,
-    /// The same for each thread, where there is more than one.
+    /// The same for each thread, if there are several.
     pub threads: Vec<ThreadResult>,
-    /// Rate and latency over time, all threads and operations together, syncs left out; empty without latencies.
+    /// Rate and latency over time, all threads and operations together, without syncs; empty without latencies.
     pub series: Series,
-    /// Bytes that were checked against their tags and were right.
+    /// Bytes that matched their tags.
     pub verified_bytes: u64,
     /// The first errors, at most 16, as sentences: which call failed on which file and why, or which byte was wrong.
     pub errors: Vec<String>,
-    /// What a reader should know, as sentences.
+    /// Notes for the reader, as sentences.
     pub notes: Vec<String>,
 }
 
-/// One kind of operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OperationResult {
-    /// What.
     pub operation: Operation,
-    /// How often it was done without an error.
+    /// Number of operations without an error.
     pub count: u64,
-    /// Bytes that it moved. A rewrite counts its block once, as Bonnie does.
+    /// Bytes moved. A rewrite counts its block once, as Bonnie does.
     pub bytes: u64,
-    /// How often it failed, wrong bytes included.
+    /// Number of failures, including wrong bytes.
     pub errors: u64,
-    /// Seconds that a rate of this operation stands over: the phase's seconds, or the thread's.
+    /// Base of rates, in seconds: the phase's time, or the thread's.
     pub seconds: f64,
-    /// Times of single operations, where they were kept.
+    /// Times of single operations, if recorded.
     pub latency: Option<Latency>,
 }
 
 impl OperationResult {
-    /// Operations a second; 0 where no time passed.
+    /// Operations per second; 0 if no time passed.
     pub fn operations_per_second(&self) -> f64 {
         if self.seconds > 0.0 { self.count as f64 / self.seconds } else { 0.0 }
     }
 
-    /// Bytes a second; 0 where no time passed.
+    /// Bytes per second; 0 if no time passed.
     pub fn bytes_per_second(&self) -> f64 {
         if self.seconds > 0.0 { self.bytes as f64 / self.seconds } else { 0.0 }
     }
@@ -76,47 +70,40 @@ impl OperationResult {
 /// One thread or process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ThreadResult {
-    /// From 0.
     pub thread: u32,
     /// From its start to its end, in seconds.
     pub seconds: f64,
-    /// What it did, without histograms.
+    /// Without histograms.
     pub operations: Vec<OperationResult>,
 }
 
-/// How long operations took, in nanoseconds. Quantiles are within 1/64 of the true ones (a log-linear histogram with 64
-/// steps to each power of two); min, max and mean are exact.
+/// Latencies in nanoseconds. Quantiles are within 1/64 of the true ones (a log-linear histogram with 64 steps per power
+/// of two); min, max and mean are exact.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
-    /// Operations in it.
+    /// Number of operations.
     pub count: u64,
-    /// Mean.
     pub mean: f64,
-    /// Smallest.
     pub min: u64,
-    /// Median.
     pub p50: u64,
-    /// 90 of 100 took at most this.
+    /// 90 % took at most this.
     pub p90: u64,
-    /// 99 of 100.
     pub p99: u64,
-    /// 999 of 1000.
     pub p999: u64,
-    /// Largest.
     pub max: u64,
-    /// The histogram: (largest value of a step in ns, operations in it), ascending, empty steps left out. Left out
-    /// itself for single threads.
+    /// The histogram: (largest value of a step in ns, operations in it), ascending, without empty steps. Omitted for
+    /// single threads.
     pub histogram: Vec<(u64, u64)>,
 }
 
 impl Latency {
-    /// The time in nanoseconds that a share `q`, from 0 to 1, of the operations did not exceed, by the histogram; the
-    /// largest time without one.
+    /// The latency in nanoseconds that a share `q`, from 0 to 1, of the operations did not exceed, from the histogram;
+    /// `max` without one.
     pub fn quantile(&self, q: f64) -> u64 {
-        // Saturating, as the document may be somebody else's.
+        // Saturating: the document may be foreign.
         let total = self.histogram.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
         let wanted = ((q * total as f64).ceil() as u64).clamp(1, total.max(1));
-        // A damaged document may have them the wrong way round.
+        // In a damaged document min may exceed max.
         value_at(self.histogram.iter().copied(), wanted).map_or(self.max, |value| value.max(self.min).min(self.max))
     }
 }
@@ -136,18 +123,16 @@ pub fn value_at(histogram: impl IntoIterator<Item = (u64, u64)>, rank: u64) -> O
 pub struct Series {
     /// Length of a step in seconds.
     pub step: f64,
-    /// Steps from the start of measuring on.
+    /// Steps from the start of measuring.
     pub points: Vec<SeriesPoint>,
 }
 
-/// One step. Operations count where they ended.
+/// One step. Operations count when they end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SeriesPoint {
-    /// Operations.
     pub operations: u64,
-    /// Bytes.
     pub bytes: u64,
-    /// Mean latency in nanoseconds; 0 where there were no operations.
+    /// Mean latency in nanoseconds; 0 without operations.
     pub mean: f64,
     /// Largest latency in nanoseconds.
     pub max: u64,
@@ -166,7 +151,7 @@ mod tests {
             [10, 10, 10, 20, 20, 990, 990]
         );
         assert_eq!(Latency::default().quantile(0.5), 0);
-        // A document that nobody measured.
+        // A forged document.
         let histogram = vec![(10, u64::MAX), (20, u64::MAX)];
         let latency = Latency { max: 20, histogram, ..Latency::default() };
         assert_eq!([0.5, 1.0].map(|q| latency.quantile(q)), [10, 10]);

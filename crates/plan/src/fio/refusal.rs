@@ -1,5 +1,5 @@
-//! What a job file may not say: all by which fio would start commands, or open what is outside of the file system under
-//! test. fio compares, cuts and substitutes as written here (init.c, parse.c and options.c of fio 3.33).
+//! Rejects options of job files by which fio would start commands, or open files outside the file system under test.
+//! fio compares, cuts and substitutes as implemented here (init.c, parse.c and options.c of fio 3.33).
 
 use super::Entry;
 
@@ -24,7 +24,7 @@ const ENGINES: [&str; 18] = [
     "e4defrag",
     "cpuio",
 ];
-/// Options whose values are paths; several are apart by colons, and `mem=mmap:path` has a word before its own.
+/// Options whose values are paths; several are separated by colons, and `mem=mmap:path` has a word before its path.
 const PATHS: [&str; 15] = [
     "filename",
     "directory",
@@ -42,39 +42,39 @@ const PATHS: [&str; 15] = [
     "iomem",
     "donorname",
 ];
-/// Options that may have the paths of files in single quotes.
+/// Options that may contain paths of files in single quotes.
 const PATTERNS: [&str; 2] = ["buffer_pattern", "verify_pattern"];
 /// Options that start commands.
 const COMMANDS: [&str; 2] = ["exec_prerun", "exec_postrun"];
-/// fio reads 4095 bytes as a line, and what is behind them as another.
+/// fio reads at most 4095 bytes as a line, and the rest as another.
 const LONGEST_LINE: usize = 4000;
 
-/// Why a line as it stands in the file is refused.
+/// Why a line of the file is rejected.
 pub(super) fn of_line(line: &str) -> Option<String> {
     if line.len() > LONGEST_LINE {
         let long = line.len();
         return Some(format!("the line has {long} bytes, and fio would cut it in two; keep it below {LONGEST_LINE}"));
     }
-    // fio cuts such characters off a line's end, as in `directory=..` and one of them.
+    // fio strips such characters from a line's end, as in `directory=..` and one of them.
     let hidden = line.chars().any(|c| c.is_control() && !c.is_whitespace());
     hidden.then(|| "the line has a control character; remove it".to_owned())
 }
 
-/// Why a name of a job is refused: fio makes file names of it, and takes it as one where such a folder or device is
-/// there.
+/// Why a job's name is rejected: fio makes file names from it, and uses it as a file name if such a folder or device
+/// exists.
 pub(super) fn of_name(name: &str) -> Option<String> {
     (name.is_empty() || name == "." || name == ".." || name.contains(['/', '$'])).then(|| {
         format!("fio makes a path of the name {name:?}; take one that is neither empty nor . or .., without / and $")
     })
 }
 
-/// Why an option is refused. `variables` are the suite's parameters.
+/// Why an option is rejected. `variables` are the suite's parameters.
 pub(super) fn of_option(entry: &Entry<'_>, variables: &[&str]) -> Option<String> {
-    // fio compares the beginning alone: `includes=x` is one too.
+    // fio compares only the beginning: `includes=x` is an include too.
     if entry.key.starts_with("include") || COMMANDS.contains(&entry.key) {
         return Some("it would start a command or read a file outside of the file system under test; remove it".into());
     }
-    // fio substitutes variables in the whole line: `file${X}name` would be another option than it seems.
+    // fio substitutes variables in the whole line: `file${X}name` would become another option.
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     if entry.key.is_empty() || !entry.key.chars().all(plain) {
         return Some(format!("{:?} is no option of fio: write a name of small letters, digits and _", entry.key));
@@ -131,8 +131,7 @@ fn substituted(value: &str, variables: &[&str]) -> Result<String, String> {
     Ok(out + rest)
 }
 
-/// A value of `filename_format` with something in the place of fio's own words. The third one is empty where fio has no
-/// server.
+/// A value of `filename_format` with fio's own words replaced. The third one is empty, as it is if fio has no server.
 fn formatted(value: &str) -> String {
     let words = [("$jobname", "x"), ("$jobnum", "0"), ("$clientuid", ""), ("$filenum", "0")];
     words.iter().fold(value.to_owned(), |text, (word, like)| text.replace(word, like))
@@ -144,7 +143,7 @@ fn leaves(path: &str) -> bool {
         Some(rest) => rest.trim_start_matches('/'),
         None => path,
     };
-    // A lone `-` is standard input.
+    // A single `-` is standard input.
     inside == "-"
         || inside.starts_with(['/', '~'])
         || inside.split('/').any(|part| part == "..")

@@ -75,7 +75,7 @@ fn what_leaves_the_file_system_is_refused_with_its_line() {
         let error = read(&format!("\n[{name}]\nsize=1m\n"), "a.fio", &[]).unwrap_err().to_string();
         assert!(error.contains("a.fio:2: ") && error.contains("makes a path of the name"), "{error}");
     }
-    // fio takes it for a section's name without its last letter.
+    // fio reads it as a section's name without the last letter.
     assert!(read("[/dev/sdax\nsize=1m\n", "a.fio", &[]).is_err());
     let long = format!("[a]\nsize=1m\ndescription={}filename=/dev/sda\n", "x".repeat(4095 - 12));
     assert!(read(&long, "a.fio", &[]).unwrap_err().to_string().contains("a.fio:3: the line has"));
@@ -114,7 +114,7 @@ fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
     expected.iter().map(|(figure, title)| (figure.to_string(), title.to_string())).collect()
 }
 
-/// As fio 3.33 reports such a file.
+/// Like fio 3.33's report of such a file.
 #[test]
 fn a_group_that_is_reported_together_is_one_figure() {
     let body = "group_reporting\n[a]\nrw=write\n[b]\nrw=read\nname=bee\n[c]\nstonewall\nname=cee\nrw=randrw\n\

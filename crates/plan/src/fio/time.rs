@@ -1,11 +1,11 @@
-//! How long a job file runs by its own words.
+//! The run time that a job file states.
 
 use super::Section;
 
-/// Options that say how long a section takes, each after the other. `timeout` is another name of `runtime`.
+/// Options for the duration of a section; their times add up. `timeout` is another name of `runtime`.
 const SPANS: [&[&str]; 3] = [&["startdelay"], &["ramp_time"], &["runtime", "timeout"]];
 
-/// Units of time and their seconds (fio's HOWTO, "time").
+/// Units of time in seconds (fio's HOWTO, "time").
 const UNITS: [(&str, f64); 8] = [
     ("d", 86_400.0),
     ("h", 3600.0),
@@ -17,11 +17,11 @@ const UNITS: [(&str, f64); 8] = [
     ("usec", 1e-6),
 ];
 
-/// Seconds of all sections: groups come one after another, and in a group the longest section counts. A section that
-/// names no time counts nothing: it ends when its data is moved.
+/// Seconds of all sections: groups run one after another, and in a group the longest section counts. A section without
+/// a time counts 0: it ends when its data is moved.
 ///
 /// # Errors
-/// The first section with a time that is none, and why.
+/// The first section with an invalid time, and the reason.
 pub(super) fn seconds<'a, 'b>(sections: &'a [Section<'b>]) -> Result<f64, (&'a Section<'b>, String)> {
     let (mut before, mut longest) = (0.0, 0.0);
     for section in sections {
@@ -38,7 +38,7 @@ fn span(section: &Section<'_>) -> Result<f64, String> {
     let mut sum = 0.0;
     for keys in SPANS {
         let Some(entry) = section.find(keys) else { continue };
-        // A range of delays: its end.
+        // A range of delays: use its end.
         let text = entry.value.rsplit('-').next().unwrap_or_default();
         sum += plain(text).ok_or_else(|| {
             let (line, value) = (entry.line, entry.value);
@@ -48,7 +48,7 @@ fn span(section: &Section<'_>) -> Result<f64, String> {
     Ok(sum)
 }
 
-/// `90`, `1.5m`, `200ms`: seconds. fio reads hexadecimal numbers and sums too; here they would hide what they are.
+/// `90`, `1.5m`, `200ms` in seconds. fio also reads hexadecimal numbers and sums; these are not supported here.
 fn plain(text: &str) -> Option<f64> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);

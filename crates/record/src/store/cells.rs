@@ -1,4 +1,4 @@
-//! A cell that ended, written down.
+//! Writes a cell that has ended.
 
 use std::collections::HashSet;
 
@@ -10,13 +10,13 @@ use crate::error::StoreError;
 use crate::{CellRecord, DeviceUse, Output, RunId, Sample, TaskOutcome};
 
 impl Store {
-    /// Writes down a cell that ended, whole: when this returns it survives a power failure, and when it does not
+    /// Stores a cell that has ended, atomically: when this returns it survives a power failure, and if it does not
     /// return nothing of the cell is in the store.
     pub fn record_cell(&self, run: &RunId, cell: &CellRecord) -> Result<(), StoreError> {
         self.record_cell_with(run, cell, &[], &[])
     }
 
-    /// As [`Store::record_cell`], with what its programs printed and what its tasks asked of the device.
+    /// Like [`Store::record_cell`], with outputs of programs and device records.
     pub fn record_cell_with(
         &self,
         run: &RunId,
@@ -32,7 +32,7 @@ impl Store {
         self.commit(transaction)
     }
 
-    /// The inserts of [`Store::record_cell`], inside its transaction; answers the cell's id.
+    /// The inserts of [`Store::record_cell`], inside its transaction; returns the cell's id.
     pub(super) fn insert_cell(&self, run: &RunId, cell: &CellRecord) -> Result<i64, StoreError> {
         let number = self.own_run(run)?;
         let taken: Option<i64> = self
@@ -93,7 +93,7 @@ impl Store {
     }
 }
 
-/// Refuses samples that would spoil what is computed from them.
+/// Rejects samples that would corrupt figures computed from them.
 fn check_samples(cell: &CellRecord) -> Result<(), StoreError> {
     let mut seen = HashSet::with_capacity(cell.samples.len());
     for sample in &cell.samples {

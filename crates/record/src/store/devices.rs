@@ -1,4 +1,4 @@
-//! What tasks asked of their device: beside the figures, and out of the way of everything that reads these.
+//! Device records, in their own table, so that reading figures does not touch them.
 
 use std::io::{Read, Write};
 
@@ -11,7 +11,7 @@ use rusqlite::{Connection, params};
 use super::{Unpacked, there};
 use crate::{DeviceUse, DeviceUses};
 
-/// A record is some tens of kilobytes; what unpacks to more than this was not written by this program.
+/// A record is some tens of kilobytes; one that unpacks to more than this was not written by this program.
 const MOST: u64 = 16 << 20;
 
 /// Inserts the records of the cell with this id, inside the caller's transaction.
@@ -23,7 +23,7 @@ pub(super) fn insert(connection: &Connection, cell: i64, devices: &[DeviceUse]) 
     Ok(())
 }
 
-/// The records of a run's cells that `wanted` describes, in the plan's order.
+/// The records of a run's cells selected by `wanted`, in the plan's order.
 pub(super) fn load(
     connection: &Connection,
     run: i64,

@@ -1,4 +1,4 @@
-//! The store's file before SQLite sees it: what it is, and how it is named where nothing may be written.
+//! Checks the store's file before SQLite sees it, and names it for read-only access.
 
 use std::fs;
 use std::io::Read;
@@ -7,17 +7,17 @@ use std::path::Path;
 use super::open::{APPLICATION, VERSION};
 use crate::error::StoreError;
 
-/// What a look at the file's first bytes shows.
+/// Result of a look at the file's first bytes.
 #[derive(PartialEq)]
 pub(super) enum Inspected {
-    /// No file, or nothing in it.
+    /// No file, or an empty one.
     Empty,
     /// An SQLite database, which may be a store.
     Database,
 }
 
-/// Refuses what is certainly no store of this version, without SQLite, which writes files beside what it reads.
-/// The header is described in SQLite's "Database File Format", section 1.3.
+/// Rejects files that are certainly not a store of this version, without SQLite, which writes files beside the one that
+/// it reads. The header is described in SQLite's "Database File Format", section 1.3.
 pub(super) fn inspect(path: &Path) -> Result<Inspected, StoreError> {
     let failed = |source: std::io::Error| StoreError::Open { path: path.to_owned(), reason: source.to_string() };
     let mut file = match mountmark_input::open(path) {
@@ -50,7 +50,7 @@ pub(super) fn has_wal(path: &Path) -> bool {
     fs::metadata(name).is_ok_and(|metadata| metadata.len() > 0)
 }
 
-/// `file:` URI for a file that nobody changes; see SQLite's "Uniform Resource Identifiers".
+/// `file:` URI for a file that no process changes; see SQLite's "Uniform Resource Identifiers".
 pub(super) fn immutable_uri(path: &Path) -> String {
     use std::fmt::Write;
     use std::os::unix::ffi::OsStrExt;

@@ -1,4 +1,4 @@
-//! Runs read back: lists, and whole runs with their samples.
+//! Reads runs: lists, and whole runs with their samples.
 
 use std::collections::BTreeMap;
 
@@ -61,21 +61,20 @@ impl Store {
         Ok(runs)
     }
 
-    /// What programs printed and the engine found in the cells of a run, in the plan's order; of all tasks, or of
-    /// `task` alone. Runs that were recorded by an older program have none.
+    /// Outputs of programs and of the engine in the cells of a run, in the plan's order; of all tasks, or only of
+    /// `task`. Runs recorded by an older program have none.
     pub fn outputs(&self, run: &RunId, task: Option<&str>) -> Result<Vec<Output>, StoreError> {
         let number = self.run_number(run)?;
         outputs::load(&self.connection, number, task, None, None).map_err(|source| self.error(source))
     }
 
-    /// What the engine found in the cells of one repeat, from 0, in the plan's order: documents as JSON.
+    /// The engine's results in the cells of one repeat, from 0, in the plan's order: JSON documents.
     pub fn results(&self, run: &RunId, repeat: u32) -> Result<Vec<Output>, StoreError> {
         let number = self.run_number(run)?;
         outputs::load(&self.connection, number, None, Some("result"), Some(repeat)).map_err(|source| self.error(source))
     }
 
-    /// What tasks asked of the device under test, as far as it is `wanted`, in the plan's order. Runs that were recorded
-    /// by an older program have none.
+    /// Device records selected by `wanted`, in the plan's order. Runs recorded by an older program have none.
     pub fn devices(&self, run: &RunId, wanted: &DeviceUses) -> Result<Vec<DeviceUse>, StoreError> {
         let number = self.run_number(run)?;
         let found = devices::load(&self.connection, number, wanted).map_err(|source| self.error(source))?;
@@ -85,14 +84,14 @@ impl Store {
 
     /// A run with all its cells and samples.
     pub fn load(&self, run: &RunId) -> Result<RunRecord, StoreError> {
-        // One transaction: what is read is the store at one moment, whoever writes meanwhile.
+        // One transaction, to read the store at one moment while others write.
         let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)
             .map_err(|source| self.error(source))?;
         let number = self.run_number(run)?;
         let mut cells = self.load_cells(run, number)?;
         let position: BTreeMap<i64, usize> = cells.iter().enumerate().map(|(at, (id, _))| (*id, at)).collect();
 
-        // An index that is damaged may lead to cells that the table has not.
+        // A corrupt index may refer to cells that the table lacks.
         let place = |row: &Row<'_>| -> rusqlite::Result<usize> {
             let cell: i64 = row.get(0)?;
             position.get(&cell).copied().ok_or(rusqlite::Error::IntegralValueOutOfRange(0, cell))

@@ -1,4 +1,4 @@
-//! The store opened, and its format kept.
+//! Opens the store, and migrates its format.
 
 use std::fs;
 use std::path::Path;
@@ -12,8 +12,8 @@ use super::{Store, explain};
 use crate::error::StoreError;
 use crate::locks::Locks;
 
-/// The steps from an empty file to the present format; `PRAGMA user_version` counts those that were done. What is
-/// here has been released: it is never changed, only added to.
+/// The steps from an empty file to the current format; `PRAGMA user_version` counts the applied ones. These steps have
+/// been released: add new ones, never change them.
 const MIGRATIONS: &[&str] =
     &[include_str!("../schema/001.sql"), include_str!("../schema/002.sql"), include_str!("../schema/003.sql")];
 
@@ -23,13 +23,13 @@ pub(super) const VERSION: u32 = MIGRATIONS.len() as u32;
 /// `PRAGMA application_id` of a results store: "MMRK".
 pub(super) const APPLICATION: u32 = 0x4d4d_524b;
 
-/// How long a writer waits for another. Writes take milliseconds: who waits longer waits for something that hangs.
+/// How long a writer waits for another. Writes take milliseconds: a longer wait means that the other hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Store {
-    /// Opens the store for reading and writing; makes it, and the folders above it, where there is none.
+    /// Opens the store for reading and writing; creates it and its parent folders if missing.
     ///
-    /// A file that is no store, or one of a newer version, is refused before anything is written to it.
+    /// Rejects a file that is not a store, or one of a newer version, before anything is written to it.
     pub fn open(path: impl AsRef<Path>) -> Result<Store, StoreError> {
         let path = path.as_ref();
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
@@ -49,13 +49,13 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens the store for reading; nothing is made, and no run is changed. Writers may be at work beside it.
+    /// Opens the store for reading; creates nothing and changes no run. Other processes may write at the same time.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Store, StoreError> {
         let path = path.as_ref();
         if inspect(path)? == Inspected::Empty {
             return Err(StoreError::Missing { path: path.to_owned() });
         }
-        // Where SQLite may write, it removes the files beside the store on closing; where it may not, it reads.
+        // If SQLite may write, it removes the files beside the store on closing; otherwise it only reads.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let open = Store::connect(path, path, flags).and_then(|store| {
             store.check_version()?;
@@ -63,8 +63,8 @@ impl Store {
             Ok(store)
         });
         let store = match open {
-            // WAL needs a file beside the store even to read. Where none can be made and no WAL is there, nobody
-            // writes either, and the file can be read as one that never changes.
+            // WAL needs a file beside the store even for reading. If it cannot be created and there is no WAL, no
+            // process writes either, and the file can be read as immutable.
             Err(StoreError::Open { .. } | StoreError::NotWritable { .. } | StoreError::NoSpace { .. })
                 if !has_wal(path) =>
             {
@@ -73,8 +73,8 @@ impl Store {
                 store.check_version()?;
                 store
             }
-            // With a WAL: alone with the store, SQLite keeps in memory what it would share in that file. Where somebody
-            // writes, there is such a file, and room for it.
+            // With a WAL: in exclusive mode SQLite keeps in memory what it would share in that file. If a process
+            // writes, the file already exists, with space for it.
             Err(StoreError::NoSpace { .. }) => {
                 let store = Store::connect(path, path, flags)?;
                 store.set("locking_mode", "EXCLUSIVE")?;
@@ -94,7 +94,7 @@ impl Store {
     pub(super) fn connect(path: &Path, name: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
         let connection = Connection::open_with_flags(name, flags).map_err(|source| explain(path, source))?;
         connection.busy_timeout(PATIENCE).map_err(|source| explain(path, source))?;
-        // A store may be a stranger's: what its schema holds beyond tables does not run.
+        // A store may be untrusted: schema objects other than tables must not run.
         let stranger = [
             (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
             (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
@@ -111,11 +111,11 @@ impl Store {
         self.connection.is_readonly("main").map_err(|source| self.error(source))
     }
 
-    /// Refuses what is newer or another program's, and leaves it as it is.
+    /// Rejects a newer store or another program's database, without changing it.
     fn check_version(&self) -> Result<(), StoreError> {
-        // A newer version may lie in the WAL only: nothing is written back, not even by closing, until it is known.
+        // The newer version may be in the WAL only: nothing is checkpointed, not even on closing, until it is known.
         self.leave_wal(true)?;
-        // One moment of the file: between two statements another process may have made the store.
+        // Read the file at one moment: between two statements another process may have created the store.
         let moment = self.connection.unchecked_transaction().map_err(|source| self.error(source))?;
         self.read_version()?;
         self.commit(moment)?;
@@ -123,7 +123,7 @@ impl Store {
         self.check_schema()
     }
 
-    /// Whether closing leaves what lies in the WAL there.
+    /// Whether closing leaves the contents of the WAL there.
     fn leave_wal(&self, leave: bool) -> Result<(), StoreError> {
         let set = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, leave);
         set.map(|_| ()).map_err(|source| self.error(source))
@@ -140,14 +140,14 @@ impl Store {
         } else if found > VERSION {
             return Err(StoreError::Newer { path: self.path.clone(), found, known: VERSION });
         } else if found == 0 && self.number("SELECT count(*) FROM sqlite_schema")? != 0 {
-            // Each store of ours has a format as soon as it has a table.
+            // A store of this program has a format as soon as it has a table.
             return Err(StoreError::Foreign { path: self.path.clone() });
         }
         Ok(())
     }
 
-    /// Refuses what no migration has made, before a row is read: a view may have rows without end, an index or a trigger
-    /// computes what its maker likes, and a store may come from anybody.
+    /// Rejects schemas that no migration has made, before a row is read: in an untrusted store a view may have endless
+    /// rows, and an index or a trigger may run any expression.
     fn check_schema(&self) -> Result<(), StoreError> {
         const ALL: &str = "SELECT type, name, tbl_name, ifnull(sql, '') FROM sqlite_schema ORDER BY name";
         let objects = |connection: &Connection| -> rusqlite::Result<Vec<[String; 4]>> {
@@ -171,7 +171,7 @@ impl Store {
         }
     }
 
-    /// Switches to WAL. SQLite does not wait for others here, so this does.
+    /// Switches to WAL. SQLite does not wait for others here, so this function does.
     fn use_wal(&self) -> Result<(), StoreError> {
         let mode = |sql| self.connection.query_row(sql, [], |row| row.get::<_, String>(0));
         let end = Instant::now() + PATIENCE;
@@ -179,7 +179,7 @@ impl Store {
             match mode("PRAGMA journal_mode")
                 .and_then(|now| if now == "wal" { Ok(now) } else { mode("PRAGMA journal_mode = WAL") })
             {
-                // Where the file system cannot share memory, SQLite stays with its journal: slower, as safe.
+                // If the file system cannot share memory, SQLite stays with its journal: slower, but as safe.
                 Ok(_) => return Ok(()),
                 Err(error) if is_busy(&error) && Instant::now() < end => {
                     std::thread::sleep(Duration::from_millis(5));
@@ -189,11 +189,11 @@ impl Store {
         }
     }
 
-    /// Brings the file to the present format. The empty transaction of a present file finds out that the file
-    /// cannot be written now, not after the first cell has been measured.
+    /// Migrates the file to the current format. The empty transaction for a current file detects an unwritable file
+    /// now, not after the first cell has been measured.
     pub(super) fn migrate(&self) -> Result<(), StoreError> {
         let transaction = self.write()?;
-        // Again, and now with the lock: another process may have just done it.
+        // Checked again with the lock: another process may just have migrated it.
         self.read_version()?;
         let done = self.number("PRAGMA user_version")? as usize;
         for migration in &MIGRATIONS[done..] {
@@ -210,7 +210,7 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-/// While a store is opened to write, a file beside it that cannot be made is a matter of rights.
+/// When a store is opened for writing, a file beside it that cannot be created is a matter of permissions.
 fn not_writable(path: &Path, error: StoreError) -> StoreError {
     match error {
         StoreError::Open { reason, .. } => StoreError::NotWritable { path: path.to_owned(), reason },

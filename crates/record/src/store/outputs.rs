@@ -1,4 +1,4 @@
-//! What programs printed: beside the figures, and out of the way of everything that reads these.
+//! Outputs of programs, in their own table, so that reading figures does not touch them.
 
 use rusqlite::{Connection, params};
 

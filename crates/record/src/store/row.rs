@@ -1,4 +1,4 @@
-//! Values of rows that need more than SQLite's own types.
+//! Converts values of rows that need more than SQLite's own types.
 
 use std::path::Path;
 
@@ -14,13 +14,13 @@ pub(super) fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     text.parse().map_err(|_| bad_text(column, format!("{text:?} is not a number")))
 }
 
-/// The number of a repeat, from 0. It is shown from 1, which the largest of its type has no room for; runs have some ten.
+/// The number of a repeat, from 0. It is shown from 1, so the largest value of its type is rejected.
 pub(super) fn repeat(row: &Row<'_>, column: usize) -> rusqlite::Result<u32> {
     let value: u32 = row.get(column)?;
     if value == u32::MAX { Err(rusqlite::Error::IntegralValueOutOfRange(column, value.into())) } else { Ok(value) }
 }
 
-/// The name of a run. It becomes a part of file names and commands: what no run of ours is called is refused.
+/// The name of a run. It becomes part of file names and commands: names that this program never gives are rejected.
 pub(super) fn run_id(row: &Row<'_>, column: usize) -> rusqlite::Result<RunId> {
     let text: String = row.get(column)?;
     let plain = !text.is_empty() && text.len() <= 64 && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
@@ -30,7 +30,7 @@ pub(super) fn run_id(row: &Row<'_>, column: usize) -> rusqlite::Result<RunId> {
     Ok(RunId(text))
 }
 
-/// From where the processes that work on runs are seen.
+/// The point of view from which processes are judged alive or gone.
 pub(super) struct Witness {
     this: Process,
     look: Look,
@@ -42,8 +42,8 @@ impl Witness {
         Witness { this: Process::this(), look: Look::at(store) }
     }
 
-    /// A status as it is now: of a run whose process is gone nobody wrote down that it was interrupted. A run under way
-    /// comes with the process that works on it. From three columns: number, word, process.
+    /// The current status: a run whose process is gone is interrupted, though the store does not say so. A running run
+    /// also returns the process that works on it. From three columns: number, word, process.
     pub(super) fn status(&self, row: &Row<'_>, column: usize) -> rusqlite::Result<(RunStatus, Option<String>)> {
         let word: String = row.get(column + 1)?;
         let status = RunStatus::from_word(&word)

@@ -1,4 +1,4 @@
-//! Runs and cells as they are written and read.
+//! Writes and reads runs and cells.
 
 mod beside;
 mod failures;
@@ -220,7 +220,7 @@ fn what_is_no_figure_is_refused_by_name_and_leaves_nothing() {
     assert_eq!(store.load(&run).unwrap().cells, [cell_at_same_time(&store, &run)]);
 }
 
-/// Positions of the cells that are in the store.
+/// Indices of the cells in the store.
 fn recorded(store: &Store, run: &RunId) -> Vec<u32> {
     store.load(run).unwrap().cells.iter().map(|cell| cell.index).collect()
 }

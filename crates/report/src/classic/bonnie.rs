@@ -1,6 +1,6 @@
 //! Bonnie++: the report of 1.03 (columns as its `bon_io.cpp` prints them), its CSV, and the CSV of 2.00.
 //!
-//! A suite with several file sizes has tasks such as `put_block_1g`: each ending is a line of its own.
+//! A suite with several file sizes has tasks such as `put_block_1g`: each suffix gets its own line.
 
 use std::fmt::Write as _;
 
@@ -10,18 +10,18 @@ use mountmark_record::{CellRecord, RunRecord};
 
 use super::{file_bytes, label, mean, parameter, skipped};
 
-/// Tests of one large file come first among Bonnie's.
+/// Number of tests of one large file, which come first among Bonnie's.
 const LARGE: usize = 6;
 
 /// One cell at one file size.
 struct Row<'a> {
     cell: &'a CellRecord,
     name: String,
-    /// Of the task's ids, such as `_1g`.
+    /// Suffix of the task ids, such as `_1g`.
     ending: String,
-    /// `256M`, `2G`, or nothing.
+    /// `256M`, `2G`, or empty.
     size: String,
-    /// In units of 1024, as Bonnie counts; nothing without small files.
+    /// In units of 1024, as in Bonnie; empty without small files.
     files: String,
 }
 
@@ -64,7 +64,7 @@ fn rows(run: &RunRecord) -> Option<Vec<Row<'_>>> {
         }
         endings.push("");
     }
-    // 1.03 writes whole thousands only; fewer files are counted as one of them.
+    // 1.03 writes whole thousands only; fewer files count as one thousand.
     let files = parameter(run, "FILES_K").or(parameter(run, "FILES").map(|files| files.div_ceil(1024)));
     let mut rows = Vec::new();
     for cell in &run.cells {
@@ -76,7 +76,7 @@ fn rows(run: &RunRecord) -> Option<Vec<Row<'_>>> {
                 Some(mib) => format!("{mib}M"),
                 None => ending.trim_start_matches('_').to_uppercase(),
             };
-            // The small files are the same whatever the large one's size.
+            // The small-file results do not depend on the large file's size.
             let files = if small && index == 0 {
                 files.map_or(String::new(), |files| files.to_string())
             } else {
@@ -97,7 +97,7 @@ pub(super) fn report(run: &RunRecord) -> Option<String> {
          Machine        Size K/sec %CP K/sec %CP K/sec %CP K/sec %CP K/sec %CP  /sec %CP\n",
     );
     for row in &rows {
-        // Name and size share 19 columns; the name gives way.
+        // Name and size share 19 columns; the name is cut.
         let room = 19 - 1 - row.size.chars().count().min(10);
         let name: String = row.name.chars().take(room).collect();
         let _ = write!(out, "{name:<room$} {}", row.size);
@@ -127,7 +127,7 @@ fn line(out: &mut String, row: &Row<'_>, tests: std::ops::Range<usize>) {
             Entry::NotRun => text.push_str("          "),
             Entry::TooFast => text.push_str(" +++++ +++"),
             Entry::Figure(rate, cpu) => {
-                // Seeks alone have a decimal.
+                // Only seeks have a decimal.
                 let decimals = usize::from(index == LARGE - 1 && rate < 1000.0);
                 let _ = write!(text, " {rate:5.decimals$}");
                 let _ = match cpu {
@@ -141,7 +141,7 @@ fn line(out: &mut String, row: &Row<'_>, tests: std::ops::Range<usize>) {
     out.push('\n');
 }
 
-/// Rate and CPU of a test as two fields.
+/// Rate and CPU share of a test as two fields.
 fn fields(row: &Row<'_>, index: usize) -> [String; 2] {
     match row.entry(index) {
         Entry::NotRun => [String::new(), String::new()],
@@ -157,7 +157,7 @@ fn all(row: &Row<'_>, tests: std::ops::Range<usize>) -> Vec<String> {
     tests.flat_map(|index| fields(row, index)).collect()
 }
 
-/// CSV has no way of writing a comma in a name.
+/// The CSV has no quoting for a comma in a name.
 fn plain(name: &str) -> String {
     name.replace(',', ";")
 }
@@ -192,7 +192,7 @@ pub(super) fn csv_2(run: &RunRecord) -> Option<String> {
     Some(out)
 }
 
-/// The slowest operation, in microseconds up to 99,999 of them and milliseconds beyond, as 2.00 writes it.
+/// The slowest operation: microseconds up to 99,999, otherwise milliseconds, as 2.00 writes it.
 fn latency(row: &Row<'_>, index: usize) -> String {
     let (name, _) = BONNIE[index];
     let task = if index < LARGE { format!("{name}{}", row.ending) } else { name.to_owned() };

@@ -1,4 +1,4 @@
-//! IOzone: the table of one process, and six lines a test of the throughput mode, five where the own engine took it.
+//! IOzone: the table of one process, and six lines per test of the throughput mode, five for Mountmark's engine.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use mountmark_record::{CellRecord, RunRecord};
 
 use super::{label, mean, parameter};
 
-/// How the throughput mode calls its tests.
+/// Names of the tests in throughput mode.
 const PLURALS: [(&str, &str); 6] = [
     ("write", "initial writers"),
     ("rewrite", "rewriters"),
@@ -22,7 +22,7 @@ const PLURALS: [(&str, &str); 6] = [
 /// Widths of the table's columns, as IOzone 3.489 prints them.
 const WIDTHS: [usize; 13] = [9, 9, 9, 9, 9, 9, 9, 10, 10, 9, 9, 9, 9];
 
-/// A line of the table: file and record in KiB, and which task has which column.
+/// A line of the table: file and record size in KiB, and the task of each column.
 type Lines = BTreeMap<(u64, u64), Vec<Option<String>>>;
 
 /// Both reports of every cell.
@@ -42,12 +42,12 @@ pub(super) fn report(run: &RunRecord) -> Option<String> {
     found.then_some(out)
 }
 
-/// Where the tasks of one process belong.
+/// Assigns the tasks of one process to lines and columns.
 fn lines(run: &RunRecord) -> Lines {
     let mut lines = Lines::new();
     let Some(cell) = run.plan.cells.first() else { return lines };
     for task in &cell.tasks {
-        // A workload of one file says its sizes; of IOzone's own tasks the parameters do.
+        // A workload of one file has its own sizes; IOzone's own tasks use parameters.
         let place = match &task.workload {
             Some(workload) => {
                 let [phase] = &workload.phases[..] else { continue };
@@ -80,7 +80,7 @@ fn lines(run: &RunRecord) -> Lines {
             line[column] = Some(task.id.clone());
         }
     }
-    // Other suites have a phase of such a name too, and IOzone has no test that it does alone.
+    // Other suites have phases with these names too, but IOzone runs no test alone.
     lines.retain(|_, tasks| tasks.iter().flatten().count() > 1);
     lines
 }
@@ -123,7 +123,7 @@ fn throughput(out: &mut String, run: &RunRecord, cell: &CellRecord) {
         let (Some(least), Some(most)) = (value(Metric::PROCESS_RATE_MIN), value(Metric::PROCESS_RATE_MAX)) else {
             continue;
         };
-        // The longest name that the task's ends with: `random_read` and not `read`.
+        // The longest name that ends the task's id: `random_read`, not `read`.
         let known = PLURALS.iter().filter(|(name, _)| id == name || id.ends_with(&format!("_{name}")));
         let Some((_, plural)) = known.max_by_key(|(name, _)| name.len()) else { continue };
         let processes = if average > 0.0 { (children / average).round() } else { 0.0 };
@@ -136,7 +136,7 @@ fn throughput(out: &mut String, run: &RunRecord, cell: &CellRecord) {
              \tMax throughput per process \t\t\t= {most:10.2} kB/sec\n\
              \tAvg throughput per process \t\t\t= {average:10.2} kB/sec\n"
         );
-        // IOzone alone knows what the last process had moved when the first one ended.
+        // Only IOzone itself knows how much the last process had moved when the first one ended.
         if let Some(moved) = value(Metric::PROCESS_BYTES_MIN) {
             let _ = writeln!(out, "\tMin xfer \t\t\t\t\t= {:10.2} kB", moved / 1024.0);
         }

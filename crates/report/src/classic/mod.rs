@@ -1,7 +1,7 @@
-//! A run in the words of Bonnie++, IOzone and sysbench, for people and scripts that know these.
+//! Formats a run like Bonnie++, IOzone and sysbench, for people and scripts that know these.
 //!
-//! Everything comes from samples, whether the program itself or the own engine took them. What a run does not have is
-//! left blank as the program leaves blank what it was not asked for. Nothing here knows how a figure was measured.
+//! All values come from samples, measured by the program itself or by Mountmark's engine. Missing values are blank, as
+//! the program leaves tests blank that were not requested. This folder does not know how a figure was measured.
 
 mod bonnie;
 mod iozone;
@@ -11,14 +11,14 @@ use mountmark_model::{Metric, Outcome};
 use mountmark_record::{CellRecord, RunRecord};
 use thiserror::Error;
 
-/// A way of writing a run down as another program would.
+/// An output style of another program.
 struct Style {
     name: &'static str,
     about: &'static str,
     render: fn(&RunRecord) -> Option<String>,
 }
 
-/// All of them, in the order of help texts.
+/// All styles, in the order of help texts.
 const ALL: [Style; 5] = [
     Style { name: "bonnie", about: "the text report of Bonnie++ 1.03", render: bonnie::report },
     Style { name: "bonnie-csv", about: "the CSV lines of Bonnie++ 1.03, 27 fields", render: bonnie::csv },
@@ -35,31 +35,23 @@ const ALL: [Style; 5] = [
     Style { name: "sysbench", about: "the summary of sysbench's fileio, one a test", render: sysbench::report },
 ];
 
-/// Why a run cannot be written so.
+/// Why a run cannot be formatted.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ClassicError {
-    /// No style has this name.
     #[error("there is no style {name:?}; there are: {}", ALL.iter().map(|style| format!("{} ({})", style.name, style.about)).collect::<Vec<_>>().join(", "))]
     Unknown {
-        /// As asked for.
+        /// As requested.
         name: String,
     },
-    /// The run has nothing that belongs into it.
+    /// The run has no figures for this style.
     #[error("the suite {suite} has no figures of {style}; suites that have: {suites}")]
-    Nothing {
-        /// The run's suite.
-        suite: String,
-        /// The style.
-        style: &'static str,
-        /// Suites.
-        suites: &'static str,
-    },
+    Nothing { suite: String, style: &'static str, suites: &'static str },
 }
 
-/// The run as the program `name` would write it: a report for each cell that was recorded.
+/// Formats the run like the program `name`: a report for each recorded cell.
 ///
 /// # Errors
-/// An unknown name, and a run without figures of that program.
+/// An unknown name, or a run without figures of that program.
 pub fn classic(run: &RunRecord, name: &str) -> Result<String, ClassicError> {
     let style = ALL.iter().find(|style| style.name == name);
     let style = style.ok_or_else(|| ClassicError::Unknown { name: name.to_owned() })?;
@@ -81,7 +73,7 @@ fn mean(cell: &CellRecord, task: &str, metric: &Metric) -> Option<f64> {
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// Why a task has no figure, where the record says so.
+/// Why a task has no figure, if the record says so.
 fn skipped<'a>(cell: &'a CellRecord, task: &str) -> Option<&'a str> {
     let ended = cell.outcomes.iter().find(|ended| ended.task == task)?;
     match &ended.outcome {
@@ -98,12 +90,11 @@ fn label(run: &RunRecord, cell: &CellRecord) -> String {
     }
 }
 
-/// A parameter of the plan.
 fn parameter(run: &RunRecord, name: &str) -> Option<u64> {
     run.plan.cells.first()?.parameters.get(name).copied()
 }
 
-/// Bytes of one file of a task's workload, where it is one.
+/// Size of one file of a task's workload, if it has one.
 fn file_bytes(run: &RunRecord, task: &str) -> Option<u64> {
     let cell = run.plan.cells.first()?;
     let workload = cell.tasks.iter().find(|known| known.id == task)?.workload.as_ref()?;

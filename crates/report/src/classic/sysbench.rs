@@ -7,7 +7,7 @@ use mountmark_record::{CellRecord, RunRecord};
 
 use super::{label, mean};
 
-/// Modes of fileio and how sysbench announces them.
+/// Modes of fileio and sysbench's headings for them.
 const MODES: [(&str, &str); 6] = [
     ("seqwr", "sequential write (creation)"),
     ("seqrewr", "sequential rewrite"),
@@ -29,7 +29,7 @@ pub(super) fn report(run: &RunRecord) -> Option<String> {
     (!out.is_empty()).then_some(out)
 }
 
-/// The summary of one test; nothing where it has no figures. Threads' fairness is known to sysbench alone.
+/// The summary of one test; `None` without figures. Only sysbench itself knows the fairness of its threads.
 fn summary(cell: &CellRecord, mode: &str, title: &str) -> Option<String> {
     let value = |metric: Metric| mean(cell, mode, &metric).unwrap_or(0.0);
     let rate = mean(cell, mode, &Metric::RATE)?;

@@ -1,4 +1,4 @@
-//! What a run says of the claims of published studies.
+//! Verdicts on the claims of published studies.
 
 use mountmark_analyse::claim::{ClaimOutcome, JudgedClaim};
 
@@ -7,7 +7,7 @@ use crate::view::View;
 use crate::words;
 use crate::words::number::counted;
 
-/// The section, where claims were judged.
+/// The section, if claims were judged.
 pub(super) fn claims(view: &View) -> Markup {
     let mut out = Markup::new();
     let Some(claims) = view.report.claims else { return out };
@@ -39,7 +39,7 @@ pub(super) fn claims(view: &View) -> Markup {
     out
 }
 
-/// An outcome as a word on a shade, with a sign for who cannot tell the shades.
+/// An outcome as a word on a shade, with a sign for readers who cannot see colours.
 fn badge(outcome: ClaimOutcome) -> Markup {
     let (class, sign) = match outcome {
         ClaimOutcome::Holds => ("best", "✓"),

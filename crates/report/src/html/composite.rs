@@ -1,4 +1,4 @@
-//! All tests together: the sum of their times as stacked bars, one behind the other in a file system's row.
+//! All tests together: stacked bars of their times, one row per file system.
 
 use mountmark_analyse::TaskFindings;
 use mountmark_model::Metric;
@@ -8,31 +8,29 @@ use crate::markup::{Markup, put};
 use crate::view::{LOOKS, View, category};
 use crate::words::number::{quantity, ratio};
 
-/// A part of a bar this wide, in per cent of the scale, has room for a task's id.
+/// A part at least this wide, in percent of the scale, has room for a task's id.
 const ROOM: f64 = 3.2;
 
-/// Parts that are thinner, in per cent of the scale, are not drawn: nobody would see them.
+/// Parts thinner than this, in percent of the scale, are not drawn.
 const THIN: f64 = 0.05;
 
-/// One file system's bar.
 pub(crate) struct Bar<'a> {
     pub configuration: usize,
-    /// Returned times in seconds, by kind of work and then in the order of the tasks.
+    /// Returned times in seconds, by category and then in task order.
     pub parts: Vec<(&'a TaskFindings, f64)>,
-    /// Tasks without a figure.
     pub lacking: usize,
-    /// The composite of the findings; `None` where a task lacks a figure.
+    /// The composite of the findings; `None` if a task lacks a figure.
     pub sum: Option<f64>,
 }
 
 impl Bar<'_> {
-    /// Its length in seconds.
+    /// In seconds.
     pub(crate) fn length(&self) -> f64 {
         self.parts.iter().map(|(_, value)| value).sum()
     }
 }
 
-/// The bars, shortest first; those that lack a test last.
+/// The bars, shortest first; incomplete ones last.
 pub(crate) fn bars<'a>(view: &View<'a>) -> Vec<Bar<'a>> {
     let mut tasks = timed(view);
     let categories = view.categories();
@@ -50,17 +48,17 @@ pub(crate) fn bars<'a>(view: &View<'a>) -> Vec<Bar<'a>> {
     bars
 }
 
-/// The tests that have a returned time: of a whole program's parts only the program has.
+/// The tests with a returned time: a program has one, its parts do not.
 pub(crate) fn timed<'a>(view: &View<'a>) -> Vec<&'a TaskFindings> {
     view.tasks().filter(|task| task.figures(&Metric::ELAPSED).is_some()).collect()
 }
 
-/// The look of a kind of work.
+/// The look of a category.
 pub(crate) fn look(categories: &[&str], name: &str) -> usize {
     categories.iter().position(|known| *known == name).unwrap_or(0) % LOOKS
 }
 
-/// The section, where there are at least two tests.
+/// The section, if there are at least two tests.
 pub(super) fn composite(view: &View) -> Markup {
     let mut out = Markup::new();
     let bars = bars(view);
@@ -141,7 +139,7 @@ fn row(out: &mut Markup, view: &View, bar: &Bar, scale: AxisScale, categories: &
     put!(out, "<td class=\"roomy\">", mean.map_or("–".into(), ratio), "</td></tr>\n");
 }
 
-/// The same sums by kind of work, as figures.
+/// The same sums by category, as figures.
 fn by_kind(out: &mut Markup, view: &View, bars: &[Bar], categories: &[&str]) {
     if categories.len() < 2 {
         return;

@@ -1,4 +1,4 @@
-//! The matrix by every metric, for the page's script: texts as the program writes them, and the order of figures.
+//! The matrix by every metric, for the page's script: formatted texts and the order of figures.
 
 use mountmark_analyse::TaskFindings;
 use serde::Serialize;
@@ -6,17 +6,17 @@ use serde::Serialize;
 use crate::matrix::{Choice, Figure, Matrix, Row};
 use crate::view::View;
 
-/// What the script reads.
+/// The data that the script reads.
 #[derive(Serialize)]
 pub(super) struct Data<'a> {
-    /// What the ids of this run's elements begin with.
+    /// Prefix of the ids of this run's elements.
     id: String,
     configurations: &'a [String],
     baseline: usize,
     /// Id and title.
     tasks: Vec<(&'a str, &'a str)>,
     tables: Vec<TableData>,
-    /// `[configuration, task, word]` for figures that are missing for a reason.
+    /// `[configuration, task, word]` for figures missing for a known reason.
     absent: Vec<(usize, usize, &'static str)>,
 }
 
@@ -29,16 +29,15 @@ struct TableData {
     total: Option<TotalData>,
 }
 
-/// `[tests, sums, ratios]`: how many tests, and by configuration their sum and its ratio to the baseline's.
+/// `[tests, sums, ratios]`: number of tests, and by configuration their sum and its ratio to the baseline's.
 #[derive(Serialize)]
 struct TotalData(usize, Vec<Option<String>>, Vec<Option<String>>);
 
-/// `[task, unit, texts, ratios, looks, order]`: by configuration, `looks` a letter each (`b` best, `0` to `3` heat, `-`
-/// none), `order` the place among the figures of a column.
+/// `[task, unit, texts, ratios, looks, order]`: by configuration, `looks` has one letter (`b` best, `0` to `3` heat,
+/// `-` none), `order` the rank within a column.
 #[derive(Serialize)]
 struct RowData(usize, Option<String>, Vec<Option<String>>, Vec<Option<String>>, String, Vec<Option<usize>>);
 
-/// The data of a run.
 pub(super) fn data<'a>(view: &View<'a>) -> Data<'a> {
     let findings = view.findings();
     let mut absent = Vec::new();
@@ -87,7 +86,7 @@ fn look(figure: &Figure) -> char {
     if figure.is_best { 'b' } else { char::from(b'0' + figure.heat as u8) }
 }
 
-/// The place of each row's figure among those of a column, the least first; `None` where there is no figure.
+/// The rank of each row's figure in a column, the least first; `None` if there is no figure.
 fn order(rows: &[Row], column: usize) -> Vec<Option<usize>> {
     let values: Vec<Option<f64>> = rows.iter().map(|row| row.found?.median(column)).collect();
     let mut order: Vec<usize> = (0..rows.len()).filter(|row| values[*row].is_some()).collect();

@@ -1,5 +1,5 @@
-//! The matrix of tests and file systems as a table, for what file systems are judged by; the script of the page shows other
-//! metrics in it, from the data that lies beside it.
+//! The matrix of tests and file systems as a table, by the metrics that judge tasks; the page's script shows other
+//! metrics in it, from the data beside it.
 
 use mountmark_analyse::TaskFindings;
 use mountmark_model::Scale;
@@ -8,7 +8,6 @@ use crate::markup::{Markup, put};
 use crate::matrix::{Choice, Figure, Matrix, best_means};
 use crate::view::{HEAT, View};
 
-/// The section with the matrix.
 pub(super) fn matrix(view: &View) -> Markup {
     let mut out = Markup::new();
     let findings = view.findings();
@@ -58,7 +57,7 @@ pub(super) fn matrix(view: &View) -> Markup {
     out
 }
 
-/// A task's id and title, the id apart.
+/// A task's id and title, with the id set apart.
 pub(super) fn label(task: &TaskFindings) -> Markup {
     let mut out = Markup::new();
     if task.title.is_empty() || task.title == task.id {
@@ -77,13 +76,13 @@ fn cell(out: &mut Markup, figure: &Figure) {
     }
 }
 
-/// A best figure: a star and bold beside the shade, and a word for who cannot see them.
+/// A best figure: a star and bold on the shade, and a word for screen readers.
 pub(super) fn put_best(out: &mut Markup, text: &str) {
     put!(out, "<td class=\"best\"><span class=\"star\" aria-hidden=\"true\">★</span>", text);
     put!(out, "<span class=\"unseen\"> best</span></td>");
 }
 
-/// What the script acts on; it is shown where there is a script.
+/// Controls of the script; shown only if it runs.
 fn controls(out: &mut Markup, view: &View, shown: &Matrix) {
     let findings = view.findings();
     let select = view.id("metric");

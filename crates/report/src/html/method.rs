@@ -1,4 +1,4 @@
-//! How the figures came about, with what, and how to have them again.
+//! How the figures were measured, with which versions, and how to repeat the run.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,6 @@ pub(super) fn method(view: &View) -> Markup {
     out
 }
 
-/// What a second is.
 fn clock(out: &mut Markup, run: &RunRecord) {
     let machine = &run.plan.machine;
     let nature = run.plan.lab.nature();
@@ -109,7 +108,7 @@ fn decisions(out: &mut Markup, run: &RunRecord) {
     put!(out, "</ul>\n</details>\n");
 }
 
-/// Where all cells agree once, and what differs by configuration.
+/// Values that all cells share once, others by configuration.
 fn environment(out: &mut Markup, view: &View) {
     let run = view.run();
     let all: Vec<&Environment> = run.cells.iter().map(|cell| &cell.environment).chain([&run.environment]).collect();
@@ -147,7 +146,7 @@ fn environment(out: &mut Markup, view: &View) {
     put!(out, "</details>\n");
 }
 
-/// So many remarks of cells are shown.
+/// Maximum number of notes of cells.
 const NOTES: usize = 200;
 
 fn notes(out: &mut Markup, run: &RunRecord) {

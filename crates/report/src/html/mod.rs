@@ -1,8 +1,8 @@
-//! Runs as one HTML file that needs no network.
+//! Writes runs as one HTML file that needs no network.
 //!
-//! Everything is in the file as tables and drawings before a script runs; the script sorts the matrix and shows other
+//! The tables and drawings in the file are complete without a script; the script sorts the matrix and shows other
 //! metrics in it. Each section is a file here, a function from a [`View`] to markup. This folder does not know how
-//! findings come about, or where a page is kept.
+//! findings are computed, or where a page is stored.
 
 mod claims;
 mod composite;
@@ -35,7 +35,7 @@ pub(crate) fn html(reports: &[Report]) -> Result<Markup> {
     Ok(page::page(&views, &sections)?)
 }
 
-/// All sections of a run, in the order of reading.
+/// All sections of a run, in reading order.
 fn sections(view: &View) -> Markup {
     const SECTIONS: [fn(&View) -> Markup; 13] = [
         overview::overview,

@@ -1,4 +1,4 @@
-//! The head of a run: what was compared on what, and what came out of it.
+//! The head of a run: what was compared on which machine, and the results.
 
 use crate::header::header;
 use crate::markup::{Markup, put};

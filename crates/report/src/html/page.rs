@@ -9,7 +9,7 @@ const STYLE: &str = include_str!("style.css");
 const LIGHT: &str = include_str!("light.css");
 const DARK: &str = include_str!("dark.css");
 
-/// A whole file. `sections` are those of each view, in their order.
+/// A whole file. `sections` are those of each view, in order.
 pub(super) fn page(views: &[View], sections: &[Markup]) -> serde_json::Result<Markup> {
     let mut out = Markup::new();
     put!(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
@@ -69,7 +69,7 @@ pub(super) fn page(views: &[View], sections: &[Markup]) -> serde_json::Result<Ma
     Ok(out)
 }
 
-/// What sections are called in the contents, by the name in their ids; those that a run has are listed.
+/// Titles of sections in the table of contents, by the name in their ids; those in a run are listed.
 const SECTIONS: [(&str, &str); 14] = [
     ("conclusions", "Conclusions"),
     ("compared", "What was compared"),

@@ -1,10 +1,10 @@
-//! Drawings in the cells of tables: a bar, every sample, and an interval, on a scale from 0.
+//! Draws bars, samples and intervals in table cells, on a scale from 0.
 //!
-//! A chart here is a table with a column of drawings. So it can be read without seeing it, its text stays as large as the
-//! reader's, and it fits a narrow screen: the drawing alone is stretched. Strokes do not stretch with it, and a dot is a
-//! stroke of no length with a round end.
+//! A chart here is a table with a column of drawings: it can be read without seeing it, its text keeps the reader's
+//! size, and it fits a narrow screen, since only the drawing is stretched. Strokes do not stretch with it; a dot is a
+//! stroke of length 0 with a round end.
 //!
-//! No chart library: the smallest that has error bars and categories weighs 51 kB in every report (uPlot) and needs
+//! No chart library: the smallest with error bars and categories adds 51 kB to every report (uPlot) and needs
 //! JavaScript to show anything; bars, dots and lines are the 100 lines below, and work on paper too.
 
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use mountmark_model::{Metric, Unit};
 use crate::markup::{Markup, put};
 use crate::words::number::quantity;
 
-/// Units of a drawing from end to end.
+/// Width of a drawing in its own units.
 const WIDTH: f64 = 1000.0;
 
 /// From 0 to a round number.
@@ -39,7 +39,7 @@ impl AxisScale {
         AxisScale { max: if max.is_finite() { max } else { largest } }
     }
 
-    /// The end of the scale with the unit of `metric`, without the digits that a round number does not need.
+    /// The end of the scale with the unit of `metric`, without superfluous digits.
     pub(crate) fn text(self, metric: &Metric) -> String {
         if metric.unit != Unit::Seconds {
             return quantity(metric, self.max);
@@ -48,22 +48,21 @@ impl AxisScale {
         format!("{} s", digits.trim_end_matches('0').trim_end_matches('.'))
     }
 
-    /// Where a value lies, in units of the drawing; values beyond the ends lie at the ends.
+    /// Position of a value, in units of the drawing; clamped to the ends.
     fn at(self, value: f64) -> f64 {
         if value.is_nan() { 0.0 } else { (value / self.max * WIDTH).clamp(0.0, WIDTH).round() }
     }
 }
 
-/// What is drawn in one cell.
+/// The contents of one cell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Drawing<'a> {
-    /// Length of the bar.
     pub bar: Option<f64>,
-    /// Where a lighter bar behind it ends.
+    /// End of a lighter bar behind it.
     pub to: Option<f64>,
     /// Drawn as a line with ends.
     pub interval: Option<Interval>,
-    /// Drawn as dots; doubtful ones as rings.
+    /// Drawn as dots, doubtful ones as rings.
     pub points: &'a [Point],
 }
 
@@ -116,7 +115,7 @@ fn dots<'a>(scale: AxisScale, points: impl Iterator<Item = &'a Point>) -> String
     path
 }
 
-/// The head of a column of drawings: the ends of its scale.
+/// The head of a column of drawings, with the ends of its scale.
 pub(crate) fn axis(low: &str, high: &str) -> Markup {
     let mut out = Markup::new();
     put!(out, "<span class=\"axis\"><span>", low, "</span><span>", high, "</span></span>");

@@ -1,4 +1,4 @@
-//! Rankings by kind of work, with how firm each place is.
+//! Rankings by category, with the certainty of each place.
 
 use mountmark_analyse::{Conclusion, Rank};
 
@@ -7,7 +7,7 @@ use crate::view::View;
 use crate::words::number::{range, ratio, share};
 use crate::words::{conclusions, metric};
 
-/// The section, where anything is ranked.
+/// The section, if anything is ranked.
 pub(super) fn rankings(view: &View) -> Markup {
     let mut out = Markup::new();
     let findings = view.findings();
@@ -39,7 +39,7 @@ pub(super) fn rankings(view: &View) -> Markup {
             "</strong> <span class=\"basis\">by "
         );
         put!(out, metric::basis(found.basis), "</span>");
-        // What was concluded above is not said twice.
+        // Do not repeat conclusions from above.
         if !concluded(at) {
             put!(out, "<span class=\"verdict\">", conclusions::category(findings, found), "</span>");
         }
@@ -67,7 +67,7 @@ fn table(out: &mut Markup, view: &View, ranking: &[Rank]) {
     put!(out, "</tr></thead>\n<tbody>\n");
     let mut place = 0;
     for (position, rank) in ranking.iter().enumerate() {
-        // Equal scores have one place.
+        // Equal scores share a place.
         if position == 0 || ratio(ranking[position - 1].score) != ratio(rank.score) {
             place = position + 1;
         }

@@ -1,4 +1,4 @@
-//! A run beside the figures of a published study.
+//! A run compared with the figures of a published study.
 
 use mountmark_analyse::Interval;
 use mountmark_analyse::study::{Agreement, ComparedFigure, StudyComparison, TestComparison};
@@ -9,10 +9,10 @@ use crate::view::View;
 use crate::words;
 use crate::words::number::{counted, ratio};
 
-/// So many of the largest changes are told.
+/// Number of largest changes to show.
 const MOVES: usize = 8;
 
-/// The section, where the run was set beside a study.
+/// The section, if the run was compared with a study.
 pub(super) fn study(view: &View) -> Markup {
     let mut out = Markup::new();
     let Some(study) = view.report.study else { return out };
@@ -66,7 +66,7 @@ fn title(metric: &str) -> &str {
     Metric::find(metric).map_or(metric, |metric| metric.title)
 }
 
-/// Tau with its interval, or why there is none.
+/// Tau with its interval, or why it is missing.
 fn agreement_text(agreement: &Agreement) -> String {
     let Some(tau) = agreement.tau else { return "–".into() };
     tau_text(Some(tau), agreement.interval)
@@ -80,7 +80,7 @@ fn tau_text(tau: Option<f64>, interval: Option<Interval>) -> String {
     }
 }
 
-/// One row a metric, and the scores of the file systems on both sides.
+/// One row per metric, and the scores of the file systems on both sides.
 fn overall(out: &mut Markup, view: &View, study: &StudyComparison) {
     if study.overall.is_empty() {
         put!(out, "<p>No test has figures on both sides.</p>\n");
@@ -128,7 +128,7 @@ fn pair(published: Option<f64>, measured: Option<f64>, text: impl Fn(f64) -> Str
     format!("{} → {}", text(published), text(measured))
 }
 
-/// What moved most, as sentences.
+/// The largest moves, as sentences.
 fn moves(out: &mut Markup, study: &StudyComparison) {
     if study.moves.is_empty() {
         return;
@@ -205,7 +205,7 @@ fn table(
             cell(out, metric, entry);
         }
         put!(out, "<td>", agreement_text(&test.agreement));
-        // Why there is no interval is the same all over the table; why there is no tau is not.
+        // The reason for a missing interval is the same in the whole table; that for a missing tau is not.
         if let Some(remark) = words::study::limit(&test.agreement).filter(|_| test.agreement.tau.is_none()) {
             put!(out, "<span class=\"verdict\">", remark, "</span>");
         }

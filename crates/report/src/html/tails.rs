@@ -1,4 +1,4 @@
-//! What commands left behind: the time until their data was durable, and the work until the machine was at rest.
+//! Work after commands return: the time until their data is durable, and until the machine is idle.
 
 use mountmark_analyse::TaskFindings;
 use mountmark_model::Metric;
@@ -9,7 +9,7 @@ use crate::markup::{Markup, put};
 use crate::view::View;
 use crate::words::number::quantity;
 
-/// A test is listed where any file system left at least this part of its returned time, and [`LEAST`] seconds.
+/// A test is listed if any file system left at least this part of its returned time, and [`LEAST`] seconds.
 const PART: f64 = 0.05;
 const LEAST: f64 = 0.01;
 
@@ -19,11 +19,11 @@ struct Tail {
     parts: [f64; 3],
 }
 
-/// What the parts of a bar are.
+/// The parts of a bar.
 const PARTS: [(&Metric, &str); 3] =
     [(&Metric::ELAPSED, "returned"), (&Metric::SYNC, "then durable"), (&Metric::SETTLE, "then settled")];
 
-/// The section, where the run has such figures.
+/// The section, if the run has such figures.
 pub(super) fn tails(view: &View) -> Markup {
     let mut out = Markup::new();
     let tasks: Vec<&TaskFindings> = view.tasks().filter(|task| task.figures(&Metric::SYNC).is_some()).collect();
@@ -143,7 +143,7 @@ fn table(out: &mut Markup, view: &View, tasks: &[&TaskFindings]) {
     put!(out, "</tbody>\n</table>\n</div>\n");
 }
 
-/// Seconds to a hundredth: less is no work left behind.
+/// Seconds to a hundredth: less does not count as work left.
 fn short(seconds: f64) -> String {
     if seconds >= 10.0 { format!("{seconds:.1}") } else { format!("{seconds:.2}") }
 }

@@ -1,5 +1,5 @@
-//! Test by test: for each a chart with a bar, every sample and the interval, the processor's share beside it, and the
-//! verdict. The steps of the protocol, and usable space, in the same form.
+//! A chart for each test with a bar, every sample and the interval, the processor's share beside it, and the verdict.
+//! Protocol steps and usable space have the same form.
 
 use mountmark_analyse::{Estimate, MetricFindings, TaskFindings};
 use mountmark_model::{Metric, protocol_task};
@@ -11,18 +11,18 @@ use crate::view::View;
 use crate::words::number::quantity;
 use crate::words::verdict;
 
-/// A page with more results than this shows the best few of each test, or browsers would be slow and files large.
+/// Above this number of results, a page shows only the best few of each test: browsers would be slow and files large.
 const ROWS: usize = 2000;
 
-/// So many.
+/// Number of configurations shown then.
 const SHOWN: usize = 10;
 
-/// Whether charts show the best of each test alone.
+/// Whether charts show only the best of each test.
 fn is_large(view: &View) -> bool {
     view.findings().tasks.len() * view.findings().configurations.len() > ROWS
 }
 
-/// The configurations that a chart shows: all, or of a large page the best and the baseline.
+/// The configurations in a chart: all, or on a large page the best and the baseline.
 fn rows(view: &View, found: &MetricFindings) -> Vec<usize> {
     let all = 0..view.findings().configurations.len();
     if !is_large(view) {
@@ -36,7 +36,7 @@ fn rows(view: &View, found: &MetricFindings) -> Vec<usize> {
     order.into_iter().enumerate().filter(keeps).map(|(_, one)| one).collect()
 }
 
-/// The section with one chart for each of the suite's tests.
+/// The section with one chart per test of the suite.
 pub(super) fn tasks(view: &View) -> Markup {
     let mut out = Markup::new();
     if view.tasks().next().is_none() {
@@ -62,7 +62,7 @@ pub(super) fn tasks(view: &View) -> Markup {
     out
 }
 
-/// The section about making, mounting and unmounting, and about room.
+/// The section about mkfs, mount, umount and usable space.
 pub(super) fn steps(view: &View) -> Markup {
     let mut out = Markup::new();
     let steps: Vec<&TaskFindings> = view.findings().tasks.iter().filter(|task| task.step).collect();
@@ -82,7 +82,7 @@ pub(super) fn steps(view: &View) -> Markup {
     out
 }
 
-/// Ids of categories: a name from a suite need not be fit for one.
+/// Category number for ids: a name from a suite may not be valid in one.
 fn slug(view: &View, category: &str) -> usize {
     view.categories().iter().position(|name| *name == category).unwrap_or(0)
 }
@@ -111,7 +111,6 @@ fn explain(out: &mut Markup, view: &View) {
     put!(out, "<span>CPU: processor time of the command over its returned time</span></p>\n");
 }
 
-/// One task or step.
 fn card(view: &View, task: &TaskFindings) -> Markup {
     let mut out = Markup::new();
     let Some(found) = task.shown() else {
@@ -176,7 +175,7 @@ fn card(view: &View, task: &TaskFindings) -> Markup {
     out
 }
 
-/// Names that need not be broken are not.
+/// Prevents breaks in short names.
 pub(super) fn short(name: &str) -> Markup {
     let mut out = Markup::new();
     if name.chars().count() <= 12 {
@@ -185,7 +184,7 @@ pub(super) fn short(name: &str) -> Markup {
     out
 }
 
-/// What stands behind a median, for whoever points at it.
+/// The statistics behind a median, as a tooltip.
 fn spread(metric: &Metric, estimate: &Estimate) -> String {
     let summary = &estimate.summary;
     if summary.n == 1 {
@@ -199,7 +198,7 @@ fn spread(metric: &Metric, estimate: &Estimate) -> String {
     text
 }
 
-/// What the columns of the table about room are called there.
+/// Titles of the columns of the table about space.
 const ROOM: [(&Metric, &str); 4] = [
     (&Metric::CAPACITY_BYTES, "usable"),
     (&Metric::CAPACITY_DEVICE, "of the device"),
@@ -207,7 +206,6 @@ const ROOM: [(&Metric, &str); 4] = [
     (&Metric::CAPACITY_RESIDUAL, "free after removal"),
 ];
 
-/// Usable space.
 fn room(view: &View, step: &TaskFindings) -> Markup {
     let mut out = Markup::new();
     let columns: Vec<_> = ROOM.into_iter().filter(|(metric, _)| step.figures(metric).is_some()).collect();

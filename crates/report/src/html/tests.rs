@@ -16,7 +16,7 @@ use crate::tests::run;
 use crate::view::Report;
 use crate::{Format, Options, SUBJECTS};
 
-/// Findings made by hand from a record: what analysis finds is not tested here.
+/// Hand-made findings from a record: the analysis is not tested here.
 pub(super) fn findings(run: &RunRecord) -> Findings {
     let names = &run.plan.configurations;
     let step = |id: &str| (id.to_owned(), id.to_owned(), true);
@@ -118,7 +118,7 @@ fn estimate(points: Vec<Point>) -> Option<Estimate> {
     Some(Estimate { summary, median_interval: None, ratio: Some(1.25), ratio_interval: None, points })
 }
 
-/// A run whose tasks have durable times too.
+/// A run whose tasks also have durable times.
 pub(super) fn whole(names: &[&str], repeats: u32) -> RunRecord {
     let mut run = run(names, repeats);
     for cell in &mut run.cells {
@@ -157,7 +157,7 @@ fn page(run: &RunRecord) -> String {
     of(&[report(run, &findings(run))])
 }
 
-/// Elements that are closed in order, ids that are there once, and references to ids that are there.
+/// Checks that elements are closed in order, ids are unique, and references refer to existing ids.
 pub(super) fn check(text: &str) {
     const EMPTY: [&str; 3] = ["meta", "!DOCTYPE", "br"];
     let (mut open, mut ids, mut wanted) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
@@ -187,7 +187,7 @@ pub(super) fn check(text: &str) {
         if !tag.ends_with('/') && !EMPTY.contains(&name) {
             open.push(name);
         }
-        // What is in these is not markup.
+        // Their contents are not markup.
         if ["script", "style"].contains(&name) {
             rest = &rest[rest.find(&format!("</{name}>")).expect("an end")..];
         }
@@ -205,7 +205,7 @@ fn pages_are_well_formed_whatever_a_run_lacks() {
     let mut empty = run(&["ext4", "xfs"], 2);
     empty.cells.clear();
     runs.push(empty);
-    // What no filter keeps out.
+    // Passes every filter.
     let mut odd = whole(&["ext4", "xfs"], 2);
     for (sample, value) in
         odd.cells[0].samples.iter_mut().zip([f64::NAN, f64::INFINITY, -1.0, 0.0, f64::MAX, 1e-300].into_iter().cycle())
@@ -246,7 +246,7 @@ fn sections_have_what_they_are_for() {
     ] {
         assert!(text.contains(words), "{words:?} is missing");
     }
-    // A test that nobody got through is a row as well.
+    // A test that every file system failed has a row too.
     let mut found = findings(&run);
     found.tasks.iter_mut().find(|task| task.id == "002").unwrap().metrics.clear();
     let text = of(&[report(&run, &found)]);

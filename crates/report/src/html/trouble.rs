@@ -1,4 +1,4 @@
-//! What failed, what was skipped, what is doubtful.
+//! Failures, skipped tasks and doubtful samples.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use crate::markup::{Markup, put};
 use crate::view::View;
 use crate::words::number::{counted, quantity};
 
-/// So many failures are shown with what the command and the kernel said; more of a kind say nothing new.
+/// Maximum number of failures shown with the output of the command and the kernel; more of a kind add nothing.
 const DETAILS: usize = 40;
 
-/// The section; it is there even if there is nothing to tell, so that nobody looks for it in vain.
+/// The section; present even if empty, so that readers find the answer.
 pub(super) fn trouble(view: &View) -> Markup {
     let mut out = Markup::new();
     out.heading(view.level + 1, &view.id("trouble"), "Failed, skipped, doubtful");
@@ -58,7 +58,7 @@ pub(super) fn trouble(view: &View) -> Markup {
 
 type Failures<'a> = BTreeMap<(&'a str, &'a str, &'a str), (usize, &'a str)>;
 
-/// Failures by configuration, task and reason; repeats mostly fail alike.
+/// Failures by configuration, task and reason; repeats mostly fail in the same way.
 fn failures<'a>(view: &View<'a>) -> Failures<'a> {
     let mut out: Failures = BTreeMap::new();
     for cell in &view.run().cells {
@@ -67,7 +67,7 @@ fn failures<'a>(view: &View<'a>) -> Failures<'a> {
         let mut seen: Vec<&str> = Vec::new();
         for (task, outcome) in tasks.chain(whole) {
             let Outcome::Failed { reason, detail } = outcome else { continue };
-            // A step that fails ends its cell with the same sentence.
+            // A failed step ends its cell with the same sentence.
             if seen.contains(&reason.as_str()) {
                 continue;
             }

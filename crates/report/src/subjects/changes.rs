@@ -1,4 +1,4 @@
-//! A run beside an earlier one.
+//! A run compared with an earlier one.
 
 use anyhow::Result;
 use mountmark_analyse::{Change, ChangeOutcome};
@@ -11,7 +11,6 @@ use crate::words::number::{quantity, ratio};
 use crate::writers::csv::number_or_empty;
 use crate::writers::{Last, Part, Table};
 
-/// What has changed between two runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Changes<'a>(pub &'a mountmark_analyse::Changes);
 
@@ -52,7 +51,7 @@ fn rows(Changes(changes): &Changes, out: &mut Rows) -> Result<()> {
     Ok(())
 }
 
-/// As in JSON.
+/// The word in JSON.
 fn word(outcome: ChangeOutcome) -> &'static str {
     match outcome {
         ChangeOutcome::Lost => "lost",
@@ -91,7 +90,7 @@ fn parts(Changes(changes): &Changes) -> Vec<Part> {
         count(ChangeOutcome::New),
         count(ChangeOutcome::NotJudged),
     )));
-    // The count above says how many others there are, and JSON and CSV have them.
+    // The count above includes the others; JSON and CSV list them.
     let told = changes.changes.iter().filter(|change| change.outcome != ChangeOutcome::NoDifferenceShown);
     let rows: Vec<Vec<String>> = told.map(row).collect();
     if !rows.is_empty() {

@@ -13,30 +13,24 @@ use crate::words;
 use crate::words::claims::outcome;
 use crate::writers::Part;
 
-/// Which claims are judged by what.
+/// The run and studies behind judged claims.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClaimsHead {
-    /// Name of the run.
     pub run: String,
-    /// Its suite.
     pub suite: String,
-    /// Cells of each configuration.
+    /// Number of cells of each configuration.
     pub repeats: u32,
-    /// Configurations with results.
     pub filesystems: Vec<String>,
-    /// What keeps the run from saying all that it could.
+    /// Reasons why some claims cannot be judged.
     #[serde(skip)]
     pub warnings: Vec<Warning>,
-    /// Titles of studies by name.
+    /// Titles of studies, by name.
     pub titles: BTreeMap<String, String>,
 }
 
-/// Claims of studies, judged by a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Claims<'a> {
-    /// By what they are judged.
     pub head: &'a ClaimsHead,
-    /// In the order of their studies.
     pub claims: &'a [JudgedClaim],
 }
 
@@ -59,7 +53,7 @@ fn object(Claims { head, claims }: &Claims, out: &mut Object) -> Result<()> {
 
 const HEAD: &str = "run,study,claim,outcome,complete,own_figures,clause,clause_outcome,holds,against,undecided,unmeasured,text,sentence,figures";
 
-/// One line a clause; a claim without clauses has one line.
+/// One line per clause; a claim without clauses has one line.
 fn rows(Claims { head, claims }: &Claims, out: &mut Rows) -> Result<()> {
     out.head(HEAD)?;
     for claim in *claims {
@@ -134,7 +128,7 @@ fn rule(repeats: u32) -> String {
     }
 }
 
-/// A claim: verdict and text, and below why, what is missing, what the article's own figures say, and what to note.
+/// A claim: verdict and text, then reason, missing figures, verdict by the article's own figures, and notes.
 fn lines(out: &mut Vec<Part>, claim: &JudgedClaim) {
     let id = claim.id.clone();
     let so_far = if claim.is_partial() { ", as far as measured" } else { "" };
@@ -155,7 +149,7 @@ fn lines(out: &mut Vec<Part>, claim: &JudgedClaim) {
     }
 }
 
-/// Commands that would measure what is missing, each with the claims that it is for.
+/// Commands that would measure missing figures, each with its claims.
 fn commands(out: &mut Vec<Part>, claims: &[JudgedClaim]) {
     let mut by_command: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for claim in claims {

@@ -1,6 +1,6 @@
-//! What tasks asked of their device, in iostat's columns.
+//! Device I/O of tasks, in iostat's columns.
 //!
-//! Times of all repeats are added up before anything is divided. Not a request is interpreted here.
+//! Times of all repeats are added up before any division. This file does not interpret single requests.
 
 use anyhow::Result;
 use mountmark_analyse::{Iostat, Stream, configurations};
@@ -14,10 +14,8 @@ use crate::header::header;
 use crate::text::{figure, titled};
 use crate::writers::{Last, Part, Table};
 
-/// A run and what was asked of its device.
 #[derive(Clone, Copy, Debug)]
 pub struct Device<'a> {
-    /// As it was recorded.
     pub run: &'a RunRecord,
     /// By task, as far as loaded.
     pub uses: &'a [DeviceUse],
@@ -30,7 +28,7 @@ impl Subject for Device<'_> {
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
 }
 
-/// Ids of tasks and steps with their titles, in the order in which they run.
+/// Ids and titles of tasks and steps, in execution order.
 pub(crate) fn in_order(run: &RunRecord) -> Vec<(&str, &str)> {
     let step = |id: &'static str| (id, id);
     let before = [step(protocol_task::MKFS), step(protocol_task::MOUNT)];
@@ -65,7 +63,7 @@ fn parts(Device { run, uses }: &Device) -> Vec<Part> {
             continue;
         }
         if of_task.iter().all(|found| found.record.moved_nothing()) {
-            // What was not seen is not nothing; the note above says why.
+            // An incomplete record does not prove that nothing happened; the note above says why it is incomplete.
             if of_task.iter().all(|found| found.record.lacking.is_none()) {
                 idle.push(id);
             }
@@ -80,7 +78,7 @@ fn parts(Device { run, uses }: &Device) -> Vec<Part> {
     out
 }
 
-/// One task: a row for each configuration.
+/// One task: a row per configuration.
 fn table(run: &RunRecord, uses: &[&DeviceUse]) -> Part {
     let rows: Vec<(String, f64, Iostat)> = configurations(run)
         .into_iter()
@@ -122,7 +120,7 @@ fn table(run: &RunRecord, uses: &[&DeviceUse]) -> Part {
     })
 }
 
-/// Rate, MiB a second, mean KiB, mean ms.
+/// Rate, MiB per second, mean KiB, mean ms.
 fn columns(stream: &Stream) -> [String; 4] {
     let size = stream.size.map_or("-".into(), |bytes| figure(bytes / 1024.0));
     [figure(stream.rate), figure(stream.bytes_per_second / f64::from(1 << 20)), size, wait(stream)]
@@ -210,7 +208,7 @@ fn columns_of(slice: &Slice, seconds: f64) -> Columns {
     }
 }
 
-/// The run's id and one object a task.
+/// The run's id and one object per task.
 fn object(Device { run, uses }: &Device, out: &mut Object) -> Result<()> {
     out.head(&std::collections::BTreeMap::from([("run", run.id.as_str())]))?;
     out.list("devices", uses.iter().map(|found| used(run, found)))

@@ -1,5 +1,5 @@
-//! What can be written down: one file a subject. A subject says what it has as parts, rows, keys, a page or a picture; it
-//! does not know the formats that are made of these.
+//! Subjects: data that can be written, one file each. A subject provides parts, rows, keys, a page or a picture; it
+//! does not know the formats made from these.
 
 mod changes;
 mod claims;

@@ -1,4 +1,4 @@
-//! What was found in runs, whole: for a browser, as a picture, as Markdown, and as rows and keys for programs.
+//! The complete findings of runs: for a browser, as a picture, as Markdown, and as rows and keys for programs.
 
 use anyhow::{Result, ensure};
 use mountmark_analyse::Summary;
@@ -20,7 +20,7 @@ use crate::writers::csv::{REPORT as HEAD, number};
 use crate::writers::json::REPORT as KEY;
 use crate::writers::{Last, Part, Table, list};
 
-/// One or more runs, in the order of the reader.
+/// One or more runs, in display order.
 #[derive(Clone, Copy, Debug)]
 pub struct Reports<'a>(pub &'a [Report<'a>]);
 
@@ -55,7 +55,7 @@ fn parts(Reports(reports): &Reports) -> Vec<Part> {
     out
 }
 
-/// The summary alone: `mountmark compare --study` has every test.
+/// Only the summary: `mountmark compare --study` has every test.
 fn study(compared: &StudyComparison) -> Vec<Part> {
     let mut out = Vec::new();
     out.push(Part::Heading("Beside published figures".into()));
@@ -102,8 +102,8 @@ fn claims(judged: &[JudgedClaim]) -> Vec<Part> {
     out
 }
 
-/// Medians in the columns in which published figures are kept, so that old and new can stand in one sheet. The study is the
-/// suite; the task is its id. A figure that is missing for a reason has no value and the reason as its note.
+/// Medians in the same columns as published figures, so that both fit in one sheet. The column study is the suite, task
+/// its id. A figure missing for a known reason has an empty value and the reason as its note.
 fn rows(Reports(reports): &Reports, out: &mut Rows) -> Result<()> {
     out.head(HEAD)?;
     for report in *reports {
@@ -114,7 +114,7 @@ fn rows(Reports(reports): &Reports, out: &mut Rows) -> Result<()> {
             for (configuration, estimate) in found.estimates.iter().enumerate() {
                 let (value, qualifier, note) = match estimate.as_ref().map(|estimate| &estimate.summary) {
                     Some(summary) => (number(summary.median), qualifier(summary), note(summary)),
-                    // Once a task, not once a metric.
+                    // Once per task, not per metric.
                     None => match view.trouble(configuration, &task.id).filter(|_| is_shown) {
                         Some(word) => (String::new(), Qualifier::NotRun, word.to_owned()),
                         None => continue,
@@ -141,7 +141,7 @@ fn qualifier(summary: &Summary) -> Qualifier {
     if summary.n == 1 { Qualifier::SingleRun } else { Qualifier::Exact }
 }
 
-/// What a median alone does not say; nothing of a single figure.
+/// Statistics beside the median; empty for a single figure.
 fn note(summary: &Summary) -> String {
     if summary.n == 1 {
         return String::new();

@@ -16,12 +16,11 @@ use crate::view::{View, label};
 use crate::writers::{Last, Part, Table};
 use notes::{Notes, marks};
 
-/// One run, by one metric or by what its tasks are judged by.
+/// One run, by one metric or by the metrics that judge its tasks.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
-    /// As it was recorded.
     pub run: &'a RunRecord,
-    /// What tables show; `None`: what each test is judged by. Rows and keys hold all metrics.
+    /// The metric of tables; `None`: the one by which each test is judged. Rows and keys contain all metrics.
     pub metric: Option<&'static Metric>,
 }
 
@@ -35,7 +34,7 @@ impl Subject for Run<'_> {
 
 fn parts(subject: &Run) -> Vec<Part> {
     let run = subject.run;
-    // A table shows no ranking, whose stability takes the resamplings.
+    // A table shows no ranking, and only its stability needs resamplings.
     let options = mountmark_analyse::Options { resamples: 0, ..mountmark_analyse::Options::default() };
     let found = findings(run, &options);
     let report = Report::of(run, &found);
@@ -45,7 +44,7 @@ fn parts(subject: &Run) -> Vec<Part> {
     out
 }
 
-/// The matrix with what explains it. Where there is no figure, why.
+/// The matrix with its notes, which explain missing figures.
 pub(crate) fn table(view: &View, choice: Choice) -> Vec<Part> {
     let (run, findings) = (view.run(), view.findings());
     let matrix = Matrix::new(view, choice);
@@ -101,7 +100,6 @@ fn marked(text: &str, is_best: bool) -> String {
     if is_best { format!("{BEST}{text}") } else { text.to_owned() }
 }
 
-/// Sums over the suite's tasks.
 fn total(table: &mut Table, matrix: &Matrix, has_spread: bool) {
     let Some(total) = &matrix.total else { return };
     let cell = |(at, cell): (usize, &Option<(String, _)>)| match cell {
@@ -114,7 +112,7 @@ fn total(table: &mut Table, matrix: &Matrix, has_spread: bool) {
     table.rows.push(row);
 }
 
-/// The studies print usable space beside the times.
+/// Adds usable space, which the studies print beside the times.
 fn room(table: &mut Table, findings: &Findings, choice: Choice, has_spread: bool) {
     let is_time = |metric: &Metric| [Metric::ELAPSED.id, Metric::DURABLE.id].contains(&metric.id);
     if !matches!(choice, Choice::Metric(metric) if is_time(metric)) {
@@ -137,7 +135,7 @@ fn room(table: &mut Table, findings: &Findings, choice: Choice, has_spread: bool
     }
 }
 
-/// Figures stay under each other where some have marks behind them.
+/// Aligns figures even if some have marks after them.
 fn align(table: &mut Table) {
     let is_figure = |text: &str| text.trim_start_matches(BEST).starts_with(|letter: char| letter.is_ascii_digit());
     let split = |text: &str| text.find('[').unwrap_or(text.len());
@@ -152,7 +150,7 @@ fn align(table: &mut Table) {
     }
 }
 
-/// What the marks and the figures mean.
+/// Explains the marks and the figures.
 fn legend(findings: &Findings, matrix: &Matrix, has_spread: bool) -> Vec<Part> {
     let mut out = vec![Part::Paragraph(match (matrix.metric, matrix.choice) {
         (Some(metric), _) | (None, Choice::Metric(metric)) => {

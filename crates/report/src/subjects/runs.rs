@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Object, Rows, Subject};
 use crate::writers::{Last, Part, Table};
 
-/// Runs in the order given.
+/// In display order.
 #[derive(Clone, Copy, Debug)]
 pub struct Runs<'a>(pub &'a [RunSummary]);
 
@@ -21,7 +21,7 @@ impl Subject for Runs<'_> {
 
 const HEAD: [&str; 8] = ["run", "status", "suite", "scale", "lab", "cells", "failed", "file systems"];
 
-/// One run a row; when one began is in its name.
+/// One run per row; its name contains the start time.
 fn parts(Runs(runs): &Runs) -> Vec<Part> {
     if runs.is_empty() {
         return vec![Part::Paragraph("There is no run yet.".into())];

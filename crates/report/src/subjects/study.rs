@@ -1,4 +1,4 @@
-//! A run beside a published study.
+//! A run compared with a published study.
 
 use anyhow::Result;
 use mountmark_analyse::Interval;
@@ -13,7 +13,6 @@ use crate::words::number::ratio;
 use crate::writers::csv::number_or_empty;
 use crate::writers::{Last, Part, Table, list};
 
-/// A run beside the figures of a study.
 #[derive(Clone, Copy, Debug)]
 pub struct StudyBeside<'a>(pub &'a StudyComparison);
 
@@ -97,7 +96,7 @@ fn labelled(label: &str, text: String) -> Part {
     Part::Labelled(label.into(), text)
 }
 
-/// The tests of one metric, and what they say together.
+/// The tests of one metric, and their summary.
 fn metric(out: &mut Vec<Part>, comparison: &StudyComparison, overall: &OverallComparison) {
     let tests: Vec<&TestComparison> = comparison.tests.iter().filter(|test| test.metric == overall.metric).collect();
     let Some(first) = tests.first() else { return };

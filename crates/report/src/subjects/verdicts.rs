@@ -1,4 +1,4 @@
-//! What is found in a run, for people: conclusions, verdicts by task, rankings, doubts, what is missing.
+//! Findings of a run for people: conclusions, verdicts by task, rankings, doubts, missing figures.
 
 use anyhow::Result;
 use mountmark_analyse::{Estimate, Findings, MetricFindings, Rank, TaskFindings};
@@ -15,12 +15,9 @@ use crate::words::metric::{basis, category};
 use crate::words::number::{self, quantity};
 use crate::writers::{Last, Part, Table, list};
 
-/// A run and what was found in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Verdicts<'a> {
-    /// As it was recorded.
     pub run: &'a RunRecord,
-    /// What was found in `run`.
     pub findings: &'a Findings,
 }
 
@@ -32,7 +29,7 @@ impl Subject for Verdicts<'_> {
         Some(|subject, out| out.head(&WordedFindings::new(subject.findings)));
 }
 
-/// What is found in a run, as a report shows it too.
+/// The findings of a run, as reports show them too.
 pub(super) fn sections(run: &RunRecord, findings: &Findings) -> Vec<Part> {
     let mut out: Vec<Part> = header(run).into_iter().map(|(label, text)| Part::Labelled(label.into(), text)).collect();
     if let Some(name) = findings.configurations.get(findings.baseline).filter(|_| findings.configurations.len() > 1) {
@@ -81,7 +78,7 @@ pub(super) fn sections(run: &RunRecord, findings: &Findings) -> Vec<Part> {
     out
 }
 
-/// Medians of the baseline, ratios of the others with their intervals.
+/// Medians of the baseline, and ratios of the others with their intervals.
 fn ratios(findings: &Findings, judged: &[(&TaskFindings, &MetricFindings)]) -> Vec<Part> {
     let others: Vec<usize> = (0..findings.configurations.len()).filter(|at| *at != findings.baseline).collect();
     let is_there = !others.is_empty() && !judged.is_empty();
@@ -117,7 +114,7 @@ fn ratio_cell(estimate: &Estimate) -> String {
     }
 }
 
-/// A star before the figures of those that lead.
+/// A star before the figures of those in first place.
 fn mark(
     findings: &Findings,
     judged: &[(&TaskFindings, &MetricFindings)],

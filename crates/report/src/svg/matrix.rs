@@ -1,23 +1,23 @@
-//! The matrix of tests and file systems as a drawing: a figure and a shade a cell.
+//! Draws the matrix of tests and file systems: a figure and a shade per cell.
 
 use super::{LETTER, MARGIN, WIDTH, cut};
 use crate::markup::{Markup, put};
 use crate::matrix::{Choice, Figure, Matrix};
 use crate::view::{HEAT, View, label};
 
-/// From row to row.
+/// Row height.
 const ROW: f64 = 22.0;
-/// Room for the name of a test, in letters.
+/// Width of a test's name, in letters.
 const LABEL: usize = 34;
-/// The narrowest column that holds a figure.
+/// The narrowest column that fits a figure.
 const COLUMN: f64 = 64.0;
-/// The widest.
+/// The widest column.
 const WIDE: f64 = 120.0;
-/// More rows than fit on a page are no picture.
+/// Maximum number of rows: more do not fit on a page.
 const ROWS: usize = 60;
 
-/// The drawing from `top` on, and its height; nothing where the run has too many file systems or tests for a picture,
-/// where nothing was compared, or where there is no figure.
+/// The drawing from `top` on, and its height; empty for too many file systems or tests, if nothing was compared, or
+/// without figures.
 pub(super) fn matrix(view: &View, top: f64) -> (Markup, f64) {
     let mut out = Markup::new();
     let findings = view.findings();
@@ -72,7 +72,7 @@ fn cell(out: &mut Markup, figure: Option<&Figure>, absent: &str, [x, y, width]: 
     put!(out, place(y + 14.5), "\">", text, "</text>\n");
 }
 
-/// What the shades are, and their height.
+/// Explains the shades; returns their height.
 fn legend(out: &mut Markup, repeats: u32, y: f64) -> f64 {
     let mut x = MARGIN;
     let shades =
@@ -87,7 +87,7 @@ fn legend(out: &mut Markup, repeats: u32, y: f64) -> f64 {
     30.0
 }
 
-/// A place to a tenth of a pixel.
+/// Rounds a coordinate to a tenth of a pixel.
 fn place(value: f64) -> String {
     format!("{value:.1}")
 }

@@ -1,8 +1,8 @@
-//! One picture of a run as a file of its own, for a README or an article: the matrix of tests and file systems, and below
-//! it all tests together as stacked bars.
+//! Draws a run as one picture for a README or an article: the matrix of tests and file systems, and below it all tests
+//! together as stacked bars.
 //!
-//! It follows the reader's colour scheme where the viewer tells it. Charts inside pages are in `html/plot.rs`: there text
-//! flows, here every place is computed. What the figures mean is not known here.
+//! It follows the reader's colour scheme if the viewer provides it. Charts inside pages are in `html/plot.rs`: there
+//! text flows, here every position is computed. This folder does not know what the figures mean.
 
 mod matrix;
 
@@ -17,13 +17,13 @@ use crate::writers::svg::MARK;
 /// Width of the picture, of the column of names, and of that of sums, in pixels.
 const WIDTH: f64 = 960.0;
 const SUMS: f64 = 76.0;
-/// From bar to bar, and the bar's own height.
+/// Distance between bars, and the bar's own height.
 const ROW: f64 = 34.0;
 const BAR: f64 = 24.0;
 const MARGIN: f64 = 20.0;
-/// Width of a letter of the small type, on average; names and keys are placed by it.
+/// Average width of a letter in the small font, for the position of names and keys.
 const LETTER: f64 = 7.2;
-/// The longest name that is not cut.
+/// Maximum length of a name before it is cut.
 const NAME: usize = 30;
 
 /// The picture of one run.
@@ -62,7 +62,7 @@ pub(crate) fn picture(view: &View) -> Markup {
     out
 }
 
-/// The bars from `top` on, and their height. Nothing where a matrix shows all there is, and there are no sums.
+/// The bars from `top` on, and their height. Empty if the matrix already shows everything, and there are no sums.
 fn composite(view: &View, top: f64, has_matrix: bool) -> (Markup, f64) {
     let mut out = Markup::new();
     let bars = bars(view);
@@ -90,14 +90,14 @@ fn composite(view: &View, top: f64, has_matrix: bool) -> (Markup, f64) {
     (out, first + bars.len() as f64 * ROW - top)
 }
 
-/// Lines over the colour of every second kind of work.
+/// Hatches over the colour of every second category.
 const HATCHES: [&str; 6] = ["", "M0 7L7 0", "M0 3.5H7", "M0 0L7 7", "M3.5 0V7", "M3 3.5h1"];
 
 fn name(view: &View, bar: &Bar) -> String {
     cut(view.name(bar.configuration), NAME)
 }
 
-/// Text in one line of at most so many letters.
+/// Text cut to at most `most` letters.
 fn cut(text: &str, most: usize) -> String {
     let text = crate::text::clean(text);
     let most = most.max(2);
@@ -124,7 +124,7 @@ fn described(view: &View) -> String {
     sums.collect::<Vec<_>>().join(", ")
 }
 
-/// What the colours are, from `top` on in as many lines as it takes, and their height.
+/// The key of the colours from `top` on, in as many lines as needed, and its height.
 fn key(categories: &[&str], top: f64) -> (Markup, f64) {
     let mut out = Markup::new();
     let (mut x, mut y) = (MARGIN, top);
@@ -151,7 +151,7 @@ fn key(categories: &[&str], top: f64) -> (Markup, f64) {
     (out, y - top + 14.0)
 }
 
-/// A rectangle in the look of a kind of work.
+/// A rectangle in the look of a category.
 fn part(x: f64, y: f64, width: f64, height: f64, look: usize) -> Markup {
     let mut out = Markup::new();
     let place = |out: &mut Markup| {
@@ -185,7 +185,7 @@ fn row(out: &mut Markup, view: &View, bar: &Bar, categories: &[&str], y: f64, le
     let mut x = left;
     for (task, value) in &bar.parts {
         let width = value * unit;
-        // Parts that nobody sees would only make the file longer.
+        // Invisible parts would only make the file longer.
         if width >= 0.3 {
             put!(out, "<g><title>", task.id, " ", task.title, ": ", quantity(&Metric::ELAPSED, *value), "</title>");
             put!(out, part(x, y, width, BAR, look(categories, category(task))));

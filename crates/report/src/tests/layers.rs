@@ -1,9 +1,9 @@
-//! Modules of this crate know each other in one direction.
+//! The modules of this crate depend on each other in one direction.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// What each module of the crate's root names of the others, tests left out.
+/// References of each top-level module to the others, without tests.
 fn uses() -> BTreeMap<String, BTreeSet<String>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut out: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -58,7 +58,7 @@ fn no_module_uses_one_that_uses_it() {
     assert!(left.is_empty(), "these use each other in a circle: {left:?}");
 }
 
-/// The text of all modules but those of tests, by path, without comments and `use`.
+/// The text of all modules except tests, by path, without comments and `use`.
 fn code() -> BTreeMap<String, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut out = BTreeMap::new();
@@ -75,7 +75,7 @@ fn code() -> BTreeMap<String, String> {
                 continue;
             }
             let text = std::fs::read_to_string(&path).unwrap().replace("\\\"", "").replace("'\"'", "");
-            // Without literals, which hold words of people.
+            // Without literals, which contain prose.
             let text: String = text.split('"').step_by(2).collect();
             let mut is_use = false;
             let kept = text.lines().filter(|line| {
@@ -93,7 +93,7 @@ fn code() -> BTreeMap<String, String> {
     out
 }
 
-/// How often `name` is a word of its own in `text`.
+/// How often `name` occurs in `text` as a whole word.
 fn words(text: &str, name: &str) -> usize {
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
     text.split(|letter| !is_part(letter)).filter(|word| *word == name).count()

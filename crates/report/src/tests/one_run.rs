@@ -1,4 +1,4 @@
-//! One run in all formats has one number a figure.
+//! All formats show the same number for a figure.
 
 use mountmark_analyse::{Options as Analysis, findings};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{of, run, written};
 use crate::{Report, Reports, Verdicts};
 
-/// Repeats whose mean and median differ, so that no format can show one for the other.
+/// Mean and median of the repeats differ, so that no format can show one for the other.
 #[test]
 fn every_format_shows_the_same_statistic_of_a_figure() {
     let mut run = run(&["ext4", "xfs"], 5);
@@ -59,7 +59,7 @@ fn every_format_shows_the_same_statistic_of_a_figure() {
     let task = tasks.iter().find(|task| task["id"] == "001").unwrap();
     assert_eq!(task["judged_by"], "elapsed");
     assert_eq!(task["metrics"][0]["estimates"][1]["summary"]["median"].as_f64(), Some(median));
-    // The sums are of what stands above them.
+    // The sums match the rows above them.
     let total = found.total(task_metric(), |_| true).sums[1].unwrap();
     assert_eq!(Some(total), found.overall.composite[1]);
     let text = format!("{total:.0}");

@@ -1,4 +1,4 @@
-//! What programs read: CSV and JSON; and that nothing makes any format fail.
+//! Formats for programs: CSV and JSON; and missing data fails in no format.
 
 use mountmark_model::{Bytes, Metric};
 use mountmark_record::{RunId, RunRecord, RunStatus, RunSummary, Sample, TaskOutcome};

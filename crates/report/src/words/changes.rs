@@ -1,4 +1,4 @@
-//! Changes between two runs, and how they were found, in words.
+//! Sentences about changes between two runs, and how they were compared.
 
 use mountmark_analyse::{Change, ChangeOutcome, ChangeRemark, Changes as TwoRuns, Incomparable, Summary};
 
@@ -6,7 +6,7 @@ use super::metric::subject;
 use super::missing::named;
 use super::number::{and, interval, percent, quantity};
 
-/// A change with the numbers that carry it. `changes` is what it is part of.
+/// A change with its numbers. `changes` contains it.
 pub fn sentence(changes: &TwoRuns, change: &Change) -> String {
     let metric = change.metric;
     let value = |summary: &Option<Summary>| summary.map(|s| quantity(metric, s.median)).unwrap_or("no figure".into());
@@ -27,13 +27,13 @@ pub fn sentence(changes: &TwoRuns, change: &Change) -> String {
     }
 }
 
-/// `9 % more`, `12 % less`: what became of the figure, whichever way is better; empty without a ratio.
+/// `9 % more`, `12 % less`: the change of the figure, whichever direction is better; empty without a ratio.
 pub(crate) fn more_or_less(change: &Change) -> String {
     let Some(ratio) = change.ratio else { return String::new() };
     format!("{} {}", percent((ratio - 1.0).abs()), if ratio < 1.0 { "less" } else { "more" })
 }
 
-/// How the runs are compared, and what limits that.
+/// How the runs are compared, and limits of the comparison.
 pub(crate) fn remarks(changes: &TwoRuns) -> Vec<String> {
     changes.remarks.iter().map(|remark| self::remark(changes, remark)).collect()
 }

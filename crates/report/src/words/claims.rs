@@ -1,17 +1,17 @@
-//! Claims, their parts, and what a run lacks for them, in words.
+//! Sentences about claims, their parts, and missing figures.
 
 use mountmark_analyse::claim::{Against, ClaimOutcome, JudgedClaim, JudgedClause, Lack, Subject};
 use mountmark_model::{Better, Clause, Limits, Metric, Over, Test, Unit};
 
 use super::number::{capital, range, ratio};
 
-/// Tasks whose figures are written out.
+/// Maximum number of tasks with figures in a sentence.
 const TASKS: usize = 4;
 
-/// Figures of a task that are written out.
+/// Maximum number of figures per task.
 const FIGURES: usize = 8;
 
-/// Tasks without a figure that are named.
+/// Maximum number of tasks named as missing.
 const GAPS: usize = 4;
 
 /// The words in tables.
@@ -27,7 +27,7 @@ pub(crate) fn outcome(outcome: ClaimOutcome) -> &'static str {
     }
 }
 
-/// Why a claim is judged as it is: a reason for each clause that has figures, each figure given once.
+/// Reasons for a verdict: one for each clause with figures, each figure only once.
 pub(crate) fn sentence(claim: &JudgedClaim) -> String {
     if let Some(reason) = &claim.undecidable {
         return reason.clone();
@@ -55,7 +55,7 @@ pub(crate) fn sentence(claim: &JudgedClaim) -> String {
     measured().map(reason).collect::<Vec<_>>().join(" ")
 }
 
-/// What a clause tests: `002 (elapsed): {ext2,ext3} > others`.
+/// The test of a clause: `002 (elapsed): {ext2,ext3} > others`.
 pub(crate) fn test(clause: &Clause) -> String {
     let over = match clause.over {
         Over::Each => "",
@@ -87,7 +87,7 @@ pub(crate) fn test(clause: &Clause) -> String {
     format!("{tasks} ({}{over}): {what}", clause.metric)
 }
 
-/// Why a clause is judged as it is, in counts and ratios; empty where the figures say it.
+/// Reasons for the verdict on a clause, in counts and ratios; empty if the figures suffice.
 pub(crate) fn clause(judged: &JudgedClause) -> String {
     let (clause, counts) = (&judged.clause, &judged.counts);
     if judged.outcome == ClaimOutcome::NotMeasured {
@@ -127,7 +127,7 @@ fn ratios(judged: &JudgedClause, claimed: &Limits) -> String {
     format!("{}{more}; claimed: {}.", shown.join(", "), limits(claimed))
 }
 
-/// The figures of a clause, best first; of many tasks those that speak against the claim.
+/// The figures of a clause, best first; for many tasks those that contradict the claim.
 pub(crate) fn figures(judged: &JudgedClause) -> String {
     let clause = &judged.clause;
     if judged.outcome == ClaimOutcome::NotMeasured {
@@ -139,7 +139,7 @@ pub(crate) fn figures(judged: &JudgedClause) -> String {
     let mut rows: Vec<&(Subject, Vec<(String, f64)>)> =
         judged.figures.iter().filter(|(_, row)| !row.is_empty()).collect();
     let all = rows.len();
-    // A share of all tests is not argued by single ones.
+    // Single tests are no argument about a share of all tests.
     if all == 0 || all > TASKS && matches!(clause.over, Over::Most | Over::NearlyAll) {
         return String::new();
     }
@@ -184,7 +184,6 @@ fn format_value(clause: &Clause, value: f64) -> String {
     }
 }
 
-/// What figures are of.
 pub(crate) fn subject(subject: &Subject, over: Over) -> String {
     let word = match over {
         Over::Total => "total",
@@ -198,7 +197,6 @@ pub(crate) fn subject(subject: &Subject, over: Over) -> String {
     }
 }
 
-/// What a figure is set against.
 pub(crate) fn against(against: &Against) -> String {
     match against {
         Against::Name(name) => name.clone(),
@@ -215,7 +213,6 @@ fn limits(limits: &Limits) -> String {
     }
 }
 
-/// What a run lacks for a claim.
 pub(crate) fn lacks(claim: &JudgedClaim) -> Vec<String> {
     claim.missing.iter().map(lack).collect()
 }

@@ -1,7 +1,7 @@
-//! Conclusions in words: what a reader should know first, each with the numbers that carry it.
+//! Sentences for conclusions: the most important results, each with its numbers.
 //!
-//! A sentence says "is fastest" only of what a verdict shows. With one repeat there are no verdicts: the first sentence
-//! says so, and the others tell in the past tense what was measured.
+//! A sentence says "is fastest" only if a verdict shows it. With one repeat there are no verdicts: the first sentence
+//! says so, and the others state in the past tense what was measured.
 
 use mountmark_analyse::{Basis, Category, CategoryFindings, Conclusion, Findings, Gap, Lead, Level, Rank};
 use mountmark_model::{Metric, counted};
@@ -11,11 +11,11 @@ use super::missing::named;
 use super::number::{and, capital, interval, percent, quantity, ratio, share};
 use super::verdict::{beside, median};
 
-/// What stands before everything that one repeat says.
+/// The first sentence for a run with one repeat.
 const ONE_REPEAT: &str = "This run has one repeat. It says what was measured, and cannot show that file systems differ: \
                           only more repeats can show whether the order stays the same.";
 
-/// All of them, the most important first.
+/// All conclusions, the most important first.
 pub(crate) fn sentences(findings: &Findings) -> Vec<String> {
     findings.conclusions.iter().map(|conclusion| sentence(findings, conclusion)).collect()
 }
@@ -61,7 +61,7 @@ fn sentence(findings: &Findings, conclusion: &Conclusion) -> String {
     }
 }
 
-/// The ranking of a kind of work, and who is not in it.
+/// The ranking of a category, and unranked configurations.
 pub(crate) fn category(findings: &Findings, found: &CategoryFindings) -> String {
     let names = findings.configurations.iter().enumerate();
     let missing = names.filter(|(at, _)| !found.ranking.iter().any(|rank| rank.configuration == *at));
@@ -113,7 +113,7 @@ fn range(findings: &Findings, task: usize, ends: [usize; 2]) -> String {
     format!("{what} {took} from {best} on {first} to {worst} on {last}.")
 }
 
-/// A ranking of two or more. `whole` adds how the average is made, and intervals.
+/// A ranking of two or more. `whole` adds how the average is computed, and intervals.
 struct Ranking<'a> {
     findings: &'a Findings,
     ranking: &'a [Rank],
@@ -175,18 +175,17 @@ impl Ranking<'_> {
         &self.findings.configurations[rank.configuration]
     }
 
-    /// The interval of a score.
     fn certain(&self, rank: &Rank) -> String {
         let interval = |found| format!(" ({})", interval(found, self.findings.level));
         rank.interval.filter(|_| self.whole).map_or(String::new(), interval)
     }
 
-    /// The last of three or more.
+    /// The last place, if there are three or more.
     fn last(&self) -> Option<&Rank> {
         self.ranking.last().filter(|_| self.ranking.len() > 2)
     }
 
-    /// What the first did, and what a score is.
+    /// The result of the first place, and the meaning of a score.
     fn scored_by(&self) -> (String, &'static str) {
         let (basis, times) = (metric::basis(self.basis), "times the best of each test");
         match self.basis {

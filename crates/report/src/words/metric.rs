@@ -1,9 +1,9 @@
-//! What is said of a metric, and of rankings by it.
+//! Words for metrics and for rankings by them.
 
 use mountmark_analyse::{Basis, Category};
 use mountmark_model::{Better, Metric};
 
-/// What a verdict is about: "durable time", "rate", "usable space".
+/// The subject of a verdict: "durable time", "rate", "usable space".
 pub(crate) fn subject(metric: &Metric, is_step: bool) -> &'static str {
     match metric.id {
         id if id == Metric::DURABLE.id => "durable time",
@@ -15,7 +15,7 @@ pub(crate) fn subject(metric: &Metric, is_step: bool) -> &'static str {
     }
 }
 
-/// What the best is, by this metric.
+/// Phrase for the best configuration.
 pub(crate) fn is_best(metric: &Metric) -> &'static str {
     match metric.better {
         _ if is_speed(metric.id) => "is fastest",
@@ -25,7 +25,7 @@ pub(crate) fn is_best(metric: &Metric) -> &'static str {
     }
 }
 
-/// What any other is, beside the best.
+/// Comparative for any other configuration.
 pub(crate) fn is_worse(metric: &Metric) -> &'static str {
     match metric.better {
         _ if is_speed(metric.id) => "slower",
@@ -34,7 +34,7 @@ pub(crate) fn is_worse(metric: &Metric) -> &'static str {
     }
 }
 
-/// What a file system did: "took" 3.2 s.
+/// Verb for a file system's figure: "took" 3.2 s.
 pub(crate) fn verb(metric: &Metric) -> &'static str {
     match (metric.better, is_speed(metric.id)) {
         (Better::Lower, true) => "took",
@@ -51,7 +51,6 @@ fn is_space(id: &str) -> bool {
     [Metric::CAPACITY.id, Metric::CAPACITY_BYTES.id, Metric::CAPACITY_DEVICE.id].contains(&id)
 }
 
-/// What scores are made of.
 pub(crate) fn basis(basis: Basis) -> &'static str {
     match basis {
         Basis::Durable => "durable time",
@@ -66,7 +65,6 @@ pub(crate) fn basis(basis: Basis) -> &'static str {
     }
 }
 
-/// The name of a kind of work.
 pub(crate) fn category(category: &Category) -> &str {
     match category {
         Category::Work(name) if name.is_empty() => "tasks",

@@ -1,4 +1,4 @@
-//! What has no figure, in words.
+//! Sentences about missing figures.
 
 use mountmark_analyse::{Missing, Repeats};
 
@@ -32,7 +32,7 @@ fn sentence(missing: &Missing) -> String {
     }
 }
 
-/// A task as sentences name it.
+/// The name of a task in sentences.
 pub(super) fn named(id: &str, title: &str) -> String {
     if title == id { id.to_owned() } else { format!("{id} ({title})") }
 }

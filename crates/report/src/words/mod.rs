@@ -1,5 +1,5 @@
-//! Every sentence about findings, made from typed findings. No other module of this crate, and none of `analyse`, words
-//! what was found; nothing here computes a figure or knows where its text is shown.
+//! All sentences about findings, made from typed findings. No other module of this crate, and none of `analyse`, words
+//! findings; this folder computes no figure and does not know where its text is shown.
 
 pub(crate) mod changes;
 pub(crate) mod claims;

@@ -1,4 +1,4 @@
-//! Numbers and lists of names as sentences, tables and pages have them: one rule for each.
+//! Formats numbers and lists of names for sentences, tables and pages: one rule for each.
 
 use mountmark_analyse::Interval;
 use mountmark_model::{Metric, Unit, format_count};
@@ -15,10 +15,9 @@ pub(crate) fn quantity(metric: &Metric, value: f64) -> String {
     }
 }
 
-/// A ratio with three digits: `345`, `12.3`, `1.02`; with one more where it takes that to differ from 1: `1.004`; of a small
-/// one two: `0.012`.
+/// A ratio with three digits: `345`, `12.3`, `1.02`; one more to differ from 1: `1.004`; two if small: `0.012`.
 pub(crate) fn ratio(value: f64) -> String {
-    // Of the rounded value: 9.996 is 10.0, and not 10.00.
+    // Uses the rounded value: 9.996 is 10.0, and not 10.00.
     let decimals = match value.abs() {
         size if !size.is_finite() => return "-".into(),
         size if size >= 99.95 => 0,
@@ -53,7 +52,7 @@ pub(crate) fn percent(value: f64) -> String {
     format!("{text} %")
 }
 
-/// `99 %`: a share in whole per cent, rounded down, since only all is 100 %.
+/// `99 %`: a share in whole percent, rounded down, so that 100 % means all.
 pub(crate) fn share(share: f64) -> String {
     format!("{:.0} %", (100.0 * share).floor())
 }

@@ -1,10 +1,10 @@
-//! What limits the findings of a run, in words.
+//! Sentences about the limits of findings.
 
 use mountmark_analyse::{Findings, Remark};
 
 use super::number::percent;
 
-/// One sentence or two each.
+/// One or two sentences each.
 pub(crate) fn sentences(findings: &Findings) -> Vec<String> {
     findings.remarks.iter().map(|remark| sentence(findings, remark)).collect()
 }

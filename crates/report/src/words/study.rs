@@ -1,8 +1,8 @@
-//! A run beside a published study, in words.
+//! Sentences about the comparison of a run with a published study.
 
 use mountmark_analyse::study::{Agreement, Limit, NotMeasured, RESAMPLES, Single, StudyComparison, Warning};
 
-/// What keeps the two from being compared in seconds.
+/// Reasons why the two cannot be compared in seconds.
 pub(crate) fn warnings(warnings: &[Warning]) -> Vec<String> {
     warnings.iter().map(warning).collect()
 }
@@ -38,13 +38,13 @@ fn warning(warning: &Warning) -> String {
     }
 }
 
-/// What the study printed a figure of and the run has none of.
+/// Tasks with a figure in the study and none in the run.
 pub(crate) fn not_measured(study: &StudyComparison) -> Vec<String> {
     let text = |found: &NotMeasured| format!("{} ({}): {}", found.task, found.title, found.metrics.join(", "));
     study.not_measured.iter().map(text).collect()
 }
 
-/// Figures that one file system alone has on both sides.
+/// Figures that only one file system has on both sides.
 pub(crate) fn single(study: &StudyComparison) -> Vec<String> {
     let text = |found: &Single| {
         let metric = found.metric;
@@ -55,7 +55,7 @@ pub(crate) fn single(study: &StudyComparison) -> Vec<String> {
     study.single.iter().map(text).collect()
 }
 
-/// Why there is no tau, or no interval.
+/// Why tau or its interval is missing.
 pub(crate) fn limit(agreement: &Agreement) -> Option<String> {
     Some(match agreement.remark? {
         Limit::FewItems { items, fewest } => format!("too few file systems: {items}, and tau needs {fewest}"),

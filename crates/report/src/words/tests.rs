@@ -1,4 +1,4 @@
-//! What is said of runs made up for it.
+//! Sentences about synthetic runs.
 
 use mountmark_analyse::claim::{Reach, judge_claims};
 use mountmark_analyse::{Findings, Options, changes, findings};
@@ -39,7 +39,7 @@ fn found(run: &RunRecord) -> Findings {
     findings(run, &Options::default())
 }
 
-/// What is said of task 001.
+/// The sentence about task 001.
 fn said(found: &Findings) -> String {
     let task = found.tasks.iter().find(|task| task.id == "001").unwrap();
     verdict::sentence(found, task, task.judged().unwrap())
@@ -124,7 +124,7 @@ fn what_is_not_shown_is_said_with_what_could_have_been() {
         first.contains("all 3 file systems are level: on average (geometric mean) they are less than 1 % apart"),
         "{first}"
     );
-    // A small difference that is shown hides no large one that is not.
+    // A small difference that is shown hides no large one that is not shown.
     let wild = |repeat: u32| [0.7, 1.4, 0.9, 1.5, 1.0][repeat as usize];
     let found = self::found(&timed(3, 5, |one, repeat| [1.0, 1.005, 1.1 * wild(repeat)][one]));
     let text = said(&found);

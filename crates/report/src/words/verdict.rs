@@ -1,4 +1,4 @@
-//! A verdict in words: the metric that it is by, and the numbers that carry it.
+//! Sentences for verdicts: the metric of the verdict, and its numbers.
 
 use mountmark_analyse::{Findings, Gap, MetricFindings, NotJudged, TaskFindings, Verdict, VerdictOutcome};
 use mountmark_model::Better;
@@ -6,7 +6,7 @@ use mountmark_model::Better;
 use super::metric::{is_best, is_worse, subject};
 use super::number::{and, capital, interval, percent, quantity, ratio};
 
-/// What is said of a task by a metric; nothing where it is not judged.
+/// The verdict on a task by a metric; empty if not judged.
 pub(crate) fn sentence(findings: &Findings, task: &TaskFindings, found: &MetricFindings) -> String {
     let Some(verdict) = &found.verdict else { return String::new() };
     let of = Of { findings, found, verdict };
@@ -73,7 +73,7 @@ impl Of<'_> {
         let others = match (are_below, rest.len()) {
             (true, 1) => format!("{next} is {worse}"),
             (true, _) => format!("all others are {worse}, and the next is {next}"),
-            // A tied one that varies much may have a worse median than one that is shown to be worse.
+            // A tied configuration with large variation may have a worse median than one that is shown to be worse.
             (false, 1) => format!("{next} is {worse} than at least one of them"),
             (false, _) => format!("every other is {worse} than at least one of them, and the next is {next}"),
         };
@@ -92,7 +92,7 @@ impl Of<'_> {
         let smaller = percent(matters);
         let would_be = |found: &str| format!("one of {found} would be detected in four cases of five");
         match detectable.filter(|found| *found > matters).map(percent) {
-            // Another pair may be far apart and not shown: what could have been seen is said then.
+            // Another pair may be far apart without being shown: the detectable difference is stated then.
             Some(found) if has_small => {
                 format!("no difference that matters is shown ({medians}); {}.", would_be(&found))
             }
@@ -104,7 +104,7 @@ impl Of<'_> {
         }
     }
 
-    /// Who has figures and could not be judged with the others.
+    /// Configurations with figures that could not be judged with the others.
     fn apart(&self) -> String {
         if self.verdict.apart.is_empty() {
             return String::new();

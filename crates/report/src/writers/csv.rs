@@ -1,13 +1,13 @@
 //! Rows for spreadsheets and statistics programs.
 //!
-//! Quoting is RFC 4180's. Lines end with a line feed alone: with the RFC's CR before it, line tools take the CR for a part
-//! of the last field, and every reader of CSV takes both.
+//! Quoting is RFC 4180's. Lines end with a line feed alone: with the RFC's CR before it, line tools treat the CR as
+//! part of the last field, and every reader of CSV accepts both.
 
 use anyhow::Result;
 
 use super::{Form, Writer};
 
-/// The heads of a report's columns, which are those in which published figures are kept.
+/// Column heads of a report, the same as in files of published figures.
 pub(crate) const REPORT: &str = "study,run,fs,task,metric,unit,value,qualifier,note";
 
 pub(crate) const CSV: Writer = Writer {
@@ -22,7 +22,7 @@ pub(crate) const CSV: Writer = Writer {
     },
 };
 
-/// Lines of fields, the head first.
+/// Lines of fields, starting with the heads.
 pub struct Rows(csv::Writer<Vec<u8>>);
 
 impl Rows {
@@ -30,12 +30,11 @@ impl Rows {
         Rows(csv::WriterBuilder::new().terminator(csv::Terminator::Any(b'\n')).from_writer(Vec::new()))
     }
 
-    /// One line.
     pub fn line<F: AsRef<[u8]>>(&mut self, fields: impl IntoIterator<Item = F>) -> Result<()> {
         Ok(self.0.write_record(fields)?)
     }
 
-    /// The heads of the columns, separated by commas.
+    /// Appends the column heads, separated by commas.
     pub fn head(&mut self, names: &str) -> Result<()> {
         self.line(names.split(','))
     }
@@ -46,13 +45,12 @@ impl Rows {
     }
 }
 
-/// The shortest decimal that is read back as the same number; with an exponent only where it would be long.
+/// The shortest decimal that is read back as the same number; with an exponent only if it would be long.
 pub(crate) fn number(value: f64) -> String {
     let is_plain = value == 0.0 || (1e-7..1e17).contains(&value.abs()) || !value.is_finite();
     if is_plain { format!("{value}") } else { format!("{value:e}") }
 }
 
-/// The number, or an empty field.
 pub(crate) fn number_or_empty(value: Option<f64>) -> String {
     value.map_or(String::new(), number)
 }

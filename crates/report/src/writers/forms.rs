@@ -1,4 +1,4 @@
-//! What a subject offers and a writer takes.
+//! The forms that subjects provide and writers need.
 
 use anyhow::Result;
 
@@ -7,7 +7,6 @@ use super::csv::Rows;
 use super::json::Object;
 use crate::markup::Markup;
 
-/// What writers need of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Headings, sentences and tables.
@@ -18,29 +17,25 @@ pub enum Form {
     Object,
     /// A page for a browser.
     Page,
-    /// One drawing.
     Picture,
 }
 
-/// Something that can be written down, with the forms that it has.
+/// Data that can be written, in the forms that it has.
 pub trait Subject: Sized {
-    /// The command that prints it.
     const COMMAND: &'static str;
-    /// What it is.
     const NAME: &'static str;
     /// Headings, sentences and tables, for people.
     const PARTS: Option<fn(&Self) -> Vec<Part>> = None;
-    /// Lines of fields, the head first.
+    /// Lines of fields, starting with the heads.
     const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = None;
     /// Keys and values, for programs.
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = None;
     /// A page for a browser.
     const PAGE: Option<fn(&Self) -> Result<Markup>> = None;
-    /// One drawing.
     const PICTURE: Option<fn(&Self) -> Result<Markup>> = None;
 }
 
-/// A subject whose type a writer need not know: each form that it has.
+/// Type-erased access to the forms of a subject.
 pub trait Forms {
     fn parts(&self) -> Option<Vec<Part>>;
     fn rows(&self, out: &mut Rows) -> Option<Result<()>>;

@@ -2,7 +2,7 @@
 
 use super::{Form, Writer};
 
-/// What is in the head of each page of ours.
+/// In the head of each page of this program.
 pub(crate) const GENERATOR: &str = "<meta name=\"generator\" content=\"mountmark report\">";
 
 pub(crate) const HTML: Writer = Writer {

@@ -1,4 +1,4 @@
-//! Everything, for programs: one object, whose long lists have one element a line.
+//! Complete data for programs: one object, whose long lists have one element per line.
 
 use anyhow::Result;
 use serde::Serialize;
@@ -20,7 +20,7 @@ pub(crate) const JSON: Writer = Writer {
     },
 };
 
-/// An object that is being written.
+/// An object while it is written.
 pub struct Object {
     text: String,
     is_empty: bool,
@@ -39,7 +39,7 @@ impl Object {
         Ok(())
     }
 
-    /// Adds a list, one element a line.
+    /// Adds a list, one element per line.
     pub fn list<T: Serialize>(&mut self, key: &str, elements: impl IntoIterator<Item = T>) -> Result<()> {
         self.text += if self.is_empty { "" } else { ",\n" };
         self.text += &format!("\"{key}\":[");

@@ -35,7 +35,7 @@ fn markdown(parts: &[Part]) -> String {
             Part::Heading(text) => out += &format!("## {}\n", line(text)),
             Part::Labelled(label, text) if label.is_empty() => out += &format!("- {}\n", line(text)),
             Part::Labelled(label, text) => out += &format!("- **{}** {}\n", line(label), line(text)),
-            // At the start of a line a dash would begin a list.
+            // A dash at the start of a line would begin a list.
             Part::Note(mark, text) if mark == "-" => out += &format!("\\- {}\n", line(text)),
             Part::Note(mark, text) if mark == "*" => out += &format!("Bold: {}\n", line(text)),
             Part::Note(mark, text) => out += &format!("{} {}\n", line(mark), line(text)),
@@ -69,14 +69,14 @@ fn marked(line: &str) -> String {
     format!("**{}**{}", escape(figure.trim_end()), escape(notes))
 }
 
-/// A block of code, in a fence that the text cannot end.
+/// A code block, in a fence that the text cannot end.
 fn fenced(text: &str) -> String {
     let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}sh\n{text}\n{fence}\n")
 }
 
-/// Text that Markdown leaves as it is.
+/// Text with Markdown's signs escaped.
 fn escape(text: &str) -> String {
     let mut out = String::new();
     for letter in text.chars() {

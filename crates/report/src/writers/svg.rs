@@ -2,7 +2,7 @@
 
 use super::{Form, Writer};
 
-/// What each picture begins with.
+/// The start of each picture.
 pub(crate) const MARK: &str = "<!-- mountmark report -->";
 
 pub(crate) const SVG: Writer = Writer {

@@ -5,13 +5,13 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, TableStyle
 use super::{Form, Last, Options, Part, Table, Writer};
 use crate::text::{BEST, break_name, clean, clean_keeping_marks, hang, width, wrap};
 
-/// Between columns.
+/// Columns between table columns.
 const GAP: usize = 2;
 
-/// Columns for a label at the left.
+/// Width of a label at the left.
 const LABEL: usize = 8;
 
-/// Longest line of a head that is not broken.
+/// Maximum width of a column head before it is broken.
 const NAME: usize = 12;
 
 const DRAWN: TableStyle = TableStyle::new()
@@ -21,9 +21,9 @@ const DRAWN: TableStyle = TableStyle::new()
 
 const PLAIN: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('-').junction('-'));
 
-/// What sets a terminal to the colour of the best figures, and back.
+/// Terminal sequence that starts the colour of best figures.
 pub const BRIGHT: &str = "\x1b[1;32m";
-/// See [`BRIGHT`].
+/// Ends it.
 pub const USUAL: &str = "\x1b[0m";
 
 pub(crate) const TEXT: Writer = Writer {
@@ -73,7 +73,7 @@ fn is_block(part: &Part) -> bool {
     matches!(part, Part::Table(_))
 }
 
-/// Rows under heads; columns that do not fit beside each other make further tables, each with the keys.
+/// Rows under heads; columns that do not fit make further tables, each with the keys.
 fn tables(table: &Table, options: &Options) -> String {
     let figures_end = table.head.len() - usize::from(table.last != Last::Figure);
     let limit = (options.width * 35 / 100 / table.keys.max(1)).max(16);
@@ -115,7 +115,7 @@ fn tables(table: &Table, options: &Options) -> String {
     out
 }
 
-/// A column with its head, each cell in the lines that `lines` makes of it.
+/// A column with its head, each cell in the lines that `lines` returns.
 fn column(table: &Table, index: usize, lines: impl Fn(&str) -> Vec<String>) -> Vec<String> {
     let head = match table.head.get(index) {
         Some(head) if index < table.keys => lines(head).join("\n"),
@@ -130,8 +130,8 @@ fn column_width(cells: &[String]) -> usize {
     cells.iter().flat_map(|cell| cell.lines()).map(width).max().unwrap_or(0)
 }
 
-/// Columns, each with its head first; the first `keys` and those from `left_from` on to the left, others to the right.
-/// All are as wide as they are: whoever calls has made them fit.
+/// Draws columns, each with its head first; the first `keys` and those from `left_from` on are left-aligned, others
+/// right-aligned. The caller has made them fit.
 fn draw(columns: &[&Vec<String>], keys: usize, left_from: usize, options: &Options) -> String {
     let mut table = comfy_table::Table::new();
     table.set_content_arrangement(ContentArrangement::Disabled);
@@ -142,7 +142,7 @@ fn draw(columns: &[&Vec<String>], keys: usize, left_from: usize, options: &Optio
         table.add_row(line(row));
     }
     for (index, column) in table.column_iter_mut().enumerate() {
-        // The place of the lines between columns, which are not drawn, is one column of the gap.
+        // The lines between columns, which are not drawn, take one column of the gap.
         column.set_padding(if index == 0 { (0, 0) } else { (GAP as u16 - 1, 0) });
         if (keys..left_from).contains(&index) {
             column.set_cell_alignment(CellAlignment::Right);
@@ -156,7 +156,7 @@ fn draw(columns: &[&Vec<String>], keys: usize, left_from: usize, options: &Optio
     out
 }
 
-/// The line with the best figures marked, in colour from the mark to the end of the figure: figures hold no two
+/// The line with the best figures marked, in colour from the mark to the end of the figure: figures contain no two
 /// spaces, columns are two apart.
 fn marked(line: &str, color: bool) -> String {
     if !color {

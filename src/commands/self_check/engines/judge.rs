@@ -1,58 +1,54 @@
-//! Whether two rates of one phase agree, or why they rightly do not.
+//! Decides whether two rates of one phase agree, or differ for a known reason.
 
 use mountmark_model::Metric;
 
 use super::Figures;
 use super::pairs::{OwnWork, Phase};
 
-/// Rates within this share of each other agree.
+/// Rates within this relative difference agree.
 pub const TOLERANCE: f64 = 0.10;
 
-/// One phase, judged.
+/// The verdict on one phase.
 #[derive(Debug)]
 pub struct Verdict {
-    /// The phase's name.
     pub phase: String,
-    /// What was the same on both sides.
+    /// What is the same on both sides.
     pub matched: String,
-    /// What the rates count.
+    /// Unit of the rates.
     pub unit: String,
-    /// Rates of the own engine and of the program, where there are both.
+    /// Rates of the engine and of the program, if both exist.
     pub rates: Option<(f64, f64)>,
-    /// What is said about them.
     pub kind: Kind,
 }
 
-/// What is said about a phase.
 #[derive(Debug, PartialEq)]
 pub enum Kind {
     /// Within the tolerance.
     Agrees,
-    /// They differ, and this is why.
+    /// They differ for this reason.
     Explained(String),
-    /// They differ by what the program itself costs: its own work takes so many nanoseconds an operation more than the
-    /// engine's, and the ratio is this with that taken off.
+    /// They differ by the program's own cost: its own work takes `more` nanoseconds per operation than the engine's,
+    /// and `ratio` is the ratio without that.
     OwnWork { more: f64, ratio: f64 },
-    /// They differ, and no known reason fits.
+    /// They differ without a known reason.
     Differs,
-    /// A side has no figure, as this says.
+    /// A side has no figure, for this reason.
     Unmeasured(String),
-    /// A side failed.
     Failed(String),
 }
 
 impl Verdict {
-    /// Whether nothing has to be mended.
+    /// Whether nothing needs correction.
     pub fn is_good(&self) -> bool {
         !matches!(self.kind, Kind::Differs | Kind::Failed(_))
     }
 
-    /// Whether there were figures of both sides.
+    /// Whether both sides have figures.
     pub fn is_measured(&self) -> bool {
         self.rates.is_some()
     }
 
-    /// The own engine's rate by the program's.
+    /// The engine's rate over the program's.
     pub fn ratio(&self) -> Option<f64> {
         self.rates.map(|(native, real)| native / real)
     }
@@ -66,7 +62,7 @@ pub fn judge(phase: &Phase, figures: &Figures, filesystem: &str, disk: &str, by_
         if !by_time || task != phase.real {
             return Some(rate);
         }
-        // What the own engine moved, over the time that the program took for as much.
+        // The data moved by the engine, over the time that the program took for the same amount.
         let moved = value(&phase.native, Metric::RATE)? * value(&phase.native, Metric::MEASURED)?;
         Some(moved / value(task, Metric::MEASURED).filter(|time| *time > 0.0)?)
     };
@@ -101,12 +97,11 @@ pub fn judge(phase: &Phase, figures: &Figures, filesystem: &str, disk: &str, by_
 }
 
 fn agrees(ratio: f64) -> bool {
-    // Which side is the larger must not matter.
+    // The test is symmetric in the two sides.
     (1.0 - TOLERANCE..=1.0 / (1.0 - TOLERANCE)).contains(&ratio)
 }
 
-/// Whether the programs' own work makes the difference: with the difference of their own work taken off, an operation
-/// takes as long on both sides.
+/// Whether the programs' own work explains the difference: without it, an operation takes the same time on both sides.
 fn own_work(phase: &Phase, own: &OwnWork, figures: &Figures) -> Option<Kind> {
     let nanoseconds = |task: &str| {
         let rate = figures.values.get(&(task.to_owned(), Metric::OPERATION_RATE.id.to_owned())).copied()?;
@@ -165,7 +160,7 @@ mod tests {
         let mut phase = phase();
         let known = phase.differs.remove(0);
         phase.differs.push(Difference { by: By::Nanoseconds, from: 400.0, to: 600.0, ..known });
-        // Per operation: the engine's and the program's nanoseconds.
+        // Per operation: nanoseconds of the engine and of the program.
         let of = |native: f64, real: f64| {
             judge(&phase, &figures(&[("a", "rate", 1e9 / native), ("b", "rate", 1e9 / real)]), "ext4", "ram", false)
                 .kind

@@ -1,4 +1,4 @@
-//! What is compared: phases in pairs, and the suite that measures both sides. A TOML file a program, embedded.
+//! Pairs of phases to compare, and the suite that measures both sides. One embedded TOML file per program.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::common::WrongUse;
 
-/// The programs in the order in which they are run, and their files.
+/// The programs in execution order, and their files.
 pub const PROGRAMS: [(&str, &str); 4] = [
     ("bonnie++", include_str!("bonnie.toml")),
     ("iozone", include_str!("iozone.toml")),
@@ -16,18 +16,17 @@ pub const PROGRAMS: [(&str, &str); 4] = [
     ("fio", include_str!("fio.toml")),
 ];
 
-/// One program's file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Check {
     /// The name in `--programs`.
     pub program: String,
-    /// As people write it.
+    /// Display name.
     pub title: String,
     /// What is the same in all phases; `$NAME` stands for a parameter's value.
     pub matched: String,
-    /// Whether the program's rate is worked out from its time, both sides having done the same: what it prints as its
-    /// rate is over another time.
+    /// Whether the program's rate is computed from its time, given the same work on both sides, because its printed
+    /// rate refers to another time.
     #[serde(default)]
     pub by_time: bool,
     /// The pairs, in the order of the table.
@@ -37,56 +36,56 @@ pub struct Check {
     suite: toml::Table,
 }
 
-/// A phase that both sides do.
+/// A phase of both sides.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
-    /// The task of the own engine.
+    /// The engine's task.
     pub native: String,
     /// The task with the program's figure.
     pub real: String,
     /// What is the same in this phase.
     pub matched: String,
-    /// What its rate counts.
+    /// Unit of its rate.
     #[serde(default = "kib")]
     pub unit: String,
-    /// Reasons for which the sides rightly differ; the first one that fits counts.
+    /// Known reasons for a difference; the first one that applies counts.
     #[serde(default)]
     pub differs: Vec<Difference>,
-    /// The same operations without any system call: what the programs themselves cost.
+    /// The same operations without any system call: the programs' own cost.
     #[serde(default)]
     pub own_work: Option<OwnWork>,
 }
 
-/// A known reason, for differences of a certain size.
+/// A known reason for differences of a certain size.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Difference {
-    /// What `from` and `to` count.
+    /// Unit of `from` and `to`.
     #[serde(default)]
     pub by: By,
-    /// The least that it explains.
+    /// The smallest difference that it explains.
     pub from: f64,
-    /// The most that it explains.
+    /// The largest difference that it explains.
     pub to: f64,
-    /// In a sentence.
+    /// As a sentence.
     pub reason: String,
-    /// File systems for which it holds; all where there are none.
+    /// File systems to which it applies; all if empty.
     #[serde(default)]
     pub on: Vec<String>,
-    /// Disks for which it holds; all where there are none.
+    /// Disks to which it applies; all if empty.
     #[serde(default)]
     pub disks: Vec<String>,
 }
 
-/// How a difference is told.
+/// Measure of a difference.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
-    /// Native by real.
+    /// Engine over program.
     #[default]
     Ratio,
-    /// Nanoseconds that the program takes longer for an operation: what it does besides costs the same on a slow file
+    /// Nanoseconds by which the program is slower per operation: its additional work costs the same on a slow file
     /// system and on a fast one. For rates that count operations.
     Nanoseconds,
 }
@@ -101,13 +100,11 @@ impl By {
     }
 }
 
-/// The tasks whose operations are the programs' own work alone.
+/// The tasks that measure only the programs' own work.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OwnWork {
-    /// Of the own engine.
     pub native: String,
-    /// Of the program.
     pub real: String,
 }
 
@@ -118,7 +115,7 @@ fn kib() -> String {
 /// The file of the program with this name.
 ///
 /// # Errors
-/// An unknown name.
+/// The name is unknown.
 pub fn find(name: &str) -> Result<Check> {
     let Some((_, text)) = PROGRAMS.iter().find(|(known, _)| *known == name) else {
         bail!(WrongUse(format!(
@@ -130,16 +127,16 @@ pub fn find(name: &str) -> Result<Check> {
 }
 
 impl Check {
-    /// The suite's name, and its file's.
+    /// The name of the suite and of its file.
     pub fn suite_name(&self) -> String {
         let word: String = self.program.chars().filter(char::is_ascii_alphanumeric).collect();
         format!("check-{word}")
     }
 
-    /// The suite as a file of its own.
+    /// The suite as a separate file.
     ///
     /// # Errors
-    /// None, unless the built-in file is damaged.
+    /// Only if the built-in file is damaged.
     pub fn suite_text(&self) -> Result<String> {
         let mut suite = self.suite.clone();
         suite.insert("name".to_owned(), self.suite_name().into());
@@ -149,7 +146,7 @@ impl Check {
     /// The parameters' values at a scale.
     ///
     /// # Errors
-    /// A text that is no scale.
+    /// The text is not a scale.
     pub fn parameters(&self, scale: &str) -> Result<BTreeMap<String, u64>> {
         let scale: Scale = scale.parse().map_err(|error| WrongUse(format!("--scale: {error}")))?;
         let parameters = self.suite.get("parameters").cloned().unwrap_or_else(|| toml::Table::new().into());

@@ -1,4 +1,4 @@
-//! The table for a sceptical reader: what was matched, both rates, their ratio, the verdict.
+//! The table of results: what was the same, both rates, their ratio, the verdict.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::judge::{Kind, TOLERANCE, Verdict};
 use super::pairs::Check;
 
-/// What stands above the table.
+/// The lines above the table.
 pub struct Head<'a> {
     pub check: &'a Check,
     pub filesystem: &'a str,
@@ -15,10 +15,10 @@ pub struct Head<'a> {
     pub parameters: &'a BTreeMap<String, u64>,
 }
 
-/// The table with an empty line after it. Reasons stand below it, by number.
+/// The table and an empty line. Reasons are below it, by number.
 pub fn text(head: &Head<'_>, verdicts: &[Verdict]) -> String {
     let filled = |text: &str| {
-        // The longest name first: one may begin another.
+        // The longest name first: one may be a prefix of another.
         let mut names: Vec<_> = head.parameters.iter().collect();
         names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
         names
@@ -65,7 +65,7 @@ pub fn text(head: &Head<'_>, verdicts: &[Verdict]) -> String {
     out + "\n"
 }
 
-/// The mark of a reason, which is kept once.
+/// The mark of a reason; equal reasons share one.
 fn note(reasons: &mut Vec<String>, reason: &str) -> String {
     let at = reasons.iter().position(|known| known == reason).unwrap_or_else(|| {
         reasons.push(reason.to_owned());

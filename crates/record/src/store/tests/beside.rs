@@ -1,4 +1,4 @@
-//! What is kept beside figures: outputs, and what devices saw.
+//! Data stored beside figures: outputs and device records.
 
 use super::*;
 

@@ -1,8 +1,8 @@
-//! Power cuts, kills, full disks and other writers: a cell is there whole or not at all.
+//! Power failures, kills, full disks and other writers: a cell is stored completely or not at all.
 
 use super::*;
 
-/// A copy of a store as a power failure would leave it, with the WAL cut after `keep` bytes.
+/// A copy of a store as after a power failure, with the WAL cut after `keep` bytes.
 fn crashed(from: &Path, keep: usize) -> (TempDir, PathBuf) {
     let copy = TempDir::new().unwrap();
     let path = copy.path().join("results.sqlite");
@@ -21,7 +21,7 @@ fn a_cell_is_there_whole_or_not_at_all_wherever_the_power_fails() {
     store.record_cell(&run, &record).unwrap();
     let length = fs::metadata(path.with_extension("sqlite-wal")).unwrap().len() as usize;
     let mut counts = BTreeMap::new();
-    // An odd step, so that cuts fall within frames and between them.
+    // An odd step, so that cuts are within frames and between them.
     for keep in (0..length).step_by(1733).chain([length]) {
         let (_copy, path) = crashed(&path, keep);
         let store = Store::open(&path).unwrap();
@@ -46,7 +46,7 @@ fn a_killed_writer_leaves_nothing_of_its_cell() {
     let after = Store::open(&copied).unwrap();
     assert_eq!(recorded(&after, &run), [] as [u32; 0]);
     after.record_cell(&run, &cell(0, 10)).unwrap();
-    // And one that fails without dying.
+    // A transaction that fails without a crash.
     drop(transaction);
     assert_eq!(recorded(&store, &run), [] as [u32; 0]);
     store.record_cell(&run, &cell(0, 10)).unwrap();
@@ -56,7 +56,7 @@ fn a_killed_writer_leaves_nothing_of_its_cell() {
 fn many_writers_lose_nothing() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("results.sqlite");
-    // They all make the store, too.
+    // All of them create the store, too.
     let runs: Vec<RunId> = thread::scope(|scope| {
         let writers: Vec<_> = (0..4)
             .map(|_| {

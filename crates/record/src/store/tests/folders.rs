@@ -1,4 +1,4 @@
-//! The files of a store: who may make, read and write them.
+//! The files of a store: permissions to create, read and write them.
 
 use super::*;
 
@@ -35,7 +35,7 @@ fn reading_leaves_the_folder_as_it_was_and_sees_what_others_write() {
     assert_eq!(recorded(&reader, &run), [3]);
     assert!(reader.record_cell(&run, &cell(1, 2)).is_err());
     drop((reader, store));
-    // Whichever was closed first: a writer that opens and closes cleans up.
+    // Whichever was closed first: opening and closing as a writer cleans up.
     drop(Store::open(&path).unwrap());
     let before = contents(folder.path());
     Store::open_read_only(&path).unwrap().load(&run).unwrap();
@@ -44,7 +44,7 @@ fn reading_leaves_the_folder_as_it_was_and_sees_what_others_write() {
     assert!(before == after);
 }
 
-/// The rights of a folder bind everybody but root, and a container's root may be either.
+/// Whether permissions of a folder are enforced: not for root, and a container's root may be either.
 fn binds(folder: &Path) -> bool {
     fs::write(folder.join("probe"), "").is_err()
 }

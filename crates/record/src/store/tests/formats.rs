@@ -1,4 +1,4 @@
-//! Stores of other versions and programs, and damaged ones: refused, or read, and left as they are.
+//! Stores of other versions and programs, and corrupt ones: rejected or read, and never changed.
 
 use rusqlite::config::DbConfig;
 
@@ -87,7 +87,7 @@ fn a_damaged_store_is_an_error() {
     store.record_cell(&run, &cell(0, 2000)).unwrap();
     drop(store);
     let mut bytes = fs::read(&path).unwrap();
-    // All but the first page, so that it still looks like a store.
+    // All except the first page, so that it still looks like a store.
     for byte in &mut bytes[4096..] {
         *byte ^= 0x5a;
     }

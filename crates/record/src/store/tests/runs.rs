@@ -1,8 +1,8 @@
-//! Runs of processes that live, are gone, or were elsewhere; and their end.
+//! Runs of processes that are alive, gone, or elsewhere; and their end.
 
 use super::*;
 
-/// Makes the run that of a process that is gone.
+/// Assigns the run to a process that is gone.
 fn orphan(store: &Store, run: &RunId) {
     store.execute("UPDATE run SET process = ?2 WHERE id = ?1", params![run.as_str(), json(&Process::dead())]).unwrap();
     store.locks.give_back(store.run_number(run).unwrap());
@@ -48,7 +48,7 @@ fn a_run_on_a_machine_that_is_gone_is_taken_over_by_force_and_its_first_process_
     store.locks.give_back(store.run_number(&run).unwrap());
     let text = store.resume_run(&run, false).unwrap_err().to_string();
     assert!(text.contains("machine far-away") && text.contains("--force"), "{text}");
-    // To a process of its own it is somebody else's.
+    // To the original process the run belongs to another.
     assert!(matches!(store.record_cell(&run, &cell(0, 1)), Err(StoreError::TakenOver { .. })));
     assert!(matches!(store.end_run(&run, RunStatus::Failed), Err(StoreError::TakenOver { .. })));
     assert_eq!(recorded(&store, &run), [] as [u32; 0]);

@@ -1,4 +1,4 @@
-//! Stores that somebody else has made.
+//! Untrusted stores.
 
 use rusqlite::OpenFlags;
 
@@ -17,7 +17,7 @@ fn what_a_strangers_schema_does_is_not_done() {
         )
         .unwrap();
     other.close().unwrap();
-    // Opening refuses it; the connection's settings hold beside that.
+    // Opening rejects it; the connection's settings protect as well.
     assert!(Store::open(&path).is_err());
     let store = Store::connect(&path, &path, OpenFlags::default()).unwrap();
     let run = begin(&store);
@@ -81,7 +81,7 @@ fn a_plan_whose_tables_would_fill_memory_is_refused() {
 #[test]
 fn a_store_with_tables_of_its_own_is_refused_before_a_row_is_read() {
     let forgeries = [
-        // Rows without end.
+        // Endless rows.
         "DROP TABLE note; CREATE VIEW note AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
          SELECT (SELECT min(id) FROM cell) AS cell, i AS position, 'x' AS text FROM n",
         "CREATE TABLE more (x TEXT)",

@@ -1,20 +1,21 @@
-//! A map as a picture: an indexed PNG of one pixel a field, in which flushes are ticks below the addresses.
+//! Draws a map as an indexed PNG with one pixel per field, and flushes as ticks below the addresses.
 //!
-//! A PNG of four bits a pixel takes a third of the bytes that the shortest SVG paths take for the same fields. Its colours
-//! are for a light page; the style sheet turns their lightness round for a dark one.
+//! A PNG of four bits per pixel takes a third of the bytes of the shortest SVG paths for the same fields. Its colours
+//! are for a light page; the style sheet inverts their lightness for a dark one.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mountmark_model::DeviceRecord;
 use mountmark_model::device::{DeviceOperation, Field, ROWS};
 
-/// Rows of pixels between addresses and ticks, and of ticks.
+/// Pixel rows between addresses and ticks, and of ticks.
 const GAP: usize = 2;
 const TICK: usize = 5;
 const HEIGHT: usize = ROWS + GAP + TICK;
 
-/// The palette: nothing; three strengths each of read, written and both; a flush. Reading is lighter than writing, and
-/// both together are darkest, so that they differ without colour too. `style.css` has the same colours for the legend.
+/// The palette: background; three strengths each of read, written and both; a flush. Reading is lighter than writing,
+/// and both together are darkest, so that they also differ without colour. `style.css` has the same colours for the
+/// legend.
 const COLOURS: [[u8; 3]; 11] = [
     [255, 255, 255],
     [59, 148, 209],
@@ -31,19 +32,18 @@ const COLOURS: [[u8; 3]; 11] = [
 const OPACITY: [u8; 11] = [0, 150, 200, 255, 150, 200, 255, 170, 215, 255, 255];
 const FLUSH: u8 = 10;
 
-/// A map, drawn.
 pub(super) struct Picture {
     /// The PNG file in base64.
     pub data: String,
-    /// The time that its width stands for.
+    /// The time span of its width.
     pub nanoseconds: u64,
 }
 
-/// From how many sectors on a field has the second and the third strength: the same in all maps of a test.
+/// Numbers of sectors at which a field gets the second and third strength: the same in all maps of a test.
 pub(super) struct Shades([u64; 2]);
 
 impl Shades {
-    /// By the fullest field of all.
+    /// Scaled to the fullest field of all maps.
     pub(super) fn of<'a>(records: impl Iterator<Item = &'a DeviceRecord>) -> Shades {
         let fields = records.filter_map(|record| record.map.as_ref()).flat_map(|map| &map.fields);
         let most = fields.map(sectors).max().unwrap_or(0);
@@ -65,12 +65,12 @@ fn columns(record: &DeviceRecord) -> usize {
     until_settled.clamp(record.slices.len(), mountmark_model::device::SLICES.max(record.slices.len())).max(1)
 }
 
-/// The time that a record's map stands for, in nanoseconds.
+/// The time span of a record's map, in nanoseconds.
 pub(super) fn span(record: &DeviceRecord) -> u64 {
     columns(record) as u64 * record.slice
 }
 
-/// The picture; nothing where there is nothing to draw.
+/// The picture; `None` if there is nothing to draw.
 pub(super) fn picture(record: &DeviceRecord, shades: &Shades) -> Option<Picture> {
     let map = record.map.as_ref()?;
     if map.fields.is_empty() {
@@ -86,7 +86,7 @@ pub(super) fn picture(record: &DeviceRecord, shades: &Shades) -> Option<Picture>
         };
         let (column, row) = (field.column as usize, field.row as usize);
         if column < width && row < ROWS {
-            // The first address lies at the bottom.
+            // The first address is at the bottom.
             pixels[(ROWS - 1 - row) * width + column] = kind + shades.strength(field);
         }
     }
@@ -100,7 +100,7 @@ pub(super) fn picture(record: &DeviceRecord, shades: &Shades) -> Option<Picture>
     Some(Picture { data, nanoseconds: width as u64 * record.slice })
 }
 
-/// A field has a pixel more above it where nothing else is: one line in a hundred is hard to see.
+/// Extends a field by a pixel upwards if that is empty: one line in a hundred is hard to see.
 fn thicken(pixels: &mut [u8], width: usize) {
     for at in 0..(ROWS - 1) * width {
         if pixels[at] == 0 {
@@ -109,7 +109,7 @@ fn thicken(pixels: &mut [u8], width: usize) {
     }
 }
 
-/// Indices of the palette as a PNG of four bits each.
+/// Palette indices as a PNG of four bits per pixel.
 fn png(pixels: &[u8], width: usize) -> Option<Vec<u8>> {
     let lines = pixels.chunks(width).flat_map(|line| line.chunks(2).map(|two| two[0] << 4 | two.get(1).unwrap_or(&0)));
     let packed: Vec<u8> = lines.collect();
@@ -121,7 +121,7 @@ fn png(pixels: &[u8], width: usize) -> Option<Vec<u8>> {
     encoder.set_trns(OPACITY.to_vec());
     encoder.set_compression(png::Compression::High);
     encoder.set_filter(png::Filter::NoFilter);
-    // Writing to memory fails for sizes alone, and these are ours.
+    // Writing to memory fails only for invalid sizes, and these are valid.
     encoder.write_header().and_then(|mut writer| writer.write_image_data(&packed)).ok()?;
     Some(file)
 }

@@ -1,6 +1,6 @@
-//! How the device was used: for each test iostat's columns, and for each file system a map of addresses over time.
+//! Device activity: iostat's columns for each test, and a map of addresses over time for each file system.
 //!
-//! All is of the first repeat: a map is a picture of one time, and the figures beside it belong to it.
+//! Shows the first repeat only: a map is a picture of one repeat, and the figures beside it are from the same one.
 
 mod map;
 
@@ -18,10 +18,10 @@ use crate::words::number::counted;
 #[cfg(test)]
 mod tests;
 
-/// What each file system asked of the device in one test: the first time in the first repeat.
+/// The device records of each file system in one test: first iteration of the first repeat.
 type Uses<'a> = Vec<(usize, &'a DeviceRecord)>;
 
-/// The section, where the run has such records.
+/// The section, if the run has such records.
 pub(super) fn device(view: &View) -> Markup {
     let mut out = Markup::new();
     if view.report.devices.is_empty() {
@@ -37,7 +37,7 @@ pub(super) fn device(view: &View) -> Markup {
             continue;
         }
         if uses.iter().all(|(_, record)| record.moved_nothing()) {
-            // What was not seen is not nothing.
+            // An incomplete record does not prove that nothing happened.
             if uses.iter().all(|(_, record)| record.lacking.is_none()) {
                 idle.push(task);
             }
@@ -65,7 +65,7 @@ fn uses<'a>(view: &View<'a>, task: &TaskFindings) -> Uses<'a> {
     };
     let mut uses = Uses::new();
     for found in view.report.devices.iter().filter(|found| found.task == task.id && found.iteration == 0) {
-        // A cell that was run again counts with its first time here.
+        // Of a cell that was run again, the first run counts here.
         if let Some(at) = configuration(found.cell).filter(|at| uses.iter().all(|(known, _)| known != at)) {
             uses.push((at, &found.record));
         }
@@ -152,14 +152,14 @@ fn position(view: &View, task: &TaskFindings) -> usize {
     view.findings().tasks.iter().position(|known| known.id == task.id).unwrap_or(0)
 }
 
-/// As iostat has them: rate, MiB a second, KiB, ms.
+/// In iostat's units: rate, MiB per second, KiB, ms.
 fn columns(out: &mut Markup, stream: &Stream) {
     let size = stream.size.map_or("–".into(), |bytes| figure(bytes / 1024.0));
     put!(out, "<td>", short(stream.rate), "</td><td>", short(stream.bytes_per_second / f64::from(1 << 20)), "</td>");
     put!(out, "<td>", size, "</td><td>", milliseconds(stream), "</td>");
 }
 
-/// What rounds to nothing is shown as a dash where it is nothing.
+/// An exact 0 is shown as a dash, unlike a value that rounds to 0.
 fn short(value: f64) -> String {
     if value == 0.0 { "–".into() } else { figure(value) }
 }
@@ -168,7 +168,7 @@ fn milliseconds(stream: &Stream) -> String {
     stream.wait.map_or("–".into(), |seconds| figure(seconds * 1e3))
 }
 
-/// The maps of one test beside each other, all on the time axis of the longest.
+/// The maps of one test side by side, all on the time axis of the longest.
 fn maps(out: &mut Markup, view: &View, uses: &Uses) {
     let drawn: Vec<_> = uses.iter().filter(|(_, record)| record.map.is_some()).collect();
     if drawn.is_empty() {
@@ -195,7 +195,7 @@ fn maps(out: &mut Markup, view: &View, uses: &Uses) {
     put!(out, "</div>\n");
 }
 
-/// A map for those who do not see it.
+/// Text alternative of a map.
 fn words(name: &str, record: &DeviceRecord) -> String {
     let totals = record.totals();
     let requests = |operation: DeviceOperation, done: &str| {

@@ -7,7 +7,7 @@ use crate::html::tests::of;
 use crate::html::tests::{check, findings, report, whole};
 use crate::view::Report;
 
-/// A record with a field in each place that `used` names.
+/// A record with a field in each place for which `used` is true.
 fn record(scale: u64, used: impl Fn(usize, usize) -> bool) -> DeviceRecord {
     let slice = Slice {
         count: [3, 5, 0, 1],
@@ -51,7 +51,7 @@ fn maps_have_words_and_share_an_axis() {
     let run = whole(&["ext4", "xfs", "jfs"], 2);
     let found = findings(&run);
     let mut devices = uses(&run, &["001", "mkfs"], &record(1 << 20, |column, row| column == row));
-    // One takes twice as long, one has nothing to do, and one was counted alone.
+    // One takes twice as long, one has no activity, and one has counts only.
     devices[2].record = record(1 << 21, |column, _| column < 3);
     devices[4].record = DeviceRecord { map: Some(IoMap::default()), settled: 5, slice: 1 << 20, ..Default::default() };
     devices[5].record = DeviceRecord { lacking: Some("No <queue>.".into()), map: None, ..devices[5].record.clone() };
@@ -69,12 +69,12 @@ fn maps_have_words_and_share_an_axis() {
     assert!(!of(&[report(&run, &found)]).contains("id=\"device\""));
 }
 
-/// Bytes of the pictures in a page.
+/// Total size of the pictures in a page, in bytes.
 fn pictures(text: &str) -> usize {
     text.split(";base64,").skip(1).filter_map(|rest| rest.find('"')).sum()
 }
 
-/// 21 tests on seven file systems with maps as full as jobs of small files make them.
+/// 21 tests on seven file systems, with maps as dense as those of small-file jobs.
 #[test]
 fn many_maps_fit_a_page() {
     let names = ["ext2", "ext3", "ext4", "jfs", "reiserfs", "xfs", "btrfs"];

@@ -1,34 +1,32 @@
-//! Curves in a frame. The drawing is stretched to its room, the numbers at its sides are text beside it and keep their
-//! size; which curve is whose is told by colour and by dashes.
+//! Draws curves in a frame. The drawing is stretched to its space; the numbers at its sides are text beside it and keep
+//! their size. Curves differ by colour and by dashes.
 
 use std::fmt::Write as _;
 
 use crate::markup::{Markup, put};
 
-/// Units of the drawing.
+/// Size of the drawing in its own units.
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 400.0;
-/// Colours, and ways of dashing, that the style sheet has.
+/// Number of colours and dash patterns in the style sheet.
 const COLOURS: usize = 6;
 const DASHES: usize = 5;
 
-/// A number at the side of a frame.
+/// A label at the side of a frame.
 pub(super) struct Tick {
-    /// From 0 at the left or bottom to 1.
+    /// From 0 (left or bottom) to 1.
     pub at: f64,
-    /// What is written.
     pub text: String,
 }
 
-/// What stands at the sides.
+/// The labels at the sides.
 pub(super) struct Frame {
     pub x: Vec<Tick>,
     pub y: Vec<Tick>,
 }
 
-/// A line.
 pub(super) struct Curve {
-    /// Which look it has.
+    /// Index of its look.
     pub look: usize,
     /// From 0 to 1 in both directions.
     pub points: Vec<(f64, f64)>,
@@ -38,7 +36,7 @@ fn look(index: usize) -> String {
     format!("stroke{} dash{}", index % COLOURS, (index + index / COLOURS) % DASHES)
 }
 
-/// Curves in a frame; their figures must stand beside it, as readers without sight pass it over.
+/// Draws curves in a frame. Their figures must be beside it, because screen readers skip the drawing.
 pub(super) fn draw(out: &mut Markup, frame: &Frame, curves: &[Curve]) {
     put!(out, "<div class=\"frame\" aria-hidden=\"true\"><div class=\"ys\">");
     for tick in &frame.y {
@@ -66,7 +64,7 @@ pub(super) fn draw(out: &mut Markup, frame: &Frame, curves: &[Curve]) {
     put!(out, "</div></div>\n");
 }
 
-/// The look of a curve, small, before its name.
+/// The look of a curve, as a small sample before its name.
 pub(super) fn swatch(index: usize) -> Markup {
     let mut out = Markup::new();
     put!(out, "<svg class=\"plot stroke\" viewBox=\"0 0 26 10\" aria-hidden=\"true\" focusable=\"false\">");
@@ -82,7 +80,7 @@ fn place(at: f64, length: f64) -> i64 {
     if at.is_finite() { (at.clamp(0.0, 1.0) * length).round() as i64 } else { 0 }
 }
 
-/// Points that lie on a level line with their neighbours are left out.
+/// Omits points on a horizontal line with their neighbours.
 fn path(points: &[(f64, f64)]) -> String {
     let placed: Vec<(i64, i64)> = points.iter().map(|(x, y)| (place(*x, WIDTH), place(1.0 - y, HEIGHT))).collect();
     let mut path = String::new();

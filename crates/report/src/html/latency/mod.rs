@@ -1,6 +1,6 @@
-//! Latencies and rates of workloads: how long which share of the operations took, and how much was done over time.
+//! Latencies and rates of workloads: latency quantiles, and throughput over time.
 //!
-//! All is of the first time in the first repeat, as the engine wrote it down.
+//! Shows the engine's results of the first iteration of the first repeat.
 
 mod curve;
 
@@ -17,15 +17,15 @@ use crate::text::three_digits;
 use crate::view::View;
 use crate::words::number::counted;
 
-/// The shares that are ticks of the axis, and the digits to print them with.
+/// Quantiles with a tick on the axis, and their labels.
 const SHARES: [(f64, &str); 5] = [(0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %")];
-/// The axis of shares ends at 99.99 %, which is 4 on its scale.
+/// The quantile axis ends at 99.99 %, which is 4 on its scale.
 const LAST: f64 = 4.0;
-/// Points of a curve of latencies, from 0 to [`LAST`].
+/// Points of a latency curve, from 0 to [`LAST`].
 const POINTS: usize = 80;
-/// Points of a curve over time at most.
+/// Maximum number of points of a curve over time.
 const STEPS: usize = 128;
-/// Charts of a run at most: suites that are a matrix of sizes have thousands of phases.
+/// Maximum number of charts of a run: suites with a matrix of sizes have thousands of phases.
 const MOST: usize = 60;
 
 /// One phase of one task on all file systems.
@@ -36,7 +36,7 @@ struct Phase<'a> {
     results: BTreeMap<usize, &'a PhaseResult>,
 }
 
-/// The section, where the run has such results.
+/// The section, if the run has such results.
 pub(super) fn latency(view: &View) -> Markup {
     let mut out = Markup::new();
     let (documents, damaged) = documents(view);
@@ -78,7 +78,7 @@ pub(super) fn latency(view: &View) -> Markup {
     out
 }
 
-/// What the engine found: task, configuration, document; and how many documents cannot be read.
+/// The engine's results: task, configuration, document; and the number of unreadable documents.
 type Documents<'a> = Vec<(&'a str, usize, WorkloadResult)>;
 
 fn documents<'a>(view: &View<'a>) -> (Documents<'a>, usize) {
@@ -112,7 +112,7 @@ fn phases<'a>(documents: &'a Documents) -> Vec<Phase<'a>> {
     phases
 }
 
-/// The kinds of operations whose times were kept.
+/// The kinds of operations with recorded latencies.
 fn operations(phase: &Phase) -> Vec<Operation> {
     let found = |operation: &Operation| phase.results.values().any(|result| of(result, *operation).is_some());
     Operation::ALL.into_iter().filter(found).collect()
@@ -123,7 +123,7 @@ fn of(result: &PhaseResult, operation: Operation) -> Option<&Latency> {
     found.latency.as_ref().filter(|latency| latency.count > 0 && !latency.histogram.is_empty())
 }
 
-/// Task, and phase where it is not called like it.
+/// Task, and phase unless they have the same name.
 fn head(out: &mut Markup, view: &View, phase: &Phase) {
     let title = view.run().plan.tasks.iter().find(|(id, _)| *id == phase.task);
     let title = title.map_or("", |(_, title)| title.as_str());
@@ -137,7 +137,7 @@ fn head(out: &mut Markup, view: &View, phase: &Phase) {
     }
 }
 
-/// How long which share of the operations took.
+/// Latency quantiles.
 fn shares(out: &mut Markup, view: &View, phase: &Phase, operation: Operation) {
     let found: Vec<(usize, &Latency)> =
         phase.results.iter().filter_map(|(at, result)| Some((*at, of(result, operation)?))).collect();
@@ -147,7 +147,7 @@ fn shares(out: &mut Markup, view: &View, phase: &Phase, operation: Operation) {
     let high = most.log10().ceil().max(low + 1.0);
     let y = |nanoseconds: u64| ((nanoseconds.max(1) as f64).log10() - low) / (high - low);
     let curves = found.iter().map(|(at, latency)| {
-        // Of n operations the slowest is the one beyond the share 1 - 1/n.
+        // The slowest of n operations is the one above the quantile 1 - 1/n.
         let end = (latency.count as f64).log10();
         let steps = (0..=POINTS).map(|step| LAST * step as f64 / POINTS as f64).take_while(|x| *x < end);
         let points = steps.map(|x| (x / LAST, y(latency.quantile(1.0 - 10f64.powf(-x)))));
@@ -182,7 +182,7 @@ fn shares(out: &mut Markup, view: &View, phase: &Phase, operation: Operation) {
     put!(out, "</tbody>\n</table></div>\n</figure>\n");
 }
 
-/// What was done over time, in MiB or operations a second.
+/// Throughput over time, in MiB or operations per second.
 fn course(out: &mut Markup, view: &View, phase: &Phase) {
     let found: Vec<(usize, &Series)> = phase.results.iter().map(|(at, result)| (*at, &result.series)).collect();
     let found: Vec<_> = found.into_iter().filter(|(_, series)| series.points.len() > 1 && series.step > 0.0).collect();

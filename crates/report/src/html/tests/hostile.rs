@@ -1,4 +1,4 @@
-//! Names and sentences that try to be markup.
+//! Names and sentences that look like markup.
 
 use mountmark_analyse::{
     Category, Conclusion, Findings, Missing, NotJudged, Remark, Repeats, TaskName, Verdict, VerdictOutcome,
@@ -59,7 +59,7 @@ fn what_comes_from_a_run_is_never_markup() {
     assert_eq!(text.matches("</script").count(), 2, "the data and the script");
     assert!(!text.contains(['\u{1b}', '\u{202e}']), "control characters");
     assert!(text.matches("&lt;img src=x").count() > 50);
-    // The script reads the names as they are.
+    // The script reads the names unchanged.
     let data = text.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
     let data: serde_json::Value = serde_json::from_str(data).unwrap();
     assert_eq!(data[0]["configurations"][1], EVIL);
@@ -76,7 +76,7 @@ fn what_comes_from_a_run_is_never_markup() {
             ),
             _ => {}
         }
-        // In Markdown a sign behind a stroke, and in a block of code, is text.
+        // In Markdown an escaped sign, and one in a code block, is text.
         let text = text.replace("\\<", "");
         let text = text.split("```").next().unwrap_or_default();
         assert!(

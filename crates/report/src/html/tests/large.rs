@@ -1,4 +1,4 @@
-//! What large runs take.
+//! Time and memory for large runs.
 
 use mountmark_model::Metric;
 use mountmark_record::Sample;
@@ -6,8 +6,8 @@ use mountmark_record::Sample;
 use super::{of, report};
 use crate::tests::run;
 
-/// Not part of every run, since it is of use in release builds alone: what a large run takes, findings included. The peak
-/// of memory is that of the whole process.
+/// Time and memory for a large run, findings included; ignored, since only release builds are of interest. Peak memory
+/// is that of the whole process.
 /// `cargo test --release -p mountmark-report --lib -- --ignored --nocapture large`
 #[test]
 #[ignore = "a measurement"]

@@ -37,7 +37,7 @@ fn a_table_holds_the_columns_of_all_repeats() {
     let uses: Vec<DeviceUse> = [(0, 100), (1, 10), (2, 300), (3, 10)].map(|(cell, n)| found(cell, "001", n)).into();
     let text = written(&Device { run: &run, uses: &[&uses[..], &[found(0, "mkfs", 0)]].concat() }, "table", 200);
     let line = text.lines().find(|line| line.starts_with("ext4 ")).unwrap();
-    // 400 reads in two seconds, 4 KiB each, a millisecond each; the device busy for a quarter of the time.
+    // 400 reads in two seconds, 4 KiB each, a millisecond each; the device is busy for a quarter of the time.
     let words: Vec<&str> = line.split_whitespace().collect();
     let expected = "ext4 1.00 200 0.78 4.00 1.00 0 0 - - 1.00 2.00 0.50 25.0";
     assert_eq!(words, expected.split(' ').collect::<Vec<_>>(), "{text}");

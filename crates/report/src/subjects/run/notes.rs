@@ -1,4 +1,4 @@
-//! Marks behind figures, and the sentences below a table that they stand for: what failed, was skipped or was not run.
+//! Marks after figures, and their notes below a table: failed, skipped or not run.
 
 use mountmark_model::Outcome;
 use mountmark_record::{CellRecord, RunRecord};
@@ -6,18 +6,18 @@ use mountmark_record::{CellRecord, RunRecord};
 use crate::text::clean;
 use crate::writers::Part;
 
-/// The sentences so far.
+/// The notes so far.
 pub(super) struct Notes<'a> {
     run: &'a RunRecord,
     sentences: Vec<String>,
 }
 
-/// `[a][c]`: the marks of these sentences.
+/// `[a][c]`: the marks of these notes.
 pub(super) fn marks(notes: &[usize]) -> String {
     notes.iter().map(|note| mark(*note)).collect()
 }
 
-/// `[a]`, `[b]`, ... `[z]`, `[aa]`: not figures, which would be taken for part of the value beside them.
+/// `[a]`, `[b]`, ... `[z]`, `[aa]`: letters, since digits would look like part of the value beside them.
 fn mark(note: usize) -> String {
     let mut letters = Vec::new();
     let mut rest = note + 1;
@@ -58,7 +58,7 @@ impl<'a> Notes<'a> {
         out
     }
 
-    /// What is to be said of a configuration: cells that failed as a whole, and cells that were not run.
+    /// Notes on a configuration: cells that failed as a whole, and cells that were not run.
     pub(super) fn of_column(&mut self, configuration: &str) -> Vec<usize> {
         let failed: Vec<&Outcome> =
             self.cells(configuration).map(|cell| &cell.outcome).filter(|o| !o.is_ok()).collect();
@@ -72,7 +72,7 @@ impl<'a> Notes<'a> {
         out
     }
 
-    /// What is to be said of a task on a configuration. A cell that failed as a whole tells why there is no figure.
+    /// Notes on a task on a configuration. A cell that failed as a whole explains a missing figure.
     pub(super) fn of_cell(&mut self, configuration: &str, task: &str, has_figure: bool) -> Vec<usize> {
         let mut found: Vec<&Outcome> = Vec::new();
         for cell in self.cells(configuration) {
@@ -83,7 +83,7 @@ impl<'a> Notes<'a> {
         self.outcomes(&found)
     }
 
-    /// The sentences, and those about configurations that have no column.
+    /// The notes, and those on configurations without a column.
     pub(super) fn into_parts(self) -> Vec<Part> {
         let notes = self.sentences.into_iter().enumerate().map(|(index, text)| Part::Note(mark(index), text));
         let skipped = self.run.plan.skipped.iter();

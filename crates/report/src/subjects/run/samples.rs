@@ -1,4 +1,4 @@
-//! Every sample of a run: one a line, or as one object with the plan and what is known of its making.
+//! Every sample of a run: one per line, or in one object with the plan and the environment.
 
 use std::collections::HashMap;
 
@@ -14,8 +14,8 @@ use crate::writers::json::Object;
 const HEAD: &str =
     "run,suite,scale,lab,machine,disk,cell,configuration,repeat,seed,task,iteration,outcome,metric,unit,value";
 
-/// Every sample. `outcome` is that of the task in this cell, so that figures of failed tasks can be told from others.
-/// Values are written with as many digits as it takes to read the same number back.
+/// Every sample. `outcome` is that of the task in this cell, to distinguish figures of failed tasks. Values have as
+/// many digits as needed to read the same number back.
 pub(super) fn rows(subject: &Run, out: &mut Rows) -> Result<()> {
     let run = subject.run;
     let plan = &run.plan;
@@ -127,8 +127,8 @@ struct Sample<'a> {
     value: f64,
 }
 
-/// The head of the run, `cells` with their outcomes, and `samples`. Numbers have as many digits as it takes to read the
-/// same number back. The console logs stay in the store.
+/// The head of the run, `cells` with their outcomes, and `samples`. Numbers have as many digits as needed to read the
+/// same number back. Console logs stay in the store.
 pub(super) fn object(subject: &Run, out: &mut Object) -> Result<()> {
     let run = subject.run;
     out.head(&head(run))?;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::*;
 use crate::tests::{run, written};
 
-/// On a screen so wide that no sentence is broken.
+/// Written for a screen wide enough that no sentence is broken.
 fn text(run: &RunRecord, baseline: Option<&str>, format: &str) -> String {
     let options = mountmark_analyse::Options { baseline: baseline.map(str::to_owned), ..Default::default() };
     written(&Verdicts { run, findings: &findings(run, &options) }, format, 400)

@@ -22,11 +22,18 @@ pub(crate) enum Fault {
     /// contents.
     NotATar,
     /// It ends early or is corrupt after this many entries, of which the last one is named.
-    Damaged { entries: u64, last: String, cause: String },
+    Damaged {
+        entries: u64,
+        last: String,
+        cause: String,
+    },
     /// Complete, but without a regular file.
     Empty,
     /// A name that would leave the folder it is unpacked in, or an entry that is not a file, folder or link.
-    Unsafe { entry: String, why: &'static str },
+    Unsafe {
+        entry: String,
+        why: &'static str,
+    },
     TooMany,
 }
 

@@ -19,7 +19,9 @@ pub enum Event {
         /// Main memory in bytes as the kernel counts it.
         memory: u64,
     },
-    Stage { name: Stage },
+    Stage {
+        name: Stage,
+    },
     Sample {
         /// Task id, or a protocol step such as `mkfs`.
         task: String,
@@ -47,7 +49,10 @@ pub enum Event {
         /// From the start of its command until the machine had settled.
         record: Box<DeviceRecord>,
     },
-    Ended { task: Subject, outcome: Outcome },
+    Ended {
+        task: Subject,
+        outcome: Outcome,
+    },
     /// A note for the record: a limit that passed, a tool's version.
     Note {
         /// As a sentence.

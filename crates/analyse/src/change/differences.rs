@@ -108,7 +108,10 @@ pub enum Incomparable {
     Scales(Scale, Scale),
     Corpora(String, String),
     /// Corpora of one name and seed differ in their bytes.
-    Contents { corpus: String, seed: u64 },
+    Contents {
+        corpus: String,
+        seed: u64,
+    },
 }
 
 /// Why the figures of the two runs are not of the same work; empty if they are.

@@ -31,7 +31,10 @@ pub enum Lack {
     /// File systems that need a kernel from the user.
     OwnKernel(Vec<String>),
     /// The claim is about another suite.
-    OtherSuite { suite: String, of_run: String },
+    OtherSuite {
+        suite: String,
+        of_run: String,
+    },
     /// There is no such suite.
     NoSuite(String),
 }

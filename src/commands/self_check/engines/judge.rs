@@ -29,7 +29,10 @@ pub enum Kind {
     Explained(String),
     /// They differ by the program's own cost: its own work takes `more` nanoseconds per operation than the engine's,
     /// and `ratio` is the ratio without that.
-    OwnWork { more: f64, ratio: f64 },
+    OwnWork {
+        more: f64,
+        ratio: f64,
+    },
     /// They differ without a known reason.
     Differs,
     /// A side has no figure, for this reason.

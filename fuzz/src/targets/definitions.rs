@@ -213,8 +213,9 @@ fn beside(study: &Study) {
 /// A plan file, and possible meanings of its words: configurations, sizes, scales, quantities, orders, names.
 pub(super) fn words(data: &[u8]) {
     let Some(text) = text(data) else { return };
-    // As in the program, a long word has one meaning; short ones are tried with all.
+    // In the program a word has one meaning. Short words of short texts are tried with all.
     const LONG: usize = 1 << 12;
+    let is_short = text.len() < 1 << 16;
     let meanings: [fn(&str) -> String; 5] = [
         |word| said(configurations(&FEW, &[word.to_owned()]).map(|found| found.len())),
         |word| said(word.parse::<Bytes>()),
@@ -226,7 +227,7 @@ pub(super) fn words(data: &[u8]) {
     let lines = text.lines().filter(|line| line.len() < LONG);
     for word in words.iter().map(String::as_str).chain(lines) {
         for (number, meaning) in meanings.iter().enumerate() {
-            if word.len() < LONG || word.len() % meanings.len() == number {
+            if (is_short && word.len() < LONG) || word.len() % meanings.len() == number {
                 black_box(meaning(word));
             }
         }

@@ -6,7 +6,7 @@ use mountmark_record::RunRecord;
 use crate::conclude::{self, Evidence};
 use crate::estimate::estimates;
 use crate::figures::Figures;
-use crate::findings::best_as_printed;
+use crate::findings::{best_as_printed, sums};
 use crate::ranking::Ranked;
 use crate::stats::summary::mean;
 use crate::verdict::{Family, verdict};
@@ -29,7 +29,7 @@ pub fn findings(run: &RunRecord, options: &Options) -> Findings {
     let tasks = tasks(&figures, &family, baseline, &doubt::doubtful(&doubts), options);
     let ranked = Ranked::new(&figures, RANKED_BY, options, run.plan.seed);
     let categories = categories(&figures, &ranked, options);
-    let overall = overall(&figures, &ranked, baseline, options);
+    let overall = overall(&figures, &tasks, &ranked, baseline, options);
     let main = main_metric(&figures);
     let evidence = Evidence {
         figures: &figures,
@@ -121,8 +121,8 @@ fn best(found: &MetricFindings) -> Vec<usize> {
     // A configuration that could not be compared may be better than all others, so none is marked as the best.
     let judged: Vec<usize> =
         found.verdict.iter().flat_map(|verdict| verdict.groups.iter().flatten()).copied().collect();
-    let is_beaten = |one: usize| !judged.contains(&one) && best_as_printed(found.metric, &medians).contains(&one);
-    if (0..medians.len()).any(is_beaten) { Vec::new() } else { leaders }
+    let is_beaten = best_as_printed(found.metric, &medians).iter().any(|one| !judged.contains(one));
+    if is_beaten { Vec::new() } else { leaders }
 }
 
 /// The metric by which most tasks are judged. Where rates are no majority, the time metric of the other tasks.
@@ -182,14 +182,12 @@ fn ranking(
     Some(CategoryFindings { category, basis, ranking, lead })
 }
 
-fn overall(figures: &Figures, ranked: &Ranked, baseline: usize, options: &Options) -> Overall {
+fn overall(figures: &Figures, found: &[TaskFindings], ranked: &Ranked, baseline: usize, options: &Options) -> Overall {
     let count = figures.configurations.len();
     let tasks = || figures.tasks.iter().filter(|task| !task.step);
-    let elapsed: Vec<_> = tasks().filter_map(|task| task.series(&Metric::ELAPSED)).collect();
-    let composite = (0..count).map(|configuration| {
-        let medians = elapsed.iter().map(|series| series.median(configuration));
-        medians.sum::<Option<f64>>().filter(|sum| !elapsed.is_empty() && sum.is_finite())
-    });
+    let elapsed: Vec<_> =
+        found.iter().filter(|task| !task.step).filter_map(|task| task.figures(&Metric::ELAPSED)).collect();
+    let composite = sums(&elapsed, count).into_iter().map(|sum| sum.filter(|sum| sum.is_finite()));
     let main: Vec<_> = tasks().filter_map(|task| task.main()).collect();
     let geometric_mean = (0..count).map(|configuration| {
         let logs: Option<Vec<f64>> = main

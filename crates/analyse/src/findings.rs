@@ -167,13 +167,18 @@ impl Findings {
     /// The sum of a metric's medians over the suite's tasks that have it and are accepted by `wanted`.
     pub fn total(&self, metric: &Metric, wanted: impl Fn(&TaskFindings) -> bool) -> Total {
         let tasks: Vec<_> = self.suite().filter(|task| wanted(task)).filter_map(|task| task.figures(metric)).collect();
-        let sum = |one| tasks.iter().map(|found| found.median(one)).sum::<Option<f64>>().filter(|_| !tasks.is_empty());
-        let sums: Vec<Option<f64>> = (0..self.configurations.len()).map(sum).collect();
+        let sums = sums(&tasks, self.configurations.len());
         let base = sums.get(self.baseline).copied().flatten().filter(|base| *base > 0.0);
         let ratios = sums.iter().map(|sum| Some((*sum)? / base?)).collect();
         let best = best_as_printed(metric, &sums);
         Total { tasks: tasks.len(), sums, ratios, best }
     }
+}
+
+/// By configuration, the sum of the medians of several tasks; `None` where one lacks a figure.
+pub(crate) fn sums(tasks: &[&MetricFindings], configurations: usize) -> Vec<Option<f64>> {
+    let sum = |one| tasks.iter().map(|found| found.median(one)).sum::<Option<f64>>().filter(|_| !tasks.is_empty());
+    (0..configurations).map(sum).collect()
 }
 
 /// One task by one metric on one configuration.

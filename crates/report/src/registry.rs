@@ -46,8 +46,9 @@ fn has<S: Subject>(form: Form) -> bool {
 
 impl Entry {
     /// Its formats, the default first.
-    pub fn formats(&self) -> impl Iterator<Item = Format> {
-        WRITERS.iter().copied().filter(|writer| (self.has)(writer.form)).map(Format)
+    pub fn formats(&self) -> impl Iterator<Item = Format> + use<> {
+        let has = self.has;
+        WRITERS.iter().copied().filter(move |writer| has(writer.form)).map(Format)
     }
 }
 
@@ -76,38 +77,31 @@ impl Format {
     /// # Errors
     /// A name of no format, or a format that the subject lacks.
     pub fn find<S: Subject>(name: Option<&str>) -> Result<Format, FormatError> {
-        let usual = || entry::<S>().formats().next().expect("a subject has a form");
-        let Some(name) = name else { return Ok(usual()) };
-        let all: Vec<&'static str> = entry::<S>().formats().map(Format::name).collect();
+        let Some(name) = name else { return Ok(Format::all::<S>().next().expect("a subject has a form")) };
         match WRITERS.iter().find(|writer| writer.name == name) {
             Some(writer) if has::<S>(writer.form) => Ok(Format(writer)),
-            Some(writer) => Err(FormatError::Unfit { subject: S::NAME, format: writer.name, all }),
-            None => Err(FormatError::Unknown(unknown("format", name, all))),
+            Some(writer) => Err(Format(writer).unfit::<S>()),
+            None => Err(FormatError::Unknown(unknown("format", name, names::<S>()))),
         }
     }
 
     /// The format for files of a subject with this extension: `md`, `html`.
     pub fn by_ending<S: Subject>(ending: &str) -> Option<Format> {
-        entry::<S>().formats().find(|format| format.0.endings.contains(&ending))
+        Format::all::<S>().find(|format| format.0.endings.contains(&ending))
     }
 
     /// All formats of a subject, the default first.
     pub fn all<S: Subject>() -> impl Iterator<Item = Format> {
-        const { &entry::<S>() }.formats()
+        entry::<S>().formats()
     }
 
     /// The format of a subject that needs this form.
     pub fn by_form<S: Subject>(form: Form) -> Option<Format> {
-        entry::<S>().formats().find(|format| format.form() == form)
+        Format::all::<S>().find(|format| format.form() == form)
     }
 
     pub fn name(self) -> &'static str {
         self.0.name
-    }
-
-    /// One line for lists.
-    pub fn about(self) -> &'static str {
-        self.0.about
     }
 
     /// File name extension.
@@ -130,9 +124,15 @@ impl Format {
     /// # Errors
     /// The subject has no such form, or cannot be written in it.
     pub fn write<S: Subject>(self, subject: &S, options: &Options) -> Result<String> {
-        (self.0.write)(subject, options).unwrap_or_else(|| {
-            let all = entry::<S>().formats().map(Format::name).collect();
-            Err(FormatError::Unfit { subject: S::NAME, format: self.name(), all }.into())
-        })
+        (self.0.write)(subject, options).unwrap_or_else(|| Err(self.unfit::<S>().into()))
     }
+
+    fn unfit<S: Subject>(self) -> FormatError {
+        FormatError::Unfit { subject: S::NAME, format: self.name(), all: names::<S>() }
+    }
+}
+
+/// The names of a subject's formats.
+fn names<S: Subject>() -> Vec<&'static str> {
+    Format::all::<S>().map(Format::name).collect()
 }

@@ -83,6 +83,13 @@ impl ClaimOutcome {
         ClaimOutcome::NotMeasured,
         ClaimOutcome::Undecidable,
     ];
+
+    /// How many claims have each outcome; outcomes of none are omitted.
+    pub fn counts(claims: &[JudgedClaim]) -> Vec<(ClaimOutcome, usize)> {
+        let count = |outcome| claims.iter().filter(|claim| claim.outcome == outcome).count();
+        let all = ClaimOutcome::ALL.into_iter().map(|outcome| (outcome, count(outcome)));
+        all.filter(|(_, count)| *count > 0).collect()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -13,11 +13,8 @@ pub(super) fn claims(view: &View) -> Markup {
     let Some(claims) = view.report.claims else { return out };
     out.heading(view.level + 1, &view.id("claims"), "What studies claimed, and what this run says");
     put!(out, "<p class=\"key\">");
-    for outcome in ClaimOutcome::ALL {
-        let count = claims.iter().filter(|claim| claim.outcome == outcome).count();
-        if count > 0 {
-            put!(out, badge(outcome), count, " ");
-        }
+    for (outcome, count) in ClaimOutcome::counts(claims) {
+        put!(out, badge(outcome), count, " ");
     }
     put!(out, "</p>\n");
     let (judged, rest): (Vec<&JudgedClaim>, Vec<&JudgedClaim>) = claims.iter().partition(|claim| claim.is_measured());

@@ -26,8 +26,8 @@ const PARTS: [(&Metric, &str); 3] =
 /// The section, if the run has such figures.
 pub(super) fn tails(view: &View) -> Markup {
     let mut out = Markup::new();
-    let tasks: Vec<&TaskFindings> = view.tasks().filter(|task| task.figures(&Metric::SYNC).is_some()).collect();
     let synced = |task: &TaskFindings| task.figures(&Metric::SYNC).is_some();
+    let tasks: Vec<&TaskFindings> = view.tasks().filter(|task| synced(task)).collect();
     let totals = PARTS.map(|(metric, _)| view.findings().total(metric, synced).sums);
     let tail = |configuration: usize| {
         let [returned, durable, settled] = [0, 1, 2].map(|part| totals[part][configuration]);

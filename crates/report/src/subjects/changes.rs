@@ -1,7 +1,7 @@
 //! A run compared with an earlier one.
 
 use anyhow::Result;
-use mountmark_analyse::{Change, ChangeOutcome};
+use mountmark_analyse::{Change, ChangeOutcome, Difference};
 
 use super::{Object, Rows, Subject};
 use crate::text::titled;
@@ -73,10 +73,8 @@ fn parts(Changes(changes): &Changes) -> Vec<Part> {
     if changes.differences.is_empty() {
         out.push(Part::Paragraph("Nothing but their names.".into()));
     } else {
-        let rows = changes.differences.iter().map(|d| vec![d.what.clone(), d.before.clone(), d.after.clone()]);
-        for row in rows {
-            out.push(Part::Item(format!("{}: {} before, {} after", row[0], row[1], row[2])));
-        }
+        let item = |d: &Difference| Part::Item(format!("{}: {} before, {} after", d.what, d.before, d.after));
+        out.extend(changes.differences.iter().map(item));
     }
     let count = |outcome: ChangeOutcome| changes.changes.iter().filter(|change| change.outcome == outcome).count();
     out.push(Part::Heading("What changed".into()));

@@ -44,7 +44,7 @@ impl Subject for Claims<'_> {
 
 fn object(Claims { head, claims }: &Claims, out: &mut Object) -> Result<()> {
     let summary: BTreeMap<&str, usize> =
-        counted(claims).into_iter().map(|(found, count)| (outcome(found), count)).collect();
+        ClaimOutcome::counts(claims).into_iter().map(|(found, count)| (outcome(found), count)).collect();
     out.head(head)?;
     out.head(&BTreeMap::from([("warnings", words::study::warnings(&head.warnings))]))?;
     out.head(&BTreeMap::from([("summary", summary)]))?;
@@ -78,14 +78,6 @@ fn rows(Claims { head, claims }: &Claims, out: &mut Rows) -> Result<()> {
     Ok(())
 }
 
-fn counted(claims: &[JudgedClaim]) -> Vec<(ClaimOutcome, usize)> {
-    ClaimOutcome::ALL
-        .into_iter()
-        .map(|outcome| (outcome, claims.iter().filter(|claim| claim.outcome == outcome).count()))
-        .filter(|(_, count)| *count > 0)
-        .collect()
-}
-
 fn parts(Claims { head, claims }: &Claims) -> Vec<Part> {
     let mut out = vec![
         Part::Labelled("run".into(), format!("{}, suite {}", head.run, head.suite)),
@@ -104,7 +96,7 @@ fn parts(Claims { head, claims }: &Claims) -> Vec<Part> {
     }
     commands(&mut out, claims);
     let counts: Vec<String> =
-        counted(claims).into_iter().map(|(found, count)| format!("{} {count}", outcome(found))).collect();
+        ClaimOutcome::counts(claims).into_iter().map(|(found, count)| format!("{} {count}", outcome(found))).collect();
     out.push(Part::Heading(format!("{} claims: {}.", claims.len(), counts.join(", "))));
     let partial = claims.iter().filter(|claim| claim.is_measured() && !claim.complete).count();
     if partial > 0 {

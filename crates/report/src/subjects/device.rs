@@ -9,8 +9,7 @@ use mountmark_model::{DeviceRecord, protocol_task};
 use mountmark_record::{CellRecord, DeviceUse, RunRecord};
 use serde::Serialize;
 
-use super::{Object, Subject};
-use crate::header::header;
+use super::{Object, Subject, about};
 use crate::text::{figure, titled};
 use crate::writers::{Last, Part, Table};
 
@@ -41,7 +40,7 @@ fn cell_of<'a>(run: &'a RunRecord, found: &DeviceUse) -> Option<&'a CellRecord> 
 }
 
 fn parts(Device { run, uses }: &Device) -> Vec<Part> {
-    let mut out: Vec<Part> = header(run).into_iter().map(|(label, text)| Part::Labelled(label.into(), text)).collect();
+    let mut out = about(run);
     out.push(Part::Labelled(
         "device".into(),
         "iostat's columns for the disk under test, from a command's start until the device was at rest again: requests \

@@ -10,9 +10,12 @@ mod runs;
 mod study;
 mod verdicts;
 
-use crate::writers::Subject;
+use mountmark_record::RunRecord;
+
+use crate::header::header;
 use crate::writers::csv::Rows;
 use crate::writers::json::Object;
+use crate::writers::{Part, Subject};
 pub use changes::Changes;
 pub use claims::{Claims, ClaimsHead};
 pub use device::Device;
@@ -21,3 +24,8 @@ pub use run::Run;
 pub use runs::Runs;
 pub use study::StudyBeside;
 pub use verdicts::Verdicts;
+
+/// The facts about a run that stand above what is shown of it.
+fn about(run: &RunRecord) -> Vec<Part> {
+    header(run).into_iter().map(|(label, text)| Part::Labelled(label.into(), text)).collect()
+}

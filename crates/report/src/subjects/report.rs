@@ -77,12 +77,8 @@ fn study(compared: &StudyComparison) -> Vec<Part> {
 }
 
 fn claims(judged: &[JudgedClaim]) -> Vec<Part> {
-    let count = |outcome: ClaimOutcome| judged.iter().filter(|claim| claim.outcome == outcome).count();
-    let counts: Vec<String> = ClaimOutcome::ALL
-        .into_iter()
-        .filter(|outcome| count(*outcome) > 0)
-        .map(|found| format!("{}: {}", outcome(found), count(found)))
-        .collect();
+    let counts: Vec<String> =
+        ClaimOutcome::counts(judged).into_iter().map(|(found, count)| format!("{}: {count}", outcome(found))).collect();
     let mut out = Vec::new();
     list(&mut out, "Claims of published studies", &counts);
     let row = |claim: &JudgedClaim| {

@@ -7,8 +7,7 @@ use mountmark_analyse::{Findings, findings};
 use mountmark_model::{Better, Metric, protocol_task};
 use mountmark_record::RunRecord;
 
-use super::Subject;
-use crate::header::header;
+use super::{Subject, about};
 use crate::matrix::{Choice, Matrix, best_means, head};
 use crate::text::BEST;
 use crate::view::Report;
@@ -39,7 +38,7 @@ fn parts(subject: &Run) -> Vec<Part> {
     let found = findings(run, &options);
     let report = Report::of(run, &found);
     let view = View::new(&report, 0, 1);
-    let mut out: Vec<Part> = header(run).into_iter().map(|(label, text)| Part::Labelled(label.into(), text)).collect();
+    let mut out = about(run);
     out.extend(table(&view, subject.metric.map_or_else(|| Choice::usual(&found), Choice::Metric)));
     out
 }

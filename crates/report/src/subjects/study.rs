@@ -184,36 +184,32 @@ fn together(comparison: &StudyComparison, overall: &OverallComparison) -> Vec<St
 
 fn moved(out: &mut Vec<Part>, comparison: &StudyComparison) {
     let of = |metric: &str| if metric == Metric::ELAPSED.id { String::new() } else { format!(" ({metric})") };
-    if !comparison.moves.is_empty() {
-        out.push(Part::Heading("Largest changes of rank:".into()));
-        out.extend(comparison.moves.iter().map(|found| {
-            Part::Item(format!(
-                "{} {}{}: {} from rank {} to {} of {} ({}, now {})",
-                found.task,
-                found.title,
-                of(&found.metric),
-                found.fs,
-                found.from,
-                found.to,
-                found.of,
-                format_value(&found.metric, found.published),
-                format_value(&found.metric, found.measured),
-            ))
-        }));
-    }
-    if !comparison.changes.is_empty() {
-        out.push(Part::Heading("Largest changes of the ratio to the group:".into()));
-        out.extend(comparison.changes.iter().map(|found| {
-            Part::Item(format!(
-                "{} {}{}: {} from {} to {} of the group's mean ({} times as much)",
-                found.task,
-                found.title,
-                of(&found.metric),
-                found.fs,
-                ratio(found.from),
-                ratio(found.to),
-                ratio(found.factor),
-            ))
-        }));
-    }
+    let moves = comparison.moves.iter().map(|found| {
+        format!(
+            "{} {}{}: {} from rank {} to {} of {} ({}, now {})",
+            found.task,
+            found.title,
+            of(&found.metric),
+            found.fs,
+            found.from,
+            found.to,
+            found.of,
+            format_value(&found.metric, found.published),
+            format_value(&found.metric, found.measured),
+        )
+    });
+    list(out, "Largest changes of rank:", &moves.collect::<Vec<_>>());
+    let changes = comparison.changes.iter().map(|found| {
+        format!(
+            "{} {}{}: {} from {} to {} of the group's mean ({} times as much)",
+            found.task,
+            found.title,
+            of(&found.metric),
+            found.fs,
+            ratio(found.from),
+            ratio(found.to),
+            ratio(found.factor),
+        )
+    });
+    list(out, "Largest changes of the ratio to the group:", &changes.collect::<Vec<_>>());
 }

@@ -4,8 +4,7 @@ use anyhow::Result;
 use mountmark_analyse::{Estimate, Findings, MetricFindings, Rank, TaskFindings};
 use mountmark_record::RunRecord;
 
-use super::{Object, Subject};
-use crate::header::header;
+use super::{Object, Subject, about};
 use crate::matrix::best_means;
 use crate::text::BEST;
 use crate::view::label;
@@ -31,7 +30,7 @@ impl Subject for Verdicts<'_> {
 
 /// The findings of a run, as reports show them too.
 pub(super) fn sections(run: &RunRecord, findings: &Findings) -> Vec<Part> {
-    let mut out: Vec<Part> = header(run).into_iter().map(|(label, text)| Part::Labelled(label.into(), text)).collect();
+    let mut out = about(run);
     if let Some(name) = findings.configurations.get(findings.baseline).filter(|_| findings.configurations.len() > 1) {
         out.push(Part::Labelled("baseline".into(), name.clone()));
     }

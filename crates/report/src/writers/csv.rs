@@ -13,7 +13,6 @@ pub(crate) const REPORT: &str = "study,run,fs,task,metric,unit,value,qualifier,n
 pub(crate) const CSV: Writer = Writer {
     name: "csv",
     endings: &["csv"],
-    about: "one line a figure, for spreadsheets",
     form: Form::Rows,
     mark: REPORT,
     write: |subject, _| {

@@ -8,7 +8,6 @@ pub(crate) const GENERATOR: &str = "<meta name=\"generator\" content=\"mountmark
 pub(crate) const HTML: Writer = Writer {
     name: "html",
     endings: &["html", "htm"],
-    about: "one file for a browser, with charts; it needs no network",
     form: Form::Page,
     mark: GENERATOR,
     write: |subject, _| Some(subject.page()?.map(crate::markup::Markup::into_string)),

@@ -11,7 +11,6 @@ pub(crate) const REPORT: &str = "mountmark_reports";
 pub(crate) const JSON: Writer = Writer {
     name: "json",
     endings: &["json"],
-    about: "everything, for programs; numbers have all their digits",
     form: Form::Object,
     mark: "{\"mountmark_reports\":[",
     write: |subject, _| {

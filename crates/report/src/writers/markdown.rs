@@ -9,7 +9,6 @@ const MARK: &str = "<!-- mountmark report -->";
 pub(crate) const MARKDOWN: Writer = Writer {
     name: "markdown",
     endings: &["md", "markdown"],
-    about: "the same as Markdown, the best of each row in bold",
     form: Form::Parts,
     mark: MARK,
     write: |subject, _| Some(Ok(markdown(&subject.parts()?))),

@@ -35,8 +35,6 @@ pub(crate) struct Writer {
     pub name: &'static str,
     /// File name extensions, the default first.
     pub endings: &'static [&'static str],
-    /// One line for lists.
-    pub about: &'static str,
     /// The form that it needs.
     pub form: Form,
     /// Text in the first lines of a report in this format, by which the program recognises files that it may overwrite.

@@ -8,7 +8,6 @@ pub(crate) const MARK: &str = "<!-- mountmark report -->";
 pub(crate) const SVG: Writer = Writer {
     name: "svg",
     endings: &["svg"],
-    about: "one picture: every test by file system, and all tests together",
     form: Form::Picture,
     mark: MARK,
     write: |subject, _| Some(subject.picture()?.map(crate::markup::Markup::into_string)),

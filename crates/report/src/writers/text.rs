@@ -29,7 +29,6 @@ pub const USUAL: &str = "\x1b[0m";
 pub(crate) const TEXT: Writer = Writer {
     name: "table",
     endings: &["txt"],
-    about: "tables and sentences for a terminal",
     form: Form::Parts,
     mark: "mountmark report: ",
     write: |subject, options| Some(Ok(text(&subject.parts()?, options))),
@@ -39,12 +38,12 @@ fn text(parts: &[Part], options: &Options) -> String {
     let mut out = String::new();
     let mut before: Option<&Part> = None;
     for part in parts {
+        // A table ends with a blank line of its own.
         let begins = match (before, part) {
-            (None, _) | (Some(Part::Table(_)), Part::Table(_) | Part::Note(..)) => false,
+            (None, _) => false,
             (_, Part::Title(_) | Part::Heading(_)) => true,
             (Some(Part::Heading(_) | Part::Title(_)), _) => false,
-            (_, Part::Table(_)) => true,
-            (Some(before), part) => std::mem::discriminant(before) != std::mem::discriminant(part) && is_block(before),
+            (_, part) => matches!(part, Part::Table(_)),
         };
         if begins && !out.ends_with("\n\n") {
             out.push('\n');
@@ -66,11 +65,6 @@ fn text(parts: &[Part], options: &Options) -> String {
     out.truncate(out.trim_end().len());
     out.push('\n');
     out
-}
-
-/// Whether a blank line follows it.
-fn is_block(part: &Part) -> bool {
-    matches!(part, Part::Table(_))
 }
 
 /// Rows under heads; columns that do not fit make further tables, each with the keys.

@@ -77,7 +77,7 @@ pub fn out_option(store: &Path) -> String {
 }
 
 /// Options of everything that prints figures.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 pub struct FormatOptions {
     /// How to print: table, markdown, csv or json [default: table]
     #[arg(long, value_name = "FORMAT")]

@@ -5,6 +5,7 @@ mod browser;
 mod caches;
 mod cold;
 mod compare;
+mod conditions;
 mod corpora;
 mod drill;
 mod engines;

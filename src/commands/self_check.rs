@@ -4,6 +4,7 @@
 //! of the processes.
 
 mod engines;
+mod verdicts;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,7 +27,7 @@ use crate::common::{self, WrongUse};
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Examples:\n  mountmark self-check\n  mountmark self-check engines\n  mountmark self-check --fs ext4,xfs --disk hdd\n\nEach plan runs twice: once alone, once with another number of guests side by side and a busy loop on every processor.\nExit code 1 if a figure is not equal to the last bit or a promise is missed."
+    after_help = "Examples:\n  mountmark self-check\n  mountmark self-check engines\n  mountmark self-check verdicts\n  mountmark self-check --fs ext4,xfs --disk hdd\n\nEach plan runs twice: once alone, once with another number of guests side by side and a busy loop on every processor.\nExit code 1 if a figure is not equal to the last bit or a promise is missed."
 )]
 pub struct Arguments {
     #[command(subcommand)]
@@ -49,6 +50,7 @@ pub struct Arguments {
 #[derive(Subcommand)]
 enum What {
     Engines(engines::Arguments),
+    Verdicts(verdicts::Arguments),
 }
 
 /// The longest time from the program's start to the first mkfs in a guest, with a warm cache.
@@ -73,8 +75,10 @@ struct Seen {
 }
 
 pub fn run(arguments: Arguments) -> Result<u8> {
-    if let Some(What::Engines(arguments)) = &arguments.what {
-        return engines::run(arguments);
+    match &arguments.what {
+        Some(What::Engines(arguments)) => return engines::run(arguments),
+        Some(What::Verdicts(arguments)) => return verdicts::run(arguments),
+        None => {}
     }
     // Wrong options are reported first.
     arguments.scale.parse::<Scale>().map_err(|error| WrongUse(format!("--scale: {error}")))?;

@@ -234,7 +234,8 @@ impl Field {
         let (temporary, cache) = (self.path("tmp"), self.cache());
         let mark = format!("{name}={value}");
         let (mark, root) = (mark.as_str(), self.root.path());
-        let places = leftovers::Places { mark, root, temporary: &temporary, cache: &cache, since };
+        let places =
+            leftovers::Places { mark, root, temporary: &temporary, cache: &cache, host: self.host.is_none(), since };
         let found = leftovers::find(&places);
         if take_away && !found.is_empty() {
             leftovers::take_away(&places, &found);

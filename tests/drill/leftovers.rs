@@ -20,6 +20,8 @@ pub struct Places<'a> {
     pub root: &'a Path,
     pub temporary: &'a Path,
     pub cache: &'a Path,
+    /// Whether it may run agents on this machine, whose folders all programs share.
+    pub host: bool,
     /// When the program was started.
     pub since: SystemTime,
 }
@@ -37,7 +39,9 @@ pub fn find(places: &Places) -> Vec<String> {
     left.extend(half_made_entries(places.cache));
     left.extend(loop_devices(places.root));
     left.extend(mounts(places.root));
-    left.extend(scratch(places.since));
+    if places.host {
+        left.extend(scratch(places.since));
+    }
     left
 }
 

@@ -5,8 +5,9 @@
 //! from outside: by the output of `--verbose`, by new entries in the cache and the store, by the processes that the
 //! program starts, and by the clock.
 //!
-//! `cargo test` does a few kills. `make drill` does many: DRILL_MINUTES limits it, DRILL_SEED repeats its choices, and
-//! DRILL_ROUND repeats one round of them.
+//! `cargo test` does a few kills. `make drill` does many, in two lanes side by side, each with a cache and files of its
+//! own, since a killed run mostly waits: DRILL_MINUTES limits it, DRILL_SEED repeats its choices, and DRILL_LANE and
+//! DRILL_ROUND repeat one round of them.
 
 mod cache;
 mod chance;
@@ -66,6 +67,9 @@ fn host_phases() -> Vec<Phase> {
     stages.into_iter().chain([Phase::Begin, Phase::Store, Phase::End, Phase::Any, Phase::Any]).collect()
 }
 
+/// Lanes of `make drill`. Only the first has the host lab, whose folders and devices are the machine's.
+const LANES: u64 = 2;
+
 /// Runs rounds until there were `kills` or the time is over; returns the results.
 fn drill(field: &mut Field, seed: u64, kills: usize, end: Instant, only: Option<u64>) -> Tally {
     let mut tally = Tally::default();
@@ -124,22 +128,36 @@ fn runs_survive_many_kills() {
     let minutes = given("DRILL_MINUTES").unwrap_or(20);
     let end = Instant::now() + Duration::from_secs(minutes * 60);
     println!("drill: seed {seed}, at most {minutes} minutes, {KILLS} kills or more");
+    let lanes: Vec<u64> = given("DRILL_LANE").map_or((0..LANES).collect(), |lane| vec![lane]);
+    let tallies: Vec<(u64, Tally)> = std::thread::scope(|scope| {
+        let lanes: Vec<_> =
+            lanes.iter().map(|lane| (*lane, scope.spawn(move || drill_lane(*lane, seed, end)))).collect();
+        lanes.into_iter().map(|(lane, tally)| (lane, tally.join().expect("a lane ends"))).collect()
+    });
+    let mut all = Tally::default();
+    for (lane, tally) in &tallies {
+        for fault in tally.faults() {
+            let round = fault.round();
+            println!("FAULT {fault}\n  again: make drill DRILL_SEED={seed} DRILL_LANE={lane} DRILL_ROUND={round}");
+        }
+        all.add_up(tally);
+    }
+    print!("{all}");
+    assert!(tallies.iter().all(|(_, tally)| tally.faults().is_empty()), "the faults are above");
+}
+
+/// One lane, with its own field and choices.
+fn drill_lane(lane: u64, seed: u64, end: Instant) -> Tally {
     let mut field = Field::new(2);
+    if lane > 0 {
+        field.host = Some("in the first lane".into());
+    }
     field.probe();
     for (what, obstacle) in [("the host lab", &field.host), ("the network", &field.network)] {
         if let Some(obstacle) = obstacle {
-            println!("drill: without {what}: {obstacle}");
+            println!("drill: lane {lane} without {what}: {obstacle}");
         }
     }
-    let kills = given("DRILL_KILLS").map_or(KILLS, |kills| kills as usize);
-    let tally = drill(&mut field, seed, kills, end, given("DRILL_ROUND"));
-    print!("{tally}");
-    for fault in tally.faults() {
-        println!("FAULT {fault}\n  again: make drill DRILL_SEED={seed} DRILL_ROUND={}", fault.round());
-    }
-    if !tally.faults().is_empty() {
-        drop(field);
-        // Not a failed assertion: the findings above are the message.
-        std::process::exit(1);
-    }
+    let kills = given("DRILL_KILLS").map_or(KILLS, |kills| kills as usize).div_ceil(LANES as usize);
+    drill(&mut field, seed.wrapping_add(lane << 32), kills, end, given("DRILL_ROUND"))
 }

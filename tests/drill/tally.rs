@@ -88,6 +88,17 @@ impl Tally {
         self.blame(kill.at, wrong);
     }
 
+    /// Adds another tally's numbers.
+    pub fn add_up(&mut self, other: &Tally) {
+        for (key, row) in &other.rows {
+            let sum = self.rows.entry(*key).or_default();
+            sum.kills += row.kills;
+            sum.missed += row.missed;
+            sum.told += row.told;
+            sum.faulty += row.faulty;
+        }
+    }
+
     /// Records faults without a kill.
     pub fn blame(&mut self, at: (u64, usize), wrong: Vec<String>) {
         self.faults.extend(wrong.into_iter().map(|text| Fault { at, text }));

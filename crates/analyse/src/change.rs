@@ -3,8 +3,8 @@
 //! Where both runs have the same seed, their repeats are pairs: the same workload before and after. Otherwise they are
 //! independent samples. All comparisons are one family, tested like those inside a run (`contrast`).
 //!
-//! With one repeat in the virtual lab and one seed, figures are exact for that seed: two runs of one plan are equal to
-//! the nanosecond, so every difference comes from what differs between the runs. Such a comparison uses the plain
+//! With one repeat in the virtual lab, one seed and fixed conditions, figures are exact: two runs of one plan are equal
+//! to the nanosecond, so every difference comes from what differs between the runs. Such a comparison uses the plain
 //! ratio. One repeat cannot show whether another seed gives the same result.
 
 mod differences;
@@ -12,6 +12,7 @@ mod remarks;
 
 use std::collections::BTreeMap;
 
+use mountmark_model::conditions::Way;
 use mountmark_model::{Better, Metric};
 use mountmark_record::RunRecord;
 use serde::Serialize;
@@ -106,7 +107,7 @@ impl Changes {
     }
 }
 
-struct Way {
+struct Comparison {
     paired: bool,
     exact: bool,
 }
@@ -141,10 +142,12 @@ pub fn changes(before: &RunRecord, after: &RunRecord, metric: Option<&'static Me
     }
 }
 
-fn way(before: &RunRecord, after: &RunRecord, old: &Figures, new: &Figures) -> Way {
+fn way(before: &RunRecord, after: &RunRecord, old: &Figures, new: &Figures) -> Comparison {
     let paired = before.plan.seed == after.plan.seed;
-    let is_virtual = [before, after].iter().all(|run| run.plan.lab.nature().exact_clock);
-    Way { paired, exact: paired && is_virtual && (old.repeats.len() == 1 || new.repeats.len() == 1) }
+    // Under varied conditions a change that does not matter can move a single repeat into another phase.
+    let is_exact = |run: &&RunRecord| run.plan.lab.nature().exact_clock && run.plan.conditions() == Way::Fixed;
+    let is_exact = [before, after].iter().all(is_exact);
+    Comparison { paired, exact: paired && is_exact && (old.repeats.len() == 1 || new.repeats.len() == 1) }
 }
 
 /// Pairs configurations by name; where no name matches and each run has one configuration, pairs those two. A
@@ -177,7 +180,7 @@ fn collect(
     new: &Figures,
     (name, one, other): (&str, usize, Option<usize>),
     metric: Option<&'static Metric>,
-    way: &Way,
+    way: &Comparison,
     rows: &mut Vec<Row>,
     contrasts: &mut Vec<Contrast>,
 ) {

@@ -1,6 +1,7 @@
 //! Limits of the findings of a run, and hints for reading them.
 
 use mountmark_model::Scale;
+use mountmark_model::conditions::Way;
 use mountmark_record::RunRecord;
 
 use crate::Options;
@@ -16,8 +17,8 @@ pub enum Remark {
         /// Whether its figures are exact for their seed.
         exact: bool,
     },
-    /// The lab's clock has no noise: repeats differ by their seeds alone.
-    SeedsAlone,
+    /// The lab's clock has no noise: repeats differ by what their seeds draw.
+    SeedsAlone(Way),
     /// Medians have no interval.
     NoMedianIntervals {
         repeats: usize,
@@ -46,7 +47,7 @@ pub(crate) fn remarks(run: &RunRecord, figures: &Figures, options: &Options, bas
     match (run.plan.lab.nature().exact_clock, repeats) {
         (_, 0) => out.push(Remark::NoCell),
         (exact, 1) => out.push(Remark::OneRepeat { exact }),
-        (true, _) => out.push(Remark::SeedsAlone),
+        (true, _) => out.push(Remark::SeedsAlone(run.plan.conditions())),
         (..) => {}
     }
     if (2..FEWEST).contains(&repeats) {

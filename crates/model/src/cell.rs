@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Configuration, Disk, Lab, Machine, RealisedCorpus, Scale, Source, Task};
+use crate::conditions::Way;
+use crate::{Bytes, Conditions, Configuration, Disk, Lab, Machine, RealisedCorpus, Scale, Source, Task};
 
 /// Names of the steps that are measured like tasks but are not part of a suite.
 pub mod protocol_task {
@@ -63,6 +64,11 @@ impl Plan {
         })
     }
 
+    /// Whether repeats draw their conditions.
+    pub fn conditions(&self) -> Way {
+        if self.cells.iter().any(|cell| cell.conditions.is_some()) { Way::Varied } else { Way::Fixed }
+    }
+
     /// Whether titles state the work at this scale; those of older plans state the suite's own counts and sizes.
     pub fn titles_are_scaled(&self) -> bool {
         let written = self.cells.first().map_or(&[][..], |cell| &cell.tasks);
@@ -94,6 +100,9 @@ pub struct Cell {
     pub parameters: BTreeMap<String, u64>,
     /// Pause before each task, in seconds of the lab's clock.
     pub pause_seconds: f64,
+    /// What this repeat draws anew; `None` if conditions are fixed, as they were before they could vary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<Conditions>,
     pub tasks: Vec<Task>,
     /// Further programs that the lab needs.
     pub tools: Vec<String>,

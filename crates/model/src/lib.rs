@@ -5,6 +5,7 @@
 
 mod cell;
 mod claim;
+pub mod conditions;
 mod configuration;
 mod corpus;
 pub mod device;
@@ -27,6 +28,7 @@ pub mod workload;
 
 pub use cell::{Cell, Plan, SourceMedium, protocol_task};
 pub use claim::{Claim, Clause, Limits, Over, Test};
+pub use conditions::Conditions;
 pub use configuration::{Configuration, FileSystem, Fsck, Variant};
 pub use corpus::{Corpus, CorpusKind, CorpusSource, Distribution, Extension, RealisedCorpus};
 pub use device::DeviceRecord;

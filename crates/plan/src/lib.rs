@@ -9,6 +9,7 @@
 mod catalogue;
 mod check;
 mod computer;
+mod conditions;
 mod configuration;
 mod error;
 mod fio;

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use mountmark_model::conditions::Way;
 use mountmark_model::{
     Bytes, Cell, Configuration, Corpus, CorpusSource, FileSystem, Lab, OwnComputer, Plan, RealisedCorpus, Scale,
     Source, SourceMedium, Suite,
 };
 
 use crate::computer::Computer;
+use crate::conditions::conditions;
 use crate::order::{block, repeat_seed};
 use crate::title::filled;
 use crate::{Catalogue, PlanError, Result, configurations, needs, size, tasks};
@@ -40,6 +42,8 @@ pub struct Options {
     pub repeats: u32,
     /// `--seed`
     pub seed: u64,
+    /// `--conditions`
+    pub conditions: Way,
     /// `--corpus`: a name, or a path if it contains a `/` or ends like a tar file; overrides the suite's own.
     pub corpus: Option<String>,
 }
@@ -157,6 +161,7 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
                 ram: machine.ram,
                 parameters: parameters.clone(),
                 pause_seconds: suite.pause_seconds,
+                conditions: conditions(options, repeat, machine.ram),
                 tasks: suite.tasks.clone(),
                 tools: union(&tools, &configuration.filesystem.tools),
                 packages: union(&packages, &configuration.filesystem.packages),

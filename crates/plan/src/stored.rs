@@ -1,6 +1,6 @@
 //! Checks a plan from a store as untrusted input: stores are passed on, and resuming a run executes its plan.
 
-use mountmark_model::{Bytes, Cell, Parameter, Plan, Source, Suite};
+use mountmark_model::{Bytes, Cell, Conditions, Parameter, Plan, Source, Suite};
 
 use crate::{PlanError, Result, check};
 
@@ -33,6 +33,9 @@ fn cell_faults(cell: &Cell) -> Vec<String> {
     let mut faults = check::filesystem(&cell.configuration.filesystem);
     faults.extend(check::suite(&suite_of(cell)));
     faults.extend(check::disk(&cell.disk));
+    if let Some(conditions) = &cell.conditions {
+        faults.extend(conditions_faults(conditions, cell.ram));
+    }
     let mut sizes = vec![("disk_size", cell.disk_size), ("ram", cell.ram)];
     if let Some(medium) = &cell.second_disk {
         faults.extend(check::disk(&medium.disk));
@@ -42,6 +45,19 @@ fn cell_faults(cell: &Cell) -> Vec<String> {
     faults
         .extend(large.map(|(what, size)| format!("the {what} is {size}, and a guest addresses {}", Bytes(MOST_BYTES))));
     faults
+}
+
+/// Beyond what [`conditions`](crate::conditions::conditions) draws, a guest might wait for years or lack memory.
+fn conditions_faults(conditions: &Conditions, ram: Bytes) -> Vec<String> {
+    let fits = [
+        ("idle_seconds", (0.0..=Conditions::IDLE_SECONDS).contains(&conditions.idle_seconds)),
+        ("memory", conditions.memory.0 <= ram.0 / Conditions::MEMORY_PART),
+        ("reads", conditions.reads <= Conditions::MOST_READS),
+        ("folders", conditions.folders <= Conditions::MOST_FOLDERS),
+        ("date", conditions.date.is_none_or(|date| Conditions::DATES.contains(&date))),
+    ];
+    let beyond = fits.iter().filter(|(_, fits)| !fits);
+    beyond.map(|(name, _)| format!("the condition {name} is beyond what this program draws")).collect()
 }
 
 /// A suite with the cell's fields.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use mountmark_model::conditions::Way;
 use mountmark_model::{Bytes, CorpusSource, Lab, Plan, Processor, RealisedCorpus, Scale};
 use mountmark_plan::{Catalogue, CorpusRequest, Options, PlanError, plan};
 
@@ -83,6 +84,7 @@ fn options(fs: &str) -> Options {
         scale: Scale::ONE,
         repeats: 3,
         seed: 1,
+        conditions: Way::Fixed,
         corpus: None,
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use mountmark_model::conditions::Way;
 use mountmark_model::{Lab, Plan, RealisedCorpus, Suite};
 use mountmark_plan::{Catalogue, Options, plan};
 
@@ -17,6 +18,7 @@ fn planned(catalogue: &Catalogue, suite: &str, scale: &str) -> Plan {
         scale: scale.parse().unwrap(),
         repeats: 1,
         seed: 1,
+        conditions: Way::Fixed,
         corpus: None,
         own: None,
     };

@@ -20,6 +20,7 @@ pub fn again(run: &RunRecord) -> String {
     add("--scale", plan.scale.to_string());
     add("--repeat", plan.repeats.to_string());
     add("--seed", plan.seed.to_string());
+    add("--conditions", plan.conditions().name().to_owned());
     add("--lab", plan.lab.name().to_owned());
     if plan.lab.nature().guest {
         add("--machine", plan.machine.name.clone());

@@ -21,7 +21,13 @@ pub(crate) fn header(run: &RunRecord) -> Vec<(&'static str, String)> {
     out.push(("kernel", kernels(run)));
     out.push((
         "seed",
-        format!("{}, {}, mountmark {}", plan.seed, counted(plan.repeats as usize, "repeat", "repeats"), run.program),
+        format!(
+            "{}, {} under {} conditions, mountmark {}",
+            plan.seed,
+            counted(plan.repeats as usize, "repeat", "repeats"),
+            plan.conditions().name(),
+            run.program
+        ),
     ));
     for (index, corpus) in corpora(run).into_iter().enumerate() {
         out.push((if index == 0 { "corpus" } else { "" }, corpus));

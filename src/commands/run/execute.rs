@@ -38,6 +38,14 @@ impl Session<'_> {
         self.run(&id, plan)
     }
 
+    /// Runs a plan and stores it without printing it; `None` if the user requested an end.
+    pub fn collect(&self, plan: &Plan) -> Result<Option<RunRecord>> {
+        let id = self.store.begin_run(plan, &self.lab.environment(&plan.cells[0])?, "")?;
+        let is_complete = self.cells(&id, plan)?;
+        self.store.end_run(&id, if is_complete { RunStatus::Done } else { RunStatus::Interrupted })?;
+        Ok(if is_complete { Some(self.store.load(&id)?) } else { None })
+    }
+
     /// Runs the missing cells of a run; returns the exit code. `force`: even if another process seems to do so.
     pub fn go_on(&self, id: &RunId, plan: &Plan, force: bool) -> Result<u8> {
         let there = self.store.resume_run(id, force)?;

@@ -11,6 +11,8 @@ use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use mountmark_model::conditions::Way;
 use mountmark_model::{Bytes, Cell, Configuration, CorpusSource, Disk, Machine, Plan, Program, RealisedCorpus, Scale};
 use mountmark_plan::{Catalogue, CorpusRequest, Options, configurations, control};
 use mountmark_record::Store;
@@ -46,6 +48,10 @@ pub struct Arguments {
     /// What everything random comes from
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
+    /// Whether each repeat draws what no question asks for: idle time before each test, free memory, the state of the
+    /// disk, block groups, the date
+    #[arg(long, value_name = "CONDITIONS", value_parser = ways(), default_value = Way::Varied.name())]
+    conditions: Way,
     /// The files to work on instead of the suite's: a name, a tar (plain, gz, xz, zst) or a folder
     #[arg(long, value_name = "CORPUS")]
     corpus: Option<String>,
@@ -73,6 +79,11 @@ pub struct Arguments {
     format: FormatOptions,
     #[command(flatten)]
     store: StoreOptions,
+}
+
+pub fn ways() -> impl TypedValueParser<Value = Way> {
+    let names = Way::ALL.map(|way| PossibleValue::new(way.name()).help(way.about()));
+    PossibleValuesParser::new(names).map(|name| Way::find(&name).expect("one of the possible values"))
 }
 
 pub fn run(arguments: Arguments) -> Result<u8> {
@@ -107,6 +118,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         scale,
         repeats: arguments.repeat,
         seed: arguments.seed,
+        conditions: arguments.conditions,
         corpus: arguments.corpus.clone(),
     };
     // All user input is checked before anything is fetched or generated.

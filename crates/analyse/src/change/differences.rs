@@ -57,6 +57,7 @@ const FACTS: &[Fact] = &[
     ("emulator", |run| run.environment.emulator.clone()),
     ("mountmark", |run| run.program.clone()),
     ("seed", |run| run.plan.seed.to_string()),
+    ("conditions", |run| run.plan.conditions().name().into()),
     ("repeats", |run| run.plan.repeats.to_string()),
     ("configurations", |run| run.plan.configurations.join(", ")),
 ];

@@ -1,8 +1,9 @@
 //! How two runs are compared, and limits of the comparison.
 
+use mountmark_model::conditions::Way;
 use mountmark_record::RunRecord;
 
-use super::{Way, matched};
+use super::{Comparison, matched};
 use crate::figures::Figures;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub enum ChangeRemark {
     OneRepeat {
         /// Whether both runs have one seed.
         paired: bool,
+        /// Whether fixed conditions would make it exact.
+        conditions: bool,
     },
     Repeats {
         /// Compared in pairs of one seed, otherwise as independent samples.
@@ -40,13 +43,13 @@ pub enum ChangeRemark {
     /// How differences are shown.
     HowShown,
     /// The lab's clock has no noise.
-    SeedsAlone,
+    SeedsAlone(Way),
 }
 
 pub(super) fn remarks(
     (before, after): (&RunRecord, &RunRecord),
     (old, new): (&Figures, &Figures),
-    way: &Way,
+    way: &Comparison,
 ) -> Vec<ChangeRemark> {
     let mut out = Vec::new();
     let only = |these: &Figures, those: &Figures| {
@@ -68,14 +71,15 @@ pub(super) fn remarks(
     let lost = after.plan.skipped.iter().filter(|(name, _)| old.configurations.contains(name)).cloned();
     out.extend(lost.map(|(configuration, reason)| ChangeRemark::Skipped { configuration, reason }));
     let paired = way.paired;
+    let is_virtual = [before, after].iter().all(|run| run.plan.lab.nature().exact_clock);
     match least {
         _ if way.exact => out.push(ChangeRemark::Exact),
         0 => out.push(ChangeRemark::NoCell { later: !old.repeats.is_empty() }),
-        1 => out.push(ChangeRemark::OneRepeat { paired }),
+        1 => out.push(ChangeRemark::OneRepeat { paired, conditions: paired && is_virtual }),
         _ => {
             out.extend([ChangeRemark::Repeats { paired }, ChangeRemark::HowShown]);
-            if before.plan.lab.nature().exact_clock && paired {
-                out.push(ChangeRemark::SeedsAlone);
+            if is_virtual && paired {
+                out.push(ChangeRemark::SeedsAlone(after.plan.conditions()));
             }
         }
     }

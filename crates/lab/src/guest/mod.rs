@@ -109,7 +109,7 @@ fn live(agent: Agent, ports: &Ports) -> Result<()> {
     let job: Job = serde_json::from_slice(&ports.read_file("opt/mountmark/job")?).context("the job is damaged")?;
     voice::bear(job.token);
     setup::seed_random(job.cell.seed)?;
-    setup::set_clock();
+    setup::set_clock(job.cell.conditions.as_ref().and_then(|conditions| conditions.date));
     let flag = SetupFlag::open()?;
     flag.set(true);
     let mut servers = Vec::new();

@@ -123,9 +123,9 @@ pub fn favour(process: u32) -> Result<()> {
     Ok(())
 }
 
-/// Sets the wall clock to the same second in every cell, also after a restore.
-pub fn set_clock() {
-    let start = rustix::time::Timespec { tv_sec: 1_136_073_600, tv_nsec: 0 };
+/// Sets the wall clock to `date`, in seconds since 1970, or to the same second in every cell, also after a restore.
+pub fn set_clock(date: Option<i64>) {
+    let start = rustix::time::Timespec { tv_sec: date.unwrap_or(1_136_073_600), tv_nsec: 0 };
     let _ = rustix::time::clock_settime(rustix::time::ClockId::Realtime, start);
 }
 

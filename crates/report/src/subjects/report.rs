@@ -5,6 +5,7 @@ use mountmark_analyse::Summary;
 use mountmark_analyse::claim::{ClaimOutcome, JudgedClaim};
 use mountmark_analyse::study::StudyComparison;
 use mountmark_model::Qualifier;
+use mountmark_model::conditions::Way;
 use serde::Serialize;
 
 use super::{Object, Rows, Subject};
@@ -157,6 +158,7 @@ struct Found<'a> {
     machine: &'a str,
     kernel: &'a str,
     seed: u64,
+    conditions: Way,
     mountmark: &'a str,
     findings: WordedFindings<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -181,6 +183,7 @@ fn found<'a>(report: &'a Report<'a>) -> Found<'a> {
         machine: &plan.machine.name,
         kernel: &plan.kernel,
         seed: plan.seed,
+        conditions: plan.conditions(),
         mountmark: &report.run.program,
         findings: WordedFindings::new(report.findings),
         study: report.study.map(WordedStudy::new),

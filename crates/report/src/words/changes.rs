@@ -1,6 +1,7 @@
 //! Sentences about changes between two runs, and how they were compared.
 
 use mountmark_analyse::{Change, ChangeOutcome, ChangeRemark, Changes as TwoRuns, Incomparable, Summary};
+use mountmark_model::conditions::Way;
 
 use super::metric::subject;
 use super::missing::named;
@@ -47,12 +48,17 @@ fn remark(changes: &TwoRuns, remark: &ChangeRemark) -> String {
         }
         ChangeRemark::Skipped { configuration, reason } => format!("The later run skipped {configuration}: {reason}"),
         ChangeRemark::Exact => {
-            "One repeat in the virtual lab with the same seed: figures are exact for that seed, and all changes come from \
+            "One repeat in the virtual lab with the same seed and fixed conditions: figures are exact for that seed, and all changes come from \
              what differs between the runs. Other seeds may change otherwise: repeat both (--repeat 5) before you rely on it."
                 .into()
         }
         ChangeRemark::NoCell { later } => format!("No cell of the {} run has ended: there is nothing to compare.", whose(later)),
-        ChangeRemark::OneRepeat { paired } => {
+        ChangeRemark::OneRepeat { paired: _, conditions: true } => {
+            "One repeat under varied conditions shows no change: repeat both runs (--repeat 5), or compare them exactly \
+             (--conditions fixed)."
+                .into()
+        }
+        ChangeRemark::OneRepeat { paired, conditions: false } => {
             let of = if *paired { "measured in wall time" } else { "with different seeds" };
             format!("One repeat {of} shows no change: repeat both runs (--repeat 5).")
         }
@@ -67,8 +73,12 @@ fn remark(changes: &TwoRuns, remark: &ChangeRemark) -> String {
             percent(changes.matters),
             percent(changes.level)
         ),
-        ChangeRemark::SeedsAlone => {
-            "The virtual lab has no noise: intervals show how much a change depends on the workload.".into()
+        ChangeRemark::SeedsAlone(Way::Varied) => {
+            "The virtual lab has no noise: intervals show how much a change depends on the workload and on conditions.".into()
+        }
+        ChangeRemark::SeedsAlone(Way::Fixed) => {
+            "The virtual lab has no noise, and conditions are fixed: intervals show how much a change depends on the workload."
+                .into()
         }
     }
 }

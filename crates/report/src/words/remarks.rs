@@ -1,6 +1,7 @@
 //! Sentences about the limits of findings.
 
 use mountmark_analyse::{Findings, Remark};
+use mountmark_model::conditions::Way;
 
 use super::number::percent;
 
@@ -23,9 +24,14 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
         Remark::OneRepeat { exact: false } => {
             "One repeat: no intervals, no verdicts. Only more repeats can tell differences from noise (--repeat 5).".into()
         }
-        Remark::SeedsAlone => {
-            "Repeats differ only in their seed, because the lab's clock has no noise: intervals show how much the workload \
-             varies, not how precisely a figure was measured."
+        Remark::SeedsAlone(Way::Varied) => {
+            "The lab's clock has no noise. Repeats differ in their workload and in conditions that no question asks for (idle \
+             time, free memory, the disk's state, block groups, the date), and intervals cover both."
+                .into()
+        }
+        Remark::SeedsAlone(Way::Fixed) => {
+            "The lab's clock has no noise, and conditions are the same in all repeats: intervals show how much the workload \
+             varies. Under other conditions figures may lie outside (--conditions varied)."
                 .into()
         }
         Remark::NoMedianIntervals { repeats, fewest } => {

@@ -5,6 +5,7 @@
 
 mod cold;
 mod command;
+mod conditions;
 mod device;
 mod events;
 mod figures;
@@ -109,8 +110,10 @@ impl Agent<'_> {
         if let Some(source) = &self.devices.source {
             source::mount(source, &self.devices.source_folder, self.scratch.path())?;
         }
+        let _taken = self.vary_machine();
         let made = self.mkfs()? && self.mount()?;
         if made {
+            self.turn_groups();
             self.capacity(&[Metric::CAPACITY, Metric::CAPACITY_BYTES, Metric::CAPACITY_DEVICE])?;
             for task in self.cell.tasks.iter().filter(|task| task.part_of.is_none()) {
                 for iteration in 0..task.repeat {

@@ -36,6 +36,7 @@ impl Agent<'_> {
             self.forget(&self.devices.test);
         }
         self.settle(id)?;
+        self.idle(id, 0);
         self.stage(Stage::Measured(id.to_owned()));
         let (program, arguments) = command.split_first().context("an empty command in the catalogue")?;
         let mut process = Command::new(program);
@@ -125,6 +126,7 @@ impl Agent<'_> {
         let command = self.cell.configuration.fsck_command(&self.devices.test.path).context("fsck has no command")?;
         self.forget(&self.devices.test);
         self.settle(protocol_task::FSCK)?;
+        self.idle(protocol_task::FSCK, 0);
         self.stage(Stage::Measured(protocol_task::FSCK.to_owned()));
         let mut process = Command::new(&command[0]);
         process.args(&command[1..]);

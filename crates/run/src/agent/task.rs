@@ -50,6 +50,7 @@ impl Agent<'_> {
         }
         self.settle(&task.id)?;
         self.pause();
+        self.idle(&task.id, iteration);
         self.stage(Stage::Measured(task.id.clone()));
         let job = self.job(task)?;
         let kills = probes::memory_kills();

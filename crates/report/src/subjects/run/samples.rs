@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use anyhow::Result;
+use mountmark_model::conditions::Way;
 use mountmark_model::{Bytes, Environment, Lab, Machine, Metric, Outcome, RealisedCorpus, Scale};
 use mountmark_record::{CellRecord, RunId, RunRecord, RunStatus, Timestamp};
 use serde::Serialize;
@@ -11,8 +12,7 @@ use super::Run;
 use crate::writers::csv::{Rows, number};
 use crate::writers::json::Object;
 
-const HEAD: &str =
-    "run,suite,scale,lab,machine,disk,cell,configuration,repeat,seed,task,iteration,outcome,metric,unit,value";
+const HEAD: &str = "run,suite,scale,lab,machine,disk,cell,configuration,repeat,seed,conditions,task,iteration,outcome,metric,unit,value";
 
 /// Every sample. `outcome` is that of the task in this cell, to distinguish figures of failed tasks. Values have as
 /// many digits as needed to read the same number back.
@@ -21,6 +21,7 @@ pub(super) fn rows(subject: &Run, out: &mut Rows) -> Result<()> {
     let plan = &run.plan;
     out.head(HEAD)?;
     let scale = plan.scale.to_string();
+    let conditions = plan.conditions().name();
     for cell in &run.cells {
         let outcomes: HashMap<&str, &str> =
             cell.outcomes.iter().map(|ended| (ended.task.as_str(), ended.outcome.word())).collect();
@@ -37,6 +38,7 @@ pub(super) fn rows(subject: &Run, out: &mut Rows) -> Result<()> {
                 &cell.configuration,
                 &repeat,
                 &seed,
+                conditions,
                 &sample.task,
                 &sample.iteration.to_string(),
                 outcomes.get(sample.task.as_str()).unwrap_or(&""),
@@ -65,6 +67,7 @@ struct Head<'a> {
     kernel: &'a str,
     scale: Scale,
     seed: u64,
+    conditions: Way,
     repeats: u32,
     decisions: &'a [String],
     tasks: Vec<Task<'a>>,
@@ -185,6 +188,7 @@ fn head(run: &RunRecord) -> Head<'_> {
         kernel: &plan.kernel,
         scale: plan.scale,
         seed: plan.seed,
+        conditions: plan.conditions(),
         repeats: plan.repeats,
         decisions: &plan.decisions,
         tasks: plan.tasks.iter().map(|(id, title)| Task { id, title }).collect(),

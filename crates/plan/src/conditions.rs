@@ -1,0 +1,36 @@
+//! Draws the conditions of a repeat.
+
+use mountmark_model::conditions::Way;
+use mountmark_model::{Bytes, Conditions};
+use mountmark_random::Stream;
+
+use crate::{Options, repeat_seed};
+
+const PAGE: u64 = 4096;
+/// The least memory that is taken, in pages.
+const FEW_PAGES: u64 = 4;
+
+/// The conditions of `repeat`; `None` if they are fixed.
+///
+/// A clock that counts instructions makes idle time free, and phases repeat unless they are drawn. Under wall time an
+/// idle minute costs a minute, and phases differ anyway. Memory and date are drawn in guests only: this machine's are
+/// the user's.
+pub(crate) fn conditions(options: &Options, repeat: u32, ram: Bytes) -> Option<Conditions> {
+    if options.conditions == Way::Fixed {
+        return None;
+    }
+    let nature = options.lab.nature();
+    let mut draw = Stream::new(repeat_seed(options.seed, repeat), "conditions");
+    let pages = draw.below((ram.0 / Conditions::MEMORY_PART / PAGE).max(FEW_PAGES) - FEW_PAGES + 1) + FEW_PAGES;
+    let reads = draw.below(u64::from(Conditions::MOST_READS) + 1) as u32;
+    let folders = draw.below(u64::from(Conditions::MOST_FOLDERS) + 1) as u32;
+    let dates = Conditions::DATES;
+    let date = dates.start + draw.below((dates.end - dates.start) as u64) as i64;
+    Some(Conditions {
+        idle_seconds: if nature.exact_clock { Conditions::IDLE_SECONDS } else { 0.0 },
+        memory: Bytes(if nature.guest { pages * PAGE } else { 0 }),
+        reads,
+        folders,
+        date: nature.guest.then_some(date),
+    })
+}

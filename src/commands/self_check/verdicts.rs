@@ -1,0 +1,139 @@
+//! `mountmark self-check verdicts`: counts false verdicts, and how often intervals hold.
+//!
+//! It measures one plan many times, and plans that differ from it in nothing that matters. Groups of its repeats are
+//! then judged as if each were a run of its own. The folder knows neither how runs are compared nor how intervals come
+//! about.
+
+mod judge;
+mod table;
+mod variants;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use mountmark_lab::OpenLab;
+use mountmark_model::conditions::Way;
+use mountmark_model::{Metric, Plan, Scale};
+use mountmark_plan::Catalogue;
+use mountmark_record::{RunRecord, Store};
+
+use super::super::run::{LabOptions, Session, Stop, jobs};
+use crate::common::{self, FormatOptions, WrongUse};
+use judge::GROUPS;
+use variants::VARIANTS;
+
+const SUITE: &str = include_str!("verdicts/suite.toml");
+/// The slowdown that must be found.
+const SLOWDOWN: f64 = 0.03;
+
+/// Measure one plan many times, and plans that differ in nothing that matters, and count false verdicts
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mountmark self-check verdicts\n  mountmark self-check verdicts --fs ext4,xfs,btrfs --repeat 100\n  mountmark self-check verdicts --conditions fixed     what they were worth without varied conditions\n\nThe plans differ in a task that does nothing, 4 MiB of memory, a larger guest image, the order of tasks, the seed and the date. Groups of 5 and of 10 repeats are compared as runs of their own; all comparisons of a pair are a family. In one more plan each task takes 3 % longer.\nExit code 1 if more than 5 % of families have a false verdict (or the number that chance allows with few), or fewer than 90 % of slowdowns are found with ten repeats."
+)]
+pub struct Arguments {
+    /// File systems to try
+    #[arg(long, value_name = "LIST", default_value = "ext4,xfs,btrfs")]
+    fs: String,
+    /// The disk under test
+    #[arg(long, value_name = "DISK", default_value = "hdd")]
+    disk: String,
+    /// How often each plan is measured; a multiple of 10
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(10..=1000))]
+    repeat: u32,
+    /// What everything random comes from
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    seed: u64,
+    /// Whether repeats draw their conditions
+    #[arg(long, value_name = "CONDITIONS", value_parser = super::super::run::ways(), default_value = Way::Varied.name())]
+    conditions: Way,
+    /// The guest's kernel
+    #[arg(long, value_name = "KERNEL", default_value = mountmark_lab::image::kernel::DEFAULT)]
+    kernel: String,
+    /// Guests side by side [default: the number of processors]
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<u8> {
+    if !arguments.repeat.is_multiple_of(10) {
+        bail!(WrongUse(format!("--repeat {}: give a multiple of 10, for groups of 10", arguments.repeat)));
+    }
+    if arguments.jobs == Some(0) {
+        bail!(WrongUse("--jobs 0: give at least 1".into()));
+    }
+    let stop = Stop::on_signals()?;
+    stop.or(check(arguments, &stop), stop.code())
+}
+
+fn check(arguments: &Arguments, stop: &Stop) -> Result<u8> {
+    let folder = tempfile::Builder::new().prefix("mountmark-self-check-").tempdir().context("no temporary folder")?;
+    let suite = folder.path().join("verdicts.toml");
+    std::fs::write(&suite, SUITE).with_context(|| format!("cannot write {}", suite.display()))?;
+    let store = Store::open(&folder.path().join("out"))?;
+    let suite = suite.to_string_lossy().into_owned();
+    let plan = plan(arguments, &suite, arguments.seed)?;
+    let _in_use = mountmark_lab::cache::open(&mountmark_lab::cache::default_folder())?;
+    let lab = LabOptions { kernel: arguments.kernel.clone(), ..LabOptions::usual() }.open(&plan.machine)?;
+    let measure = |plan: &Plan, what: &str| measure(arguments, lab.as_ref(), &store, stop, plan, what);
+
+    let Some(long) = measure(&plan, "the plan")? else { return Ok(stop.code()) };
+    let mut equals = Vec::new();
+    for variant in &VARIANTS {
+        let base = self::plan(arguments, &suite, arguments.seed.wrapping_add(variant.seed))?;
+        let Some(other) = measure(&variant.of(&base), variant.name)? else { return Ok(stop.code()) };
+        equals.push((variant.name, GROUPS.map(|size| judge::compare(&long, &other, size))));
+    }
+    let found = mountmark_analyse::findings(&long, &mountmark_analyse::Options::default());
+    let seconds = |name: &str, task: &str| {
+        let at = found.configurations.iter().position(|known| known == name)?;
+        found.tasks.iter().find(|known| known.id == task)?.median(&Metric::DURABLE, at)
+    };
+    let slowed = variants::slowed(&plan, SLOWDOWN, &seconds);
+    let Some(slowed) = measure(&slowed, "each task 3 % slower")? else { return Ok(stop.code()) };
+
+    let result = table::Result {
+        plan: &plan,
+        equals,
+        coverage: GROUPS.map(|size| judge::coverage(&long, size)),
+        slowdowns: GROUPS.map(|size| judge::slowdowns(&long, &slowed, size)),
+    };
+    common::print(&result.text())?;
+    Ok(if result.is_good() { common::DONE } else { common::FAILED })
+}
+
+fn plan(arguments: &Arguments, suite: &str, seed: u64) -> Result<Plan> {
+    let options = mountmark_plan::Options {
+        fs: vec![arguments.fs.clone()],
+        suite: suite.to_owned(),
+        lab: LabOptions::usual().lab,
+        own: None,
+        machine: LabOptions::usual().machine,
+        disk: Some(arguments.disk.clone()),
+        disk_size: None,
+        kernel: arguments.kernel.clone(),
+        scale: Scale::ONE,
+        repeats: arguments.repeat,
+        seed,
+        conditions: arguments.conditions,
+        corpus: None,
+    };
+    Ok(mountmark_plan::plan(&Catalogue::load(None)?, &options, &mut |_| Err("the suite has no corpus".into()))?)
+}
+
+/// Runs a plan; `None` if the user requested an end.
+fn measure(
+    arguments: &Arguments,
+    lab: &dyn OpenLab,
+    store: &Store,
+    stop: &Stop,
+    plan: &Plan,
+    what: &str,
+) -> Result<Option<RunRecord>> {
+    say!("mountmark: {what}");
+    for cell in &plan.cells {
+        lab.prepare(cell)?;
+    }
+    let jobs = jobs(arguments.jobs, plan);
+    let format = FormatOptions::default();
+    Session { lab, store, jobs, stop, verbose: false, format: &format }.collect(plan)
+}

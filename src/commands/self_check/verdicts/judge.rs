@@ -1,0 +1,147 @@
+//! Counts what comparisons and intervals of small runs say against what many repeats show.
+
+use std::collections::BTreeMap;
+
+use mountmark_analyse::{ChangeOutcome, Findings, Interval, MetricFindings, Options, changes, findings};
+use mountmark_record::RunRecord;
+
+/// Repeats of the runs whose intervals and verdicts are counted.
+pub const GROUPS: [u32; 2] = [5, 10];
+
+/// What comparisons of equal runs said.
+#[derive(Default)]
+pub struct False {
+    /// Pairs of runs: each comparison is one family.
+    pub families: usize,
+    /// Families with any change that is shown.
+    pub wrong: usize,
+    /// Families with a regression.
+    pub regressions: usize,
+    /// Figures that were judged, in all families together.
+    pub figures: usize,
+    /// Figures whose change is shown.
+    pub shown: usize,
+}
+
+/// How often something held.
+#[derive(Clone, Copy, Default)]
+pub struct Share {
+    pub held: usize,
+    pub of: usize,
+}
+
+impl Share {
+    fn count(&mut self, holds: bool) {
+        self.of += 1;
+        self.held += usize::from(holds);
+    }
+
+    pub fn percent(self) -> f64 {
+        100.0 * self.held as f64 / self.of.max(1) as f64
+    }
+}
+
+/// The run with the repeats of one group alone, as if they had been the whole run: cells do not depend on the number of
+/// repeats.
+fn group(run: &RunRecord, at: u32, size: u32) -> RunRecord {
+    let range = at * size..(at + 1) * size;
+    let mut part = run.clone();
+    part.plan.repeats = size;
+    part.plan.cells.retain(|cell| range.contains(&cell.repeat));
+    part.cells.retain(|cell| range.contains(&cell.repeat));
+    part
+}
+
+fn groups(run: &RunRecord, size: u32) -> Vec<RunRecord> {
+    (0..run.plan.repeats / size).map(|at| group(run, at, size)).collect()
+}
+
+/// Compares each group of `size` repeats of `run` with the same group of `other`, which differs in nothing that matters.
+pub fn compare(run: &RunRecord, other: &RunRecord, size: u32) -> False {
+    let mut found = False::default();
+    for (before, after) in groups(run, size).iter().zip(&groups(other, size)) {
+        let changes = changes(before, after, None, &Options::default()).changes;
+        let of = |outcome: ChangeOutcome| changes.iter().filter(|change| change.outcome == outcome).count();
+        let (worse, better) = (of(ChangeOutcome::Regression), of(ChangeOutcome::Improvement));
+        found.families += 1;
+        found.wrong += usize::from(worse + better > 0);
+        found.regressions += usize::from(worse > 0);
+        found.shown += worse + better;
+        found.figures += worse + better + of(ChangeOutcome::NoDifferenceShown);
+    }
+    found
+}
+
+/// In how many figures of tasks the slowdown was found, over all groups.
+pub fn slowdowns(run: &RunRecord, slowed: &RunRecord, size: u32) -> Share {
+    let mut found = Share::default();
+    for (before, after) in groups(run, size).iter().zip(&groups(slowed, size)) {
+        for change in changes(before, after, None, &Options::default()).changes.iter().filter(|change| !change.step) {
+            found.count(change.outcome == ChangeOutcome::Regression);
+        }
+    }
+    found
+}
+
+/// How often intervals of groups contain what all repeats show.
+#[derive(Default)]
+pub struct Coverage {
+    /// Intervals of medians: the median of all repeats.
+    pub medians: Share,
+    /// Intervals of ratios to the first configuration: the geometric mean of the ratios of all repeats.
+    pub ratios: Share,
+    /// Configuration and task of the figures whose intervals held least often, with that share, the worst first.
+    pub worst: Vec<(String, String, Share)>,
+}
+
+pub fn coverage(run: &RunRecord, size: u32) -> Coverage {
+    // Rankings are not looked at.
+    let options = Options { resamples: 0, ..Options::default() };
+    let whole = findings(run, &options);
+    let mut out = Coverage::default();
+    let mut each: BTreeMap<(String, String), Share> = BTreeMap::new();
+    for group in groups(run, size) {
+        let part = findings(&group, &options);
+        for (task, figures, all) in judged(&part, &whole) {
+            for (at, name) in part.configurations.iter().enumerate() {
+                let (Some(one), Some(long)) = (&figures.estimates[at], &all.estimates[at]) else { continue };
+                let holds = |interval: &Interval, value: f64| interval.low <= value && value <= interval.high;
+                if let Some(interval) = &one.median_interval {
+                    out.medians.count(holds(interval, long.summary.median));
+                }
+                if let (Some(interval), Some(mean), true) =
+                    (&one.ratio_interval, mean_ratio(all, at, whole.baseline), at != whole.baseline)
+                {
+                    let holds = holds(interval, mean);
+                    out.ratios.count(holds);
+                    each.entry((name.clone(), task.to_owned())).or_default().count(holds);
+                }
+            }
+        }
+    }
+    out.worst = each.into_iter().map(|((name, task), share)| (name, task, share)).collect();
+    out.worst.sort_by(|one, other| one.2.percent().total_cmp(&other.2.percent()));
+    out
+}
+
+/// The judged figures of a part of a run beside those of the whole.
+fn judged<'a>(
+    part: &'a Findings,
+    whole: &'a Findings,
+) -> impl Iterator<Item = (&'a str, &'a MetricFindings, &'a MetricFindings)> {
+    part.tasks.iter().filter(|task| !task.step).filter_map(|task| {
+        let figures = task.judged()?;
+        let all = whole.tasks.iter().find(|found| found.id == task.id)?.figures(figures.metric)?;
+        Some((task.id.as_str(), figures, all))
+    })
+}
+
+/// Geometric mean of the ratios to the baseline within repeats.
+fn mean_ratio(figures: &MetricFindings, configuration: usize, baseline: usize) -> Option<f64> {
+    let points = |at: usize| -> Option<BTreeMap<u32, f64>> {
+        Some(figures.estimates[at].as_ref()?.points.iter().map(|point| (point.repeat, point.value)).collect())
+    };
+    let (own, base) = (points(configuration)?, points(baseline)?);
+    let logs: Vec<f64> = own.iter().filter_map(|(repeat, value)| Some((value / base.get(repeat)?).ln())).collect();
+    Some((logs.iter().sum::<f64>() / logs.len() as f64).exp())
+}

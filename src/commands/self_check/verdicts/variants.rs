@@ -1,0 +1,56 @@
+//! Plans that differ in nothing that matters, and one with a slowdown that does.
+
+use mountmark_model::{Cell, Plan, Task};
+
+/// The task that only loops.
+const LOOP: &str = "loop";
+/// Its rounds, as in the suite's file.
+const ROUNDS: f64 = 10_000.0;
+
+/// A change that no verdict should depend on.
+pub struct Variant {
+    pub name: &'static str,
+    /// Added to the plan's seed.
+    pub seed: u64,
+    change: fn(&mut Cell),
+}
+
+pub const VARIANTS: [Variant; 5] = [
+    Variant { name: "a task that does nothing comes first", seed: 0, change: nothing_first },
+    Variant { name: "4 MiB more memory", seed: 0, change: |cell| cell.ram.0 += 4 << 20 },
+    // As a larger build of this program would make it.
+    Variant { name: "a larger guest image", seed: 0, change: |cell| cell.tools.push("perl".into()) },
+    Variant { name: "tasks in reverse order", seed: 0, change: |cell| cell.tasks.reverse() },
+    Variant { name: "another seed, and so other dates", seed: 1, change: |_| {} },
+];
+
+impl Variant {
+    /// The plan with this change.
+    pub fn of(&self, plan: &Plan) -> Plan {
+        let mut plan = plan.clone();
+        plan.cells.iter_mut().for_each(self.change);
+        plan
+    }
+}
+
+fn nothing_first(cell: &mut Cell) {
+    let Some(any) = cell.tasks.iter().find(|task| task.id == LOOP) else { return };
+    let nothing = Task { id: "nothing".into(), title: "nothing".into(), run: "true".into(), ..any.clone() };
+    cell.tasks.insert(0, nothing);
+}
+
+/// The plan with each task slowed down by `part` of its usual time, which `seconds` gives by configuration and task.
+/// A loop after the task's command takes that long.
+pub fn slowed(plan: &Plan, part: f64, seconds: &dyn Fn(&str, &str) -> Option<f64>) -> Plan {
+    let mut plan = plan.clone();
+    for cell in &mut plan.cells {
+        let name = &cell.configuration.name;
+        let Some(round) = seconds(name, LOOP).map(|seconds| seconds / ROUNDS) else { continue };
+        for task in &mut cell.tasks {
+            let Some(usual) = seconds(name, &task.id) else { continue };
+            let rounds = (part * usual / round).ceil();
+            task.run = format!("{{ {}\n}} && i=0 && while [ $i -lt {rounds} ]; do i=$((i+1)); done", task.run);
+        }
+    }
+    plan
+}

@@ -10,7 +10,7 @@ const SHOW: &str = r#"
 [[task]]
 id = "show"
 title = "show"
-run = "date +%s; sed -n 's/MemFree: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo; cut -d. -f1 /proc/uptime; mkdir a; stat -c %i a; exit 1"
+run = "exec >&2; date +%s; sed -n 's/MemFree: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo; cut -d. -f1 /proc/uptime; mkdir a; stat -c %i a; exit 1"
 [[task]]
 id = "write"
 title = "write"

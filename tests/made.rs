@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use mountmark_model::conditions::Way;
 use mountmark_model::{Environment, Lab as LabName, Metric, Outcome, Plan, RealisedCorpus, protocol_task};
 use mountmark_plan::{Catalogue, Options};
 use mountmark_record::{CellRecord, RunId, RunStatus, Sample, Store, TaskOutcome};
@@ -23,6 +24,7 @@ pub fn plan(suite: &str, fs: &[&str], repeats: u32, seed: u64, scale: &str) -> P
         scale: scale.parse().expect("a scale"),
         repeats,
         seed,
+        conditions: Way::Fixed,
         corpus: None,
     };
     let corpus = RealisedCorpus {

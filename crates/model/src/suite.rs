@@ -62,6 +62,10 @@ pub struct Suite {
     /// Whether tasks need names that differ in case alone, modes or links.
     #[serde(default)]
     pub posix: bool,
+    /// Whether tasks do not depend on each other. Under varied conditions each repeat then has an order of its own, so
+    /// that intervals cover what earlier tasks leave behind.
+    #[serde(default)]
+    pub any_order: bool,
     /// The parameter with the number of folders that commands make in one folder, if worth checking. For workloads it
     /// is known.
     // Older suites of users use the alias.

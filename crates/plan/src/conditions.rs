@@ -1,11 +1,14 @@
 //! Draws the conditions of a repeat.
 
 use mountmark_model::conditions::Way;
-use mountmark_model::{Bytes, Conditions};
+use mountmark_model::{Bytes, Conditions, Suite, Task};
 use mountmark_random::Stream;
 
+use crate::order::block;
 use crate::{Options, repeat_seed};
 
+/// Separates the orders of tasks from those of configurations.
+const TASKS: u64 = 0x6d6d_7461_736b_7331;
 const PAGE: u64 = 4096;
 /// The least memory that is taken, in pages.
 const FEW_PAGES: u64 = 4;
@@ -33,4 +36,18 @@ pub(crate) fn conditions(options: &Options, repeat: u32, ram: Bytes) -> Option<C
         folders,
         date: nature.guest.then_some(date),
     })
+}
+
+/// The suite's tasks in the order of `repeat`; each is followed by its parts.
+pub(crate) fn in_order(suite: &Suite, options: &Options, repeat: u32) -> Vec<Task> {
+    if options.conditions == Way::Fixed || !suite.any_order {
+        return suite.tasks.clone();
+    }
+    let wholes: Vec<&Task> = suite.tasks.iter().filter(|task| task.part_of.is_none()).collect();
+    let order = block(options.seed ^ TASKS, repeat, wholes.len());
+    let with_parts = |whole: &Task| {
+        let parts = suite.tasks.iter().filter(|task| task.part_of.as_ref() == Some(&whole.id)).cloned();
+        std::iter::once(whole.clone()).chain(parts.collect::<Vec<_>>())
+    };
+    order.into_iter().flat_map(|at| with_parts(wholes[at])).collect()
 }

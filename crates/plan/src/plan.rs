@@ -10,7 +10,7 @@ use mountmark_model::{
 };
 
 use crate::computer::Computer;
-use crate::conditions::conditions;
+use crate::conditions::{conditions, in_order};
 use crate::order::{block, repeat_seed};
 use crate::title::filled;
 use crate::{Catalogue, PlanError, Result, configurations, needs, size, tasks};
@@ -162,7 +162,7 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
                 parameters: parameters.clone(),
                 pause_seconds: suite.pause_seconds,
                 conditions: conditions(options, repeat, machine.ram),
-                tasks: suite.tasks.clone(),
+                tasks: in_order(&suite, options, repeat),
                 tools: union(&tools, &configuration.filesystem.tools),
                 packages: union(&packages, &configuration.filesystem.packages),
             });

@@ -8,6 +8,8 @@ mod judge;
 mod table;
 mod variants;
 
+use std::path::PathBuf;
+
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use mountmark_lab::OpenLab;
@@ -35,9 +37,9 @@ pub struct Arguments {
     #[arg(long, value_name = "LIST", default_value = "ext4,xfs,btrfs")]
     fs: String,
     /// The disk under test
-    #[arg(long, value_name = "DISK", default_value = "hdd")]
+    #[arg(long, value_name = "DISK", default_value = "ssd")]
     disk: String,
-    /// How often each plan is measured; a multiple of 10
+    /// How often each plan is measured, and the one that others are compared with twice as often; a multiple of 10
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(10..=1000))]
     repeat: u32,
     /// What everything random comes from
@@ -49,6 +51,9 @@ pub struct Arguments {
     /// The guest's kernel
     #[arg(long, value_name = "KERNEL", default_value = mountmark_lab::image::kernel::DEFAULT)]
     kernel: String,
+    /// Keep the runs in this results store
+    #[arg(long, value_name = "FOLDER")]
+    keep: Option<PathBuf>,
     /// Guests side by side [default: the number of processors]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
@@ -69,17 +74,19 @@ fn check(arguments: &Arguments, stop: &Stop) -> Result<u8> {
     let folder = tempfile::Builder::new().prefix("mountmark-self-check-").tempdir().context("no temporary folder")?;
     let suite = folder.path().join("verdicts.toml");
     std::fs::write(&suite, SUITE).with_context(|| format!("cannot write {}", suite.display()))?;
-    let store = Store::open(&folder.path().join("out"))?;
+    let store = Store::open(&arguments.keep.as_deref().unwrap_or(folder.path()).join("results.sqlite"))?;
     let suite = suite.to_string_lossy().into_owned();
-    let plan = plan(arguments, &suite, arguments.seed)?;
+    // Twice as long as the others, for what many repeats show.
+    let long_plan = plan(arguments, &suite, arguments.seed, 2 * arguments.repeat)?;
+    let plan = plan(arguments, &suite, arguments.seed, arguments.repeat)?;
     let _in_use = mountmark_lab::cache::open(&mountmark_lab::cache::default_folder())?;
     let lab = LabOptions { kernel: arguments.kernel.clone(), ..LabOptions::usual() }.open(&plan.machine)?;
     let measure = |plan: &Plan, what: &str| measure(arguments, lab.as_ref(), &store, stop, plan, what);
 
-    let Some(long) = measure(&plan, "the plan")? else { return Ok(stop.code()) };
+    let Some(long) = measure(&long_plan, "the plan")? else { return Ok(stop.code()) };
     let mut equals = Vec::new();
     for variant in &VARIANTS {
-        let base = self::plan(arguments, &suite, arguments.seed.wrapping_add(variant.seed))?;
+        let base = self::plan(arguments, &suite, arguments.seed.wrapping_add(variant.seed), arguments.repeat)?;
         let Some(other) = measure(&variant.of(&base), variant.name)? else { return Ok(stop.code()) };
         equals.push((variant.name, GROUPS.map(|size| judge::compare(&long, &other, size))));
     }
@@ -92,7 +99,7 @@ fn check(arguments: &Arguments, stop: &Stop) -> Result<u8> {
     let Some(slowed) = measure(&slowed, "each task 3 % slower")? else { return Ok(stop.code()) };
 
     let result = table::Result {
-        plan: &plan,
+        plan: &long_plan,
         equals,
         coverage: GROUPS.map(|size| judge::coverage(&long, size)),
         slowdowns: GROUPS.map(|size| judge::slowdowns(&long, &slowed, size)),
@@ -101,7 +108,7 @@ fn check(arguments: &Arguments, stop: &Stop) -> Result<u8> {
     Ok(if result.is_good() { common::DONE } else { common::FAILED })
 }
 
-fn plan(arguments: &Arguments, suite: &str, seed: u64) -> Result<Plan> {
+fn plan(arguments: &Arguments, suite: &str, seed: u64, repeats: u32) -> Result<Plan> {
     let options = mountmark_plan::Options {
         fs: vec![arguments.fs.clone()],
         suite: suite.to_owned(),
@@ -112,7 +119,7 @@ fn plan(arguments: &Arguments, suite: &str, seed: u64) -> Result<Plan> {
         disk_size: None,
         kernel: arguments.kernel.clone(),
         scale: Scale::ONE,
-        repeats: arguments.repeat,
+        repeats,
         seed,
         conditions: arguments.conditions,
         corpus: None,

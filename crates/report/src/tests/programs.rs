@@ -16,10 +16,10 @@ fn csv_is_quoted_and_complete() {
     run.cells[0].outcomes[3].outcome = failed("no");
     assert_eq!(
         written(&of(&run, None), "csv", 100),
-        "run,suite,scale,lab,machine,disk,cell,configuration,repeat,seed,task,iteration,outcome,metric,unit,value\n\
-         20261121-0345-a1b2,\"my \"\"own\"\"\nsuite\",0.02,virtual,slow,ram,0,\"ext3:data=journal,noatime\",0,7,001,0,ok,\
+        "run,suite,scale,lab,machine,disk,cell,configuration,repeat,seed,conditions,task,iteration,outcome,metric,unit,value\n\
+         20261121-0345-a1b2,\"my \"\"own\"\"\nsuite\",0.02,virtual,slow,ram,0,\"ext3:data=journal,noatime\",0,7,fixed,001,0,ok,\
          elapsed,s,0.30000000000000004\n\
-         20261121-0345-a1b2,\"my \"\"own\"\"\nsuite\",0.02,virtual,slow,ram,0,\"ext3:data=journal,noatime\",0,7,002,0,\
+         20261121-0345-a1b2,\"my \"\"own\"\"\nsuite\",0.02,virtual,slow,ram,0,\"ext3:data=journal,noatime\",0,7,fixed,002,0,\
          failed,other,,1e300\n"
     );
 }

@@ -20,6 +20,7 @@ help:
 	@echo 'make test    set up, check formatting and lints, run all tests'
 	@echo 'make fuzz    feed every parser with damaged input, MINUTES=10 each; TARGETS names some'
 	@echo 'make drill   kill runs in every phase, clean up and resume them: at most DRILL_MINUTES=20 minutes'
+	@echo 'make same-build  build twice, in two folders, and compare the programs byte for byte'
 	@echo 'make build   set up, and build target/x86_64-unknown-linux-gnu/release/mountmark'
 	@echo 'make setup   install what is missing (as root), or say how to'
 	@echo 'make clean   remove what was built'
@@ -44,6 +45,10 @@ drill: export DRILL_MINUTES ?= 20
 drill:
 	@scripts/setup test
 	cargo test --test integration drill::runs_survive_many_kills -- --ignored --exact --nocapture
+
+same-build:
+	@scripts/setup
+	@scripts/same-build
 
 build: setup
 	@cargo build --locked --release

@@ -17,7 +17,8 @@ mod trace;
 mod voice;
 mod watch;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -206,12 +207,23 @@ pub enum Ended {
     Interrupted,
 }
 
+/// SHA-256 of this program's own file, in hexadecimal.
+pub(crate) fn own_sha256() -> Result<&'static str> {
+    static HASH: OnceLock<String> = OnceLock::new();
+    if let Some(hash) = HASH.get() {
+        return Ok(hash);
+    }
+    let hash = cache::sha256_file(Path::new("/proc/self/exe"))?;
+    Ok(HASH.get_or_init(|| hash))
+}
+
 /// The part that every lab's environment shares: this program and this machine.
 pub(crate) fn host_environment() -> Environment {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name")).and_then(|line| line.split_once(": "));
     Environment {
         mountmark: env!("CARGO_PKG_VERSION").to_owned(),
+        build: own_sha256().unwrap_or_default().to_owned(),
         host_kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
         host_cpu: model.map(|(_, name)| name.to_owned()).unwrap_or_default(),
         ..Environment::default()

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct Environment {
     /// Version of Mountmark.
     pub mountmark: String,
+    /// SHA-256 of the program's own file; empty if an older version measured.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub build: String,
     /// Release of the kernel that ran the file system, from `uname -r`.
     pub kernel: String,
     /// Build of that kernel, from `uname -v`; empty until it has run.

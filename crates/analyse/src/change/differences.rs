@@ -56,6 +56,7 @@ const FACTS: &[Fact] = &[
     ("host processor", |run| run.environment.host_cpu.clone()),
     ("emulator", |run| run.environment.emulator.clone()),
     ("mountmark", |run| run.program.clone()),
+    ("build of mountmark", build),
     ("seed", |run| run.plan.seed.to_string()),
     ("conditions", |run| run.plan.conditions().name().into()),
     ("repeats", |run| run.plan.repeats.to_string()),
@@ -76,6 +77,11 @@ fn joined(values: impl Iterator<Item = String>) -> String {
 /// Features of the machine's processor; empty for the host's, whose name is compared separately.
 fn processor(run: &RunRecord) -> String {
     run.plan.machine.processor.iter().map(ToString::to_string).collect()
+}
+
+/// The beginning of the program's hash, which tells builds apart.
+fn build(run: &RunRecord) -> String {
+    joined(run.cells.iter().map(|cell| cell.environment.build.chars().take(12).collect()))
 }
 
 fn kernel(run: &RunRecord) -> String {

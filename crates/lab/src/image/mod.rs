@@ -79,15 +79,14 @@ pub struct Builder<'a> {
     kernel: &'a Kernel,
     tree: ModuleTree,
     program: PathBuf,
-    program_sha256: String,
+    program_sha256: &'static str,
 }
 
 impl<'a> Builder<'a> {
     /// A builder of images for `kernel`, with the running program as their init.
     pub fn new(cache: &'a Path, kernel: &'a Kernel) -> Result<Builder<'a>> {
         let program = fs::read_link("/proc/self/exe").context("cannot find this program's own file")?;
-        let program_sha256 = cache::sha256_file(Path::new("/proc/self/exe"))?;
-        Ok(Builder { cache, kernel, tree: ModuleTree::open(kernel)?, program, program_sha256 })
+        Ok(Builder { cache, kernel, tree: ModuleTree::open(kernel)?, program, program_sha256: crate::own_sha256()? })
     }
 
     pub fn modules(&self) -> &ModuleTree {
@@ -102,7 +101,7 @@ impl<'a> Builder<'a> {
         let kept = Packages::new(self.cache);
         let packages = kept.closure(&names)?;
         let versions = packages::versions(&packages);
-        let mut parts = vec![self.program_sha256.clone(), self.kernel.release.clone(), self.kernel.version.clone()];
+        let mut parts = vec![self.program_sha256.to_owned(), self.kernel.release.clone(), self.kernel.version.clone()];
         if self.kernel.version.is_empty() {
             // Any module of a kernel given by path may have been rebuilt; those of a package never change.
             let modules = self.tree.resolve(&wanted.module_names())?;

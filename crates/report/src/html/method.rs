@@ -123,6 +123,7 @@ fn environment(out: &mut Markup, view: &View) {
             put!(out, "<div><dt>", label, "</dt><dd>", texts.join("; "), "</dd></div>\n");
         }
     };
+    fact("mountmark's own file, SHA-256", &|environment| &environment.build);
     fact("emulator", &|environment| &environment.emulator);
     fact("host's kernel", &|environment| &environment.host_kernel);
     fact("host's processor", &|environment| &environment.host_cpu);

@@ -6,7 +6,6 @@
 //! configurations and 21 tasks, 95.4 to 97.2 % of 95 % intervals cover the true ratio with 3 to 30 repeats of normal,
 //! lognormal and two-moded noise; where one figure in ten is 20 % higher, 98 % with 3 and 5 repeats: there they are
 //! wider than necessary. `tests/simulations.rs` prints the table.
-//! wider there than they need be. `tests/simulations.rs` prints the table.
 
 use std::collections::HashSet;
 

@@ -12,7 +12,11 @@ use mountmark_model::{Metric, protocol_task};
 use mountmark_record::{CellRecord, RunRecord};
 
 use crate::stats::summary::{mean, median};
-use crate::{Category, Missing};
+use crate::{Category, Missing, Options};
+
+/// All metrics that [`Task::judged`] may return.
+pub(crate) const JUDGED_BY: &[Metric] =
+    &[Metric::RATE, Metric::DURABLE, Metric::ELAPSED, Metric::CAPACITY_DEVICE, Metric::CAPACITY];
 
 pub(crate) struct Figures {
     /// Configuration names in the user's order.
@@ -32,8 +36,10 @@ pub(crate) struct Task {
     pub step: bool,
     /// Whether other tasks are parts of it and have rates: then they are judged, and this task's time may be given.
     pub in_parts: bool,
-    /// In the order of [`Metric::ALL`]; only those with figures.
+    /// In the order of [`Metric::ALL`]; only those with figures that are wanted.
     pub series: Vec<Series>,
+    /// By position in [`Metric::ALL`], whether it has figures, wanted or not.
+    pub measured: Vec<bool>,
 }
 
 /// One task by one metric.
@@ -59,6 +65,16 @@ pub(crate) struct CellFigure {
 impl Task {
     pub fn series(&self, metric: &Metric) -> Option<&Series> {
         self.series.iter().find(|series| series.metric.id == metric.id)
+    }
+
+    /// Whether it has a figure of any metric, wanted or not.
+    pub fn is_measured(&self) -> bool {
+        self.measured.contains(&true)
+    }
+
+    fn has(&self, metric: &Metric) -> bool {
+        let mut known = Metric::ALL.iter().zip(&self.measured);
+        known.any(|(known, is_measured)| *is_measured && known.id == metric.id)
     }
 
     /// The candidates for judging the task; the first with figures counts in categories. A task with a rate is judged
@@ -104,7 +120,7 @@ impl Series {
 }
 
 impl Figures {
-    pub fn new(run: &RunRecord) -> Figures {
+    pub fn new(run: &RunRecord, options: &Options) -> Figures {
         let names = configurations(run);
         let repeats: Vec<u32> = run.cells.iter().map(|cell| cell.repeat).collect::<BTreeSet<_>>().into_iter().collect();
         let mut tasks = tasks(run);
@@ -112,7 +128,7 @@ impl Figures {
         missing.extend(crate::missing::cells(run, &names));
         missing.extend(crate::missing::outcomes(run, &tasks));
         let mut absurd = BTreeMap::new();
-        for (task, metric, figures) in gather(run, &names, &tasks, &mut absurd) {
+        for (task, metric, figures) in gather(run, &names, &mut tasks, options, &mut absurd) {
             let mut cells: Vec<Vec<CellFigure>> = names.iter().map(|_| Vec::new()).collect();
             for (configuration, figure) in figures {
                 cells[configuration].push(figure);
@@ -160,6 +176,7 @@ fn tasks(run: &RunRecord) -> Vec<Task> {
         step: true,
         in_parts: false,
         series: Vec::new(),
+        measured: vec![false; Metric::ALL.len()],
     };
     let work = |id: &str| definition(id).map_or(String::new(), |task| task.category.clone());
     let mut out = vec![step(protocol_task::MKFS, Category::Steps), step(protocol_task::MOUNT, Category::Steps)];
@@ -170,6 +187,7 @@ fn tasks(run: &RunRecord) -> Vec<Task> {
         step: false,
         in_parts: false,
         series: Vec::new(),
+        measured: vec![false; Metric::ALL.len()],
     }));
     out.extend([
         step(protocol_task::UMOUNT, Category::Steps),
@@ -188,7 +206,7 @@ fn rates(run: &RunRecord, tasks: &mut [Task]) {
     let mut wholes: BTreeSet<&str> = BTreeSet::new();
     for task in tasks.iter_mut().filter(|task| !task.step) {
         let Some(definition) = cell.tasks.iter().find(|known| known.id == task.id) else { continue };
-        let has = |metric: &Metric| task.series(metric).is_some();
+        let has = |metric: &Metric| task.has(metric);
         let metric = crate::rate::metric(definition, &cell.tasks, has);
         let Some(series) = task.series.iter_mut().find(|series| series.metric.id == metric.id) else { continue };
         series.metric = metric;
@@ -205,11 +223,26 @@ pub(crate) type Absurd = BTreeMap<(usize, usize, usize), (u32, f64)>;
 /// Task, metric, and by configuration the figures of cells in order.
 type Gathered = (usize, usize, Vec<(usize, CellFigure)>);
 
-/// Collects the figures of cells by task, then by metric.
-fn gather(run: &RunRecord, names: &[String], tasks: &[Task], absurd: &mut Absurd) -> Vec<Gathered> {
-    let task_at: HashMap<&str, usize> = tasks.iter().enumerate().map(|(at, task)| (task.id.as_str(), at)).collect();
+/// A metric as samples name it.
+struct Named<'a> {
+    id: &'a str,
+    /// Position in [`Metric::ALL`]; `None` if this program does not know it.
+    at: Option<usize>,
+    is_wanted: bool,
+}
+
+/// Collects the figures of cells by task, then by metric, and notes what is measured.
+fn gather(
+    run: &RunRecord,
+    names: &[String],
+    tasks: &mut [Task],
+    options: &Options,
+    absurd: &mut Absurd,
+) -> Vec<Gathered> {
+    let ids: Vec<String> = tasks.iter().map(|task| task.id.clone()).collect();
+    let task_at: HashMap<&str, usize> = ids.iter().enumerate().map(|(at, id)| (id.as_str(), at)).collect();
     // Tasks mostly have the same metrics in the same order: the next one is the one after the last.
-    let mut metrics: Vec<(&str, Option<usize>)> = Vec::new();
+    let mut metrics: Vec<Named> = Vec::new();
     let mut next = 0;
     let mut slots: Vec<Vec<(usize, CellFigure)>> = (0..tasks.len() * Metric::ALL.len()).map(|_| Vec::new()).collect();
     for cell in &run.cells {
@@ -222,19 +255,25 @@ fn gather(run: &RunRecord, names: &[String], tasks: &[Task], absurd: &mut Absurd
                 let known = task_at.get(sample.task.as_str()).filter(|_| !bad.contains(sample.task.as_str()));
                 last = (&sample.task, known);
             }
-            if metrics.get(next).is_none_or(|(id, _)| *id != sample.metric) {
-                next = metrics.iter().position(|(id, _)| *id == sample.metric).unwrap_or(metrics.len());
+            if metrics.get(next).is_none_or(|known| known.id != sample.metric) {
+                next = metrics.iter().position(|known| known.id == sample.metric).unwrap_or(metrics.len());
             }
             if next == metrics.len() {
-                metrics.push((&sample.metric, Metric::ALL.iter().position(|metric| metric.id == sample.metric)));
+                let at = Metric::ALL.iter().position(|metric| metric.id == sample.metric);
+                let is_wanted = at.is_some_and(|at| options.wants(&Metric::ALL[at]));
+                metrics.push(Named { id: &sample.metric, at, is_wanted });
             }
-            let metric = metrics[next].1;
+            let Named { at, is_wanted, .. } = metrics[next];
             next += 1;
-            let (Some(task), Some(metric)) = (last.1, metric) else { continue };
+            let (Some(task), Some(metric)) = (last.1, at) else { continue };
             // Nothing that is measured can be less than nothing.
             if !sample.value.is_finite() || sample.value < 0.0 {
                 let entry = absurd.entry((configuration, *task, metric)).or_insert((0, sample.value));
                 entry.0 += 1;
+                continue;
+            }
+            tasks[*task].measured[metric] = true;
+            if !is_wanted {
                 continue;
             }
             let slot = &mut slots[task * Metric::ALL.len() + metric];

@@ -84,7 +84,7 @@ impl<'a> Matrix<'a> {
         let findings = view.findings();
         let tasks = findings.tasks.iter().enumerate().map(|(at, task)| (at, task, choice.figures(task, findings.main)));
         // A test that every file system failed has a row too.
-        let shown = tasks.filter(|(_, task, found)| found.is_some() || (!task.step && task.metrics.is_empty()));
+        let shown = tasks.filter(|(_, task, found)| found.is_some() || (!task.step && !task.is_measured));
         let row = |(position, task, found): (usize, &'a TaskFindings, Option<&'a MetricFindings>)| {
             let cells = (0..findings.configurations.len()).map(|one| figure(found?, one)).collect();
             Row { task, position, found, cells }

@@ -248,7 +248,8 @@ fn sections_have_what_they_are_for() {
     }
     // A test that every file system failed has a row too.
     let mut found = findings(&run);
-    found.tasks.iter_mut().find(|task| task.id == "002").unwrap().metrics.clear();
+    let unmeasured = found.tasks.iter_mut().find(|task| task.id == "002").unwrap();
+    (unmeasured.metrics, unmeasured.is_measured) = (Vec::new(), false);
     let text = of(&[report(&run, &found)]);
     let matrix = text.split("matrix-table").nth(1).unwrap().split("</table>").next().unwrap();
     let row = matrix.split("copy a tree").nth(1).unwrap().split("</tr>").next().unwrap();

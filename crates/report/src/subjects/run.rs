@@ -33,8 +33,10 @@ impl Subject for Run<'_> {
 
 fn parts(subject: &Run) -> Vec<Part> {
     let run = subject.run;
-    // A table shows no ranking, and only its stability needs resamplings.
-    let options = mountmark_analyse::Options { resamples: 0, ..mountmark_analyse::Options::default() };
+    // A table shows no ranking, and only its stability needs resamplings; it shows one metric, and usable space beside it.
+    let metrics = subject.metric.into_iter().chain(ROOM.map(|(metric, _)| metric)).collect();
+    let options =
+        mountmark_analyse::Options { resamples: 0, metrics: Some(metrics), ..mountmark_analyse::Options::default() };
     let found = findings(run, &options);
     let report = Report::of(run, &found);
     let view = View::new(&report, 0, 1);
@@ -111,6 +113,9 @@ fn total(table: &mut Table, matrix: &Matrix, has_spread: bool) {
     table.rows.push(row);
 }
 
+const ROOM: [(&Metric, &str); 2] =
+    [(&Metric::CAPACITY, "usable after mkfs (%)"), (&Metric::CAPACITY_RESIDUAL, "usable after removal (%)")];
+
 /// Adds usable space, which the studies print beside the times.
 fn room(table: &mut Table, findings: &Findings, choice: Choice, has_spread: bool) {
     let is_time = |metric: &Metric| [Metric::ELAPSED.id, Metric::DURABLE.id].contains(&metric.id);
@@ -120,9 +125,7 @@ fn room(table: &mut Table, findings: &Findings, choice: Choice, has_spread: bool
     let Some(capacity) = findings.tasks.iter().find(|task| task.step && task.id == protocol_task::CAPACITY) else {
         return;
     };
-    for (metric, label) in
-        [(&Metric::CAPACITY, "usable after mkfs (%)"), (&Metric::CAPACITY_RESIDUAL, "usable after removal (%)")]
-    {
+    for (metric, label) in ROOM {
         let Some(found) = capacity.figures(metric) else { continue };
         let mut row = vec![label.to_owned()];
         row.extend((0..findings.configurations.len()).map(|one| {

@@ -43,7 +43,7 @@ pub use program::Program;
 pub use quantity::{
     Bytes, ParseQuantityError, Scale, counted, format_bytes, format_count, format_rate, format_seconds,
 };
-pub use results::{DeviceUse, Output, Sample, TaskOutcome};
+pub use results::{DeviceUse, Output, OutputKind, Sample, TaskOutcome};
 pub use study::{Figure, Printed, Qualifier, Study, StudyRun};
 pub use suite::{Parameter, Peak, RateOf, Source, Suite, Task};
 pub use visible::{is_hidden, visible};

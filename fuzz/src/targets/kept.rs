@@ -10,7 +10,7 @@ use mountmark_model::device::{Field, IoMap, Slice};
 use mountmark_model::{DeviceRecord, Environment, Outcome, Plan, WorkloadResult, protocol_task};
 use mountmark_plan::Catalogue;
 use mountmark_record::{
-    CellRecord, DeviceUse, DeviceUses, Output, RunRecord, RunStatus, Sample, Store, TaskOutcome, Timestamp,
+    CellRecord, DeviceUse, DeviceUses, Output, OutputKind, RunRecord, RunStatus, Sample, Store, TaskOutcome, Timestamp,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
@@ -64,16 +64,16 @@ fn plan() -> Plan {
 
 /// Outputs of a program and of the engine.
 pub(super) fn outputs() -> Vec<Output> {
-    let output = |task: &str, kind: &str, text: String| Output {
+    let output = |task: &str, kind: OutputKind, text: String| Output {
         cell: 0,
         task: task.into(),
         iteration: 0,
-        kind: kind.into(),
+        kind,
         text,
     };
     let result = include_str!("result.json");
     let _: WorkloadResult = serde_json::from_str(result).expect("a result");
-    vec![output("touch", "stdout", "1.98,2.00,host\n".into()), output("mix", "result", result.into())]
+    vec![output("touch", OutputKind::Stdout, "1.98,2.00,host\n".into()), output("mix", OutputKind::Result, result.into())]
 }
 
 /// A device record of a task.

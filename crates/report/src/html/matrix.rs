@@ -5,23 +5,25 @@ use mountmark_analyse::TaskFindings;
 use mountmark_model::Scale;
 
 use crate::markup::{Markup, put};
-use crate::matrix::{Choice, Figure, Matrix, best_means};
+use crate::matrix::{Choice, Figure, Matrix};
 use crate::view::{HEAT, View};
+use crate::words::matrix as words;
+use crate::words::section::Section;
 
 pub(super) fn matrix(view: &View) -> Markup {
     let mut out = Markup::new();
     let findings = view.findings();
     let matrix = Matrix::new(view, Choice::usual(findings));
-    out.heading(view.level + 1, &view.id("matrix"), "Tests and file systems");
+    view.heading(&mut out, &Section::MATRIX);
     if matrix.rows.is_empty() {
-        put!(out, "<p>There is no figure of ", matrix.head(), " in this run.</p>\n");
+        put!(out, "<p>", words::no_figure(&matrix.head()), "</p>\n");
         return out;
     }
     controls(&mut out, view, &matrix);
     let caption = view.id("matrix-caption");
     put!(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"", caption, "\">\n");
     put!(out, "<table class=\"matrix\" id=\"", view.id("matrix-table"), "\" data-run=\"", view.id(""), "\">\n");
-    put!(out, "<caption id=\"", caption, "\">", matrix.caption(findings.repeats), "</caption>\n");
+    put!(out, "<caption id=\"", caption, "\">", words::caption(matrix.of(), findings.repeats), "</caption>\n");
     put!(out, "<thead><tr><th scope=\"col\">test</th>");
     for name in &findings.configurations {
         put!(out, "<th scope=\"col\">", name, "</th>");
@@ -102,7 +104,7 @@ fn controls(out: &mut Markup, view: &View, shown: &Matrix) {
                     "\"",
                     selected,
                     ">",
-                    crate::matrix::head(metric),
+                    words::head(metric),
                     "</option>\n"
                 );
             }
@@ -122,7 +124,7 @@ fn legend(out: &mut Markup, view: &View) {
         out,
         "<p class=\"legend\"><span class=\"chip best\"><span class=\"star\" aria-hidden=\"true\">★</span>best</span> "
     );
-    put!(out, best_means(view.findings()), " How many times the best, from: ");
+    put!(out, words::best_means(view.findings()), " How many times the best, from: ");
     put!(out, "<span class=\"chip heat1\">", warm, "</span> <span class=\"chip heat2\">", warmer, "</span> ");
     put!(out, "<span class=\"chip heat3\">", warmest, "</span>. ");
     let (scale, is_stated) = (view.run().plan.scale, view.run().plan.titles_are_scaled());

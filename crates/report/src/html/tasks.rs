@@ -10,6 +10,7 @@ use crate::markup::{Markup, put};
 use crate::view::View;
 use crate::words::number::quantity;
 use crate::words::verdict;
+use crate::words::section::Section;
 
 /// Above this number of results, a page shows only the best few of each test: browsers would be slow and files large.
 const ROWS: usize = 2000;
@@ -42,7 +43,7 @@ pub(super) fn tasks(view: &View) -> Markup {
     if view.tasks().next().is_none() {
         return out;
     }
-    out.heading(view.level + 1, &view.id("tests"), "Test by test");
+    view.heading(&mut out, &Section::TESTS);
     explain(&mut out, view);
     if is_large(view) {
         put!(out, "<p>The run has more results than a page can draw: each test shows its best ", SHOWN, " file ");
@@ -69,7 +70,7 @@ pub(super) fn steps(view: &View) -> Markup {
     if steps.is_empty() {
         return out;
     }
-    out.heading(view.level + 1, &view.id("steps"), "Making, mounting, unmounting, and room");
+    view.heading(&mut out, &Section::STEPS);
     put!(out, "<div class=\"cards\">\n");
     for step in steps {
         if step.id == protocol_task::CAPACITY {

@@ -16,6 +16,7 @@ use crate::text::figure;
 use crate::text::three_digits;
 use crate::view::View;
 use crate::words::number::counted;
+use crate::words::section::Section;
 
 /// Quantiles with a tick on the axis, and their labels.
 const SHARES: [(f64, &str); 5] = [(0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %")];
@@ -48,7 +49,7 @@ pub(super) fn latency(view: &View) -> Markup {
     if charts.is_empty() && damaged == 0 {
         return out;
     }
-    out.heading(view.level + 1, &view.id("latency"), "Latencies and rates over time");
+    view.heading(&mut out, &Section::LATENCY);
     put!(
         out,
         "<p>Workloads of the engine, in the first repeat: the time that a share of the operations did not exceed, on scales ",

@@ -180,7 +180,7 @@ fn head(run: &RunRecord) -> Head<'_> {
         suite: &plan.suite,
         suite_about: &plan.suite_about,
         lab: plan.lab,
-        clock: crate::header::clock(run),
+        clock: crate::words::header::clock(run),
         machine: &plan.machine,
         kernel: &plan.kernel,
         scale: plan.scale,

@@ -10,7 +10,7 @@ use super::number::{and, capital, interval, percent, quantity, ratio};
 pub(crate) fn sentence(findings: &Findings, task: &TaskFindings, found: &MetricFindings) -> String {
     let Some(verdict) = &found.verdict else { return String::new() };
     let of = Of { findings, found, verdict };
-    let subject = capital(subject(found.metric, task.step));
+    let subject = capital(subject(found.metric));
     let said = match &verdict.outcome {
         VerdictOutcome::NotJudged { reason } => return of.not_judged(&subject, *reason),
         VerdictOutcome::Winner { configuration } => of.winner(*configuration),

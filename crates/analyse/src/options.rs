@@ -38,7 +38,9 @@ impl Options {
 
     pub(crate) fn wants(&self, metric: &Metric) -> bool {
         let is_same = |known: &Metric| known.id == metric.id;
-        self.metrics.as_ref().is_none_or(|wanted| JUDGED_BY.iter().any(is_same) || wanted.iter().any(|one| is_same(one)))
+        self.metrics
+            .as_ref()
+            .is_none_or(|wanted| JUDGED_BY.iter().any(is_same) || wanted.iter().any(|one| is_same(one)))
     }
 
     /// [`Options::matters`] as a difference of logarithms.

@@ -22,8 +22,8 @@
 
 mod cache;
 mod contents;
-mod kind;
 mod input;
+mod kind;
 mod making;
 mod names;
 mod places;

@@ -28,9 +28,7 @@ pub mod workload;
 pub use cell::{Cell, Plan, SourceMedium, protocol_task};
 pub use claim::{Claim, Clause, Limits, Over, Test};
 pub use configuration::{Configuration, FileSystem, Fsck, Variant};
-pub use corpus::{
-    Corpus, CorpusKind, CorpusSource, Distribution, Extension, FileTree, Impressions, RealisedCorpus,
-};
+pub use corpus::{Corpus, CorpusKind, CorpusSource, Distribution, Extension, FileTree, Impressions, RealisedCorpus};
 pub use device::DeviceRecord;
 pub use environment::Environment;
 pub use event::{Event, Stage, Subject};

@@ -108,6 +108,12 @@ impl Metric {
         Metric::ALL.iter().find(|metric| metric.id == id)
     }
 
+    /// The variant of this metric in a unit, as [`Metric::unit_text`] names it; itself if it has no such variant.
+    pub fn in_unit(&'static self, unit: &str) -> &'static Metric {
+        let variants = [&Metric::RATE_OF_DATA, &Metric::RATE_OF_OPERATIONS].into_iter();
+        variants.filter(|_| self.id == Metric::RATE.id).find(|metric| metric.unit_text() == unit).unwrap_or(self)
+    }
+
     /// Whether a sum over tasks is meaningful.
     pub fn adds_up(&self) -> bool {
         match self.unit {

@@ -9,7 +9,8 @@ use super::row::{Witness, number, outcome, repeat, run_id};
 use super::{Store, devices, outputs};
 use crate::error::StoreError;
 use crate::{
-    CellRecord, DeviceUse, DeviceUses, Output, OutputKind, RunId, RunRecord, RunStatus, RunSummary, Sample, TaskOutcome, Timestamp,
+    CellRecord, DeviceUse, DeviceUses, Output, OutputKind, RunId, RunRecord, RunStatus, RunSummary, Sample,
+    TaskOutcome, Timestamp,
 };
 
 impl Store {
@@ -71,7 +72,8 @@ impl Store {
     /// The engine's results in the cells of one repeat, from 0, in the plan's order: JSON documents.
     pub fn results(&self, run: &RunId, repeat: u32) -> Result<Vec<Output>, StoreError> {
         let number = self.run_number(run)?;
-        outputs::load(&self.connection, number, None, Some(OutputKind::Result), Some(repeat)).map_err(|source| self.error(source))
+        outputs::load(&self.connection, number, None, Some(OutputKind::Result), Some(repeat))
+            .map_err(|source| self.error(source))
     }
 
     /// Device records selected by `wanted`, in the plan's order. Runs recorded by an older program have none.

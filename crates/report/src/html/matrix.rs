@@ -97,16 +97,7 @@ fn controls(out: &mut Markup, view: &View, shown: &Matrix) {
                 put!(out, "<option value=\"judged\"", selected, ">what each test is judged by</option>\n")
             }
             Choice::Metric(metric) => {
-                put!(
-                    out,
-                    "<option value=\"",
-                    metric.id,
-                    "\"",
-                    selected,
-                    ">",
-                    words::head(metric),
-                    "</option>\n"
-                );
+                put!(out, "<option value=\"", metric.id, "\"", selected, ">", words::head(metric), "</option>\n");
             }
         }
     }

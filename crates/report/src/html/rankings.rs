@@ -5,8 +5,8 @@ use mountmark_analyse::{Conclusion, Rank};
 use crate::markup::{Markup, put};
 use crate::view::View;
 use crate::words::number::{range, ratio, share};
-use crate::words::{conclusions, metric};
 use crate::words::section::Section;
+use crate::words::{conclusions, metric};
 
 /// The section, if anything is ranked.
 pub(super) fn rankings(view: &View) -> Markup {

@@ -23,6 +23,7 @@ pub(super) fn study(view: &View) -> Markup {
         }
         put!(out, "</ul></div>\n");
     }
+    super::graphs::graphs(&mut out, view, study);
     overall(&mut out, view, study);
     moves(&mut out, study);
     let mut metrics: Vec<&str> = study.tests.iter().map(|test| test.metric.as_str()).collect();
@@ -145,14 +146,7 @@ fn table(
         "\">\n<table class=\"plain study\">\n<caption id=\"",
         caption
     );
-    put!(
-        out,
-        "\">",
-        title(metric),
-        ", ",
-        words::study::RANKED,
-        "</caption>\n"
-    );
+    put!(out, "\">", title(metric), ", ", words::study::RANKED, "</caption>\n");
     put!(out, "<thead><tr><th scope=\"col\">test</th>");
     for name in &study.common {
         put!(out, "<th scope=\"col\">", name, "</th>");

@@ -31,6 +31,7 @@ pub(super) fn findings(run: &RunRecord) -> Findings {
             id,
             title,
             step,
+            is_measured: true,
             judged_by: Some(&Metric::DURABLE),
         })
         .collect();

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use mountmark_model::{Bytes, Environment, RealisedCorpus, Scale};
 use mountmark_record::RunRecord;
 
-use crate::text::clean;
 use super::number::counted;
+use crate::text::clean;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fact {
@@ -47,7 +47,12 @@ pub(crate) fn header(run: &RunRecord) -> Vec<(Fact, String)> {
         (Fact::Kernel, kernels(run)),
         (
             Fact::Seed,
-            format!("{}, {}, mountmark {}", plan.seed, counted(plan.repeats as usize, "repeat", "repeats"), run.program),
+            format!(
+                "{}, {}, mountmark {}",
+                plan.seed,
+                counted(plan.repeats as usize, "repeat", "repeats"),
+                run.program
+            ),
         ),
     ];
     out.extend(corpora(run).into_iter().map(|corpus| (Fact::Corpus, corpus)));

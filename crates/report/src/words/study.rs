@@ -2,7 +2,7 @@
 
 use mountmark_analyse::Interval;
 use mountmark_analyse::study::{
-    Agreement, Limit, NotMeasured, OverallComparison, RESAMPLES, Single, StudyComparison, Warning,
+    Agreement, Curves, Limit, NotMeasured, OverallComparison, RESAMPLES, Single, StudyComparison, Warning,
 };
 use mountmark_model::{Better, Metric};
 
@@ -215,3 +215,29 @@ pub(crate) const OVERALL: &str = "All tests of a metric together. For each file 
 /// What follows the metric in the caption of its tests.
 pub(crate) const RANKED: &str = "published → this run, with the ranks below. Ranks and ratios can be compared; seconds only \
                                  where the machines are alike";
+
+/// What a graph shows.
+pub(crate) fn graph_title(curves: &Curves) -> String {
+    format!("{}: all tests of the study, all file systems", super::matrix::head(curves.metric))
+}
+
+pub(crate) fn graph_caption(curves: &Curves, is_log: bool) -> String {
+    let scale = if is_log { " Each line across is ten times the one below." } else { "" };
+    format!("One line for each file system, on the same scale in both graphs; {}.{scale}", better(curves.metric.better))
+}
+
+/// Above the graph of a publication.
+pub(crate) fn published(study: &StudyComparison) -> String {
+    format!("{}, run {}, as published", study.study, study.study_run)
+}
+
+/// Above the graph of a run.
+pub(crate) fn measured(study: &StudyComparison) -> String {
+    format!("run {}, means over repeats", study.run)
+}
+
+pub(crate) const NOTHING_TO_DRAW: &str = "This run has no figures of these tests.";
+
+pub(crate) fn graph_figures(curves: &Curves) -> String {
+    format!("The figures of both graphs, {}", super::matrix::head(curves.metric))
+}

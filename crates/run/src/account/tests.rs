@@ -124,8 +124,12 @@ fn what_no_agent_of_this_cell_says_takes_the_credit_from_all() {
     assert!(before_its_end(sample("whole", 1, &figure)).contains("for time 2, and the plan has 1"));
     assert!(before_its_end(sample("whole", u32::MAX, &figure)).contains("for time 4294967296"));
     assert!(before_its_end(output("whole", OutputKind::Stdout)).contains("came twice"));
-    let long =
-        Event::Output { task: "whole".into(), iteration: 0, kind: OutputKind::Result, text: "x".repeat(MOST_OUTPUT + 1) };
+    let long = Event::Output {
+        task: "whole".into(),
+        iteration: 0,
+        kind: OutputKind::Result,
+        text: "x".repeat(MOST_OUTPUT + 1),
+    };
     assert!(before_its_end(long).contains("bytes long"));
     let first = |values: &[(&str, f64)]| {
         let mut events = honest();

@@ -76,10 +76,9 @@ impl Agent<'_> {
         }
         let mut shared = Shared::default();
         if job.keep == Keep::All {
-            for (kind, text) in [
-                (OutputKind::Stdout, &measured.finished.stdout),
-                (OutputKind::Stderr, &measured.finished.stderr),
-            ] {
+            for (kind, text) in
+                [(OutputKind::Stdout, &measured.finished.stdout), (OutputKind::Stderr, &measured.finished.stderr)]
+            {
                 self.output(task, iteration, kind, text);
             }
         }

@@ -13,11 +13,8 @@ fn outputs_come_back_for_all_tasks_or_one_and_go_with_their_run() {
         kind,
         text: format!("{task}\n\u{0}{cell}"),
     };
-    let (a, b, c) = (
-        output(1, "a", OutputKind::Stdout),
-        output(1, "b", OutputKind::Stderr),
-        output(0, "a", OutputKind::Result),
-    );
+    let (a, b, c) =
+        (output(1, "a", OutputKind::Stdout), output(1, "b", OutputKind::Stderr), output(0, "a", OutputKind::Result));
     store.record_cell_with(&run, &cell(1, 2), &[a.clone(), b.clone()], &[]).unwrap();
     store.record_cell_with(&run, &cell(0, 2), std::slice::from_ref(&c), &[]).unwrap();
     let reader = Store::open_read_only(&path).unwrap();

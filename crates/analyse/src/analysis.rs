@@ -18,8 +18,8 @@ use crate::{
 /// Computes the findings of `run`.
 ///
 /// Every metric gets estimates; intervals and verdicts are computed for judged metrics only: durable and elapsed time,
-/// or the rate where a task has one; usable space. Never fails: missing figures are in [`Findings::missing`], limits of
-/// the findings in [`Findings::remarks`].
+/// or the rate where a task has one; elapsed time of mkfs, mount and umount; usable space. Never fails: missing figures
+/// are in [`Findings::missing`], limits of the findings in [`Findings::remarks`].
 pub fn findings(run: &RunRecord, options: &Options) -> Findings {
     let figures = Figures::new(run, options);
     let found = options.baseline.as_ref().map(|name| figures.configurations.iter().position(|known| known == name));
@@ -152,6 +152,7 @@ fn categories(figures: &Figures, ranked: &Ranked, options: &Options) -> Vec<Cate
         };
         let basis = match category {
             Category::Capacity => Basis::Space,
+            Category::Steps => Basis::Time,
             _ => Basis::of(figures, |task| task.category == *category),
         };
         out.extend(ranking(ranked, category.clone(), basis, &of, options));

@@ -78,15 +78,16 @@ impl Task {
     }
 
     /// The candidates for judging the task; the first with figures counts in categories. A task with a rate is judged
-    /// by it, a command (mkfs, mount and umount too) by the time until its data is durable, a program by the rates of its
-    /// parts if they have any.
+    /// by it, a command by the time until its data is durable, a program by the rates of its parts if they have any; a
+    /// step, as in the studies, by the time until it returned.
     pub fn judged(&self) -> &'static [Metric] {
         match self.category {
             _ if !self.step && self.series(&Metric::RATE).is_some() => &[Metric::RATE],
             _ if self.in_parts => &[],
+            _ if !self.step => &[Metric::DURABLE, Metric::ELAPSED],
+            Category::Steps => &[Metric::ELAPSED],
             Category::Capacity => &[Metric::CAPACITY_DEVICE, Metric::CAPACITY],
-            Category::Check => &[],
-            _ => &[Metric::DURABLE, Metric::ELAPSED],
+            _ => &[],
         }
     }
 

@@ -106,6 +106,20 @@ impl<'a> Matrix<'a> {
         self.of().map_or(words::JUDGED.into(), words::head)
     }
 
+    /// What the table shows, and of which rows it shows another figure than the one that is judged.
+    pub(crate) fn caption(&self, repeats: u32) -> String {
+        let otherwise = words::judged_otherwise(&self.judged_otherwise());
+        words::caption(self.of(), repeats) + &otherwise.map_or(String::new(), |sentence| format!(" {sentence}"))
+    }
+
+    /// Steps that are judged, but not by the metric that is shown of them, while other rows are.
+    pub(crate) fn judged_otherwise(&self) -> Vec<&'a TaskFindings> {
+        let is_judged = |row: &Row| row.found.is_some_and(|found| found.verdict.is_some());
+        let is_other = |row: &&Row| row.task.step && row.task.judged_by.is_some() && row.found.is_some() && !is_judged(row);
+        let steps = self.rows.iter().filter(is_other).map(|row| row.task);
+        if self.rows.iter().any(is_judged) { steps.collect() } else { Vec::new() }
+    }
+
     /// Suffix of a row's name if rows differ: `durable, s`, or the unit alone.
     pub(crate) fn unit(&self, row: &Row) -> Option<String> {
         let metric = row.found.filter(|_| self.metric.is_none())?.metric;

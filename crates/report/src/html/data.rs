@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use crate::matrix::{Choice, Figure, Matrix, Row};
 use crate::view::View;
-use crate::words::matrix::caption;
 
 /// The data that the script reads.
 #[derive(Serialize)]
@@ -73,7 +72,7 @@ fn table(view: &View, choice: Choice) -> TableData {
             Choice::Judged => "judged",
             Choice::Metric(metric) => metric.id,
         },
-        caption: caption(matrix.of(), view.findings().repeats),
+        caption: matrix.caption(view.findings().repeats),
         rows: matrix.rows.iter().enumerate().map(row).collect(),
         total: matrix.total.as_ref().map(|total| {
             let texts = total.cells.iter().map(|cell| cell.as_ref().map(|(text, _)| text.clone()));

@@ -1,9 +1,9 @@
 //! Words around tables of tests and file systems.
 
-use mountmark_analyse::Findings;
+use mountmark_analyse::{Findings, TaskFindings};
 use mountmark_model::{Better, Metric, Unit};
 
-use super::number::counted;
+use super::number::{and, counted};
 
 /// Head of the first column if rows have different metrics.
 pub(crate) const JUDGED: &str = "by what it is judged";
@@ -54,6 +54,14 @@ pub(crate) fn legend(metric: Option<&Metric>) -> String {
         || caption(None, 0),
         |metric| format!("{}, {}: {}", head(metric), better(metric.better), metric.about),
     )
+}
+
+/// Which rows of a table are judged, but not by what it shows of them; they are judged by one metric.
+pub(crate) fn judged_otherwise(tasks: &[&TaskFindings]) -> Option<String> {
+    let by = tasks.first()?.judged_by?;
+    let are = if tasks.len() == 1 { "is" } else { "are" };
+    let names = and(tasks.iter().map(|task| task.id.as_str()));
+    Some(format!("{names} {are} judged by another figure than this table has of them: {}.", head(by)))
 }
 
 /// In place of a table without figures; `head` is that of its first column.

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use mountmark_model::{Metric, protocol_task};
+use mountmark_model::{Metric, MetricFinder, protocol_task};
 use mountmark_record::{CellRecord, RunRecord};
 
 use crate::stats::summary::{mean, median};
@@ -224,14 +224,6 @@ pub(crate) type Absurd = BTreeMap<(usize, usize, usize), (u32, f64)>;
 /// Task, metric, and by configuration the figures of cells in order.
 type Gathered = (usize, usize, Vec<(usize, CellFigure)>);
 
-/// A metric as samples name it.
-struct Named<'a> {
-    id: &'a str,
-    /// Position in [`Metric::ALL`]; `None` if this program does not know it.
-    at: Option<usize>,
-    is_wanted: bool,
-}
-
 /// Collects the figures of cells by task, then by metric, and notes what is measured.
 fn gather(
     run: &RunRecord,
@@ -242,9 +234,8 @@ fn gather(
 ) -> Vec<Gathered> {
     let ids: Vec<String> = tasks.iter().map(|task| task.id.clone()).collect();
     let task_at: HashMap<&str, usize> = ids.iter().enumerate().map(|(at, id)| (id.as_str(), at)).collect();
-    // Tasks mostly have the same metrics in the same order: the next one is the one after the last.
-    let mut metrics: Vec<Named> = Vec::new();
-    let mut next = 0;
+    let wanted: Vec<bool> = Metric::ALL.iter().map(|metric| options.wants(metric)).collect();
+    let mut metrics = MetricFinder::default();
     let mut slots: Vec<Vec<(usize, CellFigure)>> = (0..tasks.len() * Metric::ALL.len()).map(|_| Vec::new()).collect();
     for cell in &run.cells {
         let Some(configuration) = names.iter().position(|name| *name == cell.configuration) else { continue };
@@ -256,17 +247,7 @@ fn gather(
                 let known = task_at.get(sample.task.as_str()).filter(|_| !bad.contains(sample.task.as_str()));
                 last = (&sample.task, known);
             }
-            if metrics.get(next).is_none_or(|known| known.id != sample.metric) {
-                next = metrics.iter().position(|known| known.id == sample.metric).unwrap_or(metrics.len());
-            }
-            if next == metrics.len() {
-                let at = Metric::ALL.iter().position(|metric| metric.id == sample.metric);
-                let is_wanted = at.is_some_and(|at| options.wants(&Metric::ALL[at]));
-                metrics.push(Named { id: &sample.metric, at, is_wanted });
-            }
-            let Named { at, is_wanted, .. } = metrics[next];
-            next += 1;
-            let (Some(task), Some(metric)) = (last.1, at) else { continue };
+            let (Some(task), Some(metric)) = (last.1, metrics.position(&sample.metric)) else { continue };
             // Nothing that is measured can be less than nothing.
             if !sample.value.is_finite() || sample.value < 0.0 {
                 let entry = absurd.entry((configuration, *task, metric)).or_insert((0, sample.value));
@@ -274,7 +255,7 @@ fn gather(
                 continue;
             }
             tasks[*task].measured[metric] = true;
-            if !is_wanted {
+            if !wanted[metric] {
                 continue;
             }
             let slot = &mut slots[task * Metric::ALL.len() + metric];

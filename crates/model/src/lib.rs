@@ -34,7 +34,7 @@ pub use environment::Environment;
 pub use event::{Event, Stage, Subject};
 pub use lab::{Lab, Nature};
 pub use machine::{Machine, OwnComputer};
-pub use metric::{Better, Metric, Unit};
+pub use metric::{Better, Metric, MetricFinder, Unit};
 pub use mountmark_disk::{Disk, DiskModel};
 pub use order::{Group, OTHERS, Order, ParseOrderError, Relation};
 pub use outcome::Outcome;

@@ -7,6 +7,7 @@ use mountmark_analyse::{
 use mountmark_model::{Metric, Outcome, protocol_task};
 use mountmark_record::{RunRecord, Sample};
 
+mod graphs;
 mod hostile;
 mod large;
 

@@ -10,7 +10,7 @@ use crate::text::clean;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fact {
-    Run,
+    Name,
     Suite,
     Scale,
     Lab,
@@ -23,7 +23,7 @@ pub(crate) enum Fact {
 impl Fact {
     pub(crate) fn label(self) -> &'static str {
         match self {
-            Fact::Run => "run",
+            Fact::Name => "run",
             Fact::Suite => "suite",
             Fact::Scale => "scale",
             Fact::Lab => "lab",
@@ -39,7 +39,7 @@ impl Fact {
 pub(crate) fn header(run: &RunRecord) -> Vec<(Fact, String)> {
     let plan = &run.plan;
     let mut out = vec![
-        (Fact::Run, format!("{} ({}), started {}", run.id, run.status, run.started)),
+        (Fact::Name, format!("{} ({}), started {}", run.id, run.status, run.started)),
         (Fact::Suite, format!("{}: {}", plan.suite, plan.suite_about)),
         (Fact::Scale, scale(run)),
         (Fact::Lab, format!("{}, machine {}, disk {}", plan.lab.name(), plan.machine.name, disks(run))),

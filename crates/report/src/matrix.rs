@@ -115,7 +115,8 @@ impl<'a> Matrix<'a> {
     /// Steps that are judged, but not by the metric that is shown of them, while other rows are.
     pub(crate) fn judged_otherwise(&self) -> Vec<&'a TaskFindings> {
         let is_judged = |row: &Row| row.found.is_some_and(|found| found.verdict.is_some());
-        let is_other = |row: &&Row| row.task.step && row.task.judged_by.is_some() && row.found.is_some() && !is_judged(row);
+        let is_other =
+            |row: &&Row| row.task.step && row.task.judged_by.is_some() && row.found.is_some() && !is_judged(row);
         let steps = self.rows.iter().filter(is_other).map(|row| row.task);
         if self.rows.iter().any(is_judged) { steps.collect() } else { Vec::new() }
     }

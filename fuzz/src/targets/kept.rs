@@ -63,16 +63,14 @@ fn plan() -> Plan {
 
 /// Outputs of a program and of the engine.
 pub(super) fn outputs() -> Vec<Output> {
-    let output = |task: &str, kind: OutputKind, text: String| Output {
-        cell: 0,
-        task: task.into(),
-        iteration: 0,
-        kind,
-        text,
-    };
+    let output =
+        |task: &str, kind: OutputKind, text: String| Output { cell: 0, task: task.into(), iteration: 0, kind, text };
     let result = include_str!("result.json");
     let _: WorkloadResult = serde_json::from_str(result).expect("a result");
-    vec![output("touch", OutputKind::Stdout, "1.98,2.00,host\n".into()), output("mix", OutputKind::Result, result.into())]
+    vec![
+        output("touch", OutputKind::Stdout, "1.98,2.00,host\n".into()),
+        output("mix", OutputKind::Result, result.into()),
+    ]
 }
 
 /// A device record of a task.

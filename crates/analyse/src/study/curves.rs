@@ -5,7 +5,7 @@ use mountmark_model::{Figure, Metric};
 use super::compare::Sides;
 use super::is_step;
 
-/// Tests with published figures below which nothing is drawn.
+/// Fewest file systems with a published figure for a test to be drawn, and fewest such tests.
 const FEWEST: usize = 2;
 
 /// One metric in one unit, on both sides.
@@ -48,7 +48,9 @@ impl Sides<'_> {
                 }
             }
             for unit in units {
-                let has = |task: &&str| figures().filter(of_metric).any(|f| f.task == **task && f.unit == unit);
+                let is_in_unit =
+                    |task: &str| figures().filter(of_metric).filter(move |f| f.task == task && f.unit == unit);
+                let has = |task: &&str| is_in_unit(task).count() >= FEWEST;
                 let tasks: Vec<&str> = self.tasks().into_iter().filter(has).collect();
                 out.extend((tasks.len() >= FEWEST).then(|| self.curve(metric, unit, &tasks, same_suite)));
             }

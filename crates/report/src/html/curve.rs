@@ -9,7 +9,7 @@ use crate::markup::{Markup, put};
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 400.0;
 /// Number of colours and dash patterns in the style sheet.
-const COLOURS: usize = 6;
+const COLOURS: usize = 8;
 const DASHES: usize = 5;
 
 /// A label at the side of a frame.

@@ -26,10 +26,9 @@ pub(super) fn graphs(out: &mut Markup, view: &View, study: &StudyComparison) {
         put!(out, "<span class=\"verdict\">", words::study::graph_caption(curves, scale.is_log()), "</span>");
         put!(out, "</figcaption>\n");
         let names = names(curves);
-        for (lines, side) in [
-            (&curves.published, words::study::published(study)),
-            (&curves.measured, words::study::measured(study)),
-        ] {
+        for (lines, side) in
+            [(&curves.published, words::study::published(study)), (&curves.measured, words::study::measured(study))]
+        {
             put!(out, "<p class=\"side\">", side, "</p>\n");
             if lines.is_empty() {
                 put!(out, "<p class=\"none\">", words::study::NOTHING_TO_DRAW, "</p>\n");
@@ -59,8 +58,11 @@ fn names(curves: &Curves) -> Vec<&str> {
 #[derive(Clone, Copy)]
 enum Scale {
     Linear(AxisScale),
-    /// From one power of ten to another.
-    Log { low: f64, high: f64 },
+    /// Logarithms to base 10, from a power of ten to a round number.
+    Log {
+        low: f64,
+        high: f64,
+    },
 }
 
 impl Scale {
@@ -72,7 +74,7 @@ impl Scale {
             return Scale::Linear(AxisScale::covering(above.into_iter()));
         }
         let low = least.log10().floor();
-        Scale::Log { low, high: most.log10().ceil().max(low + 1.0) }
+        Scale::Log { low, high: AxisScale::covering([most].into_iter()).max.log10() }
     }
 
     fn is_log(self) -> bool {
@@ -93,7 +95,7 @@ impl Scale {
             Scale::Linear(scale) => [0.0, 0.25, 0.5, 0.75, 1.0]
                 .map(|part| Tick { at: part, text: AxisScale { max: scale.max * part }.text(metric) })
                 .into(),
-            Scale::Log { low, high } => (low as i32..=high as i32)
+            Scale::Log { low, high } => (low as i32..=high.floor() as i32)
                 .map(|power| Tick {
                     at: (f64::from(power) - low) / (high - low),
                     text: AxisScale { max: 10f64.powi(power) }.text(metric),

@@ -48,9 +48,10 @@ impl Sides<'_> {
                 }
             }
             for unit in units {
-                let is_in_unit =
-                    |task: &str| figures().filter(of_metric).filter(move |f| f.task == task && f.unit == unit);
-                let has = |task: &&str| is_in_unit(task).count() >= FEWEST;
+                let has = |task: &&str| {
+                    let of_task = figures().filter(of_metric).filter(|f| f.task == **task && f.unit == unit);
+                    of_task.count() >= FEWEST
+                };
                 let tasks: Vec<&str> = self.tasks().into_iter().filter(has).collect();
                 out.extend((tasks.len() >= FEWEST).then(|| self.curve(metric, unit, &tasks, same_suite)));
             }

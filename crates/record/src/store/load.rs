@@ -123,7 +123,14 @@ impl Store {
             |row| {
                 let sample =
                     Sample { task: row.get(1)?, iteration: row.get(2)?, metric: row.get(3)?, value: row.get(4)? };
-                cells[place(row)?].1.samples.push(sample);
+                let at = place(row)?;
+                // Cells mostly have as many samples as the one before.
+                let expected = at.checked_sub(1).map_or(0, |before| cells[before].1.samples.len());
+                let samples = &mut cells[at].1.samples;
+                if samples.is_empty() {
+                    samples.reserve_exact(expected);
+                }
+                samples.push(sample);
                 Ok(())
             },
         )?;

@@ -13,7 +13,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 MINUTES = 10
 TARGETS =
 
-.PHONY: help run test fuzz drill build setup clean
+.PHONY: help run test fuzz drill same-build build setup clean
 
 help:
 	@echo 'make run     set up, build, and compare seven file systems: about two minutes'

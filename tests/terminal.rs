@@ -6,7 +6,7 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::process::{Command, Stdio};
 
 use mountmark_model::{Environment, Outcome};
-use mountmark_record::{CellRecord, Output, RunStatus, Store, TaskOutcome};
+use mountmark_record::{CellRecord, Output, OutputKind, RunStatus, Store, TaskOutcome};
 
 use crate::lab::{Lab, binary};
 use crate::made;
@@ -48,7 +48,7 @@ fn a_terminal_gets_nothing_that_it_would_obey() {
     record.notes = vec![HOSTILE.into()];
     let outcome = Outcome::Failed { reason: HOSTILE.into(), detail: HOSTILE.into() };
     record.outcomes = vec![TaskOutcome { task: "001".into(), outcome }];
-    let output = Output { cell: 0, task: "001".into(), iteration: 0, kind: "stdout".into(), text: HOSTILE.into() };
+    let output = Output { cell: 0, task: "001".into(), iteration: 0, kind: OutputKind::Stdout, text: HOSTILE.into() };
     store.record_cell_with(&run, &record, &[output], &[]).unwrap();
     store.end_run(&run, RunStatus::Done).unwrap();
     drop(store);

@@ -21,7 +21,7 @@ use crate::{
 /// or the rate where a task has one; elapsed time of mkfs, mount and umount; usable space. Never fails: missing figures
 /// are in [`Findings::missing`], limits of the findings in [`Findings::remarks`].
 pub fn findings(run: &RunRecord, options: &Options) -> Findings {
-    let figures = Figures::new(run);
+    let figures = Figures::new(run, options);
     let found = options.baseline.as_ref().map(|name| figures.configurations.iter().position(|known| known == name));
     let baseline = found.flatten().unwrap_or(0);
     let doubts = doubt::in_doubt(&figures);
@@ -88,6 +88,7 @@ fn tasks(
         title: task.title.clone(),
         category: task.category.clone(),
         step: task.step,
+        is_measured: task.is_measured(),
         judged_by: task.main().map(|series| series.metric),
         metrics: task
             .series

@@ -114,7 +114,7 @@ struct Comparison {
 
 /// Compares the judged metrics of `after` with those of `before`, or `metric` alone.
 pub fn changes(before: &RunRecord, after: &RunRecord, metric: Option<&'static Metric>, options: &Options) -> Changes {
-    let (old, new) = (Figures::new(before), Figures::new(after));
+    let (old, new) = (Figures::new(before, options), Figures::new(after, options));
     let way = way(before, after, &old, &new);
     let mut rows = Vec::new();
     let mut contrasts = Vec::new();

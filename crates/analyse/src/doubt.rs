@@ -20,11 +20,11 @@ use std::f64::consts::FRAC_PI_2;
 
 use mountmark_record::RunRecord;
 
-use crate::Doubt;
 use crate::estimate::Doubtful;
 use crate::figures::{Figures, Series};
 use crate::stats::distribution::{f_tail, t_quantile};
 use crate::stats::summary::{median, median_of};
+use crate::{Doubt, Options};
 
 /// Probability that a run without outliers has any doubt, if its noise is normal.
 const ERROR: f64 = 0.05;
@@ -54,13 +54,18 @@ const NOISIER: f64 = 1.3;
 
 /// Doubtful samples of the judged metrics, in task order.
 pub fn doubts(run: &RunRecord) -> Vec<Doubt> {
-    let figures = Figures::new(run);
+    let figures = judged(run);
     in_doubt(&figures).into_iter().map(|found| found.doubt).collect()
+}
+
+/// The figures by which tasks are judged.
+fn judged(run: &RunRecord) -> Figures {
+    Figures::new(run, &Options { metrics: Some(Vec::new()), ..Options::default() })
 }
 
 /// Cells with a doubtful sample that were not run again yet: a plan should measure these once more.
 pub fn cells_in_doubt(run: &RunRecord) -> Vec<u32> {
-    let figures = Figures::new(run);
+    let figures = judged(run);
     let planned: BTreeSet<u32> = run.plan.cells.iter().map(|cell| cell.index).collect();
     let found = in_doubt(&figures);
     let cells = found.iter().filter(|found| !found.doubt.again && planned.contains(&found.cell));

@@ -8,11 +8,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use mountmark_model::{Metric, protocol_task};
+use mountmark_model::{Metric, MetricFinder, protocol_task};
 use mountmark_record::{CellRecord, RunRecord};
 
 use crate::stats::summary::{mean, median};
-use crate::{Category, Missing};
+use crate::{Category, Missing, Options};
+
+/// All metrics that [`Task::judged`] may return.
+pub(crate) const JUDGED_BY: &[Metric] =
+    &[Metric::RATE, Metric::DURABLE, Metric::ELAPSED, Metric::CAPACITY_DEVICE, Metric::CAPACITY];
 
 pub(crate) struct Figures {
     /// Configuration names in the user's order.
@@ -32,8 +36,10 @@ pub(crate) struct Task {
     pub step: bool,
     /// Whether other tasks are parts of it and have rates: then they are judged, and this task's time may be given.
     pub in_parts: bool,
-    /// In the order of [`Metric::ALL`]; only those with figures.
+    /// In the order of [`Metric::ALL`]; only those with figures that are wanted.
     pub series: Vec<Series>,
+    /// By position in [`Metric::ALL`], whether it has figures, wanted or not.
+    pub measured: Vec<bool>,
 }
 
 /// One task by one metric.
@@ -61,8 +67,19 @@ impl Task {
         self.series.iter().find(|series| series.metric.id == metric.id)
     }
 
+    /// Whether it has a figure of any metric, wanted or not.
+    pub fn is_measured(&self) -> bool {
+        self.measured.contains(&true)
+    }
+
+    fn has(&self, metric: &Metric) -> bool {
+        let mut known = Metric::ALL.iter().zip(&self.measured);
+        known.any(|(known, is_measured)| *is_measured && known.id == metric.id)
+    }
+
     /// The candidates for judging the task; the first with figures counts in categories. A task with a rate is judged
-    /// by it, a command by the time until its data is durable, a program by the rates of its parts if they have any.
+    /// by it, a command by the time until its data is durable, a program by the rates of its parts if they have any; a
+    /// step, as in the studies, by the time until it returned.
     pub fn judged(&self) -> &'static [Metric] {
         match self.category {
             _ if !self.step && self.series(&Metric::RATE).is_some() => &[Metric::RATE],
@@ -104,7 +121,7 @@ impl Series {
 }
 
 impl Figures {
-    pub fn new(run: &RunRecord) -> Figures {
+    pub fn new(run: &RunRecord, options: &Options) -> Figures {
         let names = configurations(run);
         let repeats: Vec<u32> = run.cells.iter().map(|cell| cell.repeat).collect::<BTreeSet<_>>().into_iter().collect();
         let mut tasks = tasks(run);
@@ -112,7 +129,7 @@ impl Figures {
         missing.extend(crate::missing::cells(run, &names));
         missing.extend(crate::missing::outcomes(run, &tasks));
         let mut absurd = BTreeMap::new();
-        for (task, metric, figures) in gather(run, &names, &tasks, &mut absurd) {
+        for (task, metric, figures) in gather(run, &names, &mut tasks, options, &mut absurd) {
             let mut cells: Vec<Vec<CellFigure>> = names.iter().map(|_| Vec::new()).collect();
             for (configuration, figure) in figures {
                 cells[configuration].push(figure);
@@ -160,6 +177,7 @@ fn tasks(run: &RunRecord) -> Vec<Task> {
         step: true,
         in_parts: false,
         series: Vec::new(),
+        measured: vec![false; Metric::ALL.len()],
     };
     let work = |id: &str| definition(id).map_or(String::new(), |task| task.category.clone());
     let mut out = vec![step(protocol_task::MKFS, Category::Steps), step(protocol_task::MOUNT, Category::Steps)];
@@ -170,6 +188,7 @@ fn tasks(run: &RunRecord) -> Vec<Task> {
         step: false,
         in_parts: false,
         series: Vec::new(),
+        measured: vec![false; Metric::ALL.len()],
     }));
     out.extend([
         step(protocol_task::UMOUNT, Category::Steps),
@@ -188,7 +207,7 @@ fn rates(run: &RunRecord, tasks: &mut [Task]) {
     let mut wholes: BTreeSet<&str> = BTreeSet::new();
     for task in tasks.iter_mut().filter(|task| !task.step) {
         let Some(definition) = cell.tasks.iter().find(|known| known.id == task.id) else { continue };
-        let has = |metric: &Metric| task.series(metric).is_some();
+        let has = |metric: &Metric| task.has(metric);
         let metric = crate::rate::metric(definition, &cell.tasks, has);
         let Some(series) = task.series.iter_mut().find(|series| series.metric.id == metric.id) else { continue };
         series.metric = metric;
@@ -205,12 +224,18 @@ pub(crate) type Absurd = BTreeMap<(usize, usize, usize), (u32, f64)>;
 /// Task, metric, and by configuration the figures of cells in order.
 type Gathered = (usize, usize, Vec<(usize, CellFigure)>);
 
-/// Collects the figures of cells by task, then by metric.
-fn gather(run: &RunRecord, names: &[String], tasks: &[Task], absurd: &mut Absurd) -> Vec<Gathered> {
-    let task_at: HashMap<&str, usize> = tasks.iter().enumerate().map(|(at, task)| (task.id.as_str(), at)).collect();
-    // Tasks mostly have the same metrics in the same order: the next one is the one after the last.
-    let mut metrics: Vec<(&str, Option<usize>)> = Vec::new();
-    let mut next = 0;
+/// Collects the figures of cells by task, then by metric, and notes what is measured.
+fn gather(
+    run: &RunRecord,
+    names: &[String],
+    tasks: &mut [Task],
+    options: &Options,
+    absurd: &mut Absurd,
+) -> Vec<Gathered> {
+    let ids: Vec<String> = tasks.iter().map(|task| task.id.clone()).collect();
+    let task_at: HashMap<&str, usize> = ids.iter().enumerate().map(|(at, id)| (id.as_str(), at)).collect();
+    let wanted: Vec<bool> = Metric::ALL.iter().map(|metric| options.wants(metric)).collect();
+    let mut metrics = MetricFinder::default();
     let mut slots: Vec<Vec<(usize, CellFigure)>> = (0..tasks.len() * Metric::ALL.len()).map(|_| Vec::new()).collect();
     for cell in &run.cells {
         let Some(configuration) = names.iter().position(|name| *name == cell.configuration) else { continue };
@@ -222,19 +247,15 @@ fn gather(run: &RunRecord, names: &[String], tasks: &[Task], absurd: &mut Absurd
                 let known = task_at.get(sample.task.as_str()).filter(|_| !bad.contains(sample.task.as_str()));
                 last = (&sample.task, known);
             }
-            if metrics.get(next).is_none_or(|(id, _)| *id != sample.metric) {
-                next = metrics.iter().position(|(id, _)| *id == sample.metric).unwrap_or(metrics.len());
-            }
-            if next == metrics.len() {
-                metrics.push((&sample.metric, Metric::ALL.iter().position(|metric| metric.id == sample.metric)));
-            }
-            let metric = metrics[next].1;
-            next += 1;
-            let (Some(task), Some(metric)) = (last.1, metric) else { continue };
+            let (Some(task), Some(metric)) = (last.1, metrics.position(&sample.metric)) else { continue };
             // Nothing that is measured can be less than nothing.
             if !sample.value.is_finite() || sample.value < 0.0 {
                 let entry = absurd.entry((configuration, *task, metric)).or_insert((0, sample.value));
                 entry.0 += 1;
+                continue;
+            }
+            tasks[*task].measured[metric] = true;
+            if !wanted[metric] {
                 continue;
             }
             let slot = &mut slots[task * Metric::ALL.len() + metric];

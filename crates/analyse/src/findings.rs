@@ -59,7 +59,10 @@ pub struct TaskFindings {
     /// share of the device. `None` for the final check and for programs whose parts are judged.
     #[serde(serialize_with = "optional_metric_id")]
     pub judged_by: Option<&'static Metric>,
-    /// The metrics with figures, in the order of [`Metric::ALL`].
+    /// Whether it has a figure of any metric, also of one that findings were not wanted for.
+    #[serde(skip)]
+    pub is_measured: bool,
+    /// The metrics with figures that are wanted, in the order of [`Metric::ALL`].
     #[serde(skip)]
     pub metrics: Vec<MetricFindings>,
 }

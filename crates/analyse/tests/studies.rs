@@ -323,6 +323,8 @@ fn a_study_beside_itself_agrees_wholly() {
     assert!((elapsed.mean_tau.unwrap() - 1.0).abs() < 1e-12);
     assert!(comparison.moves.is_empty() && comparison.changes.is_empty());
     assert_eq!(comparison.not_measured, []);
+    let graphs = comparison.curves.iter().map(|all| (all.metric.id, all.tests.len(), all.published == all.measured));
+    assert_eq!(graphs.collect::<Vec<_>>(), [("elapsed", 21, true), ("cpu_percent", 21, true)]);
     assert_eq!(compare_study(&reprinted(piszcz, "2"), piszcz, Some("3")), None);
 }
 
@@ -332,6 +334,8 @@ fn the_two_runs_of_a_study_differ_as_its_tables_do() {
     let piszcz = catalogue.get::<Study>("piszcz-2006").unwrap();
     let comparison = compare_study(&reprinted(piszcz, "1"), piszcz, Some("2")).unwrap();
     assert_eq!(comparison.only_published, ["reiser4"]);
+    let (old, new) = (&comparison.curves[0].published, &comparison.curves[0].measured);
+    assert_eq!((old.len(), old[3].values[5], new.len(), new[3].values[5]), (6, Some(43.48), 5, Some(5.37)));
     let test = comparison.tests.iter().find(|test| test.task == "006" && test.metric == "elapsed").unwrap();
     // ext2 1.66, ext3 1.67, jfs 3.58, reiserfs 43.48, xfs 5.39; before 1.97, 56.31, 4.05, 5.37, 6.70.
     let ranks = |pick: fn(&mountmark_analyse::study::ComparedFigure) -> Option<f64>| -> Vec<f64> {

@@ -9,7 +9,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `definition` | checks of definitions |
+//! | `kind` | kinds of corpora: checks of definitions, places of files |
 //! | `sizes`, `tree`, `names`, `contents` | the generated corpora, step by step |
 //! | `ustar` | tar headers |
 //! | `input` | the user's archives and folders |
@@ -22,8 +22,8 @@
 
 mod cache;
 mod contents;
-mod definition;
 mod input;
+mod kind;
 mod making;
 mod names;
 mod places;
@@ -72,7 +72,7 @@ pub fn count(reader: impl Read) -> Result<RealisedCorpus> {
 /// # Errors
 /// A sentence that names the corpus and the field at fault.
 pub fn check(corpus: &Corpus) -> Result<()> {
-    definition::check(corpus).with_context(|| format!("the corpus \"{}\" cannot be made", corpus.name))
+    kind::check(corpus).with_context(|| format!("the corpus \"{}\" cannot be made", corpus.name))
 }
 
 /// Returns the plain tar of `source` in the folder `cache`, and its contents. Generates it unless it exists, whole and

@@ -8,8 +8,8 @@ use crate::Bytes;
 
 /// One file of `catalog/corpora/`: how to generate a tree from a seed.
 ///
-/// [`CorpusKind`] rejects unknown fields: serde passes it all fields that are not named here, so rejecting them here
-/// would reject the kind's own.
+/// Each kind rejects unknown fields: serde passes it all fields that are not named here, so rejecting them here would
+/// reject the kind's own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Corpus {
     /// The name in `--corpus`: the file's name without `.toml`.
@@ -24,48 +24,56 @@ pub struct Corpus {
 
 /// The kinds of trees that can be generated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum CorpusKind {
-    /// A given number of files and directories, with sizes from one distribution, scaled to a total.
-    Tree {
-        /// Files at scale 1.
-        files: u64,
-        /// Directories at scale 1.
-        directories: u64,
-        /// Bytes in files at scale 1; sizes are fitted to this.
-        total: Bytes,
-        max_depth: u32,
-        /// Sizes before fitting.
-        sizes: Distribution,
-        /// Shares of file-name extensions, in percent; the remaining files have none.
-        #[serde(default)]
-        extensions: Vec<Extension>,
-        /// Whether contents are text-like (compress about fourfold) or random bytes.
-        #[serde(default)]
-        text: bool,
-    },
-    /// The Impressions model: sizes, directories and depths from distributions fitted to desktop machines.
-    Impressions {
-        /// Files at scale 1.
-        files: u64,
-        /// mu and sigma of the lognormal body, natural logarithm of bytes.
-        body: [f64; 2],
-        /// Probability of the body; the rest is the tail.
-        body_share: f64,
-        /// Shape and minimum in bytes of the Pareto tail.
-        tail: [f64; 2],
-        /// Largest file: without a limit the tail's mean is infinite.
-        max_file: Bytes,
-        /// Degree and offset of the inverse polynomial of files per directory, for non-empty directories.
-        files_per_directory: [f64; 2],
-        /// Share of directories without a file.
-        empty_directories: f64,
-        /// Relative frequency of files at namespace depth 1, 2, 3, ...
-        depths: Vec<f64>,
-        /// Shares of file-name extensions, in percent; the remaining files have none.
-        #[serde(default)]
-        extensions: Vec<Extension>,
-    },
+    Tree(FileTree),
+    Impressions(Impressions),
+}
+
+/// A given number of files and directories, with sizes from one distribution, scaled to a total.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileTree {
+    /// Files at scale 1.
+    pub files: u64,
+    /// Directories at scale 1.
+    pub directories: u64,
+    /// Bytes in files at scale 1; sizes are fitted to this.
+    pub total: Bytes,
+    pub max_depth: u32,
+    /// Sizes before fitting.
+    pub sizes: Distribution,
+    /// Shares of file-name extensions, in percent; the remaining files have none.
+    #[serde(default)]
+    pub extensions: Vec<Extension>,
+    /// Whether contents are text-like (compress about fourfold) or random bytes.
+    #[serde(default)]
+    pub text: bool,
+}
+
+/// The Impressions model: sizes, directories and depths from distributions fitted to desktop machines.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Impressions {
+    /// Files at scale 1.
+    pub files: u64,
+    /// mu and sigma of the lognormal body, natural logarithm of bytes.
+    pub body: [f64; 2],
+    /// Probability of the body; the rest is the tail.
+    pub body_share: f64,
+    /// Shape and minimum in bytes of the Pareto tail.
+    pub tail: [f64; 2],
+    /// Largest file: without a limit the tail's mean is infinite.
+    pub max_file: Bytes,
+    /// Degree and offset of the inverse polynomial of files per directory, for non-empty directories.
+    pub files_per_directory: [f64; 2],
+    /// Share of directories without a file.
+    pub empty_directories: f64,
+    /// Relative frequency of files at namespace depth 1, 2, 3, ...
+    pub depths: Vec<f64>,
+    /// Shares of file-name extensions, in percent; the remaining files have none.
+    #[serde(default)]
+    pub extensions: Vec<Extension>,
 }
 
 /// Distribution of sizes.

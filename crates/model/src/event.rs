@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DeviceRecord, Outcome};
+use crate::{DeviceRecord, Outcome, OutputKind};
 
 /// One line from the agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,8 +35,7 @@ pub enum Event {
         task: String,
         /// Iteration in this cell, from 0.
         iteration: u32,
-        /// `stdout`, `stderr`, or `result` for the engine's document ([`crate::WorkloadResult`] as JSON).
-        kind: String,
+        kind: OutputKind,
         /// The middle of a very long text is omitted.
         text: String,
     },
@@ -144,6 +143,10 @@ mod tests {
     #[test]
     fn stages_and_subjects_are_said_by_name() {
         for (event, line) in [
+            (
+                Event::Output { task: "a".into(), iteration: 0, kind: OutputKind::Result, text: "x".into() },
+                r#"{"event":"output","task":"a","iteration":0,"kind":"result","text":"x"}"#,
+            ),
             (Event::Stage { name: Stage::Settle }, r#"{"event":"stage","name":"settle"}"#),
             (Event::Stage { name: Stage::Measured("001".into()) }, r#"{"event":"stage","name":"001"}"#),
             (Event::Ended { task: Subject::Cell, outcome: Outcome::Ok }, r#"{"event":"ended","task":"","#),
@@ -153,6 +156,8 @@ mod tests {
             assert!(said.starts_with(line), "{said}");
             assert_eq!(serde_json::from_str::<Event>(&said).unwrap(), event);
         }
+        let unknown = r#"{"event":"output","task":"a","iteration":0,"kind":"secret","text":"x"}"#;
+        assert!(serde_json::from_str::<Event>(unknown).is_err());
         assert!(Stage::BETWEEN.into_iter().all(|stage| Stage::from(stage.name().to_owned()) == stage));
     }
 }

@@ -30,13 +30,13 @@ pub use cell::{Cell, Plan, SourceMedium, protocol_task};
 pub use claim::{Claim, Clause, Limits, Over, Test};
 pub use conditions::Conditions;
 pub use configuration::{Configuration, FileSystem, Fsck, Variant};
-pub use corpus::{Corpus, CorpusKind, CorpusSource, Distribution, Extension, RealisedCorpus};
+pub use corpus::{Corpus, CorpusKind, CorpusSource, Distribution, Extension, FileTree, Impressions, RealisedCorpus};
 pub use device::DeviceRecord;
 pub use environment::Environment;
 pub use event::{Event, Stage, Subject};
 pub use lab::{Lab, Nature};
 pub use machine::{Machine, OwnComputer};
-pub use metric::{Better, Metric, Unit};
+pub use metric::{Better, Metric, MetricFinder, Unit};
 pub use mountmark_disk::{Disk, DiskModel};
 pub use order::{Group, OTHERS, Order, ParseOrderError, Relation};
 pub use outcome::Outcome;
@@ -45,7 +45,7 @@ pub use program::Program;
 pub use quantity::{
     Bytes, ParseQuantityError, Scale, counted, format_bytes, format_count, format_rate, format_seconds,
 };
-pub use results::{DeviceUse, Output, Sample, TaskOutcome};
+pub use results::{DeviceUse, Output, OutputKind, Sample, TaskOutcome};
 pub use study::{Figure, Printed, Qualifier, Study, StudyRun};
 pub use suite::{Parameter, Peak, RateOf, Source, Suite, Task};
 pub use visible::{is_hidden, visible};

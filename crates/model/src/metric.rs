@@ -108,6 +108,12 @@ impl Metric {
         Metric::ALL.iter().find(|metric| metric.id == id)
     }
 
+    /// The variant of this metric in a unit, as [`Metric::unit_text`] names it; itself if it has no such variant.
+    pub fn in_unit(&'static self, unit: &str) -> &'static Metric {
+        let variants = [&Metric::RATE_OF_DATA, &Metric::RATE_OF_OPERATIONS].into_iter();
+        variants.filter(|_| self.id == Metric::RATE.id).find(|metric| metric.unit_text() == unit).unwrap_or(self)
+    }
+
     /// Whether a sum over tasks is meaningful.
     pub fn adds_up(&self) -> bool {
         match self.unit {
@@ -145,9 +151,40 @@ impl Metric {
     }
 }
 
+/// Finds metrics by id in samples, whose tasks mostly have the same metrics in the same order: the next one is the one
+/// after the last.
+#[derive(Debug, Default)]
+pub struct MetricFinder<'a> {
+    /// Ids as they came, with their positions in [`Metric::ALL`].
+    seen: Vec<(&'a str, Option<usize>)>,
+    next: usize,
+}
+
+impl<'a> MetricFinder<'a> {
+    /// Position in [`Metric::ALL`]; `None` if there is no such metric.
+    pub fn position(&mut self, id: &'a str) -> Option<usize> {
+        if self.seen.get(self.next).is_none_or(|(seen, _)| *seen != id) {
+            self.next = self.seen.iter().position(|(seen, _)| *seen == id).unwrap_or(self.seen.len());
+        }
+        if self.next == self.seen.len() {
+            self.seen.push((id, Metric::ALL.iter().position(|metric| metric.id == id)));
+        }
+        self.next += 1;
+        self.seen[self.next - 1].1
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn metrics_are_found_in_any_order() {
+        let mut finder = MetricFinder::default();
+        for id in ["elapsed", "durable", "x", "elapsed", "durable", "x", "durable", "x", "elapsed", "rate", "elapsed"] {
+            assert_eq!(finder.position(id).map(|at| &Metric::ALL[at]), Metric::find(id), "{id}");
+        }
+    }
 
     #[test]
     fn ids_are_unique_and_found() {

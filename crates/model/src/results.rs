@@ -1,5 +1,7 @@
 //! Results of a cell: figures, outcomes of tasks, output of programs, device records.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{DeviceRecord, Outcome};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -28,10 +30,35 @@ pub struct Output {
     pub task: String,
     /// Iteration in its cell, from 0.
     pub iteration: u32,
-    /// `stdout`, `stderr`, or `result` for the engine's document, JSON.
-    pub kind: String,
+    pub kind: OutputKind,
     /// Unchanged; the middle of a very long text is omitted.
     pub text: String,
+}
+
+/// Serialised and stored as its word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputKind {
+    Stdout,
+    Stderr,
+    /// The engine's document: [`crate::WorkloadResult`] as JSON.
+    Result,
+}
+
+impl OutputKind {
+    const ALL: [OutputKind; 3] = [OutputKind::Stdout, OutputKind::Stderr, OutputKind::Result];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            OutputKind::Stdout => "stdout",
+            OutputKind::Stderr => "stderr",
+            OutputKind::Result => "result",
+        }
+    }
+
+    pub fn from_word(word: &str) -> Option<OutputKind> {
+        OutputKind::ALL.into_iter().find(|kind| kind.word() == word)
+    }
 }
 
 /// I/O of a task or a protocol step at the device under test.

@@ -18,7 +18,7 @@ mod store;
 mod timestamp;
 
 pub use error::StoreError;
-pub use mountmark_model::{DeviceUse, Output, Sample, TaskOutcome};
+pub use mountmark_model::{DeviceUse, Output, OutputKind, Sample, TaskOutcome};
 pub use record::{CellRecord, DeviceUses, RunId, RunRecord, RunStatus, RunSummary};
 pub use store::Store;
 pub use timestamp::Timestamp;

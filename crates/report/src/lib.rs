@@ -7,7 +7,6 @@
 
 mod classic;
 mod command;
-mod header;
 mod html;
 mod markup;
 mod matrix;
@@ -23,12 +22,12 @@ mod writers;
 
 pub use classic::{ClassicError, classic};
 pub use command::{again, shell_word};
-pub use header::reduced;
 pub use name::{UnknownName, find_metric};
 pub use registry::{Format, FormatError, SUBJECTS};
 pub use subjects::*;
 pub use text::hang;
 pub use view::Report;
+pub use words::header::reduced;
 pub use writers::text::{BRIGHT, USUAL};
 pub use writers::{Form, Options, Subject};
 

@@ -4,10 +4,11 @@
 //! from the findings.
 
 use mountmark_analyse::{Findings, MetricFindings, TaskFindings, Total};
-use mountmark_model::{Better, Metric, Unit};
+use mountmark_model::Metric;
 
 use crate::view::{View, heat};
-use crate::words::number::{counted, ratio};
+use crate::words::matrix as words;
+use crate::words::number::ratio;
 
 /// The metric that a matrix shows of each task.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,7 +85,7 @@ impl<'a> Matrix<'a> {
         let findings = view.findings();
         let tasks = findings.tasks.iter().enumerate().map(|(at, task)| (at, task, choice.figures(task, findings.main)));
         // A test that every file system failed has a row too.
-        let shown = tasks.filter(|(_, task, found)| found.is_some() || (!task.step && task.metrics.is_empty()));
+        let shown = tasks.filter(|(_, task, found)| found.is_some() || (!task.step && !task.is_measured));
         let row = |(position, task, found): (usize, &'a TaskFindings, Option<&'a MetricFindings>)| {
             let cells = (0..findings.configurations.len()).map(|one| figure(found?, one)).collect();
             Row { task, position, found, cells }
@@ -102,10 +103,22 @@ impl<'a> Matrix<'a> {
 
     /// The metric and its unit, as the head of the first column.
     pub(crate) fn head(&self) -> String {
-        match (self.metric, self.choice) {
-            (Some(metric), _) | (None, Choice::Metric(metric)) => head(metric),
-            (None, Choice::Judged) => "by what it is judged".into(),
-        }
+        self.of().map_or(words::JUDGED.into(), words::head)
+    }
+
+    /// What the table shows, and of which rows it shows another figure than the one that is judged.
+    pub(crate) fn caption(&self, repeats: u32) -> String {
+        let otherwise = words::judged_otherwise(&self.judged_otherwise());
+        words::caption(self.of(), repeats) + &otherwise.map_or(String::new(), |sentence| format!(" {sentence}"))
+    }
+
+    /// Steps that are judged, but not by the metric that is shown of them, while other rows are.
+    pub(crate) fn judged_otherwise(&self) -> Vec<&'a TaskFindings> {
+        let is_judged = |row: &Row| row.found.is_some_and(|found| found.verdict.is_some());
+        let is_other =
+            |row: &&Row| row.task.step && row.task.judged_by.is_some() && row.found.is_some() && !is_judged(row);
+        let steps = self.rows.iter().filter(is_other).map(|row| row.task);
+        if self.rows.iter().any(is_judged) { steps.collect() } else { Vec::new() }
     }
 
     /// Suffix of a row's name if rows differ: `durable, s`, or the unit alone.
@@ -117,40 +130,13 @@ impl<'a> Matrix<'a> {
         })
     }
 
-    /// The metric, its direction, and the statistic.
-    pub(crate) fn caption(&self, repeats: u32) -> String {
-        let statistic = match repeats {
-            0 | 1 => String::new(),
-            repeats => format!(" Medians over {}.", counted(repeats as usize, "repeat", "repeats")),
-        };
-        let metric = match (self.metric, self.choice) {
-            (Some(metric), _) | (None, Choice::Metric(metric)) => metric,
-            (None, Choice::Judged) => {
-                return format!(
-                    "What each test is judged by: rates, of which more is better, and times in seconds until durable, of \
-                     which less is better.{statistic}"
-                );
-            }
-        };
-        let unit = match metric.unit {
-            Unit::Seconds => " in seconds",
-            Unit::Percent => " in per cent",
-            Unit::KibPerSecond => " in KiB a second",
-            Unit::PerSecond => " in operations a second",
-            Unit::Throughput => " in KiB or operations a second",
-            Unit::Bytes | Unit::Count | Unit::Ratio => "",
-        };
-        let better = match metric.better {
-            Better::Lower => "less is better",
-            Better::Higher => "more is better",
-        };
-        format!("{}{unit}; {better}. {}{statistic}", metric.title, metric.about)
+    /// The metric of all rows, or the one that was asked for; `None` if rows differ.
+    pub(crate) fn of(&self) -> Option<&'static Metric> {
+        match (self.metric, self.choice) {
+            (Some(metric), _) | (None, Choice::Metric(metric)) => Some(metric),
+            (None, Choice::Judged) => None,
+        }
     }
-}
-
-/// A metric and its unit.
-pub(crate) fn head(metric: &Metric) -> String {
-    format!("{} ({})", metric.title, metric.unit_text())
 }
 
 fn figure(found: &MetricFindings, configuration: usize) -> Option<Figure> {
@@ -170,13 +156,4 @@ fn total(findings: &Findings, metric: &'static Metric) -> Option<TotalRow> {
     }
     let cells = sums.iter().zip(&ratios).map(|(sum, times)| Some((metric.format((*sum)?), times.map(ratio))));
     Some(TotalRow { tasks, cells: cells.collect(), best })
-}
-
-/// Meaning of the mark for the best figure: without repeats nothing is judged.
-pub(crate) fn best_means(findings: &Findings) -> &'static str {
-    if findings.repeats > 1 {
-        "the best of its row, and what cannot be told from it; of figures that are not judged, what prints as the best."
-    } else {
-        "the best of its row as printed: one repeat shows no difference."
-    }
 }

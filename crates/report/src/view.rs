@@ -8,8 +8,10 @@ use mountmark_analyse::study::StudyComparison;
 use mountmark_analyse::{Findings, MetricFindings, TaskFindings};
 use mountmark_record::{DeviceUse, Output, RunRecord};
 
+use crate::markup::Markup;
 use crate::text::titled;
 use crate::words::number::and;
+use crate::words::section::Section;
 
 /// A run, its findings, and its comparisons.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +78,11 @@ impl<'a> View<'a> {
     /// An id for the element `name`, unique among runs.
     pub(crate) fn id(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
+    }
+
+    /// The heading of a section, by which the page's contents find it.
+    pub(crate) fn heading(&self, out: &mut Markup, section: &Section) {
+        out.heading(self.level + 1, &self.id(section.id), section.heading);
     }
 
     pub(crate) fn name(&self, configuration: usize) -> &'a str {

@@ -64,17 +64,17 @@ struct All<'a> {
 
 impl<'a> WordedFindings<'a> {
     pub(crate) fn new(findings: &'a Findings) -> WordedFindings<'a> {
-        let metric = |task, found: &'a MetricFindings| OfMetric {
+        let metric = |found: &'a MetricFindings| OfMetric {
             found,
             verdict: found
                 .verdict
                 .as_ref()
-                .map(|verdict| WordedVerdict { verdict, sentence: words::verdict::sentence(findings, task, found) }),
+                .map(|verdict| WordedVerdict { verdict, sentence: words::verdict::sentence(findings, found) }),
         };
         let task = |task: &'a TaskFindings| Task {
             task,
             category: category(&task.category),
-            metrics: task.metrics.iter().map(|found| metric(task, found)).collect(),
+            metrics: task.metrics.iter().map(metric).collect(),
         };
         let of_category = |found: &'a CategoryFindings| Category {
             name: category(&found.category),

@@ -11,12 +11,10 @@ use std::time::SystemTime;
 
 use mountmark_lab::Ended;
 use mountmark_model::protocol_task::{CAPACITY, FSCK, MKFS, MOUNT, UMOUNT};
-use mountmark_model::{Cell, DeviceUse, Event, Metric, Outcome, Output, Sample, Subject, TaskOutcome};
+use mountmark_model::{Cell, DeviceUse, Event, Metric, Outcome, Output, OutputKind, Sample, Subject, TaskOutcome};
 
 /// Limit of an output in bytes: the agent's own limit, and the sentence between the halves.
 const MOST_OUTPUT: usize = crate::agent::MOST_OUTPUT + 100;
-/// Valid kinds of output, see [`Event::Output`].
-const KINDS: [&str; 3] = ["stdout", "stderr", "result"];
 
 /// A cell that has ended, with everything its agent reported.
 #[derive(Clone, Debug)]
@@ -72,7 +70,7 @@ struct Planned {
     has_ended: bool,
     samples: BTreeSet<(u32, String)>,
     sampled: BTreeSet<u32>,
-    outputs: BTreeSet<(u32, String)>,
+    outputs: BTreeSet<(u32, OutputKind)>,
     devices: BTreeSet<u32>,
 }
 
@@ -189,14 +187,11 @@ impl Account {
             }
             Event::Output { task, iteration, kind, text } => {
                 let planned = self.open(&task, iteration, "output")?;
-                if !KINDS.contains(&kind.as_str()) {
-                    return Err(format!("an output of task {task} is of the kind {kind:?}, which there is not"));
-                }
                 if text.len() > MOST_OUTPUT {
                     return Err(format!("an output of task {task} is {} bytes long", text.len()));
                 }
-                if !planned.outputs.insert((iteration, kind.clone())) {
-                    return Err(format!("the {kind} of task {task} came twice"));
+                if !planned.outputs.insert((iteration, kind)) {
+                    return Err(format!("the {} of task {task} came twice", kind.word()));
                 }
                 self.result.outputs.push(Output { cell: self.result.index, task, iteration, kind, text });
             }

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use mountmark_model::device::{Field, IoMap, Slice};
 use mountmark_model::{DeviceRecord, Environment, Outcome, Plan, WorkloadResult, protocol_task};
 use mountmark_plan::Catalogue;
 use mountmark_record::{
-    CellRecord, DeviceUse, DeviceUses, Output, RunRecord, RunStatus, Sample, Store, TaskOutcome, Timestamp,
+    CellRecord, DeviceUse, DeviceUses, Output, OutputKind, RunRecord, RunStatus, Sample, Store, TaskOutcome, Timestamp,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
@@ -64,39 +63,19 @@ fn plan() -> Plan {
 
 /// Outputs of a program and of the engine.
 pub(super) fn outputs() -> Vec<Output> {
-    let output = |task: &str, kind: &str, text: String| Output {
-        cell: 0,
-        task: task.into(),
-        iteration: 0,
-        kind: kind.into(),
-        text,
-    };
+    let output =
+        |task: &str, kind: OutputKind, text: String| Output { cell: 0, task: task.into(), iteration: 0, kind, text };
     let result = include_str!("result.json");
     let _: WorkloadResult = serde_json::from_str(result).expect("a result");
-    vec![output("touch", "stdout", "1.98,2.00,host\n".into()), output("mix", "result", result.into())]
+    vec![
+        output("touch", OutputKind::Stdout, "1.98,2.00,host\n".into()),
+        output("mix", OutputKind::Result, result.into()),
+    ]
 }
 
 /// A device record of a task.
 pub(super) fn device() -> DeviceRecord {
-    let slice =
-        Slice { count: [1, 2, 0, 3], bytes: [4096, 1 << 20, 0, 0], wait: [100, 1, 0, 200], queued: 12, busy: 9 };
-    DeviceRecord {
-        size: 1 << 30,
-        returned: 5_000_000,
-        durable: 6_000_000,
-        settled: 7_000_000,
-        lacking: None,
-        slice: 1 << 20,
-        slices: vec![slice, Slice::default(), slice],
-        sizes: [vec![0, 0, 1], vec![2], Vec::new()],
-        map: Some(IoMap {
-            row_bytes: 1 << 24,
-            fields: vec![
-                Field { column: 0, row: 0, read: 8, written: 0 },
-                Field { column: 2, row: 95, read: 1, written: 2 },
-            ],
-        }),
-    }
+    serde_json::from_str(include_str!("../../../crates/model/tests/stored-device.json")).expect("a record")
 }
 
 /// A new path in memory; removes the files of the one before last.

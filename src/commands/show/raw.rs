@@ -67,5 +67,5 @@ fn head(run: &RunRecord, output: &Output) -> String {
     } else {
         String::new()
     };
-    format!("{cell}, {}{times}, {}", output.task, output.kind)
+    format!("{cell}, {}{times}, {}", output.task, output.kind.word())
 }

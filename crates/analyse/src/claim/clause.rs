@@ -10,7 +10,7 @@ use crate::stats::summary::mean;
 use crate::study::{Table, is_step};
 
 /// The smallest relative difference that matters, unless a clause says otherwise.
-pub(super) const SMALLEST: f64 = 0.01;
+pub const SMALLEST: f64 = 0.01;
 
 /// One condition: all of its comparisons must hold, or any.
 #[derive(Clone, Debug, Default)]

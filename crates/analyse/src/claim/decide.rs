@@ -11,7 +11,7 @@ use crate::Interval;
 use crate::contrast::{self, Contrast, Tested};
 
 /// Probability of showing any difference by chance; 1 minus the confidence of intervals.
-const LEVEL: f64 = 0.05;
+pub const LEVEL: f64 = 0.05;
 
 /// The claimed relation of two figures.
 #[derive(Clone, Copy, Debug, PartialEq)]

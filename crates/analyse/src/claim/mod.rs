@@ -13,6 +13,8 @@ mod missing;
 use mountmark_model::{Clause, Limits};
 use serde::Serialize;
 
+pub use clause::SMALLEST;
+pub use decide::LEVEL;
 pub use judge::{Reach, judge_claims, own_figures};
 pub use missing::Lack;
 

@@ -55,6 +55,7 @@ pub fn compare_study(run: &RunRecord, study: &Study, study_run: Option<&str>) ->
         changes: changes(&tests, &common),
         not_measured: sides.not_measured(same_suite),
         single: sides.single(same_suite),
+        curves: sides.curves(same_suite),
         decisions: decisions(run, &tests),
         tests,
         overall,
@@ -83,17 +84,17 @@ fn decisions(run: &RunRecord, tests: &[TestComparison]) -> Vec<String> {
     run.plan.decisions.iter().filter(|decision| names_one(decision)).cloned().collect()
 }
 
-struct Sides<'a> {
-    study: &'a Study,
-    theirs: &'a StudyRun,
-    published: &'a Table,
-    measured: &'a Table,
+pub(super) struct Sides<'a> {
+    pub study: &'a Study,
+    pub theirs: &'a StudyRun,
+    pub published: &'a Table,
+    pub measured: &'a Table,
     common: &'a [String],
 }
 
 impl Sides<'_> {
     /// Tasks of the study in the order of its figures, without duplicates; steps come first.
-    fn tasks(&self) -> Vec<&str> {
+    pub fn tasks(&self) -> Vec<&str> {
         let figures = || self.study.figures.iter().filter(|figure| figure.run == self.theirs.id);
         let mut tasks: Vec<&str> = Vec::new();
         let steps = super::table::STEPS.iter().copied().filter(|step| figures().any(|figure| figure.task == *step));
@@ -146,17 +147,22 @@ impl Sides<'_> {
             })
             .collect();
         let theirs = self.study.figures.iter().find(|figure| figure.task == task && figure.metric == metric.id);
-        let known = self.study.tasks.contains_key(task);
-        let own = self.measured.tasks.iter().find(|(id, _)| id == task).map(|(_, title)| title.clone());
         TestComparison {
             task: task.to_owned(),
-            title: if known { title(self.study, task) } else { own.unwrap_or_else(|| task.to_owned()) },
+            title: self.title(task),
             metric: metric.id.to_owned(),
             unit: theirs.map_or_else(|| metric.unit_text().to_owned(), |figure| figure.unit.clone()),
             better: metric.better,
             entries,
             agreement: Agreement::of(&pairs),
         }
+    }
+
+    /// The study's title of a task, else the run's.
+    pub fn title(&self, task: &str) -> String {
+        let known = self.study.tasks.contains_key(task);
+        let own = self.measured.tasks.iter().find(|(id, _)| id == task).filter(|_| !known);
+        own.map_or_else(|| title(self.study, task), |(_, title)| title.clone())
     }
 
     /// Figures that only one file system has on both sides: there is nothing to rank.

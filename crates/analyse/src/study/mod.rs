@@ -5,6 +5,7 @@
 
 mod agreement;
 mod compare;
+mod curves;
 mod table;
 mod warning;
 
@@ -13,6 +14,7 @@ use serde::Serialize;
 
 pub use agreement::{Agreement, Limit, kendall_tau_b};
 pub use compare::{RESAMPLES, compare_study};
+pub use curves::{Curves, Line};
 pub(crate) use table::{Table, is_step};
 pub use warning::{Warning, unfinished};
 
@@ -42,6 +44,9 @@ pub struct StudyComparison {
     /// All tests of a metric combined.
     #[serde(skip)]
     pub overall: Vec<OverallComparison>,
+    /// All figures of both sides by metric, as lines over the study's tests.
+    #[serde(skip)]
+    pub curves: Vec<Curves>,
     /// The largest changes of rank, largest first.
     pub moves: Vec<RankMove>,
     /// The largest changes of the ratio to the group, largest first.

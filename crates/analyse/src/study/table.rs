@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use mountmark_model::{Study, protocol_task};
 use mountmark_record::RunRecord;
 
+use crate::Options;
 use crate::figures::Figures;
 use crate::stats::summary::mean;
 
@@ -28,7 +29,7 @@ pub(crate) struct Table {
 impl Table {
     /// From a run: one figure per repeat, without those of failed tasks.
     pub fn of_run(run: &RunRecord) -> Table {
-        let figures = Figures::new(run);
+        let figures = Figures::new(run, &Options::default());
         let mut table = Table { filesystems: figures.configurations.clone(), ..Table::default() };
         for task in &figures.tasks {
             if !is_step(&task.id) {

@@ -40,9 +40,9 @@ fn what_is_foreseen_is_what_is_made_and_nothing_is_written() {
 fn without_space_nothing_is_left_and_the_sentence_helps() {
     let cache = TempDir::new().unwrap();
     let mut corpus = small();
-    let CorpusKind::Tree { total, sizes, .. } = &mut corpus.kind else { panic!("a tree") };
-    *total = Bytes(1 << 58);
-    *sizes = Distribution::LogUniform { min: Bytes(1), max: Bytes(1 << 57) };
+    let CorpusKind::Tree(tree) = &mut corpus.kind else { panic!("a tree") };
+    tree.total = Bytes(1 << 58);
+    tree.sizes = Distribution::LogUniform { min: Bytes(1), max: Bytes(1 << 57) };
     let source = CorpusSource::Catalogue(corpus);
     let sentence = format!("{:#}", realise(&source, Scale::ONE, 1, cache.path(), &mut |_| {}).unwrap_err());
     for part in [cache.path().to_str().unwrap(), "TiB", "free", "--scale"] {

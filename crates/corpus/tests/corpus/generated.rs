@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use mountmark_corpus::{CorpusSource, check, realise};
-use mountmark_model::{Bytes, Corpus, CorpusKind, Distribution, Scale};
+use mountmark_model::{Bytes, Corpus, CorpusKind, Distribution, FileTree, Scale};
 use tempfile::TempDir;
 
 use super::{catalogue, listing, made, small};
@@ -120,9 +120,9 @@ fn sizes_are_within_bounds_and_spread_as_defined() {
 #[test]
 fn impressions_follow_their_parameters() {
     let mut corpus = catalogue("impressions-2009");
-    let CorpusKind::Impressions { files, max_file, .. } = &mut corpus.kind else { panic!("impressions") };
+    let CorpusKind::Impressions(impressions) = &mut corpus.kind else { panic!("impressions") };
     // Many files, cut at a small size to keep the tar small: percentiles below the cut hardly change.
-    (*files, *max_file) = (20_000, Bytes(100_000));
+    (impressions.files, impressions.max_file) = (20_000, Bytes(100_000));
     let cache = TempDir::new().unwrap();
     let (tar, corpus) = made(&corpus, 1.0, 5, cache.path());
     assert_eq!(corpus.files, 20_000);
@@ -146,7 +146,7 @@ fn impressions_follow_their_parameters() {
 fn impossible_definitions_are_refused_with_their_field() {
     let cache = TempDir::new().unwrap();
     let tree = |files, directories, total, max_depth, sizes| {
-        let kind = CorpusKind::Tree {
+        let kind = CorpusKind::Tree(FileTree {
             files,
             directories,
             total: Bytes(total),
@@ -154,7 +154,7 @@ fn impossible_definitions_are_refused_with_their_field() {
             sizes,
             extensions: Vec::new(),
             text: false,
-        };
+        });
         Corpus { name: "odd".into(), about: String::new(), sources: Vec::new(), kind }
     };
     let even = |min, max| Distribution::LogUniform { min: Bytes(min), max: Bytes(max) };

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use mountmark_corpus::{CorpusSource, realise};
-use mountmark_model::{Bytes, Corpus, CorpusKind, RealisedCorpus, Scale};
+use mountmark_model::{Bytes, Corpus, CorpusKind, FileTree, RealisedCorpus, Scale};
 
 fn catalogue(name: &str) -> Corpus {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../catalog/corpora/{name}.toml"));
@@ -46,9 +46,8 @@ fn listing(tar: &Path) -> Vec<(char, u64, String)> {
 
 fn small() -> Corpus {
     let corpus = catalogue("linux-2.6.14-like");
-    let CorpusKind::Tree { max_depth, sizes, extensions, text, .. } = corpus.kind else { panic!("a tree") };
-    let kind =
-        CorpusKind::Tree { files: 40, directories: 9, total: Bytes(440_000), max_depth, sizes, extensions, text };
+    let CorpusKind::Tree(tree) = corpus.kind else { panic!("a tree") };
+    let kind = CorpusKind::Tree(FileTree { files: 40, directories: 9, total: Bytes(440_000), ..tree });
     Corpus { name: "small".into(), kind, ..corpus }
 }
 

@@ -9,7 +9,8 @@ use super::row::{Witness, number, outcome, repeat, run_id};
 use super::{Store, devices, outputs};
 use crate::error::StoreError;
 use crate::{
-    CellRecord, DeviceUse, DeviceUses, Output, RunId, RunRecord, RunStatus, RunSummary, Sample, TaskOutcome, Timestamp,
+    CellRecord, DeviceUse, DeviceUses, Output, OutputKind, RunId, RunRecord, RunStatus, RunSummary, Sample,
+    TaskOutcome, Timestamp,
 };
 
 impl Store {
@@ -71,7 +72,8 @@ impl Store {
     /// The engine's results in the cells of one repeat, from 0, in the plan's order: JSON documents.
     pub fn results(&self, run: &RunId, repeat: u32) -> Result<Vec<Output>, StoreError> {
         let number = self.run_number(run)?;
-        outputs::load(&self.connection, number, None, Some("result"), Some(repeat)).map_err(|source| self.error(source))
+        outputs::load(&self.connection, number, None, Some(OutputKind::Result), Some(repeat))
+            .map_err(|source| self.error(source))
     }
 
     /// Device records selected by `wanted`, in the plan's order. Runs recorded by an older program have none.
@@ -121,7 +123,14 @@ impl Store {
             |row| {
                 let sample =
                     Sample { task: row.get(1)?, iteration: row.get(2)?, metric: row.get(3)?, value: row.get(4)? };
-                cells[place(row)?].1.samples.push(sample);
+                let at = place(row)?;
+                // Cells mostly have as many samples as the one before.
+                let expected = at.checked_sub(1).map_or(0, |before| cells[before].1.samples.len());
+                let samples = &mut cells[at].1.samples;
+                if samples.is_empty() {
+                    samples.reserve_exact(expected);
+                }
+                samples.push(sample);
                 Ok(())
             },
         )?;

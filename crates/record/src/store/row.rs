@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mountmark_model::Outcome;
+use mountmark_model::{Outcome, OutputKind};
 use rusqlite::Row;
 
 use crate::locks::Look;
@@ -69,6 +69,11 @@ pub(super) fn outcome(row: &Row<'_>, column: usize) -> rusqlite::Result<Outcome>
         "failed" => Ok(Outcome::Failed { reason: text(column + 1)?, detail: text(column + 2)? }),
         _ => Err(bad_text(column, format!("{word:?} is not an outcome"))),
     }
+}
+
+pub(super) fn output_kind(row: &Row<'_>, column: usize) -> rusqlite::Result<OutputKind> {
+    let word: String = row.get(column)?;
+    OutputKind::from_word(&word).ok_or_else(|| bad_text(column, format!("{word:?} is not a kind of output")))
 }
 
 pub(super) fn bad_text(column: usize, what: String) -> rusqlite::Error {

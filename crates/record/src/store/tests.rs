@@ -23,7 +23,7 @@ use tempfile::TempDir;
 use super::file::immutable_uri;
 use super::open::VERSION;
 use super::*;
-use crate::{CellRecord, DeviceUse, DeviceUses, Output, Sample, TaskOutcome};
+use crate::{CellRecord, DeviceUse, DeviceUses, Output, OutputKind, Sample, TaskOutcome};
 
 fn plan() -> Plan {
     let disk = json!({"name": "ram", "about": "memory", "sources": [], "model": "ram"});

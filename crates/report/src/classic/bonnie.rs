@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use mountmark_model::Metric;
-use mountmark_model::program::BONNIE;
+use mountmark_model::program::{BONNIE, TOO_FAST};
 use mountmark_record::{CellRecord, RunRecord};
 
 use super::{file_bytes, label, mean, parameter, skipped};
@@ -41,7 +41,7 @@ impl Row<'_> {
         }
         match mean(self.cell, &task, &Metric::RATE) {
             Some(rate) => Entry::Figure(rate, mean(self.cell, &task, &Metric::CPU_PERCENT)),
-            None if skipped(self.cell, &task).is_some_and(|reason| reason.contains("too fast")) => Entry::TooFast,
+            None if skipped(self.cell, &task).is_some_and(|reason| reason.starts_with(TOO_FAST)) => Entry::TooFast,
             None => Entry::NotRun,
         }
     }

@@ -1,3 +1,4 @@
+use mountmark_model::program::TOO_FAST;
 use mountmark_model::{Metric, Outcome};
 use mountmark_record::{CellRecord, RunRecord, Sample, TaskOutcome};
 use serde_json::json;
@@ -39,7 +40,7 @@ fn bonnie() -> RunRecord {
         put(cell, "put_block", &[(Metric::RATE, 105_487.4), (Metric::CPU_PERCENT, 17.6)]);
         put(cell, "seeks", &[(Metric::RATE, 123.44), (Metric::CPU_PERCENT, 6.0), (Metric::LATENCY_MAX, 0.25)]);
         put(cell, "ran_del", &[(Metric::RATE, 9999.0), (Metric::CPU_PERCENT, 20.0)]);
-        let reason = "bonnie++ finished this test in less than half a second, too fast to be measured.".to_owned();
+        let reason = format!("{TOO_FAST}.");
         cell.outcomes.push(TaskOutcome { task: "rewrite".into(), outcome: Outcome::Skipped { reason } });
     }
     run

@@ -6,12 +6,13 @@ use crate::markup::{Markup, put};
 use crate::view::View;
 use crate::words;
 use crate::words::number::counted;
+use crate::words::section::Section;
 
 /// The section, if claims were judged.
 pub(super) fn claims(view: &View) -> Markup {
     let mut out = Markup::new();
     let Some(claims) = view.report.claims else { return out };
-    out.heading(view.level + 1, &view.id("claims"), "What studies claimed, and what this run says");
+    view.heading(&mut out, &Section::CLAIMS);
     put!(out, "<p class=\"key\">");
     for (outcome, count) in ClaimOutcome::counts(claims) {
         put!(out, badge(outcome), count, " ");

@@ -7,6 +7,7 @@ use super::plot::{AxisScale, axis};
 use crate::markup::{Markup, put};
 use crate::view::{LOOKS, View, category};
 use crate::words::number::{quantity, ratio};
+use crate::words::section::Section;
 
 /// A part at least this wide, in percent of the scale, has room for a task's id.
 const ROOM: f64 = 3.2;
@@ -67,7 +68,7 @@ pub(super) fn composite(view: &View) -> Markup {
     if bars.is_empty() || tests < 2 {
         return out;
     }
-    out.heading(view.level + 1, &view.id("all"), "All tests together");
+    view.heading(&mut out, &Section::TOGETHER);
     let scale = AxisScale::covering(bars.iter().map(Bar::length));
     put!(out, "<figure class=\"wide\">\n<figcaption>Sum of the returned times of ", tests);
     put!(out, " tests, each a part of the bar, coloured by kind of work.</figcaption>\n<p class=\"key\">");

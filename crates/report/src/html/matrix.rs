@@ -5,16 +5,18 @@ use mountmark_analyse::TaskFindings;
 use mountmark_model::Scale;
 
 use crate::markup::{Markup, put};
-use crate::matrix::{Choice, Figure, Matrix, best_means};
+use crate::matrix::{Choice, Figure, Matrix};
 use crate::view::{HEAT, View};
+use crate::words::matrix as words;
+use crate::words::section::Section;
 
 pub(super) fn matrix(view: &View) -> Markup {
     let mut out = Markup::new();
     let findings = view.findings();
     let matrix = Matrix::new(view, Choice::usual(findings));
-    out.heading(view.level + 1, &view.id("matrix"), "Tests and file systems");
+    view.heading(&mut out, &Section::MATRIX);
     if matrix.rows.is_empty() {
-        put!(out, "<p>There is no figure of ", matrix.head(), " in this run.</p>\n");
+        put!(out, "<p>", words::no_figure(&matrix.head()), "</p>\n");
         return out;
     }
     controls(&mut out, view, &matrix);
@@ -95,16 +97,7 @@ fn controls(out: &mut Markup, view: &View, shown: &Matrix) {
                 put!(out, "<option value=\"judged\"", selected, ">what each test is judged by</option>\n")
             }
             Choice::Metric(metric) => {
-                put!(
-                    out,
-                    "<option value=\"",
-                    metric.id,
-                    "\"",
-                    selected,
-                    ">",
-                    crate::matrix::head(metric),
-                    "</option>\n"
-                );
+                put!(out, "<option value=\"", metric.id, "\"", selected, ">", words::head(metric), "</option>\n");
             }
         }
     }
@@ -122,7 +115,7 @@ fn legend(out: &mut Markup, view: &View) {
         out,
         "<p class=\"legend\"><span class=\"chip best\"><span class=\"star\" aria-hidden=\"true\">★</span>best</span> "
     );
-    put!(out, best_means(view.findings()), " How many times the best, from: ");
+    put!(out, words::best_means(view.findings()), " How many times the best, from: ");
     put!(out, "<span class=\"chip heat1\">", warm, "</span> <span class=\"chip heat2\">", warmer, "</span> ");
     put!(out, "<span class=\"chip heat3\">", warmest, "</span>. ");
     let (scale, is_stated) = (view.run().plan.scale, view.run().plan.titles_are_scaled());

@@ -8,12 +8,14 @@ use mountmark_record::RunRecord;
 use crate::command::{again, typed};
 use crate::markup::{Markup, put};
 use crate::view::View;
+use crate::words::header::kernels;
+use crate::words::section::{AGAIN, Section};
 
 /// The last section of a run.
 pub(super) fn method(view: &View) -> Markup {
     let mut out = Markup::new();
     let run = view.run();
-    out.heading(view.level + 1, &view.id("method"), "Method and environment");
+    view.heading(&mut out, &Section::METHOD);
     clock(&mut out, run);
     put!(
         out,
@@ -26,7 +28,7 @@ pub(super) fn method(view: &View) -> Markup {
         run.plan.seed,
         "; each repeat has a seed of its own.</p>\n"
     );
-    out.heading(view.level + 2, &view.id("again"), "To make it again");
+    out.heading(view.level + 2, &view.id("again"), AGAIN);
     let command = view.id("command");
     put!(out, "<div class=\"command\"><pre tabindex=\"0\"><code id=\"", command, "\">", again(run), "</code></pre>");
     put!(out, "<button type=\"button\" class=\"copy\" hidden data-copy=\"", command, "\">copy</button></div>\n");
@@ -113,7 +115,7 @@ fn environment(out: &mut Markup, view: &View) {
     let run = view.run();
     let all: Vec<&Environment> = run.cells.iter().map(|cell| &cell.environment).chain([&run.environment]).collect();
     put!(out, "<details><summary>Kernel, emulator, packages</summary>\n<dl class=\"facts\">\n");
-    put!(out, "<div><dt>kernel</dt><dd>", crate::header::kernels(run), "</dd></div>\n");
+    put!(out, "<div><dt>kernel</dt><dd>", kernels(run), "</dd></div>\n");
     let mut fact = |label: &str, of: &dyn Fn(&Environment) -> &str| {
         let mut texts: Vec<&str> =
             all.iter().map(|environment| of(environment)).filter(|text| !text.is_empty()).collect();

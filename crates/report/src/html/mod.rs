@@ -6,8 +6,10 @@
 
 mod claims;
 mod composite;
+mod curve;
 mod data;
 mod device;
+mod graphs;
 mod latency;
 mod matrix;
 mod method;

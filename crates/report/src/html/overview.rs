@@ -1,10 +1,11 @@
 //! The head of a run: what was compared on which machine, and the results.
 
-use crate::header::header;
 use crate::markup::{Markup, put};
 use crate::view::{View, title};
 use crate::words;
+use crate::words::header::{Fact, header};
 use crate::words::number::counted;
+use crate::words::section::Section;
 
 /// Title, facts, conclusions and their limits.
 pub(super) fn overview(view: &View) -> Markup {
@@ -39,7 +40,7 @@ pub(super) fn overview(view: &View) -> Markup {
     );
 
     if !findings.conclusions.is_empty() {
-        out.heading(view.level + 1, &view.id("conclusions"), "Conclusions");
+        view.heading(&mut out, &Section::CONCLUSIONS);
         put!(out, "<ul class=\"conclusions\">\n");
         for sentence in words::conclusions::sentences(findings) {
             put!(out, "<li>", sentence, "</li>\n");
@@ -54,21 +55,16 @@ pub(super) fn overview(view: &View) -> Markup {
         put!(out, "</ul>\n</div>\n");
     }
 
-    out.heading(view.level + 1, &view.id("compared"), "What was compared");
+    view.heading(&mut out, &Section::COMPARED);
     put!(out, "<dl class=\"facts\">\n");
     let names: Vec<&str> = findings.configurations.iter().map(String::as_str).collect();
     fact(&mut out, "file systems", &names.join(", "));
     if let Some(baseline) = findings.configurations.get(findings.baseline) {
         fact(&mut out, "baseline", &format!("{baseline}: ratios are to it"));
     }
-    let mut before = "";
-    for (label, text) in header(run) {
-        // The method section explains the clock.
-        if label != "clock" {
-            let label = if label.is_empty() { before } else { label };
-            fact(&mut out, label, &text);
-            before = label;
-        }
+    // The method section explains the clock.
+    for (known, text) in header(run).into_iter().filter(|(known, _)| *known != Fact::Clock) {
+        fact(&mut out, known.label(), &text);
     }
     put!(out, "</dl>\n");
     out

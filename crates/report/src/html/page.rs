@@ -3,6 +3,7 @@
 use super::data::data;
 use crate::markup::{Markup, put};
 use crate::view::{View, title};
+use crate::words::section::Section;
 use crate::writers::html::GENERATOR;
 
 const STYLE: &str = include_str!("style.css");
@@ -69,24 +70,6 @@ pub(super) fn page(views: &[View], sections: &[Markup]) -> serde_json::Result<Ma
     Ok(out)
 }
 
-/// Titles of sections in the table of contents, by the name in their ids; those in a run are listed.
-const SECTIONS: [(&str, &str); 14] = [
-    ("conclusions", "Conclusions"),
-    ("compared", "What was compared"),
-    ("matrix", "Tests and file systems"),
-    ("all", "All tests together"),
-    ("rankings", "Rankings"),
-    ("tests", "Test by test"),
-    ("steps", "mkfs, mount, room"),
-    ("tails", "After the command"),
-    ("device", "Device, I/O maps"),
-    ("latency", "Latencies"),
-    ("study", "Published figures"),
-    ("claims", "Claims"),
-    ("trouble", "Failed, skipped, doubtful"),
-    ("method", "Method, environment"),
-];
-
 fn contents(out: &mut Markup, views: &[View], sections: &[Markup]) {
     put!(out, "<nav class=\"contents\" aria-label=\"Contents\">\n<ul>\n");
     for (view, section) in views.iter().zip(sections) {
@@ -102,9 +85,9 @@ fn contents(out: &mut Markup, views: &[View], sections: &[Markup]) {
                 "</a>\n<ul>\n"
             );
         }
-        for (name, label) in SECTIONS {
-            if section.has_id(&view.id(name)) {
-                put!(out, "<li><a href=\"#", view.id(name), "\">", label, "</a></li>\n");
+        for Section { id, entry, .. } in Section::ALL {
+            if section.has_id(&view.id(id)) {
+                put!(out, "<li><a href=\"#", view.id(id), "\">", entry, "</a></li>\n");
             }
         }
         if views.len() > 1 {

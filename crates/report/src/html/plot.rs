@@ -41,11 +41,13 @@ impl AxisScale {
 
     /// The end of the scale with the unit of `metric`, without superfluous digits.
     pub(crate) fn text(self, metric: &Metric) -> String {
-        if metric.unit != Unit::Seconds {
-            return quantity(metric, self.max);
-        }
+        let unit = match metric.unit {
+            Unit::Seconds => "s",
+            Unit::Percent => "%",
+            _ => return quantity(metric, self.max),
+        };
         let digits = format!("{:.9}", self.max);
-        format!("{} s", digits.trim_end_matches('0').trim_end_matches('.'))
+        format!("{} {unit}", digits.trim_end_matches('0').trim_end_matches('.'))
     }
 
     /// Position of a value, in units of the drawing; clamped to the ends.

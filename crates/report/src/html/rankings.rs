@@ -5,6 +5,7 @@ use mountmark_analyse::{Conclusion, Rank};
 use crate::markup::{Markup, put};
 use crate::view::View;
 use crate::words::number::{range, ratio, share};
+use crate::words::section::Section;
 use crate::words::{conclusions, metric};
 
 /// The section, if anything is ranked.
@@ -14,7 +15,7 @@ pub(super) fn rankings(view: &View) -> Markup {
     if findings.configurations.len() < 2 || findings.categories.iter().all(|category| category.ranking.is_empty()) {
         return out;
     }
-    out.heading(view.level + 1, &view.id("rankings"), "Rankings by kind of work");
+    view.heading(&mut out, &Section::RANKINGS);
     put!(
         out,
         "<p class=\"legend\">Score: geometric mean of a file system's ratios to the best of each test; 1 is the best everywhere, 2 takes twice as much."

@@ -8,15 +8,13 @@ use crate::markup::{Markup, put};
 use crate::view::View;
 use crate::words;
 use crate::words::number::{counted, ratio};
-
-/// Number of largest changes to show.
-const MOVES: usize = 8;
+use crate::words::section::Section;
 
 /// The section, if the run was compared with a study.
 pub(super) fn study(view: &View) -> Markup {
     let mut out = Markup::new();
     let Some(study) = view.report.study else { return out };
-    out.heading(view.level + 1, &view.id("study"), "Beside published figures");
+    view.heading(&mut out, &Section::STUDY);
     put!(out, "<p>", study.source, ". Its run ", study.study_run, ": ", study.study_run_about, ".</p>\n");
     if !study.warnings.is_empty() {
         put!(out, "<div class=\"limits\"><ul>\n");
@@ -25,6 +23,7 @@ pub(super) fn study(view: &View) -> Markup {
         }
         put!(out, "</ul></div>\n");
     }
+    super::graphs::graphs(&mut out, view, study);
     overall(&mut out, view, study);
     moves(&mut out, study);
     let mut metrics: Vec<&str> = study.tests.iter().map(|test| test.metric.as_str()).collect();
@@ -74,7 +73,7 @@ fn agreement_text(agreement: &Agreement) -> String {
 
 fn tau_text(tau: Option<f64>, interval: Option<Interval>) -> String {
     match (tau, interval) {
-        (Some(tau), Some(interval)) => format!("{tau:.2} ({:.2} to {:.2})", interval.low, interval.high),
+        (Some(tau), Some(interval)) => format!("{tau:.2} ({})", words::study::tau_range(interval)),
         (Some(tau), None) => format!("{tau:.2}"),
         (None, _) => "–".into(),
     }
@@ -95,15 +94,7 @@ fn overall(out: &mut Markup, view: &View, study: &StudyComparison) {
         caption,
         "\">"
     );
-    put!(
-        out,
-        "All tests of a metric together. For each file system the geometric mean of its ratio to the group, published → "
-    );
-    put!(out, "this run; 1 is the middle of the group. Tau is 1 for the same order, 0 for none in common, −1 for the ");
-    put!(
-        out,
-        "reverse; the mean is over tests, with its 95 % interval</caption>\n<thead><tr><th scope=\"col\">metric</th>"
-    );
+    put!(out, words::study::OVERALL, "</caption>\n<thead><tr><th scope=\"col\">metric</th>");
     for name in &study.common {
         put!(out, "<th scope=\"col\">", name, "</th>");
     }
@@ -128,42 +119,13 @@ fn pair(published: Option<f64>, measured: Option<f64>, text: impl Fn(f64) -> Str
     format!("{} → {}", text(published), text(measured))
 }
 
-/// The largest moves, as sentences.
 fn moves(out: &mut Markup, study: &StudyComparison) {
     if study.moves.is_empty() {
         return;
     }
     put!(out, "<p>What moved most in rank:</p>\n<ul>\n");
-    for moved in study.moves.iter().take(MOVES) {
-        let figure = |value: f64| {
-            Metric::find(&moved.metric)
-                .map_or(format!("{value}"), |metric| crate::words::number::quantity(metric, value))
-        };
-        put!(
-            out,
-            "<li>",
-            moved.fs,
-            " at <span class=\"id\">",
-            moved.task,
-            "</span> ",
-            moved.title,
-            " (",
-            title(&moved.metric),
-            "): from place "
-        );
-        put!(
-            out,
-            moved.from,
-            " to ",
-            moved.to,
-            " of ",
-            moved.of,
-            ", ",
-            figure(moved.published),
-            " → ",
-            figure(moved.measured),
-            "</li>\n"
-        );
+    for sentence in words::study::moves(study) {
+        put!(out, "<li>", sentence, "</li>\n");
     }
     put!(out, "</ul>\n");
 }
@@ -184,12 +146,7 @@ fn table(
         "\">\n<table class=\"plain study\">\n<caption id=\"",
         caption
     );
-    put!(
-        out,
-        "\">",
-        title(metric),
-        ", published → this run, with the ranks below. Ranks and ratios can be compared; seconds only where the machines are alike</caption>\n"
-    );
+    put!(out, "\">", title(metric), ", ", words::study::RANKED, "</caption>\n");
     put!(out, "<thead><tr><th scope=\"col\">test</th>");
     for name in &study.common {
         put!(out, "<th scope=\"col\">", name, "</th>");
@@ -215,7 +172,7 @@ fn table(
 }
 
 fn cell(out: &mut Markup, metric: &str, entry: &ComparedFigure) {
-    let text = |value: f64| Metric::find(metric).map_or(format!("{value}"), |metric| metric.format(value));
+    let text = |value| words::study::value(metric, value);
     put!(out, "<td>", pair(entry.published, entry.measured, text));
     if let (Some(from), Some(to)) = (entry.published_rank, entry.measured_rank) {
         let class = if (from - to).abs() >= 2.0 { "ranks far" } else { "ranks" };

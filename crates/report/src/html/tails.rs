@@ -8,6 +8,7 @@ use super::plot::{AxisScale, axis};
 use crate::markup::{Markup, put};
 use crate::view::View;
 use crate::words::number::quantity;
+use crate::words::section::Section;
 
 /// A test is listed if any file system left at least this part of its returned time, and [`LEAST`] seconds.
 const PART: f64 = 0.05;
@@ -37,7 +38,7 @@ pub(super) fn tails(view: &View) -> Markup {
     if tasks.is_empty() || tails.is_empty() {
         return out;
     }
-    out.heading(view.level + 1, &view.id("tails"), "After the command returned");
+    view.heading(&mut out, &Section::TAILS);
     put!(
         out,
         "<p>A command may return before its data is on the medium. What is missing then is flushed and timed apart ("

@@ -9,6 +9,7 @@ use super::plot::{AxisScale, Drawing, axis, draw};
 use crate::markup::{Markup, put};
 use crate::view::View;
 use crate::words::number::quantity;
+use crate::words::section::Section;
 use crate::words::verdict;
 
 /// Above this number of results, a page shows only the best few of each test: browsers would be slow and files large.
@@ -42,7 +43,7 @@ pub(super) fn tasks(view: &View) -> Markup {
     if view.tasks().next().is_none() {
         return out;
     }
-    out.heading(view.level + 1, &view.id("tests"), "Test by test");
+    view.heading(&mut out, &Section::TESTS);
     explain(&mut out, view);
     if is_large(view) {
         put!(out, "<p>The run has more results than a page can draw: each test shows its best ", SHOWN, " file ");
@@ -69,7 +70,7 @@ pub(super) fn steps(view: &View) -> Markup {
     if steps.is_empty() {
         return out;
     }
-    out.heading(view.level + 1, &view.id("steps"), "Making, mounting, unmounting, and room");
+    view.heading(&mut out, &Section::STEPS);
     put!(out, "<div class=\"cards\">\n");
     for step in steps {
         if step.id == protocol_task::CAPACITY {
@@ -127,7 +128,7 @@ fn card(view: &View, task: &TaskFindings) -> Markup {
     let has_cpu = task.figures(&Metric::CPU_PERCENT).is_some();
     put!(out, "<figure class=\"card\">\n<figcaption><strong>", label(task), "</strong>");
     if found.verdict.is_some() {
-        put!(out, "<span class=\"verdict\">", verdict::sentence(view.findings(), task, found), "</span>");
+        put!(out, "<span class=\"verdict\">", verdict::sentence(view.findings(), found), "</span>");
     }
     put!(
         out,
@@ -213,7 +214,7 @@ fn room(view: &View, step: &TaskFindings) -> Markup {
     put!(out, "<figure class=\"card broad\">\n<figcaption id=\"", caption, "\"><strong>usable space</strong>");
     let judged = columns.iter().filter_map(|(metric, _)| step.figures(metric));
     if let Some(found) = judged.into_iter().find(|found| found.verdict.is_some()) {
-        put!(out, "<span class=\"verdict\">", verdict::sentence(view.findings(), step, found), "</span>");
+        put!(out, "<span class=\"verdict\">", verdict::sentence(view.findings(), found), "</span>");
     }
     put!(out, "</figcaption>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"", caption, "\">");
     put!(out, "<table class=\"chart\">\n<thead><tr><th scope=\"col\"><span class=\"unseen\">file system</span></th>");

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use mountmark_model::{Metric, Outcome};
+use mountmark_model::Outcome;
 
 use crate::markup::{Markup, put};
 use crate::view::View;
-use crate::words::number::{counted, quantity};
+use crate::words::doubts::value;
+use crate::words::number::counted;
+use crate::words::section::Section;
 
 /// Maximum number of failures shown with the output of the command and the kernel; more of a kind add nothing.
 const DETAILS: usize = 40;
@@ -14,7 +16,7 @@ const DETAILS: usize = 40;
 /// The section; present even if empty, so that readers find the answer.
 pub(super) fn trouble(view: &View) -> Markup {
     let mut out = Markup::new();
-    out.heading(view.level + 1, &view.id("trouble"), "Failed, skipped, doubtful");
+    view.heading(&mut out, &Section::TROUBLE);
     let findings = view.findings();
     let failures = failures(view);
     if findings.missing.is_empty() && failures.is_empty() && findings.doubts.is_empty() {
@@ -102,10 +104,6 @@ fn doubts(out: &mut Markup, view: &View) {
         "<th scope=\"col\">sample</th><th scope=\"col\">the others</th><th scope=\"col\" class=\"words\">run again</th></tr></thead>\n<tbody>\n"
     );
     for doubt in doubts {
-        let text = |value| match Metric::find(&doubt.metric) {
-            Some(metric) => quantity(metric, value),
-            None => value.to_string(),
-        };
         put!(out, "<tr><th scope=\"row\">", doubt.task, "</th><td class=\"words\">", view.name(doubt.configuration));
         put!(
             out,
@@ -114,10 +112,10 @@ fn doubts(out: &mut Markup, view: &View) {
             "</td><td class=\"words\">",
             doubt.metric,
             "</td><td>",
-            text(doubt.value)
+            value(doubt, doubt.value)
         );
         let again = if doubt.again { "yes" } else { "no" };
-        put!(out, "</td><td>", text(doubt.others), "</td><td class=\"words\">", again, "</td></tr>\n");
+        put!(out, "</td><td>", value(doubt, doubt.others), "</td><td class=\"words\">", again, "</td></tr>\n");
     }
     put!(out, "</tbody>\n</table>\n</div>\n");
 }

@@ -82,7 +82,7 @@ fn parts(Claims { head, claims }: &Claims) -> Vec<Part> {
     let mut out = vec![
         Part::Labelled("run".into(), format!("{}, suite {}", head.run, head.suite)),
         Part::Labelled("file systems".into(), head.filesystems.join(", ")),
-        Part::Labelled("judged".into(), rule(head.repeats)),
+        Part::Labelled("judged".into(), words::rule::of_claims(head.repeats)),
     ];
     out.extend(words::study::warnings(&head.warnings).into_iter().map(|text| Part::Labelled("note".into(), text)));
     let mut study = "";
@@ -105,19 +105,6 @@ fn parts(Claims { head, claims }: &Claims) -> Vec<Part> {
         )));
     }
     out
-}
-
-fn rule(repeats: u32) -> String {
-    if repeats == 1 {
-        "One repeat: figures are compared directly, and a difference counts from 1 % on. Only more repeats can show what \
-         other seeds give."
-            .into()
-    } else {
-        format!(
-            "{repeats} repeats: a difference counts if it is at least 1 % and is shown at 95 %, corrected for all comparisons \
-             of all claims together."
-        )
-    }
 }
 
 /// A claim: verdict and text, then reason, missing figures, verdict by the article's own figures, and notes.

@@ -12,7 +12,7 @@ mod verdicts;
 
 use mountmark_record::RunRecord;
 
-use crate::header::header;
+use crate::words::header::{Fact, header};
 use crate::writers::csv::Rows;
 use crate::writers::json::Object;
 use crate::writers::{Part, Subject};
@@ -27,5 +27,10 @@ pub use verdicts::Verdicts;
 
 /// The facts about a run that stand above what is shown of it.
 fn about(run: &RunRecord) -> Vec<Part> {
-    header(run).into_iter().map(|(label, text)| Part::Labelled(label.into(), text)).collect()
+    let mut before = None;
+    let part = |(fact, text): (Fact, String)| match before.replace(fact) == Some(fact) {
+        true => Part::Labelled(String::new(), text),
+        false => Part::Labelled(fact.label().into(), text),
+    };
+    header(run).into_iter().map(part).collect()
 }

@@ -17,6 +17,7 @@ use crate::worded::{WordedClaim, WordedFindings, WordedStudy};
 use crate::words;
 use crate::words::claims::outcome;
 use crate::words::number::ratio;
+use crate::words::section::{AGAIN, Section};
 use crate::writers::csv::{REPORT as HEAD, number};
 use crate::writers::json::REPORT as KEY;
 use crate::writers::{Last, Part, Table, list};
@@ -46,11 +47,11 @@ fn parts(Reports(reports): &Reports) -> Vec<Part> {
         let view = View::new(report, 0, 1);
         out.push(Part::Title(format!("{}: {}", report.run.plan.suite, title(&view))));
         out.extend(super::verdicts::sections(report.run, report.findings));
-        out.push(Part::Heading("Tests and file systems".into()));
+        out.push(Part::Heading(Section::MATRIX.heading.into()));
         out.extend(super::run::table(&view, Choice::usual(report.findings)));
         out.extend(report.study.map(study).unwrap_or_default());
         out.extend(report.claims.map(claims).unwrap_or_default());
-        out.push(Part::Heading("To make it again".into()));
+        out.push(Part::Heading(AGAIN.into()));
         out.push(Part::Command(again(report.run)));
     }
     out
@@ -59,7 +60,7 @@ fn parts(Reports(reports): &Reports) -> Vec<Part> {
 /// Only the summary: `mountmark compare --study` has every test.
 fn study(compared: &StudyComparison) -> Vec<Part> {
     let mut out = Vec::new();
-    out.push(Part::Heading("Beside published figures".into()));
+    out.push(Part::Heading(Section::STUDY.heading.into()));
     out.push(Part::Paragraph(format!("{}, run {}.", compared.source, compared.study_run)));
     out.extend(words::study::warnings(&compared.warnings).into_iter().map(Part::Item));
     let mut head = vec!["ratio to the group, published → this run".to_owned()];
@@ -179,7 +180,7 @@ fn found<'a>(report: &'a Report<'a>) -> Found<'a> {
         suite: &plan.suite,
         scale: plan.scale.factor(),
         lab: plan.lab.name(),
-        clock: crate::header::clock(report.run),
+        clock: words::header::clock(report.run),
         machine: &plan.machine.name,
         kernel: &plan.kernel,
         seed: plan.seed,

@@ -4,15 +4,15 @@ mod notes;
 mod samples;
 
 use mountmark_analyse::{Findings, findings};
-use mountmark_model::{Better, Metric, protocol_task};
+use mountmark_model::{Metric, protocol_task};
 use mountmark_record::RunRecord;
 
 use super::{Subject, about};
-use crate::matrix::{Choice, Matrix, best_means, head};
+use crate::matrix::{Choice, Matrix};
 use crate::text::BEST;
-use crate::view::Report;
-use crate::view::{View, label};
-use crate::writers::{Last, Part, Table};
+use crate::view::{Report, View, label};
+use crate::words::matrix as words;
+use crate::writers::{Last, Mark, Part, Table};
 use notes::{Notes, marks};
 
 /// One run, by one metric or by the metrics that judge its tasks.
@@ -33,8 +33,10 @@ impl Subject for Run<'_> {
 
 fn parts(subject: &Run) -> Vec<Part> {
     let run = subject.run;
-    // A table shows no ranking, and only its stability needs resamplings.
-    let options = mountmark_analyse::Options { resamples: 0, ..mountmark_analyse::Options::default() };
+    // A table shows no ranking, and only its stability needs resamplings; it shows one metric, and usable space beside it.
+    let metrics = subject.metric.into_iter().chain(ROOM.map(|(metric, _)| metric)).collect();
+    let options =
+        mountmark_analyse::Options { resamples: 0, metrics: Some(metrics), ..mountmark_analyse::Options::default() };
     let found = findings(run, &options);
     let report = Report::of(run, &found);
     let view = View::new(&report, 0, 1);
@@ -51,7 +53,7 @@ pub(crate) fn table(view: &View, choice: Choice) -> Vec<Part> {
     let columns: Vec<String> =
         findings.configurations.iter().map(|name| format!("{name}{}", marks(&notes.of_column(name)))).collect();
     if matrix.rows.is_empty() || columns.is_empty() {
-        let mut out = vec![Part::Paragraph(format!("There is no figure of {} in this run.", matrix.head()))];
+        let mut out = vec![Part::Paragraph(words::no_figure(&matrix.head()))];
         out.extend(notes.into_parts());
         return out;
     }
@@ -111,6 +113,9 @@ fn total(table: &mut Table, matrix: &Matrix, has_spread: bool) {
     table.rows.push(row);
 }
 
+const ROOM: [(&Metric, &str); 2] =
+    [(&Metric::CAPACITY, "usable after mkfs (%)"), (&Metric::CAPACITY_RESIDUAL, "usable after removal (%)")];
+
 /// Adds usable space, which the studies print beside the times.
 fn room(table: &mut Table, findings: &Findings, choice: Choice, has_spread: bool) {
     let is_time = |metric: &Metric| [Metric::ELAPSED.id, Metric::DURABLE.id].contains(&metric.id);
@@ -120,9 +125,7 @@ fn room(table: &mut Table, findings: &Findings, choice: Choice, has_spread: bool
     let Some(capacity) = findings.tasks.iter().find(|task| task.step && task.id == protocol_task::CAPACITY) else {
         return;
     };
-    for (metric, label) in
-        [(&Metric::CAPACITY, "usable after mkfs (%)"), (&Metric::CAPACITY_RESIDUAL, "usable after removal (%)")]
-    {
+    for (metric, label) in ROOM {
         let Some(found) = capacity.figures(metric) else { continue };
         let mut row = vec![label.to_owned()];
         row.extend((0..findings.configurations.len()).map(|one| {
@@ -151,28 +154,16 @@ fn align(table: &mut Table) {
 
 /// Explains the marks and the figures.
 fn legend(findings: &Findings, matrix: &Matrix, has_spread: bool) -> Vec<Part> {
-    let mut out = vec![Part::Paragraph(match (matrix.metric, matrix.choice) {
-        (Some(metric), _) | (None, Choice::Metric(metric)) => {
-            let better = match metric.better {
-                Better::Lower => "lower is better",
-                Better::Higher => "higher is better",
-            };
-            format!("{}, {better}: {}", head(metric), metric.about)
-        }
-        (None, Choice::Judged) => matrix.caption(0),
-    })];
+    let mut out = vec![Part::Paragraph(words::legend(matrix.of()))];
     if matrix.rows.iter().any(|row| row.cells.iter().flatten().any(|figure| figure.is_best)) {
-        out.push(Part::Note("*".into(), best_means(findings).into()));
+        out.push(Part::Note(Mark::Best, words::best_means(findings).into()));
     }
+    out.extend(words::judged_otherwise(&matrix.judged_otherwise()).map(Part::Paragraph));
     if has_spread {
-        out.push(Part::Paragraph(
-            "Figures are medians over repeats. spread %: the largest standard deviation over repeats among the row's \
-             figures, in per cent of their mean."
-                .into(),
-        ));
+        out.push(Part::Paragraph(words::SPREAD.into()));
     }
     if matrix.rows.iter().any(|row| row.cells.iter().any(Option::is_none)) {
-        out.push(Part::Note("-".into(), "no figure".into()));
+        out.push(Part::Note(Mark::NoFigure, "no figure".into()));
     }
     out
 }

@@ -5,13 +5,14 @@ use mountmark_analyse::{Estimate, Findings, MetricFindings, Rank, TaskFindings};
 use mountmark_record::RunRecord;
 
 use super::{Object, Subject, about};
-use crate::matrix::best_means;
 use crate::text::BEST;
 use crate::view::label;
 use crate::worded::WordedFindings;
 use crate::words;
+use crate::words::matrix::best_means;
 use crate::words::metric::{basis, category};
 use crate::words::number::{self, quantity};
+use crate::words::section::Section;
 use crate::writers::{Last, Part, Table, list};
 
 #[derive(Clone, Copy, Debug)]
@@ -34,14 +35,14 @@ pub(super) fn sections(run: &RunRecord, findings: &Findings) -> Vec<Part> {
     if let Some(name) = findings.configurations.get(findings.baseline).filter(|_| findings.configurations.len() > 1) {
         out.push(Part::Labelled("baseline".into(), name.clone()));
     }
-    list(&mut out, "Conclusions", &words::conclusions::sentences(findings));
+    list(&mut out, Section::CONCLUSIONS.heading, &words::conclusions::sentences(findings));
     list(&mut out, "How to read them", &words::remarks::sentences(findings));
     let judged: Vec<(&TaskFindings, &MetricFindings)> =
         findings.tasks.iter().filter_map(|task| Some((task, task.judged()?))).collect();
     if !judged.is_empty() && findings.configurations.len() > 1 {
         out.push(Part::Heading("By test".into()));
         for (task, metric) in &judged {
-            let sentence = words::verdict::sentence(findings, task, metric);
+            let sentence = words::verdict::sentence(findings, metric);
             out.push(Part::Item(format!("{}: {sentence}", label(task))));
         }
     }
@@ -54,25 +55,7 @@ pub(super) fn sections(run: &RunRecord, findings: &Findings) -> Vec<Part> {
         out.push(Part::Heading(format!("Ranking, all tests (by {})", basis(findings.overall.basis))));
         out.push(ranking(findings, &findings.overall.ranking));
     }
-    let doubts: Vec<String> = findings
-        .doubts
-        .iter()
-        .map(|doubt| {
-            let name = findings.configurations.get(doubt.configuration).map_or("?", String::as_str);
-            let again = if doubt.again { "; its cell was run again" } else { "" };
-            let metric = mountmark_model::Metric::find(&doubt.metric);
-            let figure = |value: f64| metric.map_or(format!("{value}"), |metric| metric.format(value));
-            format!(
-                "{name}, {}, {}, repeat {}: {}, the others {}{again}.",
-                doubt.task,
-                doubt.metric,
-                doubt.repeat + 1,
-                figure(doubt.value),
-                figure(doubt.others)
-            )
-        })
-        .collect();
-    list(&mut out, "Doubtful samples", &doubts);
+    list(&mut out, words::doubts::HEADING, &words::doubts::sentences(findings));
     list(&mut out, "Missing", &words::missing::sentences(&findings.missing));
     out
 }

@@ -13,7 +13,7 @@ pub fn sentence(changes: &TwoRuns, change: &Change) -> String {
     let value = |summary: &Option<Summary>| summary.map(|s| quantity(metric, s.median)).unwrap_or("no figure".into());
     let (before, after) = (value(&change.before), value(&change.after));
     let what = format!("{}, {}", change.configuration, named(&change.task, &change.title));
-    let start = format!("{what}, {}: {before} before, {after} after", subject(metric, change.step));
+    let start = format!("{what}, {}: {before} before, {after} after", subject(metric));
     let certain = match &change.interval {
         Some(found) => format!(" (ratio, {})", interval(*found, changes.level)),
         None if changes.exact => " (one repeat, exact for its seed)".into(),

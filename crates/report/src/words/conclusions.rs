@@ -103,7 +103,7 @@ fn range(findings: &Findings, task: usize, ends: [usize; 2]) -> String {
     let Some(found) = task.judged() else { return String::new() };
     let [best, worst] = ends.map(|one| quantity(found.metric, median(found, one)));
     let is_space = task.category == Category::Capacity;
-    let what = capital(if is_space { subject(found.metric, true) } else { &task.id });
+    let what = capital(if is_space { subject(found.metric) } else { &task.id });
     if best == worst {
         let took = if is_space { "is" } else { "took" };
         return format!("{what} {took} {best} on all file systems.");

@@ -4,10 +4,9 @@ use mountmark_analyse::{Basis, Category};
 use mountmark_model::{Better, Metric};
 
 /// The subject of a verdict: "durable time", "rate", "usable space".
-pub(crate) fn subject(metric: &Metric, is_step: bool) -> &'static str {
+pub(crate) fn subject(metric: &Metric) -> &'static str {
     match metric.id {
         id if id == Metric::DURABLE.id => "durable time",
-        id if id == Metric::ELAPSED.id && is_step => "time",
         id if id == Metric::ELAPSED.id => "returned time",
         id if id == Metric::CAPACITY_DEVICE.id => "usable part of the device",
         id if is_space(id) => "usable space",

@@ -4,10 +4,15 @@
 pub(crate) mod changes;
 pub(crate) mod claims;
 pub(crate) mod conclusions;
+pub(crate) mod doubts;
+pub(crate) mod header;
+pub(crate) mod matrix;
 pub(crate) mod metric;
 pub(crate) mod missing;
 pub(crate) mod number;
 pub(crate) mod remarks;
+pub(crate) mod rule;
+pub(crate) mod section;
 pub(crate) mod study;
 pub(crate) mod verdict;
 

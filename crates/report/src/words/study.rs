@@ -1,6 +1,13 @@
 //! Sentences about the comparison of a run with a published study.
 
-use mountmark_analyse::study::{Agreement, Limit, NotMeasured, RESAMPLES, Single, StudyComparison, Warning};
+use mountmark_analyse::Interval;
+use mountmark_analyse::study::{
+    Agreement, Curves, Limit, NotMeasured, OverallComparison, RESAMPLES, Single, StudyComparison, Warning,
+};
+use mountmark_model::{Better, Metric};
+
+use super::matrix::better;
+use super::number::ratio;
 
 /// Reasons why the two cannot be compared in seconds.
 pub(crate) fn warnings(warnings: &[Warning]) -> Vec<String> {
@@ -81,4 +88,156 @@ pub(crate) fn remarks() -> Vec<String> {
              resamplings. It says what other tests of this kind might give, not other file systems."
         ),
     ]
+}
+
+/// A published or measured figure, without its unit.
+pub(crate) fn value(metric: &str, value: f64) -> String {
+    Metric::find(metric).map_or_else(|| format!("{value}"), |metric| metric.format(value))
+}
+
+/// `-0.20 to 0.87`: the interval of a tau.
+pub(crate) fn tau_range(interval: Interval) -> String {
+    format!("{:.2} to {:.2}", interval.low, interval.high)
+}
+
+/// In place of a tau.
+pub(crate) fn no_tau(agreement: &Agreement) -> &'static str {
+    match agreement.remark {
+        Some(Limit::FewItems { .. }) => "too few",
+        Some(Limit::AllEqual) => "all equal",
+        Some(Limit::FewForInterval { .. }) | None => "",
+    }
+}
+
+/// Why no test is ranked.
+pub(crate) fn unranked(study: &StudyComparison) -> &'static str {
+    match study.single.is_empty() {
+        true => "There is no figure that both have.",
+        false => "Only one file system has figures in both: nothing is ranked.",
+    }
+}
+
+/// Above the tests of a metric; `name` includes its unit.
+pub(crate) fn tests(name: &str, direction: Better) -> String {
+    format!("{name}, {}: published above, measured below, each with its rank.", better(direction))
+}
+
+/// File systems that only one side has.
+pub(crate) fn one_sided(study: &StudyComparison) -> Vec<String> {
+    let sides = [("Only the study has", &study.only_published), ("Only the run has", &study.only_measured)];
+    let sides = sides.into_iter().filter(|(_, names)| !names.is_empty());
+    sides.map(|(only, names)| format!("{only}: {}", names.join(", "))).collect()
+}
+
+/// All tests of a metric together: the mean tau, and the orders by mean ratio.
+pub(crate) fn together(study: &StudyComparison, all: &OverallComparison) -> Vec<String> {
+    let mut out = Vec::new();
+    let pairs = all.same + all.reversed + all.tied;
+    if let (Some(mean), true) = (all.mean_tau, all.tests > 1) {
+        let interval = all.mean_tau_interval.map_or(String::new(), |found| format!(" (95 %: {})", tau_range(found)));
+        out.push(format!(
+            "All {} tests: mean tau {mean:.2}{interval}. Of {pairs} pairs of file systems {} are in the same order, {} in reverse \
+             order, {} equal on one side.",
+            all.tests, all.same, all.reversed, all.tied
+        ));
+    }
+    if all.tests > 1 && all.agreement.items > 1 {
+        let agreement = match (all.agreement.tau, all.agreement.interval, all.agreement.p) {
+            (Some(tau), Some(interval), Some(p)) => format!("; tau {tau:.2} ({}), p {p:.2}", tau_range(interval)),
+            (Some(tau), None, _) => format!("; tau {tau:.2}"),
+            _ => String::new(),
+        };
+        out.push(format!(
+            "Mean ratio to the group, best first. Published: {}. Measured: {}{agreement}.",
+            order(study, all, &all.published_score),
+            order(study, all, &all.measured_score)
+        ));
+    }
+    out
+}
+
+/// File systems with their scores, best first.
+fn order(study: &StudyComparison, all: &OverallComparison, scores: &[Option<f64>]) -> String {
+    let scored = study.common.iter().zip(scores);
+    let mut scored: Vec<(&String, f64)> = scored.filter_map(|(fs, score)| Some((fs, (*score)?))).collect();
+    let higher = Metric::find(&all.metric).is_some_and(|metric| metric.better == Better::Higher);
+    scored.sort_by(|a, b| if higher { b.1.total_cmp(&a.1) } else { a.1.total_cmp(&b.1) });
+    scored.iter().map(|(fs, score)| format!("{fs} {score:.2}")).collect::<Vec<_>>().join(", ")
+}
+
+/// The metric in a sentence, unless it is the studies' own.
+fn unless_elapsed(metric: &str) -> String {
+    if metric == Metric::ELAPSED.id { String::new() } else { format!(" ({metric})") }
+}
+
+/// The largest changes of rank, largest first.
+pub(crate) fn moves(study: &StudyComparison) -> Vec<String> {
+    let moved = study.moves.iter().map(|found| {
+        format!(
+            "{} {}{}: {} from rank {} to {} of {} ({}, now {})",
+            found.task,
+            found.title,
+            unless_elapsed(&found.metric),
+            found.fs,
+            found.from,
+            found.to,
+            found.of,
+            value(&found.metric, found.published),
+            value(&found.metric, found.measured),
+        )
+    });
+    moved.collect()
+}
+
+/// The largest changes of the ratio to the group, largest first.
+pub(crate) fn changes(study: &StudyComparison) -> Vec<String> {
+    let changed = study.changes.iter().map(|found| {
+        format!(
+            "{} {}{}: {} from {} to {} of the group's mean ({} times as much)",
+            found.task,
+            found.title,
+            unless_elapsed(&found.metric),
+            found.fs,
+            ratio(found.from),
+            ratio(found.to),
+            ratio(found.factor),
+        )
+    });
+    changed.collect()
+}
+
+/// Caption of the scores and taus of all metrics.
+pub(crate) const OVERALL: &str = "All tests of a metric together. For each file system the geometric mean of its ratio to \
+                                  the group, published → this run; 1 is the middle of the group. Tau is 1 for the same \
+                                  order, 0 for none in common, −1 for the reverse; the mean is over tests, with its 95 % \
+                                  interval";
+
+/// What follows the metric in the caption of its tests.
+pub(crate) const RANKED: &str = "published → this run, with the ranks below. Ranks and ratios can be compared; seconds only \
+                                 where the machines are alike";
+
+/// What a graph shows.
+pub(crate) fn graph_title(curves: &Curves) -> String {
+    format!("{}: all tests of the study, all file systems", super::matrix::head(curves.metric))
+}
+
+pub(crate) fn graph_caption(curves: &Curves, is_log: bool) -> String {
+    let scale = if is_log { " Each line across is ten times the one below." } else { "" };
+    format!("One line for each file system, on the same scale in both graphs; {}.{scale}", better(curves.metric.better))
+}
+
+/// Above the graph of a publication.
+pub(crate) fn published(study: &StudyComparison) -> String {
+    format!("{}, run {}, as published", study.study, study.study_run)
+}
+
+/// Above the graph of a run.
+pub(crate) fn measured(study: &StudyComparison) -> String {
+    format!("run {}, means over repeats", study.run)
+}
+
+pub(crate) const NOTHING_TO_DRAW: &str = "This run has no figures of these tests.";
+
+pub(crate) fn graph_figures(curves: &Curves) -> String {
+    format!("The figures of both graphs, {}", super::matrix::head(curves.metric))
 }

@@ -42,7 +42,7 @@ fn found(run: &RunRecord) -> Findings {
 /// The sentence about task 001.
 fn said(found: &Findings) -> String {
     let task = found.tasks.iter().find(|task| task.id == "001").unwrap();
-    verdict::sentence(found, task, task.judged().unwrap())
+    verdict::sentence(found, task.judged().unwrap())
 }
 
 #[test]

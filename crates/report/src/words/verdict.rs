@@ -1,16 +1,16 @@
 //! Sentences for verdicts: the metric of the verdict, and its numbers.
 
-use mountmark_analyse::{Findings, Gap, MetricFindings, NotJudged, TaskFindings, Verdict, VerdictOutcome};
+use mountmark_analyse::{Findings, Gap, MetricFindings, NotJudged, Verdict, VerdictOutcome};
 use mountmark_model::Better;
 
 use super::metric::{is_best, is_worse, subject};
 use super::number::{and, capital, interval, percent, quantity, ratio};
 
 /// The verdict on a task by a metric; empty if not judged.
-pub(crate) fn sentence(findings: &Findings, task: &TaskFindings, found: &MetricFindings) -> String {
+pub(crate) fn sentence(findings: &Findings, found: &MetricFindings) -> String {
     let Some(verdict) = &found.verdict else { return String::new() };
     let of = Of { findings, found, verdict };
-    let subject = capital(subject(found.metric, task.step));
+    let subject = capital(subject(found.metric));
     let said = match &verdict.outcome {
         VerdictOutcome::NotJudged { reason } => return of.not_judged(&subject, *reason),
         VerdictOutcome::Winner { configuration } => of.winner(*configuration),

@@ -1,6 +1,6 @@
 //! Parts as Markdown, for web pages, wikis and articles.
 
-use super::{Form, Part, Table, Writer};
+use super::{Form, Mark, Part, Table, Writer};
 use crate::text::{BEST, clean, clean_keeping_marks};
 
 /// The first line of every report.
@@ -35,9 +35,9 @@ fn markdown(parts: &[Part]) -> String {
             Part::Labelled(label, text) if label.is_empty() => out += &format!("- {}\n", line(text)),
             Part::Labelled(label, text) => out += &format!("- **{}** {}\n", line(label), line(text)),
             // A dash at the start of a line would begin a list.
-            Part::Note(mark, text) if mark == "-" => out += &format!("\\- {}\n", line(text)),
-            Part::Note(mark, text) if mark == "*" => out += &format!("Bold: {}\n", line(text)),
-            Part::Note(mark, text) => out += &format!("{} {}\n", line(mark), line(text)),
+            Part::Note(Mark::NoFigure, text) => out += &format!("\\- {}\n", line(text)),
+            Part::Note(Mark::Best, text) => out += &format!("Bold: {}\n", line(text)),
+            Part::Note(Mark::Note(mark), text) => out += &format!("{} {}\n", line(mark), line(text)),
             Part::Paragraph(text) => out += &format!("{}\n", line(text)),
             Part::Item(text) => out += &format!("- {}\n", line(text)),
             Part::Command(text) => out += &fenced(&clean(text)),

@@ -12,7 +12,7 @@ pub(crate) mod text;
 use anyhow::Result;
 
 pub use forms::{Form, Forms, Subject};
-pub use part::{Last, Part, Table, list};
+pub use part::{Last, Mark, Part, Table, list};
 
 /// Properties of the output device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

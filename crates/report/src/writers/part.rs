@@ -12,15 +12,25 @@ pub enum Part {
     Labelled(String, String),
     Paragraph(String),
     Item(String),
-    /// A mark such as `[a]`, and its meaning.
-    Note(String, String),
+    /// A mark of figures, and its meaning.
+    Note(Mark, String),
     /// A command to type, on lines of its own and never broken.
     Command(String),
     Table(Table),
 }
 
-/// Heads and rows; the lines of a cell are separated by `
-/// `. A cell that begins with [`crate::text::BEST`] is a best one.
+/// A mark in tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// Of a best figure: writers have their own, in place of [`crate::text::BEST`].
+    Best,
+    /// In place of a figure.
+    NoFigure,
+    /// Such as `[a]`.
+    Note(String),
+}
+
+/// Heads and rows; the lines of a cell are separated by line feeds. A cell that begins with [`crate::text::BEST`] is a best one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     pub head: Vec<String>,

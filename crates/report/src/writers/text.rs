@@ -2,7 +2,7 @@
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, TableStyle};
 
-use super::{Form, Last, Options, Part, Table, Writer};
+use super::{Form, Last, Mark, Options, Part, Table, Writer};
 use crate::text::{BEST, break_name, clean, clean_keeping_marks, hang, width, wrap};
 
 /// Columns between table columns.
@@ -56,7 +56,14 @@ fn text(parts: &[Part], options: &Options) -> String {
                 out += &hang(label, column, &clean(text), options.width);
             }
             Part::Item(text) => out += &hang("  -", 4, &clean(text), options.width),
-            Part::Note(mark, text) => out += &hang(mark, width(mark) + 1, &clean(text), options.width),
+            Part::Note(mark, text) => {
+                let mark = match mark {
+                    Mark::Best => "*",
+                    Mark::NoFigure => "-",
+                    Mark::Note(mark) => mark,
+                };
+                out += &hang(mark, width(mark) + 1, &clean(text), options.width);
+            }
             Part::Command(text) => out += &format!("    {}\n", clean(text)),
             Part::Table(table) => out += &tables(table, options),
         }

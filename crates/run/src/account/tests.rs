@@ -33,8 +33,8 @@ fn ended(task: &str, outcome: Outcome) -> Event {
     Event::Ended { task: Subject::from(task.to_owned()), outcome }
 }
 
-fn output(task: &str, kind: &str) -> Event {
-    Event::Output { task: task.into(), iteration: 0, kind: kind.into(), text: "text".into() }
+fn output(task: &str, kind: OutputKind) -> Event {
+    Event::Output { task: task.into(), iteration: 0, kind, text: "text".into() }
 }
 
 fn device(task: &str) -> Event {
@@ -56,8 +56,8 @@ fn honest() -> Vec<Event> {
         sample("twice", 0, &figure),
         sample("twice", 1, &[("elapsed", 2.0), ("sync", 0.0)]),
         ended("twice", Outcome::Ok),
-        output("whole", "stdout"),
-        output("whole", "stderr"),
+        output("whole", OutputKind::Stdout),
+        output("whole", OutputKind::Stderr),
         sample("whole", 0, &figure),
         sample("part", 0, &[("rate", 3.0)]),
         ended("part", Outcome::Ok),
@@ -123,10 +123,13 @@ fn what_no_agent_of_this_cell_says_takes_the_credit_from_all() {
     assert!(before_its_end(sample("whole", 0, &figure)).contains("second sample"));
     assert!(before_its_end(sample("whole", 1, &figure)).contains("for time 2, and the plan has 1"));
     assert!(before_its_end(sample("whole", u32::MAX, &figure)).contains("for time 4294967296"));
-    assert!(before_its_end(output("whole", "stdout")).contains("came twice"));
-    assert!(before_its_end(output("whole", "secret")).contains("kind"));
-    let long =
-        Event::Output { task: "whole".into(), iteration: 0, kind: "result".into(), text: "x".repeat(MOST_OUTPUT + 1) };
+    assert!(before_its_end(output("whole", OutputKind::Stdout)).contains("came twice"));
+    let long = Event::Output {
+        task: "whole".into(),
+        iteration: 0,
+        kind: OutputKind::Result,
+        text: "x".repeat(MOST_OUTPUT + 1),
+    };
     assert!(before_its_end(long).contains("bytes long"));
     let first = |values: &[(&str, f64)]| {
         let mut events = honest();
@@ -189,7 +192,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         2 => Event::Stage { name: name.to_owned().into() },
         3 => Event::Note { text: name.into() },
         4 => Event::Device { task: name.into(), iteration, record: Box::default() },
-        5 => Event::Output { task: name.into(), iteration, kind: "stdout".into(), text: name.into() },
+        5 => Event::Output { task: name.into(), iteration, kind: OutputKind::Stdout, text: name.into() },
         6 => ended(name, outcome),
         _ => Event::Sample { task: name.into(), iteration, values },
     })

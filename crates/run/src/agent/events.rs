@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mountmark_model::{DeviceRecord, Event, Outcome, Stage, Subject, Task};
+use mountmark_model::{DeviceRecord, Event, Outcome, OutputKind, Stage, Subject, Task};
 
 use super::{Agent, figures};
 
@@ -49,7 +49,7 @@ impl Agent<'_> {
         (self.emit)(Event::Ended { task: Subject::Cell, outcome });
     }
 
-    pub(super) fn output(&mut self, task: &Task, iteration: u32, kind: &str, text: &str) {
+    pub(super) fn output(&mut self, task: &Task, iteration: u32, kind: OutputKind, text: &str) {
         let Some(event) = figures::output(task, iteration, kind, text) else { return };
         self.printed += text.len().min(figures::MOST_OUTPUT);
         if self.printed > MOST_PRINTED {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use mountmark_model::{Event, Outcome, Task};
+use mountmark_model::{Event, Outcome, OutputKind, Task};
 
 use crate::programs::Figure;
 
@@ -66,9 +66,9 @@ pub fn share(task: &Task, parts: &[&Task], figures: &[Figure]) -> Result<Shared,
 }
 
 /// The event that stores an output; `None` if it is empty.
-pub fn output(task: &Task, iteration: u32, kind: &str, text: &str) -> Option<Event> {
+pub fn output(task: &Task, iteration: u32, kind: OutputKind, text: &str) -> Option<Event> {
     let text = shorten(text);
-    (!text.is_empty()).then(|| Event::Output { task: task.id.clone(), iteration, kind: kind.to_owned(), text })
+    (!text.is_empty()).then(|| Event::Output { task: task.id.clone(), iteration, kind, text })
 }
 
 fn shorten(text: &str) -> String {
@@ -130,10 +130,10 @@ mod tests {
     #[test]
     fn a_long_output_loses_its_middle() {
         let text = format!("begin{}end", "ü".repeat(MOST_OUTPUT));
-        let Some(Event::Output { text: kept, .. }) = output(&task("a"), 0, "stdout", &text) else { panic!() };
+        let Some(Event::Output { text: kept, .. }) = output(&task("a"), 0, OutputKind::Stdout, &text) else { panic!() };
         assert!(kept.starts_with("begin") && kept.ends_with("end") && kept.len() < MOST_OUTPUT + 100);
         assert!(kept.contains("bytes are left out]"));
-        assert_eq!(output(&task("a"), 0, "stderr", ""), None);
+        assert_eq!(output(&task("a"), 0, OutputKind::Stderr, ""), None);
         assert_eq!(tail("a\n\nb\n", "c"), "a\nb\nc");
     }
 }

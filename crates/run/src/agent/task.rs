@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use mountmark_model::{Outcome, Stage, Task};
+use mountmark_model::{Outcome, OutputKind, Stage, Task};
 
 use super::command::Keep;
 use super::figures::{self, Shared};
@@ -77,7 +77,9 @@ impl Agent<'_> {
         }
         let mut shared = Shared::default();
         if job.keep == Keep::All {
-            for (kind, text) in [("stdout", &measured.finished.stdout), ("stderr", &measured.finished.stderr)] {
+            for (kind, text) in
+                [(OutputKind::Stdout, &measured.finished.stdout), (OutputKind::Stderr, &measured.finished.stderr)]
+            {
                 self.output(task, iteration, kind, text);
             }
         }
@@ -163,7 +165,7 @@ impl Agent<'_> {
             let found = workload::found(task, self.scratch.path())?;
             found.notes.into_iter().for_each(|note| self.note(note));
             let figures = found.figures?;
-            self.output(task, iteration, "result", &found.document);
+            self.output(task, iteration, OutputKind::Result, &found.document);
             // The process itself passed little but this document to write(2): rings and mappings bypass it.
             measured.put_written(found.written);
             figures

@@ -5,7 +5,7 @@
 //! `+++++` is a test that took less than 0.5 s, an empty field one that was not run.
 
 use mountmark_model::Metric;
-use mountmark_model::program::BONNIE;
+use mountmark_model::program::{BONNIE, TOO_FAST};
 
 use super::{Figure, Line, Unparsed, absent, lines};
 
@@ -13,7 +13,6 @@ const NAME: &str = "bonnie++";
 /// Formats of a CSV line: its first field, its number of fields, and the index of the large file's first result. 1.98
 /// has the numbers of seeks and of seeking processes before the results.
 const FORMATS: [(&str, usize, usize); 3] = [("1.96", 48, 7), ("1.97", 48, 7), ("1.98", 50, 9)];
-const TOO_FAST: &str = "bonnie++ finished this test in less than half a second, too fast to be measured";
 const NOT_RUN: &str = "bonnie++ was not asked to run this test";
 
 pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {

@@ -6,14 +6,15 @@ use super::*;
 fn outputs_come_back_for_all_tasks_or_one_and_go_with_their_run() {
     let (_folder, path, store) = store();
     let run = begin(&store);
-    let output = |cell: u32, task: &str, kind: &str| Output {
+    let output = |cell: u32, task: &str, kind: OutputKind| Output {
         cell,
         task: task.into(),
         iteration: 0,
-        kind: kind.into(),
+        kind,
         text: format!("{task}\n\u{0}{cell}"),
     };
-    let (a, b, c) = (output(1, "a", "stdout"), output(1, "b", "stderr"), output(0, "a", "result"));
+    let (a, b, c) =
+        (output(1, "a", OutputKind::Stdout), output(1, "b", OutputKind::Stderr), output(0, "a", OutputKind::Result));
     store.record_cell_with(&run, &cell(1, 2), &[a.clone(), b.clone()], &[]).unwrap();
     store.record_cell_with(&run, &cell(0, 2), std::slice::from_ref(&c), &[]).unwrap();
     let reader = Store::open_read_only(&path).unwrap();
@@ -21,6 +22,11 @@ fn outputs_come_back_for_all_tasks_or_one_and_go_with_their_run() {
     assert_eq!(reader.outputs(&run, Some("a")).unwrap(), [c.clone(), a]);
     assert_eq!((reader.results(&run, 0).unwrap(), reader.results(&run, 1).unwrap()), (vec![c], vec![]));
     assert!(reader.outputs(&run, Some("x")).unwrap().is_empty());
+    let text = "SELECT count(*) FROM output WHERE kind IN ('stdout', 'stderr', 'result')";
+    assert_eq!(store.number(text).unwrap(), 3);
+    store.batch("UPDATE output SET kind = 'x'").unwrap();
+    let error = reader.outputs(&run, None).unwrap_err().to_string();
+    assert!(error.contains("\"x\" is not a kind of output"), "{error}");
     store.end_run(&run, RunStatus::Done).unwrap();
     store.delete_run(&run, false).unwrap();
     assert_eq!(store.number("SELECT count(*) FROM output").unwrap(), 0);

@@ -14,6 +14,7 @@ use crate::markup::{Markup, put};
 use crate::text::figure;
 use crate::view::View;
 use crate::words::number::counted;
+use crate::words::section::Section;
 
 #[cfg(test)]
 mod tests;
@@ -27,7 +28,7 @@ pub(super) fn device(view: &View) -> Markup {
     if view.report.devices.is_empty() {
         return out;
     }
-    out.heading(view.level + 1, &view.id("device"), "How the device was used");
+    view.heading(&mut out, &Section::DEVICE);
     explain(&mut out, view);
     let tasks = view.findings().tasks.iter().filter(|task| !task.step || task.id == protocol_task::MKFS);
     let mut idle: Vec<&TaskFindings> = Vec::new();

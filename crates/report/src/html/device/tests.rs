@@ -1,7 +1,7 @@
 use mountmark_model::device::{Field, IoMap, ROWS, SLICES, Slice};
 use mountmark_model::workload::{Engine, Latency, Operation, OperationResult, PhaseResult, Series, SeriesPoint};
 use mountmark_model::{DeviceRecord, WorkloadResult};
-use mountmark_record::{DeviceUse, Output, RunRecord};
+use mountmark_record::{DeviceUse, Output, OutputKind, RunRecord};
 
 use crate::html::tests::of;
 use crate::html::tests::{check, findings, report, whole};
@@ -121,7 +121,7 @@ fn latencies_are_drawn_and_written() {
     let run = whole(&["ext4", "xfs"], 1);
     let found = findings(&run);
     let output =
-        |cell: u32, text: String| Output { cell, task: "001".into(), iteration: 0, kind: "result".into(), text };
+        |cell: u32, text: String| Output { cell, task: "001".into(), iteration: 0, kind: OutputKind::Result, text };
     let mut results = vec![output(0, result(1000, 1 << 20)), output(1, result(3000, 1 << 19))];
     let text = of(&[Report { results: &results, ..report(&run, &found) }]);
     check(&text);

@@ -4,7 +4,7 @@ use mountmark_model::Outcome;
 use mountmark_record::{CellRecord, RunRecord};
 
 use crate::text::clean;
-use crate::writers::Part;
+use crate::writers::{Mark, Part};
 
 /// The notes so far.
 pub(super) struct Notes<'a> {
@@ -85,7 +85,8 @@ impl<'a> Notes<'a> {
 
     /// The notes, and those on configurations without a column.
     pub(super) fn into_parts(self) -> Vec<Part> {
-        let notes = self.sentences.into_iter().enumerate().map(|(index, text)| Part::Note(mark(index), text));
+        let notes =
+            self.sentences.into_iter().enumerate().map(|(index, text)| Part::Note(Mark::Note(mark(index)), text));
         let skipped = self.run.plan.skipped.iter();
         let skipped = skipped.filter(|(name, _)| !self.run.cells.iter().any(|cell| cell.configuration == *name));
         let skipped = skipped.map(|(name, reason)| Part::Paragraph(format!("{name} was skipped: {reason}")));

@@ -1,10 +1,11 @@
 //! Every sample of a run: one per line, or in one object with the plan and the environment.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 
 use anyhow::Result;
 use mountmark_model::conditions::Way;
-use mountmark_model::{Bytes, Environment, Lab, Machine, Metric, Outcome, RealisedCorpus, Scale};
+use mountmark_model::{Bytes, Environment, Lab, Machine, Metric, MetricFinder, Outcome, RealisedCorpus, Scale};
 use mountmark_record::{CellRecord, RunId, RunRecord, RunStatus, Timestamp};
 use serde::Serialize;
 
@@ -22,11 +23,21 @@ pub(super) fn rows(subject: &Run, out: &mut Rows) -> Result<()> {
     out.head(HEAD)?;
     let scale = plan.scale.to_string();
     let conditions = plan.conditions().name();
+    let mut metrics = MetricFinder::default();
+    let mut iteration = String::new();
     for cell in &run.cells {
         let outcomes: HashMap<&str, &str> =
             cell.outcomes.iter().map(|ended| (ended.task.as_str(), ended.outcome.word())).collect();
         let [index, repeat, seed] = [u64::from(cell.index), u64::from(cell.repeat), cell.seed].map(|n| n.to_string());
+        // A cell's samples are in task order, so each task is looked up once.
+        let mut last: (&str, &str) = ("", "");
         for sample in &cell.samples {
+            if sample.task != last.0 {
+                last = (&sample.task, outcomes.get(sample.task.as_str()).unwrap_or(&""));
+            }
+            let metric = metrics.position(&sample.metric).map(|at| &Metric::ALL[at]);
+            iteration.clear();
+            let _ = write!(iteration, "{}", sample.iteration);
             out.line([
                 run.id.as_str(),
                 &plan.suite,
@@ -40,10 +51,10 @@ pub(super) fn rows(subject: &Run, out: &mut Rows) -> Result<()> {
                 &seed,
                 conditions,
                 &sample.task,
-                &sample.iteration.to_string(),
-                outcomes.get(sample.task.as_str()).unwrap_or(&""),
+                &iteration,
+                last.1,
                 &sample.metric,
-                Metric::find(&sample.metric).map_or("", Metric::unit_text),
+                metric.map_or("", Metric::unit_text),
                 &number(sample.value),
             ])?;
         }
@@ -183,7 +194,7 @@ fn head(run: &RunRecord) -> Head<'_> {
         suite: &plan.suite,
         suite_about: &plan.suite_about,
         lab: plan.lab,
-        clock: crate::header::clock(run),
+        clock: crate::words::header::clock(run),
         machine: &plan.machine,
         kernel: &plan.kernel,
         scale: plan.scale,

@@ -1,37 +1,62 @@
-//! The lines above every table: the run, its environment and its setup.
+//! Facts above every table: the run, its environment and its setup.
 
 use std::collections::BTreeSet;
 
 use mountmark_model::{Bytes, Environment, RealisedCorpus, Scale};
 use mountmark_record::RunRecord;
 
+use super::number::counted;
 use crate::text::clean;
-use crate::words::number::counted;
 
-/// Labels and texts, in order.
-pub(crate) fn header(run: &RunRecord) -> Vec<(&'static str, String)> {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fact {
+    Name,
+    Suite,
+    Scale,
+    Lab,
+    Clock,
+    Kernel,
+    Seed,
+    Corpus,
+}
+
+impl Fact {
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            Fact::Name => "run",
+            Fact::Suite => "suite",
+            Fact::Scale => "scale",
+            Fact::Lab => "lab",
+            Fact::Clock => "clock",
+            Fact::Kernel => "kernel",
+            Fact::Seed => "seed",
+            Fact::Corpus => "corpus",
+        }
+    }
+}
+
+/// Facts and texts, in order.
+pub(crate) fn header(run: &RunRecord) -> Vec<(Fact, String)> {
     let plan = &run.plan;
     let mut out = vec![
-        ("run", format!("{} ({}), started {}", run.id, run.status, run.started)),
-        ("suite", format!("{}: {}", plan.suite, plan.suite_about)),
-        ("scale", scale(run)),
-        ("lab", format!("{}, machine {}, disk {}", plan.lab.name(), plan.machine.name, disks(run))),
-    ];
-    out.push(("clock", clock(run)));
-    out.push(("kernel", kernels(run)));
-    out.push((
-        "seed",
-        format!(
-            "{}, {} under {} conditions, mountmark {}",
-            plan.seed,
-            counted(plan.repeats as usize, "repeat", "repeats"),
-            plan.conditions().name(),
-            run.program
+        (Fact::Name, format!("{} ({}), started {}", run.id, run.status, run.started)),
+        (Fact::Suite, format!("{}: {}", plan.suite, plan.suite_about)),
+        (Fact::Scale, scale(run)),
+        (Fact::Lab, format!("{}, machine {}, disk {}", plan.lab.name(), plan.machine.name, disks(run))),
+        (Fact::Clock, clock(run)),
+        (Fact::Kernel, kernels(run)),
+        (
+            Fact::Seed,
+            format!(
+                "{}, {} under {} conditions, mountmark {}",
+                plan.seed,
+                counted(plan.repeats as usize, "repeat", "repeats"),
+                plan.conditions().name(),
+                run.program
+            ),
         ),
-    ));
-    for (index, corpus) in corpora(run).into_iter().enumerate() {
-        out.push((if index == 0 { "corpus" } else { "" }, corpus));
-    }
+    ];
+    out.extend(corpora(run).into_iter().map(|corpus| (Fact::Corpus, corpus)));
     for (_, text) in &mut out {
         *text = clean(text).trim_end_matches([':', ',']).to_owned();
     }

@@ -9,7 +9,7 @@ use crate::markup::{Markup, put};
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 400.0;
 /// Number of colours and dash patterns in the style sheet.
-const COLOURS: usize = 6;
+const COLOURS: usize = 8;
 const DASHES: usize = 5;
 
 /// A label at the side of a frame.
@@ -23,6 +23,48 @@ pub(super) struct Tick {
 pub(super) struct Frame {
     pub x: Vec<Tick>,
     pub y: Vec<Tick>,
+    pub names: Names,
+}
+
+/// How the labels below a frame stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Names {
+    Level,
+    /// Level where the page is wide, else upright.
+    Short(Room),
+    /// Upright.
+    Long(Room),
+}
+
+/// What upright labels need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Room {
+    labels: usize,
+    /// Of the longest label.
+    letters: usize,
+}
+
+/// Letters of level labels for which a wide page has room.
+const LEVEL: usize = 110;
+/// Letters of an upright label; the others are cut off.
+const LETTERS: usize = 20;
+
+impl Names {
+    pub(super) fn of<'a>(labels: impl Iterator<Item = &'a str> + Clone) -> Names {
+        let letters = labels.clone().map(|label| label.chars().count()).max().unwrap_or(0);
+        let room = Room { labels: labels.count(), letters: letters.min(LETTERS) };
+        if room.labels * (letters + 1) <= LEVEL { Names::Short(room) } else { Names::Long(room) }
+    }
+
+    /// Attributes of the frame, and of the labels below it.
+    fn looks(self) -> (String, String) {
+        let (class, Room { labels, letters }) = match self {
+            Names::Level => return (String::new(), "xs".into()),
+            Names::Short(room) => ("xs names", room),
+            Names::Long(room) => ("xs names upright", room),
+        };
+        (format!("--labels:{labels};--letters:{letters}"), class.into())
+    }
 }
 
 pub(super) struct Curve {
@@ -30,15 +72,30 @@ pub(super) struct Curve {
     pub look: usize,
     /// From 0 to 1 in both directions.
     pub points: Vec<(f64, f64)>,
+    /// Whether each point has a dot.
+    pub has_dots: bool,
+}
+
+fn colour(index: usize) -> String {
+    format!("stroke{}", index % COLOURS)
 }
 
 fn look(index: usize) -> String {
-    format!("stroke{} dash{}", index % COLOURS, (index + index / COLOURS) % DASHES)
+    format!("{} dash{}", colour(index), (index + index / COLOURS) % DASHES)
+}
+
+fn dots(points: &[(f64, f64)]) -> String {
+    let mut path = String::new();
+    for (x, y) in points {
+        let _ = write!(path, "M{} {}h0", place(*x, WIDTH), place(1.0 - y, HEIGHT));
+    }
+    path
 }
 
 /// Draws curves in a frame. Their figures must be beside it, because screen readers skip the drawing.
 pub(super) fn draw(out: &mut Markup, frame: &Frame, curves: &[Curve]) {
-    put!(out, "<div class=\"frame\" aria-hidden=\"true\"><div class=\"ys\">");
+    let (style, names) = frame.names.looks();
+    put!(out, "<div class=\"frame\" style=\"", style, "\" aria-hidden=\"true\"><div class=\"ys\">");
     for tick in &frame.y {
         put!(out, "<span style=\"bottom:", percent(tick.at), "%\">", tick.text, "</span>");
     }
@@ -56,8 +113,11 @@ pub(super) fn draw(out: &mut Markup, frame: &Frame, curves: &[Curve]) {
     put!(out, "<path class=\"grid\" d=\"", grid, "\"/>");
     for curve in curves {
         put!(out, "<path class=\"", look(curve.look), "\" d=\"", path(&curve.points), "\"/>");
+        if curve.has_dots {
+            put!(out, "<path class=\"at ", colour(curve.look), "\" d=\"", dots(&curve.points), "\"/>");
+        }
     }
-    put!(out, "</svg><div class=\"xs\">");
+    put!(out, "</svg><div class=\"", names, "\">");
     for tick in &frame.x {
         put!(out, "<span style=\"left:", percent(tick.at), "%\">", tick.text, "</span>");
     }

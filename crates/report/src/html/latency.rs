@@ -2,20 +2,19 @@
 //!
 //! Shows the engine's results of the first iteration of the first repeat.
 
-mod curve;
-
 use std::collections::BTreeMap;
 
 use mountmark_model::WorkloadResult;
 use mountmark_model::workload::{Latency, Operation, PhaseResult, Series};
 
-use self::curve::{Curve, Frame, Tick, draw, swatch};
+use super::curve::{Curve, Frame, Names, Tick, draw, swatch};
 use super::plot::AxisScale;
 use crate::markup::{Markup, put};
 use crate::text::figure;
 use crate::text::three_digits;
 use crate::view::View;
 use crate::words::number::counted;
+use crate::words::section::Section;
 
 /// Quantiles with a tick on the axis, and their labels.
 const SHARES: [(f64, &str); 5] = [(0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %")];
@@ -48,7 +47,7 @@ pub(super) fn latency(view: &View) -> Markup {
     if charts.is_empty() && damaged == 0 {
         return out;
     }
-    out.heading(view.level + 1, &view.id("latency"), "Latencies and rates over time");
+    view.heading(&mut out, &Section::LATENCY);
     put!(
         out,
         "<p>Workloads of the engine, in the first repeat: the time that a share of the operations did not exceed, on scales ",
@@ -152,12 +151,12 @@ fn shares(out: &mut Markup, view: &View, phase: &Phase, operation: Operation) {
         let steps = (0..=POINTS).map(|step| LAST * step as f64 / POINTS as f64).take_while(|x| *x < end);
         let points = steps.map(|x| (x / LAST, y(latency.quantile(1.0 - 10f64.powf(-x)))));
         let slowest = (end <= LAST).then(|| (end / LAST, y(latency.max)));
-        Curve { look: *at, points: points.chain(slowest).collect() }
+        Curve { look: *at, points: points.chain(slowest).collect(), has_dots: false }
     });
     let shares = SHARES.iter().map(|(share, text)| Tick { at: -(1.0 - share).log10() / LAST, text: (*text).into() });
     let decades = (low as i32..=high as i32)
         .map(|power| Tick { at: (f64::from(power) - low) / (high - low), text: duration(10f64.powi(power)) });
-    let frame = Frame { x: shares.collect(), y: decades.collect() };
+    let frame = Frame { x: shares.collect(), y: decades.collect(), names: Names::Level };
     put!(out, "<figure class=\"card\">\n<figcaption>");
     head(out, view, phase);
     put!(out, "<span class=\"verdict\">", operation.name(), ": time by share of the operations</span></figcaption>\n");
@@ -206,7 +205,7 @@ fn course(out: &mut Markup, view: &View, phase: &Phase) {
     let (across, up) = (AxisScale::covering(all().map(|(x, _)| *x)), AxisScale::covering(all().map(|(_, y)| *y)));
     let curves = lines.iter().map(|(at, points)| {
         let points = points.iter().map(|(x, y)| (x / across.max, y / up.max));
-        Curve { look: *at, points: points.collect() }
+        Curve { look: *at, points: points.collect(), has_dots: false }
     });
     let unit = if moves { "MiB/s" } else { "1/s" };
     let tick = |scale: AxisScale, part: f64, unit: &str| Tick {
@@ -216,6 +215,7 @@ fn course(out: &mut Markup, view: &View, phase: &Phase) {
     let frame = Frame {
         x: [0.0, 0.5, 1.0].map(|part| tick(across, part, "s")).into(),
         y: [0.0, 0.5, 1.0].map(|part| tick(up, part, unit)).into(),
+        names: Names::Level,
     };
     put!(out, "<figure class=\"card\">\n<figcaption>");
     head(out, view, phase);

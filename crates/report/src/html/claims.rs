@@ -12,7 +12,7 @@ pub(super) fn claims(view: &View) -> Markup {
     let mut out = Markup::new();
     let Some(claims) = view.report.claims else { return out };
     out.heading(view.level + 1, &view.id("claims"), "What studies claimed, and what this run says");
-    put!(out, "<p class=\"key\">");
+    put!(out, "<p>Judged by this run: ", words::claims::judge(view.report.run), ".</p>\n<p class=\"key\">");
     for (outcome, count) in ClaimOutcome::counts(claims) {
         put!(out, badge(outcome), count, " ");
     }
@@ -44,7 +44,10 @@ fn badge(outcome: ClaimOutcome) -> Markup {
         ClaimOutcome::NoDifference => ("calm", "="),
         ClaimOutcome::Reversed => ("heat3", "⇄"),
         ClaimOutcome::Fails => ("heat2", "✗"),
-        ClaimOutcome::NotMeasured | ClaimOutcome::Undecidable => ("calm", "–"),
+        ClaimOutcome::NotJudged
+        | ClaimOutcome::NotMeasured
+        | ClaimOutcome::NeedsCrashLab
+        | ClaimOutcome::Undecidable => ("calm", "–"),
     };
     let mut out = Markup::new();
     put!(
@@ -93,6 +96,9 @@ fn table(out: &mut Markup, view: &View, claims: &[&JudgedClaim], name: &str, tex
         put!(out, "</td><td class=\"long\">", words::claims::sentence(claim));
         if let Some(note) = &claim.note {
             put!(out, "<span class=\"verdict\">", note, "</span>");
+        }
+        if let Some(text) = words::claims::stretched(claim) {
+            put!(out, "<span class=\"verdict\">", text, "</span>");
         }
         if !claim.missing.is_empty() {
             put!(out, "<span class=\"verdict\">", words::claims::lacks(claim).join(" "), "</span>");

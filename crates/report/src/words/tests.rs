@@ -1,6 +1,6 @@
 //! Sentences about synthetic runs.
 
-use mountmark_analyse::claim::{Reach, judge_claims};
+use mountmark_analyse::claim::{Judges, Reach, judge_claims};
 use mountmark_analyse::{Findings, Options, changes, findings};
 use mountmark_model::{Lab, Outcome, Scale, Study};
 use mountmark_record::{RunRecord, RunStatus, TaskOutcome};
@@ -211,7 +211,7 @@ fn study() -> Study {
 fn claims_are_argued_with_figures_and_with_what_is_lacking() {
     let (study, record) = (study(), timed(2, 1, |one, _| [1.0, 2.0][one]));
     let reach = Reach { own_kernel: ["reiser4".to_owned()].into(), ..Reach::default() };
-    let judged = judge_claims(&record, &[&study], &reach);
+    let judged = judge_claims(&Judges::of(&record), &[&study], &reach);
     assert_eq!(claims::sentence(&judged[0]), "001: ext4 1.00, xfs 2.00 (durable, s).");
     assert_eq!(claims::test(&judged[1].clauses[1].clause), "001 (durable): xfs > ext4");
     let lacks = claims::lacks(&judged[1]);

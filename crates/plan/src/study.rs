@@ -53,7 +53,11 @@ fn claim_fault(study: &Study, claim: &Claim) -> Option<String> {
     ];
     let given: Vec<&str> = given.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name).collect();
     match given[..] {
-        [] => return Some("add clauses, or say in `undecidable` why there are none, or in `needs` what it waits for".into()),
+        [] => {
+            return Some(
+                "add clauses, or say in `undecidable` why there are none, or in `needs` what it waits for".into(),
+            );
+        }
         [_] => {}
         _ => return Some(format!("it has {}: keep one of them", given.join(" and "))),
     }

@@ -190,7 +190,8 @@ impl Maker<'_> {
                 there.sort_by(|a, b| value(&a.1).unwrap_or(0.0).total_cmp(&value(&b.1).unwrap_or(0.0)));
                 if *among == Among::Most {
                     let middle = |of: &&(String, Vec<Option<f64>>)| value(&of.1).unwrap_or(0.0);
-                    let ratio = |near: &&[&(String, Vec<Option<f64>>)]| middle(&near[near.len() - 1]) / middle(&near[0]);
+                    let ratio =
+                        |near: &&[&(String, Vec<Option<f64>>)]| middle(&near[near.len() - 1]) / middle(&near[0]);
                     let near = there.windows(there.len() / 2 + 1);
                     there = near.min_by(|a, b| ratio(a).total_cmp(&ratio(b))).map(<[_]>::to_vec).unwrap_or_default();
                 }

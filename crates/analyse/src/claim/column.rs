@@ -72,12 +72,16 @@ impl Maker<'_> {
             Over::Mean => mean(&values),
             Over::Quotient => (values[1] > 0.0).then(|| values[0] / values[1]),
             Over::Spread => {
-                let (least, most) = (values.iter().copied().reduce(f64::min)?, values.iter().copied().reduce(f64::max)?);
+                let (least, most) =
+                    (values.iter().copied().reduce(f64::min)?, values.iter().copied().reduce(f64::max)?);
                 (least > 0.0).then(|| most / least)
             }
             _ => {
-                let logarithms: Option<Vec<f64>> =
-                    values.iter().zip(tasks).map(|(value, task)| self.log_to_best(table, *value, task, block)).collect();
+                let logarithms: Option<Vec<f64>> = values
+                    .iter()
+                    .zip(tasks)
+                    .map(|(value, task)| self.log_to_best(table, *value, task, block))
+                    .collect();
                 mean(&logarithms?).map(exp)
             }
         }

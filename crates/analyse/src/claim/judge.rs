@@ -44,8 +44,9 @@ pub fn judge_claims(judges: &Judges<'_>, studies: &[&Study], reach: &Reach) -> V
         .collect()
 }
 
-/// Verdicts by the studies' own figures, by study and claim; claims without such figures are omitted.
-pub fn own_figures(studies: &[&Study]) -> BTreeMap<(String, String), ClaimOutcome> {
+/// Verdicts by the studies' own figures, by study and claim, and whether all that the claim names is printed; claims
+/// without such figures are omitted.
+pub fn own_figures(studies: &[&Study]) -> BTreeMap<(String, String), (ClaimOutcome, bool)> {
     let of = |study: &Study| study.runs.iter().map(|run| Table::of_study(study, &run.id)).collect();
     let tables: Vec<(&Study, Vec<Table>)> = studies.iter().map(|study| (*study, of(study))).collect();
     let source = |study: &Study, clause: &Clause| {
@@ -62,7 +63,10 @@ pub fn own_figures(studies: &[&Study]) -> BTreeMap<(String, String), ClaimOutcom
         .into_iter()
         .filter_map(|(study, claim, clauses)| {
             let outcome = together(claim, &clauses);
-            outcome.is_decided().then(|| ((study.name.clone(), claim.id.clone()), outcome))
+            let is_whole =
+                |ready: &Prepared| ready.unmeasured == 0 && ready.gaps.is_empty() && ready.filesystems.is_empty();
+            let complete = clauses.iter().all(|decided| decided.prepared.as_ref().is_ok_and(is_whole));
+            outcome.is_decided().then(|| ((study.name.clone(), claim.id.clone()), (outcome, complete)))
         })
         .collect()
 }
@@ -266,7 +270,7 @@ fn finish(
     clauses: Vec<Decided<'_>>,
     missing: Vec<Lack>,
     commands: Vec<String>,
-    own_figures: Option<ClaimOutcome>,
+    own_figures: Option<(ClaimOutcome, bool)>,
 ) -> JudgedClaim {
     let outcome = together(claim, &clauses);
     JudgedClaim {
@@ -280,7 +284,8 @@ fn finish(
         clauses: clauses.into_iter().map(|decided| decided.judged).collect(),
         missing,
         commands,
-        own_figures,
+        own_figures: own_figures.map(|(outcome, _)| outcome),
+        own_complete: own_figures.is_some_and(|(_, complete)| complete),
         stretched: None,
     }
 }

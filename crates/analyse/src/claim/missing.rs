@@ -139,7 +139,8 @@ impl Missing<'_> {
 
     /// Why a file system cannot be measured: from the catalogue, or as the run found.
     fn unavailable(&self, fs: &str) -> Option<&str> {
-        let skipped = self.judges.run.plan.skipped.iter().find(|(name, _)| name == fs).map(|(_, reason)| reason.as_str());
+        let skipped =
+            self.judges.run.plan.skipped.iter().find(|(name, _)| name == fs).map(|(_, reason)| reason.as_str());
         self.reach.unavailable.get(fs).map(String::as_str).or(skipped)
     }
 

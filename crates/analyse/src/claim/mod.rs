@@ -42,6 +42,8 @@ pub struct JudgedClaim {
     pub commands: Vec<String>,
     /// The verdict by the study's own figures; `None` if it prints none that decide.
     pub own_figures: Option<ClaimOutcome>,
+    /// Whether the study prints all figures that the claim names.
+    pub own_complete: bool,
     /// How the run that judged it differs from what it is about.
     #[serde(skip)]
     pub stretched: Option<Misfit>,

@@ -27,8 +27,10 @@ impl Maker<'_> {
         let find = |id: &String| runs.iter().find(|run| run.id == id);
         let groups = order.resolved(&[]);
         let name = |id: &String| find(id).map_or_else(|| id.clone(), |run| run.name.clone());
-        let named: Vec<Group> =
-            groups.iter().map(|group| Group { names: group.names.iter().map(name).collect(), any: group.any }).collect();
+        let named: Vec<Group> = groups
+            .iter()
+            .map(|group| Group { names: group.names.iter().map(name).collect(), any: group.any })
+            .collect();
         for (index, column) in self.columns().iter().enumerate() {
             for fs in on {
                 let row = |id: &String| find(id).map_or_else(Vec::new, |run| self.figures(run.table, fs, column));

@@ -86,8 +86,8 @@ fn table(out: &mut Markup, view: &View, claims: &[&JudgedClaim], name: &str, tex
             "<span class=\"verdict\">"
         );
         put!(out, claim.study);
-        if let Some(own) = claim.own_figures {
-            put!(out, "; by its own figures: ", words::claims::outcome(own));
+        if let Some(own) = words::claims::own(claim) {
+            put!(out, "; by its own figures: ", own);
         }
         put!(out, "</span></th><td class=\"words\">", badge(claim.outcome));
         if claim.is_partial() {

@@ -41,7 +41,8 @@ impl ClaimsHead {
         let name = |run: &RunRecord| run.id.as_str().to_owned();
         let title = |study: &&Study| (study.name.clone(), format!("{}, {}", study.title, study.published));
         let mut judges = vec![("run".to_owned(), format!("{}, {}", name(run), words::claims::judge(run)))];
-        judges.extend(earlier.map(|run| ("earlier run".into(), format!("{}, {}", name(run), words::claims::judge(run)))));
+        judges
+            .extend(earlier.map(|run| ("earlier run".into(), format!("{}, {}", name(run), words::claims::judge(run)))));
         ClaimsHead {
             run: name(run),
             suite: run.plan.suite.clone(),
@@ -85,9 +86,9 @@ const HEAD: &str = "run,study,claim,outcome,complete,own_figures,clause,clause_o
 fn rows(Claims { head, claims }: &Claims, out: &mut Rows) -> Result<()> {
     out.head(HEAD)?;
     for claim in *claims {
-        let own = claim.own_figures.map_or("", outcome);
+        let own = words::claims::own(claim).unwrap_or_default();
         let complete = claim.complete.to_string();
-        let start = [head.run.as_str(), &claim.study, &claim.id, outcome(claim.outcome), &complete, own];
+        let start = [head.run.as_str(), &claim.study, &claim.id, outcome(claim.outcome), &complete, &own];
         let mut line = |middle: [&str; 6], sentence: &str, figures: &str| {
             out.line(start.into_iter().chain(middle).chain([claim.text.as_str(), sentence, figures]))
         };
@@ -163,8 +164,8 @@ fn lines(out: &mut Vec<Part>, claim: &JudgedClaim) {
     if claim.is_measured() && !claim.missing.is_empty() {
         below(format!("Left out: {}", words::claims::lacks(claim).join(" ")));
     }
-    if let Some(own) = claim.own_figures {
-        below(format!("The article's own figures: {}.", outcome(own)));
+    if let Some(own) = words::claims::own(claim) {
+        below(format!("The article's own figures: {own}."));
     }
     if let Some(note) = &claim.note {
         below(format!("Note: {note}"));

@@ -30,6 +30,12 @@ pub(crate) fn outcome(outcome: ClaimOutcome) -> &'static str {
     }
 }
 
+/// The verdict by the study's own figures, if it prints some.
+pub(crate) fn own(claim: &JudgedClaim) -> Option<String> {
+    let far = if claim.own_complete { "" } else { ", as far as printed" };
+    claim.own_figures.map(|own| format!("{}{far}", outcome(own)))
+}
+
 /// What a run that judges claims is of: `suite piszcz-2006 at scale 1, machine p3-2006`.
 pub(crate) fn judge(run: &RunRecord) -> String {
     let plan = &run.plan;

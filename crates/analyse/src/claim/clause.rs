@@ -83,7 +83,7 @@ pub(super) fn prepare(clause: &Clause, context: &Context<'_>) -> Prepared {
             let task = clause.tasks[0].clone();
             maker.within_filesystem(order, *within, on, |name| Column::Metric(task.clone(), name.into()));
         }
-        Test::Runs { order, within, on } => maker.between_runs(order, *within, on),
+        Test::StudyRuns { order, within, on } => maker.between_runs(order, *within, on),
         _ => {
             for (index, column) in maker.columns().into_iter().enumerate() {
                 maker.across(index, &column);
@@ -111,7 +111,7 @@ pub(super) fn filesystems(clause: &Clause, all: &[String]) -> Vec<String> {
     let of = |order: &Order| order.resolved(all).into_iter().flat_map(|group| group.names).collect();
     match &clause.test {
         Test::FileSystems { order, .. } | Test::Ratio { order, .. } => of(order),
-        Test::Tasks { on, .. } | Test::Metrics { on, .. } | Test::Runs { on, .. } => on.clone(),
+        Test::Tasks { on, .. } | Test::Metrics { on, .. } | Test::StudyRuns { on, .. } => on.clone(),
         Test::Value { on, .. } | Test::Spread { on, .. } if !on.is_empty() => on.clone(),
         Test::Value { .. } | Test::Spread { .. } | Test::First { .. } | Test::Last { .. } => all.to_vec(),
     }
@@ -216,7 +216,7 @@ impl Maker<'_> {
                     self.place(index, &subject, name, &names, rule, &find);
                 }
             }
-            Test::Tasks { .. } | Test::Metrics { .. } | Test::Runs { .. } => {}
+            Test::Tasks { .. } | Test::Metrics { .. } | Test::StudyRuns { .. } => {}
         }
     }
 

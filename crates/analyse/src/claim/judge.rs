@@ -168,7 +168,7 @@ fn is_order(test: &Test) -> bool {
         Test::FileSystems { order, .. }
         | Test::Tasks { order, .. }
         | Test::Metrics { order, .. }
-        | Test::Runs { order, .. } => has_better(order),
+        | Test::StudyRuns { order, .. } => has_better(order),
         _ => false,
     }
 }

@@ -174,7 +174,7 @@ fn names_it(clause: &Clause, fs: &str) -> bool {
         Test::FileSystems { order, .. } | Test::Ratio { order, .. } => order.names().any(is_it),
         Test::Tasks { on, .. }
         | Test::Metrics { on, .. }
-        | Test::Runs { on, .. }
+        | Test::StudyRuns { on, .. }
         | Test::First { on, .. }
         | Test::Last { on, .. }
         | Test::Value { on, .. }

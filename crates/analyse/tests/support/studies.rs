@@ -1,6 +1,7 @@
 //! Runs of the built-in studies' suites.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use mountmark_analyse::claim::{JudgedClaim, Judges, Reach, judge_claims};
 use mountmark_model::{Metric, Study, Suite};
@@ -9,8 +10,9 @@ use mountmark_record::RunRecord;
 
 use super::{plan, run, sample};
 
-pub fn catalogue() -> Catalogue {
-    Catalogue::built_in().unwrap()
+pub fn catalogue() -> &'static Catalogue {
+    static BUILT_IN: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::built_in().unwrap());
+    &BUILT_IN
 }
 
 /// A run of `suite` on its study's machine with one repeat and these file systems, without figures.

@@ -107,7 +107,7 @@ pub enum Test {
         on: Vec<String>,
     },
     /// Runs of the study in an order, for one file system.
-    Runs {
+    StudyRuns {
         order: Order,
         /// Maximum difference of equal figures.
         within: f64,
@@ -170,7 +170,7 @@ impl Clause {
     /// The runs of the study whose figures it needs; `None` is the first.
     pub fn runs(&self) -> Vec<Option<&str>> {
         match &self.test {
-            Test::Runs { order, .. } => order.names().map(Some).collect(),
+            Test::StudyRuns { order, .. } => order.names().map(Some).collect(),
             _ => vec![self.run.as_deref()],
         }
     }

@@ -120,7 +120,7 @@ impl Written {
         if self.among.is_some() && !self.spread {
             return Err("`among` belongs to spread".into());
         }
-        if self.run.is_some() && matches!(test, Test::Runs { .. }) {
+        if self.run.is_some() && matches!(test, Test::StudyRuns { .. }) {
             return Err("runs_order names the runs: leave `run` out".into());
         }
         if self.run.is_some() && self.suite.is_some() {
@@ -149,7 +149,7 @@ impl Written {
             tests.push(Test::Metrics { order, within, on: self.on()? });
         }
         if let Some(order) = self.runs_order.clone() {
-            tests.push(Test::Runs { order, within, on: self.on()? });
+            tests.push(Test::StudyRuns { order, within, on: self.on()? });
         }
         if let Some(places) = self.first {
             tests.push(Test::First { places, on: self.on()? });
@@ -240,7 +240,7 @@ impl From<Clause> for Written {
             Test::Metrics { order, within, on } => {
                 (raw.metrics_order, raw.within, raw.on) = (Some(order), Some(within), on);
             }
-            Test::Runs { order, within, on } => {
+            Test::StudyRuns { order, within, on } => {
                 (raw.runs_order, raw.within, raw.on) = (Some(order), Some(within), on);
             }
             Test::First { places, on } => (raw.first, raw.on) = (Some(places), on),

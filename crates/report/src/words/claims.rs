@@ -93,7 +93,7 @@ pub(crate) fn test(clause: &Clause) -> String {
             return format!("{} on {}: {order}", clause.metric, on(names));
         }
         Test::Metrics { order, on: names, .. } => format!("{order} on {}", on(names)),
-        Test::Runs { order, on: names, .. } => format!("the study's runs {order} on {}", on(names)),
+        Test::StudyRuns { order, on: names, .. } => format!("the study's runs {order} on {}", on(names)),
         Test::First { places: 1, on: names } => format!("{} first", on(names)),
         Test::First { places, on: names } => format!("{} among the first {places}", on(names)),
         Test::Last { is: true, on: names } => format!("{} last", on(names)),

@@ -220,6 +220,30 @@ fn claims_are_argued_with_figures_and_with_what_is_lacking() {
 }
 
 #[test]
+fn a_run_that_may_not_judge_is_told_why() {
+    let (mut study, record) = (study(), timed(2, 1, |one, _| [1.0, 2.0][one]));
+    let mut clause = serde_json::json!({"tasks": ["001"], "metric": "durable", "runs_order": "1 > 2", "on": ["xfs"]});
+    study.runs.push(serde_json::from_value(serde_json::json!({"id": "2", "about": "", "filesystems": []})).unwrap());
+    study.claims[0].clauses[0] = serde_json::from_value(clause.take()).unwrap();
+    let reach = Reach { suites: ["tiny".to_owned()].into(), ..Reach::default() };
+    let judged = judge_claims(&Judges::of(&record), &[&study], &reach);
+    assert_eq!(claims::test(&judged[0].clauses[0].clause), "001 (durable): the study's runs 1 > 2 on xfs");
+    let lacks = claims::lacks(&judged[0]);
+    assert_eq!(lacks, ["One part is about the study's run 2: give an earlier run, which stands for it."]);
+    study.machine = Some("fast".into());
+    let judged = judge_claims(&Judges::of(&record), &[&study], &reach);
+    let misfit = format!("the machine of run {} is slow, that of the claim fast", record.id);
+    let text = claims::sentence(&judged[1]);
+    assert_eq!(text, format!("Not judged: {misfit}. --anyway judges all the same."));
+    assert_eq!(judged[1].commands, ["mountmark run --suite tiny --fs ext4,reiser4,xfs --machine fast --scale 1"]);
+    let judged = judge_claims(&Judges { anyway: true, ..Judges::of(&record) }, &[&study], &reach);
+    assert_eq!(claims::stretched(&judged[1]), Some(format!("Judged all the same: {misfit}.")));
+    study.suite = None;
+    let judged = judge_claims(&Judges::of(&record), &[&study], &reach);
+    assert!(claims::sentence(&judged[1]).contains("is tiny, and none repeats the study; the machine of"));
+}
+
+#[test]
 fn warnings_say_what_cannot_be_compared() {
     let (study, mut record) = (study(), timed(2, 1, |_, _| 1.0));
     record.cells.truncate(1);

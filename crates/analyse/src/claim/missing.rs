@@ -108,7 +108,10 @@ impl Missing<'_> {
         }
         for (wanted, names) in needed {
             if !self.reach.suites.contains(wanted.suite) {
-                push(&mut lacks, Lack::NoSuite(wanted.suite.to_owned()));
+                // Of a study that no suite repeats, the misfit says so.
+                if !wanted.suite.is_empty() {
+                    push(&mut lacks, Lack::NoSuite(wanted.suite.to_owned()));
+                }
                 continue;
             }
             let names: Vec<&str> =

@@ -80,17 +80,18 @@ fn object(Claims { head, claims }: &Claims, out: &mut Object) -> Result<()> {
     out.list("claims", claims.iter().map(WordedClaim::new))
 }
 
-const HEAD: &str = "run,study,claim,outcome,complete,own_figures,clause,clause_outcome,holds,against,undecided,unmeasured,text,sentence,figures";
+const HEAD: &str = "run,suite,machine,study,claim,outcome,complete,own_figures,clause,clause_outcome,holds,against,undecided,unmeasured,text,sentence,figures";
 
 /// One line per clause; a claim without clauses has one line.
 fn rows(Claims { head, claims }: &Claims, out: &mut Rows) -> Result<()> {
     out.head(HEAD)?;
     for claim in *claims {
-        let own = words::claims::own(claim).unwrap_or_default();
+        let own = claim.own_figures.map_or("", outcome);
         let complete = claim.complete.to_string();
-        let start = [head.run.as_str(), &claim.study, &claim.id, outcome(claim.outcome), &complete, &own];
+        let of_run = [head.run.as_str(), &head.suite, &head.machine];
+        let start = of_run.into_iter().chain([claim.study.as_str(), &claim.id, outcome(claim.outcome), &complete, own]);
         let mut line = |middle: [&str; 6], sentence: &str, figures: &str| {
-            out.line(start.into_iter().chain(middle).chain([claim.text.as_str(), sentence, figures]))
+            out.line(start.clone().chain(middle).chain([claim.text.as_str(), sentence, figures]))
         };
         if claim.clauses.is_empty() {
             line([""; 6], &words::claims::sentence(claim), "")?;

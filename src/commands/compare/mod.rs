@@ -12,7 +12,7 @@ use crate::common::{StoreOptions, WrongUse};
 /// Compare two runs, or a run with a published study or with what the old studies claimed
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark compare 20260131-0902 latest\n  mountmark compare 20260131-0902 latest --fail-on 5%\n  mountmark compare latest --study piszcz-2006\n  mountmark compare latest --study 'piszcz-2006#1'     its older run\n  mountmark compare latest --claims\n  mountmark compare 20260131-0902 latest --claims       what changed between a study's two runs, by an earlier and a later run\n  mountmark compare latest --claims --anyway              by a run of another suite or machine too"
+    after_help = "Examples:\n  mountmark compare 20260131-0902 latest\n  mountmark compare 20260131-0902 latest --fail-on 5%\n  mountmark compare latest --study piszcz-2006\n  mountmark compare latest --study 'piszcz-2006#1'     its older run\n  mountmark compare latest --claims\n  mountmark compare latest --claims --anyway           whatever the run's suite and machine\n  mountmark compare 20260131-0902 latest --claims      also what changed between a study's runs"
 )]
 pub struct Arguments {
     /// One run and --study or --claims; or two runs, the earlier first, with or without --claims

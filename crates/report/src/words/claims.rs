@@ -247,7 +247,7 @@ fn misfit(Misfit { run, suite, machine }: &Misfit) -> String {
 
 /// That a run judged a claim about another suite or machine.
 pub(crate) fn stretched(claim: &JudgedClaim) -> Option<String> {
-    claim.stretched.as_ref().map(|found| format!("Judged all the same: {}.", misfit(found)))
+    claim.stretched.as_ref().filter(|_| claim.is_measured()).map(|found| format!("Judged all the same: {}.", misfit(found)))
 }
 
 fn limits(limits: &Limits) -> String {
@@ -284,7 +284,7 @@ fn lack(lack: &Lack) -> String {
                 names.join(", ")
             )
         }
-        Lack::Misfit(found) => format!("Not judged: {}. --anyway judges all the same.", misfit(found)),
+        Lack::Misfit(found) => format!("{}; --anyway judges all the same.", capital(&misfit(found))),
         Lack::StudyRun { run, can_be_given: true } => {
             format!("One part is about the study's run {run}: give an earlier run, which stands for it.")
         }

@@ -247,7 +247,11 @@ fn misfit(Misfit { run, suite, machine }: &Misfit) -> String {
 
 /// That a run judged a claim about another suite or machine.
 pub(crate) fn stretched(claim: &JudgedClaim) -> Option<String> {
-    claim.stretched.as_ref().filter(|_| claim.is_measured()).map(|found| format!("Judged all the same: {}.", misfit(found)))
+    claim
+        .stretched
+        .as_ref()
+        .filter(|_| claim.is_measured())
+        .map(|found| format!("Judged all the same: {}.", misfit(found)))
 }
 
 fn limits(limits: &Limits) -> String {

@@ -129,6 +129,7 @@ fn what_is_wrong_with_claims_is_told() {
         ("order = \"xfs > ext4\"", "order = \"xfs > ext4\", among = \"most\"", "`among` belongs to spread"),
         ("order = \"xfs > ext4\"", "spread = true, at_least = 2, among = \"few\"", "unknown variant `few`"),
         ("order = \"xfs > ext4\"", "order = \"xfs > ext4\", over = \"quotient\"", "takes two tasks"),
+        ("tasks = [\"one\"]", "tasks = [\"one\", \"all\"], over = \"quotient\"", "takes two tasks"),
         ("order = \"xfs > ext4\"", "order = \"xfs > ext4\", over = \"median\"", "unknown variant `median`"),
         ("order = \"xfs > ext4\"", "order = \"xfs > ext4\", unless = \"it rains\"", "unknown field `unless`"),
         ("[[claim]]", "[[run]]\nid = \"1\"\nabout = \"\"\nfilesystems = []\n[[claim]]", "two runs with the id"),

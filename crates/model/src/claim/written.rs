@@ -126,8 +126,9 @@ impl Written {
         if self.run.is_some() && self.suite.is_some() {
             return Err("`run` is a run of this study, and `suite` of another: leave one out".into());
         }
+        let is_all = self.tasks.iter().any(|task| task == "all");
         let within_task = matches!(test, Test::Tasks { .. } | Test::Metrics { .. });
-        if self.over == Over::Quotient && (self.tasks.len() != 2 || within_task) {
+        if self.over == Over::Quotient && (self.tasks.len() != 2 || is_all || within_task) {
             return Err("over = \"quotient\" takes two tasks: the first is divided by the second".into());
         }
         Ok(())

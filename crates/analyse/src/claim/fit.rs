@@ -41,6 +41,9 @@ pub struct OtherMachine {
     pub of_claim: String,
 }
 
+/// What stands for a study's runs, or why nothing does.
+pub(super) type Figures<'a> = Result<Vec<Standing<'a>>, Lack>;
+
 impl<'a> Judges<'a> {
     /// One run, which judges the claims about its own suite and machine.
     pub fn of(run: &'a RunRecord) -> Judges<'a> {
@@ -60,7 +63,7 @@ impl<'a> Judges<'a> {
         clause: &Clause,
         reach: &Reach,
         tables: &'t [Table],
-    ) -> Result<Vec<Standing<'t>>, Lack> {
+    ) -> Figures<'t> {
         if let Some(misfit) = self.misfit(study, clause, reach).filter(|_| !self.anyway) {
             return Err(Lack::Misfit(misfit));
         }

@@ -6,7 +6,7 @@ use mountmark_model::{Claim, Clause, Order, Over, Study, Test};
 
 use super::clause::{Context, Demand, Prepared, Rule, Standing, prepare};
 use super::decide::{self, Decision};
-use super::fit::Judges;
+use super::fit::{Figures, Judges};
 use super::missing::{Lack, Missing};
 use super::{ClaimOutcome, Counts, JudgedClaim, JudgedClause, JudgedComparison};
 use crate::contrast::Tested;
@@ -81,7 +81,7 @@ pub(super) struct Decided<'a> {
 
 fn judge<'a>(
     studies: &[&'a Study],
-    source: &dyn Fn(&'a Study, &Clause) -> Result<Vec<Standing<'a>>, Lack>,
+    source: &dyn Fn(&'a Study, &Clause) -> Figures<'a>,
 ) -> Vec<(&'a Study, &'a Claim, Vec<Decided<'a>>)> {
     let mut stratum = 0;
     let mut prepared = Vec::new();

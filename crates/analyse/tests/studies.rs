@@ -56,7 +56,7 @@ fn claims_name_what_exists() {
             ids.push(claim.id.clone());
             assert!(!claim.text.is_empty() && claim.text.ends_with('.'), "{}", claim.id);
             for clause in &claim.clauses {
-                check_clause(&catalogue, study, &claim.id, clause);
+                check_clause(catalogue, study, &claim.id, clause);
             }
         }
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use mountmark_analyse::claim::{JudgedClaim, judge_claims};
+use mountmark_analyse::claim::{JudgedClaim, Judges, judge_claims};
 use mountmark_analyse::study::{StudyComparison, compare_study};
 use mountmark_analyse::{Findings, configurations, findings};
 use mountmark_model::Study;
@@ -42,6 +42,9 @@ pub struct Arguments {
     /// Say what the runs make of the claims of all published studies
     #[arg(long)]
     claims: bool,
+    /// With --claims: judge claims about other suites and machines too
+    #[arg(long, requires = "claims")]
+    anyway: bool,
     #[command(flatten)]
     store: StoreOptions,
 }
@@ -81,7 +84,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         .map(|run| study.as_ref().and_then(|(study, its_run)| compare_study(run, study, its_run.as_deref())))
         .collect();
     let judged: Vec<Option<Vec<JudgedClaim>>> =
-        runs.iter().map(|run| arguments.claims.then(|| judge(run, &catalogue))).collect();
+        runs.iter().map(|run| arguments.claims.then(|| judge(run, arguments.anyway, &catalogue))).collect();
     let mut beside = Vec::new();
     for run in &runs {
         beside.push(first_repeat(&store, run, format)?);
@@ -150,9 +153,9 @@ fn found(run: &RunRecord, arguments: &Arguments) -> Result<Findings> {
     Ok(findings(run, &options))
 }
 
-fn judge(run: &RunRecord, catalogue: &Catalogue) -> Vec<JudgedClaim> {
+fn judge(run: &RunRecord, anyway: bool, catalogue: &Catalogue) -> Vec<JudgedClaim> {
     let studies: Vec<&Study> = catalogue.list::<Study>().collect();
-    judge_claims(run, &studies, &compare::claims::reach(catalogue))
+    judge_claims(&Judges { anyway, ..Judges::of(run) }, &studies, &compare::claims::reach(catalogue))
 }
 
 enum Target {

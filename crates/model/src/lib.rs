@@ -27,7 +27,7 @@ mod visible;
 pub mod workload;
 
 pub use cell::{Cell, Plan, SourceMedium, protocol_task};
-pub use claim::{Claim, Clause, Limits, Over, Test};
+pub use claim::{Among, Claim, Clause, Limits, Need, Over, Test};
 pub use conditions::Conditions;
 pub use configuration::{Configuration, FileSystem, Fsck, Variant};
 pub use corpus::{Corpus, CorpusKind, CorpusSource, Distribution, Extension, FileTree, Impressions, RealisedCorpus};

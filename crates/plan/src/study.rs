@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use mountmark_model::{Figure, Metric, Printed, Qualifier, Study, Unit};
+use mountmark_model::{Claim, Figure, Metric, Printed, Qualifier, Study, Unit};
 
 use crate::PlanError;
 use crate::error::listed;
@@ -39,17 +39,32 @@ pub(crate) fn faults(study: &Study) -> Vec<String> {
         if !seen.insert(&claim.id) {
             faults.push(format!("there are two claims with the id {:?}: rename one", claim.id));
         }
-        match (&claim.undecidable, claim.clauses.is_empty()) {
-            (None, true) => {
-                faults.push(format!("claim {}: add clauses, or say in `undecidable` why there are none", claim.id))
-            }
-            (Some(_), false) => {
-                faults.push(format!("claim {}: it has clauses and `undecidable`: remove one of them", claim.id));
-            }
-            _ => {}
-        }
+        faults.extend(claim_fault(study, claim).map(|fault| format!("claim {}: {fault}", claim.id)));
     }
     faults
+}
+
+/// Why a well-formed claim is unusable.
+fn claim_fault(study: &Study, claim: &Claim) -> Option<String> {
+    let given = [
+        ("clauses", !claim.clauses.is_empty()),
+        ("`undecidable`", claim.undecidable.is_some()),
+        ("`needs`", claim.needs.is_some()),
+    ];
+    let given: Vec<&str> = given.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name).collect();
+    match given[..] {
+        [] => {
+            return Some(
+                "add clauses, or say in `undecidable` why there are none, or in `needs` what it waits for".into(),
+            );
+        }
+        [_] => {}
+        _ => return Some(format!("it has {}: keep one of them", given.join(" and "))),
+    }
+    let named = claim.clauses.iter().flat_map(|clause| clause.runs().into_iter().flatten());
+    let unknown = named.into_iter().find(|id| study.run(Some(id)).is_none())?;
+    let known: Vec<&str> = study.runs.iter().map(|run| run.id.as_str()).collect();
+    Some(format!("{unknown:?} is none of the study's runs, {}", listed(&known)))
 }
 
 /// The figures in `text`, which was read from `shown`.

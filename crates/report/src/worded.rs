@@ -170,6 +170,8 @@ pub(crate) struct WordedClaim<'a> {
     sentence: String,
     clauses: Vec<Clause<'a>>,
     missing: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    judged_all_the_same: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -197,6 +199,7 @@ impl<'a> WordedClaim<'a> {
             sentence: words::claims::sentence(claim),
             clauses: claim.clauses.iter().map(Clause::new).collect(),
             missing: words::claims::lacks(claim),
+            judged_all_the_same: words::claims::stretched(claim),
         }
     }
 }

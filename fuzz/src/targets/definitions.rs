@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use mountmark_analyse::claim::{Reach, judge_claims};
+use mountmark_analyse::claim::{Judges, Reach, judge_claims};
 use mountmark_analyse::study::compare_study;
 use mountmark_disk::{Operation, Request};
 use mountmark_model::{
@@ -194,15 +194,9 @@ pub(super) fn figures(data: &[u8]) {
 fn beside(study: &Study) {
     let run = &*kept::RECORD;
     let options = show::options(120, true);
-    let judged = judge_claims(run, &[study], &Reach::default());
-    let head = ClaimsHead {
-        run: run.id.to_string(),
-        suite: run.plan.suite.clone(),
-        repeats: run.plan.repeats,
-        filesystems: mountmark_analyse::configurations(run),
-        warnings: Vec::new(),
-        titles: [(study.name.clone(), study.title.clone())].into(),
-    };
+    let judges = Judges { run, earlier: Some(run), anyway: true };
+    let judged = judge_claims(&judges, &[study], &Reach::default());
+    let head = ClaimsHead::new(run, judges.earlier, &[study]);
     let compared = compare_study(run, study, None);
     show::all(&Claims { head: &head, claims: &judged }, &options);
     if let Some(compared) = &compared {

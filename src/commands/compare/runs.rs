@@ -17,9 +17,10 @@ pub struct Options {
     /// Compare this metric alone; otherwise those that tasks are judged by
     #[arg(long, value_name = "METRIC", conflicts_with_all = ["study", "claims"])]
     metric: Option<String>,
-    /// Compare runs of different suites, scales or corpora all the same
-    #[arg(long, conflicts_with_all = ["study", "claims"])]
-    anyway: bool,
+    /// Compare runs of different suites, scales or corpora all the same; with --claims, judge claims about other suites and
+    /// machines too
+    #[arg(long)]
+    pub anyway: bool,
 }
 
 /// `5%` or `0.05`.

@@ -1,13 +1,13 @@
 //! Turns a clause into comparisons of figures.
 
 use libm::log;
-use mountmark_model::{Clause, Group, Order, Relation, Test};
+use mountmark_model::{Among, Clause, Group, Order, Relation, Test};
 
 use super::column::Column;
 use super::decide::{Claimed, Comparison};
 use super::{Against, Subject};
 use crate::stats::summary::mean;
-use crate::study::{Table, is_step};
+use crate::study::Table;
 
 /// The smallest relative difference that matters, unless a clause says otherwise.
 pub const SMALLEST: f64 = 0.01;
@@ -51,9 +51,22 @@ pub(super) struct Prepared {
     pub figures: Vec<(Subject, Vec<(String, f64)>)>,
 }
 
+/// Figures that stand for those of a study's run: its own, or a run's.
+#[derive(Clone)]
+pub(super) struct Standing<'a> {
+    /// The study's run, by its id.
+    pub id: &'a str,
+    /// What they are called in words: `piszcz-2006#1`, or the name of a run.
+    pub name: String,
+    pub table: &'a Table,
+}
+
 /// The source of figures, and the file systems that the claim is about.
 pub(super) struct Context<'a> {
+    /// Of the run that the clause is about.
     pub table: &'a Table,
+    /// Of all runs.
+    pub runs: &'a [Standing<'a>],
     /// The study's file systems; `others` and rankings refer to these.
     pub filesystems: &'a [String],
     /// Stratum number, unique to this clause.
@@ -70,6 +83,7 @@ pub(super) fn prepare(clause: &Clause, context: &Context<'_>) -> Prepared {
             let task = clause.tasks[0].clone();
             maker.within_filesystem(order, *within, on, |name| Column::Metric(task.clone(), name.into()));
         }
+        Test::StudyRuns { order, within, on } => maker.between_runs(order, *within, on),
         _ => {
             for (index, column) in maker.columns().into_iter().enumerate() {
                 maker.across(index, &column);
@@ -97,7 +111,7 @@ pub(super) fn filesystems(clause: &Clause, all: &[String]) -> Vec<String> {
     let of = |order: &Order| order.resolved(all).into_iter().flat_map(|group| group.names).collect();
     match &clause.test {
         Test::FileSystems { order, .. } | Test::Ratio { order, .. } => of(order),
-        Test::Tasks { on, .. } | Test::Metrics { on, .. } => on.clone(),
+        Test::Tasks { on, .. } | Test::Metrics { on, .. } | Test::StudyRuns { on, .. } => on.clone(),
         Test::Value { on, .. } | Test::Spread { on, .. } if !on.is_empty() => on.clone(),
         Test::Value { .. } | Test::Spread { .. } | Test::First { .. } | Test::Last { .. } => all.to_vec(),
     }
@@ -106,7 +120,7 @@ pub(super) fn filesystems(clause: &Clause, all: &[String]) -> Vec<String> {
 pub(super) struct Maker<'a> {
     pub clause: &'a Clause,
     pub context: &'a Context<'a>,
-    out: Prepared,
+    pub out: Prepared,
 }
 
 impl Maker<'_> {
@@ -115,7 +129,7 @@ impl Maker<'_> {
         let subject = Maker::subject(column);
         let names = filesystems(self.clause, self.context.filesystems);
         let blocks: Vec<(String, Vec<Option<f64>>)> =
-            names.iter().map(|fs| (fs.clone(), self.figures(fs, column))).collect();
+            names.iter().map(|fs| (fs.clone(), self.figures(self.context.table, fs, column))).collect();
         self.note(&subject, &blocks);
         let find =
             |name: &str| blocks.iter().find(|(fs, _)| fs == name).filter(|(_, row)| row.iter().any(Option::is_some));
@@ -169,11 +183,18 @@ impl Maker<'_> {
                 }
                 self.out.units.push(unit);
             }
-            Test::Spread { limits, .. } => {
+            Test::Spread { limits, among, .. } => {
                 let value = |row: &[Option<f64>]| mean(&row.iter().flatten().copied().collect::<Vec<_>>());
                 let mut there: Vec<&(String, Vec<Option<f64>>)> = names.iter().filter_map(|name| find(name)).collect();
                 self.out.unmeasured += usize::from(there.len() < names.len());
                 there.sort_by(|a, b| value(&a.1).unwrap_or(0.0).total_cmp(&value(&b.1).unwrap_or(0.0)));
+                if *among == Among::Most {
+                    let middle = |of: &&(String, Vec<Option<f64>>)| value(&of.1).unwrap_or(0.0);
+                    let ratio =
+                        |near: &&[&(String, Vec<Option<f64>>)]| middle(&near[near.len() - 1]) / middle(&near[0]);
+                    let near = there.windows(there.len() / 2 + 1);
+                    there = near.min_by(|a, b| ratio(a).total_cmp(&ratio(b))).map(<[_]>::to_vec).unwrap_or_default();
+                }
                 if let [least, .., most] = there[..] {
                     let right = (Against::Name(least.0.clone()), &least.1[..]);
                     let pair = self.compare(&subject, (&most.0, &most.1), right, Claimed::Within(*limits));
@@ -195,12 +216,12 @@ impl Maker<'_> {
                     self.place(index, &subject, name, &names, rule, &find);
                 }
             }
-            Test::Tasks { .. } | Test::Metrics { .. } => {}
+            Test::Tasks { .. } | Test::Metrics { .. } | Test::StudyRuns { .. } => {}
         }
     }
 
     /// Every name of a group with every name of another.
-    fn groups<'b>(
+    pub fn groups<'b>(
         &mut self,
         task: usize,
         subject: &Subject,
@@ -256,29 +277,6 @@ impl Maker<'_> {
         self.out.units.push(unit);
     }
 
-    /// One test within each of several file systems.
-    fn within_filesystem(&mut self, order: &Order, within: f64, on: &[String], column: impl Fn(&str) -> Column) {
-        let groups = order.resolved(&[]);
-        for (index, fs) in on.iter().enumerate() {
-            let names = groups.iter().flat_map(|group| &group.names);
-            let blocks: Vec<(String, Vec<Option<f64>>)> =
-                names.map(|name| (name.clone(), self.figures(fs, &column(name)))).collect();
-            if blocks.iter().all(|(_, row)| row.iter().all(Option::is_none)) {
-                self.out.filesystems.push(fs.clone());
-            }
-            let there = blocks.iter().filter_map(|(name, row)| Some((name.clone(), center(row)?))).collect();
-            let subject = Subject::One(fs.clone());
-            self.out.figures.push((subject.clone(), there));
-            let find = |name: &str| {
-                blocks.iter().find(|(id, _)| id == name).filter(|(_, row)| row.iter().any(Option::is_some))
-            };
-            for (left, right) in pairs(&groups) {
-                let claimed = claimed(order.relation(left, right), within);
-                self.groups(index, &subject, [&groups[left], &groups[right]], claimed, &find);
-            }
-        }
-    }
-
     fn compare(
         &self,
         subject: &Subject,
@@ -309,21 +307,26 @@ impl Maker<'_> {
         let there: Vec<(String, f64)> =
             blocks.iter().filter_map(|(fs, row)| Some((fs.clone(), center(row)?))).collect();
         for (fs, _) in blocks.iter().filter(|(_, row)| row.iter().all(Option::is_none)) {
-            if self.context.table.filesystems.contains(fs) {
-                self.out.gaps.push((fs.clone(), subject.clone()));
-            } else if !self.out.filesystems.contains(fs) {
-                self.out.filesystems.push(fs.clone());
-            }
+            self.lacks(fs, subject);
         }
         self.out.figures.push((subject.clone(), there));
     }
+
+    /// Records that a file system has no figure.
+    pub fn lacks(&mut self, fs: &str, subject: &Subject) {
+        if self.context.table.filesystems.iter().any(|known| known == fs) {
+            self.out.gaps.push((fs.to_owned(), subject.clone()));
+        } else if !self.out.filesystems.iter().any(|known| known == fs) {
+            self.out.filesystems.push(fs.to_owned());
+        }
+    }
 }
 
-fn center(row: &[Option<f64>]) -> Option<f64> {
+pub(super) fn center(row: &[Option<f64>]) -> Option<f64> {
     mean(&row.iter().flatten().copied().collect::<Vec<_>>())
 }
 
-fn claimed(relation: Relation, within: f64) -> Claimed {
+pub(super) fn claimed(relation: Relation, within: f64) -> Claimed {
     match relation {
         Relation::Better => Claimed::Better,
         Relation::NotWorse => Claimed::NotWorse,
@@ -331,16 +334,11 @@ fn claimed(relation: Relation, within: f64) -> Claimed {
     }
 }
 
-fn pairs(groups: &[Group]) -> Vec<(usize, usize)> {
+pub(super) fn pairs(groups: &[Group]) -> Vec<(usize, usize)> {
     (0..groups.len()).flat_map(|left| (left + 1..groups.len()).map(move |right| (left, right))).collect()
 }
 
 fn mean_by_block(rows: &[&Vec<Option<f64>>]) -> Vec<Option<f64>> {
     let blocks = rows.iter().map(|row| row.len()).min().unwrap_or(0);
     (0..blocks).map(|block| mean(&rows.iter().map(|row| row[block]).collect::<Option<Vec<f64>>>()?)).collect()
-}
-
-/// Whether all of a clause's tasks are steps of the protocol, which every suite has.
-pub(super) fn is_of_every_suite(clause: &Clause) -> bool {
-    !clause.tasks.is_empty() && clause.tasks.iter().all(|task| is_step(task))
 }

@@ -6,6 +6,7 @@ use mountmark_model::{Better, Over};
 use super::Subject;
 use super::clause::Maker;
 use crate::stats::summary::mean;
+use crate::study::Table;
 
 /// Stands for the task where several are combined.
 const ALL: &str = "all";
@@ -33,9 +34,10 @@ impl Maker<'_> {
 
     pub fn columns(&self) -> Vec<Column> {
         let tasks = self.tasks();
-        match self.clause.over {
-            Over::Total | Over::Mean | Over::Score => vec![Column::Together(tasks)],
-            Over::Each | Over::Most | Over::NearlyAll | Over::Some => tasks.into_iter().map(Column::Task).collect(),
+        if self.clause.over.is_by_task() {
+            tasks.into_iter().map(Column::Task).collect()
+        } else {
+            vec![Column::Together(tasks)]
         }
     }
 
@@ -50,35 +52,44 @@ impl Maker<'_> {
     }
 
     /// The figures of a file system by block; empty if one is missing.
-    pub fn figures(&self, fs: &str, column: &Column) -> Vec<Option<f64>> {
-        let (table, metric) = (self.context.table, &self.clause.metric);
+    pub fn figures(&self, table: &Table, fs: &str, column: &Column) -> Vec<Option<f64>> {
+        let metric = &self.clause.metric;
         match column {
             Column::Task(task) => table.blocks(fs, task, metric).to_vec(),
             Column::Metric(task, metric) => table.blocks(fs, task, metric).to_vec(),
             Column::Together(tasks) => {
                 let rows: Vec<&[Option<f64>]> = tasks.iter().map(|task| table.blocks(fs, task, metric)).collect();
                 let blocks = rows.iter().map(|row| row.len()).min().unwrap_or(0);
-                (0..blocks).map(|block| self.together(tasks, &rows, block)).collect()
+                (0..blocks).map(|block| self.together(table, tasks, &rows, block)).collect()
             }
         }
     }
 
-    fn together(&self, tasks: &[String], rows: &[&[Option<f64>]], block: usize) -> Option<f64> {
+    fn together(&self, table: &Table, tasks: &[String], rows: &[&[Option<f64>]], block: usize) -> Option<f64> {
         let values: Vec<f64> = rows.iter().map(|row| row[block]).collect::<Option<_>>()?;
         match self.clause.over {
             Over::Total => Some(values.iter().sum()),
             Over::Mean => mean(&values),
+            Over::Quotient => (values[1] > 0.0).then(|| values[0] / values[1]),
+            Over::Spread => {
+                let (least, most) =
+                    (values.iter().copied().reduce(f64::min)?, values.iter().copied().reduce(f64::max)?);
+                (least > 0.0).then(|| most / least)
+            }
             _ => {
-                let logarithms: Option<Vec<f64>> =
-                    values.iter().zip(tasks).map(|(value, task)| self.log_to_best(*value, task, block)).collect();
+                let logarithms: Option<Vec<f64>> = values
+                    .iter()
+                    .zip(tasks)
+                    .map(|(value, task)| self.log_to_best(table, *value, task, block))
+                    .collect();
                 mean(&logarithms?).map(exp)
             }
         }
     }
 
     /// Logarithm of the factor by which a figure is worse than the best of its task; at least 0.
-    fn log_to_best(&self, value: f64, task: &str, block: usize) -> Option<f64> {
-        let (table, metric) = (self.context.table, &self.clause.metric);
+    fn log_to_best(&self, table: &Table, value: f64, task: &str, block: usize) -> Option<f64> {
+        let metric = &self.clause.metric;
         let of = |fs: &String| table.blocks(fs, task, metric).get(block).copied().flatten();
         let values = self.context.filesystems.iter().filter_map(of);
         let (best, sign) = match self.clause.better {
@@ -88,8 +99,8 @@ impl Maker<'_> {
         (best > 0.0 && value > 0.0).then(|| sign * (log(value) - log(best)))
     }
 
-    /// Which values are better; for scores the lower ones.
+    /// Which values are better; for scores and spreads the lower ones.
     pub fn better(&self) -> Better {
-        if self.clause.over == Over::Score { Better::Lower } else { self.clause.better }
+        if matches!(self.clause.over, Over::Score | Over::Spread) { Better::Lower } else { self.clause.better }
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mountmark_model::{Claim, Clause, Order, Over, Study, Test};
-use mountmark_record::RunRecord;
 
-use super::clause::{Context, Demand, Prepared, Rule, is_of_every_suite, prepare};
+use super::clause::{Context, Demand, Prepared, Rule, Standing, prepare};
 use super::decide::{self, Decision};
+use super::fit::{Figures, Judges};
 use super::missing::{Lack, Missing};
 use super::{ClaimOutcome, Counts, JudgedClaim, JudgedClause, JudgedComparison};
 use crate::contrast::Tested;
@@ -16,90 +16,89 @@ use crate::study::Table;
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
     pub suites: BTreeSet<String>,
+    /// The machines of the studies that suites repeat.
+    pub machines: BTreeMap<String, String>,
     /// Configurations that cannot be measured, with the reason.
     pub unavailable: BTreeMap<String, String>,
     /// File systems that need a kernel from the user.
     pub own_kernel: BTreeSet<String>,
 }
 
-/// Judges the claims of `studies` by a run.
+/// Judges the claims of `studies` by a run, or by two where claims compare a study's runs.
 ///
-/// Claims are in the order of the studies. Each is judged by the run's figures if the run's suite is the one that the
-/// claim is about; claims about mkfs, mount, umount and capacity by any run. The studies' own figures too.
-pub fn judge_claims(run: &RunRecord, studies: &[&Study], reach: &Reach) -> Vec<JudgedClaim> {
-    let table = Table::of_run(run);
-    let source = |study: &Study, clause: &Clause| suits(study, clause, &run.plan.suite).then_some(&table);
+/// Claims are in the order of the studies.
+pub fn judge_claims(judges: &Judges<'_>, studies: &[&Study], reach: &Reach) -> Vec<JudgedClaim> {
+    let tables = judges.tables();
+    let judged = judge(studies, &|study, clause| judges.figures(study, clause, reach, &tables));
     let own = own_figures(studies);
-    let judged = judge(studies, &source);
     judged
         .into_iter()
         .map(|(study, claim, clauses)| {
-            let missing = Missing { run, table: &table, study, claim, reach, clauses: &clauses };
+            let missing = Missing { judges, table: &tables[0], study, claim, reach, clauses: &clauses };
             let (lacks, commands) = missing.found();
             let key = (study.name.clone(), claim.id.clone());
-            finish(study, claim, clauses, lacks, commands, own.get(&key).copied())
+            let used = clauses.iter().filter(|decided| decided.prepared.is_ok());
+            let stretched = used.filter_map(|decided| judges.misfit(study, decided.clause, reach)).next();
+            JudgedClaim { stretched, ..finish(study, claim, clauses, lacks, commands, own.get(&key).copied()) }
         })
         .collect()
 }
 
-/// Verdicts by the studies' own figures, by study and claim; claims without such figures are omitted.
-pub fn own_figures(studies: &[&Study]) -> BTreeMap<(String, String), ClaimOutcome> {
-    let tables: Vec<(&Study, Table)> =
-        studies.iter().filter_map(|study| Some((*study, Table::of_study(study, &study.runs.first()?.id)))).collect();
+/// Verdicts by the studies' own figures, by study and claim, and whether all that the claim names is printed; claims
+/// without such figures are omitted.
+pub fn own_figures(studies: &[&Study]) -> BTreeMap<(String, String), (ClaimOutcome, bool)> {
+    let of = |study: &Study| study.runs.iter().map(|run| Table::of_study(study, &run.id)).collect();
+    let tables: Vec<(&Study, Vec<Table>)> = studies.iter().map(|study| (*study, of(study))).collect();
     let source = |study: &Study, clause: &Clause| {
         let is_it = |other: &Study| match &clause.suite {
             // Where two studies share a suite, the claim's own study comes first.
             Some(suite) => other.suite.as_ref() == Some(suite) && !other.figures.is_empty(),
             None => other.name == study.name,
         };
-        tables.iter().find(|(other, _)| is_it(other)).map(|(_, table)| table)
+        let Some((of, tables)) = tables.iter().find(|(other, _)| is_it(other)) else { return Err(Lack::TooFew) };
+        let runs = of.runs.iter().map(|run| run.id.as_str()).zip(tables);
+        Ok(runs.map(|(id, table)| Standing { id, name: format!("{}#{id}", of.name), table }).collect())
     };
     judge(studies, &source)
         .into_iter()
         .filter_map(|(study, claim, clauses)| {
             let outcome = together(claim, &clauses);
-            let decided = !matches!(outcome, ClaimOutcome::NotMeasured | ClaimOutcome::Undecidable);
-            decided.then(|| ((study.name.clone(), claim.id.clone()), outcome))
+            let is_whole =
+                |ready: &Prepared| ready.unmeasured == 0 && ready.gaps.is_empty() && ready.filesystems.is_empty();
+            let complete = clauses.iter().all(|decided| decided.prepared.as_ref().is_ok_and(is_whole));
+            outcome.is_decided().then(|| ((study.name.clone(), claim.id.clone()), (outcome, complete)))
         })
         .collect()
-}
-
-/// Whether a run of `suite` has figures for a clause.
-fn suits(study: &Study, clause: &Clause, suite: &str) -> bool {
-    is_of_every_suite(clause)
-        || match &clause.suite {
-            Some(wanted) => wanted == suite,
-            None => study.is_repeated_by(suite),
-        }
 }
 
 /// A clause with its comparisons, and their decisions if there are any.
 pub(super) struct Decided<'a> {
     pub clause: &'a Clause,
-    /// `None` if the source has another suite.
-    pub prepared: Option<Prepared>,
+    /// Or why no figures are asked.
+    pub prepared: Result<Prepared, Lack>,
     pub judged: JudgedClause,
 }
 
-fn judge<'a, 't>(
+fn judge<'a>(
     studies: &[&'a Study],
-    source: &dyn Fn(&Study, &Clause) -> Option<&'t Table>,
+    source: &dyn Fn(&'a Study, &Clause) -> Figures<'a>,
 ) -> Vec<(&'a Study, &'a Claim, Vec<Decided<'a>>)> {
     let mut stratum = 0;
     let mut prepared = Vec::new();
     for study in studies {
-        let own = study.runs.first().map_or(&[][..], |run| &run.filesystems);
-        for claim in &study.claims {
-            for clause in &claim.clauses {
-                let ready =
-                    source(study, clause).map(|table| prepare(clause, &Context { table, filesystems: own, stratum }));
-                stratum += ready.as_ref().map_or(0, |ready| ready.figures.len() + 1);
-                prepared.push(ready);
-            }
+        for clause in study.claims.iter().flat_map(|claim| &claim.clauses) {
+            let ready = source(study, clause).and_then(|runs| {
+                let is_it = |run: &&Standing| clause.run.as_deref().is_none_or(|id| run.id == id);
+                let table = runs.iter().find(is_it).ok_or(Lack::TooFew)?.table;
+                let filesystems = study.run(clause.run.as_deref()).map_or(&[][..], |run| &run.filesystems);
+                Ok(prepare(clause, &Context { table, runs: &runs, filesystems, stratum }))
+            });
+            stratum += ready.as_ref().map_or(0, |ready| ready.figures.len() + 1);
+            prepared.push(ready);
         }
     }
     // One family, so that a claim is not more likely to be shown for being one of many.
-    let units = prepared.iter().flatten().flat_map(|ready| &ready.units);
+    let units = prepared.iter().flatten().flat_map(|ready: &Prepared| &ready.units);
     let comparisons: Vec<_> = units.flat_map(|unit| &unit.comparisons).collect();
     let mut tested = decide::test(&comparisons).into_iter();
     let mut prepared = prepared.into_iter();
@@ -108,7 +107,7 @@ fn judge<'a, 't>(
         for claim in &study.claims {
             let mut clauses = Vec::new();
             for clause in &claim.clauses {
-                let ready = prepared.next().flatten();
+                let ready = prepared.next().unwrap_or(Err(Lack::TooFew));
                 let count = ready.iter().flat_map(|ready| &ready.units).map(|unit| unit.comparisons.len()).sum();
                 let tested: Vec<Option<Tested>> = tested.by_ref().take(count).collect();
                 let judged = judge_clause(clause, ready.as_ref(), &tested);
@@ -120,7 +119,7 @@ fn judge<'a, 't>(
     out
 }
 
-fn judge_clause(clause: &Clause, ready: Option<&Prepared>, tested: &[Option<Tested>]) -> JudgedClause {
+fn judge_clause(clause: &Clause, ready: Result<&Prepared, &Lack>, tested: &[Option<Tested>]) -> JudgedClause {
     let mut counts = Counts::default();
     let mut comparisons = Vec::new();
     let mut decided: Vec<(usize, Decision)> = Vec::new();
@@ -154,8 +153,11 @@ fn judge_clause(clause: &Clause, ready: Option<&Prepared>, tested: &[Option<Test
         }
     }
     counts.unmeasured = ready.map_or(0, |ready| ready.unmeasured);
-    let outcome = clause_outcome(clause, &decided);
-    let figures = ready.map_or_else(Vec::new, |ready| ready.figures.clone());
+    let outcome = match ready {
+        Err(Lack::Misfit(_)) => ClaimOutcome::NotJudged,
+        _ => clause_outcome(clause, &decided),
+    };
+    let figures = ready.map(|ready| ready.figures.clone()).unwrap_or_default();
     JudgedClause { clause: clause.clone(), outcome, counts, figures, comparisons }
 }
 
@@ -163,7 +165,10 @@ fn judge_clause(clause: &Clause, ready: Option<&Prepared>, tested: &[Option<Test
 fn is_order(test: &Test) -> bool {
     let has_better = |order: &Order| order.to_string().contains('>');
     match test {
-        Test::FileSystems { order, .. } | Test::Tasks { order, .. } | Test::Metrics { order, .. } => has_better(order),
+        Test::FileSystems { order, .. }
+        | Test::Tasks { order, .. }
+        | Test::Metrics { order, .. }
+        | Test::StudyRuns { order, .. } => has_better(order),
         _ => false,
     }
 }
@@ -204,9 +209,10 @@ fn clause_outcome(clause: &Clause, decided: &[(usize, Decision)]) -> ClaimOutcom
         return ClaimOutcome::NotMeasured;
     }
     let needed = match clause.over {
-        Over::Most => |share: f64| share > 0.5,
-        Over::NearlyAll => |share: f64| share >= 0.9,
-        Over::Some => |share: f64| share > 0.0,
+        Over::Most => |passed: usize, all: usize| 2 * passed > all,
+        Over::NearlyAll => |passed: usize, all: usize| 10 * passed >= 9 * all,
+        Over::Several => |passed: usize, _| passed >= 3,
+        Over::Some => |passed: usize, _| passed > 0,
         _ => {
             let decisions: Vec<Decision> = decided.iter().map(|(_, decision)| *decision).collect();
             let all = |wanted: Decision| decisions.iter().all(|decision| *decision == wanted);
@@ -224,12 +230,13 @@ fn clause_outcome(clause: &Clause, decided: &[(usize, Decision)]) -> ClaimOutcom
     for (task, decision) in decided {
         tasks.entry(*task).or_default().push(*decision);
     }
-    let share = |pass: &dyn Fn(&Decision) -> bool| {
-        tasks.values().filter(|decisions| decisions.iter().all(pass)).count() as f64 / tasks.len() as f64
+    let passes = |pass: &dyn Fn(&Decision) -> bool| {
+        let passed = tasks.values().filter(|decisions| decisions.iter().all(pass)).count();
+        needed(passed, tasks.len())
     };
-    if needed(share(&|decision| *decision == Decision::Holds)) {
+    if passes(&|decision| *decision == Decision::Holds) {
         ClaimOutcome::Holds
-    } else if needed(share(&|decision| *decision != Decision::Against)) {
+    } else if passes(&|decision| *decision != Decision::Against) {
         ClaimOutcome::NoDifference
     } else {
         ClaimOutcome::Fails
@@ -240,13 +247,14 @@ fn together(claim: &Claim, clauses: &[Decided<'_>]) -> ClaimOutcome {
     if claim.undecidable.is_some() {
         return ClaimOutcome::Undecidable;
     }
-    let outcomes: Vec<ClaimOutcome> = clauses
-        .iter()
-        .map(|decided| decided.judged.outcome)
-        .filter(|outcome| *outcome != ClaimOutcome::NotMeasured)
-        .collect();
+    if claim.needs.is_some() {
+        return ClaimOutcome::NeedsCrashLab;
+    }
+    let of = |decided: &Decided| decided.judged.outcome;
+    let outcomes: Vec<ClaimOutcome> = clauses.iter().map(of).filter(|outcome| outcome.is_decided()).collect();
     let all = |wanted: &[ClaimOutcome]| outcomes.iter().all(|outcome| wanted.contains(outcome));
     match &outcomes[..] {
+        [] if clauses.iter().any(|decided| of(decided) == ClaimOutcome::NotJudged) => ClaimOutcome::NotJudged,
         [] => ClaimOutcome::NotMeasured,
         [first, ..] if all(&[*first]) => *first,
         _ if all(&[ClaimOutcome::Reversed, ClaimOutcome::Fails, ClaimOutcome::NoDifference]) => {
@@ -262,7 +270,7 @@ fn finish(
     clauses: Vec<Decided<'_>>,
     missing: Vec<Lack>,
     commands: Vec<String>,
-    own_figures: Option<ClaimOutcome>,
+    own_figures: Option<(ClaimOutcome, bool)>,
 ) -> JudgedClaim {
     let outcome = together(claim, &clauses);
     JudgedClaim {
@@ -276,6 +284,8 @@ fn finish(
         clauses: clauses.into_iter().map(|decided| decided.judged).collect(),
         missing,
         commands,
-        own_figures,
+        own_figures: own_figures.map(|(outcome, _)| outcome),
+        own_complete: own_figures.is_some_and(|(_, complete)| complete),
+        stretched: None,
     }
 }

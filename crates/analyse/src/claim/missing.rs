@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mountmark_model::{Claim, Clause, Over, Study, Test};
-use mountmark_record::RunRecord;
+use mountmark_model::{Claim, Clause, Need, Over, Study, Test};
 
 use super::Subject;
-use super::clause::{filesystems, is_of_every_suite};
+use super::clause::filesystems;
+use super::fit::{self, Judges, Misfit};
 use super::judge::{Decided, Reach};
 use crate::study::Table;
 
@@ -30,17 +30,20 @@ pub enum Lack {
     TooFew,
     /// File systems that need a kernel from the user.
     OwnKernel(Vec<String>),
-    /// The claim is about another suite.
-    OtherSuite {
-        suite: String,
-        of_run: String,
+    Misfit(Misfit),
+    /// No run was given that stands for this one of the study.
+    StudyRun {
+        run: String,
+        /// Whether an earlier run can stand for it.
+        can_be_given: bool,
     },
+    Need(Need),
     /// There is no such suite.
     NoSuite(String),
 }
 
 pub(super) struct Missing<'a> {
-    pub run: &'a RunRecord,
+    pub judges: &'a Judges<'a>,
     pub table: &'a Table,
     pub study: &'a Study,
     pub claim: &'a Claim,
@@ -52,27 +55,25 @@ impl Missing<'_> {
     /// The lacks, and the commands that would measure them.
     pub fn found(&self) -> (Vec<Lack>, Vec<String>) {
         let (mut lacks, mut commands) = (Vec::new(), Vec::new());
-        if self.claim.undecidable.is_some() {
-            return (lacks, commands);
-        }
-        let own = self.study.runs.first().map_or(&[][..], |run| &run.filesystems);
+        lacks.extend(self.claim.needs.map(Lack::Need));
         let mut absent = Vec::new();
-        // Needed file systems by suite.
-        let mut needed: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut needed: BTreeMap<Wanted<'_>, BTreeSet<String>> = BTreeMap::new();
         for Decided { clause, prepared, .. } in self.clauses {
-            let any_suite = is_of_every_suite(clause);
-            let suite = clause.suite.as_ref().or(self.study.suite.as_ref()).cloned().unwrap_or_default();
             // File systems that need a kernel from the user are requested only if the claim names them.
             let is_asked = |fs: &String| !self.reach.own_kernel.contains(fs) || names_it(clause, fs);
+            let own = self.study.run(clause.run.as_deref()).map_or(&[][..], |run| &run.filesystems);
             let names: Vec<String> = filesystems(clause, own).into_iter().filter(is_asked).collect();
-            let Some(ready) = prepared else {
-                needed.entry(suite).or_default().extend(names);
-                continue;
-            };
-            let suite = if any_suite || self.study.is_repeated_by(&self.run.plan.suite) {
-                &self.run.plan.suite
-            } else {
-                &suite
+            let wanted = self.wanted(clause);
+            let ready = match prepared {
+                Ok(ready) => ready,
+                Err(lack) => {
+                    push(&mut lacks, lack.clone());
+                    if !matches!(lack, Lack::StudyRun { can_be_given: false, .. }) {
+                        let earlier = matches!(lack, Lack::StudyRun { .. });
+                        needed.entry(Wanted { earlier, ..wanted }).or_default().extend(names);
+                    }
+                    continue;
+                }
             };
             if !self.table.has_metric(&clause.metric) && !names.is_empty() {
                 push(&mut lacks, Lack::Metric(clause.metric.clone()));
@@ -85,7 +86,7 @@ impl Missing<'_> {
                     None if !is_asked(fs) => push(&mut absent, fs.clone()),
                     None => {
                         push(&mut absent, fs.clone());
-                        needed.entry(suite.clone()).or_default().extend(names.iter().cloned());
+                        needed.entry(wanted).or_default().extend(names.iter().cloned());
                     }
                 }
             }
@@ -105,42 +106,68 @@ impl Missing<'_> {
             absent.sort_unstable();
             lacks.insert(0, Lack::FileSystems(absent));
         }
-        for (suite, names) in needed {
-            if suite != self.run.plan.suite {
-                push(&mut lacks, Lack::OtherSuite { suite: suite.clone(), of_run: self.run.plan.suite.clone() });
-            }
-            if !self.reach.suites.contains(&suite) {
-                push(&mut lacks, Lack::NoSuite(suite));
+        for (wanted, names) in needed {
+            if !self.reach.suites.contains(wanted.suite) {
+                // Of a study that no suite repeats, the misfit says so.
+                if !wanted.suite.is_empty() {
+                    push(&mut lacks, Lack::NoSuite(wanted.suite.to_owned()));
+                }
                 continue;
             }
             let names: Vec<&str> =
                 names.iter().map(String::as_str).filter(|name| self.unavailable(name).is_none()).collect();
             // Those that cannot be measured are among the lacks above.
             if !names.is_empty() {
-                commands.push(self.command(&suite, &names));
+                commands.push(self.command(&wanted, &names));
+            }
+            if wanted.earlier {
+                let run = &self.judges.run.id;
+                commands.push(format!("mountmark compare EARLIER {run} --claims --study {}", self.study.name));
             }
         }
         (lacks, commands)
     }
 
+    /// The run that would judge a clause.
+    fn wanted<'b>(&'b self, clause: &'b Clause) -> Wanted<'b> {
+        let plan = &self.judges.run.plan;
+        let own = clause.suite.is_none() && self.study.is_repeated_by(&plan.suite);
+        let suite = clause.suite.as_deref().or(self.study.suite.as_deref()).unwrap_or_default();
+        let (suite, machine) = match fit::machine(self.study, clause, self.reach) {
+            _ if self.judges.anyway => (plan.suite.as_str(), plan.machine.name.as_str()),
+            machine => (if own { plan.suite.as_str() } else { suite }, machine.unwrap_or(&plan.machine.name)),
+        };
+        Wanted { suite, machine, earlier: false }
+    }
+
     /// Why a file system cannot be measured: from the catalogue, or as the run found.
     fn unavailable(&self, fs: &str) -> Option<&str> {
-        let skipped = self.run.plan.skipped.iter().find(|(name, _)| name == fs).map(|(_, reason)| reason.as_str());
+        let skipped =
+            self.judges.run.plan.skipped.iter().find(|(name, _)| name == fs).map(|(_, reason)| reason.as_str());
         self.reach.unavailable.get(fs).map(String::as_str).or(skipped)
     }
 
-    fn command(&self, suite: &str, filesystems: &[&str]) -> String {
-        let plan = &self.run.plan;
-        let (machine, scale) = if suite == plan.suite {
-            (plan.machine.name.as_str(), plan.scale.to_string())
-        } else {
-            (self.study.machine.as_deref().unwrap_or(&plan.machine.name), "1".to_owned())
-        };
+    fn command(&self, Wanted { suite, machine, earlier }: &Wanted<'_>, filesystems: &[&str]) -> String {
+        let plan = &self.judges.run.plan;
+        let scale = if *suite == plan.suite { plan.scale.to_string() } else { "1".to_owned() };
         let of = |name: &&str| name.split(':').next().is_some_and(|fs| self.reach.own_kernel.contains(fs));
-        let kernel = if filesystems.iter().any(of) { " --kernel VMLINUX,MODULES" } else { "" };
+        let kernel = match filesystems.iter().any(of) {
+            true => " --kernel VMLINUX,MODULES",
+            false if *earlier => " --kernel OLDER",
+            false => "",
+        };
         let names = filesystems.join(",");
         format!("mountmark run --suite {suite} --fs {names} --machine {machine} --scale {scale}{kernel}")
     }
+}
+
+/// A run that would judge clauses.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Wanted<'a> {
+    suite: &'a str,
+    machine: &'a str,
+    /// Whether it stands for the study's earlier run.
+    earlier: bool,
 }
 
 /// Whether a clause names a file system, alone or followed by a colon and options.
@@ -150,6 +177,7 @@ fn names_it(clause: &Clause, fs: &str) -> bool {
         Test::FileSystems { order, .. } | Test::Ratio { order, .. } => order.names().any(is_it),
         Test::Tasks { on, .. }
         | Test::Metrics { on, .. }
+        | Test::StudyRuns { on, .. }
         | Test::First { on, .. }
         | Test::Last { on, .. }
         | Test::Value { on, .. }

@@ -7,14 +7,17 @@
 mod clause;
 mod column;
 mod decide;
+mod fit;
 mod judge;
 mod missing;
+mod within;
 
 use mountmark_model::{Clause, Limits};
 use serde::Serialize;
 
 pub use clause::SMALLEST;
 pub use decide::LEVEL;
+pub use fit::{Judges, Misfit, OtherMachine, OtherSuite};
 pub use judge::{Reach, judge_claims, own_figures};
 pub use missing::Lack;
 
@@ -41,6 +44,11 @@ pub struct JudgedClaim {
     pub commands: Vec<String>,
     /// The verdict by the study's own figures; `None` if it prints none that decide.
     pub own_figures: Option<ClaimOutcome>,
+    /// Whether the study prints all figures that the claim names.
+    pub own_complete: bool,
+    /// How the run that judged it differs from what it is about.
+    #[serde(skip)]
+    pub stretched: Option<Misfit>,
 }
 
 /// Verdict on a claim or a part of it.
@@ -56,8 +64,12 @@ pub enum ClaimOutcome {
     Reversed,
     /// Figures called equal differ, or a limit is passed.
     Fails,
+    /// The run is of another suite or machine than the claim.
+    NotJudged,
     /// The run has no figures for it.
     NotMeasured,
+    /// It waits for a lab that cuts the power.
+    NeedsCrashLab,
     /// No figures of one run can decide it.
     Undecidable,
 }
@@ -65,7 +77,7 @@ pub enum ClaimOutcome {
 impl JudgedClaim {
     /// Whether the run has evidence for or against it.
     pub fn is_measured(&self) -> bool {
-        !matches!(self.outcome, ClaimOutcome::NotMeasured | ClaimOutcome::Undecidable)
+        self.outcome.is_decided()
     }
 
     /// Whether it is judged without some of the file systems that it names.
@@ -76,15 +88,23 @@ impl JudgedClaim {
 
 impl ClaimOutcome {
     /// All outcomes, in the order of summaries.
-    pub const ALL: [ClaimOutcome; 7] = [
+    pub const ALL: [ClaimOutcome; 9] = [
         ClaimOutcome::Holds,
         ClaimOutcome::Partly,
         ClaimOutcome::NoDifference,
         ClaimOutcome::Reversed,
         ClaimOutcome::Fails,
+        ClaimOutcome::NotJudged,
         ClaimOutcome::NotMeasured,
+        ClaimOutcome::NeedsCrashLab,
         ClaimOutcome::Undecidable,
     ];
+
+    /// Whether there is evidence for or against.
+    pub fn is_decided(self) -> bool {
+        use ClaimOutcome::{Fails, Holds, NoDifference, Partly, Reversed};
+        matches!(self, Holds | Partly | NoDifference | Reversed | Fails)
+    }
 
     /// How many claims have each outcome; outcomes of none are omitted.
     pub fn counts(claims: &[JudgedClaim]) -> Vec<(ClaimOutcome, usize)> {
@@ -124,6 +144,8 @@ pub struct Counts {
 pub enum Subject {
     /// A task, or the file system within which tasks or metrics are compared.
     One(String),
+    /// One file system at a task or several, where runs are compared.
+    On { filesystem: String, of: Box<Subject> },
     /// Several tasks combined, as the clause says.
     Together(Vec<String>),
 }

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of this")]
 
 pub mod bca;
+pub mod studies;
 
 use mountmark_analyse::stats::random::Random;
 use mountmark_model::{Cell, Environment, Outcome, Plan};

@@ -13,7 +13,7 @@ pub(super) fn claims(view: &View) -> Markup {
     let mut out = Markup::new();
     let Some(claims) = view.report.claims else { return out };
     view.heading(&mut out, &Section::CLAIMS);
-    put!(out, "<p class=\"key\">");
+    put!(out, "<p>Judged by this run: ", words::claims::judge(view.report.run), ".</p>\n<p class=\"key\">");
     for (outcome, count) in ClaimOutcome::counts(claims) {
         put!(out, badge(outcome), count, " ");
     }
@@ -45,7 +45,10 @@ fn badge(outcome: ClaimOutcome) -> Markup {
         ClaimOutcome::NoDifference => ("calm", "="),
         ClaimOutcome::Reversed => ("heat3", "⇄"),
         ClaimOutcome::Fails => ("heat2", "✗"),
-        ClaimOutcome::NotMeasured | ClaimOutcome::Undecidable => ("calm", "–"),
+        ClaimOutcome::NotJudged
+        | ClaimOutcome::NotMeasured
+        | ClaimOutcome::NeedsCrashLab
+        | ClaimOutcome::Undecidable => ("calm", "–"),
     };
     let mut out = Markup::new();
     put!(
@@ -84,8 +87,8 @@ fn table(out: &mut Markup, view: &View, claims: &[&JudgedClaim], name: &str, tex
             "<span class=\"verdict\">"
         );
         put!(out, claim.study);
-        if let Some(own) = claim.own_figures {
-            put!(out, "; by its own figures: ", words::claims::outcome(own));
+        if let Some(own) = words::claims::own(claim) {
+            put!(out, "; by its own figures: ", own);
         }
         put!(out, "</span></th><td class=\"words\">", badge(claim.outcome));
         if claim.is_partial() {
@@ -94,6 +97,9 @@ fn table(out: &mut Markup, view: &View, claims: &[&JudgedClaim], name: &str, tex
         put!(out, "</td><td class=\"long\">", words::claims::sentence(claim));
         if let Some(note) = &claim.note {
             put!(out, "<span class=\"verdict\">", note, "</span>");
+        }
+        if let Some(text) = words::claims::stretched(claim) {
+            put!(out, "<span class=\"verdict\">", text, "</span>");
         }
         if !claim.missing.is_empty() {
             put!(out, "<span class=\"verdict\">", words::claims::lacks(claim).join(" "), "</span>");

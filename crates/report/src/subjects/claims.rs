@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use mountmark_analyse::claim::{ClaimOutcome, JudgedClaim};
-use mountmark_analyse::study::Warning;
+use mountmark_analyse::study::{Warning, unfinished};
+use mountmark_model::Study;
+use mountmark_record::RunRecord;
 use serde::Serialize;
 
 use super::{Object, Rows, Subject};
@@ -18,6 +20,12 @@ use crate::writers::Part;
 pub struct ClaimsHead {
     pub run: String,
     pub suite: String,
+    pub machine: String,
+    /// The run that stands for the studies' earlier ones.
+    pub earlier: Option<String>,
+    /// What each run is of, in words.
+    #[serde(skip)]
+    judges: Vec<(String, String)>,
     /// Number of cells of each configuration.
     pub repeats: u32,
     pub filesystems: Vec<String>,
@@ -26,6 +34,27 @@ pub struct ClaimsHead {
     pub warnings: Vec<Warning>,
     /// Titles of studies, by name.
     pub titles: BTreeMap<String, String>,
+}
+
+impl ClaimsHead {
+    pub fn new(run: &RunRecord, earlier: Option<&RunRecord>, studies: &[&Study]) -> ClaimsHead {
+        let name = |run: &RunRecord| run.id.as_str().to_owned();
+        let title = |study: &&Study| (study.name.clone(), format!("{}, {}", study.title, study.published));
+        let mut judges = vec![("run".to_owned(), format!("{}, {}", name(run), words::claims::judge(run)))];
+        judges
+            .extend(earlier.map(|run| ("earlier run".into(), format!("{}, {}", name(run), words::claims::judge(run)))));
+        ClaimsHead {
+            run: name(run),
+            suite: run.plan.suite.clone(),
+            machine: run.plan.machine.name.clone(),
+            earlier: earlier.map(name),
+            judges,
+            repeats: run.plan.repeats,
+            filesystems: mountmark_analyse::configurations(run),
+            warnings: [Some(run), earlier].into_iter().flatten().filter_map(unfinished).collect(),
+            titles: studies.iter().map(title).collect(),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +80,7 @@ fn object(Claims { head, claims }: &Claims, out: &mut Object) -> Result<()> {
     out.list("claims", claims.iter().map(WordedClaim::new))
 }
 
-const HEAD: &str = "run,study,claim,outcome,complete,own_figures,clause,clause_outcome,holds,against,undecided,unmeasured,text,sentence,figures";
+const HEAD: &str = "run,suite,machine,study,claim,outcome,complete,own_figures,clause,clause_outcome,holds,against,undecided,unmeasured,text,sentence,figures";
 
 /// One line per clause; a claim without clauses has one line.
 fn rows(Claims { head, claims }: &Claims, out: &mut Rows) -> Result<()> {
@@ -59,9 +88,10 @@ fn rows(Claims { head, claims }: &Claims, out: &mut Rows) -> Result<()> {
     for claim in *claims {
         let own = claim.own_figures.map_or("", outcome);
         let complete = claim.complete.to_string();
-        let start = [head.run.as_str(), &claim.study, &claim.id, outcome(claim.outcome), &complete, own];
+        let of_run = [head.run.as_str(), &head.suite, &head.machine];
+        let start = of_run.into_iter().chain([claim.study.as_str(), &claim.id, outcome(claim.outcome), &complete, own]);
         let mut line = |middle: [&str; 6], sentence: &str, figures: &str| {
-            out.line(start.into_iter().chain(middle).chain([claim.text.as_str(), sentence, figures]))
+            out.line(start.clone().chain(middle).chain([claim.text.as_str(), sentence, figures]))
         };
         if claim.clauses.is_empty() {
             line([""; 6], &words::claims::sentence(claim), "")?;
@@ -79,11 +109,10 @@ fn rows(Claims { head, claims }: &Claims, out: &mut Rows) -> Result<()> {
 }
 
 fn parts(Claims { head, claims }: &Claims) -> Vec<Part> {
-    let mut out = vec![
-        Part::Labelled("run".into(), format!("{}, suite {}", head.run, head.suite)),
-        Part::Labelled("file systems".into(), head.filesystems.join(", ")),
-        Part::Labelled("judged".into(), words::rule::of_claims(head.repeats)),
-    ];
+    let judges = head.judges.iter().map(|(label, text)| Part::Labelled(label.clone(), text.clone()));
+    let mut out: Vec<Part> = judges.collect();
+    out.push(Part::Labelled("file systems".into(), head.filesystems.join(", ")));
+    out.push(Part::Labelled("judged".into(), words::rule::of_claims(head.repeats)));
     out.extend(words::study::warnings(&head.warnings).into_iter().map(|text| Part::Labelled("note".into(), text)));
     let mut study = "";
     for claim in *claims {
@@ -117,11 +146,14 @@ fn lines(out: &mut Vec<Part>, claim: &JudgedClaim) {
     if !why.is_empty() {
         below(format!("Why: {why}"));
     }
+    if let Some(text) = words::claims::stretched(claim) {
+        below(text);
+    }
     if claim.is_measured() && !claim.missing.is_empty() {
         below(format!("Left out: {}", words::claims::lacks(claim).join(" ")));
     }
-    if let Some(own) = claim.own_figures {
-        below(format!("The article's own figures: {}.", outcome(own)));
+    if let Some(own) = words::claims::own(claim) {
+        below(format!("The article's own figures: {own}."));
     }
     if let Some(note) = &claim.note {
         below(format!("Note: {note}"));
@@ -130,19 +162,17 @@ fn lines(out: &mut Vec<Part>, claim: &JudgedClaim) {
 
 /// Commands that would measure missing figures, each with its claims.
 fn commands(out: &mut Vec<Part>, claims: &[JudgedClaim]) {
-    let mut by_command: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for claim in claims {
-        for command in &claim.commands {
-            by_command.entry(command).or_default().push(&claim.id);
-        }
+    let mut by_commands: BTreeMap<&[String], Vec<&str>> = BTreeMap::new();
+    for claim in claims.iter().filter(|claim| !claim.commands.is_empty()) {
+        by_commands.entry(&claim.commands).or_default().push(&claim.id);
     }
-    if by_command.is_empty() {
+    if by_commands.is_empty() {
         return;
     }
     out.push(Part::Heading("To measure what this run has not:".into()));
-    for (command, claims) in by_command {
+    for (commands, claims) in by_commands {
         out.push(Part::Item(format!("for {}:", claims.join(", "))));
-        out.push(Part::Command(command.to_owned()));
+        out.extend(commands.iter().cloned().map(Part::Command));
     }
 }
 

@@ -6,6 +6,7 @@ use mountmark_analyse::claim::{ClaimOutcome, JudgedClaim};
 use mountmark_analyse::study::StudyComparison;
 use mountmark_model::Qualifier;
 use mountmark_model::conditions::Way;
+use mountmark_record::RunRecord;
 use serde::Serialize;
 
 use super::{Object, Rows, Subject};
@@ -50,7 +51,7 @@ fn parts(Reports(reports): &Reports) -> Vec<Part> {
         out.push(Part::Heading(Section::MATRIX.heading.into()));
         out.extend(super::run::table(&view, Choice::usual(report.findings)));
         out.extend(report.study.map(study).unwrap_or_default());
-        out.extend(report.claims.map(claims).unwrap_or_default());
+        out.extend(report.claims.map(|judged| claims(report.run, judged)).unwrap_or_default());
         out.push(Part::Heading(AGAIN.into()));
         out.push(Part::Command(again(report.run)));
     }
@@ -78,21 +79,23 @@ fn study(compared: &StudyComparison) -> Vec<Part> {
     out
 }
 
-fn claims(judged: &[JudgedClaim]) -> Vec<Part> {
+fn claims(run: &RunRecord, judged: &[JudgedClaim]) -> Vec<Part> {
     let counts: Vec<String> =
         ClaimOutcome::counts(judged).into_iter().map(|(found, count)| format!("{}: {count}", outcome(found))).collect();
     let mut out = Vec::new();
     list(&mut out, "Claims of published studies", &counts);
+    out.push(Part::Paragraph(format!("Judged by this run: {}.", words::claims::judge(run))));
     let row = |claim: &JudgedClaim| {
         let (far, lacking) = if claim.is_partial() {
             (", as far as measured", words::claims::lacks(claim).join(" "))
         } else {
             ("", String::new())
         };
+        let stretched = words::claims::stretched(claim).unwrap_or_default();
         vec![
             format!("{} {}", claim.id, claim.text),
             format!("{}{far}", outcome(claim.outcome)),
-            format!("{} {lacking}", words::claims::sentence(claim)),
+            [words::claims::sentence(claim), stretched, lacking].join(" ").trim().to_owned(),
         ]
     };
     let head = ["claim", "this run", "why"].map(str::to_owned).into();

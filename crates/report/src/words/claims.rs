@@ -1,7 +1,8 @@
 //! Sentences about claims, their parts, and missing figures.
 
-use mountmark_analyse::claim::{Against, ClaimOutcome, JudgedClaim, JudgedClause, Lack, Subject};
-use mountmark_model::{Better, Clause, Limits, Metric, Over, Test, Unit};
+use mountmark_analyse::claim::{Against, ClaimOutcome, JudgedClaim, JudgedClause, Lack, Misfit, Subject};
+use mountmark_model::{Among, Better, Clause, Limits, Metric, Need, Over, Test, Unit};
+use mountmark_record::RunRecord;
 
 use super::number::{capital, range, ratio};
 
@@ -22,9 +23,24 @@ pub(crate) fn outcome(outcome: ClaimOutcome) -> &'static str {
         ClaimOutcome::NoDifference => "no difference shown",
         ClaimOutcome::Reversed => "reversed",
         ClaimOutcome::Fails => "does not hold",
+        ClaimOutcome::NotJudged => "not judged",
         ClaimOutcome::NotMeasured => "not measured",
+        ClaimOutcome::NeedsCrashLab => "not measured: needs the crash lab",
         ClaimOutcome::Undecidable => "cannot be measured",
     }
+}
+
+/// The verdict by the study's own figures, if it prints some.
+pub(crate) fn own(claim: &JudgedClaim) -> Option<String> {
+    let far = if claim.own_complete { "" } else { ", as far as printed" };
+    claim.own_figures.map(|own| format!("{}{far}", outcome(own)))
+}
+
+/// What a run that judges claims is of: `suite piszcz-2006 at scale 1, machine p3-2006`.
+pub(crate) fn judge(run: &RunRecord) -> String {
+    let plan = &run.plan;
+    let machine = if plan.lab.nature().guest { &plan.machine.name } else { "this computer" };
+    format!("suite {} at scale {}, machine {machine}", plan.suite, plan.scale)
 }
 
 /// Reasons for a verdict: one for each clause with figures, each figure only once.
@@ -32,7 +48,7 @@ pub(crate) fn sentence(claim: &JudgedClaim) -> String {
     if let Some(reason) = &claim.undecidable {
         return reason.clone();
     }
-    let measured = || claim.clauses.iter().filter(|clause| clause.outcome != ClaimOutcome::NotMeasured);
+    let measured = || claim.clauses.iter().filter(|clause| clause.outcome.is_decided());
     let count = measured().count();
     if count == 0 {
         return lacks(claim).join(" ");
@@ -61,9 +77,12 @@ pub(crate) fn test(clause: &Clause) -> String {
         Over::Each => "",
         Over::Most => ", in most tests",
         Over::NearlyAll => ", in nine tests of ten",
+        Over::Several => ", in three tests at least",
         Over::Some => ", in one test at least",
         Over::Total => ", their total",
         Over::Mean => ", their mean",
+        Over::Quotient => ", the first over the second",
+        Over::Spread => ", largest over least",
         Over::Score => ", mean ratio to the best",
     };
     let tasks = if clause.tasks == ["all"] { "all tests".to_owned() } else { clause.tasks.join(", ") };
@@ -74,6 +93,7 @@ pub(crate) fn test(clause: &Clause) -> String {
             return format!("{} on {}: {order}", clause.metric, on(names));
         }
         Test::Metrics { order, on: names, .. } => format!("{order} on {}", on(names)),
+        Test::StudyRuns { order, on: names, .. } => format!("the study's runs {order} on {}", on(names)),
         Test::First { places: 1, on: names } => format!("{} first", on(names)),
         Test::First { places, on: names } => format!("{} among the first {places}", on(names)),
         Test::Last { is: true, on: names } => format!("{} last", on(names)),
@@ -82,20 +102,24 @@ pub(crate) fn test(clause: &Clause) -> String {
         Test::Ratio { order, limits: found } => {
             format!("{} times {}", order.to_string().replace(" > ", " over mean of "), limits(found))
         }
-        Test::Spread { on: names, limits: found } => format!("largest over least of {} {}", on(names), limits(found)),
+        Test::Spread { on: names, limits: found, among } => {
+            let most = if *among == Among::Most { "most of " } else { "" };
+            format!("largest over least of {most}{} {}", on(names), limits(found))
+        }
     };
-    format!("{tasks} ({}{over}): {what}", clause.metric)
+    let run = clause.run.as_ref().map_or(String::new(), |run| format!(", the study's run {run}"));
+    format!("{tasks} ({}{over}{run}): {what}", clause.metric)
 }
 
 /// Reasons for the verdict on a clause, in counts and ratios; empty if the figures suffice.
 pub(crate) fn clause(judged: &JudgedClause) -> String {
     let (clause, counts) = (&judged.clause, &judged.counts);
-    if judged.outcome == ClaimOutcome::NotMeasured {
+    if !judged.outcome.is_decided() {
         return String::new();
     }
     let mut parts = Vec::new();
     let all = counts.holds + counts.against + counts.undecided;
-    let is_share = !matches!(clause.over, Over::Each | Over::Total | Over::Mean | Over::Score);
+    let is_share = clause.over.is_by_task() && clause.over != Over::Each;
     if all > 1 && (is_share || judged.outcome != ClaimOutcome::Holds) {
         let undecided =
             if counts.undecided > 0 { format!(", {} without a difference", counts.undecided) } else { String::new() };
@@ -130,7 +154,7 @@ fn ratios(judged: &JudgedClause, claimed: &Limits) -> String {
 /// The figures of a clause, best first; for many tasks those that contradict the claim.
 pub(crate) fn figures(judged: &JudgedClause) -> String {
     let clause = &judged.clause;
-    if judged.outcome == ClaimOutcome::NotMeasured {
+    if !judged.outcome.is_decided() {
         return String::new();
     }
     let is_against = |of: &Subject| {
@@ -152,7 +176,7 @@ pub(crate) fn figures(judged: &JudgedClause) -> String {
         .map(|(of, row)| {
             let mut row: Vec<&(String, f64)> = row.iter().collect();
             row.sort_by(|a, b| match clause.better {
-                Better::Higher if clause.over != Over::Score => b.1.total_cmp(&a.1),
+                Better::Higher if !matches!(clause.over, Over::Score | Over::Spread) => b.1.total_cmp(&a.1),
                 _ => a.1.total_cmp(&b.1),
             });
             let values: Vec<String> =
@@ -167,6 +191,7 @@ pub(crate) fn figures(judged: &JudgedClause) -> String {
     };
     let unit = match Metric::find(&clause.metric) {
         _ if clause.over == Over::Score => "times the best",
+        _ if clause.over.is_ratio() => "ratio",
         Some(metric) if metric.unit == Unit::Seconds => "s",
         Some(metric) if metric.unit == Unit::Percent => "%",
         _ => "",
@@ -179,7 +204,7 @@ pub(crate) fn figures(judged: &JudgedClause) -> String {
 
 fn format_value(clause: &Clause, value: f64) -> String {
     match Metric::find(&clause.metric) {
-        Some(metric) if clause.over != Over::Score => metric.format(value),
+        Some(metric) if !clause.over.is_ratio() => metric.format(value),
         _ => format!("{value:.3}"),
     }
 }
@@ -188,10 +213,13 @@ pub(crate) fn subject(subject: &Subject, over: Over) -> String {
     let word = match over {
         Over::Total => "total",
         Over::Mean => "mean",
+        Over::Quotient => "quotient",
+        Over::Spread => "spread",
         _ => "score",
     };
     match subject {
         Subject::One(one) => one.clone(),
+        Subject::On { filesystem, of } => format!("{filesystem}, {}", self::subject(of, over)),
         Subject::Together(tasks) if tasks.len() <= 4 => format!("{word} of {}", tasks.join(", ")),
         Subject::Together(tasks) => format!("{word} of {} tests", tasks.len()),
     }
@@ -202,6 +230,28 @@ pub(crate) fn against(against: &Against) -> String {
         Against::Name(name) => name.clone(),
         Against::Limits(found) => limits(found),
     }
+}
+
+/// How a run differs from what a claim is about.
+fn misfit(Misfit { run, suite, machine }: &Misfit) -> String {
+    let suite = suite.as_ref().map(|suite| match &suite.of_claim {
+        Some(of_claim) => format!("the suite of run {run} is {}, that of the claim {of_claim}", suite.of_run),
+        None => format!("the suite of run {run} is {}, and none repeats the study", suite.of_run),
+    });
+    let machine = machine.as_ref().map(|machine| {
+        let of_run = machine.of_run.as_deref().unwrap_or("this computer");
+        format!("the machine of run {run} is {of_run}, that of the claim {}", machine.of_claim)
+    });
+    [suite, machine].into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// That a run judged a claim about another suite or machine.
+pub(crate) fn stretched(claim: &JudgedClaim) -> Option<String> {
+    claim
+        .stretched
+        .as_ref()
+        .filter(|_| claim.is_measured())
+        .map(|found| format!("Judged all the same: {}.", misfit(found)))
 }
 
 fn limits(limits: &Limits) -> String {
@@ -238,7 +288,14 @@ fn lack(lack: &Lack) -> String {
                 names.join(", ")
             )
         }
-        Lack::OtherSuite { suite, of_run } => format!("The claim is about suite {suite}; this run's is {of_run}."),
+        Lack::Misfit(found) => format!("{}; --anyway judges all the same.", capital(&misfit(found))),
+        Lack::StudyRun { run, can_be_given: true } => {
+            format!("One part is about the study's run {run}: give an earlier run, which stands for it.")
+        }
+        Lack::StudyRun { run, can_be_given: false } => format!("No run can stand for the study's run {run}."),
+        Lack::Need(Need::CrashLab) => {
+            "It needs the crash lab: power cut at chosen moments, and a look at what is left.".into()
+        }
         Lack::NoSuite(suite) => format!("This version has no suite {suite}."),
     }
 }

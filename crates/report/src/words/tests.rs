@@ -1,6 +1,6 @@
 //! Sentences about synthetic runs.
 
-use mountmark_analyse::claim::{Reach, judge_claims};
+use mountmark_analyse::claim::{Judges, Reach, judge_claims};
 use mountmark_analyse::{Findings, Options, changes, findings};
 use mountmark_model::{Lab, Outcome, Scale, Study};
 use mountmark_record::{RunRecord, RunStatus, TaskOutcome};
@@ -211,12 +211,36 @@ fn study() -> Study {
 fn claims_are_argued_with_figures_and_with_what_is_lacking() {
     let (study, record) = (study(), timed(2, 1, |one, _| [1.0, 2.0][one]));
     let reach = Reach { own_kernel: ["reiser4".to_owned()].into(), ..Reach::default() };
-    let judged = judge_claims(&record, &[&study], &reach);
+    let judged = judge_claims(&Judges::of(&record), &[&study], &reach);
     assert_eq!(claims::sentence(&judged[0]), "001: ext4 1.00, xfs 2.00 (durable, s).");
     assert_eq!(claims::test(&judged[1].clauses[1].clause), "001 (durable): xfs > ext4");
     let lacks = claims::lacks(&judged[1]);
     assert_eq!(lacks[0], "reiser4 has no figures in the run.");
     assert!(lacks[1].starts_with("No distribution's kernel supports reiser4: give one that does"), "{lacks:?}");
+}
+
+#[test]
+fn a_run_that_may_not_judge_is_told_why() {
+    let (mut study, record) = (study(), timed(2, 1, |one, _| [1.0, 2.0][one]));
+    let mut clause = serde_json::json!({"tasks": ["001"], "metric": "durable", "runs_order": "1 > 2", "on": ["xfs"]});
+    study.runs.push(serde_json::from_value(serde_json::json!({"id": "2", "about": "", "filesystems": []})).unwrap());
+    study.claims[0].clauses[0] = serde_json::from_value(clause.take()).unwrap();
+    let reach = Reach { suites: ["tiny".to_owned()].into(), ..Reach::default() };
+    let judged = judge_claims(&Judges::of(&record), &[&study], &reach);
+    assert_eq!(claims::test(&judged[0].clauses[0].clause), "001 (durable): the study's runs 1 > 2 on xfs");
+    let lacks = claims::lacks(&judged[0]);
+    assert_eq!(lacks, ["One part is about the study's run 2: give an earlier run, which stands for it."]);
+    study.machine = Some("fast".into());
+    let judged = judge_claims(&Judges::of(&record), &[&study], &reach);
+    let misfit = format!("the machine of run {} is slow, that of the claim fast", record.id);
+    let text = claims::sentence(&judged[1]);
+    assert_eq!(text.to_lowercase(), format!("{misfit}; --anyway judges all the same."));
+    assert_eq!(judged[1].commands, ["mountmark run --suite tiny --fs ext4,reiser4,xfs --machine fast --scale 1"]);
+    let judged = judge_claims(&Judges { anyway: true, ..Judges::of(&record) }, &[&study], &reach);
+    assert_eq!(claims::stretched(&judged[1]), Some(format!("Judged all the same: {misfit}.")));
+    study.suite = None;
+    let judged = judge_claims(&Judges::of(&record), &[&study], &reach);
+    assert!(claims::sentence(&judged[1]).contains("is tiny, and none repeats the study; the machine of"));
 }
 
 #[test]

@@ -22,18 +22,17 @@ fn claim(id: &str, outcome: ClaimOutcome) -> JudgedClaim {
         missing: if is_measured { Vec::new() } else { vec![Lack::FileSystems(vec!["xfs".into()])] },
         commands: if is_measured { Vec::new() } else { vec!["mountmark run --fs xfs".into()] },
         own_figures: Some(ClaimOutcome::Holds),
+        own_complete: true,
+        stretched: None,
     }
 }
 
 fn rendered(format: &str) -> String {
-    let head = ClaimsHead {
-        run: "20260131-0902-aaaa".into(),
-        suite: "mine".into(),
-        repeats: 1,
-        filesystems: vec!["ext4".into()],
-        warnings: Vec::new(),
-        titles: BTreeMap::from([("mine-2006".into(), "Mine".into())]),
-    };
+    let study: Study = serde_json::from_value(serde_json::json!({
+        "name": "mine-2006", "about": "", "title": "Mine", "year": 2006, "published": "here"
+    }))
+    .unwrap();
+    let head = ClaimsHead::new(&crate::tests::run(&["ext4"], 1), None, &[&study]);
     let judged =
         [claim("M01", ClaimOutcome::Holds), claim("M02", ClaimOutcome::NotMeasured), claim("M03", ClaimOutcome::Holds)];
     crate::tests::written(&Claims { head: &head, claims: &judged }, format, 80)
@@ -45,7 +44,7 @@ fn the_table_fits_and_counts() {
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert!(text.contains("3 claims: holds 2, not measured 1."), "{text}");
     assert!(text.contains("for M02:\n    mountmark run --fs xfs\n"), "{text}");
-    assert!(text.contains("mine-2006: Mine\n"), "{text}");
+    assert!(text.contains("mine-2006: Mine, here\n"), "{text}");
 }
 
 #[test]

@@ -1,138 +1,59 @@
-//! Claims of studies, in a form that figures can decide.
+//! Claims as TOML has them: the only description of their words.
+//!
+//! ```toml
+//! [[claim]]
+//! id = "P06"
+//! text = "ext2 and ext3 win by far at removing files; XFS is the slowest no longer."
+//! note = "By far is read as at least twice."       # how words were read
+//! clauses = [
+//!     { tasks = ["003"], order = "{ext2,ext3} > others" },
+//!     { tasks = ["003"], ratio = "others > {ext2,ext3}", at_least = 2 },
+//!     { run = "1", tasks = ["003"], last = true, on = ["xfs"] },
+//! ]
+//! ```
+//!
+//! A claim without clauses says why: `undecidable = "A sentence."`, or what it waits for: `needs = "crash-lab"`.
+//!
+//! Which figures a clause is about:
+//!
+//! * `tasks`: ids of the study's suite, protocol steps, or `all`.
+//! * `metric`, by default `elapsed`; of one that Mountmark does not have, `better` says which values are better.
+//! * `run`: which of the study's runs, by default its first. `suite`: the tasks are those of another suite.
+//! * `over`: `each` task must pass (the default), `most` (more than half), `nearly-all` (nine in ten), `several` (three),
+//!   or `some` (one); or the tasks together: `total`, `mean`, `score` (geometric mean of ratios to the best),
+//!   `quotient` (the first of two over the second), `spread` (largest over smallest).
+//!
+//! What it says of them is one of:
+//!
+//! * `order` of file systems, best first: groups as in [`Order`].
+//! * `tasks_order`, `metrics_order`, `runs_order`: an order of tasks, metrics or the study's runs for each file system in
+//!   `on`.
+//! * `first = 2`: each of `on` is among the best two. `last = true` or `false`: each of `on` is, or is not, the worst.
+//! * `value = true`: the figure itself lies from `at_least` to `at_most`, for `on` or for all.
+//! * `ratio = "left > right"`: each of the left over the mean of the right lies between them.
+//! * `spread = true`: the largest figure over the smallest does, of `on` or of all; with `among = "most"`, of those nearest to
+//!   each other that are more than half.
+//!
+//! `within = 0.05` is the largest difference of equal figures, `smallest = 0.01` the smallest difference that counts.
 
 use serde::{Deserialize, Serialize};
 
+use super::{Among, Clause, Limits, Over, Test};
 use crate::{Better, Metric, Order};
-
-/// A statement of a study about file systems.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Claim {
-    /// Short and unique: `P07`.
-    pub id: String,
-    /// The claim as a sentence.
-    pub text: String,
-    /// How its words were interpreted, and where the study's own figures do not support it.
-    #[serde(default)]
-    pub note: Option<String>,
-    /// Why no figures can decide it, as a sentence; it then has no clauses.
-    #[serde(default)]
-    pub undecidable: Option<String>,
-    /// Its parts: the claim holds if all of them do.
-    #[serde(default)]
-    pub clauses: Vec<Clause>,
-}
-
-/// One part of a claim: a test of the figures of tasks in one metric.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "RawClause", into = "RawClause")]
-pub struct Clause {
-    /// Task ids or protocol steps; `all` for every task of the suite.
-    pub tasks: Vec<String>,
-    /// The suite of the tasks, if not the study's.
-    pub suite: Option<String>,
-    pub metric: String,
-    pub better: Better,
-    /// How several tasks are combined.
-    pub over: Over,
-    pub test: Test,
-    /// The smallest relative difference that counts, if not the default: 0.0001 is 0.01 %.
-    pub smallest: Option<f64>,
-}
-
-/// How the figures of several tasks are combined.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Over {
-    /// Each task is a separate test, and all must pass.
-    #[default]
-    Each,
-    /// Like `Each`, but more than half must pass.
-    Most,
-    /// Like `Each`, but nine in ten must pass.
-    NearlyAll,
-    /// Like `Each`, but one must pass.
-    Some,
-    Total,
-    Mean,
-    /// The geometric mean of their ratios to the best figure of each task: independent of units and sizes.
-    Score,
-}
-
-/// The tested condition.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Test {
-    /// File systems in an order, best first.
-    FileSystems {
-        order: Order,
-        /// Maximum difference of equal figures: 0.05 is 5 %.
-        within: f64,
-    },
-    /// Tasks of one file system in an order.
-    Tasks {
-        /// `tasks` is not used.
-        order: Order,
-        /// Maximum difference of equal figures.
-        within: f64,
-        on: Vec<String>,
-    },
-    /// Metrics of one file system at one task in an order.
-    Metrics {
-        /// `metric` decides which values are better.
-        order: Order,
-        /// Maximum difference of equal figures.
-        within: f64,
-        on: Vec<String>,
-    },
-    /// File systems in the first places among those that the study measured.
-    First { places: usize, on: Vec<String> },
-    /// File systems that are, or are not, the worst of those that the study measured.
-    Last {
-        /// Whether it must be the worst.
-        is: bool,
-        on: Vec<String>,
-    },
-    Value {
-        /// In the metric's unit.
-        limits: Limits,
-        /// All that the study measured if empty.
-        on: Vec<String>,
-    },
-    /// Each of the left group over the mean of the right group.
-    Ratio {
-        /// Two groups, written `left > right`.
-        order: Order,
-        /// Limits of the quotient.
-        limits: Limits,
-    },
-    /// The largest value over the smallest.
-    Spread {
-        /// Limits of the quotient.
-        limits: Limits,
-        /// All that the study measured if empty.
-        on: Vec<String>,
-    },
-}
-
-/// A closed range; at least one limit is set.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Limits {
-    pub at_least: Option<f64>,
-    pub at_most: Option<f64>,
-}
 
 /// Maximum difference of figures called equal, unless a clause sets another.
 const WITHIN: f64 = 0.05;
 
-/// A clause in TOML. Exactly one of `order`, `tasks_order`, `metrics_order`, `first`, `last`, `value`, `ratio` and
-/// `spread` selects the test.
+/// A clause in TOML.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct RawClause {
+pub(super) struct Written {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tasks: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     suite: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     metric: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,6 +66,8 @@ struct RawClause {
     #[serde(skip_serializing_if = "Option::is_none")]
     metrics_order: Option<Order>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    runs_order: Option<Order>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     first: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     last: Option<bool>,
@@ -154,6 +77,8 @@ struct RawClause {
     ratio: Option<Order>,
     #[serde(skip_serializing_if = "is_false")]
     spread: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    among: Option<Among>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     on: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -170,7 +95,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-impl RawClause {
+impl Written {
     fn limits(&self) -> Result<Limits, String> {
         let limits = Limits { at_least: self.at_least, at_most: self.at_most };
         let values: Vec<f64> = [limits.at_least, limits.at_most].into_iter().flatten().collect();
@@ -190,6 +115,25 @@ impl RawClause {
         }
     }
 
+    /// Refuses words that this test does not use, where they would change what a reader takes it for.
+    fn fits(&self, test: &Test) -> Result<(), String> {
+        if self.among.is_some() && !self.spread {
+            return Err("`among` belongs to spread".into());
+        }
+        if self.run.is_some() && matches!(test, Test::StudyRuns { .. }) {
+            return Err("runs_order names the runs: leave `run` out".into());
+        }
+        if self.run.is_some() && self.suite.is_some() {
+            return Err("`run` is a run of this study, and `suite` of another: leave one out".into());
+        }
+        let is_all = self.tasks.iter().any(|task| task == "all");
+        let within_task = matches!(test, Test::Tasks { .. } | Test::Metrics { .. });
+        if self.over == Over::Quotient && (self.tasks.len() != 2 || is_all || within_task) {
+            return Err("over = \"quotient\" takes two tasks: the first is divided by the second".into());
+        }
+        Ok(())
+    }
+
     fn test(&self) -> Result<Test, String> {
         let within = self.within.unwrap_or(WITHIN);
         if !(within.is_finite() && (0.0..=1.0).contains(&within)) {
@@ -204,6 +148,9 @@ impl RawClause {
         }
         if let Some(order) = self.metrics_order.clone() {
             tests.push(Test::Metrics { order, within, on: self.on()? });
+        }
+        if let Some(order) = self.runs_order.clone() {
+            tests.push(Test::StudyRuns { order, within, on: self.on()? });
         }
         if let Some(places) = self.first {
             tests.push(Test::First { places, on: self.on()? });
@@ -221,9 +168,10 @@ impl RawClause {
             tests.push(Test::Ratio { order, limits: self.limits()? });
         }
         if self.spread {
-            tests.push(Test::Spread { limits: self.limits()?, on: self.on.clone() });
+            let among = self.among.unwrap_or_default();
+            tests.push(Test::Spread { limits: self.limits()?, among, on: self.on.clone() });
         }
-        let kinds = "order, tasks_order, metrics_order, first, last, value, ratio or spread";
+        let kinds = "order, tasks_order, metrics_order, runs_order, first, last, value, ratio or spread";
         match tests.len() {
             1 => Ok(tests.remove(0)),
             0 => Err(format!("a clause needs one of {kinds}")),
@@ -232,14 +180,15 @@ impl RawClause {
     }
 }
 
-impl TryFrom<RawClause> for Clause {
+impl TryFrom<Written> for Clause {
     type Error = String;
 
-    fn try_from(raw: RawClause) -> Result<Clause, String> {
+    fn try_from(raw: Written) -> Result<Clause, String> {
         let test = raw.test()?;
         if raw.tasks.is_empty() && !matches!(test, Test::Tasks { .. }) {
             return Err("a clause needs `tasks`: task ids, protocol steps, or \"all\"".into());
         }
+        raw.fits(&test)?;
         let metric = raw.metric.clone().unwrap_or_else(|| Metric::ELAPSED.id.to_owned());
         let said = match raw.better.as_deref() {
             None => None,
@@ -257,24 +206,26 @@ impl TryFrom<RawClause> for Clause {
         if raw.smallest.is_some_and(|smallest| !(smallest.is_finite() && (0.0..1.0).contains(&smallest))) {
             return Err("smallest is a share from 0 to 1, such as 0.01 for 1 %".into());
         }
-        Ok(Clause { tasks: raw.tasks, suite: raw.suite, metric, better, over: raw.over, test, smallest: raw.smallest })
+        let Written { tasks, suite, run, over, smallest, .. } = raw;
+        Ok(Clause { tasks, suite, run, metric, better, over, test, smallest })
     }
 }
 
-impl From<Clause> for RawClause {
-    fn from(clause: Clause) -> RawClause {
+impl From<Clause> for Written {
+    fn from(clause: Clause) -> Written {
         let better = match clause.better {
             Better::Lower => "lower",
             Better::Higher => "higher",
         };
-        let mut raw = RawClause {
+        let mut raw = Written {
             tasks: clause.tasks,
             suite: clause.suite,
+            run: clause.run,
             metric: Some(clause.metric),
             better: Some(better.into()),
             over: clause.over,
             smallest: clause.smallest,
-            ..RawClause::default()
+            ..Written::default()
         };
         let mut limit = |limits: Limits| {
             raw.at_least = limits.at_least;
@@ -290,6 +241,9 @@ impl From<Clause> for RawClause {
             Test::Metrics { order, within, on } => {
                 (raw.metrics_order, raw.within, raw.on) = (Some(order), Some(within), on);
             }
+            Test::StudyRuns { order, within, on } => {
+                (raw.runs_order, raw.within, raw.on) = (Some(order), Some(within), on);
+            }
             Test::First { places, on } => (raw.first, raw.on) = (Some(places), on),
             Test::Last { is, on } => (raw.last, raw.on) = (Some(is), on),
             Test::Value { limits, on } => {
@@ -300,9 +254,9 @@ impl From<Clause> for RawClause {
                 limit(limits);
                 raw.ratio = Some(order);
             }
-            Test::Spread { limits, on } => {
+            Test::Spread { limits, among, on } => {
                 limit(limits);
-                (raw.spread, raw.on) = (true, on);
+                (raw.spread, raw.among, raw.on) = (true, Some(among), on);
             }
         }
         raw

@@ -1,0 +1,128 @@
+//! Which runs may judge which claims: those of the suite and the machine that the claim is about.
+
+use mountmark_model::{Clause, Study};
+use mountmark_record::RunRecord;
+
+use super::clause::Standing;
+use super::judge::Reach;
+use super::missing::Lack;
+use crate::study::Table;
+
+/// The runs that judge claims.
+#[derive(Clone, Copy, Debug)]
+pub struct Judges<'a> {
+    pub run: &'a RunRecord,
+    /// Stands for the second run of a study, where claims compare its runs.
+    pub earlier: Option<&'a RunRecord>,
+    /// Whether a run of another suite or machine judges as well.
+    pub anyway: bool,
+}
+
+/// How a run differs from what a claim is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// The run.
+    pub run: String,
+    pub suite: Option<OtherSuite>,
+    pub machine: Option<OtherMachine>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherSuite {
+    pub of_run: String,
+    /// `None` if no suite repeats the study.
+    pub of_claim: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherMachine {
+    /// `None` is this computer.
+    pub of_run: Option<String>,
+    pub of_claim: String,
+}
+
+/// What stands for a study's runs, or why nothing does.
+pub(super) type Figures<'a> = Result<Vec<Standing<'a>>, Lack>;
+
+impl<'a> Judges<'a> {
+    /// One run, which judges the claims about its own suite and machine.
+    pub fn of(run: &'a RunRecord) -> Judges<'a> {
+        Judges { run, earlier: None, anyway: false }
+    }
+
+    /// How the first of these runs that differs from what a clause is about does so.
+    pub(super) fn misfit(&self, study: &Study, clause: &Clause, reach: &Reach) -> Option<Misfit> {
+        let needed = needed(study, clause).into_iter().filter_map(|place| self.at(place));
+        needed.map(|run| misfit(run, study, clause, reach)).find(Option::is_some).flatten()
+    }
+
+    /// The figures that stand for the study's runs, or why there are none for a clause. `tables` are of these runs.
+    pub(super) fn figures<'t>(
+        &self,
+        study: &'t Study,
+        clause: &Clause,
+        reach: &Reach,
+        tables: &'t [Table],
+    ) -> Figures<'t> {
+        if let Some(misfit) = self.misfit(study, clause, reach).filter(|_| !self.anyway) {
+            return Err(Lack::Misfit(misfit));
+        }
+        if let Some(place) = needed(study, clause).into_iter().find(|place| self.at(*place).is_none()) {
+            let run = study.runs.get(place).map(|run| run.id.clone()).unwrap_or_default();
+            return Err(Lack::StudyRun { run, can_be_given: place == 1 });
+        }
+        let ids = study.runs.iter().map(|run| run.id.as_str());
+        let stand = |((place, id), table)| Standing { id, name: self.at(place).map_or_else(String::new, name), table };
+        Ok(ids.enumerate().zip(tables).map(stand).collect())
+    }
+
+    /// The tables of these runs.
+    pub(super) fn tables(&self) -> Vec<Table> {
+        std::iter::once(self.run).chain(self.earlier).map(Table::of_run).collect()
+    }
+
+    /// What stands for the study's run at this place.
+    fn at(&self, place: usize) -> Option<&'a RunRecord> {
+        match place {
+            0 => Some(self.run),
+            1 => self.earlier,
+            _ => None,
+        }
+    }
+}
+
+fn name(run: &RunRecord) -> String {
+    run.id.as_str().to_owned()
+}
+
+/// The places of the study's runs that a clause needs.
+pub(super) fn needed(study: &Study, clause: &Clause) -> Vec<usize> {
+    let place = |id: Option<&str>| {
+        id.map_or(0, |id| study.runs.iter().position(|run| run.id == id).unwrap_or(study.runs.len()))
+    };
+    clause.runs().into_iter().map(place).collect()
+}
+
+/// The machine that a clause is about, if one is modelled.
+pub(super) fn machine<'a>(study: &'a Study, clause: &Clause, reach: &'a Reach) -> Option<&'a str> {
+    let machine = match &clause.suite {
+        Some(suite) => reach.machines.get(suite),
+        None => study.machine.as_ref(),
+    };
+    machine.map(String::as_str)
+}
+
+fn misfit(run: &RunRecord, study: &Study, clause: &Clause, reach: &Reach) -> Option<Misfit> {
+    let plan = &run.plan;
+    let fits = match &clause.suite {
+        Some(wanted) => *wanted == plan.suite,
+        None => study.is_repeated_by(&plan.suite),
+    };
+    let of_claim = clause.suite.as_ref().or(study.suite.as_ref()).cloned();
+    let suite = (!fits).then(|| OtherSuite { of_run: plan.suite.clone(), of_claim });
+    let of_run = plan.lab.nature().guest.then(|| plan.machine.name.clone());
+    let machine = machine(study, clause, reach)
+        .filter(|wanted| of_run.as_deref() != Some(*wanted))
+        .map(|wanted| OtherMachine { of_run: of_run.clone(), of_claim: wanted.to_owned() });
+    (suite.is_some() || machine.is_some()).then(|| Misfit { run: name(run), suite, machine })
+}

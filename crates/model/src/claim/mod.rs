@@ -1,0 +1,184 @@
+//! Claims of studies, in a form that figures can decide. How they are written is documented in `written.rs`.
+
+mod written;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Better, Order};
+use written::Written;
+
+/// A statement of a study about file systems.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// Short and unique: `P07`.
+    pub id: String,
+    /// The claim as a sentence.
+    pub text: String,
+    /// How its words were interpreted, and where the study's own figures do not support it.
+    #[serde(default)]
+    pub note: Option<String>,
+    /// Why no figures can decide it, as a sentence; it then has no clauses.
+    #[serde(default)]
+    pub undecidable: Option<String>,
+    /// What it waits for; it then has no clauses.
+    #[serde(default)]
+    pub needs: Option<Need>,
+    /// Its parts: the claim holds if all of them do.
+    #[serde(default)]
+    pub clauses: Vec<Clause>,
+}
+
+/// What a claim needs that no run gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Need {
+    /// A lab that cuts the power at chosen moments and looks at what is left.
+    CrashLab,
+}
+
+/// One part of a claim: a test of the figures of tasks in one metric.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
+pub struct Clause {
+    /// Task ids or protocol steps; `all` for every task of the suite.
+    pub tasks: Vec<String>,
+    /// The suite of the tasks, if not the study's.
+    pub suite: Option<String>,
+    /// The study's run that it is about, if not the first.
+    pub run: Option<String>,
+    pub metric: String,
+    pub better: Better,
+    /// How several tasks are combined.
+    pub over: Over,
+    pub test: Test,
+    /// The smallest relative difference that counts, if not the default: 0.0001 is 0.01 %.
+    pub smallest: Option<f64>,
+}
+
+/// How the figures of several tasks are combined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Over {
+    /// Each task is a separate test, and all must pass.
+    #[default]
+    Each,
+    /// Like `Each`, but more than half must pass.
+    Most,
+    /// Like `Each`, but nine in ten must pass.
+    NearlyAll,
+    /// Like `Each`, but three must pass.
+    Several,
+    /// Like `Each`, but one must pass.
+    Some,
+    Total,
+    Mean,
+    /// The first of two tasks over the second.
+    Quotient,
+    /// The largest over the smallest.
+    Spread,
+    /// The geometric mean of their ratios to the best figure of each task: independent of units and sizes.
+    Score,
+}
+
+/// The tested condition.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Test {
+    /// File systems in an order, best first.
+    FileSystems {
+        order: Order,
+        /// Maximum difference of equal figures: 0.05 is 5 %.
+        within: f64,
+    },
+    /// Tasks of one file system in an order.
+    Tasks {
+        /// `tasks` is not used.
+        order: Order,
+        /// Maximum difference of equal figures.
+        within: f64,
+        on: Vec<String>,
+    },
+    /// Metrics of one file system at one task in an order.
+    Metrics {
+        /// `metric` decides which values are better.
+        order: Order,
+        /// Maximum difference of equal figures.
+        within: f64,
+        on: Vec<String>,
+    },
+    /// Runs of the study in an order, for one file system.
+    StudyRuns {
+        order: Order,
+        /// Maximum difference of equal figures.
+        within: f64,
+        on: Vec<String>,
+    },
+    /// File systems in the first places among those that the study measured.
+    First { places: usize, on: Vec<String> },
+    /// File systems that are, or are not, the worst of those that the study measured.
+    Last {
+        /// Whether it must be the worst.
+        is: bool,
+        on: Vec<String>,
+    },
+    Value {
+        /// In the metric's unit.
+        limits: Limits,
+        /// All that the study measured if empty.
+        on: Vec<String>,
+    },
+    /// Each of the left group over the mean of the right group.
+    Ratio {
+        /// Two groups, written `left > right`.
+        order: Order,
+        /// Limits of the quotient.
+        limits: Limits,
+    },
+    /// The largest value over the smallest.
+    Spread {
+        /// Limits of the quotient.
+        limits: Limits,
+        among: Among,
+        /// All that the study measured if empty.
+        on: Vec<String>,
+    },
+}
+
+/// The file systems of a spread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Among {
+    #[default]
+    All,
+    /// More than half of them: those nearest to each other.
+    Most,
+}
+
+impl Over {
+    /// Whether each task is a test of its own.
+    pub fn is_by_task(self) -> bool {
+        matches!(self, Over::Each | Over::Most | Over::NearlyAll | Over::Several | Over::Some)
+    }
+
+    /// Whether its figures have no unit.
+    pub fn is_ratio(self) -> bool {
+        matches!(self, Over::Quotient | Over::Spread | Over::Score)
+    }
+}
+
+impl Clause {
+    /// The runs of the study whose figures it needs; `None` is the first.
+    pub fn runs(&self) -> Vec<Option<&str>> {
+        match &self.test {
+            Test::StudyRuns { order, .. } => order.names().map(Some).collect(),
+            _ => vec![self.run.as_deref()],
+        }
+    }
+}
+
+/// A closed range; at least one limit is set.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limits {
+    pub at_least: Option<f64>,
+    pub at_most: Option<f64>,
+}

@@ -20,6 +20,7 @@ mod io;
 mod kernels;
 mod lab;
 mod large;
+mod loops;
 mod made;
 mod next;
 mod older;

@@ -11,8 +11,10 @@ pub mod host;
 pub mod image;
 pub mod kernel_log;
 pub mod leftovers;
+mod loops;
 pub mod memory;
 pub mod needs;
+pub mod plain;
 mod trace;
 mod voice;
 mod watch;
@@ -60,7 +62,7 @@ pub struct Job {
 pub struct Device {
     /// Such as `/dev/nbd0`.
     pub path: String,
-    /// The name in /sys/block, such as `nbd0`.
+    /// The name in /sys/block, such as `nbd0`; below a loop device, the drive's: its counters are the ones of figures.
     pub name: String,
     /// Bytes.
     pub size: u64,

@@ -12,6 +12,8 @@ pub enum For {
     /// Modelled hard disks.
     HardDisk,
     Ram,
+    /// Suites whose file system lies in a file.
+    Loop,
     /// Some figures or programs; all else works without.
     Some,
 }
@@ -83,7 +85,7 @@ pub(crate) static DEBUG_FS: Need = need(
 );
 
 /// All other options, in the order in which a guest would fail without them.
-pub(crate) static NEEDS: [Need; 25] = [
+pub(crate) static NEEDS: [Need; 26] = [
     need(For::All, "BLK_DEV_INITRD", "a guest's root is an initramfs"),
     need(For::All, "BINFMT_ELF", "programs are ELF files"),
     need(For::All, "PROC_FS", "memory, mounts and processes are read from /proc"),
@@ -101,6 +103,7 @@ pub(crate) static NEEDS: [Need; 25] = [
     need(For::Ram, "PCI", "memory that memmap= sets aside is registered when the kernel surveys the PCI bus"),
     need(For::Ram, "X86_PMEM_LEGACY", "memory that memmap= sets aside becomes a disk").with(&["BLK_DEV"]).or_module(),
     need(For::Ram, "BLK_DEV_PMEM", "the driver of the disk ram").with(&["LIBNVDIMM"]).or_module(),
+    need(For::Loop, "BLK_DEV_LOOP", "the file system under test lies in a file").with(&["BLK_DEV"]).or_module(),
     need(For::Some, "SERIAL_8250_CONSOLE", "without it nobody hears why the kernel failed").with(&["TTY", "PRINTK"]),
     need(For::Some, "BINFMT_SCRIPT", "programs that are scripts, such as fsck.xfs"),
     need(

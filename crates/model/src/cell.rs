@@ -39,6 +39,9 @@ pub struct Plan {
     /// Task ids and titles in order, for tables; titles state the counts and sizes of the plan's scale.
     pub tasks: Vec<(String, String)>,
     pub decisions: Vec<String>,
+    /// Most bytes that a cell writes to its disk under test, if the disk is known to be larger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_written: Option<Bytes>,
     /// In starting order: blocks of all configurations, shuffled within each.
     pub cells: Vec<Cell>,
     /// Configurations that are not tried, each with the reason.
@@ -89,6 +92,10 @@ pub struct Cell {
     pub disk: Disk,
     /// Disk size in bytes, as the file system sees it.
     pub disk_size: Bytes,
+    /// Whether the file system under test lies in a file on the disk, over a loop device. In a lab whose disks are such
+    /// files anyway it changes nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub on_loop: bool,
     /// The second disk, if the suite has a source.
     pub second_disk: Option<SourceMedium>,
     /// Command to run in the second disk's folder after the corpus is in place, untimed, before any measurement.

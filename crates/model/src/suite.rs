@@ -59,6 +59,12 @@ pub struct Suite {
     /// Runs once in `$SOURCE` after the corpus is in place, untimed, with the same shell and variables as tasks.
     #[serde(default)]
     pub source_prepare: Option<String>,
+    /// The size of the partition that the source measured, at scale 1: disks are as large where the tasks need less.
+    #[serde(default)]
+    pub disk_size: Option<Bytes>,
+    /// Whether the file system under test lies in a file on the disk, over a loop device, as `mount -o loop` has it.
+    #[serde(default)]
+    pub on_loop: bool,
     /// Whether tasks need names that differ in case alone, modes or links.
     #[serde(default)]
     pub posix: bool,

@@ -127,6 +127,7 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
     });
     let Rows { kept, skipped } = rows.not_empty()?;
     let second_size = size::second(&suite, options.scale, &facts);
+    let disk_written = size::written(&suite, options.scale, &facts, disk_size);
     computer.hold(disk_size, second_size)?;
     let Computer { machine, disk, second_disk, kernel, .. } = computer;
 
@@ -156,6 +157,7 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
                 seed: repeat_seed(options.seed, repeat),
                 disk: disk.clone(),
                 disk_size: Bytes(disk_size),
+                on_loop: suite.on_loop,
                 second_disk: medium(repeat),
                 source_prepare: suite.source_prepare.clone(),
                 ram: machine.ram,
@@ -179,6 +181,7 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
         configurations: kept.into_iter().map(|configuration| configuration.name).collect(),
         kernel,
         tasks: titles,
+        disk_written,
         decisions: suite.decisions,
         cells,
         skipped,
@@ -276,7 +279,7 @@ fn default_size(
     let usual = catalogue.list::<FileSystem>().filter(|filesystem| filesystem.keeps_deleted.is_none());
     let filesystems = usual.chain(kept.iter().map(|configuration| &configuration.filesystem));
     let least = filesystems.map(|filesystem| size::least(suite, scale, corpora, filesystem)).max();
-    size::round_up(least.unwrap_or(0))
+    size::round_up(least.unwrap_or(0).max(size::partition(suite, scale)))
 }
 
 /// Rejects a `--disk-size` that is too small for some configuration, and names a sufficient one.

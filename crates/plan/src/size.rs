@@ -11,6 +11,9 @@ const UNIT: u64 = 128 << 20;
 /// Space that a file system needs beyond the smallest device on which it can be made.
 const OVERHEAD: u64 = 32 << 20;
 
+/// The largest journal that a file system makes on the disks of a lab.
+const JOURNAL: u64 = 1 << 30;
+
 /// Per file or directory: rounding up to a block, an entry, an inode, a tree's leaf.
 const PER_FILE: u64 = 4096;
 
@@ -30,6 +33,23 @@ pub(crate) fn least(suite: &Suite, scale: Scale, corpora: &[RealisedCorpus], fil
         .unwrap_or(0);
     // The capacity of the smallest device is not counted: hardly any is left on such a device.
     with_slack(contents).saturating_add(filesystem.min_size.0).saturating_add(OVERHEAD)
+}
+
+/// The source's partition, 0 if the suite names none.
+pub(crate) fn partition(suite: &Suite, scale: Scale) -> u64 {
+    suite.disk_size.map_or(0, |size| scale.apply(size.0, 0))
+}
+
+/// Most bytes that the tasks write to a disk of `size` bytes, if they cannot fill it. A file system may take other room
+/// for each file, so what is removed counts too.
+pub(crate) fn written(suite: &Suite, scale: Scale, corpora: &[RealisedCorpus], size: u64) -> Option<Bytes> {
+    /// A file system's own tables, as part of the disk: ext2 has 256 bytes for each 16 KiB, and bitmaps.
+    const TABLES: u64 = 32;
+    // A file over which a loop device lies is written whole.
+    let room = suite.written.filter(|_| !suite.on_loop)?;
+    let contents = scale.apply(room.0, 0).saturating_add(share(corpora).saturating_mul(suite.corpus_written));
+    let written = with_slack(contents).saturating_add(size / TABLES).saturating_add(JOURNAL);
+    (written < size).then_some(Bytes(written))
 }
 
 pub(crate) fn second(suite: &Suite, scale: Scale, corpora: &[RealisedCorpus]) -> u64 {

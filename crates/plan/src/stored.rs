@@ -71,6 +71,7 @@ fn suite_of(cell: &Cell) -> Suite {
         packages: cell.packages.clone(),
         tools: cell.tools.clone(),
         source_prepare: cell.source_prepare.clone(),
+        on_loop: cell.on_loop,
         tasks: cell.tasks.clone(),
         ..Suite::default()
     }

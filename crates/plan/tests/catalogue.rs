@@ -90,9 +90,10 @@ fn a_processor_is_said_in_known_features() {
     let catalogue = Catalogue::built_in().unwrap();
     let processor = |name: &str| catalogue.get::<Machine>(name).unwrap().processor.clone();
     assert_eq!(processor("modern"), Some(Processor::default()));
-    for name in ["p3-2006", "celeron-2006"] {
+    for name in ["p3-2004", "p3-2006", "celeron-2006", "p4-2004"] {
         assert_eq!(processor(name), Some(Processor(Vec::new())), "{name}");
     }
+    assert_eq!(processor("core2-2007"), Some(Processor(vec!["pni".into(), "ssse3".into()])));
 }
 
 #[test]
@@ -125,7 +126,17 @@ fn matrices_become_plain_tasks() {
         assert_eq!(tasks.iter().find(left), None, "{suite}");
     };
     has("iozone-matrix", 104, &["write_s16th_r64k", "stride_s4th_r1m", "freread_s1_r16m"], &["write_s16th_r16m"]);
-    has("fsbench-2004", 29, &["putc_1g", "seeks_4g", "ran_del", "fwrite_2g", "fwrite_2g_16m"], &["putc_2g"]);
+    // Bonnie's five tests at three sizes, six of creates; four of IOzone at three sizes and nine record lengths.
+    has("fsbench-2004", 15 + 6 + 4 * 27, &["putc_4g", "ran_del", "fwrite_2g", "stride_read_4g_16m"], &["fwrite_2g_1m"]);
+    // With the programs themselves: rewriting too, creates after each size, and the six runs.
+    has(
+        "fsbench-2004-real",
+        3 * 12 + 4 * 27 + 6,
+        &["putc_4g", "seq_stat", "seq_stat_4g", "iozone_4g"],
+        &["iozone_4g_2m"],
+    );
+    has("wiki-2007-loop", 13, &["bonnie", "putc", "ran_del"], &[]);
+    has("wiki-2007-real", 13 + 5 + 14 + 1, &["seeks_1g", "seeks_2g", "iozone2_read", "iozone_write"], &["putc_2g"]);
     let matrix = SUITE.replace("id = \"one\"\ntitle = \"one\"\nrun = \"true\"\n", "matrix = []\n");
     let said = fault("suites/mine.toml", &matrix);
     assert!(said.contains("suites/mine.toml: task 1, a matrix: it has no task"), "{said}");

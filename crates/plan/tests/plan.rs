@@ -219,6 +219,21 @@ fn a_file_system_that_gives_nothing_back_gets_room_for_everything() {
 }
 
 #[test]
+fn a_disk_is_the_sources_partition_where_the_tasks_need_less() {
+    let more = "written = \"200 MiB\"\ncorpus_written = 1\ndisk_size = \"20 GB\"\nsubdirectories";
+    let of = |more: &str, scale: &str| {
+        let options = Options { scale: scale.parse().unwrap(), ..options("ext4") };
+        let plan = plan(&catalogue(|text| text.replace("subdirectories", more)), &options, &mut realise).unwrap();
+        (plan.cells[0].disk_size.0 >> 20, plan.disk_written.map(|bytes| bytes.0 >> 20), plan.cells[0].on_loop)
+    };
+    // 150 parts of 128 MiB. 300 MiB of contents with their entries and a quarter more, a 32nd of the disk, a journal.
+    assert_eq!(of(more, "1"), (19_200, Some(1999), false));
+    assert_eq!(of(more, "1/50"), (384, None, false), "the tasks need as much");
+    // A file below a loop device is written whole.
+    assert_eq!(of(&format!("on_loop = true\n{more}"), "1"), (19_200, None, true));
+}
+
+#[test]
 fn what_is_written_again_needs_room_where_nothing_is_given_back() {
     let workload = "least_seconds = 2\n[task.workload]\nfiles = { count = 1, size = \"1 MiB\" }\n\
         [[task.workload.phases]]\nname = \"a\"\nwhat = \"write\"\n";

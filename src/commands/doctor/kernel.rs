@@ -71,6 +71,7 @@ fn judge(kernel: &Kernel, own: bool) -> Finding {
         For::Modelled => "disks with a model, all but ram",
         For::HardDisk => "hard disks",
         For::Ram => "the disk ram",
+        For::Loop => "suites whose file system lies in a file",
         For::Some => "some figures and programs",
     };
     let details: Vec<String> = lacking.iter().map(|need| format!("for {}: {need}", who(need.by))).collect();

@@ -67,6 +67,9 @@ fn lines(plan: &Plan, lab: &dyn LabKind, disk: Option<String>) -> Result<Vec<Str
     });
     lines.push(match disk {
         Some(disk) => format!("disk: {}, {disk}", first.disk_size),
+        None if first.on_loop => {
+            format!("disk: a file of {} on {}, over a loop device", first.disk_size, first.disk.name)
+        }
         None => format!("disk: {}, {}", first.disk.name, first.disk_size),
     });
     if let Some(second) = &first.second_disk {

@@ -177,7 +177,8 @@ pub fn jobs(given: Option<usize>, plan: &Plan) -> usize {
     let wanted = wanted.min(plan.cells.len());
     let need = plan.cells.iter().map(|cell| {
         let sizes = cell.second_disk.as_ref().map_or([0, 0], |medium| [medium.size.0, medium.corpus.tar_bytes]);
-        [cell.disk_size.0, sizes[0], sizes[1]].into_iter().fold(cell.ram.0, u64::saturating_add)
+        let disk = plan.disk_written.map_or(cell.disk_size.0, |written| written.0.min(cell.disk_size.0));
+        [disk, sizes[0], sizes[1]].into_iter().fold(cell.ram.0, u64::saturating_add)
     });
     let need = need.max().unwrap_or(0).max(1);
     let Some(available) = available_memory() else { return wanted };

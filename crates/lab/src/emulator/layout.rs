@@ -5,6 +5,7 @@ use mountmark_model::Cell;
 
 use super::needs::disks;
 use crate::Region;
+use crate::guest::carrier_room;
 
 /// Alignment of the media in bytes; pmem requires it.
 pub(super) const ALIGNMENT: u64 = 128 << 20;
@@ -26,7 +27,8 @@ impl Layout {
             at += size.next_multiple_of(ALIGNMENT);
             region
         };
-        let test = take(cell.disk_size.0);
+        let size = cell.disk_size.0;
+        let test = take(if cell.on_loop { carrier_room(size).next_multiple_of(ALIGNMENT) } else { size });
         let source = cell.second_disk.as_ref().map(|medium| take(medium.size.0));
         let corpus = cell.second_disk.as_ref().map(|medium| take(medium.corpus.tar_bytes));
         let total = at.max(MEDIA_ROOM);
@@ -41,8 +43,21 @@ impl Layout {
 
     /// The regions that the kernel treats as persistent memory.
     pub fn pmem(&self, cell: &Cell) -> Vec<Region> {
+        let alone = self.disks(cell, false);
+        alone.map(|region| Region { size: region.size.next_multiple_of(ALIGNMENT), ..region }).collect()
+    }
+
+    /// Bytes of page tables by which the servers of modelled disks map them, in whole steps: the guest's memory grows by
+    /// them, and each size of it needs a snapshot of its own.
+    pub fn page_tables(&self, cell: &Cell) -> u64 {
+        const STEP: u64 = 32 << 20;
+        // 8 bytes for each page of 4096.
+        let tables = self.disks(cell, true).map(|region| region.size / 512).sum::<u64>();
+        tables / STEP * STEP
+    }
+
+    fn disks<'a>(&self, cell: &'a Cell, modelled: bool) -> impl Iterator<Item = Region> + use<'a> {
         let regions = disks(cell).zip(std::iter::once(self.test).chain(self.source));
-        let alone = regions.filter(|(disk, _)| !disk.model.has_drive());
-        alone.map(|(_, region)| Region { size: region.size.next_multiple_of(ALIGNMENT), ..region }).collect()
+        regions.filter(move |(disk, _)| disk.model.has_drive() == modelled).map(|(_, region)| region)
     }
 }

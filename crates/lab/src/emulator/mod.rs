@@ -101,8 +101,10 @@ impl Emulator {
 
     fn hardware(&self, cell: &Cell, image: &Image, layout: &Layout) -> Result<Hardware> {
         let pmem = layout.pmem(cell);
-        // The kernel keeps 64 bytes per page of pmem; these and the image do not count as the machine's memory.
-        let overhead = image.unpacked_bytes + pmem.iter().map(|region| region.size / 64).sum::<u64>();
+        // The kernel keeps 64 bytes per page of pmem; these, page tables of disks, and the image do not count as the
+        // machine's memory.
+        let notes = pmem.iter().map(|region| region.size / 64).sum::<u64>();
+        let overhead = image.unpacked_bytes + notes + layout.page_tables(cell);
         let ram = cell.ram.0 + overhead.next_multiple_of(2 << 20);
         if ram > RAM_MOST {
             bail!(

@@ -33,6 +33,7 @@ pub(super) fn needed_by(cell: &Cell) -> Vec<For> {
         needed.push(if disk.model.has_drive() { For::Modelled } else { For::Ram });
         needed.extend(disk.model.rotational().then_some(For::HardDisk));
     }
+    needed.extend(cell.on_loop.then_some(For::Loop));
     needed
 }
 
@@ -49,7 +50,8 @@ pub(super) fn wanted(cell: &Cell) -> Wanted {
         let scheduler = disk.model.rotational().then_some("?mq-deadline");
         wanted.modules.extend(modules.iter().copied().chain(scheduler).map(String::from));
     }
-    if cell.second_disk.is_some() {
+    wanted.modules.extend(cell.on_loop.then(|| "loop".to_owned()));
+    if cell.second_disk.is_some() || cell.on_loop {
         wanted.packages.push("e2fsprogs".into());
         wanted.programs.push("mke2fs".into());
         wanted.modules.push("ext4".into());

@@ -3,6 +3,7 @@
 //!
 //! This folder does not know what the agent does with the disks, nor what runs the guest.
 
+mod carrier;
 mod lock;
 mod media;
 mod nbd;
@@ -28,6 +29,7 @@ use media::Medium;
 use ports::Ports;
 use shared::{ServedTrace, SetupFlag};
 
+pub(crate) use carrier::room as carrier_room;
 pub use setup::MODULES_FILE;
 pub(crate) use setup::{kernel_version, memory};
 
@@ -49,7 +51,7 @@ pub fn places(cell: &Cell) -> Places {
         false => "/dev/pmemN".to_owned(),
     };
     Places {
-        test: device(&cell.disk.model, 0),
+        test: if cell.on_loop { carrier::LOOP.to_owned() } else { device(&cell.disk.model, 0) },
         source: cell.second_disk.as_ref().map_or_else(String::new, |medium| device(&medium.disk.model, 1)),
         test_folder: TEST_FOLDER.into(),
         source_folder: SOURCE_FOLDER.into(),
@@ -128,11 +130,12 @@ fn live(agent: Agent, ports: &Ports) -> Result<()> {
         }
         None => None,
     };
-    let measuring: Box<dyn Fn(bool)> = Box::new(move |measuring| flag.set(!measuring));
     let trace: Box<dyn DeviceTrace> = match test.server {
         Some(_) => Box::new(ServedTrace::open(test.size)?),
         None => Box::new(Unseen(UNSEEN.to_owned())),
     };
+    let test = if job.cell.on_loop { carrier::carry(test, job.cell.disk_size.0)? } else { test };
+    let measuring: Box<dyn Fn(bool)> = Box::new(move |measuring| flag.set(!measuring));
     // A command that wrote there could change the disks' timing.
     shared::forget_names();
     lock::close()?;

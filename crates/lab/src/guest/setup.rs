@@ -16,6 +16,9 @@ use crate::needs;
 /// Exists in every image and nowhere else: one module a line, in loading order, `?` before those that may fail.
 pub const MODULES_FILE: &str = "/etc/mountmark-modules";
 
+/// The search path of programs.
+pub(super) const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
+
 /// Mounts the system directories that programs expect.
 pub fn mount_system() -> Result<()> {
     let mounts = [

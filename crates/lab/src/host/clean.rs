@@ -11,8 +11,9 @@ use anyhow::{Context, Result, bail};
 use super::alive::{Holds, Moment, Sign};
 use super::own::{OwnImage, Stamp};
 use super::undo::{self, Entries, FOLDER};
-use super::{contents, lock, loops};
+use super::{contents, lock};
 use crate::cache::Lock;
+use crate::loops;
 
 /// Nanoseconds. Heartbeats of a living run are a second apart, and after a kill the kernel ends its processes and
 /// writes dirty pages.

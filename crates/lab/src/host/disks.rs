@@ -11,10 +11,10 @@ use mountmark_model::{Bytes, Cell, Event, Outcome, Stage, Subject, protocol_task
 use super::alive::{Alive, Holds};
 use super::contents;
 use super::image::{self, Place, new_image};
-use super::loops::{self, Loop};
 use super::own::{OwnImage, Stamp};
 use super::undo::Journal;
 use crate::Options;
+use crate::loops::{self, Loop, Use};
 
 /// The place of a run's disks, and its journal.
 pub(super) struct Disks {
@@ -115,7 +115,7 @@ impl Disks {
     }
 
     fn attach(&self, image: &File, size: u64) -> Result<Loop> {
-        Loop::attach(image, size, &self.journal.add_loop()?)
+        Loop::attach(image, size, &self.journal.add_loop()?, Use::Run)
     }
 
     /// Detaches a device; an error if another process still has it open.

@@ -11,7 +11,8 @@ use anyhow::{Context, Result, bail};
 use mountmark_model::Bytes;
 
 use super::own::{self, FileId, OwnImage, Stamp};
-use super::{contents, lock, loops};
+use super::{contents, lock};
+use crate::loops;
 
 /// The default folder of images: suited for large files, and on a disk, which /tmp may not be.
 pub const DEFAULT_FOLDER: &str = "/var/tmp";

@@ -11,7 +11,6 @@ mod contents;
 mod disks;
 mod image;
 mod lock;
-mod loops;
 mod messages;
 mod own;
 mod process;
@@ -27,16 +26,17 @@ use mountmark_model::{
     Bytes, Cell, Configuration, Disk, DiskModel, Environment, Event, Machine, Outcome, OwnComputer, Program,
 };
 
+use crate::loops::Loop;
 use crate::watch::{Expected, Heard, Watch};
 use crate::{Device, Ended, LabKind, OpenLab, Options, Places, Token};
 use agent::HostJob;
 use disks::Disks;
-use loops::Loop;
 use messages::Messages;
 use process::Agent;
 
 pub use agent::{is_agent, main};
 pub use clean::{Undone, clean};
+pub(crate) use own::FileId;
 
 /// Bit of CAP_SYS_ADMIN in the masks of /proc/self/status.
 const SYS_ADMIN: u32 = 21;

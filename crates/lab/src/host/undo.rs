@@ -11,9 +11,9 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use super::alive::{Moment, Sign};
-use super::loops;
 use super::own::OwnImage;
 use crate::cache::{self, Lock};
+use crate::loops;
 
 pub(super) const FOLDER: &str = "undo";
 

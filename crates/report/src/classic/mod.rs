@@ -60,8 +60,8 @@ pub fn classic(run: &RunRecord, name: &str) -> Result<String, ClassicError> {
         style: style.name,
         suites: match style.name {
             "iozone" => "iozone, iozone-real, iozone-matrix, fsbench-2004",
-            "sysbench" => "sysbench-fileio, sysbench-real, wiki-2007",
-            _ => "bonnie, bonnie-real, fsbench-2004, wiki-2007",
+            "sysbench" => "sysbench-fileio, sysbench-real, wiki-2007, wiki-2007-real",
+            _ => "bonnie, bonnie-real, fsbench-2004, wiki-2007, wiki-2007-loop",
         },
     })
 }

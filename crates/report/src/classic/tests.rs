@@ -166,7 +166,8 @@ fn what_is_not_there_is_said() {
     let text = classic(&run, "bonnie").unwrap_err().to_string();
     assert_eq!(
         text,
-        "the suite tiny has no figures of bonnie; suites that have: bonnie, bonnie-real, fsbench-2004, wiki-2007"
+        "the suite tiny has no figures of bonnie; suites that have: bonnie, bonnie-real, fsbench-2004, wiki-2007, \
+         wiki-2007-loop"
     );
     let text = classic(&run, "bony").unwrap_err().to_string();
     assert!(text.starts_with("there is no style \"bony\"; there are: bonnie (the text report"), "{text}");

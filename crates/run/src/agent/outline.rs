@@ -1,6 +1,6 @@
 //! The agent's work for a cell as lines to read, in its order, without running anything.
 
-use mountmark_lab::Places;
+use mountmark_lab::{Places, plain};
 use mountmark_model::{Cell, Source, Task, protocol_task};
 
 use super::{source, steps};
@@ -23,7 +23,7 @@ pub fn outline(cell: &Cell, places: &Places) -> Vec<Line> {
     let mount = configuration.mount_command(&places.test, &folder);
     if let Some(medium) = &cell.second_disk {
         let on = &places.source_folder;
-        lines.command("source", "", &source::make_command(&places.source));
+        lines.command("source", "", &plain::make_command(&places.source));
         lines.command("source", "", &source::mount_command(&places.source, on));
         match medium.layout {
             Source::None => {}

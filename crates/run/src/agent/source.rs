@@ -1,6 +1,6 @@
 //! The second disk: its file system and the corpus on it, laid out before the measurement.
 //!
-//! It is ext2, the simplest file system: without a journal that would take part in copies from it or to it.
+//! It is `plain`: copies from it and to it have no journal of its own in them.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use mountmark_lab::{CorpusData, Device, Devices};
+use mountmark_lab::{CorpusData, Device, Devices, plain};
 use mountmark_model::Source;
 
 use super::command;
@@ -16,7 +16,7 @@ use super::shell::PATH;
 
 /// Makes the second disk's file system, unpacks the corpus on it, and leaves it mounted.
 pub fn lay_out(devices: &Devices, source: &Device, layout: Source, scratch: &Path) -> Result<()> {
-    call(&make_command(&source.path), scratch)?;
+    call(&plain::make_command(&source.path), scratch)?;
     mount(source, &devices.source_folder, scratch)?;
     let Some(corpus) = &devices.corpus else { return Ok(()) };
     match layout {
@@ -44,12 +44,8 @@ pub fn unmount(folder: &Path, scratch: &Path) -> Result<()> {
     call(&unmount_command(folder), scratch)
 }
 
-pub fn make_command(device: &str) -> Vec<String> {
-    ["mke2fs", "-q", "-F", "-t", "ext2", device].map(str::to_owned).into()
-}
-
 pub fn mount_command(device: &str, folder: &Path) -> Vec<String> {
-    ["mount", "-i", "-t", "ext2", device, &folder.display().to_string()].map(str::to_owned).into()
+    ["mount", "-i", "-t", plain::TYPE, device, &folder.display().to_string()].map(str::to_owned).into()
 }
 
 /// As for the file system under test.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use super::own::FileId;
+use crate::host::FileId;
 
 const LOOP_CLR_FD: libc::c_ulong = 0x4C01;
 const LOOP_GET_STATUS64: libc::c_ulong = 0x4C05;
@@ -49,7 +49,18 @@ struct LoopConfig {
     reserved: [u64; 8],
 }
 
-/// An attached loop device. Dropping it detaches the device, unless another process has it open.
+/// Who uses a loop device, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// A run of this machine: past the page cache of the file below where its file system can, detached with its last
+    /// user.
+    Run,
+    /// `mount -o loop`: through that page cache. It stays attached while nothing has it open, so that its own cache is
+    /// dropped as that of a disk.
+    Mounted,
+}
+
+/// An attached loop device. Dropping it detaches that of a run, unless another process has it open.
 #[derive(Debug)]
 pub struct Loop {
     /// Such as `loop3`.
@@ -65,9 +76,12 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// Attaches the first `size` bytes of `image`, with direct I/O if the file system below supports it. `mark`, of at
-    /// most 63 bytes, identifies the device.
-    pub fn attach(image: &File, size: u64, mark: &str) -> Result<Loop> {
+    /// Attaches the first `size` bytes of `image`. `mark`, of at most 63 bytes, identifies the device.
+    pub fn attach(image: &File, size: u64, mark: &str, used: Use) -> Result<Loop> {
+        let flags = match used {
+            Use::Run => LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO,
+            Use::Mounted => 0,
+        };
         let control = OpenOptions::new().read(true).write(true).open("/dev/loop-control").context(
             "cannot open /dev/loop-control; load the kernel's loop module (modprobe loop), or use --lab virtual",
         )?;
@@ -85,12 +99,7 @@ impl Loop {
             let config = LoopConfig {
                 fd: u32::try_from(image.as_raw_fd()).context("a file descriptor is not negative")?,
                 block_size: 0,
-                info: LoopInfo {
-                    flags: LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO,
-                    sizelimit: size,
-                    file_name: name(mark),
-                    ..LoopInfo::empty()
-                },
+                info: LoopInfo { flags, sizelimit: size, file_name: name(mark), ..LoopInfo::empty() },
                 reserved: [0; 8],
             };
             // SAFETY: the argument is a valid loop_config that outlives the call.

@@ -94,10 +94,9 @@ fn tasks(
             .iter()
             .map(|series| {
                 let judged = family.find(at, series.metric.id);
-                let contrast = |configuration| judged.and_then(|judged| judged.contrast(configuration, baseline));
                 let mut found = MetricFindings {
                     metric: series.metric,
-                    estimates: estimates(series, at, baseline, options.level, judged.is_some(), doubtful, &contrast),
+                    estimates: estimates(series, at, baseline, options.level, judged, doubtful),
                     verdict: judged.and_then(|judged| verdict(figures, family, judged, options)),
                     best: Vec::new(),
                 };

@@ -7,7 +7,7 @@
 use mountmark_model::{Better, Metric};
 use serde::Serialize;
 
-use crate::{Basis, Category, Conclusion, Lead, Missing, Remark, Verdict};
+use crate::{Basis, Category, Conclusion, Dependence, Lead, Missing, Remark, Verdict};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
@@ -104,6 +104,12 @@ impl MetricFindings {
         Some(self.estimates.get(configuration)?.as_ref()?.summary.median)
     }
 
+    /// How its figures depend on conditions, with their configurations.
+    pub fn dependences(&self) -> impl Iterator<Item = (usize, &Dependence)> {
+        let all = self.estimates.iter().enumerate();
+        all.filter_map(|(one, estimate)| Some((one, estimate.as_ref()?.dependence.as_ref()?)))
+    }
+
     fn medians(&self) -> impl Iterator<Item = f64> + '_ {
         (0..self.estimates.len()).filter_map(|one| self.median(one))
     }
@@ -159,6 +165,12 @@ pub struct Total {
 }
 
 impl Findings {
+    /// The figures by which tasks are judged that depend on conditions, with their configurations.
+    pub fn dependent(&self) -> impl Iterator<Item = (&TaskFindings, usize, &Dependence)> {
+        let judged = self.tasks.iter().filter_map(|task| Some((task, task.judged()?)));
+        judged.flat_map(|(task, judged)| judged.dependences().map(move |(one, found)| (task, one, found)))
+    }
+
     /// The suite's tasks, without protocol steps.
     pub fn suite(&self) -> impl Iterator<Item = &TaskFindings> {
         self.tasks.iter().filter(|task| !task.step)
@@ -192,6 +204,8 @@ pub struct Estimate {
     pub ratio: Option<f64>,
     /// 95 % confidence interval of `ratio`.
     pub ratio_interval: Option<Interval>,
+    /// How it depends on conditions, if it does; `None` if the metric is not judged.
+    pub dependence: Option<Dependence>,
     /// Every sample, doubtful ones included.
     pub points: Vec<Point>,
 }

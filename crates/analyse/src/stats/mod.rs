@@ -6,6 +6,7 @@
 
 pub mod bootstrap;
 pub mod distribution;
+pub mod groups;
 pub mod holm;
 pub mod interval;
 pub mod random;

@@ -115,7 +115,7 @@ fn estimate(points: Vec<Point>) -> Option<Estimate> {
         max: last,
         cv: Some(0.01),
     };
-    Some(Estimate { summary, median_interval: None, ratio: Some(1.25), ratio_interval: None, points })
+    Some(Estimate { summary, median_interval: None, ratio: Some(1.25), ratio_interval: None, dependence: None, points })
 }
 
 /// A run whose tasks also have durable times.

@@ -22,6 +22,7 @@ mod quantity;
 mod results;
 mod study;
 mod suite;
+mod vary;
 mod visible;
 pub mod workload;
 
@@ -46,6 +47,7 @@ pub use quantity::{
 pub use results::{DeviceUse, Output, Sample, TaskOutcome};
 pub use study::{Figure, Printed, Qualifier, Study, StudyRun};
 pub use suite::{Parameter, Peak, RateOf, Source, Suite, Task};
+pub use vary::{Vary, VaryPoint};
 pub use visible::{is_hidden, visible};
 pub use workload::{Quantity, QuantityError, Workload, WorkloadResult};
 

@@ -4,6 +4,7 @@ use mountmark_model::Metric;
 use mountmark_record::RunRecord;
 
 use crate::conclude::{self, Evidence};
+use crate::curve::curves;
 use crate::estimate::estimates;
 use crate::figures::Figures;
 use crate::findings::{best_as_printed, sums};
@@ -52,6 +53,7 @@ pub fn findings(run: &RunRecord, options: &Options) -> Findings {
         categories,
         overall,
         conclusions,
+        curves: run.plan.vary.as_ref().map(|vary| curves(run, vary, &figures)),
         doubts: doubts.into_iter().map(|found| found.doubt).collect(),
         missing: figures.missing,
         remarks,

@@ -7,7 +7,7 @@
 use mountmark_model::{Better, Metric};
 use serde::Serialize;
 
-use crate::{Basis, Category, Conclusion, Dependence, Lead, Missing, Remark, Verdict};
+use crate::{Basis, Category, Conclusion, Curves, Dependence, Lead, Missing, Remark, Verdict};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
@@ -35,6 +35,9 @@ pub struct Findings {
     /// The most important first.
     #[serde(skip)]
     pub conclusions: Vec<Conclusion>,
+    /// The curves over the parameter that the plan varies; `None` if it varies none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub curves: Option<Curves>,
     /// Samples that a robust test finds to be outliers.
     pub doubts: Vec<Doubt>,
     /// Cells and tasks without a figure, and the reasons.

@@ -17,6 +17,9 @@ pub(crate) fn header(run: &RunRecord) -> Vec<(&'static str, String)> {
         ("scale", scale(run)),
         ("lab", format!("{}, machine {}, disk {}", plan.lab.name(), plan.machine.name, disks(run))),
     ];
+    if let Some(vary) = &plan.vary {
+        out.push(("varied", crate::words::curves::varied(&vary.parameter, &vary.points)));
+    }
     out.push(("clock", clock(run)));
     out.push(("kernel", kernels(run)));
     out.push((
@@ -52,6 +55,7 @@ pub(crate) fn kernels(run: &RunRecord) -> String {
 fn scale(run: &RunRecord) -> String {
     let scale = run.plan.scale;
     match reduced(run) {
+        _ if run.plan.vary.as_ref().is_some_and(|vary| vary.parameter == "scale") => "varied".into(),
         _ if scale == Scale::ONE => "1: the suite's own counts and sizes".into(),
         Some(text) => text.trim_start_matches("scale ").into(),
         None => format!("{scale}, which changes nothing: the suite has no counts and sizes of its own"),

@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use anyhow::{Result, bail};
 use mountmark_lab::LabKind;
-use mountmark_model::{Cell, Configuration, Machine, Plan, counted, visible};
+use mountmark_model::{Cell, Machine, Plan, counted, visible};
 use mountmark_plan::{Catalogue, Options};
 use mountmark_run::agent;
 
-use super::{Arguments, Asked, planned};
+use super::{Arguments, Asked, Wanted, planned};
 use crate::common;
 
 /// The first line for a lab that does not confine commands.
@@ -20,7 +20,7 @@ pub fn run(
     options: Options,
     machine: &Machine,
     catalogue: &Catalogue,
-    wanted: &[Configuration],
+    wanted: Wanted,
 ) -> Result<u8> {
     let lab = arguments.lab.kind();
     let asked = Asked {

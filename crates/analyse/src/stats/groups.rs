@@ -14,7 +14,38 @@ pub const FEWEST: usize = 3;
 
 /// Quotients that chance exceeds in 4 of 1,000 samples of `FEWEST` to 30 values: for a part of one, and for larger ones.
 /// Infinite where there is no such part.
-const BOUNDS: [[f64; 2]; 28] = [[f64::INFINITY; 2]; 28];
+const BOUNDS: [[f64; 2]; 28] = [
+    [933.2, NONE],
+    [70.3, 36.1],
+    [33.5, 20.8],
+    [23.2, 14.2],
+    [19.0, 11.7],
+    [16.4, 10.3],
+    [15.7, 9.2],
+    [15.2, 8.3],
+    [NONE, 7.7],
+    [NONE, 7.3],
+    [NONE, 7.0],
+    [NONE, 6.7],
+    [NONE, 6.5],
+    [NONE, 6.2],
+    [NONE, 6.0],
+    [NONE, 5.8],
+    [NONE, 5.7],
+    [NONE, 5.6],
+    [NONE, 4.1],
+    [NONE, 4.0],
+    [NONE, 3.9],
+    [NONE, 3.9],
+    [NONE, 3.8],
+    [NONE, 3.8],
+    [NONE, 3.7],
+    [NONE, 3.6],
+    [NONE, 3.6],
+    [NONE, 3.5],
+];
+
+const NONE: f64 = f64::INFINITY;
 
 /// The smaller part has at least one of so many values: a value alone among more is an outlier.
 const SHARE: usize = 10;

@@ -28,8 +28,7 @@ pub(super) fn merge(plans: &[Plan], options: &Options, vary: &Vary, machine: Mac
     let mut cells = Vec::new();
     for repeat in 0..options.repeats {
         let points = plans.iter().zip(0..);
-        let all: Vec<Cell> =
-            points.flat_map(|(plan, point)| at_point(plan, point, repeat, &configurations)).collect();
+        let all: Vec<Cell> = points.flat_map(|(plan, point)| at_point(plan, point, repeat, &configurations)).collect();
         for at in block(options.seed, repeat, all.len()) {
             cells.push(Cell { index: cells.len() as u32, ..all[at].clone() });
         }
@@ -44,9 +43,8 @@ fn at_point<'a>(
     repeat: u32,
     configurations: &'a [String],
 ) -> impl Iterator<Item = Cell> + 'a {
-    let of = move |name: &String| {
-        plan.cells.iter().find(|cell| cell.repeat == repeat && cell.configuration.name == *name)
-    };
+    let of =
+        move |name: &String| plan.cells.iter().find(|cell| cell.repeat == repeat && cell.configuration.name == *name);
     configurations.iter().filter_map(of).map(move |cell| Cell { point: Some(point), ..cell.clone() })
 }
 

@@ -32,12 +32,7 @@ pub fn vary(catalogue: &Catalogue, options: &Options, text: &str) -> Result<Vary
 }
 
 /// The plan for `options` at all points, as [`crate::plan`].
-pub fn plan_varied(
-    catalogue: &Catalogue,
-    options: &Options,
-    vary: &Vary,
-    realise: &mut Realise<'_>,
-) -> Result<Plan> {
+pub fn plan_varied(catalogue: &Catalogue, options: &Options, vary: &Vary, realise: &mut Realise<'_>) -> Result<Plan> {
     let suite = catalogue.suite(&options.suite)?;
     let mut plans = |options: &Options| -> Result<Vec<Plan>> {
         let plan = |point| {
@@ -68,7 +63,10 @@ fn kind(catalogue: &Catalogue, options: &Options, suite: &Suite, range: &Range) 
     let is_own = options.own.is_some();
     let kind = match name {
         RAM | DISK_SIZE if is_own => {
-            return refused(format!("the {} lab measures this machine as it is; vary something else", options.lab.name()));
+            return refused(format!(
+                "the {} lab measures this machine as it is; vary something else",
+                options.lab.name()
+            ));
         }
         RAM => Kind::Bytes { unit: RAM_UNIT },
         DISK_SIZE if options.disk_size.is_some() => {

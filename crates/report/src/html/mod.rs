@@ -6,6 +6,7 @@
 
 mod claims;
 mod composite;
+mod curve;
 mod data;
 mod device;
 mod latency;
@@ -19,6 +20,7 @@ mod studies;
 mod tails;
 mod tasks;
 mod trouble;
+mod varied;
 
 use anyhow::Result;
 
@@ -37,8 +39,9 @@ pub(crate) fn html(reports: &[Report]) -> Result<Markup> {
 
 /// All sections of a run, in reading order.
 fn sections(view: &View) -> Markup {
-    const SECTIONS: [fn(&View) -> Markup; 13] = [
+    const SECTIONS: [fn(&View) -> Markup; 14] = [
         overview::overview,
+        varied::varied,
         matrix::matrix,
         composite::composite,
         rankings::rankings,

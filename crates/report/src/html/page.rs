@@ -70,9 +70,10 @@ pub(super) fn page(views: &[View], sections: &[Markup]) -> serde_json::Result<Ma
 }
 
 /// Titles of sections in the table of contents, by the name in their ids; those in a run are listed.
-const SECTIONS: [(&str, &str); 14] = [
+const SECTIONS: [(&str, &str); 15] = [
     ("conclusions", "Conclusions"),
     ("compared", "What was compared"),
+    ("varied", "Curves"),
     ("matrix", "Tests and file systems"),
     ("all", "All tests together"),
     ("rankings", "Rankings"),

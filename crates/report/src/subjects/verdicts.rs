@@ -35,6 +35,7 @@ pub(super) fn sections(run: &RunRecord, findings: &Findings) -> Vec<Part> {
         out.push(Part::Labelled("baseline".into(), name.clone()));
     }
     list(&mut out, "Conclusions", &words::conclusions::sentences(findings));
+    out.extend(crate::curves::parts(findings));
     list(&mut out, "How to read them", &words::remarks::sentences(findings));
     let judged: Vec<(&TaskFindings, &MetricFindings)> =
         findings.tasks.iter().filter_map(|task| Some((task, task.judged()?))).collect();

@@ -62,10 +62,15 @@ impl Of<'_> {
         let by = self.verdict.gap.map_or(String::new(), |gap| format!(": {}", beside(self.findings, &gap)));
         let best = is_best(self.found.metric);
         // Another one is better under some conditions.
-        let turns = self.verdict.gap.and_then(|gap| gap.between).is_some_and(|found| found.low < 1.0 && found.high > 1.0);
+        let turns =
+            self.verdict.gap.and_then(|gap| gap.between).is_some_and(|found| found.low < 1.0 && found.high > 1.0);
         let on_average = if turns { " on average" } else { "" };
         let (first, second) = (self.value(winner), self.value(*next));
-        format!("{} {best}{on_average} with {first}; the next is {} with {second}{by}.", self.name(winner), self.name(*next))
+        format!(
+            "{} {best}{on_average} with {first}; the next is {} with {second}{by}.",
+            self.name(winner),
+            self.name(*next)
+        )
     }
 
     fn tied(&self, leaders: &[usize]) -> String {

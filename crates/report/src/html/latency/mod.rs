@@ -2,14 +2,12 @@
 //!
 //! Shows the engine's results of the first iteration of the first repeat.
 
-mod curve;
-
 use std::collections::BTreeMap;
 
 use mountmark_model::WorkloadResult;
 use mountmark_model::workload::{Latency, Operation, PhaseResult, Series};
 
-use self::curve::{Curve, Frame, Tick, draw, swatch};
+use super::curve::{Curve, Frame, Tick, draw, swatch};
 use super::plot::AxisScale;
 use crate::markup::{Markup, put};
 use crate::text::figure;
@@ -157,7 +155,7 @@ fn shares(out: &mut Markup, view: &View, phase: &Phase, operation: Operation) {
     let shares = SHARES.iter().map(|(share, text)| Tick { at: -(1.0 - share).log10() / LAST, text: (*text).into() });
     let decades = (low as i32..=high as i32)
         .map(|power| Tick { at: (f64::from(power) - low) / (high - low), text: duration(10f64.powi(power)) });
-    let frame = Frame { x: shares.collect(), y: decades.collect() };
+    let frame = Frame { x: shares.collect(), y: decades.collect(), bands: Vec::new(), dots: false };
     put!(out, "<figure class=\"card\">\n<figcaption>");
     head(out, view, phase);
     put!(out, "<span class=\"verdict\">", operation.name(), ": time by share of the operations</span></figcaption>\n");
@@ -216,6 +214,8 @@ fn course(out: &mut Markup, view: &View, phase: &Phase) {
     let frame = Frame {
         x: [0.0, 0.5, 1.0].map(|part| tick(across, part, "s")).into(),
         y: [0.0, 0.5, 1.0].map(|part| tick(up, part, unit)).into(),
+        bands: Vec::new(),
+        dots: false,
     };
     put!(out, "<figure class=\"card\">\n<figcaption>");
     head(out, view, phase);

@@ -13,19 +13,23 @@ const COLOURS: usize = 6;
 const DASHES: usize = 5;
 
 /// A label at the side of a frame.
-pub(super) struct Tick {
+pub(crate) struct Tick {
     /// From 0 (left or bottom) to 1.
     pub at: f64,
     pub text: String,
 }
 
-/// The labels at the sides.
-pub(super) struct Frame {
+/// The labels at the sides, and what is marked.
+pub(crate) struct Frame {
     pub x: Vec<Tick>,
     pub y: Vec<Tick>,
+    /// Parts of the width, from 0 to 1, over the whole height.
+    pub bands: Vec<(f64, f64)>,
+    /// Whether points are dots on the lines: few were measured.
+    pub dots: bool,
 }
 
-pub(super) struct Curve {
+pub(crate) struct Curve {
     /// Index of its look.
     pub look: usize,
     /// From 0 to 1 in both directions.
@@ -37,7 +41,7 @@ fn look(index: usize) -> String {
 }
 
 /// Draws curves in a frame. Their figures must be beside it, because screen readers skip the drawing.
-pub(super) fn draw(out: &mut Markup, frame: &Frame, curves: &[Curve]) {
+pub(crate) fn draw(out: &mut Markup, frame: &Frame, curves: &[Curve]) {
     put!(out, "<div class=\"frame\" aria-hidden=\"true\"><div class=\"ys\">");
     for tick in &frame.y {
         put!(out, "<span style=\"bottom:", percent(tick.at), "%\">", tick.text, "</span>");
@@ -46,6 +50,10 @@ pub(super) fn draw(out: &mut Markup, frame: &Frame, curves: &[Curve]) {
         out,
         "</div><svg class=\"plot curves\" viewBox=\"0 0 1000 400\" preserveAspectRatio=\"none\" focusable=\"false\">"
     );
+    for (from, to) in &frame.bands {
+        let (from, to) = (place(*from, WIDTH), place(*to, WIDTH));
+        put!(out, "<rect class=\"band\" x=\"", from, "\" width=\"", to - from, "\" height=\"400\"/>");
+    }
     let mut grid = String::new();
     for tick in &frame.x {
         let _ = write!(grid, "M{} 0V{HEIGHT}", place(tick.at, WIDTH));
@@ -56,6 +64,9 @@ pub(super) fn draw(out: &mut Markup, frame: &Frame, curves: &[Curve]) {
     put!(out, "<path class=\"grid\" d=\"", grid, "\"/>");
     for curve in curves {
         put!(out, "<path class=\"", look(curve.look), "\" d=\"", path(&curve.points), "\"/>");
+        if frame.dots {
+            put!(out, "<path class=\"stroke", curve.look % COLOURS, " points\" d=\"", dots(&curve.points), "\"/>");
+        }
     }
     put!(out, "</svg><div class=\"xs\">");
     for tick in &frame.x {
@@ -65,7 +76,7 @@ pub(super) fn draw(out: &mut Markup, frame: &Frame, curves: &[Curve]) {
 }
 
 /// The look of a curve, as a small sample before its name.
-pub(super) fn swatch(index: usize) -> Markup {
+pub(crate) fn swatch(index: usize) -> Markup {
     let mut out = Markup::new();
     put!(out, "<svg class=\"plot stroke\" viewBox=\"0 0 26 10\" aria-hidden=\"true\" focusable=\"false\">");
     put!(out, "<path class=\"", look(index), "\" d=\"M0 5H26\"/></svg>");
@@ -78,6 +89,11 @@ fn percent(at: f64) -> String {
 
 fn place(at: f64, length: f64) -> i64 {
     if at.is_finite() { (at.clamp(0.0, 1.0) * length).round() as i64 } else { 0 }
+}
+
+/// A stroke of length 0 at each point, which a round end makes a dot.
+fn dots(points: &[(f64, f64)]) -> String {
+    points.iter().map(|(x, y)| format!("M{} {}h0", place(*x, WIDTH), place(1.0 - y, HEIGHT))).collect()
 }
 
 /// Omits points on a horizontal line with their neighbours.

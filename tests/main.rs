@@ -32,3 +32,4 @@ mod setup;
 mod strangers;
 mod tasks;
 mod terminal;
+mod vary;

@@ -26,9 +26,20 @@ pub fn vary(catalogue: &Catalogue, options: &Options, text: &str) -> Result<Vary
     let points = kind.points(&range).map_err(refused)?;
     let vary = Vary { parameter, points };
     for point in [vary.points.first(), vary.points.last()].into_iter().flatten() {
-        change(&vary, point, options, &suite).map_err(|reason| at(&vary, point, PlanError::Options(reason)))?;
+        possible(catalogue, options, &vary, point, &suite).map_err(|error| at(&vary, point, error))?;
     }
     Ok(vary)
+}
+
+/// Rejects a point that the suite or the computer cannot have, as far as can be known before corpora are made.
+fn possible(catalogue: &Catalogue, options: &Options, vary: &Vary, point: &VaryPoint, suite: &Suite) -> Result<()> {
+    let (options, changed) = change(vary, point, options, suite)?;
+    let computer = Computer::of(catalogue, &options, false)?;
+    match (changed.ram, vary.parameter.as_str()) {
+        (Some(ram), _) => computer.with_ram(ram).map(drop),
+        (None, DISK_SIZE) => options.disk_size.map_or(Ok(()), |size| computer.suits(size)),
+        (None, _) => Ok(()),
+    }
 }
 
 /// The plan for `options` at all points, as [`crate::plan`].
@@ -36,9 +47,8 @@ pub fn plan_varied(catalogue: &Catalogue, options: &Options, vary: &Vary, realis
     let suite = catalogue.suite(&options.suite)?;
     let mut plans = |options: &Options| -> Result<Vec<Plan>> {
         let plan = |point| {
-            let (options, changed) =
-                change(vary, point, options, &suite).map_err(|reason| at(vary, point, PlanError::Options(reason)))?;
-            planned(catalogue, &options, &changed, realise).map_err(|error| at(vary, point, error))
+            let of_point = |(options, changed)| planned(catalogue, &options, &changed, realise);
+            change(vary, point, options, &suite).and_then(of_point).map_err(|error| at(vary, point, error))
         };
         vary.points.iter().map(plan).collect()
     };
@@ -86,18 +96,18 @@ fn kind(catalogue: &Catalogue, options: &Options, suite: &Suite, range: &Range) 
     Ok((name.to_owned(), kind))
 }
 
-/// The options of one point; a sentence if it cannot be.
-fn change(vary: &Vary, point: &VaryPoint, options: &Options, suite: &Suite) -> Result<(Options, Changed), String> {
+/// The options of one point.
+fn change(vary: &Vary, point: &VaryPoint, options: &Options, suite: &Suite) -> Result<(Options, Changed)> {
     let (mut options, mut changed) = (options.clone(), Changed::default());
     let whole = point.value as u64;
     match vary.parameter.as_str() {
         RAM => changed.ram = Some(Bytes(whole)),
         DISK_SIZE => options.disk_size = Some(Bytes(whole)),
-        SCALE => options.scale = point.text.parse::<Scale>().map_err(|error| error.to_string())?,
+        SCALE => options.scale = point.text.parse::<Scale>().map_err(|error| PlanError::Options(error.to_string()))?,
         name => {
             let least = suite.parameters.get(name).map_or(0, |parameter| parameter.min.0);
             if whole < least {
-                return Err(format!("{name} is at least {least}; begin there"));
+                return Err(PlanError::Options(format!("{name} is at least {least}; begin there")));
             }
             changed.parameter = Some((name.to_owned(), whole));
         }

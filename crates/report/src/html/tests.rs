@@ -65,6 +65,7 @@ pub(super) fn findings(run: &RunRecord) -> Findings {
             lead: Some(Lead::First { everywhere: true }),
         },
         conclusions: vec![Conclusion::Tally { tests: 9, wins: vec![], tied: 9, none: 0 }],
+        curves: None,
         doubts: vec![Doubt {
             configuration: 0,
             task: "001".into(),

@@ -20,7 +20,7 @@ pub use differences::{Difference, Incomparable, differences, incomparable};
 pub use remarks::ChangeRemark;
 
 use crate::contrast::{self, Contrast, Tested};
-use crate::dependence::{Dependences, dependences};
+use crate::dependence::in_groups;
 use crate::figures::{Figures, Series};
 use crate::stats::summary::{self, median};
 use crate::{Dependence, Interval, Options, Summary};
@@ -69,7 +69,7 @@ pub struct Change {
     /// How much worse it is, from `ratio`: 0.05 is 5 % more where lower is better, or 5 % less where higher is better.
     /// Negative where it is better.
     pub worse: Option<f64>,
-    /// How the figures before and after depend on conditions, if they do.
+    /// The groups of the figures before and after, if they fall into groups.
     pub dependences: [Option<Dependence>; 2],
     pub outcome: ChangeOutcome,
 }
@@ -112,19 +112,6 @@ impl Changes {
 struct Way {
     paired: bool,
     exact: bool,
-    /// Of the figures before and after.
-    dependences: [Dependences; 2],
-}
-
-impl Way {
-    /// The dependences of a figure, given the places of its task and configuration before and after.
-    fn found(&self, metric: &Metric, places: [Option<(usize, usize)>; 2]) -> [Option<Dependence>; 2] {
-        let at = |side: usize| {
-            let (task, one) = places[side]?;
-            self.dependences[side].get(&(task, metric.id))?.get(one)?.clone()
-        };
-        [0, 1].map(at)
-    }
 }
 
 /// Compares the judged metrics of `after` with those of `before`, or `metric` alone.
@@ -160,8 +147,7 @@ pub fn changes(before: &RunRecord, after: &RunRecord, metric: Option<&'static Me
 fn way(before: &RunRecord, after: &RunRecord, old: &Figures, new: &Figures) -> Way {
     let paired = before.plan.seed == after.plan.seed;
     let is_virtual = [before, after].iter().all(|run| run.plan.lab.nature().exact_clock);
-    let exact = paired && is_virtual && (old.repeats.len() == 1 || new.repeats.len() == 1);
-    Way { paired, exact, dependences: [old, new].map(dependences) }
+    Way { paired, exact: paired && is_virtual && (old.repeats.len() == 1 || new.repeats.len() == 1) }
 }
 
 /// Pairs configurations by name; where no name matches and each run has one configuration, pairs those two. A
@@ -200,13 +186,13 @@ fn collect(
 ) {
     for (at, task) in old.tasks.iter().enumerate() {
         // A step without any figure is missing from the tasks: its figure is lost.
-        let later = new.tasks.iter().enumerate().find(|(_, later)| later.id == task.id);
+        let later = new.tasks.iter().find(|later| later.id == task.id);
         if later.is_none() && !task.step {
             continue;
         }
         let judged: Vec<&Metric> = metric.map_or_else(|| task.judged().iter().collect(), |metric| vec![metric]);
         for metric in judged.into_iter().filter_map(|metric| Metric::find(metric.id)) {
-            let (before, after) = (task.series(metric), later.and_then(|(_, later)| later.series(metric)));
+            let (before, after) = (task.series(metric), later.and_then(|later| later.series(metric)));
             let values = |series: Option<&Series>, c: usize| series.map(|s| s.figures(c)).unwrap_or_default();
             let (mut earlier, mut then) = (values(before, one), other.map_or_else(Vec::new, |c| values(after, c)));
             if earlier.is_empty() && then.is_empty() {
@@ -249,7 +235,7 @@ fn collect(
                     ratio: ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0),
                     interval: None,
                     worse: None,
-                    dependences: way.found(metric, [Some((at, one)), later.map(|(at, _)| at).zip(other)]),
+                    dependences: [&earlier, &then].map(|values| in_groups(values)),
                     outcome: ChangeOutcome::NotJudged,
                 },
             });

@@ -76,7 +76,7 @@ pub(crate) fn dependences(figures: &Figures) -> Dependences {
     let variances: Vec<Vec<Option<f64>>> = judged.iter().map(|(_, series)| of_configurations(series)).collect();
     let of = |(row, (task, series)): (usize, &(usize, &'_ Series))| {
         let found = (0..series.blocks.len()).map(|one| {
-            let values = above_zero(series, one);
+            let values = above_zero(&series.figures(one));
             in_groups(&values).or_else(|| wide(&values, usual(&variances, row, one)?))
         });
         ((*task, series.metric.id), found.collect())
@@ -85,8 +85,8 @@ pub(crate) fn dependences(figures: &Figures) -> Dependences {
 }
 
 /// Figures above 0, ascending; empty if there is another or there are too few.
-fn above_zero(series: &Series, configuration: usize) -> Vec<f64> {
-    let mut values = series.figures(configuration);
+fn above_zero(figures: &[f64]) -> Vec<f64> {
+    let mut values = figures.to_vec();
     values.sort_unstable_by(f64::total_cmp);
     if values.len() < FEWEST || values[0] <= 0.0 { Vec::new() } else { values }
 }
@@ -96,11 +96,13 @@ fn logs(values: &[f64]) -> Vec<f64> {
 }
 
 fn of_configurations(series: &Series) -> Vec<Option<f64>> {
-    (0..series.blocks.len()).map(|one| variance(&logs(&above_zero(series, one)))).collect()
+    (0..series.blocks.len()).map(|one| variance(&logs(&above_zero(&series.figures(one))))).collect()
 }
 
-fn in_groups(values: &[f64]) -> Option<Dependence> {
-    let logs = logs(values);
+/// The groups of figures, if they fall into groups.
+pub(crate) fn in_groups(figures: &[f64]) -> Option<Dependence> {
+    let values = above_zero(figures);
+    let logs = logs(&values);
     let at = groups::cut(&logs).filter(|at| logs[*at] - logs[at - 1] >= LEAST)?;
     let group = |values: &[f64]| Some(Group { value: median(values)?, repeats: values.len() });
     Some(Dependence::Groups { groups: [group(&values[..at])?, group(&values[at..])?] })

@@ -40,7 +40,7 @@ fn a_figure_in_groups_is_told_with_them_wherever_verdicts_are() {
         assert!(text(format).contains(groups), "{format}: {}", text(format));
     }
     assert!(text("table").contains("Depends on conditions\n"), "{}", text("table"));
-    let json: serde_json::Value = serde_json::from_str(&text("json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&written(&Reports(&reports), "json", 200)).unwrap();
     let metric = &json["runs"][0]["findings"]["tasks"][0]["metrics"][0];
     let dependence = &metric["estimates"][1]["dependence"];
     assert_eq!((&dependence["kind"], &dependence["groups"][1]["repeats"]), (&"groups".into(), &2.into()), "{metric}");

@@ -30,13 +30,14 @@ fn cliff(findings: &Findings, curves: &Curves, curve: &Curve, found: &Cliff) -> 
     let value = |at: usize| quantity(curve.metric, curve.medians[found.configuration][at].unwrap_or_default());
     let times = if found.factor < 1.0 { 1.0 / found.factor } else { found.factor };
     format!(
-        "{}, {}: a cliff between {} and {}, from {} to {}, a factor of {}.",
+        "{}, {}: a cliff between {} and {}, from {} to {}, a factor of {}{}.",
         findings.configurations[found.configuration],
         named(&curve.task, &curve.title),
         point(found.from),
         point(found.to),
         value(found.from),
         value(found.to),
-        ratio(times)
+        ratio(times),
+        if findings.repeats == 1 { "; one repeat cannot tell it from noise" } else { "" }
     )
 }

@@ -72,9 +72,8 @@ fn the_edge_of_the_page_cache_is_a_cliff_and_the_report_says_where() {
     let suite = lab.suite("edge", READ);
     let disk = ["--disk", "hdd", "--disk-size", "640MiB"];
     let vary = ["--vary", "ram=256MiB..768MiB:4", "--repeat", "2"];
-    let ran = lab.run(&[&["--fs", "ext4", "--suite", &suite], &disk[..], &vary[..]].concat()).ended_with(0);
+    lab.run(&[&["--fs", "ext4", "--suite", &suite], &disk[..], &vary[..]].concat()).ended_with(0);
     let says = "a cliff between ram=384MiB and ram=512MiB";
-    assert!(ran.stdout.contains("Cliffs over ram") && ran.stdout.contains(says), "{}", ran.text());
     let out = lab.out().to_string_lossy().into_owned();
     let report = |format: &str| {
         let ran = lab.command(&["report", "latest", "--out", &out, "--format", format]).ended_with(0);

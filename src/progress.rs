@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use mountmark_model::{Cell, Plan, Stage, counted};
+use mountmark_model::{Cell, Plan, Stage, Vary, counted};
 use mountmark_run::schedule;
 
 use crate::terminal;
@@ -18,6 +18,7 @@ pub struct Progress {
     running: BTreeMap<u32, Running>,
     bar: Option<ProgressBar>,
     verbose: bool,
+    vary: Option<Vary>,
 }
 
 struct Running {
@@ -46,7 +47,16 @@ impl Progress {
             counted(plan.repeats as usize, "repeat")
         );
         say!("mountmark: {text}");
-        Progress { begin: Instant::now(), cells: plan.cells.len(), ended: 0, running: BTreeMap::new(), bar, verbose }
+        let vary = plan.vary.clone();
+        Progress {
+            begin: Instant::now(),
+            cells: plan.cells.len(),
+            ended: 0,
+            running: BTreeMap::new(),
+            bar,
+            verbose,
+            vary,
+        }
     }
 
     /// Records one step.
@@ -54,7 +64,7 @@ impl Progress {
         match step {
             schedule::Progress::Started(cell) => {
                 let running =
-                    Running { name: name(cell), stage: "starting".into(), tasks: cell.tasks.len() + 3, done: 0 };
+                    Running { name: self.name(cell), stage: "starting".into(), tasks: cell.tasks.len() + 3, done: 0 };
                 self.running.insert(cell.index, running);
             }
             schedule::Progress::Stage(cell, stage) => {
@@ -76,8 +86,13 @@ impl Progress {
                     (None, 0) => "done".to_owned(),
                     (None, failed) => format!("done, {} failed", counted(failed, "task")),
                 };
-                let line =
-                    format!("[{}/{}] {} {how} ({seconds:.1} s){}", self.ended, self.cells, name(cell), self.left());
+                let line = format!(
+                    "[{}/{}] {} {how} ({seconds:.1} s){}",
+                    self.ended,
+                    self.cells,
+                    self.name(cell),
+                    self.left()
+                );
                 let unremarkable = result.outcome.is_ok() && failed == 0;
                 match &self.bar {
                     Some(bar) if !unremarkable => bar.suspend(|| say!("{line}")),
@@ -103,6 +118,12 @@ impl Progress {
         }
     }
 
+    fn name(&self, cell: &Cell) -> String {
+        let name = format!("{} #{}", cell.configuration.name, cell.repeat + 1);
+        let point = self.vary.as_ref().zip(cell.point);
+        point.map_or_else(|| name.clone(), |(vary, point)| vary.name(&name, point as usize))
+    }
+
     fn fraction(&self) -> f64 {
         let share = |cell: &Running| (cell.done as f64 / cell.tasks.max(1) as f64).min(1.0);
         let running: f64 = self.running.values().map(share).sum();
@@ -119,8 +140,4 @@ impl Progress {
         let left = passed / fraction - passed;
         if left < 90.0 { format!(", about {left:.0} s left") } else { format!(", about {:.0} min left", left / 60.0) }
     }
-}
-
-fn name(cell: &Cell) -> String {
-    format!("{} #{}", cell.configuration.name, cell.repeat + 1)
 }

@@ -34,3 +34,4 @@ mod setup;
 mod strangers;
 mod tasks;
 mod terminal;
+mod vary;

@@ -4,6 +4,7 @@ use mountmark_model::Metric;
 use mountmark_record::RunRecord;
 
 use crate::conclude::{self, Evidence};
+use crate::curve::curves;
 use crate::estimate::estimates;
 use crate::figures::Figures;
 use crate::findings::{best_as_printed, sums};
@@ -52,6 +53,7 @@ pub fn findings(run: &RunRecord, options: &Options) -> Findings {
         categories,
         overall,
         conclusions,
+        curves: run.plan.vary.as_ref().map(|vary| curves(run, vary, &figures)),
         doubts: doubts.into_iter().map(|found| found.doubt).collect(),
         missing: figures.missing,
         remarks,
@@ -95,10 +97,9 @@ fn tasks(
             .iter()
             .map(|series| {
                 let judged = family.find(at, series.metric.id);
-                let contrast = |configuration| judged.and_then(|judged| judged.contrast(configuration, baseline));
                 let mut found = MetricFindings {
                     metric: series.metric,
-                    estimates: estimates(series, at, baseline, options.level, judged.is_some(), doubtful, &contrast),
+                    estimates: estimates(series, at, baseline, options.level, judged, doubtful),
                     verdict: judged.and_then(|judged| verdict(figures, family, judged, options)),
                     best: Vec::new(),
                 };

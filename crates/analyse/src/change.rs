@@ -21,9 +21,10 @@ pub use differences::{Difference, Incomparable, differences, incomparable};
 pub use remarks::ChangeRemark;
 
 use crate::contrast::{self, Contrast, Tested};
+use crate::dependence::in_groups;
 use crate::figures::{Figures, Series};
 use crate::stats::summary::{self, median};
-use crate::{Interval, Options, Summary};
+use crate::{Dependence, Interval, Options, Summary};
 
 /// Changes from one run to another. `report` puts them into words.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -69,6 +70,8 @@ pub struct Change {
     /// How much worse it is, from `ratio`: 0.05 is 5 % more where lower is better, or 5 % less where higher is better.
     /// Negative where it is better.
     pub worse: Option<f64>,
+    /// The groups of the figures before and after, if they fall into groups.
+    pub dependences: [Option<Dependence>; 2],
     pub outcome: ChangeOutcome,
 }
 
@@ -235,6 +238,7 @@ fn collect(
                     ratio: ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0),
                     interval: None,
                     worse: None,
+                    dependences: [&earlier, &then].map(|values| in_groups(values)),
                     outcome: ChangeOutcome::NotJudged,
                 },
             });

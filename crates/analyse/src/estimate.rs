@@ -12,33 +12,33 @@ use std::collections::HashSet;
 use crate::contrast::Tested;
 use crate::figures::Series;
 use crate::stats::{interval::median_interval, summary};
+use crate::verdict::Judged;
 use crate::{Estimate, Interval, Point};
 
 /// Doubtful samples: (task, metric, cell).
 pub(crate) type Doubtful = HashSet<(usize, &'static str, u32)>;
 
-/// Estimates by configuration. `ratio_to_baseline` returns mean and test of a configuration's contrast to the baseline,
-/// if the metric is judged.
+/// Estimates by configuration; `judged` if the metric is.
 pub(crate) fn estimates(
     series: &Series,
     task: usize,
     baseline: usize,
     level: f64,
-    is_judged: bool,
+    judged: Option<&Judged>,
     doubtful: &Doubtful,
-    ratio_to_baseline: &dyn Fn(usize) -> Option<(f64, Tested)>,
 ) -> Vec<Option<Estimate>> {
     let estimate = |configuration: usize| {
         let values = series.figures(configuration);
         let ratio = ratio(series, configuration, baseline);
         Some(Estimate {
             summary: summary::summary(&values)?,
-            median_interval: if is_judged { median_interval(&values, level) } else { None },
+            median_interval: judged.and_then(|_| median_interval(&values, level)),
             ratio,
             ratio_interval: ratio.and_then(|ratio| {
-                let (mean, tested) = ratio_to_baseline(configuration)?;
+                let (mean, tested) = judged?.contrast(configuration, baseline)?;
                 ratio_interval(ratio, mean, &tested)
             }),
+            dependence: judged.and_then(|judged| judged.dependence(configuration).cloned()),
             points: points(series, task, configuration, doubtful),
         })
     };

@@ -169,18 +169,29 @@ pub(crate) fn configurations(run: &RunRecord) -> Vec<String> {
 
 fn tasks(run: &RunRecord) -> Vec<Task> {
     let plan = &run.plan;
-    let definition = |id: &str| plan.cells.iter().flat_map(|cell| &cell.tasks).find(|task| task.id == id);
-    let step = |id: &str, category: Category| Task {
-        id: id.into(),
-        title: id.into(),
-        category,
-        step: true,
-        in_parts: false,
-        series: Vec::new(),
-        measured: vec![false; Metric::ALL.len()],
+    let definition = |name: &str| {
+        let id = plan.of_recorded(name).0;
+        plan.cells.iter().flat_map(|cell| &cell.tasks).find(|task| task.id == id)
+    };
+    let step = |id: &str, category: Category| {
+        let names = match &plan.vary {
+            Some(vary) => (0..vary.points.len()).map(|point| vary.name(id, point)).collect(),
+            None => vec![id.to_owned()],
+        };
+        let step = move |id: String| Task {
+            title: id.clone(),
+            id,
+            category: category.clone(),
+            step: true,
+            in_parts: false,
+            series: Vec::new(),
+            measured: vec![false; Metric::ALL.len()],
+        };
+        names.into_iter().map(step)
     };
     let work = |id: &str| definition(id).map_or(String::new(), |task| task.category.clone());
-    let mut out = vec![step(protocol_task::MKFS, Category::Steps), step(protocol_task::MOUNT, Category::Steps)];
+    let before = step(protocol_task::MKFS, Category::Steps).chain(step(protocol_task::MOUNT, Category::Steps));
+    let mut out: Vec<Task> = before.collect();
     out.extend(plan.tasks.iter().map(|(id, title)| Task {
         id: id.clone(),
         title: if title.is_empty() { id.clone() } else { title.clone() },
@@ -190,11 +201,9 @@ fn tasks(run: &RunRecord) -> Vec<Task> {
         series: Vec::new(),
         measured: vec![false; Metric::ALL.len()],
     }));
-    out.extend([
-        step(protocol_task::UMOUNT, Category::Steps),
-        step(protocol_task::FSCK, Category::Check),
-        step(protocol_task::CAPACITY, Category::Capacity),
-    ]);
+    out.extend(step(protocol_task::UMOUNT, Category::Steps));
+    out.extend(step(protocol_task::FSCK, Category::Check));
+    out.extend(step(protocol_task::CAPACITY, Category::Capacity));
     // A suite may name a task like a step: it is listed once, as a task.
     let named: BTreeSet<&str> = plan.tasks.iter().map(|(id, _)| id.as_str()).collect();
     out.retain(|task| !task.step || !named.contains(task.id.as_str()));
@@ -206,7 +215,9 @@ fn rates(run: &RunRecord, tasks: &mut [Task]) {
     let Some(cell) = run.plan.cells.iter().find(|cell| !cell.tasks.is_empty()) else { return };
     let mut wholes: BTreeSet<&str> = BTreeSet::new();
     for task in tasks.iter_mut().filter(|task| !task.step) {
-        let Some(definition) = cell.tasks.iter().find(|known| known.id == task.id) else { continue };
+        let Some(definition) = cell.tasks.iter().find(|known| known.id == run.plan.of_recorded(&task.id).0) else {
+            continue;
+        };
         let has = |metric: &Metric| task.has(metric);
         let metric = crate::rate::metric(definition, &cell.tasks, has);
         let Some(series) = task.series.iter_mut().find(|series| series.metric.id == metric.id) else { continue };
@@ -214,7 +225,7 @@ fn rates(run: &RunRecord, tasks: &mut [Task]) {
         wholes.extend(definition.part_of.as_deref());
     }
     for task in tasks.iter_mut() {
-        task.in_parts = wholes.contains(task.id.as_str());
+        task.in_parts = wholes.contains(run.plan.of_recorded(&task.id).0);
     }
 }
 

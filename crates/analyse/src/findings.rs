@@ -7,7 +7,7 @@
 use mountmark_model::{Better, Metric};
 use serde::Serialize;
 
-use crate::{Basis, Category, Conclusion, Lead, Missing, Remark, Verdict};
+use crate::{Basis, Category, Conclusion, Curves, Dependence, Lead, Missing, Remark, Verdict};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
@@ -35,6 +35,9 @@ pub struct Findings {
     /// The most important first.
     #[serde(skip)]
     pub conclusions: Vec<Conclusion>,
+    /// The curves over the parameter that the plan varies; `None` if it varies none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub curves: Option<Curves>,
     /// Samples that a robust test finds to be outliers.
     pub doubts: Vec<Doubt>,
     /// Cells and tasks without a figure, and the reasons.
@@ -107,6 +110,12 @@ impl MetricFindings {
         Some(self.estimates.get(configuration)?.as_ref()?.summary.median)
     }
 
+    /// How its figures depend on conditions, with their configurations.
+    pub fn dependences(&self) -> impl Iterator<Item = (usize, &Dependence)> {
+        let all = self.estimates.iter().enumerate();
+        all.filter_map(|(one, estimate)| Some((one, estimate.as_ref()?.dependence.as_ref()?)))
+    }
+
     fn medians(&self) -> impl Iterator<Item = f64> + '_ {
         (0..self.estimates.len()).filter_map(|one| self.median(one))
     }
@@ -162,6 +171,12 @@ pub struct Total {
 }
 
 impl Findings {
+    /// The figures by which tasks are judged that depend on conditions, with their configurations.
+    pub fn dependent(&self) -> impl Iterator<Item = (&TaskFindings, usize, &Dependence)> {
+        let judged = self.tasks.iter().filter_map(|task| Some((task, task.judged()?)));
+        judged.flat_map(|(task, judged)| judged.dependences().map(move |(one, found)| (task, one, found)))
+    }
+
     /// The suite's tasks, without protocol steps.
     pub fn suite(&self) -> impl Iterator<Item = &TaskFindings> {
         self.tasks.iter().filter(|task| !task.step)
@@ -195,6 +210,8 @@ pub struct Estimate {
     pub ratio: Option<f64>,
     /// 95 % confidence interval of `ratio`.
     pub ratio_interval: Option<Interval>,
+    /// How it depends on conditions, if it does; `None` if the metric is not judged.
+    pub dependence: Option<Dependence>,
     /// Every sample, doubtful ones included.
     pub points: Vec<Point>,
 }

@@ -35,7 +35,8 @@ pub(crate) fn metric(task: &Task, tasks: &[Task], has: impl Fn(&Metric) -> bool)
 /// The metric `rate` with its unit at the task `id` of a run; [`Metric::RATE`] itself if the unit is unknown.
 pub fn rate_of(run: &RunRecord, id: &str) -> &'static Metric {
     let mut suites = run.plan.cells.iter().map(|cell| &cell.tasks);
-    let definition = suites.find_map(|tasks| Some((tasks.iter().find(|task| task.id == id)?, tasks)));
+    let own = run.plan.of_recorded(id).0;
+    let definition = suites.find_map(|tasks| Some((tasks.iter().find(|task| task.id == own)?, tasks)));
     let Some((task, tasks)) = definition else { return &Metric::RATE };
     let samples = run.cells.iter().flat_map(|cell| &cell.samples).filter(|sample| sample.task == id);
     metric(task, tasks, |wanted| samples.clone().any(|sample| sample.metric == wanted.id))

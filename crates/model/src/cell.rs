@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::conditions::Way;
-use crate::{Bytes, Conditions, Configuration, Disk, Lab, Machine, RealisedCorpus, Scale, Source, Task};
+use crate::{Bytes, Conditions, Configuration, Disk, Lab, Machine, RealisedCorpus, Scale, Source, Task, Vary};
 
 /// Names of the steps that are measured like tasks but are not part of a suite.
 pub mod protocol_task {
@@ -36,7 +36,7 @@ pub struct Plan {
     pub configurations: Vec<String>,
     /// Kernel as the user requested it.
     pub kernel: String,
-    /// Task ids and titles in order, for tables; titles state the counts and sizes of the plan's scale.
+    /// Names in records and titles of tasks in order, for tables; titles state the counts and sizes of the plan's scale.
     pub tasks: Vec<(String, String)>,
     pub decisions: Vec<String>,
     /// Most bytes that a cell writes to its disk under test, if the disk is known to be larger.
@@ -47,6 +47,9 @@ pub struct Plan {
     /// Configurations that are not tried, each with the reason.
     #[serde(default)]
     pub skipped: Vec<(String, String)>,
+    /// The parameter that differs between cells, with [`Cell::point`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vary: Option<Vary>,
 }
 
 impl Plan {
@@ -74,8 +77,11 @@ impl Plan {
 
     /// Whether titles state the work at this scale; those of older plans state the suite's own counts and sizes.
     pub fn titles_are_scaled(&self) -> bool {
-        let written = self.cells.first().map_or(&[][..], |cell| &cell.tasks);
-        written.iter().zip(&self.tasks).any(|(task, (_, title))| task.title != *title)
+        let Some(cell) = self.cells.first() else { return false };
+        let differs = |(name, title): &(String, String)| {
+            cell.tasks.iter().any(|task| self.recorded(cell, &task.id) == *name && task.title != *title)
+        };
+        self.tasks.iter().any(differs)
     }
 }
 
@@ -86,6 +92,9 @@ pub struct Cell {
     pub index: u32,
     /// Block number: cells of one repeat are compared with each other.
     pub repeat: u32,
+    /// Which of the points of [`Plan::vary`] it is at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub point: Option<u32>,
     pub configuration: Configuration,
     /// The seed of this repeat; equal for every configuration of a block.
     pub seed: u64,

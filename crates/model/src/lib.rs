@@ -23,6 +23,7 @@ mod quantity;
 mod results;
 mod study;
 mod suite;
+mod vary;
 mod visible;
 pub mod workload;
 
@@ -48,6 +49,7 @@ pub use quantity::{
 pub use results::{DeviceUse, Output, OutputKind, Sample, TaskOutcome};
 pub use study::{Figure, Printed, Qualifier, Study, StudyRun};
 pub use suite::{Parameter, Peak, RateOf, Source, Suite, Task};
+pub use vary::{Vary, VaryPoint};
 pub use visible::{is_hidden, visible};
 pub use workload::{Quantity, QuantityError, Workload, WorkloadResult};
 

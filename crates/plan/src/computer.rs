@@ -2,7 +2,7 @@
 
 use mountmark_model::{Bytes, Disk, Machine, OwnComputer};
 
-use crate::check::RAM_UNIT;
+use crate::check::{RAM_UNIT, machine};
 use crate::{Catalogue, Options, PlanError, Result};
 
 pub(crate) struct Computer {
@@ -31,6 +31,18 @@ impl Computer {
         let parts = (RAM_UNIT, "a disk in memory has whole parts of 128 MiB");
         let unit = if disk.model.has_drive() { pages } else { parts };
         Ok(Computer { machine, disk, second_disk, kernel: options.kernel.clone(), unit })
+    }
+
+    /// With other memory.
+    pub fn with_ram(mut self, ram: Bytes) -> Result<Computer> {
+        self.machine.ram = ram;
+        let faults = machine(&self.machine);
+        if faults.is_empty() { Ok(self) } else { Err(PlanError::Options(faults.join("; "))) }
+    }
+
+    /// The size of which the disk under test has whole ones, in bytes.
+    pub fn unit(&self) -> u64 {
+        self.unit.0
     }
 
     /// Rejects a `--disk-size` that the disk cannot have.

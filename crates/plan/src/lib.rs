@@ -23,6 +23,7 @@ mod stored;
 mod study;
 mod tasks;
 mod title;
+mod vary;
 
 pub use catalogue::{Catalogue, Entry, Kind, Origin};
 pub use configuration::{configurations, control};
@@ -31,5 +32,6 @@ pub use order::repeat_seed;
 pub use plan::{CorpusRequest, Options, Realise, plan};
 pub use stored::check_stored;
 pub use tasks::{leave_out, programs};
+pub use vary::{plan_varied, vary};
 
 pub type Result<T, E = PlanError> = std::result::Result<T, E>;

@@ -61,9 +61,27 @@ pub struct CorpusRequest {
 pub type Realise<'a> =
     dyn FnMut(&CorpusRequest) -> Result<(PathBuf, RealisedCorpus), Box<dyn std::error::Error + Send + Sync>> + 'a;
 
+/// What a point of `--vary` changes that no option does.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Changed {
+    /// The machine's memory.
+    pub ram: Option<Bytes>,
+    /// A parameter of the suite and its value.
+    pub parameter: Option<(String, u64)>,
+}
+
 /// The plan for `options`. Definitions are checked completely before `realise` is first called; it is called once per
 /// repeat, or once in total for the user's own files.
 pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>) -> Result<Plan> {
+    planned(catalogue, options, &Changed::default(), realise)
+}
+
+pub(crate) fn planned(
+    catalogue: &Catalogue,
+    options: &Options,
+    changed: &Changed,
+    realise: &mut Realise<'_>,
+) -> Result<Plan> {
     if options.repeats == 0 || options.repeats > MOST_REPEATS {
         return Err(PlanError::Options(format!(
             "--repeat {}: give a number from 1 to {MOST_REPEATS}",
@@ -71,14 +89,21 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
         )));
     }
     let mut suite = catalogue.suite(&options.suite)?;
-    let computer = Computer::of(catalogue, options, suite.source != Source::None)?;
+    let mut computer = Computer::of(catalogue, options, suite.source != Source::None)?;
+    if let Some(ram) = changed.ram {
+        computer = computer.with_ram(ram)?;
+    }
     let mut rows = Rows { kept: configurations(catalogue, &options.fs)?, skipped: Vec::new() };
     if let Some(reason) = Plan::too_large(suite.tasks.len(), rows.kept.len()) {
         return Err(PlanError::Options(reason));
     }
     let corpus = corpus_source(catalogue, &suite, options.corpus.as_deref())?;
     let own = parameters(&suite, Scale::ONE);
-    let parameters = parameters(&suite, options.scale);
+    let mut parameters = parameters(&suite, options.scale);
+    if let Some((name, value)) = &changed.parameter {
+        enlarge(&mut suite, *value as f64 / parameters.get(name).map_or(1.0, |own| *own as f64).max(1.0));
+        parameters.insert(name.clone(), *value);
+    }
     let titles: Vec<(String, String)> =
         suite.tasks.iter().map(|task| (task.id.clone(), filled(&task.title, &own, &parameters))).collect();
     // Cells keep the titles of scale 1: a job of another length would change the guest's reading time.
@@ -153,6 +178,7 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
             cells.push(Cell {
                 index,
                 repeat,
+                point: None,
                 configuration: configuration.clone(),
                 seed: repeat_seed(options.seed, repeat),
                 disk: disk.clone(),
@@ -185,6 +211,7 @@ pub fn plan(catalogue: &Catalogue, options: &Options, realise: &mut Realise<'_>)
         decisions: suite.decisions,
         cells,
         skipped,
+        vary: None,
     })
 }
 
@@ -244,6 +271,13 @@ pub(crate) fn parameters(suite: &Suite, scale: Scale) -> BTreeMap<String, u64> {
         if parameter.fixed { parameter.value.0 } else { scale.apply(parameter.value.0, parameter.min.0) }
     };
     suite.parameters.iter().map(|(name, parameter)| (name.clone(), value(parameter))).collect()
+}
+
+/// Gives tasks room for a parameter that is `times` as large: what they need of it is not known.
+fn enlarge(suite: &mut Suite, times: f64) {
+    let enlarged = |room: &mut Bytes| room.0 = (room.0 as f64 * times.max(1.0)).ceil() as u64;
+    suite.peaks.iter_mut().map(|peak| &mut peak.room).chain(&mut suite.written).for_each(enlarged);
+    enlarged(&mut suite.room);
 }
 
 fn realise_all(

@@ -1,6 +1,6 @@
 //! Checks a plan from a store as untrusted input: stores are passed on, and resuming a run executes its plan.
 
-use mountmark_model::{Bytes, Cell, Conditions, Parameter, Plan, Source, Suite};
+use mountmark_model::{Bytes, Cell, Conditions, Parameter, Plan, Source, Suite, Vary};
 
 use crate::{PlanError, Result, check};
 
@@ -20,6 +20,10 @@ pub fn check_stored(plan: &Plan) -> Result<()> {
     if !faults.is_empty() {
         return refused(format!("machine {}", plan.machine.name), faults);
     }
+    let faults = plan.vary.iter().flat_map(vary_faults).collect::<Vec<_>>();
+    if !faults.is_empty() {
+        return refused("its varied parameter".into(), faults);
+    }
     for cell in &plan.cells {
         let faults = cell_faults(cell);
         if !faults.is_empty() {
@@ -27,6 +31,12 @@ pub fn check_stored(plan: &Plan) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn vary_faults(vary: &Vary) -> Vec<String> {
+    let texts = vary.points.iter().map(|point| point.text.replace('.', ""));
+    let wrong = std::iter::once(vary.parameter.clone()).chain(texts).filter(|text| !check::is_word(text));
+    wrong.map(|text| format!("{text:?} is neither a parameter nor a value")).collect()
 }
 
 fn cell_faults(cell: &Cell) -> Vec<String> {

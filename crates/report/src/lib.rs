@@ -7,6 +7,7 @@
 
 mod classic;
 mod command;
+mod curves;
 mod html;
 mod markup;
 mod matrix;

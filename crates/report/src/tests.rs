@@ -1,3 +1,4 @@
+mod conditions;
 mod layers;
 mod one_run;
 mod programs;

@@ -20,6 +20,8 @@ pub(crate) struct WordedFindings<'a> {
     categories: Vec<Category<'a>>,
     overall: All<'a>,
     conclusions: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    cliffs: Vec<String>,
     missing: Vec<String>,
     remarks: Vec<String>,
 }
@@ -88,6 +90,7 @@ impl<'a> WordedFindings<'a> {
             categories: findings.categories.iter().map(of_category).collect(),
             overall: All { overall: &findings.overall, basis: basis(findings.overall.basis) },
             conclusions: words::conclusions::sentences(findings),
+            cliffs: findings.curves.as_ref().map(|curves| words::curves::cliffs(findings, curves)).unwrap_or_default(),
             missing: words::missing::sentences(&findings.missing),
             remarks: words::remarks::sentences(findings),
         }

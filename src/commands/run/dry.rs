@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use anyhow::{Result, bail};
 use mountmark_lab::LabKind;
-use mountmark_model::{Cell, Configuration, Machine, Plan, counted, visible};
+use mountmark_model::{Cell, Machine, Plan, counted, visible};
 use mountmark_plan::{Catalogue, Options};
 use mountmark_run::agent;
 
-use super::{Arguments, Asked, planned};
+use super::{Arguments, Asked, Wanted, planned};
 use crate::common;
 
 /// The first line for a lab that does not confine commands.
@@ -20,7 +20,7 @@ pub fn run(
     options: Options,
     machine: &Machine,
     catalogue: &Catalogue,
-    wanted: &[Configuration],
+    wanted: Wanted,
 ) -> Result<u8> {
     let lab = arguments.lab.kind();
     let asked = Asked {
@@ -82,6 +82,10 @@ fn lines(plan: &Plan, lab: &dyn LabKind, disk: Option<String>) -> Result<Vec<Str
             mountmark_model::Bytes(corpus.bytes)
         ));
     }
+    if let Some(vary) = &plan.vary {
+        let points: Vec<&str> = vary.points.iter().map(|point| point.text.as_str()).collect();
+        lines.push(format!("varied: {}: {}; below, one point for all", vary.parameter, points.join(", ")));
+    }
     let folders = lab.places(first)?;
     let (test, source) = (folders.test_folder.display(), folders.source_folder.display());
     let parameters = first.parameters.iter().map(|(name, value)| format!(" {name}={value}")).collect::<String>();
@@ -98,8 +102,11 @@ fn lines(plan: &Plan, lab: &dyn LabKind, disk: Option<String>) -> Result<Vec<Str
         let places = lab.places(cell)?;
         lines.push(format!("{name}: {}, each:", counted(1 + cells.count(), "cell")));
         let mut cell = cell.clone();
-        for (task, (_, title)) in cell.tasks.iter_mut().zip(&plan.tasks) {
-            task.title.clone_from(title);
+        for at in 0..cell.tasks.len() {
+            let name = plan.recorded(&cell, &cell.tasks[at].id);
+            if let Some((_, title)) = plan.tasks.iter().find(|(known, _)| *known == name) {
+                cell.tasks[at].title.clone_from(title);
+            }
         }
         for line in agent::outline(&cell, &places) {
             let part = if line.part.is_empty() { String::new() } else { format!(" {}", line.part) };

@@ -1,5 +1,6 @@
 //! Runs the cells of a plan in a lab and stores the results, for a new or a resumed run.
 
+use std::borrow::Cow;
 use std::fs;
 use std::time::SystemTime;
 
@@ -120,7 +121,8 @@ impl Session<'_> {
         let mut progress = Progress::new(plan, self.jobs, self.verbose);
         let result = schedule::run(self.lab, &plan.cells, self.jobs, self.stop, &mut |step| {
             if let schedule::Progress::Ended(cell, result) = &step {
-                let record = record(cell, result, self.lab)?;
+                let result = recorded(plan, cell, result);
+                let record = record(cell, &result, self.lab)?;
                 self.store.record_cell_with(id, &record, &result.outputs, &result.devices)?;
             }
             progress.show(&step);
@@ -148,6 +150,20 @@ fn in_doubt(plan: &Plan, run: &RunRecord) -> Plan {
     let cells = plan.cells.iter().filter(|cell| doubtful.contains(&cell.index));
     let cells = cells.zip(plan.cells.len() as u32..).map(|(cell, index)| Cell { index, ..cell.clone() }).collect();
     Plan { cells, ..plan.clone() }
+}
+
+/// The result with the names that tasks and steps have in records.
+fn recorded<'a>(plan: &Plan, cell: &Cell, result: &'a CellResult) -> Cow<'a, CellResult> {
+    if cell.point.is_none() {
+        return Cow::Borrowed(result);
+    }
+    let mut result = result.clone();
+    let samples = result.samples.iter_mut().map(|found| &mut found.task);
+    let tasks = result.tasks.iter_mut().map(|found| &mut found.task);
+    let outputs = result.outputs.iter_mut().map(|found| &mut found.task);
+    let devices = result.devices.iter_mut().map(|found| &mut found.task);
+    samples.chain(tasks).chain(outputs).chain(devices).for_each(|task| *task = plan.recorded(cell, task));
+    Cow::Owned(result)
 }
 
 fn record(cell: &Cell, result: &CellResult, lab: &dyn OpenLab) -> Result<CellRecord> {

@@ -4,6 +4,7 @@ mod dry;
 mod execute;
 mod lab;
 mod signals;
+mod vary;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,9 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use mountmark_model::conditions::Way;
-use mountmark_model::{Bytes, Cell, Configuration, CorpusSource, Disk, Machine, Plan, Program, RealisedCorpus, Scale};
+use mountmark_model::{
+    Bytes, Cell, Configuration, CorpusSource, Disk, Machine, Plan, Program, RealisedCorpus, Scale, Vary,
+};
 use mountmark_plan::{Catalogue, CorpusRequest, Options, configurations, control};
 use mountmark_record::Store;
 
@@ -28,7 +31,7 @@ pub const DEFAULT_FILESYSTEMS: &str = "ext2,ext3,ext4,jfs,reiserfs,xfs,btrfs";
 /// Run a suite on file systems and compare them
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n  mountmark run --lab host --suite ./my-suite.toml --dry-run     every command that would run as root\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every load, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store, and `mountmark resume` runs the others."
+    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4,xfs --vary ram=512MiB..2GiB:8\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n  mountmark run --lab host --suite ./my-suite.toml --dry-run     every command that would run as root\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every load, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store, and `mountmark resume` runs the others."
 )]
 pub struct Arguments {
     /// File systems, separated by commas; `mountmark list filesystems` shows them with their variants.
@@ -45,6 +48,15 @@ pub struct Arguments {
     /// How often each configuration is made and measured
     #[arg(long, value_name = "N", default_value_t = 3)]
     repeat: u32,
+    /// Measure at several points of a parameter, and draw the curve: NAME=FROM..TO:POINTS, with ram, scale, disk-size or a
+    /// parameter of the suite as NAME. Points are a constant factor apart (a constant step if FROM is 0), rounded to what
+    /// the parameter can be: memory in steps of 128 MiB, disks of 1 MiB or what their model needs, sizes of 4 KiB, counts
+    /// to whole numbers, scales to four digits
+    #[arg(long, value_name = "RANGE")]
+    vary: Vec<String>,
+    /// Run a --vary of more than 1000 cells
+    #[arg(long)]
+    yes: bool,
     /// What everything random comes from
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
@@ -130,13 +142,14 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     if options.repeats == 0 {
         bail!(WrongUse("--repeat 0: give at least 1".into()));
     }
+    let vary = vary::asked(&arguments, &catalogue, &options, wanted.len())?;
     if arguments.dry_run {
-        return dry::run(&arguments, options, &machine, &catalogue, &wanted);
+        return dry::run(&arguments, options, &machine, &catalogue, (&wanted, vary.as_ref()));
     }
     arguments.lab.kind().check_rights()?;
     let store = arguments.store.open()?;
     let stop = Stop::on_signals()?;
-    stop.or(measure(&arguments, options, &machine, &catalogue, &wanted, &store, &stop), stop.code())
+    stop.or(measure(&arguments, options, &machine, &catalogue, (&wanted, vary.as_ref()), &store, &stop), stop.code())
 }
 
 /// Prepares the lab, makes the plan and runs it.
@@ -145,7 +158,7 @@ fn measure(
     options: Options,
     machine: &Machine,
     catalogue: &Catalogue,
-    wanted: &[Configuration],
+    wanted: Wanted,
     store: &Store,
     stop: &Stop,
 ) -> Result<u8> {
@@ -183,6 +196,9 @@ fn measure(
     Session { lab: lab.as_ref(), store, jobs, stop, verbose, format }.begin(&plan)
 }
 
+/// The configurations, and the parameter that is varied.
+type Wanted<'a> = (&'a [Configuration], Option<&'a Vary>);
+
 /// Callbacks of planning.
 struct Asked<'a> {
     /// As [`mountmark_lab::OpenLab::unavailable`].
@@ -209,7 +225,7 @@ fn planned(
     arguments: &Arguments,
     mut options: Options,
     catalogue: &Catalogue,
-    wanted: &[Configuration],
+    (wanted, vary): Wanted,
     asked: &Asked,
 ) -> Result<Option<Plan>> {
     let mut skipped = Vec::new();
@@ -238,7 +254,10 @@ fn planned(
     }
     let corpora = mountmark_lab::cache::default_folder().join("corpora");
     let mut realise = |request: &CorpusRequest| realise(request, &corpora, asked.make).map_err(Into::into);
-    let mut plan = mountmark_plan::plan(catalogue, &options, &mut realise)?;
+    let mut plan = match vary {
+        Some(vary) => mountmark_plan::plan_varied(catalogue, &options, vary, &mut realise)?,
+        None => mountmark_plan::plan(catalogue, &options, &mut realise)?,
+    };
     for (name, reason) in &plan.skipped {
         say!("mountmark: {name} is skipped: {reason}");
     }

@@ -5,7 +5,9 @@
 //! processors, and findings must be the same to the last bit everywhere.
 
 pub mod bootstrap;
+pub mod cliff;
 pub mod distribution;
+pub mod groups;
 pub mod holm;
 pub mod interval;
 pub mod random;

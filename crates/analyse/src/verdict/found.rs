@@ -39,6 +39,8 @@ pub struct Gap {
     pub ratio: f64,
     /// Confidence interval of `ratio`; `None` with one repeat.
     pub interval: Option<Interval>,
+    /// Where a figure of the two depends on conditions: the ratio under those that favour one and the other most.
+    pub between: Option<Interval>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

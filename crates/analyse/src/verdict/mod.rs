@@ -10,11 +10,12 @@ mod groups;
 
 use mountmark_model::Better;
 
-use crate::Options;
 use crate::contrast::{self, Contrast, Tested};
+use crate::dependence::{Dependence, dependences};
 use crate::estimate::{ratio, ratio_interval};
 use crate::figures::{Figures, Series};
 use crate::stats::{holm, summary};
+use crate::{Interval, Options};
 pub use found::{Gap, NotJudged, Verdict, VerdictOutcome};
 use groups::Superiority;
 
@@ -34,6 +35,8 @@ pub(crate) struct Judged {
     pub task: usize,
     pub metric: &'static str,
     pub pairs: Vec<Pair>,
+    /// By configuration.
+    pub dependences: Vec<Option<Dependence>>,
 }
 
 /// All judged series of a run, tested together.
@@ -47,11 +50,14 @@ impl Family {
     pub fn new(figures: &Figures, options: &Options) -> Family {
         let mut judged = Vec::new();
         let mut contrasts = Vec::new();
+        let mut dependences = dependences(figures);
         for (task, of_task) in figures.tasks.iter().enumerate() {
             for series in of_task.judged().iter().filter_map(|metric| of_task.series(metric)) {
                 let stratum = judged.len();
                 let pairs = pairs(series, stratum, &mut contrasts);
-                judged.push(Judged { task, metric: series.metric.id, pairs });
+                let metric = series.metric.id;
+                let dependences = dependences.remove(&(task, metric)).unwrap_or_default();
+                judged.push(Judged { task, metric, pairs, dependences });
             }
         }
         let tested = contrast::test_at(&contrasts, options.level);
@@ -76,6 +82,22 @@ impl Judged {
             key if key == (right, left) => Some((-pair.mean, pair.tested)),
             _ => None,
         })
+    }
+
+    pub fn dependence(&self, configuration: usize) -> Option<&Dependence> {
+        self.dependences.get(configuration)?.as_ref()
+    }
+
+    /// [`Gap::between`].
+    fn between(&self, series: &Series, best: usize, other: usize) -> Option<Interval> {
+        let found = [best, other].map(|one| self.dependence(one));
+        found.iter().flatten().next()?;
+        let ends = |one: usize, found: Option<&Dependence>| match found {
+            Some(found) => Some(found.ends()),
+            None => series.median(one).map(|median| (median, median)),
+        };
+        let ((least, most), (low, high)) = (ends(best, found[0])?, ends(other, found[1])?);
+        Some(Interval { low: low / most, high: high / least }).filter(|between| between.high.is_finite())
     }
 }
 
@@ -140,7 +162,7 @@ pub(crate) fn gap(series: &Series, judged: &Judged, best: usize, other: usize) -
     let ratio = ratio(series, other, best)?;
     let contrast = judged.contrast(other, best);
     let interval = contrast.and_then(|(mean, tested)| ratio_interval(ratio, mean, &tested));
-    Some(Gap { best, other, ratio, interval })
+    Some(Gap { best, other, ratio, interval, between: judged.between(series, best, other) })
 }
 
 /// Splits `order` into configurations that all have a pair with each other, and the rest. Nothing can be shown for

@@ -11,6 +11,7 @@ pub(super) fn essence(cell: &Cell) -> Cell {
     let mut cell = cell.clone();
     cell.index = 0;
     cell.repeat = 0;
+    cell.point = None;
     cell.configuration.name.clear();
     cell.configuration.filesystem.variants.clear();
     if let Some(medium) = &mut cell.second_disk {

@@ -13,17 +13,19 @@ const COLOURS: usize = 8;
 const DASHES: usize = 5;
 
 /// A label at the side of a frame.
-pub(super) struct Tick {
+pub(crate) struct Tick {
     /// From 0 (left or bottom) to 1.
     pub at: f64,
     pub text: String,
 }
 
-/// The labels at the sides.
-pub(super) struct Frame {
+/// The labels at the sides, and what is marked.
+pub(crate) struct Frame {
     pub x: Vec<Tick>,
     pub y: Vec<Tick>,
     pub names: Names,
+    /// Parts of the width, from 0 to 1, over the whole height.
+    pub bands: Vec<(f64, f64)>,
 }
 
 /// How the labels below a frame stand.
@@ -67,7 +69,7 @@ impl Names {
     }
 }
 
-pub(super) struct Curve {
+pub(crate) struct Curve {
     /// Index of its look.
     pub look: usize,
     /// From 0 to 1 in both directions.
@@ -84,12 +86,9 @@ fn look(index: usize) -> String {
     format!("{} dash{}", colour(index), (index + index / COLOURS) % DASHES)
 }
 
+/// A stroke of length 0 at each point, which a round end makes a dot.
 fn dots(points: &[(f64, f64)]) -> String {
-    let mut path = String::new();
-    for (x, y) in points {
-        let _ = write!(path, "M{} {}h0", place(*x, WIDTH), place(1.0 - y, HEIGHT));
-    }
-    path
+    points.iter().map(|(x, y)| format!("M{} {}h0", place(*x, WIDTH), place(1.0 - y, HEIGHT))).collect()
 }
 
 /// Draws curves in a frame. Their figures must be beside it, because screen readers skip the drawing.
@@ -103,6 +102,10 @@ pub(super) fn draw(out: &mut Markup, frame: &Frame, curves: &[Curve]) {
         out,
         "</div><svg class=\"plot curves\" viewBox=\"0 0 1000 400\" preserveAspectRatio=\"none\" focusable=\"false\">"
     );
+    for (from, to) in &frame.bands {
+        let (from, to) = (place(*from, WIDTH), place(*to, WIDTH));
+        put!(out, "<rect class=\"band\" x=\"", from, "\" width=\"", to - from, "\" height=\"400\"/>");
+    }
     let mut grid = String::new();
     for tick in &frame.x {
         let _ = write!(grid, "M{} 0V{HEIGHT}", place(tick.at, WIDTH));
@@ -125,7 +128,7 @@ pub(super) fn draw(out: &mut Markup, frame: &Frame, curves: &[Curve]) {
 }
 
 /// The look of a curve, as a small sample before its name.
-pub(super) fn swatch(index: usize) -> Markup {
+pub(crate) fn swatch(index: usize) -> Markup {
     let mut out = Markup::new();
     put!(out, "<svg class=\"plot stroke\" viewBox=\"0 0 26 10\" aria-hidden=\"true\" focusable=\"false\">");
     put!(out, "<path class=\"", look(index), "\" d=\"M0 5H26\"/></svg>");

@@ -115,6 +115,7 @@ fn graph(out: &mut Markup, curves: &Curves, lines: &[Line], names: &[&str], scal
         x: curves.tests.iter().enumerate().map(tick).collect(),
         y: scale.ticks(curves.metric),
         names: Names::of(curves.tests.iter().map(|(id, _)| id.as_str())),
+        bands: Vec::new(),
     };
     put!(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", side, "\">");
     draw(out, &frame, &drawn);

@@ -156,7 +156,7 @@ fn shares(out: &mut Markup, view: &View, phase: &Phase, operation: Operation) {
     let shares = SHARES.iter().map(|(share, text)| Tick { at: -(1.0 - share).log10() / LAST, text: (*text).into() });
     let decades = (low as i32..=high as i32)
         .map(|power| Tick { at: (f64::from(power) - low) / (high - low), text: duration(10f64.powi(power)) });
-    let frame = Frame { x: shares.collect(), y: decades.collect(), names: Names::Level };
+    let frame = Frame { x: shares.collect(), y: decades.collect(), names: Names::Level, bands: Vec::new() };
     put!(out, "<figure class=\"card\">\n<figcaption>");
     head(out, view, phase);
     put!(out, "<span class=\"verdict\">", operation.name(), ": time by share of the operations</span></figcaption>\n");
@@ -216,6 +216,7 @@ fn course(out: &mut Markup, view: &View, phase: &Phase) {
         x: [0.0, 0.5, 1.0].map(|part| tick(across, part, "s")).into(),
         y: [0.0, 0.5, 1.0].map(|part| tick(up, part, unit)).into(),
         names: Names::Level,
+        bands: Vec::new(),
     };
     put!(out, "<figure class=\"card\">\n<figcaption>");
     head(out, view, phase);

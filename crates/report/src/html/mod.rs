@@ -21,6 +21,7 @@ mod studies;
 mod tails;
 mod tasks;
 mod trouble;
+mod varied;
 
 use anyhow::Result;
 
@@ -39,8 +40,9 @@ pub(crate) fn html(reports: &[Report]) -> Result<Markup> {
 
 /// All sections of a run, in reading order.
 fn sections(view: &View) -> Markup {
-    const SECTIONS: [fn(&View) -> Markup; 13] = [
+    const SECTIONS: [fn(&View) -> Markup; 14] = [
         overview::overview,
+        varied::varied,
         matrix::matrix,
         composite::composite,
         rankings::rankings,

@@ -8,6 +8,7 @@ use super::matrix::{label, put_best};
 use super::plot::{AxisScale, Drawing, axis, draw};
 use crate::markup::{Markup, put};
 use crate::view::View;
+use crate::words::dependence::depends;
 use crate::words::number::quantity;
 use crate::words::section::Section;
 use crate::words::verdict;
@@ -195,6 +196,9 @@ fn spread(metric: &Metric, estimate: &Estimate) -> String {
         format!("{} figures, {} to {}", summary.n, quantity(metric, summary.min), quantity(metric, summary.max));
     if let Some(cv) = summary.cv {
         text += &format!(", coefficient of variation {:.2} %", 100.0 * cv);
+    }
+    if let Some(found) = &estimate.dependence {
+        text += &format!("; {}", depends(metric, found));
     }
     text
 }

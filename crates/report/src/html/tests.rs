@@ -67,6 +67,7 @@ pub(super) fn findings(run: &RunRecord) -> Findings {
             lead: Some(Lead::First { everywhere: true }),
         },
         conclusions: vec![Conclusion::Tally { tests: 9, wins: vec![], tied: 9, none: 0 }],
+        curves: None,
         doubts: vec![Doubt {
             configuration: 0,
             task: "001".into(),
@@ -117,7 +118,7 @@ fn estimate(points: Vec<Point>) -> Option<Estimate> {
         max: last,
         cv: Some(0.01),
     };
-    Some(Estimate { summary, median_interval: None, ratio: Some(1.25), ratio_interval: None, points })
+    Some(Estimate { summary, median_interval: None, ratio: Some(1.25), ratio_interval: None, dependence: None, points })
 }
 
 /// A run whose tasks also have durable times.

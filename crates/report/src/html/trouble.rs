@@ -1,4 +1,4 @@
-//! Failures, skipped tasks and doubtful samples.
+//! Failures, skipped tasks, figures that depend on conditions, and doubtful samples.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,8 @@ pub(super) fn trouble(view: &View) -> Markup {
     view.heading(&mut out, &Section::TROUBLE);
     let findings = view.findings();
     let failures = failures(view);
-    if findings.missing.is_empty() && failures.is_empty() && findings.doubts.is_empty() {
+    let dependent = crate::words::dependence::sentences(findings);
+    if findings.missing.is_empty() && failures.is_empty() && dependent.is_empty() && findings.doubts.is_empty() {
         put!(out, "<p>Nothing: every planned cell ran, every test succeeded, and no sample stands out.</p>\n");
         return out;
     }
@@ -53,6 +54,13 @@ pub(super) fn trouble(view: &View) -> Markup {
     }
     if failures.len() > DETAILS {
         put!(out, "<p>And ", failures.len() - DETAILS, " more kinds of failures.</p>\n");
+    }
+    if !dependent.is_empty() {
+        put!(out, "<p>These depend on conditions that a repeat draws and the question does not name:</p>\n<ul>\n");
+        for sentence in dependent {
+            put!(out, "<li>", sentence, "</li>\n");
+        }
+        put!(out, "</ul>\n");
     }
     doubts(&mut out, view);
     out

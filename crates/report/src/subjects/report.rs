@@ -1,9 +1,9 @@
 //! The complete findings of runs: for a browser, as a picture, as Markdown, and as rows and keys for programs.
 
 use anyhow::{Result, ensure};
-use mountmark_analyse::Summary;
 use mountmark_analyse::claim::{ClaimOutcome, JudgedClaim};
 use mountmark_analyse::study::StudyComparison;
+use mountmark_analyse::{Estimate, Summary};
 use mountmark_model::Qualifier;
 use mountmark_model::conditions::Way;
 use mountmark_record::RunRecord;
@@ -113,8 +113,8 @@ fn rows(Reports(reports): &Reports, out: &mut Rows) -> Result<()> {
         for (task, found) in all {
             let is_shown = task.shown().is_some_and(|shown| shown.metric.id == found.metric.id);
             for (configuration, estimate) in found.estimates.iter().enumerate() {
-                let (value, qualifier, note) = match estimate.as_ref().map(|estimate| &estimate.summary) {
-                    Some(summary) => (number(summary.median), qualifier(summary), note(summary)),
+                let (value, qualifier, note) = match estimate {
+                    Some(found) => (number(found.summary.median), qualifier(&found.summary), note(found)),
                     // Once per task, not per metric.
                     None => match view.trouble(configuration, &task.id).filter(|_| is_shown) {
                         Some(word) => (String::new(), Qualifier::NotRun, word.to_owned()),
@@ -143,12 +143,15 @@ fn qualifier(summary: &Summary) -> Qualifier {
 }
 
 /// Statistics beside the median; empty for a single figure.
-fn note(summary: &Summary) -> String {
+fn note(estimate: &Estimate) -> String {
+    let summary = &estimate.summary;
     if summary.n == 1 {
         return String::new();
     }
     let [mean, min, max] = [summary.mean, summary.min, summary.max].map(number);
-    format!("median of {}; mean {mean}; {min} to {max}", summary.n)
+    let depends = estimate.dependence.as_ref().map(|found| words::dependence::values(number, found));
+    let depends = depends.map_or(String::new(), |values| format!("; depends on conditions: {values}"));
+    format!("median of {}; mean {mean}; {min} to {max}{depends}", summary.n)
 }
 
 #[derive(Serialize)]

@@ -42,6 +42,7 @@ fn parts(subject: &Run) -> Vec<Part> {
     let view = View::new(&report, 0, 1);
     let mut out = about(run);
     out.extend(table(&view, subject.metric.map_or_else(|| Choice::usual(&found), Choice::Metric)));
+    out.extend(crate::curves::cliffs(&found));
     out
 }
 

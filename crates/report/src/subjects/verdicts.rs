@@ -36,6 +36,7 @@ pub(super) fn sections(run: &RunRecord, findings: &Findings) -> Vec<Part> {
         out.push(Part::Labelled("baseline".into(), name.clone()));
     }
     list(&mut out, Section::CONCLUSIONS.heading, &words::conclusions::sentences(findings));
+    out.extend(crate::curves::parts(findings));
     list(&mut out, "How to read them", &words::remarks::sentences(findings));
     let judged: Vec<(&TaskFindings, &MetricFindings)> =
         findings.tasks.iter().filter_map(|task| Some((task, task.judged()?))).collect();
@@ -55,6 +56,7 @@ pub(super) fn sections(run: &RunRecord, findings: &Findings) -> Vec<Part> {
         out.push(Part::Heading(format!("Ranking, all tests (by {})", basis(findings.overall.basis))));
         out.push(ranking(findings, &findings.overall.ranking));
     }
+    list(&mut out, words::dependence::HEADING, &words::dependence::sentences(findings));
     list(&mut out, words::doubts::HEADING, &words::doubts::sentences(findings));
     list(&mut out, "Missing", &words::missing::sentences(&findings.missing));
     out
@@ -70,14 +72,24 @@ fn ratios(findings: &Findings, judged: &[(&TaskFindings, &MetricFindings)]) -> V
     let has_interval = judged
         .iter()
         .any(|(_, metric)| metric.estimates.iter().flatten().any(|estimate| estimate.ratio_interval.is_some()));
-    let what = if has_interval { "median ratio, its 95 % interval below" } else { "ratio" };
+    let depends = judged.iter().any(|(_, metric)| metric.dependences().next().is_some());
+    let what = match (has_interval, depends) {
+        (true, true) => "median ratio, its 95 % interval below, or that it depends on conditions",
+        (true, false) => "median ratio, its 95 % interval below",
+        (false, _) => "ratio",
+    };
     let mut head = vec!["test".to_owned(), format!("{base} median")];
     head.extend(others.iter().map(|other| findings.configurations[*other].clone()));
     let rows = judged.iter().map(|(task, metric)| {
         let median = metric.median(findings.baseline);
         let mut row = vec![task.id.clone()];
         row.push(median.map_or("-".into(), |median| quantity(metric.metric, median)));
-        row.extend(others.iter().map(|other| metric.estimates[*other].as_ref().map_or("-".into(), ratio_cell)));
+        let depends = |one: usize| metric.dependences().any(|(other, _)| other == one);
+        let base_depends = depends(findings.baseline);
+        row.extend(others.iter().map(|other| match &metric.estimates[*other] {
+            Some(estimate) => ratio_cell(estimate, base_depends || depends(*other)),
+            None => "-".into(),
+        }));
         row
     });
     vec![
@@ -86,9 +98,11 @@ fn ratios(findings: &Findings, judged: &[(&TaskFindings, &MetricFindings)]) -> V
     ]
 }
 
-fn ratio_cell(estimate: &Estimate) -> String {
+fn ratio_cell(estimate: &Estimate, depends: bool) -> String {
     let Some(ratio) = estimate.ratio else { return "-".into() };
     match estimate.ratio_interval {
+        // An interval does not say what will be seen: the section below does.
+        _ if depends => format!("{}\ndepends", number::ratio(ratio)),
         Some(interval) => {
             format!("{}\n{}-{}", number::ratio(ratio), number::ratio(interval.low), number::ratio(interval.high))
         }

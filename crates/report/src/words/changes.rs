@@ -3,6 +3,7 @@
 use mountmark_analyse::{Change, ChangeOutcome, ChangeRemark, Changes as TwoRuns, Incomparable, Summary};
 use mountmark_model::conditions::Way;
 
+use super::dependence::depends;
 use super::metric::subject;
 use super::missing::named;
 use super::number::{and, interval, percent, quantity};
@@ -19,13 +20,21 @@ pub fn sentence(changes: &TwoRuns, change: &Change) -> String {
         None if changes.exact => " (one repeat, exact for its seed)".into(),
         None => String::new(),
     };
-    match change.outcome {
+    let said = match change.outcome {
         ChangeOutcome::Lost | ChangeOutcome::New => format!("{start}."),
         ChangeOutcome::Regression => format!("{start}: {}, which is worse{certain}.", more_or_less(change)),
         ChangeOutcome::Improvement => format!("{start}: {}, which is better{certain}.", more_or_less(change)),
         ChangeOutcome::NoDifferenceShown => format!("{start}: no difference that matters is shown{certain}."),
         ChangeOutcome::NotJudged => format!("{start}: not judged."),
-    }
+    };
+    said + &dependent(change)
+}
+
+/// Which of the two figures depends on conditions, as further sentences: one ratio is not all then.
+fn dependent(change: &Change) -> String {
+    let sides = ["before", "after"].into_iter().zip(&change.dependences);
+    let sides = sides.filter_map(|(when, found)| Some((when, found.as_ref()?)));
+    sides.map(|(when, found)| format!(" The figure {when} {}.", depends(change.metric, found))).collect()
 }
 
 /// `9 % more`, `12 % less`: the change of the figure, whichever direction is better; empty without a ratio.

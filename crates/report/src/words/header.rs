@@ -14,6 +14,7 @@ pub(crate) enum Fact {
     Suite,
     Scale,
     Lab,
+    Varied,
     Clock,
     Kernel,
     Seed,
@@ -27,6 +28,7 @@ impl Fact {
             Fact::Suite => "suite",
             Fact::Scale => "scale",
             Fact::Lab => "lab",
+            Fact::Varied => "varied",
             Fact::Clock => "clock",
             Fact::Kernel => "kernel",
             Fact::Seed => "seed",
@@ -56,6 +58,9 @@ pub(crate) fn header(run: &RunRecord) -> Vec<(Fact, String)> {
             ),
         ),
     ];
+    if let Some(vary) = &plan.vary {
+        out.insert(4, (Fact::Varied, super::curves::varied(&vary.parameter, &vary.points)));
+    }
     out.extend(corpora(run).into_iter().map(|corpus| (Fact::Corpus, corpus)));
     for (_, text) in &mut out {
         *text = clean(text).trim_end_matches([':', ',']).to_owned();
@@ -83,6 +88,7 @@ pub(crate) fn kernels(run: &RunRecord) -> String {
 fn scale(run: &RunRecord) -> String {
     let scale = run.plan.scale;
     match reduced(run) {
+        _ if run.plan.vary.as_ref().is_some_and(|vary| vary.parameter == "scale") => "varied".into(),
         _ if scale == Scale::ONE => "1: the suite's own counts and sizes".into(),
         Some(text) => text.trim_start_matches("scale ").into(),
         None => format!("{scale}, which changes nothing: the suite has no counts and sizes of its own"),

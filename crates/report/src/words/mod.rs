@@ -4,6 +4,8 @@
 pub(crate) mod changes;
 pub(crate) mod claims;
 pub(crate) mod conclusions;
+pub(crate) mod curves;
+pub(crate) mod dependence;
 pub(crate) mod doubts;
 pub(crate) mod header;
 pub(crate) mod matrix;

@@ -21,6 +21,7 @@ macro_rules! sections {
 sections! {
     CONCLUSIONS "conclusions" "Conclusions" "Conclusions";
     COMPARED "compared" "What was compared" "What was compared";
+    VARIED "varied" "Curves" "Curves";
     MATRIX "matrix" "Tests and file systems" "Tests and file systems";
     TOGETHER "all" "All tests together" "All tests together";
     RANKINGS "rankings" "Rankings" "Rankings by kind of work";

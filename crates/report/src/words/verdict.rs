@@ -3,8 +3,9 @@
 use mountmark_analyse::{Findings, Gap, MetricFindings, NotJudged, Verdict, VerdictOutcome};
 use mountmark_model::Better;
 
+use super::dependence::depends;
 use super::metric::{is_best, is_worse, subject};
-use super::number::{and, capital, interval, percent, quantity, ratio};
+use super::number::{and, capital, interval, percent, quantity, range, ratio};
 
 /// The verdict on a task by a metric; empty if not judged.
 pub(crate) fn sentence(findings: &Findings, found: &MetricFindings) -> String {
@@ -12,7 +13,7 @@ pub(crate) fn sentence(findings: &Findings, found: &MetricFindings) -> String {
     let of = Of { findings, found, verdict };
     let subject = capital(subject(found.metric));
     let said = match &verdict.outcome {
-        VerdictOutcome::NotJudged { reason } => return of.not_judged(&subject, *reason),
+        VerdictOutcome::NotJudged { reason } => return of.not_judged(&subject, *reason) + &of.dependent(),
         VerdictOutcome::Winner { configuration } => of.winner(*configuration),
         VerdictOutcome::Tied { configurations } => of.tied(configurations),
         VerdictOutcome::NoDifferenceShown { detectable } => of.no_difference(*detectable),
@@ -20,7 +21,7 @@ pub(crate) fn sentence(findings: &Findings, found: &MetricFindings) -> String {
     if said.is_empty() {
         return said;
     }
-    format!("{subject}: {said}{}", of.apart())
+    format!("{subject}: {said}{}{}", of.apart(), of.dependent())
 }
 
 struct Of<'a> {
@@ -60,8 +61,16 @@ impl Of<'_> {
         let Some(next) = self.verdict.order.iter().find(|other| **other != winner) else { return String::new() };
         let by = self.verdict.gap.map_or(String::new(), |gap| format!(": {}", beside(self.findings, &gap)));
         let best = is_best(self.found.metric);
+        // Another one is better under some conditions.
+        let turns =
+            self.verdict.gap.and_then(|gap| gap.between).is_some_and(|found| found.low < 1.0 && found.high > 1.0);
+        let on_average = if turns { " on average" } else { "" };
         let (first, second) = (self.value(winner), self.value(*next));
-        format!("{} {best} with {first}; the next is {} with {second}{by}.", self.name(winner), self.name(*next))
+        format!(
+            "{} {best}{on_average} with {first}; the next is {} with {second}{by}.",
+            self.name(winner),
+            self.name(*next)
+        )
     }
 
     fn tied(&self, leaders: &[usize]) -> String {
@@ -104,6 +113,12 @@ impl Of<'_> {
         }
     }
 
+    /// What depends on conditions, as further sentences.
+    fn dependent(&self) -> String {
+        let depends = |(one, found)| format!(" {} {}.", self.name(one), depends(self.found.metric, found));
+        self.found.dependences().map(depends).collect()
+    }
+
     /// Configurations with figures that could not be judged with the others.
     fn apart(&self) -> String {
         if self.verdict.apart.is_empty() {
@@ -128,8 +143,13 @@ fn not_judged(reason: NotJudged) -> &'static str {
     }
 }
 
-/// "1.18 times that (95 %: 1.15 to 1.21)", after the figure of the better one.
+/// "1.18 times that (95 %: 1.15 to 1.21)", after the figure of the better one; "1.1 to 2.6 times that, depending on
+/// conditions" where one ratio would be no answer.
 pub(super) fn beside(findings: &Findings, gap: &Gap) -> String {
+    if let Some(between) = gap.between {
+        let times = if between.high < 1.0 { "of" } else { "times" };
+        return format!("{} {times} that, depending on conditions", range(between));
+    }
     let certain = gap.interval.map_or(String::new(), |found| format!(" ({})", interval(found, findings.level)));
     let text = ratio(gap.ratio);
     if gap.ratio >= 1.0 { format!("{text} times that{certain}") } else { format!("{text} of that{certain}") }

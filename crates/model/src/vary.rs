@@ -1,0 +1,49 @@
+//! A parameter that a plan varies.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Cell, Plan};
+
+/// A parameter and its points. Each point has cells of its own, and its tasks and steps have names of their own in
+/// records: `001@512MiB`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Vary {
+    /// `ram`, `scale`, `disk-size`, or a parameter of the suite.
+    pub parameter: String,
+    /// Ascending.
+    pub points: Vec<VaryPoint>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VaryPoint {
+    /// In bytes, or as a count or factor.
+    pub value: f64,
+    /// The same for people and names: `512MiB`.
+    pub text: String,
+}
+
+/// Separates a task's or step's name from its point.
+const AT: char = '@';
+
+impl Vary {
+    /// The name of a task or step at a point.
+    pub fn name(&self, task: &str, point: usize) -> String {
+        self.points.get(point).map_or_else(|| task.to_owned(), |point| format!("{task}{AT}{}", point.text))
+    }
+}
+
+impl Plan {
+    /// The name of a cell's task or step in records: its id, with the cell's point if there is one.
+    pub fn recorded(&self, cell: &Cell, task: &str) -> String {
+        let point = self.vary.as_ref().zip(cell.point);
+        point.map_or_else(|| task.to_owned(), |(vary, point)| vary.name(task, point as usize))
+    }
+
+    /// The task or step of a name in records, as cells know it, and its point.
+    pub fn of_recorded<'a>(&self, name: &'a str) -> (&'a str, Option<usize>) {
+        let found = self.vary.as_ref().zip(name.rsplit_once(AT)).and_then(|(vary, (task, text))| {
+            Some((task, Some(vary.points.iter().position(|point| point.text == text)?)))
+        });
+        found.unwrap_or((name, None))
+    }
+}

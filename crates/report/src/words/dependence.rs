@@ -1,0 +1,51 @@
+//! Sentences for figures that depend on conditions.
+
+use mountmark_analyse::{Dependence, Findings, Group};
+use mountmark_model::Metric;
+
+use super::missing::named;
+use super::number::{percent, quantity};
+
+pub(crate) const HEADING: &str = "Depends on conditions";
+
+/// "depends on conditions: about 13.6 s in 3 of 5 repeats, 32.5 s in 2".
+pub(crate) fn depends(metric: &Metric, found: &Dependence) -> String {
+    format!("depends on conditions: {}", values(|value| quantity(metric, value), found))
+}
+
+/// "about 13.6 s in 3 of 5 repeats, 32.5 s in 2": the larger group first.
+pub(crate) fn values(text: impl Fn(f64) -> String, found: &Dependence) -> String {
+    match found {
+        Dependence::Groups { groups } => {
+            let repeats: usize = groups.iter().map(|group| group.repeats).sum();
+            let [mut first, mut second]: [&Group; 2] = groups.each_ref();
+            if second.repeats > first.repeats {
+                (first, second) = (second, first);
+            }
+            format!(
+                "about {} in {} of {repeats} repeats, {} in {}",
+                text(first.value),
+                first.repeats,
+                text(second.value),
+                second.repeats
+            )
+        }
+        Dependence::Wide { min, max, cv, usual } => format!(
+            "{} to {}, a coefficient of variation of {} where its neighbours have about {}",
+            text(*min),
+            text(*max),
+            percent(*cv),
+            percent(*usual)
+        ),
+    }
+}
+
+/// One sentence for each figure by which a task is judged.
+pub(crate) fn sentences(findings: &Findings) -> Vec<String> {
+    let sentence = |(task, one, found): (&mountmark_analyse::TaskFindings, usize, &Dependence)| {
+        let metric = task.judged()?.metric;
+        let (name, task) = (&findings.configurations[one], named(&task.id, &task.title));
+        Some(format!("{name}, {task}: {}.", values(|value| quantity(metric, value), found)))
+    };
+    findings.dependent().filter_map(sentence).collect()
+}

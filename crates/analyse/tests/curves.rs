@@ -56,8 +56,10 @@ fn cliffs(found: &Findings) -> Vec<(String, Cliff)> {
     curves.curves.iter().flat_map(|curve| curve.cliffs.iter().map(|cliff| (curve.task.clone(), *cliff))).collect()
 }
 
+type Law = fn(f64) -> f64;
+
 /// Laws without a cliff, of the parameter over its first value.
-const LAWS: [(&str, fn(f64) -> f64); 6] = [
+const LAWS: [(&str, Law); 6] = [
     ("constant", |_| 10.0),
     ("proportional", |x| 10.0 * x),
     ("quadratic", |x| x * x),
@@ -67,7 +69,7 @@ const LAWS: [(&str, fn(f64) -> f64); 6] = [
 ];
 
 /// Share of curves with a cliff.
-fn falsely(law: fn(f64) -> f64, factor: f64, noise: f64, repeats: u32, runs: u64) -> f64 {
+fn falsely(law: Law, factor: f64, noise: f64, repeats: u32, runs: u64) -> f64 {
     let plan = varied(1, 20, repeats, factor);
     let curves = |seed: u64| {
         let mut random = Random::new(seed);

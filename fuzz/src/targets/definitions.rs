@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use mountmark_analyse::claim::{Judges, Reach, judge_claims};
 use mountmark_analyse::study::compare_study;
 use mountmark_disk::{Operation, Request};
+use mountmark_model::conditions::Way;
 use mountmark_model::{
     Bytes, Corpus, Disk, FileSystem, Lab, Machine, Order, Plan, Quantity, RealisedCorpus, Scale, Study, Suite,
 };
@@ -63,6 +64,7 @@ pub(super) fn plans(catalogue: &Catalogue, suite: &str, fs: &str) -> Option<Plan
             scale: scale.parse().expect("a scale"),
             repeats: 2,
             seed: 1,
+            conditions: Way::Varied,
             corpus: None,
         };
         let realised = RealisedCorpus {

@@ -74,7 +74,7 @@ fn check(arguments: &Arguments, stop: &Stop) -> Result<u8> {
     let folder = tempfile::Builder::new().prefix("mountmark-self-check-").tempdir().context("no temporary folder")?;
     let suite = folder.path().join("verdicts.toml");
     std::fs::write(&suite, SUITE).with_context(|| format!("cannot write {}", suite.display()))?;
-    let store = Store::open(&arguments.keep.as_deref().unwrap_or(folder.path()).join("results.sqlite"))?;
+    let store = Store::open(arguments.keep.as_deref().unwrap_or(folder.path()).join("results.sqlite"))?;
     let suite = suite.to_string_lossy().into_owned();
     // Twice as long as the others, for what many repeats show.
     let long_plan = plan(arguments, &suite, arguments.seed, 2 * arguments.repeat)?;

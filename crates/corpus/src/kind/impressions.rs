@@ -27,7 +27,7 @@ impl Kind for Impressions {
         ensure!(tail[1] >= 1.0 && tail[1] < 1e18, "the least value in `tail` must be at least 1 byte");
         ensure!(max_file.0 > 0, "`max_file` must be at least 1 byte");
         ensure!(degree > 0.0 && degree < 50.0, "the degree in `files_per_directory` must be above 0 and under 50");
-        ensure!(offset >= 0.0 && offset < 1e6, "the offset in `files_per_directory` must be 0 to a million");
+        ensure!((0.0..1e6).contains(&offset), "the offset in `files_per_directory` must be 0 to a million");
         ensure!((0.0..=0.99).contains(empty_directories), "`empty_directories` must be 0 to 0.99");
         ensure!(
             depths.iter().all(|share| share.is_finite() && *share >= 0.0) && depths.iter().sum::<f64>() > 0.0,

@@ -29,7 +29,7 @@ fn a_figure_in_groups_is_told_with_them_wherever_verdicts_are() {
     let run = grouped(GROUPS);
     let found = found(&run);
     let task = found.tasks.iter().find(|task| task.id == "001").unwrap();
-    let said = words::verdict::sentence(&found, task, task.judged().unwrap());
+    let said = words::verdict::sentence(&found, task.judged().unwrap());
     let groups = "about 13.6 s in 3 of 5 repeats, 32.5 s in 2";
     assert!(said.ends_with(&format!("xfs depends on conditions: {groups}.")), "{said}");
     let reports = [Report::of(&run, &found)];

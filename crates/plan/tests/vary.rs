@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use mountmark_model::conditions::Way;
 use mountmark_model::{Bytes, Lab, Plan, RealisedCorpus, Scale};
 use mountmark_plan::{Catalogue, CorpusRequest, Options, plan_varied, vary};
 
@@ -60,6 +61,7 @@ fn options() -> Options {
         scale: Scale::ONE,
         repeats: 2,
         seed: 1,
+        conditions: Way::Fixed,
         corpus: None,
     }
 }

@@ -41,7 +41,9 @@ fn a_figure_in_groups_is_told_with_them_wherever_verdicts_are() {
     }
     assert!(text("table").contains("Depends on conditions\n"), "{}", text("table"));
     let json: serde_json::Value = serde_json::from_str(&written(&Reports(&reports), "json", 200)).unwrap();
-    let metric = &json["runs"][0]["findings"]["tasks"][0]["metrics"][0];
+    let tasks = json["mountmark_reports"][0]["findings"]["tasks"].as_array().unwrap_or_else(|| panic!("{json:#}"));
+    let task = tasks.iter().find(|task| task["id"] == "001").unwrap_or_else(|| panic!("{json:#}"));
+    let metric = &task["metrics"][0];
     let dependence = &metric["estimates"][1]["dependence"];
     assert_eq!((&dependence["kind"], &dependence["groups"][1]["repeats"]), (&"groups".into(), &2.into()), "{metric}");
 }

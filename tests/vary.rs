@@ -76,7 +76,7 @@ fn the_edge_of_the_page_cache_is_a_cliff_and_the_report_says_where() {
     let says = "a cliff between ram=384MiB and ram=640MiB";
     let out = lab.out().to_string_lossy().into_owned();
     let report = |format: &str| {
-        let ran = lab.command(&["report", "latest", "--out", &out, "--format", format]).ended_with(0);
+        let ran = lab.command(&["report", "latest", "--out", &out, "--format", format, "--output", "-"]).ended_with(0);
         ran.stdout.clone()
     };
     for format in ["table", "markdown", "html"] {

@@ -88,7 +88,7 @@ fn a_store_on_a_full_disk_can_be_read() {
     // While it is open: with data in the WAL only.
     let store = mountmark_record::Store::open(lab.out().join("results.sqlite")).unwrap();
     let last = store.runs().unwrap().pop().unwrap().id;
-    store.begin_run(&plan, &mountmark_model::Environment::default(), "another").unwrap();
+    store.begin_run(&plan, &mountmark_model::Environment::default(), "of-the-wal").unwrap();
     let script = "mount -t tmpfs -o size=4m none \"$1\" && echo mounted && cp \"$2\"/results.sqlite* \"$1\" && \
                   rm -f \"$1\"/*-shm && { [ \"$4\" = wal ] || rm \"$1\"/*-wal; }; cat /dev/zero > \"$1/fill\" 2>/dev/null; \
                   sum() { cat \"$1\"/results.sqlite \"$1\"/results.sqlite-wal 2>/dev/null | cksum; }; before=$(sum \"$1\"); \
@@ -107,7 +107,7 @@ fn a_store_on_a_full_disk_can_be_read() {
         }
         assert!(text.contains("code 0") && text.contains("unchanged") && text.contains("mkfs"), "{wal}: {text}");
         assert!(text.contains("code 3") && text.contains("no space is left for the results store"), "{wal}: {text}");
-        assert_eq!(text.contains("another") || text.matches("running").count() == 1, wal == "wal", "{wal}: {text}");
+        assert_eq!(text.contains("of-the-wal") || text.matches("running").count() == 1, wal == "wal", "{wal}: {text}");
     }
     drop(store);
 }

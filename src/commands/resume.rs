@@ -9,7 +9,7 @@ use mountmark_model::{Cell, Environment, Plan};
 use mountmark_plan::check_stored;
 use mountmark_record::{RunRecord, RunStatus, Store};
 
-use super::run::{LabOptions, SILENCE_LIMIT, Session, Stop, jobs, show};
+use super::run::{LabOptions, SILENCE_LIMIT, Session, Stop, check_jobs, jobs, show};
 use crate::common::{FormatOptions, StoreOptions, WrongUse};
 
 /// Run the cells that an interrupted run lacks
@@ -41,9 +41,7 @@ pub struct Arguments {
 
 pub fn run(arguments: Arguments) -> Result<u8> {
     arguments.format.check()?;
-    if arguments.jobs == Some(0) {
-        bail!(WrongUse("--jobs 0: give at least 1".into()));
-    }
+    check_jobs(arguments.jobs)?;
     // Found before the store is opened for writing, so that a wrong name creates no store.
     let run = arguments.store.load(&arguments.run)?;
     arguments.store.open_read_only()?.check_idle(&run.id, arguments.force)?;

@@ -112,6 +112,8 @@ impl Changes {
 
 struct Comparison {
     paired: bool,
+    /// Whether no clock has noise.
+    noiseless: bool,
     exact: bool,
 }
 
@@ -140,17 +142,18 @@ pub fn changes(before: &RunRecord, after: &RunRecord, metric: Option<&'static Me
         level: options.level,
         matters: options.matters,
         exact: way.exact,
-        remarks: remarks::remarks((before, after), (&old, &new), &way),
+        remarks: remarks::remarks(after, (&old, &new), &way),
         changes,
     }
 }
 
 fn way(before: &RunRecord, after: &RunRecord, old: &Figures, new: &Figures) -> Comparison {
     let paired = before.plan.seed == after.plan.seed;
+    let noiseless = [before, after].iter().all(|run| run.plan.lab.nature().exact_clock);
     // Under varied conditions a change that does not matter can move a single repeat into another phase.
-    let is_exact = |run: &&RunRecord| run.plan.lab.nature().exact_clock && run.plan.conditions() == Way::Fixed;
-    let is_exact = [before, after].iter().all(is_exact);
-    Comparison { paired, exact: paired && is_exact && (old.repeats.len() == 1 || new.repeats.len() == 1) }
+    let fixed = [before, after].iter().all(|run| run.plan.conditions() == Way::Fixed);
+    let is_one = old.repeats.len() == 1 || new.repeats.len() == 1;
+    Comparison { paired, noiseless, exact: paired && noiseless && fixed && is_one }
 }
 
 /// Pairs configurations by name; where no name matches and each run has one configuration, pairs those two. A

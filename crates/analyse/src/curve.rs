@@ -10,7 +10,7 @@ use mountmark_model::{Metric, Vary, VaryPoint};
 use mountmark_record::RunRecord;
 use serde::Serialize;
 
-use crate::figures::{Figures, Series, Task};
+use crate::figures::{Figures, Series, Task, log_ratios};
 use crate::findings::metric_id;
 use crate::stats::cliff;
 use crate::stats::distribution::t_quantile;
@@ -139,8 +139,6 @@ impl Line<'_> {
 
     fn differences(&self, configuration: usize, from: usize, to: usize) -> Option<Vec<f64>> {
         let [from, to] = [from, to].map(|point| Some(&self.series(point)?.blocks[configuration]));
-        let pairs = from?.iter().zip(to?);
-        let above = |value: &Option<f64>| value.filter(|value| *value > 0.0).map(libm::log);
-        Some(pairs.filter_map(|(from, to)| Some(above(to)? - above(from)?)).collect())
+        Some(log_ratios(to?, from?))
     }
 }

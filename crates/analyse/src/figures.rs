@@ -105,19 +105,22 @@ impl Series {
 
     /// Logarithms of the ratios `left` to `right` in blocks where both are above 0.
     pub fn log_ratios(&self, left: usize, right: usize) -> Vec<f64> {
-        let pairs = self.blocks[left].iter().zip(&self.blocks[right]);
-        pairs
-            .filter_map(|(left, right)| match (left, right) {
-                (Some(left), Some(right)) if *left > 0.0 && *right > 0.0 => Some(libm::log(*left) - libm::log(*right)),
-                _ => None,
-            })
-            .collect()
+        log_ratios(&self.blocks[left], &self.blocks[right])
     }
 
     /// Median over blocks.
     pub fn median(&self, configuration: usize) -> Option<f64> {
         median(&self.figures(configuration))
     }
+}
+
+/// Logarithms of the ratios of `left` to `right` in blocks where both are above 0.
+pub(crate) fn log_ratios(left: &[Option<f64>], right: &[Option<f64>]) -> Vec<f64> {
+    let both = |(left, right): (&Option<f64>, &Option<f64>)| match (left, right) {
+        (Some(left), Some(right)) if *left > 0.0 && *right > 0.0 => Some(libm::log(*left) - libm::log(*right)),
+        _ => None,
+    };
+    left.iter().zip(right).filter_map(both).collect()
 }
 
 impl Figures {

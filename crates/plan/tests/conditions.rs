@@ -1,5 +1,7 @@
 //! What a repeat draws although no question asks for it.
 
+mod support;
+
 use std::path::PathBuf;
 
 use mountmark_model::conditions::Way;
@@ -11,21 +13,7 @@ fn planned(lab: Lab, conditions: Way, repeats: u32) -> Plan {
 }
 
 fn of_suite(suite: &str, lab: Lab, conditions: Way, repeats: u32) -> Plan {
-    let options = Options {
-        fs: vec!["ext4,xfs".into()],
-        suite: suite.into(),
-        lab,
-        machine: "modern".into(),
-        disk: None,
-        disk_size: None,
-        kernel: "6.12".into(),
-        scale: "1".parse().unwrap(),
-        repeats,
-        seed: 1,
-        conditions,
-        corpus: None,
-        own: None,
-    };
+    let options = Options { lab, repeats, conditions, ..support::options("ext4,xfs", suite, "modern") };
     let mut none = |_: &_| Ok((PathBuf::new(), RealisedCorpus::default()));
     plan(&Catalogue::built_in().unwrap(), &options, &mut none).unwrap()
 }

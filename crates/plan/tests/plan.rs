@@ -1,8 +1,9 @@
 //! Plans: order, scale, sizes, and options rejected before anything runs.
 
+mod support;
+
 use std::path::PathBuf;
 
-use mountmark_model::conditions::Way;
 use mountmark_model::{Bytes, CorpusSource, Lab, Plan, Processor, RealisedCorpus, Scale};
 use mountmark_plan::{Catalogue, CorpusRequest, Options, PlanError, plan};
 
@@ -42,51 +43,13 @@ title = "one"
 run = "true"
 "#;
 
-const MACHINE: &str = r#"
-name = "plain"
-about = "plain"
-shift = 0
-ram = "1 GiB"
-disk = "memory"
-second_disk = "memory"
-sources = []
-"#;
-
-const DISK: &str = "name = \"memory\"\nabout = \"memory\"\nsources = []\nmodel = \"ram\"\n";
-
 /// The built-in catalogue with the definitions above, and with changes to the suite.
 fn catalogue(change: impl Fn(&str) -> String) -> Catalogue {
-    let folder = tempfile::tempdir().unwrap();
-    let files = [
-        ("corpora/small.toml", CORPUS.to_owned()),
-        ("suites/mine.toml", change(SUITE)),
-        ("machines/plain.toml", MACHINE.to_owned()),
-        ("disks/memory.toml", DISK.to_owned()),
-    ];
-    for (path, text) in files {
-        let path = folder.path().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-    Catalogue::load(Some(folder.path())).unwrap()
+    support::catalogue(&[("corpora/small.toml", CORPUS), ("suites/mine.toml", &change(SUITE))])
 }
 
 fn options(fs: &str) -> Options {
-    Options {
-        fs: vec![fs.into()],
-        suite: "mine".into(),
-        lab: Lab::Virtual,
-        own: None,
-        machine: "plain".into(),
-        disk: None,
-        disk_size: None,
-        kernel: "6.12".into(),
-        scale: Scale::ONE,
-        repeats: 3,
-        seed: 1,
-        conditions: Way::Fixed,
-        corpus: None,
-    }
+    Options { repeats: 3, ..support::options(fs, "mine", "plain") }
 }
 
 type Corpora = Result<(PathBuf, RealisedCorpus), Box<dyn std::error::Error + Send + Sync>>;

@@ -1,27 +1,14 @@
 //! Titles of tasks: scaled in a plan, constant in its cells.
 
+mod support;
+
 use std::path::{Path, PathBuf};
 
-use mountmark_model::conditions::Way;
-use mountmark_model::{Lab, Plan, RealisedCorpus, Suite};
+use mountmark_model::{Plan, RealisedCorpus, Suite};
 use mountmark_plan::{Catalogue, Options, plan};
 
 fn planned(catalogue: &Catalogue, suite: &str, scale: &str) -> Plan {
-    let options = Options {
-        fs: vec!["ext4".into()],
-        suite: suite.into(),
-        lab: Lab::Virtual,
-        machine: "modern".into(),
-        disk: None,
-        disk_size: None,
-        kernel: "6.12".into(),
-        scale: scale.parse().unwrap(),
-        repeats: 1,
-        seed: 1,
-        conditions: Way::Fixed,
-        corpus: None,
-        own: None,
-    };
+    let options = Options { scale: scale.parse().unwrap(), ..support::options("ext4", suite, "modern") };
     plan(catalogue, &options, &mut |_| Ok((PathBuf::from("/corpus.tar"), RealisedCorpus::default()))).unwrap()
 }
 

@@ -1,9 +1,10 @@
 //! `--vary`: the cells of all points in one plan, and what is rejected before anything runs.
 
+mod support;
+
 use std::path::PathBuf;
 
-use mountmark_model::conditions::Way;
-use mountmark_model::{Bytes, Lab, Plan, RealisedCorpus, Scale};
+use mountmark_model::{Bytes, Plan, RealisedCorpus};
 use mountmark_plan::{Catalogue, CorpusRequest, Options, plan_varied, vary};
 
 const SUITE: &str = r#"
@@ -26,44 +27,12 @@ title = "two"
 run = "true"
 "#;
 
-const MACHINE: &str = r#"
-name = "plain"
-about = "plain"
-shift = 0
-ram = "1 GiB"
-disk = "memory"
-second_disk = "memory"
-sources = []
-"#;
-
-const DISK: &str = "name = \"memory\"\nabout = \"memory\"\nsources = []\nmodel = \"ram\"\n";
-
 fn catalogue() -> Catalogue {
-    let folder = tempfile::tempdir().unwrap();
-    for (path, text) in [("suites/mine.toml", SUITE), ("machines/plain.toml", MACHINE), ("disks/memory.toml", DISK)] {
-        let path = folder.path().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-    Catalogue::load(Some(folder.path())).unwrap()
+    support::catalogue(&[("suites/mine.toml", SUITE)])
 }
 
 fn options() -> Options {
-    Options {
-        fs: vec!["ext4,xfs".into()],
-        suite: "mine".into(),
-        lab: Lab::Virtual,
-        own: None,
-        machine: "plain".into(),
-        disk: None,
-        disk_size: None,
-        kernel: "6.12".into(),
-        scale: Scale::ONE,
-        repeats: 2,
-        seed: 1,
-        conditions: Way::Fixed,
-        corpus: None,
-    }
+    Options { repeats: 2, ..support::options("ext4,xfs", "mine", "plain") }
 }
 
 type Corpora = Result<(PathBuf, RealisedCorpus), Box<dyn std::error::Error + Send + Sync>>;

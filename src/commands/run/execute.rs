@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::fs;
 use std::time::SystemTime;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use mountmark_lab::OpenLab;
 use mountmark_model::{Bytes, Cell, Plan, counted};
 use mountmark_record::{CellRecord, RunId, RunRecord, RunStatus, Store, Timestamp};
 use mountmark_run::schedule::{self, CellResult};
 
 use super::Stop;
-use crate::common::{self, FormatOptions};
+use crate::common::{self, FormatOptions, WrongUse};
 use crate::next;
 use crate::progress::Progress;
 
@@ -184,6 +184,14 @@ fn record(cell: &Cell, result: &CellResult, lab: &dyn OpenLab) -> Result<CellRec
 
 fn timestamp(time: SystemTime) -> Timestamp {
     Timestamp(time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |passed| passed.as_millis() as i64))
+}
+
+/// Rejects `--jobs 0`.
+pub fn check_jobs(given: Option<usize>) -> Result<()> {
+    match given {
+        Some(0) => bail!(WrongUse("--jobs 0: give at least 1".into())),
+        _ => Ok(()),
+    }
 }
 
 /// Number of guests at the same time: `given`, else one per processor, limited by this machine's memory even if the

@@ -21,7 +21,7 @@ use mountmark_plan::{Catalogue, CorpusRequest, Options, configurations, control}
 use mountmark_record::Store;
 
 use crate::common::{FormatOptions, StoreOptions, WrongUse};
-pub use execute::{Session, jobs, show};
+pub use execute::{Session, check_jobs, jobs, show};
 pub use lab::{LabOptions, SILENCE_LIMIT};
 pub use signals::Stop;
 
@@ -109,9 +109,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         }
         None => None,
     };
-    if arguments.jobs == Some(0) {
-        bail!(WrongUse("--jobs 0: give at least 1".into()));
-    }
+    check_jobs(arguments.jobs)?;
     if !arguments.lab.nature().guest && arguments.disk.is_some() {
         bail!(WrongUse("--disk chooses the disk of a guest; --image says where the host lab's disk lies".into()));
     }

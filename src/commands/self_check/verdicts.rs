@@ -18,8 +18,8 @@ use mountmark_model::{Metric, Plan, Scale};
 use mountmark_plan::Catalogue;
 use mountmark_record::{RunRecord, Store};
 
-use super::super::run::{LabOptions, Session, Stop, jobs};
-use crate::common::{self, FormatOptions, WrongUse};
+use crate::commands::run::{self, LabOptions, Session, Stop, check_jobs, jobs};
+use crate::common::{self, FormatOptions, StoreOptions, WrongUse};
 use judge::GROUPS;
 use variants::VARIANTS;
 
@@ -46,7 +46,7 @@ pub struct Arguments {
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
     /// Whether repeats draw their conditions
-    #[arg(long, value_name = "CONDITIONS", value_parser = super::super::run::ways(), default_value = Way::Varied.name())]
+    #[arg(long, value_name = "CONDITIONS", value_parser = run::ways(), default_value = Way::Varied.name())]
     conditions: Way,
     /// The guest's kernel
     #[arg(long, value_name = "KERNEL", default_value = mountmark_lab::image::kernel::DEFAULT)]
@@ -63,9 +63,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     if !arguments.repeat.is_multiple_of(10) {
         bail!(WrongUse(format!("--repeat {}: give a multiple of 10, for groups of 10", arguments.repeat)));
     }
-    if arguments.jobs == Some(0) {
-        bail!(WrongUse("--jobs 0: give at least 1".into()));
-    }
+    check_jobs(arguments.jobs)?;
     let stop = Stop::on_signals()?;
     stop.or(check(arguments, &stop), stop.code())
 }
@@ -74,11 +72,13 @@ fn check(arguments: &Arguments, stop: &Stop) -> Result<u8> {
     let folder = tempfile::Builder::new().prefix("mountmark-self-check-").tempdir().context("no temporary folder")?;
     let suite = folder.path().join("verdicts.toml");
     std::fs::write(&suite, SUITE).with_context(|| format!("cannot write {}", suite.display()))?;
-    let store = Store::open(arguments.keep.as_deref().unwrap_or(folder.path()).join("results.sqlite"))?;
+    let kept = arguments.keep.clone().unwrap_or_else(|| folder.path().to_owned());
+    let store = StoreOptions { out: Some(kept) }.open()?;
     let suite = suite.to_string_lossy().into_owned();
+    let catalogue = Catalogue::load(None)?;
     // Twice as long as the others, for what many repeats show.
-    let long_plan = plan(arguments, &suite, arguments.seed, 2 * arguments.repeat)?;
-    let plan = plan(arguments, &suite, arguments.seed, arguments.repeat)?;
+    let long_plan = plan(arguments, &catalogue, &suite, arguments.seed, 2 * arguments.repeat)?;
+    let plan = plan(arguments, &catalogue, &suite, arguments.seed, arguments.repeat)?;
     let _in_use = mountmark_lab::cache::open(&mountmark_lab::cache::default_folder())?;
     let lab = LabOptions { kernel: arguments.kernel.clone(), ..LabOptions::usual() }.open(&plan.machine)?;
     let measure = |plan: &Plan, what: &str| measure(arguments, lab.as_ref(), &store, stop, plan, what);
@@ -86,7 +86,8 @@ fn check(arguments: &Arguments, stop: &Stop) -> Result<u8> {
     let Some(long) = measure(&long_plan, "the plan")? else { return Ok(stop.code()) };
     let mut equals = Vec::new();
     for variant in &VARIANTS {
-        let base = self::plan(arguments, &suite, arguments.seed.wrapping_add(variant.seed), arguments.repeat)?;
+        let base =
+            self::plan(arguments, &catalogue, &suite, arguments.seed.wrapping_add(variant.seed), arguments.repeat)?;
         let Some(other) = measure(&variant.of(&base), variant.name)? else { return Ok(stop.code()) };
         equals.push((variant.name, GROUPS.map(|size| judge::compare(&long, &other, size))));
     }
@@ -108,7 +109,7 @@ fn check(arguments: &Arguments, stop: &Stop) -> Result<u8> {
     Ok(if result.is_good() { common::DONE } else { common::FAILED })
 }
 
-fn plan(arguments: &Arguments, suite: &str, seed: u64, repeats: u32) -> Result<Plan> {
+fn plan(arguments: &Arguments, catalogue: &Catalogue, suite: &str, seed: u64, repeats: u32) -> Result<Plan> {
     let options = mountmark_plan::Options {
         fs: vec![arguments.fs.clone()],
         suite: suite.to_owned(),
@@ -124,7 +125,7 @@ fn plan(arguments: &Arguments, suite: &str, seed: u64, repeats: u32) -> Result<P
         conditions: arguments.conditions,
         corpus: None,
     };
-    Ok(mountmark_plan::plan(&Catalogue::load(None)?, &options, &mut |_| Err("the suite has no corpus".into()))?)
+    Ok(mountmark_plan::plan(catalogue, &options, &mut |_| Err("the suite has no corpus".into()))?)
 }
 
 /// Runs a plan; `None` if the user requested an end.

@@ -46,11 +46,7 @@ pub enum ChangeRemark {
     SeedsAlone(Way),
 }
 
-pub(super) fn remarks(
-    (before, after): (&RunRecord, &RunRecord),
-    (old, new): (&Figures, &Figures),
-    way: &Comparison,
-) -> Vec<ChangeRemark> {
+pub(super) fn remarks(after: &RunRecord, (old, new): (&Figures, &Figures), way: &Comparison) -> Vec<ChangeRemark> {
     let mut out = Vec::new();
     let only = |these: &Figures, those: &Figures| {
         these.configurations.iter().filter(|name| !those.configurations.contains(name)).cloned().collect::<Vec<_>>()
@@ -71,14 +67,13 @@ pub(super) fn remarks(
     let lost = after.plan.skipped.iter().filter(|(name, _)| old.configurations.contains(name)).cloned();
     out.extend(lost.map(|(configuration, reason)| ChangeRemark::Skipped { configuration, reason }));
     let paired = way.paired;
-    let is_virtual = [before, after].iter().all(|run| run.plan.lab.nature().exact_clock);
     match least {
         _ if way.exact => out.push(ChangeRemark::Exact),
         0 => out.push(ChangeRemark::NoCell { later: !old.repeats.is_empty() }),
-        1 => out.push(ChangeRemark::OneRepeat { paired, conditions: paired && is_virtual }),
+        1 => out.push(ChangeRemark::OneRepeat { paired, conditions: paired && way.noiseless }),
         _ => {
             out.extend([ChangeRemark::Repeats { paired }, ChangeRemark::HowShown]);
-            if is_virtual && paired {
+            if way.noiseless && paired {
                 out.push(ChangeRemark::SeedsAlone(after.plan.conditions()));
             }
         }

@@ -64,7 +64,7 @@ impl LabKind for ThisMachine {
         Some(OwnComputer {
             machine: Machine {
                 name: "host".into(),
-                about: crate::host_environment().host_cpu,
+                about: crate::host_cpu(),
                 shift: 0,
                 processor: None,
                 ram: Bytes(crate::memory::total().unwrap_or(0)),

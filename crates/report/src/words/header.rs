@@ -45,6 +45,10 @@ pub(crate) fn header(run: &RunRecord) -> Vec<(Fact, String)> {
         (Fact::Suite, format!("{}: {}", plan.suite, plan.suite_about)),
         (Fact::Scale, scale(run)),
         (Fact::Lab, format!("{}, machine {}, disk {}", plan.lab.name(), plan.machine.name, disks(run))),
+    ];
+    let varied = plan.vary.as_ref().map(|vary| super::curves::varied(&vary.parameter, &vary.points));
+    out.extend(varied.map(|text| (Fact::Varied, text)));
+    out.extend([
         (Fact::Clock, clock(run)),
         (Fact::Kernel, kernels(run)),
         (
@@ -57,10 +61,7 @@ pub(crate) fn header(run: &RunRecord) -> Vec<(Fact, String)> {
                 run.program
             ),
         ),
-    ];
-    if let Some(vary) = &plan.vary {
-        out.insert(4, (Fact::Varied, super::curves::varied(&vary.parameter, &vary.points)));
-    }
+    ]);
     out.extend(corpora(run).into_iter().map(|corpus| (Fact::Corpus, corpus)));
     for (_, text) in &mut out {
         *text = clean(text).trim_end_matches([':', ',']).to_owned();

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use mountmark_lab::{Device, Times};
@@ -134,6 +136,18 @@ impl Agent<'_> {
             }
             _ => None,
         })
+    }
+
+    /// Waits before `what` is measured: until the machine has settled, then for a pause, then for the idle time of its
+    /// conditions.
+    pub(super) fn ready(&mut self, what: &str, iteration: u32, pause_seconds: f64) -> Result<()> {
+        self.settle(what)?;
+        if pause_seconds > 0.0 {
+            thread::sleep(Duration::from_secs_f64(pause_seconds));
+        }
+        self.idle(what, iteration);
+        self.stage(Stage::Measured(what.to_owned()));
+        Ok(())
     }
 
     fn settle_measured(&mut self, after: &str) -> Result<settle::Settled> {

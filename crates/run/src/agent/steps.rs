@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use mountmark_model::{Metric, Outcome, Stage, protocol_task};
+use mountmark_model::{Metric, Outcome, protocol_task};
 
 use super::measure::Measurable;
 use super::{Agent, STEP_LIMIT, command, source};
@@ -35,9 +35,7 @@ impl Agent<'_> {
         if !self.mounted {
             self.forget(&self.devices.test);
         }
-        self.settle(id)?;
-        self.idle(id, 0);
-        self.stage(Stage::Measured(id.to_owned()));
+        self.ready(id, 0, 0.0)?;
         let (program, arguments) = command.split_first().context("an empty command in the catalogue")?;
         let mut process = Command::new(program);
         process.args(arguments);
@@ -125,9 +123,7 @@ impl Agent<'_> {
         };
         let command = self.cell.configuration.fsck_command(&self.devices.test.path).context("fsck has no command")?;
         self.forget(&self.devices.test);
-        self.settle(protocol_task::FSCK)?;
-        self.idle(protocol_task::FSCK, 0);
-        self.stage(Stage::Measured(protocol_task::FSCK.to_owned()));
+        self.ready(protocol_task::FSCK, 0, 0.0)?;
         let mut process = Command::new(&command[0]);
         process.args(&command[1..]);
         self.set_environment(&mut process);

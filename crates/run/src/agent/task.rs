@@ -4,8 +4,6 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
-use std::thread;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use mountmark_model::{Outcome, OutputKind, Stage, Task};
@@ -48,10 +46,7 @@ impl Agent<'_> {
                 return self.failed(task, reason);
             }
         }
-        self.settle(&task.id)?;
-        self.pause();
-        self.idle(&task.id, iteration);
-        self.stage(Stage::Measured(task.id.clone()));
+        self.ready(&task.id, iteration, self.cell.pause_seconds)?;
         let job = self.job(task)?;
         let kills = probes::memory_kills();
         let mut measured = self.measure(&task.id, &job, task.limit_seconds)?;
@@ -225,11 +220,5 @@ impl Agent<'_> {
         };
         let disks = std::iter::once(&self.devices.test).chain(&self.devices.source);
         disks.filter(|disk| disk.server.and_then(has_ended).is_some()).map(|disk| disk.path.as_str()).next()
-    }
-
-    fn pause(&self) {
-        if self.cell.pause_seconds > 0.0 {
-            thread::sleep(Duration::from_secs_f64(self.cell.pause_seconds));
-        }
     }
 }

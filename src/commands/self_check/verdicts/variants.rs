@@ -4,8 +4,8 @@ use mountmark_model::{Cell, Plan, Task};
 
 /// The task that only loops.
 const LOOP: &str = "loop";
-/// Its rounds, as in the suite's file.
-const ROUNDS: f64 = 2_000.0;
+/// The parameter with its rounds.
+const ROUNDS: &str = "ROUNDS";
 
 /// A change that no verdict should depend on.
 pub struct Variant {
@@ -50,7 +50,8 @@ pub fn slowed(plan: &Plan, part: f64, seconds: &dyn Fn(&str, &str) -> Option<f64
     let mut plan = plan.clone();
     for cell in &mut plan.cells {
         let name = &cell.configuration.name;
-        let Some(round) = seconds(name, LOOP).map(|seconds| seconds / ROUNDS) else { continue };
+        let Some((seconds_of_loop, rounds)) = seconds(name, LOOP).zip(cell.parameters.get(ROUNDS)) else { continue };
+        let round = seconds_of_loop / *rounds as f64;
         for task in &mut cell.tasks {
             let Some(usual) = seconds(name, &task.id) else { continue };
             let rounds = (part * usual / round).ceil();

@@ -1,0 +1,11 @@
+//! What a power cut may leave on a disk, and whether a file system kept its promises.
+//!
+//! A workload runs while the disk's server records every request ([`trace`]). From the recording follow all images that
+//! a device with a volatile write cache may hold after a power cut ([`states`]). A guest mounts such an image and says
+//! what it finds ([`tree`]); [`oracle`] compares that with what the workload did ([`workload`]) and what the file system
+//! promises. This crate computes only: it does not know how a disk is served, how an image is mounted, or where findings
+//! are kept.
+
+pub mod trace;
+pub mod tree;
+pub mod workload;

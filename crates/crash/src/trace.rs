@@ -1,0 +1,64 @@
+//! A recording of a disk: requests and replies in one global order, with marks of the workload between them.
+
+use serde::{Deserialize, Serialize};
+
+/// The unit that a disk writes whole or not at all, in bytes.
+pub const SECTOR: u64 = 512;
+
+/// What happened at one disk, in the order in which its server saw it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trace {
+    /// Size of the disk in bytes.
+    pub size: u64,
+    pub events: Vec<Event>,
+    /// What was written, request behind request; [`Request::Write::data`] points into it.
+    #[serde(skip)]
+    pub data: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Event {
+    /// The server has read a request with all its data. Numbers count from 0, in the order of arrival.
+    Sent {
+        number: u32,
+        request: Request,
+    },
+    /// The server is about to reply to this request; 0 or an errno.
+    Done {
+        number: u32,
+        error: i32,
+    },
+    Mark(Mark),
+}
+
+/// A request that changes the disk or makes it durable. Reads are not recorded here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Request {
+    Write {
+        /// Bytes from the start of the disk, a multiple of [`SECTOR`].
+        offset: u64,
+        /// In bytes, a multiple of [`SECTOR`].
+        length: u64,
+        /// Force unit access: the reply says that this data is on the medium.
+        fua: bool,
+        /// Where its contents begin in [`Trace::data`].
+        data: u64,
+    },
+    /// Everything that was replied to before this request arrived is on the medium once it is replied to.
+    Flush,
+    /// The contents of the range are not needed any more.
+    Trim { offset: u64, length: u64 },
+    /// The range reads as zeros afterwards.
+    Zero { offset: u64, length: u64, fua: bool },
+}
+
+/// A moment of the workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mark {
+    /// An operation is about to call the kernel. It is an index into [`crate::workload::Workload::ops`].
+    Begin(u16),
+    /// The operation has returned: 0 or an errno.
+    End(u16, i32),
+    /// An application has told its user that this much is done, such as its third commit.
+    Acknowledged(u32),
+}

@@ -1,0 +1,163 @@
+//! Workloads: operations on files in order, of which each may be the last that returns.
+
+use serde::{Deserialize, Serialize};
+
+/// Operations in order. Those before `recorded` set the stage: they have returned, and a sync after them has too,
+/// before the first power cut.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Workload {
+    pub name: String,
+    pub ops: Vec<Op>,
+    /// Index of the first operation that a power cut may interrupt.
+    pub recorded: u16,
+}
+
+/// One operation. Paths are relative to the root of the file system under test. Offsets and lengths are multiples of
+/// [`crate::tree::words::WORD`] bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "op", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Op {
+    /// open(2) with O_CREAT and O_EXCL, mode 0644, and close.
+    Create {
+        path: String,
+    },
+    Mkdir {
+        path: String,
+    },
+    Symlink {
+        target: String,
+        path: String,
+    },
+    /// open(2) with O_TMPFILE in `folder`, kept open as `handle`, a name such as `#1` that other operations may use as
+    /// a path.
+    Tmpfile {
+        folder: String,
+        handle: String,
+    },
+    /// link(2), or linkat(2) of an open handle.
+    Link {
+        from: String,
+        to: String,
+    },
+    Unlink {
+        path: String,
+    },
+    Rmdir {
+        path: String,
+    },
+    Rename {
+        from: String,
+        to: String,
+        #[serde(default)]
+        how: Renaming,
+    },
+    /// Writes words of this operation's number.
+    Write {
+        path: String,
+        offset: u64,
+        length: u64,
+        #[serde(default)]
+        how: Writing,
+    },
+    /// Opens with O_TRUNC and closes.
+    Empty {
+        path: String,
+    },
+    Truncate {
+        path: String,
+        size: u64,
+    },
+    Fallocate {
+        path: String,
+        mode: Fallocation,
+        offset: u64,
+        length: u64,
+    },
+    /// Shares all blocks of `from` with `to` (FICLONE), which must exist.
+    Clone {
+        from: String,
+        to: String,
+    },
+    /// Sets `user.NAME`.
+    SetXattr {
+        path: String,
+        name: String,
+        value: String,
+    },
+    RemoveXattr {
+        path: String,
+        name: String,
+    },
+    Chmod {
+        path: String,
+        mode: u32,
+    },
+    Fsync {
+        path: String,
+    },
+    Fdatasync {
+        path: String,
+    },
+    /// msync(2) with MS_SYNC of the range, after a write by mmap.
+    Msync {
+        path: String,
+        offset: u64,
+        length: u64,
+    },
+    Sync,
+    /// Drops clean pages, dentries and inodes from memory.
+    Evict,
+    /// Lets this many seconds pass, so that timers write back.
+    Idle {
+        seconds: u32,
+    },
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Renaming {
+    #[default]
+    Plain,
+    /// RENAME_NOREPLACE.
+    NoReplace,
+    /// RENAME_EXCHANGE.
+    Exchange,
+    /// RENAME_WHITEOUT.
+    Whiteout,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Writing {
+    /// pwrite(2).
+    #[default]
+    Buffered,
+    /// pwrite(2) through O_DIRECT.
+    Direct,
+    /// Stores to a shared mapping.
+    Mmap,
+    /// pwrite(2) through O_SYNC.
+    Sync,
+    /// pwrite(2) through O_DSYNC.
+    Dsync,
+}
+
+/// The modes of fallocate(2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fallocation {
+    /// Allocates, and extends the file.
+    Extend,
+    /// FALLOC_FL_KEEP_SIZE.
+    Keep,
+    /// FALLOC_FL_ZERO_RANGE, may extend the file.
+    Zero,
+    /// FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE.
+    ZeroKeep,
+    /// FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE.
+    Punch,
+    /// FALLOC_FL_COLLAPSE_RANGE.
+    Collapse,
+    /// FALLOC_FL_INSERT_RANGE.
+    Insert,
+}

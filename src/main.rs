@@ -21,7 +21,8 @@ fn main() -> ExitCode {
         mountmark_run::agent::workload::main();
     }
     if mountmark_lab::guest::is_guest() {
-        mountmark_lab::guest::main(mountmark_run::agent::run_cell);
+        use mountmark_run::{agent::run_cell, crash::witness::answer};
+        mountmark_lab::guest::main(mountmark_lab::guest::Roles { agent: run_cell, witness: answer });
     }
     if mountmark_lab::host::is_agent() {
         mountmark_lab::host::main(mountmark_run::agent::run_cell);

@@ -2,6 +2,7 @@
 
 mod clean;
 mod compare;
+mod crash;
 mod doctor;
 mod list;
 mod report;
@@ -60,6 +61,7 @@ commands! {
     Show show;
     Report report;
     Compare compare;
+    Crash crash;
     List list;
     Doctor doctor;
     Clean clean;

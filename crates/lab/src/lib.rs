@@ -15,6 +15,7 @@ mod loops;
 pub mod memory;
 pub mod needs;
 pub mod plain;
+mod question;
 mod trace;
 mod voice;
 mod watch;
@@ -56,6 +57,18 @@ pub struct Job {
     pub source: Option<Region>,
     /// A plain tar file.
     pub corpus: Option<Region>,
+    /// If the guest is a witness of power cuts, and runs no cell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crash: Option<CrashRegions>,
+}
+
+/// Memory of a witness of power cuts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CrashRegions {
+    /// Copies of what was written to the disk.
+    pub log: Region,
+    /// Questions and answers.
+    pub exchange: Region,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,6 +6,7 @@
 
 mod account;
 pub mod agent;
+pub mod crash;
 pub mod engine;
 pub mod programs;
 pub mod schedule;

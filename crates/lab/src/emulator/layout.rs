@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use mountmark_model::Cell;
 
 use super::needs::disks;
-use crate::Region;
+use crate::{CrashRegions, Region};
 use crate::guest::carrier_room;
 
 /// Alignment of the media in bytes; pmem requires it.
@@ -39,6 +39,13 @@ impl Layout {
             );
         }
         Ok(Layout { test, source, corpus, total })
+    }
+
+    /// Behind the disk under test, memory for a witness of power cuts.
+    pub fn for_crash(&self, log: u64, exchange: u64) -> CrashRegions {
+        let log = Region { offset: (self.test.offset + self.test.size).next_multiple_of(ALIGNMENT), size: log };
+        let exchange = Region { offset: log.offset + log.size, size: exchange };
+        CrashRegions { log, exchange }
     }
 
     /// The regions that the kernel treats as persistent memory.

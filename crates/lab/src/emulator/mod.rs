@@ -9,6 +9,7 @@ pub mod probe;
 pub mod qemu;
 mod qmp;
 mod snapshot;
+mod witness;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,6 +32,7 @@ use crate::kernel_log::telling_lines;
 use crate::needs::For;
 use crate::watch::{Expected, Heard, Watch};
 pub use hardware::Clock;
+pub use witness::{Answer, Witness, Witnesses};
 
 use crate::{Ended, Job, LabKind, OpenLab, Options, Places, Token};
 use hardware::Hardware;
@@ -150,7 +152,7 @@ impl Emulator {
             // The kernel subtracts its own share before it counts: much of a small machine.
             memory: hardware.ram / 4..=hardware.ram,
         };
-        let text = Job { token, cell: essence(cell), test: layout.test, source: layout.source, corpus: layout.corpus };
+        let text = Job { token, cell: essence(cell), test: layout.test, source: layout.source, corpus: layout.corpus, crash: None };
         fs::write(&job, serde_json::to_vec(&text)?).with_context(|| format!("cannot write {}", job.display()))?;
         let serial = folder.join("kernel.log");
         match self.clock() {

@@ -4,11 +4,13 @@
 //! This folder does not know what the agent does with the disks, nor what runs the guest.
 
 mod carrier;
+mod exchange;
 mod lock;
 mod media;
 mod nbd;
 mod netlink;
 mod ports;
+mod recorded;
 mod setup;
 mod shared;
 
@@ -30,6 +32,8 @@ use ports::Ports;
 use shared::{ServedTrace, SetupFlag};
 
 pub(crate) use carrier::room as carrier_room;
+pub use exchange::Exchange;
+pub use recorded::{Policy, RecordedDisk};
 pub use setup::MODULES_FILE;
 pub(crate) use setup::{kernel_version, memory};
 
@@ -61,8 +65,18 @@ pub fn places(cell: &Cell) -> Places {
 /// Runs a cell on its disks and reports events as they happen.
 pub type Agent = fn(&Cell, &Devices, &mut dyn FnMut(Event)) -> Result<()>;
 
+/// Answers the host's questions about a recorded disk, until it asks no more.
+pub type Witness = fn(&Cell, &RecordedDisk, &mut Exchange) -> Result<()>;
+
+/// What a guest can do with its disks.
+#[derive(Clone, Copy)]
+pub struct Roles {
+    pub agent: Agent,
+    pub witness: Witness,
+}
+
 /// Runs the guest as process 1. Never returns.
-pub fn main(agent: Agent) -> ! {
+pub fn main(roles: Roles) -> ! {
     let arguments: Vec<String> = std::env::args().collect();
     if arguments.get(1).is_some_and(|argument| argument == DISK_SERVER) {
         if let Err(error) = serve_disk(&arguments[2..]) {
@@ -77,7 +91,7 @@ pub fn main(agent: Agent) -> ! {
         eprintln!("mountmark: {error:#}");
     }
     if let Ok(ports) = ports {
-        let failure = match std::panic::catch_unwind(AssertUnwindSafe(|| live(agent, &ports))) {
+        let failure = match std::panic::catch_unwind(AssertUnwindSafe(|| live(roles, &ports))) {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(format!("{error:#}")),
             Err(_) => Some("the agent panicked; its message is in the guest's log".to_owned()),
@@ -98,7 +112,7 @@ pub fn is_guest() -> bool {
     (first || server) && Path::new(MODULES_FILE).exists()
 }
 
-fn live(agent: Agent, ports: &Ports) -> Result<()> {
+fn live(roles: Roles, ports: &Ports) -> Result<()> {
     setup::mount_system()?;
     setup::allow_open_files();
     let loaded = setup::load_modules();
@@ -112,6 +126,12 @@ fn live(agent: Agent, ports: &Ports) -> Result<()> {
     voice::bear(job.token);
     setup::seed_random(job.cell.seed)?;
     setup::set_clock(job.cell.conditions.as_ref().and_then(|conditions| conditions.date));
+    if let Some(regions) = &job.crash {
+        let disk = RecordedDisk::start(&job.test, &regions.log, false)?;
+        let mut exchange = Exchange::open(ports, &regions.exchange)?;
+        lock::close()?;
+        return (roles.witness)(&job.cell, &disk, &mut exchange);
+    }
     let flag = SetupFlag::open()?;
     flag.set(true);
     let mut servers = Vec::new();
@@ -149,7 +169,7 @@ fn live(agent: Agent, ports: &Ports) -> Result<()> {
         source_folder: SOURCE_FOLDER.into(),
         exclusive: true,
     };
-    agent(&job.cell, &devices, &mut |event| send(ports, &event))?;
+    (roles.agent)(&job.cell, &devices, &mut |event| send(ports, &event))?;
     send(ports, &Event::Done);
     Ok(())
 }

@@ -117,12 +117,22 @@ pub fn seed_random(seed: u64) -> Result<()> {
 
 /// Gives a disk server real-time priority and exempts it from the OOM killer: it stands for hardware.
 pub fn favour(process: u32) -> Result<()> {
+    prefer(process as libc::pid_t)?;
+    fs::write(format!("/proc/{process}/oom_score_adj"), "-1000")?;
+    Ok(())
+}
+
+/// Gives the calling thread, which serves a disk, real-time priority.
+pub fn favour_thread() -> Result<()> {
+    prefer(0)
+}
+
+fn prefer(thread: libc::pid_t) -> Result<()> {
     let parameter = libc::sched_param { sched_priority: 50 };
     // SAFETY: a valid pointer for the call's length.
-    if unsafe { libc::sched_setscheduler(process as libc::pid_t, libc::SCHED_FIFO, &parameter) } != 0 {
+    if unsafe { libc::sched_setscheduler(thread, libc::SCHED_FIFO, &parameter) } != 0 {
         return Err(io::Error::last_os_error()).context("cannot favour the disk server");
     }
-    fs::write(format!("/proc/{process}/oom_score_adj"), "-1000")?;
     Ok(())
 }
 

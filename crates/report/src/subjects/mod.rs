@@ -3,6 +3,7 @@
 
 mod changes;
 mod claims;
+mod crash;
 mod device;
 mod report;
 mod run;
@@ -18,6 +19,7 @@ use crate::writers::json::Object;
 use crate::writers::{Part, Subject};
 pub use changes::Changes;
 pub use claims::{Claims, ClaimsHead};
+pub use crash::Crash;
 pub use device::Device;
 pub use report::Reports;
 pub use run::Run;

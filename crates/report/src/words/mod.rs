@@ -4,6 +4,7 @@
 pub(crate) mod changes;
 pub(crate) mod claims;
 pub(crate) mod conclusions;
+pub(crate) mod crash;
 pub(crate) mod curves;
 pub(crate) mod dependence;
 pub(crate) mod doubts;

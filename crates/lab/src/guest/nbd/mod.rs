@@ -1,12 +1,11 @@
 //! A modelled disk: the kernel's nbd driver on one end of a socket pair, our server on the other.
 //!
 //! The server holds the medium, asks the model when each request completes, and replies at that time of the guest's
-//! clock. FLUSH, FUA and TRIM arrive as the file system sent them. Protocol: the kernel's include/uapi/linux/nbd.h.
+//! clock. FLUSH, FUA and TRIM arrive as the file system sent them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::io::{ErrorKind, IoSlice, Read, Write};
-use std::os::fd::{AsFd, AsRawFd};
+use std::io::{IoSlice, Write};
 use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::Duration;
@@ -17,44 +16,16 @@ use mountmark_model::device::DeviceOperation;
 use mountmark_trace::Completed;
 use rustix::net::RecvFlags;
 
+pub(super) mod wire;
+
 use super::media::Medium;
-use super::netlink;
+pub(super) use wire::attach;
+use wire::{Command, Header, now, readable};
 
-const FLAG_HAS_FLAGS: u64 = 1 << 0;
-const FLAG_SEND_FLUSH: u64 = 1 << 2;
-const FLAG_SEND_FUA: u64 = 1 << 3;
-const FLAG_SEND_TRIM: u64 = 1 << 5;
-
-const REQUEST_MAGIC: u32 = 0x2560_9513;
-const REPLY_MAGIC: u32 = 0x6744_6698;
-const COMMAND_FUA: u32 = 1 << 16;
-
-const SECTOR: u64 = 512;
 /// The driver sends a write's data in pieces of this size.
 const PAGE: u64 = 4096;
 /// For fewer pages than this a timer costs more than a wake-up per page.
 const WORTH_A_TIMER: u64 = 2;
-
-/// Hands one end of a socket pair to the device /dev/nbd`index` and returns the other. The device lasts as long as
-/// both; no process holds it open.
-pub fn attach(index: u32, size: u64, trim: bool) -> Result<UnixStream> {
-    let (kernel_end, server_end) = UnixStream::pair().context("cannot make a socket pair")?;
-    for end in [&kernel_end, &server_end] {
-        let bytes: libc::c_int = 4 << 20;
-        // SAFETY: the pointer and length describe one integer that outlives the call.
-        unsafe {
-            for option in [libc::SO_SNDBUFFORCE, libc::SO_RCVBUFFORCE] {
-                libc::setsockopt(end.as_raw_fd(), libc::SOL_SOCKET, option, (&raw const bytes).cast(), 4);
-            }
-        }
-    }
-    let trim = if trim { FLAG_SEND_TRIM } else { 0 };
-    let flags = FLAG_HAS_FLAGS | FLAG_SEND_FLUSH | FLAG_SEND_FUA | trim;
-    let socket = kernel_end.as_fd();
-    netlink::connect(&netlink::Connection { index, size, block_size: SECTOR, flags, socket })
-        .with_context(|| format!("cannot make /dev/nbd{index}"))?;
-    Ok(server_end)
-}
 
 /// Whether to answer `setup` requests, which lay out inputs before the measurement, at once.
 pub trait Instant {
@@ -131,29 +102,16 @@ struct Coming {
 impl Server {
     /// Reads one request from the socket and returns its arrival time; `None` if the kernel has closed the socket.
     fn accept(&mut self, socket: &mut UnixStream, medium: &Medium, instant: bool) -> Result<Option<u64>> {
-        let mut header = [0; 28];
-        match socket.read_exact(&mut header) {
-            Ok(()) => {}
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
-            Err(error) => return Err(error).context("cannot read from the nbd driver"),
-        }
+        let Some(header) = Header::read(socket)? else { return Ok(None) };
         let arrival = now();
-        let word = |at: usize| u32::from_be_bytes(header[at..at + 4].try_into().expect("four bytes"));
-        if word(0) != REQUEST_MAGIC {
-            bail!("the nbd driver sent {:#x} where a request should begin", word(0));
-        }
-        let command = word(4);
-        let offset = u64::from_be_bytes(header[16..24].try_into().expect("eight bytes"));
-        let length = u64::from(word(24));
-        let fua = command & COMMAND_FUA != 0;
+        let Header { fua, offset, length, handle, .. } = header;
         let mut error = 0;
-        let operation = match command & 0xffff {
-            0 => Operation::Read,
-            1 => Operation::Write { fua },
-            2 => return Ok(None),
-            3 => Operation::Flush,
-            4 => Operation::Trim,
-            _ => {
+        let operation = match header.command {
+            Command::Read => Operation::Read,
+            Command::Write => Operation::Write { fua },
+            Command::Flush => Operation::Flush,
+            Command::Trim => Operation::Trim,
+            Command::Unknown => {
                 error = libc::EINVAL as u32;
                 Operation::Flush
             }
@@ -173,7 +131,6 @@ impl Server {
             _ => arrival,
         };
         self.number += 1;
-        let handle = header[8..16].try_into().expect("eight bytes");
         let request = Completed { operation: kind, offset, length, arrival };
         let waiting = Waiting { due, number: self.number, handle, request, error };
         if kind == DeviceOperation::Write {
@@ -244,10 +201,7 @@ impl Pace {
 }
 
 fn reply(socket: &mut UnixStream, medium: &Medium, done: &Waiting) -> Result<()> {
-    let mut header = [0; 16];
-    header[..4].copy_from_slice(&REPLY_MAGIC.to_be_bytes());
-    header[4..8].copy_from_slice(&done.error.to_be_bytes());
-    header[8..].copy_from_slice(&done.handle);
+    let header = wire::reply(done.handle, done.error);
     let Completed { operation, offset, length, .. } = done.request;
     if operation != DeviceOperation::Read {
         return socket.write_all(&header).context("cannot answer the nbd driver");
@@ -257,26 +211,6 @@ fn reply(socket: &mut UnixStream, medium: &Medium, done: &Waiting) -> Result<()>
     socket.write_all(&header[sent.min(header.len())..])?;
     socket.write_all(&data[sent.saturating_sub(header.len())..])?;
     Ok(())
-}
-
-/// CLOCK_MONOTONIC of the guest in nanoseconds.
-fn now() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
-/// Waits until the socket is readable or `nanoseconds` have passed.
-fn readable(socket: &UnixStream, nanoseconds: Option<u64>) -> Result<bool> {
-    use rustix::event::{PollFd, PollFlags, poll};
-    let timeout = nanoseconds
-        .map(Duration::from_nanos)
-        .map(|d| rustix::time::Timespec { tv_sec: d.as_secs() as i64, tv_nsec: i64::from(d.subsec_nanos()) });
-    let mut fds = [PollFd::new(socket, PollFlags::IN)];
-    match poll(&mut fds, timeout.as_ref()) {
-        Ok(ready) => Ok(ready > 0),
-        Err(rustix::io::Errno::INTR) => Ok(false),
-        Err(error) => Err(error).context("cannot wait for the nbd driver"),
-    }
 }
 
 #[cfg(test)]

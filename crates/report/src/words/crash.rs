@@ -1,0 +1,112 @@
+//! Sentences about power cuts.
+
+use mountmark_crash::campaign::{Campaign, Cause, Fault, Tried};
+use mountmark_crash::oracle::Level;
+use mountmark_crash::states::Fault as DeviceFault;
+use mountmark_model::counted;
+
+/// What a file system promises, by its documents.
+pub(crate) fn promised(campaign: &Campaign) -> String {
+    let levels: Vec<&str> =
+        Level::ALL.into_iter().filter(|level| campaign.promises.has(*level)).map(promise).collect();
+    format!("Judged by what it promises: {}.", levels.join("; "))
+}
+
+fn promise(level: Level) -> &'static str {
+    match level {
+        Level::L0 => "it mounts, can be read and passes its check (L0)",
+        Level::L1 => "what fsync and its like have covered is intact (L1)",
+        Level::L2 => "names are durable after fsync of their file or folder (L2)",
+        Level::L3 => "rename, link and unlink happen whole or not at all (L3)",
+        Level::L4 => "operations on one object become durable in order (L4)",
+        Level::L5 => "all changes of metadata become durable in order (L5)",
+        Level::L6 => "files do not grow, and are not replaced, before their data is there (L6)",
+        Level::L7 => "data becomes durable in the order of operations (L7)",
+    }
+}
+
+/// How far the exploration went, and what that says.
+pub(crate) fn explored(campaign: &Campaign) -> String {
+    let images = campaign.total(|explored| explored.states);
+    let shown = campaign.total(|explored| explored.shown);
+    let epochs = campaign.total(|explored| explored.epochs);
+    let complete: Vec<String> = (0..5)
+        .filter(|&tier| campaign.tried.iter().all(|tried| tried.explored.tested[tier].is_complete))
+        .map(|tier| format!("T{tier}"))
+        .collect();
+    let mut text = format!(
+        "{} of {} left {} in {}; {} were mounted, and what those read says what the others hold.",
+        counted(campaign.tried.len(), "run"),
+        counted(workloads(campaign), "workload"),
+        counted(images, "image"),
+        counted(epochs, "epoch"),
+        shown
+    );
+    text += &match complete.as_slice() {
+        [] => " No tier is complete in all of them: all are samples.".to_owned(),
+        tiers => format!(" Complete in all of them: {}; the other tiers are samples.", tiers.join(", ")),
+    };
+    if campaign.causes().is_empty() {
+        text += " No promise was broken in these images, which says nothing about others.";
+    }
+    if campaign.cut_short {
+        text += " It was ended before all workloads were tried.";
+    }
+    text
+}
+
+fn workloads(campaign: &Campaign) -> usize {
+    let names: std::collections::BTreeSet<String> =
+        campaign.tried.iter().map(|tried| tried.workload.to_string()).collect();
+    names.len()
+}
+
+pub(crate) fn device(campaign: &Campaign) -> String {
+    match campaign.device.fault {
+        None => "which keeps its promises".to_owned(),
+        Some(fault) => {
+            let name = fault.to_string();
+            let form = |form: &str| form.split([':', '@', '^']).next() == name.split([':', '@', '^']).next();
+            let about = DeviceFault::LIST.iter().find(|(written, _)| form(written)).map_or("", |(_, about)| about);
+            format!("which has the fault {name}: {about}")
+        }
+    }
+}
+
+/// A cause, by the finding in its shortest workload.
+pub(crate) fn found(cause: &Cause) -> String {
+    format!(
+        "{} ({} of {}). {} After: {}. Image {}, with {} begun and {} returned.",
+        cause.signature,
+        counted(cause.images, "image"),
+        counted(cause.workloads, "run"),
+        fault(cause),
+        cause.workload,
+        cause.finding.state,
+        counted(cause.finding.moment.begun.into(), "operation"),
+        cause.finding.moment.returned
+    )
+}
+
+fn fault(cause: &Cause) -> String {
+    match &cause.finding.fault {
+        Fault::Broken(violation) => violation.sentence(cause.workload),
+        Fault::Mount(reason) => format!("It cannot be mounted: {reason}."),
+        Fault::Check(check) => {
+            format!("After a mount and an unmount its check ends with {}: {}", check.status, last_lines(&check.said))
+        }
+        Fault::Write(reason) => format!("It can be mounted, and no file can be written: {reason}."),
+        Fault::Umount(reason) => format!("It cannot be unmounted: {reason}."),
+        Fault::Gone { reason, log } => format!("Looking at it ended the guest: {reason}. {}", last_lines(log)),
+    }
+}
+
+/// The end of what a program said, on one line.
+fn last_lines(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines[lines.len().saturating_sub(6)..].join(" / ")
+}
+
+pub(crate) fn not_explored(tried: &Tried, error: &str) -> String {
+    format!("Not explored: {}: {}", tried.workload, last_lines(error))
+}

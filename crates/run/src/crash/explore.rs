@@ -1,0 +1,160 @@
+//! Explores one workload on one configuration: records it, makes the images that a power cut may leave, shows them to a
+//! witness, and judges what it sees.
+
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use mountmark_crash::campaign::{Check, Explored, Fault, Finding};
+use mountmark_crash::oracle::{History, Moment, Promises};
+use mountmark_crash::states::{Base, Budget, Device, State, States, Tested};
+use mountmark_crash::workload::Workload;
+use mountmark_lab::guest::Policy;
+use mountmark_model::FileSystem;
+
+use super::known::{Differences, Known};
+use super::questions::{Recorded, Seen};
+use super::talk::{Reply, Talk};
+
+/// Images shown at once: few, so that what is seen of some spares others.
+const BATCH: usize = 16;
+/// Seconds after the last operation, in which the kernel writes back and commits by itself.
+const IDLE: u32 = 40;
+
+/// What to explore, and how far.
+#[derive(Clone, Debug)]
+pub struct Course {
+    pub device: Device,
+    pub policy: Policy,
+    pub budget: Budget,
+    /// Of samples.
+    pub seed: u64,
+    pub promises: Promises,
+}
+
+struct BaseOf<'t, 'a>(&'t Talk<'a>);
+
+impl Base for BaseOf<'_, '_> {
+    fn read(&self, offset: u64, into: &mut [u8]) {
+        self.0.base(offset, into).expect("the guest's memory is there as long as the guest");
+    }
+}
+
+/// Explores a workload. `None` if the user stopped it.
+pub fn explore(talk: &mut Talk, filesystem: &FileSystem, workload: &Workload, course: &Course) -> Result<Option<Explored>> {
+    let begun = Instant::now();
+    let mut explored = Explored::default();
+    let recorded = match talk.record(workload, course.policy, IDLE)? {
+        Reply::Done(Some(recorded)) => recorded,
+        Reply::Done(None) => bail!("the guest did not answer"),
+        Reply::Gone { reason, log, .. } => {
+            explored.error = Some(format!("{reason} while the workload ran\n{log}"));
+            return Ok(talk.restart()?.then_some(explored));
+        }
+        Reply::Interrupted => return Ok(None),
+    };
+    if let Some(error) = &recorded.error {
+        explored.error = Some(error.clone());
+        return Ok(Some(explored));
+    }
+    explored.seconds[0] = begun.elapsed().as_secs_f64();
+    let states = States::new(&recorded.trace, &BaseOf(talk), course.device, workload.recorded)?;
+    let mut known = Known::new(&recorded.trace);
+    let history = History::new(workload, &recorded.results);
+    for epoch in states.epochs() {
+        let moment = Moment {
+            begun: epoch.begun.iter().max().map_or(0, |op| op + 1),
+            returned: epoch.returned.iter().map(|(op, _)| op + 1).max().unwrap_or(0),
+        };
+        let Some(pending) = states.open(epoch.number) else { continue };
+        let mut images = pending.explore(&course.budget, course.seed);
+        explored.epochs += 1;
+        loop {
+            let batch: Vec<State> = images.by_ref().take(BATCH).collect();
+            if batch.is_empty() {
+                break;
+            }
+            explored.states += batch.len();
+            let Some(seen) = look(talk, &recorded, &batch, &mut known, &mut explored.shown)? else { return Ok(None) };
+            for (state, seen) in batch.iter().zip(seen) {
+                let faults = match seen {
+                    Sight::Seen(index) => judge(&known.seen[index], filesystem, &history, moment, &course.promises),
+                    Sight::Gone { reason, log } => vec![Fault::Gone { reason, log }],
+                };
+                let finding = |fault| Finding { state: state.id.clone(), moment, fault };
+                explored.findings.extend(faults.into_iter().map(finding));
+            }
+        }
+        for (sum, tested) in explored.tested.iter_mut().zip(images.tested()) {
+            let complete = tested.is_complete && (sum.is_complete || explored.epochs == 1);
+            *sum = Tested {
+                made: sum.made + tested.made,
+                different: sum.different + tested.different,
+                is_complete: complete,
+            };
+        }
+    }
+    explored.seconds[1] = begun.elapsed().as_secs_f64();
+    Ok(Some(explored))
+}
+
+/// What a witness made of one image.
+enum Sight {
+    /// An index into what is known.
+    Seen(usize),
+    Gone { reason: String, log: String },
+}
+
+/// Shows those images of a batch that are not known. `None` if the user stopped it.
+fn look(
+    talk: &mut Talk,
+    recorded: &Recorded,
+    batch: &[State],
+    known: &mut Known,
+    shown: &mut usize,
+) -> Result<Option<Vec<Sight>>> {
+    let data = &recorded.trace.data;
+    let differences: Vec<Differences> = batch.iter().map(|state| Differences::of(state, data)).collect();
+    let mut sights: Vec<Option<Sight>> =
+        batch.iter().zip(&differences).map(|(state, of)| known.find(state, of).map(Sight::Seen)).collect();
+    loop {
+        let missing: Vec<usize> = (0..batch.len()).filter(|&index| sights[index].is_none()).collect();
+        if missing.is_empty() {
+            return Ok(Some(sights.into_iter().flatten().collect()));
+        }
+        let question = missing.iter().map(|&index| batch[index].extents.clone()).collect();
+        let (seen, gone) = match talk.look(question)? {
+            Reply::Done(seen) => (seen, None),
+            Reply::Gone { before, reason, log } => (before, Some(Sight::Gone { reason, log })),
+            Reply::Interrupted => return Ok(None),
+        };
+        *shown += seen.len();
+        let count = seen.len();
+        for (&index, seen) in missing.iter().zip(seen) {
+            sights[index] = Some(Sight::Seen(known.add(&batch[index], &differences[index], seen)));
+        }
+        match (gone, missing.get(count)) {
+            (Some(gone), Some(&index)) => {
+                *shown += 1;
+                sights[index] = Some(gone);
+                if !talk.restart()? {
+                    return Ok(None);
+                }
+                talk.replay(data)?;
+            }
+            (None, None) => {}
+            _ => bail!("the guest said what {count} of {} images hold", missing.len()),
+        }
+    }
+}
+
+fn judge(seen: &Seen, filesystem: &FileSystem, history: &History, moment: Moment, promises: &Promises) -> Vec<Fault> {
+    let mut faults: Vec<Fault> = seen.mount.clone().map(Fault::Mount).into_iter().collect();
+    faults.extend(seen.write.clone().map(Fault::Write));
+    faults.extend(seen.umount.clone().map(Fault::Umount));
+    let is_clean = |check: &Check| filesystem.fsck.as_ref().is_none_or(|fsck| fsck.clean.contains(&check.status));
+    faults.extend(seen.check.clone().filter(|check| !is_clean(check)).map(Fault::Check));
+    if let Some(tree) = &seen.tree {
+        faults.extend(history.judge(moment, promises, tree).into_iter().map(Fault::Broken));
+    }
+    faults
+}

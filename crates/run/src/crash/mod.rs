@@ -1,0 +1,10 @@
+//! Power cuts: a guest runs workloads on a recorded disk and looks at what images of that disk hold; the host chooses
+//! the images and judges.
+//!
+//! `witness` is the guest's part. It does not know what is promised or why it is shown an image.
+
+pub mod explore;
+mod known;
+pub mod questions;
+pub mod talk;
+pub mod witness;

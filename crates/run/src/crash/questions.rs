@@ -1,0 +1,64 @@
+//! What the host asks a witness, and the lines of its answers.
+
+use mountmark_crash::campaign::Check;
+use mountmark_crash::states::Extent;
+use mountmark_crash::trace::Trace;
+use mountmark_crash::tree::Tree;
+use mountmark_crash::workload::Workload;
+use mountmark_lab::guest::Policy;
+use serde::{Deserialize, Serialize};
+
+/// A question; its answer is one line, or one for each state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Question {
+    /// Make the file system; its image is the base of all that follows.
+    Make,
+    /// Run a workload on the base, and say what the disk saw.
+    Record {
+        workload: Workload,
+        policy: Policy,
+        /// Seconds that pass after the last operation, for what the kernel writes by itself.
+        idle: u32,
+    },
+    /// Look at images, each given by its difference from the base.
+    Look { states: Vec<Vec<Extent>> },
+}
+
+/// The answer to [`Question::Make`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Made {
+    /// Why it failed.
+    pub error: Option<String>,
+}
+
+/// The answer to [`Question::Record`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// Events; the data are in the log.
+    pub trace: Trace,
+    /// Result of each operation: 0 or an errno.
+    pub results: Vec<i32>,
+    /// What programs saw after the last operation.
+    pub live: Tree,
+    /// Why there is no recording.
+    pub error: Option<String>,
+}
+
+/// A line of the answer to [`Question::Look`]: what one image holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// Index in the question.
+    pub state: usize,
+    /// Why the image cannot be mounted.
+    pub mount: Option<String>,
+    /// What was found, if it could be mounted.
+    pub tree: Option<Tree>,
+    /// Why a new file could not be written and removed.
+    pub write: Option<String>,
+    /// Why it could not be unmounted.
+    pub umount: Option<String>,
+    /// The file system's own check after that; `None` if it has none.
+    pub check: Option<Check>,
+    /// Parts of the disk that all this has read, in bytes: offset and length.
+    pub reads: Vec<(u64, u64)>,
+}

@@ -1,0 +1,142 @@
+//! Typed questions to a witness, on the host.
+
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result, bail};
+use mountmark_crash::states::Extent;
+use mountmark_crash::trace::{Event, Request, Trace};
+use mountmark_crash::workload::Workload;
+use mountmark_lab::emulator::{Answer, Witness, Witnesses};
+use mountmark_lab::guest::Policy;
+use mountmark_model::{Bytes, Cell, Configuration, Disk};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::questions::{Made, Question, Recorded, Seen};
+
+/// A guest that takes longer for a recording or a file system has hung: instructions.
+const LONG: u64 = 60_000_000_000;
+/// The same for one image; most take some ten million.
+const LOOK: u64 = 4_000_000_000;
+/// Memory of a witness, in bytes.
+const RAM: Bytes = Bytes(512 << 20);
+
+/// The cell of a witness: a file system, its disk, and no tasks. `packages` have the programs of workloads.
+pub fn cell(configuration: &Configuration, disk: &Disk, size: Bytes, packages: &[String]) -> Cell {
+    Cell {
+        index: 0,
+        repeat: 0,
+        point: None,
+        configuration: configuration.clone(),
+        seed: 1,
+        disk: disk.clone(),
+        disk_size: size,
+        on_loop: false,
+        second_disk: None,
+        source_prepare: None,
+        ram: RAM,
+        parameters: Default::default(),
+        pause_seconds: 0.0,
+        conditions: None,
+        tasks: Vec::new(),
+        tools: configuration.filesystem.tools.clone(),
+        packages: configuration.filesystem.packages.iter().chain(packages).cloned().collect(),
+    }
+}
+
+/// A witness with a file system of this configuration.
+pub struct Talk<'a> {
+    lab: &'a Witnesses,
+    cell: &'a Cell,
+    stop: &'a AtomicBool,
+    witness: Witness,
+}
+
+/// What became of a question.
+pub enum Reply<T> {
+    Done(T),
+    /// The guest is gone: what it had answered, and why.
+    Gone { before: T, reason: String, log: String },
+    /// The user stopped it.
+    Interrupted,
+}
+
+impl<'a> Talk<'a> {
+    /// Boots a guest and makes its file system. `None` if `stop` was set first.
+    pub fn start(lab: &'a Witnesses, cell: &'a Cell, stop: &'a AtomicBool) -> Result<Option<Talk<'a>>> {
+        let Some(witness) = lab.start(cell, stop)? else { return Ok(None) };
+        let mut talk = Talk { lab, cell, stop, witness };
+        match talk.ask::<Made>(&Question::Make, LONG)? {
+            Reply::Done(made) => match made.into_iter().next().and_then(|made| made.error) {
+                Some(error) => bail!("{}: {error}", cell.configuration.name),
+                None => Ok(Some(talk)),
+            },
+            Reply::Gone { reason, log, .. } => bail!("{}: mkfs: {reason}\n{log}", cell.configuration.name),
+            Reply::Interrupted => Ok(None),
+        }
+    }
+
+    /// Starts anew after the guest is gone; false if `stop` was set first.
+    pub fn restart(&mut self) -> Result<bool> {
+        let Some(fresh) = Talk::start(self.lab, self.cell, self.stop)? else { return Ok(false) };
+        *self = fresh;
+        Ok(true)
+    }
+
+    /// Runs a workload and returns what the disk saw, with the data.
+    pub fn record(&mut self, workload: &Workload, policy: Policy, idle: u32) -> Result<Reply<Option<Recorded>>> {
+        let question = Question::Record { workload: workload.clone(), policy, idle };
+        let mut reply = self.ask::<Recorded>(&question, LONG)?.map(|lines| lines.into_iter().next());
+        if let Reply::Done(Some(recorded)) = &mut reply {
+            recorded.trace.data = self.witness.log(logged(&recorded.trace))?;
+        }
+        Ok(reply)
+    }
+
+    /// Shows images; what each holds, in their order.
+    pub fn look(&mut self, states: Vec<Vec<Extent>>) -> Result<Reply<Vec<Seen>>> {
+        let limit = LOOK * states.len() as u64;
+        self.ask(&Question::Look { states }, limit)
+    }
+
+    /// Gives a fresh guest the data of a recording that another one made.
+    pub fn replay(&self, data: &[u8]) -> Result<()> {
+        self.witness.set_log(data)
+    }
+
+    /// Bytes of the base.
+    pub fn base(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        self.witness.read(offset, bytes)
+    }
+
+    fn ask<T: DeserializeOwned>(&mut self, question: &impl Serialize, limit: u64) -> Result<Reply<Vec<T>>> {
+        let parse = |lines: Vec<String>| -> Result<Vec<T>> {
+            let read = |line: &String| serde_json::from_str(line).with_context(|| format!("the guest said {line:?}"));
+            lines.iter().map(read).collect()
+        };
+        Ok(match self.witness.ask(&serde_json::to_vec(question)?, limit, self.stop)? {
+            Answer::Whole(lines) => Reply::Done(parse(lines)?),
+            Answer::Broken { lines, reason, log } => Reply::Gone { before: parse(lines)?, reason, log },
+            Answer::Interrupted => Reply::Interrupted,
+        })
+    }
+}
+
+impl<T> Reply<T> {
+    fn map<U>(self, change: impl FnOnce(T) -> U) -> Reply<U> {
+        match self {
+            Reply::Done(value) => Reply::Done(change(value)),
+            Reply::Gone { before, reason, log } => Reply::Gone { before: change(before), reason, log },
+            Reply::Interrupted => Reply::Interrupted,
+        }
+    }
+}
+
+/// Bytes of data that a recording has.
+fn logged(trace: &Trace) -> u64 {
+    let ends = trace.events.iter().filter_map(|event| match event {
+        Event::Sent { request: Request::Write { length, data, .. }, .. } => Some(data + length),
+        _ => None,
+    });
+    ends.max().unwrap_or(0)
+}

@@ -1,0 +1,204 @@
+//! In the guest: makes the file system, runs workloads, looks at images. It judges nothing.
+
+mod look;
+mod ops;
+mod tree;
+
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use mountmark_crash::campaign::Check;
+use mountmark_crash::trace::Mark;
+use mountmark_crash::workload::Workload;
+use mountmark_lab::guest::{Exchange, Policy, RecordedDisk};
+use mountmark_model::Cell;
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use serde::Serialize;
+
+use super::questions::{Made, Question, Recorded};
+
+/// Where the file system under test is mounted.
+const FOLDER: &str = "/test";
+/// The date at which workloads begin, in seconds since 1970.
+const DATE: i64 = 1_136_073_600;
+/// The date at which images are looked at: one date, so that like images lead to like ones.
+const LATER: i64 = DATE + 86_400;
+
+/// Long enough for what a new file system does after its first mount, such as to zero its tables.
+const SETTLED: std::time::Duration = std::time::Duration::from_secs(90);
+
+/// Answers questions until the host ends the guest.
+pub fn answer(cell: &Cell, disk: &RecordedDisk, exchange: &mut Exchange) -> Result<()> {
+    std::fs::create_dir_all(FOLDER)?;
+    let mut witness = Witness { cell, disk, checked: HashMap::new() };
+    loop {
+        match serde_json::from_slice(&exchange.next()?).context("a damaged question")? {
+            Question::Make => {
+                let error = witness.make().err().map(|error| format!("{error:#}"));
+                say(exchange, &Made { error })?;
+            }
+            Question::Record { workload, policy, idle } => say(exchange, &witness.record(&workload, policy, idle))?,
+            Question::Look { states } => {
+                for (index, state) in states.iter().enumerate() {
+                    say(exchange, &witness.look(index, state)?)?;
+                }
+                // The host reads the base while this waits.
+                disk.set_back();
+            }
+        }
+    }
+}
+
+fn say(exchange: &mut Exchange, answer: &impl Serialize) -> Result<()> {
+    exchange.say(&serde_json::to_vec(answer)?)
+}
+
+struct Witness<'a> {
+    cell: &'a Cell,
+    disk: &'a RecordedDisk,
+    /// Checks of images, by their digest: a check is a function of its image.
+    checked: HashMap<u64, Check>,
+}
+
+impl Witness<'_> {
+    fn make(&mut self) -> Result<()> {
+        set_clock(DATE);
+        self.disk.set_back();
+        let command = self.cell.configuration.mkfs_command(&self.disk.device.path);
+        let (status, said) = call(&command)?;
+        if status != 0 {
+            bail!("{} ended with {status}: {said}", command.join(" "));
+        }
+        // File systems may go on making themselves after the first mount.
+        self.mount().with_context(|| format!("{} cannot be mounted", self.cell.configuration.name))?;
+        std::thread::sleep(SETTLED);
+        if let Some(error) = self.leave() {
+            bail!("{} cannot be unmounted: {error}", self.cell.configuration.name);
+        }
+        self.disk.keep();
+        Ok(())
+    }
+
+    fn record(&mut self, workload: &Workload, policy: Policy, idle: u32) -> Recorded {
+        set_clock(DATE);
+        self.disk.set_back();
+        self.disk.record(policy, false);
+        let mut done =
+            Recorded { trace: mountmark_crash::trace::Trace::default(), results: Vec::new(), live: Default::default(), error: None };
+        let mut runner = ops::Runner::new(Path::new(FOLDER));
+        match self.mount() {
+            Ok(()) => {
+                for (op, number) in workload.ops.iter().zip(0..) {
+                    self.disk.mark(Mark::Begin(number));
+                    let result = runner.run(number, op).map_or_else(Errno::raw_os_error, |()| 0);
+                    self.disk.mark(Mark::End(number, result));
+                    done.results.push(result);
+                }
+                std::thread::sleep(std::time::Duration::from_secs(idle.into()));
+                done.error = self.stop(&mut done.trace);
+                done.live = tree::look(Path::new(FOLDER));
+            }
+            Err(error) => {
+                done.error = Some(format!("the new file system cannot be mounted: {error}"));
+                let _ = self.stop(&mut done.trace);
+            }
+        }
+        drop(runner);
+        self.leave();
+        self.disk.set_back();
+        done
+    }
+
+    /// Ends the recording; why it cannot be used.
+    fn stop(&self, trace: &mut mountmark_crash::trace::Trace) -> Option<String> {
+        match self.disk.recorded() {
+            Ok(recorded) => *trace = recorded,
+            Err(error) => return Some(format!("{error:#}")),
+        }
+        None
+    }
+
+    /// Mounts as mount(8) would, without starting it.
+    fn mount(&self) -> Result<(), Errno> {
+        let configuration = &self.cell.configuration;
+        let (flags, data) = options(&configuration.mount_options);
+        let data = CString::new(data).unwrap_or_default();
+        mount(self.disk.device.path.as_str(), FOLDER, configuration.filesystem.mount_type.as_str(), flags, Some(data.as_c_str()))
+    }
+
+    /// Unmounts if anything is mounted, and waits until the disk is closed; why that failed.
+    fn leave(&self) -> Option<String> {
+        match unmount(FOLDER, UnmountFlags::empty()) {
+            Ok(()) | Err(Errno::INVAL) => None,
+            Err(error) => {
+                let _ = unmount(FOLDER, UnmountFlags::DETACH);
+                Some(error.to_string())
+            }
+        }
+    }
+}
+
+/// Options that mount(2) takes as flags, by their names in mount(8).
+const FLAGS: [(&str, MountFlags); 10] = [
+    ("ro", MountFlags::RDONLY),
+    ("nosuid", MountFlags::NOSUID),
+    ("nodev", MountFlags::NODEV),
+    ("noexec", MountFlags::NOEXEC),
+    ("sync", MountFlags::SYNCHRONOUS),
+    ("dirsync", MountFlags::DIRSYNC),
+    ("noatime", MountFlags::NOATIME),
+    ("nodiratime", MountFlags::NODIRATIME),
+    ("relatime", MountFlags::RELATIME),
+    ("strictatime", MountFlags::STRICTATIME),
+];
+
+/// The flags and the text of mount(2) for options as the user wrote them.
+fn options(given: &[String]) -> (MountFlags, String) {
+    let mut flags = MountFlags::empty();
+    let mut data = Vec::new();
+    for option in given.iter().flat_map(|options| options.split(',')).filter(|option| !option.is_empty()) {
+        match FLAGS.iter().find(|(name, _)| *name == option) {
+            Some((_, flag)) => flags |= *flag,
+            None if matches!(option, "rw" | "defaults") => {}
+            None => data.push(option),
+        }
+    }
+    (flags, data.join(","))
+}
+
+fn set_clock(date: i64) {
+    let time = rustix::time::Timespec { tv_sec: date, tv_nsec: 0 };
+    let _ = rustix::time::clock_settime(rustix::time::ClockId::Realtime, time);
+}
+
+/// Runs a command to its end; its exit status and the end of what it said.
+fn call(command: &[String]) -> Result<(i32, String)> {
+    const MOST: usize = 2_000;
+    let (program, arguments) = command.split_first().context("an empty command in the catalogue")?;
+    let output = Command::new(program)
+        .args(arguments)
+        .env_clear()
+        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+        .env("LC_ALL", "C")
+        .output()
+        .with_context(|| format!("cannot start {program}"))?;
+    let mut said = [output.stdout, output.stderr].concat();
+    said.drain(..said.len().saturating_sub(MOST));
+    Ok((output.status.code().unwrap_or(-1), String::from_utf8_lossy(&said).trim().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_and_data_are_told_apart() {
+        let (flags, data) = options(&["noatime,data=writeback".into(), "rw".into(), "sync".into(), "commit=1".into()]);
+        assert_eq!(flags, MountFlags::NOATIME | MountFlags::SYNCHRONOUS);
+        assert_eq!(data, "data=writeback,commit=1");
+    }
+}

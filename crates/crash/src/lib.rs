@@ -6,6 +6,7 @@
 //! promises. This crate computes only: it does not know how a disk is served, how an image is mounted, or where findings
 //! are kept.
 
+pub mod states;
 pub mod trace;
 pub mod tree;
 pub mod workload;

@@ -1,0 +1,101 @@
+//! When changes become durable, and the epochs between these moments.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::device::{Device, Fault, Half};
+use super::history::History;
+use crate::trace::{Event, Mark, Trace};
+
+/// A stretch of the recording in which nothing becomes durable. At its end a power cut may leave all that it may leave
+/// earlier in the stretch, and more; so states are made for its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Epoch {
+    /// Counted from 0 over the whole recording.
+    pub number: u32,
+    /// Number of events before its end. The next event makes something durable, or there is none.
+    pub end: usize,
+    /// Operations that had begun.
+    pub begun: Vec<u16>,
+    /// Operations that had returned, with 0 or an errno.
+    pub returned: Vec<(u16, i32)>,
+    /// The last number that an application acknowledged.
+    pub acknowledged: Option<u32>,
+    /// The marks within it, by their events.
+    #[serde(skip)]
+    pub(super) marks: Vec<usize>,
+}
+
+/// For each change, the event from which it is durable.
+pub fn durable(history: &History, device: &Device, size: u64) -> Vec<Option<usize>> {
+    let fault = device.fault;
+    let by_itself = |fua: bool, failed: bool| fua && !failed && fault != Some(Fault::IgnoreFua);
+    let changes = history.changes.iter();
+    let mut since: Vec<Option<usize>> =
+        changes.map(|change| change.done.filter(|_| by_itself(change.fua, change.failed))).collect();
+    let half = size / history.granule / 2;
+    // In the order of their replies. What failed never becomes durable: it may be there or not, for ever.
+    let mut waiting: Vec<usize> = (0..since.len())
+        .filter(|&index| {
+            let change = &history.changes[index];
+            since[index].is_none() && change.done.is_some() && !change.failed
+        })
+        .filter(|&index| {
+            let change = &history.changes[index];
+            match fault {
+                Some(Fault::IgnoreFlush) => false,
+                Some(Fault::HalfFlush { lost: Half::Lower }) => change.first >= half,
+                Some(Fault::HalfFlush { lost: Half::Upper }) => change.first + change.count <= half,
+                _ => true,
+            }
+        })
+        .collect();
+    waiting.sort_unstable_by_key(|&index| history.changes[index].done);
+    for flush in &history.flushes {
+        let before = waiting.partition_point(|&index| history.changes[index].done < Some(flush.sent));
+        let left_out = if let Some(Fault::LateFlush { last }) = fault { last as usize } else { 0 };
+        for index in waiting.drain(..before.saturating_sub(left_out)) {
+            since[index] = Some(flush.done);
+        }
+    }
+    since
+}
+
+/// All epochs. They end where something becomes durable on this device or on one that keeps its promises.
+pub fn epochs(trace: &Trace, history: &History, device: &Device, since: &[Option<usize>]) -> Vec<Epoch> {
+    let honest = durable(history, &Device::honest(device.unit), trace.size);
+    let ends: BTreeSet<usize> = honest.iter().chain(since).flatten().copied().chain([trace.events.len()]).collect();
+    let mut epoch =
+        Epoch { number: 0, end: 0, begun: Vec::new(), returned: Vec::new(), acknowledged: None, marks: Vec::new() };
+    let mut all = Vec::with_capacity(ends.len());
+    for (number, end) in ends.into_iter().enumerate() {
+        let start = epoch.end;
+        (epoch.number, epoch.end) = (number as u32, end);
+        epoch.marks.clear();
+        for (event, what) in trace.events[start..end].iter().enumerate() {
+            let Event::Mark(mark) = *what else { continue };
+            epoch.marks.push(start + event);
+            match mark {
+                Mark::Begin(op) => epoch.begun.push(op),
+                Mark::End(op, error) => epoch.returned.push((op, error)),
+                Mark::Acknowledged(number) => epoch.acknowledged = Some(number),
+            }
+        }
+        all.push(epoch.clone());
+    }
+    all
+}
+
+/// The event of the first mark of an operation that a power cut may interrupt. A recording without marks of operations
+/// may be interrupted anywhere.
+pub fn first_cut(trace: &Trace, recorded: u16) -> usize {
+    let begins = |op: &dyn Fn(u16) -> bool| {
+        trace.events.iter().position(|event| matches!(event, Event::Mark(Mark::Begin(begun)) if op(*begun)))
+    };
+    match (begins(&|op| op >= recorded), begins(&|_| true)) {
+        (Some(event), _) => event,
+        (None, Some(_)) => trace.events.len(),
+        (None, None) => 0,
+    }
+}

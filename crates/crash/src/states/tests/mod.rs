@@ -1,0 +1,5 @@
+mod examples;
+mod many;
+mod properties;
+mod simulate;
+mod tape;

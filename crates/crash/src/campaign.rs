@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::oracle::{Moment, Promises, Violation};
-use crate::states::{Device, StateId, Tested};
+use crate::states::{Device, State, StateId, Tested};
+use crate::trace::Trace;
+use crate::tree::Tree;
 use crate::workload::Workload;
 
 /// All that was tried on one configuration.
@@ -87,6 +89,36 @@ pub struct Check {
     pub said: String,
 }
 
+/// What one image holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// Why the image cannot be mounted.
+    pub mount: Option<String>,
+    /// What was found, if it could be mounted.
+    pub tree: Option<Tree>,
+    /// Why a new file could not be written and removed.
+    pub write: Option<String>,
+    /// Why it could not be unmounted.
+    pub umount: Option<String>,
+    /// The file system's own check after that; `None` if it has none.
+    pub check: Option<Check>,
+    /// Parts of the disk that all this has read, in bytes: offset and length, in the order of their first reads.
+    pub reads: Vec<(u64, u64)>,
+}
+
+/// One state, made again.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Again {
+    pub trace: Trace,
+    pub state: State,
+    /// Number of events before the power cut.
+    pub end: usize,
+    pub moment: Moment,
+    /// What was seen; `None` if looking ended the guest.
+    pub seen: Option<Seen>,
+    pub faults: Vec<Fault>,
+}
+
 impl Fault {
     /// Equal for faults that likely have one cause.
     pub fn signature(&self, workload: &Workload) -> String {
@@ -126,7 +158,8 @@ impl Campaign {
                 here.entry(finding.fault.signature(workload)).or_insert((0, finding)).0 += 1;
             }
             for (signature, (images, finding)) in here {
-                let fresh = || Cause { signature: signature.clone(), images: 0, workloads: 0, workload, policy, finding };
+                let fresh =
+                    || Cause { signature: signature.clone(), images: 0, workloads: 0, workload, policy, finding };
                 let cause = causes.entry(signature.clone()).or_insert_with(fresh);
                 cause.images += images;
                 cause.workloads += 1;
@@ -176,8 +209,10 @@ mod tests {
             cut_short: false,
         };
         let causes = campaign.causes();
-        let told: Vec<_> =
-            causes.iter().map(|cause| (cause.signature.as_str(), cause.images, cause.workloads, cause.workload.ops.len())).collect();
+        let told: Vec<_> = causes
+            .iter()
+            .map(|cause| (cause.signature.as_str(), cause.images, cause.workloads, cause.workload.ops.len()))
+            .collect();
         assert_eq!(told, [("L0 check: status 4", 1, 1, 5), ("L0 mount: Structure needs cleaning", 3, 2, 2)]);
         assert_eq!(campaign.total(|explored| explored.states), 10);
     }

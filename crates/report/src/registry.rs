@@ -6,7 +6,7 @@ use anyhow::Result;
 use thiserror::Error;
 
 use crate::name::{UnknownName, unknown};
-use crate::subjects::{Changes, Claims, Crash, Device, Reports, Run, Runs, StudyBeside, Verdicts};
+use crate::subjects::{Changes, Claims, Crash, CrashState, Device, Reports, Run, Runs, StudyBeside, Verdicts};
 use crate::writers::{Form, Options, Subject, Writer, csv, html, json, markdown, svg, text};
 
 /// All formats, in the order of help texts; a subject's default is its first.
@@ -23,6 +23,7 @@ pub const SUBJECTS: &[Entry] = &[
     entry::<Claims>(),
     entry::<Runs>(),
     entry::<Crash>(),
+    entry::<CrashState>(),
 ];
 
 pub struct Entry {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use mountmark_crash::campaign::{Campaign, Tried};
+use mountmark_crash::oracle::Promises;
 use mountmark_crash::states::{Budget, Device, StateId};
 use mountmark_crash::workload::Workload;
 use mountmark_lab::emulator::Witnesses;
@@ -130,7 +131,7 @@ fn campaign(
 ) -> Result<Option<Campaign>> {
     let begun = Instant::now();
     let configuration = &cell.configuration;
-    let promises = configuration.promises();
+    let promises = promises(configuration);
     let Some(mut talk) = Talk::start(lab, cell, stop)? else { return Ok(None) };
     let mut campaign = Campaign {
         configuration: configuration.name.clone(),
@@ -149,13 +150,8 @@ fn campaign(
                 campaign.cut_short = true;
                 break 'all;
             }
-            let course = Course {
-                device: arguments.device,
-                policy,
-                budget: Budget::default(),
-                seed: arguments.seed,
-                promises,
-            };
+            let course =
+                Course { device: arguments.device, policy, budget: Budget::default(), seed: arguments.seed, promises };
             let explored = explore(&mut talk, &configuration.filesystem, workload, &course)
                 .with_context(|| format!("{}: {workload}", configuration.name))?;
             let Some(explored) = explored else { return Ok(None) };
@@ -173,7 +169,16 @@ fn campaign(
     Ok(Some(campaign))
 }
 
-/// Policies by name; the second of a pair is what the disk does.
+/// What a configuration promises.
+fn promises(_: &Configuration) -> Promises {
+    Promises {
+        levels: mountmark_crash::oracle::Level::ALL[..7].iter().copied().collect(),
+        exposes_stale: false,
+        ends_in_data: true,
+    }
+}
+
+/// A policy, and its number behind a colon.
 fn policy(text: &str) -> Result<Policy, String> {
     match text.split_once(':').unwrap_or((text, "")) {
         ("fifo", "") => Ok(Policy::Fifo),
@@ -187,9 +192,11 @@ fn policy(text: &str) -> Result<Policy, String> {
 fn number(text: &str) -> Result<u64, String> {
     match text {
         "" => Ok(1),
-        text => text.parse().ok().filter(|number| (1..=1_000_000).contains(number)).ok_or_else(|| {
-            format!("`{text}` is no number from 1 to 1,000,000")
-        }),
+        text => text
+            .parse()
+            .ok()
+            .filter(|number| (1..=1_000_000).contains(number))
+            .ok_or_else(|| format!("`{text}` is no number from 1 to 1,000,000")),
     }
 }
 

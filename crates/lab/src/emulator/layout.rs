@@ -4,8 +4,8 @@ use anyhow::{Result, bail};
 use mountmark_model::Cell;
 
 use super::needs::disks;
-use crate::{CrashRegions, Region};
 use crate::guest::carrier_room;
+use crate::{CrashRegions, Region};
 
 /// Alignment of the media in bytes; pmem requires it.
 pub(super) const ALIGNMENT: u64 = 128 << 20;

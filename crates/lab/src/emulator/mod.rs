@@ -152,7 +152,14 @@ impl Emulator {
             // The kernel subtracts its own share before it counts: much of a small machine.
             memory: hardware.ram / 4..=hardware.ram,
         };
-        let text = Job { token, cell: essence(cell), test: layout.test, source: layout.source, corpus: layout.corpus, crash: None };
+        let text = Job {
+            token,
+            cell: essence(cell),
+            test: layout.test,
+            source: layout.source,
+            corpus: layout.corpus,
+            crash: None,
+        };
         fs::write(&job, serde_json::to_vec(&text)?).with_context(|| format!("cannot write {}", job.display()))?;
         let serial = folder.join("kernel.log");
         match self.clock() {

@@ -232,7 +232,9 @@ fn write(media: &OwnedFd, offset: u64, bytes: &[u8]) -> Result<()> {
 fn read(media: &OwnedFd, offset: u64, bytes: &mut [u8]) -> Result<()> {
     let mut done = 0;
     while done < bytes.len() {
-        match rustix::io::pread(media, &mut bytes[done..], offset + done as u64).context("cannot read the guest's memory")? {
+        match rustix::io::pread(media, &mut bytes[done..], offset + done as u64)
+            .context("cannot read the guest's memory")?
+        {
             0 => bail!("beyond the end of the guest's memory"),
             read => done += read,
         }

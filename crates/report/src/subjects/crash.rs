@@ -38,7 +38,7 @@ fn parts(Crash(campaigns): &Crash) -> Vec<Part> {
     let rows = campaigns.iter().map(row).collect();
     let mut parts: Vec<Part> = campaigns.first().map(about).unwrap_or_default();
     parts.push(Part::Table(Table { head: HEAD.map(str::to_owned).into(), rows, keys: 1, last: Last::Figure }));
-    for campaign in campaigns {
+    for campaign in *campaigns {
         parts.push(Part::Heading(campaign.configuration.clone()));
         parts.push(Part::Paragraph(words::promised(campaign)));
         parts.push(Part::Paragraph(words::explored(campaign)));

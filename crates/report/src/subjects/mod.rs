@@ -4,6 +4,7 @@
 mod changes;
 mod claims;
 mod crash;
+mod crash_state;
 mod device;
 mod report;
 mod run;
@@ -20,6 +21,7 @@ use crate::writers::{Part, Subject};
 pub use changes::Changes;
 pub use claims::{Claims, ClaimsHead};
 pub use crash::Crash;
+pub use crash_state::CrashState;
 pub use device::Device;
 pub use report::Reports;
 pub use run::Run;

@@ -1,14 +1,16 @@
 //! Sentences about power cuts.
 
-use mountmark_crash::campaign::{Campaign, Cause, Fault, Tried};
+use mountmark_crash::campaign::{Again, Campaign, Cause, Fault, Tried};
 use mountmark_crash::oracle::Level;
-use mountmark_crash::states::Fault as DeviceFault;
+use mountmark_crash::states::{Contents, Extent, Fault as DeviceFault};
+use mountmark_crash::trace::{Mark, Request};
+use mountmark_crash::tree::{Entry, Kind, Run, Source};
+use mountmark_crash::workload::Workload;
 use mountmark_model::counted;
 
 /// What a file system promises, by its documents.
 pub(crate) fn promised(campaign: &Campaign) -> String {
-    let levels: Vec<&str> =
-        Level::ALL.into_iter().filter(|level| campaign.promises.has(*level)).map(promise).collect();
+    let levels: Vec<&str> = Level::ALL.into_iter().filter(|level| campaign.promises.has(*level)).map(promise).collect();
     format!("Judged by what it promises: {}.", levels.join("; "))
 }
 
@@ -80,7 +82,7 @@ pub(crate) fn found(cause: &Cause) -> String {
         cause.signature,
         counted(cause.images, "image"),
         counted(cause.workloads, "run"),
-        fault(cause),
+        fault(&cause.finding.fault, cause.workload),
         cause.workload,
         cause.finding.state,
         counted(cause.finding.moment.begun.into(), "operation"),
@@ -88,9 +90,10 @@ pub(crate) fn found(cause: &Cause) -> String {
     )
 }
 
-fn fault(cause: &Cause) -> String {
-    match &cause.finding.fault {
-        Fault::Broken(violation) => violation.sentence(cause.workload),
+/// What is wrong with an image, in a sentence.
+pub(crate) fn fault(fault: &Fault, workload: &Workload) -> String {
+    match fault {
+        Fault::Broken(violation) => format!("{}.", violation.sentence(workload)),
         Fault::Mount(reason) => format!("It cannot be mounted: {reason}."),
         Fault::Check(check) => {
             format!("After a mount and an unmount its check ends with {}: {}", check.status, last_lines(&check.said))
@@ -98,6 +101,76 @@ fn fault(cause: &Cause) -> String {
         Fault::Write(reason) => format!("It can be mounted, and no file can be written: {reason}."),
         Fault::Umount(reason) => format!("It cannot be unmounted: {reason}."),
         Fault::Gone { reason, log } => format!("Looking at it ended the guest: {reason}. {}", last_lines(log)),
+    }
+}
+
+/// A file or folder that was found.
+pub(crate) fn entry(entry: &Entry) -> String {
+    let mut text = match entry.kind {
+        Kind::Folder => format!("{}/", entry.path),
+        Kind::Symlink => format!("{} -> {}", entry.path, entry.target.as_deref().unwrap_or("?")),
+        Kind::File | Kind::Other => {
+            let names = counted(entry.links as usize, "name");
+            let runs: Vec<String> = entry.runs.iter().map(run).collect();
+            format!("{}: {} bytes, {names}: {}", entry.path, entry.size, runs.join(", "))
+        }
+    };
+    text.extend(entry.xattrs.iter().map(|(name, value)| format!(" user.{name}={value}")));
+    text.extend(entry.error.iter().map(|error| format!(" ({error})")));
+    text
+}
+
+fn run(run: &Run) -> String {
+    let source = match run.source {
+        Source::Op(op) => format!("from operation {op}"),
+        Source::Moved(op) => format!("from operation {op}, from another place"),
+        Source::Zero => "zeros".to_owned(),
+        Source::Poison => "from before the format".to_owned(),
+        Source::Other => "that nobody wrote".to_owned(),
+    };
+    format!("{} bytes {source}", run.length)
+}
+
+pub(crate) fn mark(mark: &Mark, workload: &Workload) -> String {
+    let op = |op: &u16| workload.ops.get(usize::from(*op)).map(ToString::to_string).unwrap_or_default();
+    match mark {
+        Mark::Begin(number) => format!("{number}: {}", op(number)),
+        Mark::End(number, 0) => format!("{number} has returned"),
+        Mark::End(number, error) => format!("{number} has failed with errno {error}"),
+        Mark::Acknowledged(number) => format!("acknowledged: {number}"),
+    }
+}
+
+pub(crate) fn request(number: u32, request: &Request) -> String {
+    let text = match request {
+        Request::Write { offset, length, fua: false, .. } => format!("write {length} bytes at {offset}"),
+        Request::Write { offset, length, fua: true, .. } => format!("write {length} bytes at {offset} with FUA"),
+        Request::Flush => "flush".to_owned(),
+        Request::Trim { offset, length } => format!("trim {length} bytes at {offset}"),
+        Request::Zero { offset, length, .. } => format!("zero {length} bytes at {offset}"),
+    };
+    format!("{number}: {text}")
+}
+
+pub(crate) fn done(number: u32, error: i32) -> String {
+    match error {
+        0 => format!("{number} is replied to"),
+        error => format!("{number} has failed with errno {error}"),
+    }
+}
+
+/// Whether the image holds a write whose data begin at `data` in the recording.
+pub(crate) fn held(state: &Again, offset: u64, length: u64, data: u64) -> String {
+    let inside = |extent: &&Extent| extent.offset < offset + length && offset < extent.end();
+    let held: u64 = state.state.extents.iter().filter(inside).map(|extent| {
+        let first = extent.offset.max(offset);
+        let is_this = matches!(extent.contents, Contents::Logged(at) if at + (first - extent.offset) == data + (first - offset));
+        if is_this { extent.end().min(offset + length) - first } else { 0 }
+    }).sum();
+    match held {
+        0 => "no, or it changes nothing".to_owned(),
+        held if held == length => "yes".to_owned(),
+        held => format!("{held} bytes; the others are not there, or were the same before"),
     }
 }
 

@@ -4,15 +4,15 @@
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use mountmark_crash::campaign::{Check, Explored, Fault, Finding};
+use mountmark_crash::campaign::{Again, Check, Explored, Fault, Finding, Seen};
 use mountmark_crash::oracle::{History, Moment, Promises};
-use mountmark_crash::states::{Base, Budget, Device, State, States, Tested};
+use mountmark_crash::states::{Base, Budget, Device, Epoch, NoState, State, StateId, States, Tested};
 use mountmark_crash::workload::Workload;
 use mountmark_lab::guest::Policy;
 use mountmark_model::FileSystem;
 
 use super::known::{Differences, Known};
-use super::questions::{Recorded, Seen};
+use super::questions::Recorded;
 use super::talk::{Reply, Talk};
 
 /// Images shown at once: few, so that what is seen of some spares others.
@@ -39,32 +39,62 @@ impl Base for BaseOf<'_, '_> {
     }
 }
 
-/// Explores a workload. `None` if the user stopped it.
-pub fn explore(talk: &mut Talk, filesystem: &FileSystem, workload: &Workload, course: &Course) -> Result<Option<Explored>> {
-    let begun = Instant::now();
-    let mut explored = Explored::default();
+/// A recording and the states that follow from it.
+enum Scene {
+    Set {
+        recorded: Recorded,
+        states: States,
+    },
+    /// The workload could not be run, and why.
+    Failed(String),
+    /// The user stopped it.
+    Stopped,
+}
+
+fn record(talk: &mut Talk, workload: &Workload, course: &Course) -> Result<Scene> {
     let recorded = match talk.record(workload, course.policy, IDLE)? {
         Reply::Done(Some(recorded)) => recorded,
         Reply::Done(None) => bail!("the guest did not answer"),
         Reply::Gone { reason, log, .. } => {
-            explored.error = Some(format!("{reason} while the workload ran\n{log}"));
-            return Ok(talk.restart()?.then_some(explored));
+            let failed = Scene::Failed(format!("{reason} while the workload ran\n{log}"));
+            return Ok(if talk.restart()? { failed } else { Scene::Stopped });
         }
-        Reply::Interrupted => return Ok(None),
+        Reply::Interrupted => return Ok(Scene::Stopped),
     };
-    if let Some(error) = &recorded.error {
-        explored.error = Some(error.clone());
-        return Ok(Some(explored));
+    if let Some(error) = recorded.error {
+        return Ok(Scene::Failed(error));
     }
-    explored.seconds[0] = begun.elapsed().as_secs_f64();
     let states = States::new(&recorded.trace, &BaseOf(talk), course.device, workload.recorded)?;
+    Ok(Scene::Set { recorded, states })
+}
+
+/// How far the workload had come at the end of an epoch.
+fn moment(epoch: &Epoch) -> Moment {
+    Moment {
+        begun: epoch.begun.iter().max().map_or(0, |op| op + 1),
+        returned: epoch.returned.iter().map(|(op, _)| op + 1).max().unwrap_or(0),
+    }
+}
+
+/// Explores a workload. `None` if the user stopped it.
+pub fn explore(
+    talk: &mut Talk,
+    filesystem: &FileSystem,
+    workload: &Workload,
+    course: &Course,
+) -> Result<Option<Explored>> {
+    let begun = Instant::now();
+    let mut explored = Explored::default();
+    let (recorded, states) = match record(talk, workload, course)? {
+        Scene::Set { recorded, states } => (recorded, states),
+        Scene::Failed(error) => return Ok(Some(Explored { error: Some(error), ..explored })),
+        Scene::Stopped => return Ok(None),
+    };
+    explored.seconds[0] = begun.elapsed().as_secs_f64();
     let mut known = Known::new(&recorded.trace);
     let history = History::new(workload, &recorded.results);
     for epoch in states.epochs() {
-        let moment = Moment {
-            begun: epoch.begun.iter().max().map_or(0, |op| op + 1),
-            returned: epoch.returned.iter().map(|(op, _)| op + 1).max().unwrap_or(0),
-        };
+        let moment = moment(epoch);
         let Some(pending) = states.open(epoch.number) else { continue };
         let mut images = pending.explore(&course.budget, course.seed);
         explored.epochs += 1;
@@ -97,11 +127,58 @@ pub fn explore(talk: &mut Talk, filesystem: &FileSystem, workload: &Workload, co
     Ok(Some(explored))
 }
 
+/// Why a state was not made again.
+pub enum NotAgain {
+    /// The workload could not be run.
+    Failed(String),
+    NoState(NoState),
+    /// The user stopped it.
+    Stopped,
+}
+
+/// Makes one state of a workload again and looks at it.
+pub fn again(
+    talk: &mut Talk,
+    filesystem: &FileSystem,
+    workload: &Workload,
+    course: &Course,
+    id: &StateId,
+) -> Result<Result<Again, NotAgain>> {
+    let (recorded, states) = match record(talk, workload, course)? {
+        Scene::Set { recorded, states } => (recorded, states),
+        Scene::Failed(error) => return Ok(Err(NotAgain::Failed(error))),
+        Scene::Stopped => return Ok(Err(NotAgain::Stopped)),
+    };
+    let state = match states.rebuild(id) {
+        Ok(state) => state,
+        Err(error) => return Ok(Err(NotAgain::NoState(error))),
+    };
+    let Some(epoch) = states.epochs().iter().find(|epoch| epoch.number == id.epoch) else {
+        let count = states.epochs().last().map_or(0, |epoch| epoch.number as usize + 1);
+        return Ok(Err(NotAgain::NoState(NoState::Epoch { id: id.clone(), count, device: course.device })));
+    };
+    let (moment, end) = (moment(epoch), epoch.end);
+    let (seen, faults) = match talk.look(vec![state.extents.clone()])? {
+        Reply::Done(seen) => {
+            let Some(seen) = seen.into_iter().next() else { bail!("the guest did not answer") };
+            let history = History::new(workload, &recorded.results);
+            let faults = judge(&seen, filesystem, &history, moment, &course.promises);
+            (Some(seen), faults)
+        }
+        Reply::Gone { reason, log, .. } => (None, vec![Fault::Gone { reason, log }]),
+        Reply::Interrupted => return Ok(Err(NotAgain::Stopped)),
+    };
+    Ok(Ok(Again { trace: recorded.trace, state, end, moment, seen, faults }))
+}
+
 /// What a witness made of one image.
 enum Sight {
     /// An index into what is known.
     Seen(usize),
-    Gone { reason: String, log: String },
+    Gone {
+        reason: String,
+        log: String,
+    },
 }
 
 /// Shows those images of a batch that are not known. `None` if the user stopped it.

@@ -5,10 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
+use mountmark_crash::campaign::Seen;
 use mountmark_crash::states::State;
 use mountmark_crash::trace::{Event, Request, SECTOR, Trace};
-
-use super::questions::Seen;
 
 /// What was seen of the images of one recording.
 pub struct Known {
@@ -112,9 +111,8 @@ impl Known {
 
 impl Node {
     fn find(&self, differences: &Differences) -> Option<usize> {
-        let further = || {
-            self.next.iter().find_map(|(range, held)| held.get(&differences.key(range))?.find(differences))
-        };
+        let further =
+            || self.next.iter().find_map(|(range, held)| held.get(&differences.key(range))?.find(differences));
         self.seen.or_else(further)
     }
 }

@@ -1,6 +1,5 @@
 //! What the host asks a witness, and the lines of its answers.
 
-use mountmark_crash::campaign::Check;
 use mountmark_crash::states::Extent;
 use mountmark_crash::trace::Trace;
 use mountmark_crash::tree::Tree;
@@ -20,7 +19,8 @@ pub enum Question {
         /// Seconds that pass after the last operation, for what the kernel writes by itself.
         idle: u32,
     },
-    /// Look at images, each given by its difference from the base.
+    /// Look at images, each given by its difference from the base. Each line of the answer is a
+    /// [`mountmark_crash::campaign::Seen`].
     Look { states: Vec<Vec<Extent>> },
 }
 
@@ -42,23 +42,4 @@ pub struct Recorded {
     pub live: Tree,
     /// Why there is no recording.
     pub error: Option<String>,
-}
-
-/// A line of the answer to [`Question::Look`]: what one image holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
-    /// Index in the question.
-    pub state: usize,
-    /// Why the image cannot be mounted.
-    pub mount: Option<String>,
-    /// What was found, if it could be mounted.
-    pub tree: Option<Tree>,
-    /// Why a new file could not be written and removed.
-    pub write: Option<String>,
-    /// Why it could not be unmounted.
-    pub umount: Option<String>,
-    /// The file system's own check after that; `None` if it has none.
-    pub check: Option<Check>,
-    /// Parts of the disk that all this has read, in bytes: offset and length.
-    pub reads: Vec<(u64, u64)>,
 }

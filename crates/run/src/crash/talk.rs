@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
+use mountmark_crash::campaign::Seen;
 use mountmark_crash::states::Extent;
 use mountmark_crash::trace::{Event, Request, Trace};
 use mountmark_crash::workload::Workload;
@@ -12,7 +13,7 @@ use mountmark_model::{Bytes, Cell, Configuration, Disk};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::questions::{Made, Question, Recorded, Seen};
+use super::questions::{Made, Question, Recorded};
 
 /// A guest that takes longer for a recording or a file system has hung: instructions.
 const LONG: u64 = 60_000_000_000;
@@ -56,7 +57,11 @@ pub struct Talk<'a> {
 pub enum Reply<T> {
     Done(T),
     /// The guest is gone: what it had answered, and why.
-    Gone { before: T, reason: String, log: String },
+    Gone {
+        before: T,
+        reason: String,
+        log: String,
+    },
     /// The user stopped it.
     Interrupted,
 }

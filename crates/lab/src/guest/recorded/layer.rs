@@ -86,7 +86,8 @@ impl Layer {
     pub fn changes(&mut self) -> impl Iterator<Item = (u64, &[u8])> {
         self.touched.sort_unstable();
         let sectors = self.touched.iter().flat_map(|&page| {
-            let now = self.medium.slice(page as u64 * PAGE, PAGE.min(self.size - page as u64 * PAGE)).unwrap_or_default();
+            let now =
+                self.medium.slice(page as u64 * PAGE, PAGE.min(self.size - page as u64 * PAGE)).unwrap_or_default();
             let old = self.old[page].as_deref().unwrap_or_default();
             let pairs = now.chunks(SECTOR as usize).zip(old.chunks(SECTOR as usize));
             pairs.enumerate().map(move |(index, pair)| (page as u64 * (PAGE / SECTOR) + index as u64, pair))

@@ -147,7 +147,10 @@ impl RecordedDisk {
         disk.policy = Policy::Fifo;
         let events = disk.recording.take().unwrap_or_default();
         if disk.overflow {
-            bail!("the recording took more than {} bytes or {MOST_EVENTS} events: a smaller workload fits", disk.capacity);
+            bail!(
+                "the recording took more than {} bytes or {MOST_EVENTS} events: a smaller workload fits",
+                disk.capacity
+            );
         }
         Ok(Trace { size: disk.layer.size(), events, data: Vec::new() })
     }

@@ -5,21 +5,20 @@ use std::io;
 use std::path::Path;
 
 use anyhow::Result;
-use mountmark_crash::campaign::Check;
+use mountmark_crash::campaign::{Check, Seen};
 use mountmark_crash::states::Extent;
 
-use super::super::questions::Seen;
 use super::{FOLDER, LATER, Witness, call, set_clock, tree};
 
 /// A file that no workload has.
 const PROBE: &str = "/test/.mountmark-probe";
 
 impl Witness<'_> {
-    pub(super) fn look(&mut self, state: usize, patches: &[Extent]) -> Result<Seen> {
+    pub(super) fn look(&mut self, patches: &[Extent]) -> Result<Seen> {
         self.disk.set_back();
         self.disk.apply(patches)?;
         set_clock(LATER);
-        let mut seen = Seen { state, ..Seen::default() };
+        let mut seen = Seen::default();
         match self.mount() {
             Ok(()) => {
                 seen.tree = Some(tree::look(Path::new(FOLDER)));

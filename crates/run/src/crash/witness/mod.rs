@@ -43,8 +43,8 @@ pub fn answer(cell: &Cell, disk: &RecordedDisk, exchange: &mut Exchange) -> Resu
             }
             Question::Record { workload, policy, idle } => say(exchange, &witness.record(&workload, policy, idle))?,
             Question::Look { states } => {
-                for (index, state) in states.iter().enumerate() {
-                    say(exchange, &witness.look(index, state)?)?;
+                for state in &states {
+                    say(exchange, &witness.look(state)?)?;
                 }
                 // The host reads the base while this waits.
                 disk.set_back();
@@ -87,8 +87,12 @@ impl Witness<'_> {
         set_clock(DATE);
         self.disk.set_back();
         self.disk.record(policy, false);
-        let mut done =
-            Recorded { trace: mountmark_crash::trace::Trace::default(), results: Vec::new(), live: Default::default(), error: None };
+        let mut done = Recorded {
+            trace: mountmark_crash::trace::Trace::default(),
+            results: Vec::new(),
+            live: Default::default(),
+            error: None,
+        };
         let mut runner = ops::Runner::new(Path::new(FOLDER));
         match self.mount() {
             Ok(()) => {
@@ -127,7 +131,13 @@ impl Witness<'_> {
         let configuration = &self.cell.configuration;
         let (flags, data) = options(&configuration.mount_options);
         let data = CString::new(data).unwrap_or_default();
-        mount(self.disk.device.path.as_str(), FOLDER, configuration.filesystem.mount_type.as_str(), flags, Some(data.as_c_str()))
+        mount(
+            self.disk.device.path.as_str(),
+            FOLDER,
+            configuration.filesystem.mount_type.as_str(),
+            flags,
+            Some(data.as_c_str()),
+        )
     }
 
     /// Unmounts if anything is mounted, and waits until the disk is closed; why that failed.

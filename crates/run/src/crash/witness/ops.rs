@@ -91,7 +91,12 @@ impl Runner {
     }
 
     /// Does something with an open file: a handle, or a path that is opened for it.
-    fn with<T>(&self, path: &str, flags: OFlags, act: impl FnOnce(std::os::fd::BorrowedFd) -> Result<T, Errno>) -> Result<T, Errno> {
+    fn with<T>(
+        &self,
+        path: &str,
+        flags: OFlags,
+        act: impl FnOnce(std::os::fd::BorrowedFd) -> Result<T, Errno>,
+    ) -> Result<T, Errno> {
         match self.open.get(path) {
             Some(file) if !flags.intersects(OFlags::DIRECT | OFlags::SYNC | OFlags::DSYNC) => act(file.as_fd()),
             Some(file) => {
@@ -206,7 +211,8 @@ impl Aligned {
         let length = length as usize;
         let mut memory = vec![0; length + ALIGNED];
         let start = memory.as_ptr().align_offset(ALIGNED);
-        for (word, index) in memory[start..start + length].chunks_mut(words::WORD as usize).zip(offset / words::WORD..) {
+        for (word, index) in memory[start..start + length].chunks_mut(words::WORD as usize).zip(offset / words::WORD..)
+        {
             let bytes = words::written(number, index as u32).to_le_bytes();
             word.copy_from_slice(&bytes[..word.len()]);
         }
@@ -217,4 +223,3 @@ impl Aligned {
         &self.memory[self.start..self.start + self.length]
     }
 }
-

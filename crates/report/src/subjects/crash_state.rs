@@ -1,0 +1,89 @@
+//! One image that a power cut may leave, and what it holds.
+
+use anyhow::Result;
+use mountmark_crash::campaign::{Again, Fault};
+use mountmark_crash::trace::{Event, Request};
+use mountmark_crash::workload::Workload;
+use serde_json::json;
+
+use super::{Object, Subject};
+use crate::words::crash as words;
+use crate::writers::{Last, Part, Table};
+
+#[derive(Clone, Copy, Debug)]
+pub struct CrashState<'a> {
+    pub configuration: &'a str,
+    pub workload: &'a Workload,
+    pub state: &'a Again,
+}
+
+impl Subject for CrashState<'_> {
+    const COMMAND: &'static str = "crash --state";
+    const NAME: &'static str = "what one image holds";
+    const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
+    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
+}
+
+/// Events before the power cut that are shown.
+const BEFORE: usize = 40;
+
+fn parts(shown: &CrashState) -> Vec<Part> {
+    let CrashState { configuration, workload, state } = shown;
+    let mut parts = vec![
+        Part::Labelled("file system".into(), (*configuration).to_owned()),
+        Part::Labelled("workload".into(), workload.to_string()),
+        Part::Labelled("image".into(), state.state.id.to_string()),
+        Part::Heading("The order of requests before the power cut".into()),
+        Part::Table(requests(shown)),
+        Part::Heading("What the image holds".into()),
+    ];
+    match state.seen.as_ref().and_then(|seen| seen.tree.as_ref()) {
+        Some(tree) if tree.entries.is_empty() => parts.push(Part::Paragraph("No file and no folder.".into())),
+        Some(tree) => parts.extend(tree.entries.iter().map(|entry| Part::Item(words::entry(entry)))),
+        None => parts.push(Part::Paragraph("It could not be read.".into())),
+    }
+    parts.push(Part::Heading("What is wrong with it".into()));
+    match state.faults.as_slice() {
+        [] => parts.push(Part::Paragraph("It breaks no promise.".into())),
+        faults => parts.extend(faults.iter().map(|fault| Part::Item(words::fault(fault, workload)))),
+    }
+    parts
+}
+
+/// Requests and operations in their order, and whether the image holds each write.
+fn requests(shown: &CrashState) -> Table {
+    let CrashState { workload, state, .. } = shown;
+    let events = &state.trace.events[..state.end];
+    let from = events.len().saturating_sub(BEFORE);
+    let row = |event: &Event| match event {
+        Event::Mark(mark) => vec![words::mark(mark, workload), String::new(), String::new()],
+        Event::Sent { number, request } => {
+            let held = match request {
+                Request::Write { offset, length, data, .. } => words::held(state, *offset, *length, *data),
+                _ => String::new(),
+            };
+            vec![String::new(), words::request(*number, request), held]
+        }
+        Event::Done { number, error } => vec![String::new(), words::done(*number, *error), String::new()],
+    };
+    Table {
+        head: ["operation", "at the disk", "in the image"].map(str::to_owned).into(),
+        rows: events[from..].iter().map(row).collect(),
+        keys: 1,
+        last: Last::Words,
+    }
+}
+
+fn object(shown: &CrashState, out: &mut Object) -> Result<()> {
+    let CrashState { configuration, workload, state } = shown;
+    let sentence = |fault: &Fault| json!({ "fault": fault, "sentence": words::fault(fault, workload) });
+    out.head(&json!({
+        "configuration": configuration,
+        "workload": workload.to_string(),
+        "state": state.state,
+        "moment": state.moment,
+        "trace": state.trace,
+        "seen": state.seen,
+    }))?;
+    out.list("faults", state.faults.iter().map(sentence))
+}

@@ -6,6 +6,8 @@
 //! promises. This crate computes only: it does not know how a disk is served, how an image is mounted, or where findings
 //! are kept.
 
+pub mod model;
+pub mod oracle;
 pub mod trace;
 pub mod tree;
 pub mod workload;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::oracle::{Moment, Promises, Violation};
-use crate::states::{Device, State, StateId, Tested};
+use crate::states::{Device, State, StateId, Tested, Tier};
 use crate::trace::Trace;
 use crate::tree::Tree;
 use crate::workload::Workload;
@@ -100,7 +100,7 @@ pub struct Seen {
     pub write: Option<String>,
     /// Why it could not be unmounted.
     pub umount: Option<String>,
-    /// The file system's own check after that; `None` if it has none.
+    /// The file system's own check after that; `None` if it has none, or if the image cannot be mounted.
     pub check: Option<Check>,
     /// Parts of the disk that all this has read, in bytes: offset and length, in the order of their first reads.
     pub reads: Vec<(u64, u64)>,
@@ -117,6 +117,13 @@ pub struct Again {
     /// What was seen; `None` if looking ended the guest.
     pub seen: Option<Seen>,
     pub faults: Vec<Fault>,
+}
+
+impl Finding {
+    /// Whether its image has a part of a request.
+    pub fn is_torn(&self) -> bool {
+        matches!(self.state.tier, Tier::T3 | Tier::T4)
+    }
 }
 
 impl Fault {
@@ -137,11 +144,14 @@ impl Fault {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cause<'a> {
     pub signature: String,
+    /// Whether it was seen only where a request was torn at sectors. The kernel may not rely on more, but most disks do
+    /// not tear most requests.
+    pub torn: bool,
     /// Images that show it.
     pub images: usize,
     /// Workloads, each under each policy, that show it.
     pub workloads: usize,
-    /// The shortest workload that shows it.
+    /// The shortest workload that shows it, without torn requests if one does.
     pub workload: &'a Workload,
     pub policy: &'a str,
     /// The first finding in that workload.

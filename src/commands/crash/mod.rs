@@ -81,7 +81,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     }
     let catalogue = Catalogue::load(None)?;
     let configurations = mountmark_plan::configurations(&catalogue, std::slice::from_ref(&arguments.fs))?;
-    let workloads = workloads::chosen(&arguments, &catalogue)?;
+    let workloads = workloads::chosen(&arguments)?;
     let stop = Stop::on_signals()?;
     stop.or(all(&arguments, &catalogue, &configurations, &workloads, &stop), stop.code())
 }
@@ -131,7 +131,7 @@ fn campaign(
 ) -> Result<Option<Campaign>> {
     let begun = Instant::now();
     let configuration = &cell.configuration;
-    let promises = promises(configuration);
+    let promises = Promises::least();
     let Some(mut talk) = Talk::start(lab, cell, stop)? else { return Ok(None) };
     let mut campaign = Campaign {
         configuration: configuration.name.clone(),
@@ -167,15 +167,6 @@ fn campaign(
     }
     campaign.seconds = begun.elapsed().as_secs_f64();
     Ok(Some(campaign))
-}
-
-/// What a configuration promises.
-fn promises(_: &Configuration) -> Promises {
-    Promises {
-        levels: mountmark_crash::oracle::Level::ALL[..7].iter().copied().collect(),
-        exposes_stale: false,
-        ends_in_data: true,
-    }
 }
 
 /// A policy, and its number behind a colon.

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use mountmark_crash::campaign::Again;
+use mountmark_crash::oracle::Promises;
 use mountmark_crash::states::{Budget, StateId};
 use mountmark_crash::workload::Workload;
 use mountmark_lab::emulator::Witnesses;
@@ -33,7 +34,7 @@ pub(super) fn show(
         bail!(WrongUse("--state is of one policy: give one --policy".into()))
     };
     let Some(mut talk) = Talk::start(lab, cell, stop)? else { return Ok(stop.code()) };
-    let promises = super::promises(&cell.configuration);
+    let promises = Promises::least();
     let course =
         Course { device: arguments.device, policy: *policy, budget: Budget::default(), seed: arguments.seed, promises };
     let state = match again(&mut talk, &cell.configuration.filesystem, workload, &course, id)? {

@@ -78,8 +78,9 @@ pub(crate) fn device(campaign: &Campaign) -> String {
 /// A cause, by the finding in its shortest workload.
 pub(crate) fn found(cause: &Cause) -> String {
     format!(
-        "{} ({} of {}). {} After: {}. Image {}, with {} begun and {} returned.",
+        "{}{} ({} of {}). {} After: {}. Image {}, with {} begun and {} returned.",
         cause.signature,
+        if cause.torn { ", only where a request is torn at sectors" } else { "" },
         counted(cause.images, "image"),
         counted(cause.workloads, "run"),
         fault(&cause.finding.fault, cause.workload),

@@ -225,8 +225,11 @@ fn look(
 }
 
 fn judge(seen: &Seen, filesystem: &FileSystem, history: &History, moment: Moment, promises: &Promises) -> Vec<Fault> {
-    let mut faults: Vec<Fault> = seen.mount.clone().map(Fault::Mount).into_iter().collect();
-    faults.extend(seen.write.clone().map(Fault::Write));
+    // What cannot be mounted has not recovered, and a check of it says nothing more.
+    if let Some(reason) = &seen.mount {
+        return vec![Fault::Mount(reason.clone())];
+    }
+    let mut faults: Vec<Fault> = seen.write.clone().map(Fault::Write).into_iter().collect();
     faults.extend(seen.umount.clone().map(Fault::Umount));
     let is_clean = |check: &Check| filesystem.fsck.as_ref().is_none_or(|fsck| fsck.clean.contains(&check.status));
     faults.extend(seen.check.clone().filter(|check| !is_clean(check)).map(Fault::Check));

@@ -27,7 +27,9 @@ impl Witness<'_> {
             }
             Err(error) => seen.mount = Some(error.to_string()),
         }
-        seen.check = self.check()?;
+        if seen.mount.is_none() {
+            seen.check = self.check()?;
+        }
         seen.reads = self.disk.reads();
         Ok(seen)
     }

@@ -1,6 +1,16 @@
 //! Workloads: operations on files in order, of which each may be the last that returns.
 
+mod bounds;
+mod generate;
+mod line;
+mod shrink;
+
 use serde::{Deserialize, Serialize};
+
+pub use bounds::{Fault, MOST_BYTES, MOST_OPS, check};
+pub use generate::{Generator, LONGEST};
+pub use line::WrongLine;
+pub use shrink::smaller;
 
 /// Operations in order. Those before `recorded` set the stage: they have returned, and a sync after them has too,
 /// before the first power cut.

@@ -1,0 +1,173 @@
+//! Violations in plain English.
+
+use super::{Class, Evidence, Level, Violation};
+use crate::tree::{Kind, Source};
+use crate::workload::Workload;
+
+impl Violation {
+    /// One sentence, without the final stop.
+    pub fn sentence(&self, workload: &Workload) -> String {
+        let words = Words { workload, violation: self };
+        words.sentence()
+    }
+}
+
+struct Words<'a> {
+    workload: &'a Workload,
+    violation: &'a Violation,
+}
+
+impl Words<'_> {
+    fn sentence(&self) -> String {
+        let Violation { class, level, path, op, expected, found } = self.violation;
+        let when = self.when();
+        match (expected, found) {
+            (_, Evidence::Error(error)) => format!("{path} cannot be read after the power cut: {error}"),
+            (Evidence::Done(earlier), Evidence::Done(later)) => format!(
+                "{} survived the power cut, but {}, which came before it, did not: see {path}",
+                self.op(*later),
+                self.op(*earlier)
+            ),
+            (Evidence::Names(names), Evidence::Names(left)) => {
+                let by = op.map_or_else(String::new, |op| format!("after {} ", self.op(op)));
+                match left.as_slice() {
+                    [] => format!("{by}and the power cut, none of the names {} is there", listed(names)),
+                    left => format!("{by}and the power cut, of the names {} these are there: {}", listed(names), listed(left)),
+                }
+            }
+            (Evidence::Links(names), Evidence::Links(links)) => {
+                format!("{path} says after the power cut that it has {}, and has {}", count(*links, "name"), number(*names))
+            }
+            (Evidence::Target(wanted), Evidence::Target(target)) => format!(
+                "the symbolic link {path} led to {:?}; after the power cut it leads to {:?}",
+                wanted.as_deref().unwrap_or_default(),
+                target.as_deref().unwrap_or_default()
+            ),
+            _ if *level == Level::L5 => format!(
+                "after the power cut names and attributes are of no single moment: {path} {}, and in no state {} with all \
+                 else that was found",
+                self.is(found),
+                self.was(expected)
+            ),
+            _ if *level == Level::L7 => {
+                format!("after the power cut the data is of no single moment: {path} {}, and not {}", self.is(found), self.thing(expected))
+            }
+            (Evidence::Nothing, _) if op.is_none() && *class == Class::ExtraName => {
+                format!("{path} is there after the power cut, and no operation has made it")
+            }
+            (Evidence::Nothing, _) => format!("{path} was not there {when}; after the power cut {}", self.it_is(found)),
+            (Evidence::Size { least, most }, Evidence::Size { least: size, .. }) => {
+                let had = match (least, most) {
+                    _ if size > most => format!("never had more than {} after that", count(*most, "byte")),
+                    (least, most) if least == most => format!("had {}", count(*least, "byte")),
+                    (least, _) => format!("had at least {}", count(*least, "byte")),
+                };
+                let tail = if *size > *most { when.replacen("when", "counted from when", 1) } else { when };
+                format!("{path} {had} {tail}; after the power cut it has {}", number(*size))
+            }
+            _ if *level == Level::L6 && *class == Class::Zeros => format!(
+                "{path} has grown before its data was there: after the power cut it {}, and no operation has written zeros there",
+                self.thing(found)
+            ),
+            _ => format!("{path} {} {when}; after the power cut {}", self.was(expected), self.it_is(found)),
+        }
+    }
+
+    fn when(&self) -> String {
+        match self.violation.op {
+            Some(op) if self.violation.level == Level::L6 => format!("when {} replaced it", self.op(op)),
+            Some(op) => format!("when {} returned", self.op(op)),
+            None => "when the sync before the recorded operations returned".to_owned(),
+        }
+    }
+
+    fn op(&self, op: u16) -> String {
+        let text = self.workload.ops.get(usize::from(op)).map_or_else(|| "an operation".to_owned(), ToString::to_string);
+        format!("{text} (op {op})")
+    }
+
+    fn was(&self, evidence: &Evidence) -> String {
+        match evidence {
+            Evidence::Nothing => "was not there".to_owned(),
+            Evidence::Made(op) => format!("was what {} made", self.op(*op)),
+            Evidence::Kind(kind) => format!("was {}", kind_word(*kind)),
+            Evidence::Mode(mode) => format!("had the permissions {mode:04o}"),
+            Evidence::Xattr { name, value: Some(value) } => format!("had the attribute {name} with the value {value:?}"),
+            Evidence::Xattr { name, value: None } => format!("had no attribute {name}"),
+            other => format!("had {}", self.thing(other)),
+        }
+    }
+
+    fn is(&self, evidence: &Evidence) -> String {
+        match evidence {
+            Evidence::Nothing => "is not there".to_owned(),
+            Evidence::Made(op) => format!("is what {} made", self.op(*op)),
+            Evidence::Kind(kind) => format!("is {}", kind_word(*kind)),
+            Evidence::Mode(mode) => format!("has the permissions {mode:04o}"),
+            Evidence::Xattr { name, value: Some(value) } => format!("has the attribute {name} with the value {value:?}"),
+            Evidence::Xattr { name, value: None } => format!("has no attribute {name}"),
+            other => self.thing(other),
+        }
+    }
+
+    fn it_is(&self, evidence: &Evidence) -> String {
+        format!("it {}", self.is(evidence))
+    }
+
+    fn thing(&self, evidence: &Evidence) -> String {
+        match evidence {
+            Evidence::Bytes { offset, length, sources } => {
+                let all: Vec<String> = sources.iter().map(|source| self.source(*source)).collect();
+                let what = if all.is_empty() { "nothing".to_owned() } else { all.join(" or ") };
+                format!("holds {what} in {} from byte {} on", count(*length, "byte"), number(*offset))
+            }
+            Evidence::Size { least, most } if least == most => format!("has {}", count(*least, "byte")),
+            Evidence::Size { least, most } => format!("has {} to {} bytes", number(*least), number(*most)),
+            other => self.is(other),
+        }
+    }
+
+    fn source(&self, source: Source) -> String {
+        match source {
+            Source::Op(op) => format!("what {} wrote", self.op(op)),
+            Source::Moved(op) => format!("what {} wrote to another place", self.op(op)),
+            Source::Zero => "zeros".to_owned(),
+            Source::Poison => "what was on the disk before it was formatted".to_owned(),
+            Source::Other => "what no operation wrote".to_owned(),
+        }
+    }
+}
+
+fn kind_word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::File => "a file",
+        Kind::Folder => "a folder",
+        Kind::Symlink => "a symbolic link",
+        Kind::Other => "a special file",
+    }
+}
+
+fn count(value: u64, noun: &str) -> String {
+    format!("{} {noun}{}", number(value), if value == 1 { "" } else { "s" })
+}
+
+/// With commas: `4,096`.
+fn number(value: u64) -> String {
+    let digits = value.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}

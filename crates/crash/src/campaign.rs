@@ -122,7 +122,7 @@ pub struct Again {
 impl Finding {
     /// Whether its image has a part of a request.
     pub fn is_torn(&self) -> bool {
-        matches!(self.state.tier, Tier::T3 | Tier::T4)
+        matches!(self.state.tier, Tier::Torn | Tier::Sectors)
     }
 }
 

@@ -25,7 +25,7 @@ mod state;
 mod tiers;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use thiserror::Error;
 

@@ -6,14 +6,14 @@ use proptest::prelude::*;
 
 use super::simulate::Simulator;
 use super::tape::Tape;
-use crate::states::{Budget, StateId, States};
+use crate::states::{Budget, Epoch, StateId, States};
 
 const SECTORS: u64 = 4;
 /// More make the simulator slow.
 const CHANGES: u32 = 5;
 
 /// Steps: what, where, how long, and which letters.
-fn tape(steps: &[(u8, u8, u8, u8)]) -> Tape {
+pub fn tape(steps: &[(u8, u8, u8, u8)]) -> Tape {
     let mut tape = Tape::new("a.b.");
     let (mut under_way, mut changes) = (Vec::new(), 0);
     for &(what, place, length, letters) in steps {
@@ -39,7 +39,7 @@ fn tape(steps: &[(u8, u8, u8, u8)]) -> Tape {
     tape
 }
 
-fn steps() -> impl Strategy<Value = Vec<(u8, u8, u8, u8)>> {
+pub fn steps() -> impl Strategy<Value = Vec<(u8, u8, u8, u8)>> {
     prop::collection::vec(any::<(u8, u8, u8, u8)>(), 1..18)
 }
 
@@ -61,7 +61,7 @@ fn enumerated(tape: &Tape, states: &States, epoch: u32) -> BTreeSet<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn sector_by_sector_the_states_are_what_a_disk_can_reach(steps in steps(), fault in fault()) {
@@ -78,7 +78,9 @@ proptest! {
         let (tape, device) = (tape(&steps), format!("request{fault}"));
         let states = tape.states(&device);
         let simulator = Simulator::new(&tape, &states.device());
-        for epoch in states.epochs() {
+        // The other epochs of races on many sectors have too many images to make.
+        let few = |epoch: &&Epoch| states.open(epoch.number).is_some_and(|pending| pending.bits <= 14);
+        for epoch in states.epochs().iter().filter(few) {
             let enumerated = enumerated(&tape, &states, epoch.number);
             let reached = simulator.by_request(epoch.end);
             if simulator.has_races() {

@@ -7,6 +7,7 @@ mod cold;
 mod compare;
 mod conditions;
 mod corpora;
+mod crash;
 mod drill;
 mod engines;
 mod failures;

@@ -165,16 +165,21 @@ impl Campaign {
         for Tried { workload, policy, explored } in &self.tried {
             let mut here: BTreeMap<String, (usize, &Finding)> = BTreeMap::new();
             for finding in &explored.findings {
-                here.entry(finding.fault.signature(workload)).or_insert((0, finding)).0 += 1;
+                let (images, first) = here.entry(finding.fault.signature(workload)).or_insert((0, finding));
+                *images += 1;
+                if finding.is_torn() < first.is_torn() {
+                    *first = finding;
+                }
             }
             for (signature, (images, finding)) in here {
+                let torn = finding.is_torn();
                 let fresh =
-                    || Cause { signature: signature.clone(), images: 0, workloads: 0, workload, policy, finding };
-                let cause = causes.entry(signature.clone()).or_insert_with(fresh);
+                    Cause { signature: signature.clone(), torn, images: 0, workloads: 0, workload, policy, finding };
+                let cause = causes.entry(signature).or_insert(fresh);
                 cause.images += images;
                 cause.workloads += 1;
-                if workload.ops.len() < cause.workload.ops.len() {
-                    (cause.workload, cause.policy, cause.finding) = (workload, policy, finding);
+                if (torn, workload.ops.len()) < (cause.torn, cause.workload.ops.len()) {
+                    (cause.torn, cause.workload, cause.policy, cause.finding) = (torn, workload, policy, finding);
                 }
             }
         }

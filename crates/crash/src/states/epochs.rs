@@ -16,10 +16,9 @@ pub struct Epoch {
     pub number: u32,
     /// Number of events before its end. The next event makes something durable, or there is none.
     pub end: usize,
-    /// Operations that had begun.
-    pub begun: Vec<u16>,
-    /// Operations that had returned, with 0 or an errno.
-    pub returned: Vec<(u16, i32)>,
+    /// How many operations had begun, and how many had returned: [`super::States::begun`], [`super::States::returned`].
+    pub begun: usize,
+    pub returned: usize,
     /// The last number that an application acknowledged.
     pub acknowledged: Option<u32>,
     /// The marks within it, by their events.
@@ -62,29 +61,37 @@ pub fn durable(history: &History, device: &Device, size: u64) -> Vec<Option<usiz
     since
 }
 
-/// All epochs. They end where something becomes durable on this device or on one that keeps its promises.
-pub fn epochs(trace: &Trace, history: &History, device: &Device, since: &[Option<usize>]) -> Vec<Epoch> {
+/// The marks of operations, in their order.
+#[derive(Clone, Debug, Default)]
+pub struct Marks {
+    pub begun: Vec<u16>,
+    /// With 0 or an errno.
+    pub returned: Vec<(u16, i32)>,
+}
+
+/// All epochs, and the marks of operations that they count. They end where something becomes durable on this device or
+/// on one that keeps its promises.
+pub fn epochs(trace: &Trace, history: &History, device: &Device, since: &[Option<usize>]) -> (Vec<Epoch>, Marks) {
     let honest = durable(history, &Device::honest(device.unit), trace.size);
     let ends: BTreeSet<usize> = honest.iter().chain(since).flatten().copied().chain([trace.events.len()]).collect();
-    let mut epoch =
-        Epoch { number: 0, end: 0, begun: Vec::new(), returned: Vec::new(), acknowledged: None, marks: Vec::new() };
-    let mut all = Vec::with_capacity(ends.len());
+    let (mut all, mut operations, mut acknowledged) = (Vec::with_capacity(ends.len()), Marks::default(), None);
+    let mut start = 0;
     for (number, end) in ends.into_iter().enumerate() {
-        let start = epoch.end;
-        (epoch.number, epoch.end) = (number as u32, end);
-        epoch.marks.clear();
+        let mut marks = Vec::new();
         for (event, what) in trace.events[start..end].iter().enumerate() {
             let Event::Mark(mark) = *what else { continue };
-            epoch.marks.push(start + event);
+            marks.push(start + event);
             match mark {
-                Mark::Begin(op) => epoch.begun.push(op),
-                Mark::End(op, error) => epoch.returned.push((op, error)),
-                Mark::Acknowledged(number) => epoch.acknowledged = Some(number),
+                Mark::Begin(op) => operations.begun.push(op),
+                Mark::End(op, error) => operations.returned.push((op, error)),
+                Mark::Acknowledged(number) => acknowledged = Some(number),
             }
         }
-        all.push(epoch.clone());
+        let (begun, returned) = (operations.begun.len(), operations.returned.len());
+        all.push(Epoch { number: number as u32, end, begun, returned, acknowledged, marks });
+        start = end;
     }
-    all
+    (all, operations)
 }
 
 /// The event of the first mark of an operation that a power cut may interrupt. A recording without marks of operations

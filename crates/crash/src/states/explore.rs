@@ -71,7 +71,7 @@ impl<'s> Pending<'s> {
         let (extents, hash) = match self.subset(&choice) {
             Some(bits) => {
                 let winners = self.winners(&bits);
-                self.image(|slot| winners[slot.cell as usize])
+                (self.whole(&winners), self.hash(&winners))
             }
             None => self.by_sector(&choice)?,
         };
@@ -122,8 +122,7 @@ impl Explore<'_, '_> {
         if !self.seen.insert(self.cursor.hash) {
             return None;
         }
-        let (extents, hash) = self.pending.image(|slot| self.cursor.winners[slot.cell as usize]);
-        debug_assert_eq!(hash, self.cursor.hash);
+        let (extents, hash) = (self.pending.whole(&self.cursor.winners), self.cursor.hash);
         Some(State { id: StateId { epoch: self.pending.epoch, tier, choice }, extents, hash })
     }
 }

@@ -40,6 +40,7 @@ pub use pending::Pending;
 pub use state::{Base, Contents, Extent, State};
 
 use crate::trace::Trace;
+use epochs::Marks;
 use history::History;
 
 /// What power cuts may leave of one recording on one device.
@@ -49,6 +50,7 @@ pub struct States {
     /// For each change, the event from which it is durable.
     since: Vec<Option<usize>>,
     epochs: Vec<Epoch>,
+    marks: Marks,
     /// The number of the first epoch that a power cut may end.
     first: usize,
 }
@@ -72,10 +74,10 @@ impl States {
     ) -> Result<States, TraceError> {
         let history = History::new(trace, base, &device)?;
         let since = epochs::durable(&history, &device, trace.size);
-        let epochs = epochs::epochs(trace, &history, &device, &since);
+        let (epochs, marks) = epochs::epochs(trace, &history, &device, &since);
         let cut = epochs::first_cut(trace, recorded);
         let first = epochs.iter().position(|epoch| epoch.end >= cut).unwrap_or(epochs.len());
-        Ok(States { device, history, since, epochs, first })
+        Ok(States { device, history, since, epochs, marks, first })
     }
 
     pub fn device(&self) -> Device {
@@ -85,6 +87,16 @@ impl States {
     /// The epochs that a power cut may end, in order.
     pub fn epochs(&self) -> &[Epoch] {
         &self.epochs[self.first..]
+    }
+
+    /// The operations that had begun at the end of this epoch.
+    pub fn begun(&self, epoch: &Epoch) -> &[u16] {
+        &self.marks.begun[..epoch.begun]
+    }
+
+    /// The operations that had returned at the end of this epoch, with 0 or an errno.
+    pub fn returned(&self, epoch: &Epoch) -> &[(u16, i32)] {
+        &self.marks.returned[..epoch.returned]
     }
 
     /// The end of an epoch, by its number; those before the first that a power cut may end can be opened too.

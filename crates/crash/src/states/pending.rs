@@ -21,6 +21,8 @@ pub struct Pending<'s> {
     pub(super) cells: Vec<Cell>,
     /// Sorted by granule.
     pub(super) slots: Vec<Slot>,
+    /// The slots again, those joined that every subset of requests treats alike.
+    runs: Vec<Run>,
     /// The cells that a bit decides on.
     pub(super) touches: Vec<Vec<u32>>,
     /// What differs from the base image for sure, and its hash.
@@ -47,9 +49,15 @@ pub(super) struct Candidate {
     pub key: u128,
 }
 
+#[derive(Clone, Copy)]
 pub(super) struct Slot {
     pub granule: u64,
     pub cell: u32,
+}
+
+struct Run {
+    first: Slot,
+    count: u64,
 }
 
 const BASE: u32 = u32::MAX;
@@ -70,6 +78,7 @@ impl<'s> Pending<'s> {
             bits: 0,
             cells: Vec::new(),
             slots: Vec::new(),
+            runs: Vec::new(),
             touches: Vec::new(),
             fixed: Vec::new(),
             fixed_hash: 0,
@@ -91,10 +100,18 @@ impl<'s> Pending<'s> {
             for (candidate, &change) in pending.cells[cell as usize].candidates.iter_mut().zip(&candidates) {
                 candidate.key ^= key(change);
             }
-            pending.slots.push(Slot { granule, cell });
+            pending.add(Slot { granule, cell });
         }
         pending.number_bits(is_durable);
         pending
+    }
+
+    fn add(&mut self, slot: Slot) {
+        match self.runs.last_mut() {
+            Some(run) if run.continues(&slot, &self.cells, self.history) => run.count += 1,
+            _ => self.runs.push(Run { first: slot, count: 1 }),
+        }
+        self.slots.push(slot);
     }
 
     fn fix(&mut self, change: u32, granule: u64) {
@@ -117,9 +134,10 @@ impl<'s> Pending<'s> {
         self.touches = vec![Vec::new(); self.changes.len()];
         for (index, cell) in self.cells.iter_mut().enumerate() {
             for place in 0..cell.candidates.len() {
-                let later = cell.candidates[place + 1..].iter().filter_map(|later| later.change);
                 let Some(change) = cell.candidates[place].change else { continue };
-                let is_raced = later.into_iter().any(|later| !history.precedes(change, later));
+                // What was over when the next one arrived races with none of the later ones.
+                let next = cell.candidates.get(place + 1).and_then(|next| next.change);
+                let is_raced = next.is_some_and(|next| !history.precedes(change, next));
                 let candidate = &mut cell.candidates[place];
                 candidate.bit = bits.get(&change).copied();
                 if let Some(bit) = candidate.bit {
@@ -152,26 +170,57 @@ impl<'s> Pending<'s> {
         cells.fold(self.fixed_hash, |hash, (cell, &winner)| hash ^ cell.candidates[winner as usize].key)
     }
 
+    /// The image with these winners.
+    pub(super) fn whole(&self, winners: &[u32]) -> Vec<Extent> {
+        self.merge(self.runs.iter().filter_map(|run| {
+            let cell = &self.cells[run.first.cell as usize];
+            let change = cell.candidates[winners[run.first.cell as usize] as usize].change?;
+            let extent = self.changed(change, run.first.granule)?;
+            Some(Extent { length: run.count * self.history.granule, ..extent })
+        }))
+    }
+
     /// The image with the candidate that `pick` chooses for each slot, and its hash.
     pub(super) fn image(&self, mut pick: impl FnMut(&Slot) -> u32) -> (Vec<Extent>, u128) {
-        let (mut extents, mut hash) = (Vec::with_capacity(self.fixed.len() + 16), self.fixed_hash);
+        let mut hash = self.fixed_hash;
+        let extents = self.merge(self.slots.iter().filter_map(|slot| {
+            let change = self.cells[slot.cell as usize].candidates[pick(slot) as usize].change?;
+            hash ^= self.history.key(change, slot.granule);
+            self.changed(change, slot.granule)
+        }));
+        (extents, hash)
+    }
+
+    /// What a change puts there, if the base image has something else.
+    fn changed(&self, change: u32, granule: u64) -> Option<Extent> {
+        (self.history.key(change, granule) != 0).then(|| self.history.extent(change, granule))
+    }
+
+    /// These extents, and those that do not depend on a choice.
+    fn merge(&self, chosen: impl Iterator<Item = Extent>) -> Vec<Extent> {
+        let mut extents = Vec::with_capacity(self.fixed.len() + 16);
         let mut fixed = self.fixed.iter().peekable();
-        for slot in &self.slots {
-            let winner = pick(slot) as usize;
-            let Some(change) = self.cells[slot.cell as usize].candidates[winner].change else { continue };
-            let key = self.history.key(change, slot.granule);
-            if key == 0 {
-                continue;
-            }
-            hash ^= key;
-            let extent = self.history.extent(change, slot.granule);
+        for extent in chosen {
             while let Some(before) = fixed.next_if(|fixed| fixed.offset < extent.offset) {
                 push(&mut extents, before.clone());
             }
             push(&mut extents, extent);
         }
         fixed.for_each(|rest| push(&mut extents, rest.clone()));
-        (extents, hash)
+        extents
+    }
+}
+
+impl Run {
+    /// Whether a slot lies right behind, belongs to the same cell, and holds what follows in each candidate.
+    fn continues(&self, slot: &Slot, cells: &[Cell], history: &History) -> bool {
+        let last = self.first.granule + self.count - 1;
+        let follows = |change: u32| {
+            (history.key(change, last) == 0) == (history.key(change, slot.granule) == 0)
+                && history.extent(change, last).continues(&history.extent(change, slot.granule))
+        };
+        let mut changes = cells[slot.cell as usize].candidates.iter().filter_map(|candidate| candidate.change);
+        slot.granule == last + 1 && slot.cell == self.first.cell && changes.all(follows)
     }
 }
 
@@ -179,9 +228,10 @@ impl<'s> Pending<'s> {
 fn legal(history: &History, covers: &[u32], end: usize, is_durable: impl Fn(u32) -> bool, candidates: &mut Vec<u32>) {
     candidates.clear();
     let sent = &covers[..covers.partition_point(|&change| history.changes[change as usize].sent < end)];
-    let durable: Vec<u32> = sent.iter().copied().filter(|&change| is_durable(change)).collect();
-    candidates.extend(durable.is_empty().then_some(BASE));
-    let is_overwritten = |change: u32| durable.iter().any(|&later| history.precedes(change, later));
+    let last = sent.iter().copied().rfind(|&change| is_durable(change));
+    candidates.extend(last.is_none().then_some(BASE));
+    // What precedes any durable change precedes the one that arrived last.
+    let is_overwritten = |change: u32| last.is_some_and(|last| history.precedes(change, last));
     candidates.extend(sent.iter().copied().filter(|&change| !is_overwritten(change)));
 }
 

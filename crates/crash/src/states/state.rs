@@ -78,7 +78,7 @@ impl Extent {
     }
 
     /// Whether `next` begins where this ends, on the disk and in its contents.
-    fn continues(&self, next: &Extent) -> bool {
+    pub(super) fn continues(&self, next: &Extent) -> bool {
         self.end() == next.offset
             && match (&self.contents, &next.contents) {
                 (Contents::Logged(start), Contents::Logged(next)) => start + self.length == *next,

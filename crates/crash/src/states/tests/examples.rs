@@ -92,6 +92,24 @@ fn writes_that_were_under_way_at_once_have_no_order() {
 }
 
 #[test]
+fn requests_are_counted_in_the_order_of_their_replies() {
+    let mut tape = Tape::new("...");
+    let [a, b, c] = [(0, "a"), (1, "b"), (2, "c")].map(|(sector, letter)| tape.write(sector, letter, false));
+    tape.done(b);
+    tape.mark(Mark::Acknowledged(1));
+    tape.done(a);
+    let states = tape.states("request");
+    assert_eq!(states.open(0).unwrap().requests(), [b, a, c]);
+    let image = |name: &str| tape.letters(&states.rebuild(&name.parse().unwrap()).unwrap());
+    let names = ["e0.t0.p1", "e0.t1.p2", "e0.t1.p3", "e0.t1.-0", "e0.t1.+2", "e0.t2.5"];
+    assert_eq!(names.map(image), [".b.", "ab.", "abc", "a.c", "..c", ".bc"]);
+    // The mark's prefix is among the states of T0.
+    let pending = states.open(0).unwrap();
+    let ids: Vec<String> = pending.explore(&Default::default(), 0).take(3).map(|state| state.id.to_string()).collect();
+    assert_eq!(ids, ["e0.t0.all", "e0.t0.none", "e0.t0.p1"]);
+}
+
+#[test]
 fn sectors_are_independent_by_contract() {
     let mut tape = Tape::new("...");
     let write = tape.write(0, "abc", false);
@@ -185,8 +203,11 @@ fn obligations_are_those_at_the_end_of_the_epoch() {
     tape.done(flush);
     tape.mark(Mark::End(1, 28));
     let states = tape.states("request");
-    let told: Vec<_> =
-        states.epochs().iter().map(|epoch| (epoch.begun.len(), epoch.returned.clone(), epoch.acknowledged)).collect();
+    let told: Vec<_> = states
+        .epochs()
+        .iter()
+        .map(|epoch| (states.begun(epoch).len(), states.returned(epoch).to_vec(), epoch.acknowledged))
+        .collect();
     assert_eq!(told, [(1, vec![], None), (2, vec![(0, 0)], Some(7)), (2, vec![(0, 0), (1, 28)], Some(7))]);
     let from = |recorded| {
         let states = crate::states::States::new(&tape.trace, tape.base.as_slice(), "sector".parse().unwrap(), recorded);

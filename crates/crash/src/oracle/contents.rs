@@ -120,9 +120,9 @@ impl Case<'_> {
     /// ranges, mappings, sizes that are set) have an order of their own, of which nothing is promised: the end of a
     /// file may become durable with one of them while data before it waits in memory.
     fn only_buffered(&self, id: Id, state: usize) -> bool {
-        (state..self.last).filter(|op| self.history.changes_data(*op, id)).all(|op| {
-            matches!(self.history.op(op), Op::Write { how: Writing::Buffered, .. })
-        })
+        (state..self.last)
+            .filter(|op| self.history.changes_data(*op, id))
+            .all(|op| matches!(self.history.op(op), Op::Write { how: Writing::Buffered, .. }))
     }
 
     /// Whether data has been moved about in it. Half-way any of its data may be at any place.
@@ -177,7 +177,8 @@ impl Case<'_> {
         // File systems that promise little may have no permissions, but make them up until some are set.
         let made = usize::from(self.history.made(id)) + 1;
         let first = self.history.states[made.min(self.last)].node(id).and_then(|node| node.mode);
-        let legal = |mode: Option<u32>| mode == Some(entry.mode) || mode.is_none() || (mode == first && !self.has(Level::L3));
+        let legal =
+            |mode: Option<u32>| mode == Some(entry.mode) || mode.is_none() || (mode == first && !self.has(Level::L3));
         if !nodes().any(|node| legal(node.mode)) {
             let expected = nodes().find_map(|node| node.mode).unwrap_or_default();
             wrong.push(violation(Level::L1, Evidence::Mode(expected), Evidence::Mode(entry.mode)));

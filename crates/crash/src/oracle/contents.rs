@@ -28,8 +28,7 @@ impl Case<'_> {
         let mut wrong = Wrong { path: &entry.path, collected: BTreeMap::new() };
         let whole = latest(kept.iter().copied().filter(|kept| kept.range.is_none()));
         let Some(whole) = whole else { return Vec::new() };
-        // An operation on its data that failed may have done a part of its work: then all of its own data is legal.
-        let loose = (0..self.last).any(|op| !self.history.worked(op) && self.history.changes_data(op, id));
+        let loose = self.is_loose(id);
         let largest = |state| {
             let versions = self.history.contents(id, state, self.last);
             versions.into_iter().map(|contents| contents.map_or(0, Contents::size)).max().unwrap_or(0)
@@ -39,7 +38,7 @@ impl Case<'_> {
         if entry.size > most && !loose {
             out.push(Violation {
                 class: Class::WrongMetadata,
-                level: whole.level,
+                level: if entry.size > largest(self.first) { Level::L0 } else { whole.level },
                 path: entry.path.clone(),
                 op: whole.op,
                 expected: Evidence::Size { least: 0, most },
@@ -103,6 +102,12 @@ impl Case<'_> {
         }
         out.extend(wrong.collected.into_values());
         out
+    }
+
+    /// Whether an operation on its data has failed. It may have done a part of its work: then all of its own data is
+    /// legal.
+    pub(super) fn is_loose(&self, id: Id) -> bool {
+        (0..self.last).any(|op| !self.history.worked(op) && self.history.changes_data(op, id))
     }
 
     /// Ranges in which nothing changes, neither in what was found nor in what may be there.

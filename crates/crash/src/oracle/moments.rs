@@ -162,7 +162,7 @@ impl Case<'_> {
                 let mapped = matches!(self.history.op(op), Op::Write { how: Writing::Mmap, .. });
                 mapped && self.history.changes_data(op, *id)
             });
-            if mapped || entry.error.is_some() {
+            if mapped || entry.error.is_some() || self.is_loose(*id) {
                 continue;
             }
             let contents = Contents::new(entry.runs.iter().copied());

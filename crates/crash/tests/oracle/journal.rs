@@ -1,12 +1,10 @@
 //! A journaling file system in memory, crashed at any moment: what it leaves breaks no promise that it gives, and does
 //! when it has a bug.
 
-mod support;
-
+use crate::journal_fs::{Bug, GENERATOR, Journal, ordered, whole};
 use mountmark_crash::oracle::{Class, History, Level, Moment, Violation};
 use mountmark_crash::workload::Workload;
 use mountmark_random::Stream;
-use support::{Bug, GENERATOR, Journal, ordered, whole};
 
 /// Crashes a workload many times; returns all violations.
 fn crashes(workload: &Workload, bug: Bug, seed: u64, times: u64) -> Vec<Violation> {
@@ -49,7 +47,7 @@ fn a_correct_file_system_breaks_nothing() {
         }
     }
     for index in 0..300 {
-        crashes(&support::mixed(9, index), Bug::None, index, 20);
+        crashes(&crate::journal_fs::mixed(9, index), Bug::None, index, 20);
     }
 }
 
@@ -58,7 +56,7 @@ fn shown(bug: Bug) -> (usize, Vec<Level>) {
     let generator = &*GENERATOR;
     let (mut workloads, mut levels) = (0, Vec::new());
     for index in 0..150 {
-        for workload in [generator.workload(2, 5, index).unwrap(), support::mixed(4, index)] {
+        for workload in [generator.workload(2, 5, index).unwrap(), crate::journal_fs::mixed(4, index)] {
             let wrong = crashes(&workload, bug, index, 20);
             workloads += usize::from(!wrong.is_empty());
             levels.extend(wrong.iter().map(|violation| violation.level));

@@ -66,9 +66,9 @@ impl Case<'_> {
 
     /// Never more names than an inode had at once, and one as long as it always had one.
     fn judge_number(&self, names: &Names<'_>, id: Id) -> Option<Violation> {
-        let (least, most) = self.links(id, self.first).fold((usize::MAX, 0), |(least, most), links| {
-            (least.min(links), most.max(links))
-        });
+        let (least, most) = self
+            .links(id, self.first)
+            .fold((usize::MAX, 0), |(least, most), links| (least.min(links), most.max(links)));
         let is_it = |dirent: &Dirent, binding: &Binding<'_>| {
             let mut states = binding.states().peekable();
             states.peek().is_some() && states.all(|state| self.history.states[state].get(dirent) == Some(id))
@@ -198,10 +198,8 @@ impl Case<'_> {
                 && entry.xattrs.iter().all(|(name, value)| nodes().any(|node| node.xattrs.get(name) == Some(value)));
             if each && !together && self.attributes(entry, id).is_empty() {
                 let changes = self.ops().filter(|op| {
-                    let attribute = matches!(
-                        self.history.op(*op),
-                        Op::Chmod { .. } | Op::SetXattr { .. } | Op::RemoveXattr { .. }
-                    );
+                    let attribute =
+                        matches!(self.history.op(*op), Op::Chmod { .. } | Op::SetXattr { .. } | Op::RemoveXattr { .. });
                     attribute && self.history.subject(*op) == Some(id)
                 });
                 let changes: Vec<usize> = changes.collect();

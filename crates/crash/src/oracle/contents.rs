@@ -28,8 +28,7 @@ impl Case<'_> {
         let mut wrong = Wrong { path: &entry.path, collected: BTreeMap::new() };
         let whole = latest(kept.iter().copied().filter(|kept| kept.range.is_none()));
         let Some(whole) = whole else { return Vec::new() };
-        // An operation on its data that failed may have done a part of its work: then all of its own data is legal.
-        let loose = (0..self.last).any(|op| !self.history.worked(op) && self.history.changes_data(op, id));
+        let loose = self.is_loose(id);
         let largest = |state| {
             let versions = self.history.contents(id, state, self.last);
             versions.into_iter().map(|contents| contents.map_or(0, Contents::size)).max().unwrap_or(0)
@@ -39,7 +38,7 @@ impl Case<'_> {
         if entry.size > most && !loose {
             out.push(Violation {
                 class: Class::WrongMetadata,
-                level: whole.level,
+                level: if entry.size > largest(self.first) { Level::L0 } else { whole.level },
                 path: entry.path.clone(),
                 op: whole.op,
                 expected: Evidence::Size { least: 0, most },
@@ -105,6 +104,12 @@ impl Case<'_> {
         out
     }
 
+    /// Whether an operation on its data has failed. It may have done a part of its work: then all of its own data is
+    /// legal.
+    pub(super) fn is_loose(&self, id: Id) -> bool {
+        (0..self.last).any(|op| !self.history.worked(op) && self.history.changes_data(op, id))
+    }
+
     /// Ranges in which nothing changes, neither in what was found nor in what may be there.
     fn parts(&self, found: &Contents, id: Id, kept: &[Kept]) -> Vec<(u64, u64)> {
         let versions = self.history.contents(id, self.first, self.last);
@@ -120,9 +125,9 @@ impl Case<'_> {
     /// ranges, mappings, sizes that are set) have an order of their own, of which nothing is promised: the end of a
     /// file may become durable with one of them while data before it waits in memory.
     fn only_buffered(&self, id: Id, state: usize) -> bool {
-        (state..self.last).filter(|op| self.history.changes_data(*op, id)).all(|op| {
-            matches!(self.history.op(op), Op::Write { how: Writing::Buffered, .. })
-        })
+        (state..self.last)
+            .filter(|op| self.history.changes_data(*op, id))
+            .all(|op| matches!(self.history.op(op), Op::Write { how: Writing::Buffered, .. }))
     }
 
     /// Whether data has been moved about in it. Half-way any of its data may be at any place.
@@ -177,7 +182,8 @@ impl Case<'_> {
         // File systems that promise little may have no permissions, but make them up until some are set.
         let made = usize::from(self.history.made(id)) + 1;
         let first = self.history.states[made.min(self.last)].node(id).and_then(|node| node.mode);
-        let legal = |mode: Option<u32>| mode == Some(entry.mode) || mode.is_none() || (mode == first && !self.has(Level::L3));
+        let legal =
+            |mode: Option<u32>| mode == Some(entry.mode) || mode.is_none() || (mode == first && !self.has(Level::L3));
         if !nodes().any(|node| legal(node.mode)) {
             let expected = nodes().find_map(|node| node.mode).unwrap_or_default();
             wrong.push(violation(Level::L1, Evidence::Mode(expected), Evidence::Mode(entry.mode)));

@@ -26,7 +26,8 @@ impl Case<'_> {
         }
         let found: BTreeMap<&str, &Entry> =
             self.found.entries.iter().map(|entry| (entry.path.as_str(), entry)).collect();
-        let admitted: BTreeMap<&str, Vec<Id>> = found.iter().map(|(path, entry)| (*path, self.ids(path, entry))).collect();
+        let admitted: BTreeMap<&str, Vec<Id>> =
+            found.iter().map(|(path, entry)| (*path, self.ids(path, entry))).collect();
         let moments = self.earliest()..=self.last;
         let differ = |state: usize| self.metadata_differs(state, &found, &admitted);
         let fitting: Vec<usize> = moments.clone().filter(|state| differ(*state).is_empty()).collect();
@@ -97,8 +98,7 @@ impl Case<'_> {
         let paths: BTreeSet<&str> = wanted.keys().map(String::as_str).chain(found.keys().copied()).collect();
         let mut all = Vec::new();
         for path in paths {
-            let mut differ =
-                |expected, found| all.push(Mismatch { path: path.to_owned(), expected, found });
+            let mut differ = |expected, found| all.push(Mismatch { path: path.to_owned(), expected, found });
             let (id, entry) = match (wanted.get(path), found.get(path)) {
                 (Some(id), Some(entry)) => (*id, *entry),
                 (Some(id), None) => {
@@ -162,7 +162,7 @@ impl Case<'_> {
                 let mapped = matches!(self.history.op(op), Op::Write { how: Writing::Mmap, .. });
                 mapped && self.history.changes_data(op, *id)
             });
-            if mapped || entry.error.is_some() {
+            if mapped || entry.error.is_some() || self.is_loose(*id) {
                 continue;
             }
             let contents = Contents::new(entry.runs.iter().copied());

@@ -98,11 +98,7 @@ pub struct Promises {
 impl Promises {
     /// What any file system on Linux owes its callers.
     pub fn least() -> Promises {
-        Promises {
-            levels: [Level::L0, Level::L1].into_iter().collect(),
-            exposes_stale: true,
-            ends_in_data: false,
-        }
+        Promises { levels: [Level::L0, Level::L1].into_iter().collect(), exposes_stale: true, ends_in_data: false }
     }
 
     pub fn has(&self, level: Level) -> bool {

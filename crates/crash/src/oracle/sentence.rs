@@ -32,11 +32,19 @@ impl Words<'_> {
                 let by = op.map_or_else(String::new, |op| format!("after {} ", self.op(op)));
                 match left.as_slice() {
                     [] => format!("{by}and the power cut, none of the names {} is there", listed(names)),
-                    left => format!("{by}and the power cut, of the names {} these are there: {}", listed(names), listed(left)),
+                    left => format!(
+                        "{by}and the power cut, of the names {} these are there: {}",
+                        listed(names),
+                        listed(left)
+                    ),
                 }
             }
             (Evidence::Links(names), Evidence::Links(links)) => {
-                format!("{path} says after the power cut that it has {}, and has {}", count(*links, "name"), number(*names))
+                format!(
+                    "{path} says after the power cut that it has {}, and has {}",
+                    count(*links, "name"),
+                    number(*names)
+                )
             }
             (Evidence::Target(wanted), Evidence::Target(target)) => format!(
                 "the symbolic link {path} led to {:?}; after the power cut it leads to {:?}",
@@ -44,18 +52,20 @@ impl Words<'_> {
                 target.as_deref().unwrap_or_default()
             ),
             _ if *level == Level::L5 => format!(
-                "after the power cut names and attributes are of no single moment: {path} {}, and in no state {} with all \
-                 else that was found",
+                "after the power cut names and attributes are of no single moment: {path} {}; it {} when all else was as \
+                 it was found",
                 self.is(found),
                 self.was(expected)
             ),
-            _ if *level == Level::L7 => {
-                format!("after the power cut the data is of no single moment: {path} {}, and not {}", self.is(found), self.thing(expected))
-            }
+            _ if *level == Level::L7 => format!(
+                "after the power cut data is of no single moment: {path} {}; it {} when all else was as it was found",
+                self.is(found),
+                self.was(expected)
+            ),
             (Evidence::Nothing, _) if op.is_none() && *class == Class::ExtraName => {
                 format!("{path} is there after the power cut, and no operation has made it")
             }
-            (Evidence::Nothing, _) => format!("{path} was not there {when}; after the power cut {}", self.it_is(found)),
+            (Evidence::Nothing, _) => format!("{path} was not there {when}; after the power cut it {}", self.is(found)),
             (Evidence::Size { least, most }, Evidence::Size { least: size, .. }) => {
                 let had = match (least, most) {
                     _ if size > most => format!("never had more than {} after that", count(*most, "byte")),
@@ -67,9 +77,9 @@ impl Words<'_> {
             }
             _ if *level == Level::L6 && *class == Class::Zeros => format!(
                 "{path} has grown before its data was there: after the power cut it {}, and no operation has written zeros there",
-                self.thing(found)
+                self.is(found)
             ),
-            _ => format!("{path} {} {when}; after the power cut {}", self.was(expected), self.it_is(found)),
+            _ => format!("{path} {} {when}; after the power cut it {}", self.was(expected), self.is(found)),
         }
     }
 
@@ -82,48 +92,41 @@ impl Words<'_> {
     }
 
     fn op(&self, op: u16) -> String {
-        let text = self.workload.ops.get(usize::from(op)).map_or_else(|| "an operation".to_owned(), ToString::to_string);
+        let text =
+            self.workload.ops.get(usize::from(op)).map_or_else(|| "an operation".to_owned(), ToString::to_string);
         format!("{text} (op {op})")
     }
 
     fn was(&self, evidence: &Evidence) -> String {
-        match evidence {
-            Evidence::Nothing => "was not there".to_owned(),
-            Evidence::Made(op) => format!("was what {} made", self.op(*op)),
-            Evidence::Kind(kind) => format!("was {}", kind_word(*kind)),
-            Evidence::Mode(mode) => format!("had the permissions {mode:04o}"),
-            Evidence::Xattr { name, value: Some(value) } => format!("had the attribute {name} with the value {value:?}"),
-            Evidence::Xattr { name, value: None } => format!("had no attribute {name}"),
-            other => format!("had {}", self.thing(other)),
-        }
+        self.verb(evidence, ["was", "had", "held"])
     }
 
     fn is(&self, evidence: &Evidence) -> String {
-        match evidence {
-            Evidence::Nothing => "is not there".to_owned(),
-            Evidence::Made(op) => format!("is what {} made", self.op(*op)),
-            Evidence::Kind(kind) => format!("is {}", kind_word(*kind)),
-            Evidence::Mode(mode) => format!("has the permissions {mode:04o}"),
-            Evidence::Xattr { name, value: Some(value) } => format!("has the attribute {name} with the value {value:?}"),
-            Evidence::Xattr { name, value: None } => format!("has no attribute {name}"),
-            other => self.thing(other),
-        }
+        self.verb(evidence, ["is", "has", "holds"])
     }
 
-    fn it_is(&self, evidence: &Evidence) -> String {
-        format!("it {}", self.is(evidence))
-    }
-
-    fn thing(&self, evidence: &Evidence) -> String {
+    fn verb(&self, evidence: &Evidence, [is, has, holds]: [&str; 3]) -> String {
         match evidence {
+            Evidence::Nothing => format!("{is} not there"),
+            Evidence::Made(op) => format!("{is} what {} made", self.op(*op)),
+            Evidence::Kind(kind) => format!("{is} {}", kind_word(*kind)),
+            Evidence::Mode(mode) => format!("{has} the permissions {mode:04o}"),
+            Evidence::Xattr { name, value: Some(value) } => {
+                format!("{has} the attribute {name} with the value {value:?}")
+            }
+            Evidence::Xattr { name, value: None } => format!("{has} no attribute {name}"),
             Evidence::Bytes { offset, length, sources } => {
                 let all: Vec<String> = sources.iter().map(|source| self.source(*source)).collect();
                 let what = if all.is_empty() { "nothing".to_owned() } else { all.join(" or ") };
-                format!("holds {what} in {} from byte {} on", count(*length, "byte"), number(*offset))
+                format!("{holds} {what} in {} from byte {} on", count(*length, "byte"), number(*offset))
             }
-            Evidence::Size { least, most } if least == most => format!("has {}", count(*least, "byte")),
-            Evidence::Size { least, most } => format!("has {} to {} bytes", number(*least), number(*most)),
-            other => self.is(other),
+            Evidence::Size { least, most } if least == most => format!("{has} {}", count(*least, "byte")),
+            Evidence::Size { least, most } => format!("{has} {} to {} bytes", number(*least), number(*most)),
+            Evidence::Target(target) => format!("{is} a link to {:?}", target.as_deref().unwrap_or_default()),
+            Evidence::Links(links) => format!("{has} {}", count(*links, "link")),
+            Evidence::Names(names) => format!("{has} the names {}", listed(names)),
+            Evidence::Done(op) => format!("{is} as {} left it", self.op(*op)),
+            Evidence::Error(error) => format!("{is} not readable: {error}"),
         }
     }
 

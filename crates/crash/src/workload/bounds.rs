@@ -55,17 +55,23 @@ pub fn check(workload: &Workload) -> Result<(), Fault> {
         fields(op).map_err(wrong)?;
         let (reach, written) = reach(op);
         if reach.is_none_or(|end| end > MOST_BYTES) {
-            return Err(wrong(format!("it reaches beyond {MOST_BYTES} bytes, the most: take a smaller offset or length")));
+            return Err(wrong(format!(
+                "it reaches beyond {MOST_BYTES} bytes, the most: take a smaller offset or length"
+            )));
         }
         bytes = bytes.saturating_add(written);
         if bytes > MOST_BYTES {
-            return Err(wrong(format!("with it the workload writes more than {MOST_BYTES} bytes, the most: write less")));
+            return Err(wrong(format!(
+                "with it the workload writes more than {MOST_BYTES} bytes, the most: write less"
+            )));
         }
         if let Op::Idle { seconds: more } = op {
             seconds += u64::from(*more);
         }
         if seconds > LONGEST_PAUSE {
-            return Err(wrong(format!("with it the workload waits for {seconds} seconds, and {LONGEST_PAUSE} are the most")));
+            return Err(wrong(format!(
+                "with it the workload waits for {seconds} seconds, and {LONGEST_PAUSE} are the most"
+            )));
         }
         model.apply(number, op).map_err(|refusal| Fault {
             op: Some(number),

@@ -185,7 +185,8 @@ fn parse(words: &[&str]) -> Result<Op, String> {
         ["setxattr", path, name, value] => Op::SetXattr { path: own(path), name: own(name), value: own(value) },
         ["rmxattr", path, name] => Op::RemoveXattr { path: own(path), name: own(name) },
         ["chmod", path, mode] => {
-            let mode = u32::from_str_radix(mode, 8).map_err(|_| format!("{mode:?} is no octal number, such as 0640"))?;
+            let mode =
+                u32::from_str_radix(mode, 8).map_err(|_| format!("{mode:?} is no octal number, such as 0640"))?;
             Op::Chmod { path: own(path), mode }
         }
         ["fsync", path] => Op::Fsync { path: own(path) },

@@ -86,8 +86,12 @@ fn writes() -> Vec<(u64, u64, Writing)> {
     for how in [Writing::Buffered, Writing::Sync, Writing::Dsync] {
         writes.extend([(0, 8_192, how), (1_000, 5_000, how), (SIZE, 20_000, how), (32_768, 4_096, how)]);
     }
-    writes.extend([(0, 8_192), (8_192, 8_192), (32_768, 4_096)].map(|(offset, length)| (offset, length, Writing::Direct)));
-    writes.extend([(0, 8_192), (1_000, 5_000), (8_192, SIZE - 8_192)].map(|(offset, length)| (offset, length, Writing::Mmap)));
+    writes.extend(
+        [(0, 8_192), (8_192, 8_192), (32_768, 4_096)].map(|(offset, length)| (offset, length, Writing::Direct)),
+    );
+    writes.extend(
+        [(0, 8_192), (1_000, 5_000), (8_192, SIZE - 8_192)].map(|(offset, length)| (offset, length, Writing::Mmap)),
+    );
     writes
 }
 

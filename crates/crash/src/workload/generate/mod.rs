@@ -155,7 +155,13 @@ fn key(workload: &Workload) -> String {
         let words = text.split_inclusive([' ', '/', ';']).map(|word| {
             let bare = word.trim_end_matches([' ', '/', ';']);
             let end = &word[bare.len()..];
-            let bare = if bare == one { other } else if bare == other { one } else { bare };
+            let bare = if bare == one {
+                other
+            } else if bare == other {
+                one
+            } else {
+                bare
+            };
             format!("{bare}{end}")
         });
         words.collect::<String>()

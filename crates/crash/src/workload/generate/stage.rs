@@ -99,7 +99,8 @@ impl Stage {
 }
 
 fn meets(model: &Model, need: &Need) -> bool {
-    let is = |path: &str, kind| model.find(path).and_then(|id: Id| model.node(id)).is_some_and(|node| node.kind == kind);
+    let is =
+        |path: &str, kind| model.find(path).and_then(|id: Id| model.node(id)).is_some_and(|node| node.kind == kind);
     match need {
         Need::File(path) => is(path, Kind::File),
         Need::Folder(path) => is(path, Kind::Folder),

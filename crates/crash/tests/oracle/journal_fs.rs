@@ -1,12 +1,15 @@
 //! A simple journaling file system: metadata in ordered transactions, data before metadata.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use mountmark_crash::model::{Id, Model};
 use mountmark_crash::oracle::{Level, Moment, Promises};
 use mountmark_crash::tree::{Kind, Run, Source, Tree};
 use mountmark_crash::workload::{Generator, Op, Renaming, Workload, Writing, check};
 use mountmark_random::Stream;
+
+pub static GENERATOR: LazyLock<Generator> = LazyLock::new(Generator::new);
 
 /// What is wrong with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,12 +53,8 @@ impl Journal {
     /// What is found after a power cut at a moment.
     pub fn crash(workload: &Workload, moment: Moment, bug: Bug, data_too: bool, stream: &mut Stream) -> Tree {
         let model = Model::default();
-        let mut own = Journal {
-            memory: model.clone(),
-            running: BTreeMap::new(),
-            committed: (model, BTreeMap::new()),
-            data_too,
-        };
+        let mut own =
+            Journal { memory: model.clone(), running: BTreeMap::new(), committed: (model, BTreeMap::new()), data_too };
         let recorded = usize::from(workload.recorded);
         for (index, op) in workload.ops.iter().enumerate().take(usize::from(moment.begun)) {
             let returned = index < usize::from(moment.returned);
@@ -218,7 +217,7 @@ fn in_place(committed: &[Run], memory: &[Run], stream: &mut Stream) -> Vec<Run> 
             let mut end = 0;
             runs.iter().find_map(|run| {
                 end += run.length;
-                (place < end).then_some((run.source, end - place))
+                (place < end).then(|| (run.source, end - place))
             })
         };
         let (old, left) = at(committed, offset).expect("it is within the file");
@@ -232,7 +231,7 @@ fn in_place(committed: &[Run], memory: &[Run], stream: &mut Stream) -> Vec<Run> 
 
 /// A workload of a dozen operations of any kind on a few names.
 pub fn mixed(seed: u64, index: u64) -> Workload {
-    let generator = Generator::new();
+    let generator = &*GENERATOR;
     let mut stream = Stream::numbered(seed, "mixed", index);
     let mut workload: Workload = "mkdir A; mkdir B; creat foo; write foo 0+10000; creat A/foo; sync |".parse().unwrap();
     while workload.ops.len() < 18 {

@@ -2,6 +2,7 @@
 
 use mountmark_analyse::{Findings, changes, findings};
 use mountmark_model::{Vary, VaryPoint};
+use mountmark_record::RunSummary;
 
 use super::*;
 use crate::words;
@@ -130,5 +131,32 @@ fn a_plan_that_varies_nothing_has_no_curves() {
     for format in ["table", "html", "json"] {
         let text = written(&Reports(&reports), format, 200);
         assert!(!text.contains("Cliffs over") && !text.contains("Curves over") && !text.contains("\"curves\""));
+    }
+}
+
+#[test]
+fn what_was_varied_is_in_lists_of_runs_and_in_keys() {
+    let run = varied();
+    let json: serde_json::Value = serde_json::from_str(&written(&of(&run, None), "json", 100)).unwrap();
+    assert_eq!((&json["vary"]["parameter"], &json["vary"]["points"][1]["text"]), (&"ram".into(), &"384MiB".into()));
+    assert_eq!(json["vary"]["points"].as_array().unwrap().len(), 4);
+    let plain = RunSummary { configurations: vec!["ext4".into()], ..super::programs::summary() };
+    let summary = RunSummary { vary: run.plan.vary.clone(), ..plain.clone() };
+    let scale = Vary { parameter: Vary::SCALE.into(), ..run.plan.vary.clone().unwrap() };
+    let all = [plain.clone(), summary.clone(), RunSummary { vary: Some(scale), ..plain.clone() }];
+    let text = written(&Runs(&all), "table", 200);
+    let column = |line: usize, at: usize| text.lines().nth(line).unwrap().split_whitespace().nth(at).unwrap();
+    let columns = [0, 2, 3, 4].map(|line| (column(line, 3), column(line, 4)));
+    let wanted =
+        [("scale", "varied"), ("0.02", "-"), ("0.02", "ram=256MiB..768MiB:4"), ("varied", "scale=256MiB..768MiB:4")];
+    assert_eq!(columns, wanted, "{text}");
+    assert!(written(&Runs(&all), "csv", 100).contains(",tiny,0.02,ram=256MiB..768MiB:4,virtual,slow,"));
+    let json: serde_json::Value = serde_json::from_str(&written(&Runs(&all), "json", 100)).unwrap();
+    assert_eq!(
+        (&json["runs"][0]["vary"], &json["runs"][1]["vary"]["points"][3]["value"]),
+        (&json!(null), &json!(768.0))
+    );
+    for format in ["table", "markdown"] {
+        assert!(!written(&Runs(&[plain.clone()]), format, 200).contains("varied"), "{format}");
     }
 }

@@ -1,6 +1,6 @@
 //! Figures that depend on conditions, and curves over a varied parameter, in every format.
 
-use mountmark_analyse::{Findings, changes, findings};
+use mountmark_analyse::{Dependence, Findings, changes, findings};
 use mountmark_model::{Vary, VaryPoint};
 use mountmark_record::RunSummary;
 
@@ -47,6 +47,14 @@ fn a_figure_in_groups_is_told_with_them_wherever_verdicts_are() {
     let metric = &task["metrics"][0];
     let dependence = &metric["estimates"][1]["dependence"];
     assert_eq!((&dependence["kind"], &dependence["groups"][1]["repeats"]), (&"groups".into(), &2.into()), "{metric}");
+}
+
+#[test]
+fn three_groups_are_told_by_their_number_of_repeats() {
+    let group = |value, repeats| mountmark_analyse::Group { value, repeats };
+    let groups = Dependence::Groups { groups: vec![group(13.6, 2), group(20.0, 3), group(32.5, 2)] };
+    let said = words::dependence::depends(&Metric::DURABLE, &groups);
+    assert_eq!(said, "depends on conditions: about 20.0 s in 3 of 7 repeats, 13.6 s in 2, 32.5 s in 2");
 }
 
 #[test]

@@ -131,6 +131,29 @@ fn a_cliff_is_told_with_its_place_in_every_format() {
     assert!(crate::again(&run).contains(" --vary ram=256MiB..768MiB:4 "), "{}", crate::again(&run));
 }
 
+/// The sentences on cliffs if figures of these cells are missing.
+fn said_without(is_missing: fn(&Cell) -> bool) -> Vec<String> {
+    let mut run = varied();
+    let planned = run.plan.cells.clone();
+    run.cells.retain(|cell| !is_missing(&planned[cell.index as usize]));
+    let found = found(&run);
+    words::curves::cliffs(&found, found.curves.as_ref().unwrap())
+}
+
+#[test]
+fn too_few_points_are_said_to_be_too_few() {
+    let none = "Fewer than three points have figures: too few to look for a cliff.";
+    assert_eq!(said_without(|cell| cell.point > Some(1)), [none]);
+    assert_eq!(said_without(|_| true), [none]);
+    let some = "1 of 2 curves has figures at fewer than three points: too few to look for a cliff.";
+    assert_eq!(
+        said_without(|cell| cell.point > Some(1) && cell.configuration.name == "ext4"),
+        ["No step is far above the trend of its curve and the spread of its repeats.", some]
+    );
+    let both = said_without(|cell| cell.point > Some(1) && cell.configuration.name == "xfs");
+    assert!(both.len() == 2 && both[0].contains("a cliff between") && both[1] == some, "{both:?}");
+}
+
 #[test]
 fn a_plan_that_varies_nothing_has_no_curves() {
     let run = run(&["ext4", "xfs"], 3);

@@ -22,7 +22,8 @@ pub struct Arguments {
     /// Print what the program of a task printed, or what the engine found, as it is
     #[arg(long, value_name = "TASK")]
     raw: Option<String>,
-    /// Print figures as another program would: bonnie, bonnie-csv, bonnie-2-csv, iozone or sysbench
+    /// Print figures as another program would: bonnie, bonnie-csv, bonnie-2-csv, iozone or sysbench; of a varied run at
+    /// each point
     #[arg(long = "as", value_name = "PROGRAM", conflicts_with = "raw")]
     like: Option<String>,
     /// Print what tasks asked of the device in iostat's columns, of all tasks or of one; as json with what happened over

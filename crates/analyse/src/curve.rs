@@ -42,6 +42,25 @@ pub struct Curve {
     /// Medians by configuration, then by point.
     pub medians: Vec<Vec<Option<f64>>>,
     pub cliffs: Vec<Cliff>,
+    /// Lines in which no cliff could be found, by configuration.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unsearched: Vec<Unsearched>,
+}
+
+/// A line in which no cliff can be found, however steep it is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Unsearched {
+    pub configuration: usize,
+    pub why: WhyUnsearched,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhyUnsearched {
+    /// Fewer than three points have figures.
+    FewPoints,
+    /// Nothing tells what chance gives two neighbours.
+    OneRepeat,
 }
 
 /// A step of a line far above its trend and the spread of its repeats.
@@ -68,13 +87,23 @@ pub(crate) fn curves(run: &RunRecord, vary: &Vary, figures: &Figures) -> Curves 
     let steps = lines.len() * figures.configurations.len() * vary.points.len().saturating_sub(1);
     let error = ERROR / steps.max(1) as f64;
     let exact = run.plan.lab.nature().exact_clock;
-    let curve = |line: &Line| Curve {
-        task: line.id.to_owned(),
-        title: line.title(),
-        step: line.tasks.iter().flatten().any(|task| task.step),
-        metric: line.metric,
-        medians: (0..figures.configurations.len()).map(|one| line.medians(one)).collect(),
-        cliffs: (0..figures.configurations.len()).flat_map(|one| line.cliffs(vary, one, error, exact)).collect(),
+    let curve = |line: &Line| {
+        let mut curve = Curve {
+            task: line.id.to_owned(),
+            title: line.title(),
+            step: line.tasks.iter().flatten().any(|task| task.step),
+            metric: line.metric,
+            medians: (0..figures.configurations.len()).map(|one| line.medians(one)).collect(),
+            cliffs: Vec::new(),
+            unsearched: Vec::new(),
+        };
+        for configuration in 0..figures.configurations.len() {
+            match line.cliffs(vary, configuration, error, exact) {
+                Ok(cliffs) => curve.cliffs.extend(cliffs),
+                Err(why) => curve.unsearched.push(Unsearched { configuration, why }),
+            }
+        }
+        curve
     };
     Curves { parameter: vary.parameter.clone(), points: vary.points.clone(), curves: lines.iter().map(curve).collect() }
 }
@@ -109,12 +138,16 @@ impl Line<'_> {
         (0..self.tasks.len()).map(|point| self.series(point)?.median(configuration)).collect()
     }
 
-    fn cliffs(&self, vary: &Vary, configuration: usize, error: f64, exact: bool) -> Vec<Cliff> {
+    fn cliffs(&self, vary: &Vary, configuration: usize, error: f64, exact: bool) -> Result<Vec<Cliff>, WhyUnsearched> {
         let medians = self.medians(configuration);
         let known = |(point, median): (usize, &Option<f64>)| median.filter(|one| *one > 0.0).map(|one| (point, one));
         let known: Vec<(usize, f64)> = medians.iter().enumerate().filter_map(known).collect();
         let places: Vec<usize> = known.iter().map(|(point, _)| *point).collect();
-        let Some(noise) = self.noise(configuration, &places, error).or(exact.then_some(0.0)) else { return Vec::new() };
+        if places.len() < cliff::FEWEST {
+            return Err(WhyUnsearched::FewPoints);
+        }
+        let noise = self.noise(configuration, &places, error).or(exact.then_some(0.0));
+        let noise = noise.ok_or(WhyUnsearched::OneRepeat)?;
         let ln = |value: f64| (value > 0.0).then(|| libm::log(value));
         let points: Vec<_> =
             known.iter().map(|(point, median)| (ln(vary.points[*point].value), libm::log(*median))).collect();
@@ -124,7 +157,7 @@ impl Line<'_> {
             to: places[to],
             factor: known[to].1 / known[from].1,
         };
-        cliff::cliffs(&points, noise).into_iter().map(cliff).collect()
+        Ok(cliff::cliffs(&points, noise).into_iter().map(cliff).collect())
     }
 
     /// The difference of logarithms that chance gives two neighbours; `None` without repeats.

@@ -3,7 +3,8 @@
 //! Repeats in groups are found by `stats::groups` on logarithms. Otherwise a figure's variance is compared with the
 //! usual one of its task on other configurations, and with the usual one of its configuration at other tasks: the larger
 //! of these two medians. The bound is by F, with so little error that it holds for heavy tails too: of a run's figures
-//! with noise of one kind fewer than 1 in 100 are found (`tests/groups.rs` prints both tables).
+//! with noise of one kind fewer than 1 in 100 are found (`tests/groups.rs` prints both tables). Three groups are sought in
+//! wide figures only: noise that is not wide is not told as groups more often for it.
 //!
 //! Differences below [`LEAST`] are never found: no choice depends on them.
 
@@ -32,8 +33,8 @@ const USUAL: f64 = 8.0;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Dependence {
-    /// Its repeats fall into two groups, the lower first.
-    Groups { groups: [Group; 2] },
+    /// Its repeats fall into two or three groups, ascending.
+    Groups { groups: Vec<Group> },
     /// Its repeats vary far more than those of its neighbours.
     Wide {
         min: f64,
@@ -56,7 +57,10 @@ impl Dependence {
     /// The figure under the conditions that make it least and greatest.
     pub fn ends(&self) -> (f64, f64) {
         match self {
-            Dependence::Groups { groups: [low, high] } => (low.value, high.value),
+            Dependence::Groups { groups } => {
+                let values = || groups.iter().map(|group| group.value);
+                (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max))
+            }
             Dependence::Wide { min, max, .. } => (*min, *max),
         }
     }
@@ -77,7 +81,10 @@ pub(crate) fn dependences(figures: &Figures) -> Dependences {
     let of = |(row, (task, series)): (usize, &(usize, &'_ Series))| {
         let found = (0..series.blocks.len()).map(|one| {
             let values = above_zero(&series.figures(one));
-            in_groups(&values).or_else(|| wide(&values, usual(&variances, row, one)?))
+            in_groups(&values).or_else(|| {
+                let wide = wide(&values, usual(&variances, row, one)?)?;
+                Some(in_three_groups(&values).unwrap_or(wide))
+            })
         });
         ((*task, series.metric.id), found.collect())
     };
@@ -99,13 +106,30 @@ fn of_configurations(series: &Series) -> Vec<Option<f64>> {
     (0..series.blocks.len()).map(|one| variance(&logs(&above_zero(&series.figures(one))))).collect()
 }
 
-/// The groups of figures, if they fall into groups.
+/// The groups of figures, if they fall into two groups.
 pub(crate) fn in_groups(figures: &[f64]) -> Option<Dependence> {
     let values = above_zero(figures);
-    let logs = logs(&values);
-    let at = groups::cut(&logs).filter(|at| logs[*at] - logs[at - 1] >= LEAST)?;
-    let group = |values: &[f64]| Some(Group { value: median(values)?, repeats: values.len() });
-    Some(Dependence::Groups { groups: [group(&values[..at])?, group(&values[at..])?] })
+    cut_at(&values, &[groups::cut(&logs(&values))?])
+}
+
+/// The groups of ascending figures that are wide, if they fall into three groups.
+fn in_three_groups(values: &[f64]) -> Option<Dependence> {
+    cut_at(values, &groups::cuts(&logs(values))?)
+}
+
+/// The groups between these cuts, unless a gap is smaller than matters.
+fn cut_at(values: &[f64], cuts: &[usize]) -> Option<Dependence> {
+    let logs = logs(values);
+    if cuts.iter().any(|at| logs[*at] - logs[at - 1] < LEAST) {
+        return None;
+    }
+    let starts = std::iter::once(0).chain(cuts.iter().copied());
+    let ends = cuts.iter().copied().chain([values.len()]);
+    let group = |(from, to)| {
+        let values: &[f64] = &values[from..to];
+        Some(Group { value: median(values)?, repeats: values.len() })
+    };
+    Some(Dependence::Groups { groups: starts.zip(ends).map(group).collect::<Option<_>>()? })
 }
 
 /// The usual variance around a figure: the larger of the medians of its row and of its column, without itself.

@@ -31,7 +31,7 @@ pub use analysis::{configurations, findings};
 pub use basis::{Basis, Category};
 pub use change::{Change, ChangeOutcome, ChangeRemark, Changes, Difference, Incomparable, changes, incomparable};
 pub use conclude::Conclusion;
-pub use curve::{Cliff, Curve, Curves};
+pub use curve::{Cliff, Curve, Curves, Unsearched, WhyUnsearched};
 pub use dependence::{Dependence, Group};
 pub use doubt::{cells_in_doubt, doubts};
 pub use findings::*;

@@ -76,7 +76,7 @@ fn older(mut run: RunRecord) -> RunRecord {
 #[test]
 fn runs_with_the_studys_figures_are_judged_like_the_study() {
     let catalogue = catalogue();
-    for (name, prefix) in [("piszcz-2006", "P"), ("hans-2006", "H")] {
+    for (name, prefix) in [("piszcz-2006", "P"), ("hans-2006", "H"), ("wiki-2007", "W")] {
         let study = catalogue.get::<Study>(name).unwrap();
         let run = reprinted(study, &study.runs[0].id);
         let earlier = study.runs.get(1).map(|earlier| older(reprinted(study, &earlier.id)));

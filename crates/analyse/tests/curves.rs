@@ -5,7 +5,7 @@
 mod support;
 
 use mountmark_analyse::stats::random::Random;
-use mountmark_analyse::{Cliff, Findings, Options, VerdictOutcome, findings};
+use mountmark_analyse::{Cliff, Findings, Options, VerdictOutcome, WhyUnsearched, findings};
 use mountmark_model::{Plan, Vary, VaryPoint};
 use support::plan;
 
@@ -144,5 +144,22 @@ fn one_repeat_under_wall_time_has_no_cliff() {
     let figure = |_, _, point| if point < 4 { 10.0 } else { 2.0 };
     assert_eq!(cliffs(&of(&plan, figure)).len(), 1);
     plan.lab = mountmark_model::Lab::Kvm;
-    assert_eq!(cliffs(&of(&plan, figure)).len(), 0);
+    let found = of(&plan, figure);
+    assert_eq!(cliffs(&found).len(), 0);
+    assert_eq!(unsearched(&found), [("mkfs", 0, WhyUnsearched::OneRepeat), ("t0", 0, WhyUnsearched::OneRepeat)]);
+}
+
+fn unsearched(found: &Findings) -> Vec<(&str, usize, WhyUnsearched)> {
+    let curves = &found.curves.as_ref().expect("curves").curves;
+    let of = |curve: &'_ mountmark_analyse::Curve| -> Vec<(usize, WhyUnsearched)> {
+        curve.unsearched.iter().map(|line| (line.configuration, line.why)).collect()
+    };
+    curves.iter().flat_map(|curve| of(curve).into_iter().map(|(one, why)| (curve.task.as_str(), one, why))).collect()
+}
+
+#[test]
+fn lines_with_figures_at_two_points_are_not_searched() {
+    let plan = varied(2, 1, 3, 1.2);
+    let found = of(&plan, |configuration, _, point| if configuration == 1 && point > 1 { 0.0 } else { 10.0 });
+    assert_eq!(unsearched(&found), [("t0", 1, WhyUnsearched::FewPoints)]);
 }

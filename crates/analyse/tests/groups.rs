@@ -4,7 +4,7 @@
 
 mod support;
 
-use mountmark_analyse::stats::groups::{FEWEST, cut, largest};
+use mountmark_analyse::stats::groups::{FEWEST, FEWEST_OF_THREE, cut, cuts, largest, largest_of_three};
 use mountmark_analyse::stats::random::Random;
 use mountmark_analyse::{Dependence, Options, findings};
 use support::{plan, run};
@@ -73,25 +73,59 @@ fn found(n: usize, share: f64, within: f64, samples: u32) -> f64 {
     f64::from(right) / f64::from(all.max(1))
 }
 
+/// Shares of samples of three equally frequent modes, each a factor of 1.5 above the one before, that are told as these
+/// three groups, and as two. A sample without one of the modes is none.
+fn found_three(n: usize, within: f64, samples: u32) -> [f64; 2] {
+    let mut random = Random::named(n as u64, "three modes");
+    let (mut told, mut all) = ([0_u32; 2], 0);
+    for _ in 0..samples {
+        let modes: Vec<f64> = (0..n).map(|_| (3.0 * random.unit()).floor()).collect();
+        let below = |mode: f64| modes.iter().filter(|one| **one < mode).count();
+        let (first, second) = (below(1.0), below(2.0));
+        if first == 0 || second == first || second == n {
+            continue;
+        }
+        let mut values: Vec<f64> = modes.iter().map(|mode| mode * 1.5f64.ln() + within * random.normal()).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        all += 1;
+        match cut(&values) {
+            Some(_) => told[1] += 1,
+            None => told[0] += u32::from(cuts(&values) == Some([first, second])),
+        }
+    }
+    told.map(|count| f64::from(count) / f64::from(all.max(1)))
+}
+
+/// What noise exceeds in 4 of 1,000 samples, whatever its kind.
+fn bounds(n: usize, largest: fn(&[f64]) -> [f64; 2]) -> [f64; 2] {
+    const SAMPLES: usize = 200_000;
+    let mut bounds = [0.0_f64; 2];
+    for noise in One::ALL {
+        let mut random = Random::named(n as u64, "bounds");
+        let mut drawn = [Vec::new(), Vec::new()];
+        for _ in 0..SAMPLES {
+            let found = largest(&noise.sample(n, &mut random));
+            drawn.iter_mut().zip(found).for_each(|(all, one)| all.push(one));
+        }
+        for (bound, all) in bounds.iter_mut().zip(&mut drawn) {
+            all.sort_unstable_by(f64::total_cmp);
+            *bound = bound.max(all[SAMPLES - SAMPLES / 250]);
+        }
+    }
+    bounds
+}
+
 #[test]
 #[ignore = "takes minutes; prints the bounds of stats::groups"]
 fn table_of_bounds() {
-    const SAMPLES: usize = 200_000;
-    for n in FEWEST..=30 {
-        let mut bounds = [0.0_f64; 2];
-        for noise in One::ALL {
-            let mut random = Random::named(n as u64, "bounds");
-            let mut drawn = [Vec::new(), Vec::new()];
-            for _ in 0..SAMPLES {
-                let found = largest(&noise.sample(n, &mut random));
-                drawn.iter_mut().zip(found).for_each(|(all, one)| all.push(one));
-            }
-            for (bound, all) in bounds.iter_mut().zip(&mut drawn) {
-                all.sort_unstable_by(f64::total_cmp);
-                *bound = bound.max(all[SAMPLES - SAMPLES / 250]);
-            }
+    for (groups, fewest, largest) in
+        [("two", FEWEST, largest as fn(&[f64]) -> [f64; 2]), ("three", FEWEST_OF_THREE, largest_of_three)]
+    {
+        println!("{groups} groups: with a part of one, and without");
+        for n in fewest..=30 {
+            let [one, more] = bounds(n, largest);
+            println!("    [{one:.1}, {more:.1}], // {n}");
         }
-        println!("    [{:.1}, {:.1}], // {n}", bounds[0], bounds[1]);
     }
 }
 
@@ -110,18 +144,31 @@ fn table_of_groups() {
         let shares = sizes.map(|n| format!("{:>5.1}%", 100.0 * found(n, share, within, 20_000)));
         println!("{:16} {}", format!("{share} high, {within}"), shares.join(" "));
     }
+    println!(
+        "share of 20,000 samples with all of three modes, each a factor of 1.5 above the one before, that are cut into"
+    );
+    println!("these three, if they are known to depend on conditions, and that are cut into two");
+    for within in [0.001, 0.01, 0.03] {
+        let shares = sizes.map(|n| found_three(n, within, 20_000).map(|share| format!("{:>5.1}%", 100.0 * share)));
+        println!("{:16} {}", format!("three, {within}"), shares.each_ref().map(|[three, _]| three.as_str()).join(" "));
+        println!("{:16} {}", "two", shares.each_ref().map(|[_, two]| two.as_str()).join(" "));
+    }
 }
 
-/// Share of figures of a run that are found to depend on conditions, in groups and wide.
-fn dependent(noise: One, repeats: u32, runs: u64) -> [f64; 2] {
+/// Share of figures of a run that are found to depend on conditions: in two groups, in three, and wide.
+fn dependent(noise: One, repeats: u32, runs: u64) -> [f64; 3] {
     let plan = plan(7, 21, repeats);
     let options = Options { resamples: 0, ..Options::default() };
-    let mut counts = [0.0; 2];
+    let mut counts = [0.0; 3];
     for seed in 0..runs {
         let mut random = Random::new(seed);
         let found = findings(&run(&plan, |_, _, _| 10.0 * (0.02 * noise.draw(&mut random)).exp()), &options);
         for (_, _, dependence) in found.dependent() {
-            counts[usize::from(matches!(dependence, Dependence::Wide { .. }))] += 1.0;
+            let at = match dependence {
+                Dependence::Groups { groups } => groups.len() - 2,
+                Dependence::Wide { .. } => 2,
+            };
+            counts[at] += 1.0;
         }
     }
     counts.map(|count| count / (7 * 21 * runs) as f64)
@@ -130,11 +177,13 @@ fn dependent(noise: One, repeats: u32, runs: u64) -> [f64; 2] {
 #[test]
 #[ignore = "takes a minute; prints a table"]
 fn table_of_runs() {
-    println!("share of the figures of 200 runs (7 configurations, 21 tasks, 2 % of noise) in groups, and wide");
+    println!(
+        "share of the figures of 200 runs (7 configurations, 21 tasks, 2 % of noise) in two groups, in three, and wide"
+    );
     for noise in One::ALL {
         let shares = [3, 5, 10, 30].map(|repeats| {
-            let [groups, wide] = dependent(noise, repeats, 200).map(|share| 100.0 * share);
-            format!("{groups:>6.2}% {wide:>5.2}%")
+            let [two, three, wide] = dependent(noise, repeats, 200).map(|share| 100.0 * share);
+            format!("{two:>6.2}% {three:>6.3}% {wide:>5.2}%")
         });
         println!("{:16} {}", format!("{noise:?}"), shares.join("  "));
     }
@@ -151,6 +200,10 @@ fn noise_has_no_groups_and_two_modes_have() {
     for (n, within) in [(5, 0.01), (10, 0.03), (30, 0.03)] {
         let share = found(n, 0.5, within, 1000);
         assert!(share >= 0.9, "{n}, {within}: {share}");
+    }
+    for (n, within) in [(7, 0.01), (10, 0.03), (30, 0.03)] {
+        let [share, _] = found_three(n, within, 1000);
+        assert!(share >= 0.8, "{n}, {within}: {share}");
     }
 }
 
@@ -169,11 +222,25 @@ fn with(repeats: &[f64]) -> mountmark_analyse::Findings {
 fn the_figure_that_depends_is_told_with_its_groups() {
     let found = with(&[13.6, 32.4, 13.7, 13.6, 32.6]);
     let all: Vec<_> = found.dependent().collect();
-    let [(task, configuration, Dependence::Groups { groups: [low, high] })] = all[..] else { panic!("{all:?}") };
+    let [(task, configuration, Dependence::Groups { groups })] = all[..] else { panic!("{all:?}") };
     assert_eq!((task.id.as_str(), configuration), ("t2", 1));
+    let [low, high] = groups[..] else { panic!("{groups:?}") };
     assert_eq!((low.value, low.repeats, high.value, high.repeats), (13.6, 3, 32.5, 2));
     let verdict = task.judged().and_then(|judged| judged.verdict.clone()).expect("a verdict");
     assert!(verdict.gap.is_none_or(|gap| gap.between.is_some()), "{verdict:?}");
+}
+
+#[test]
+fn a_figure_in_three_groups_is_told_with_them_beside_quiet_neighbours_alone() {
+    let three = [20.1, 14.0, 29.2, 14.1, 20.2, 29.0, 14.2];
+    let found = with(&three);
+    let all: Vec<_> = found.dependent().collect();
+    let [(_, 1, Dependence::Groups { groups })] = all[..] else { panic!("{all:?}") };
+    assert_eq!(groups.iter().map(|group| group.repeats).collect::<Vec<_>>(), [3, 2, 2]);
+    assert_eq!((groups[0].value, groups[2].value), (14.1, 29.1));
+    let plan = plan(3, 6, 7);
+    let alike = run(&plan, |configuration, task, repeat| three[(repeat as usize + configuration + task) % 7]);
+    assert_eq!(findings(&alike, &Options::default()).dependent().count(), 0);
 }
 
 #[test]

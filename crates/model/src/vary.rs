@@ -1,5 +1,7 @@
 //! A parameter that a plan varies.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Cell, Plan};
@@ -22,10 +24,25 @@ pub struct VaryPoint {
     pub text: String,
 }
 
+/// As it is asked for: `ram=512MiB..2GiB:8`.
+impl fmt::Display for Vary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.parameter)?;
+        match &self.points[..] {
+            [first, .., last] => write!(f, "={}..{}:{}", first.text, last.text, self.points.len()),
+            // Only a plan of a stranger has fewer than two.
+            [..] => Ok(()),
+        }
+    }
+}
+
 /// Separates a task's or step's name from its point.
 const AT: char = '@';
 
 impl Vary {
+    /// The parameter that is the plan's scale: the plan has no single one then.
+    pub const SCALE: &'static str = "scale";
+
     /// The name of a task or step at a point.
     pub fn name(&self, task: &str, point: usize) -> String {
         self.points.get(point).map_or_else(|| task.to_owned(), |point| format!("{task}{AT}{}", point.text))

@@ -159,3 +159,35 @@ fn iozones_fwrite_judges_no_claim_about_a_new_file() {
         assert!(!study.is_repeated_by("fsbench-2004-real"), "{}", study.name);
     }
 }
+
+/// Bonnie++ 2.00 makes a system call for each character where 1.03 of the page went through the C library.
+#[test]
+fn bonnies_characters_of_today_judge_no_claim_about_those_of_2007() {
+    let catalogue = Catalogue::built_in().unwrap();
+    let characters = |claim: &mountmark_model::Claim| format!("{:?}", claim.clauses);
+    for study in catalogue.list::<Study>() {
+        let is_about = study.claims.iter().map(characters).any(|text| text.contains("getc") || text.contains("putc"));
+        for suite in ["wiki-2007-loop", "wiki-2007-real", "bonnie-real"] {
+            assert!(!is_about || !study.is_repeated_by(suite), "{}: {suite}", study.name);
+        }
+    }
+}
+
+/// A study that a suite repeats on the model of its computer is judged by runs on that machine alone.
+#[test]
+fn studies_name_the_machines_that_model_their_computers() {
+    let catalogue = Catalogue::built_in().unwrap();
+    let named: Vec<(&str, Option<&str>)> =
+        catalogue.list::<Study>().map(|study| (study.name.as_str(), study.machine.as_deref())).collect();
+    let wanted = [
+        ("hans-2006", Some("celeron-2006")),
+        ("journaling-2010", None),
+        ("linux-magazin-2004", Some("p4-2004")),
+        ("piszcz-2006", Some("p3-2006")),
+        ("wiki-2007", Some("core2-2007")),
+    ];
+    assert_eq!(named, wanted);
+    for machine in wanted.iter().filter_map(|(_, machine)| *machine) {
+        catalogue.get::<mountmark_model::Machine>(machine).unwrap();
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mountmark_model::{Bytes, Cell, Environment, Outcome, Plan, RealisedCorpus, Sample, TaskOutcome};
+use mountmark_model::{Bytes, Cell, Environment, Outcome, Plan, RealisedCorpus, Sample, TaskOutcome, Vary};
 use serde::Serialize;
 
 use crate::Timestamp;
@@ -84,6 +84,8 @@ pub struct RunSummary {
     pub kernel: String,
     /// The factor on the suite's counts and sizes.
     pub scale: f64,
+    /// The parameter that differs between cells.
+    pub vary: Option<Vary>,
     /// Seed of everything random.
     pub seed: u64,
     /// Number of cells of each configuration.

@@ -18,8 +18,8 @@ pub fn again(run: &RunRecord) -> String {
     add("--fs", plan.configurations.join(","));
     add("--suite", plan.suite.clone());
     add("--scale", plan.scale.to_string());
-    if let Some((vary, [first, .., last])) = plan.vary.as_ref().map(|vary| (vary, &vary.points[..])) {
-        add("--vary", format!("{}={}..{}:{}", vary.parameter, first.text, last.text, vary.points.len()));
+    if let Some(vary) = &plan.vary {
+        add("--vary", vary.to_string());
     }
     add("--repeat", plan.repeats.to_string());
     add("--seed", plan.seed.to_string());

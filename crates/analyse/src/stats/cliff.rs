@@ -20,7 +20,7 @@ const NORMAL: f64 = 1.482_602_218_505_602;
 const STEEPER: f64 = 1.5;
 
 /// A curve needs a step beside the one that is judged.
-const FEWEST: usize = 3;
+pub const FEWEST: usize = 3;
 
 /// Cliffs as first and last point of each. `points` are pairs of the logarithm of the parameter (`None` at 0) and that
 /// of the figure; `noise` is the difference that chance gives two neighbours.

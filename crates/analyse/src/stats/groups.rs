@@ -1,11 +1,16 @@
-//! Whether a sample falls into two groups.
+//! Whether a sample falls into two groups, or into three.
 //!
 //! The sorted values are cut where the gap is widest beside the spread within both parts: the gap over their pooled
 //! standard deviation (n - 2 degrees of freedom). Such a quotient is large by chance too: three values have two that lie
 //! close to each other, and heavy tails leave one value alone. So the bounds are simulated, for each number of values,
 //! and apart for a part of one value: for the worst of normal, uniform, Laplace, exponential, Gumbel and t (3 degrees of
 //! freedom) noise, a part of one passes in 4 of 1,000 samples, and larger parts in 4. `tests/groups.rs` prints the
-//! bounds, the rates of false groups, and how often a mix of two modes is found.
+//! bounds, the rates of false groups, and how often a mix of modes is found.
+//!
+//! Three groups far apart have no such cut, since one part of any cut is wide. So three are sought apart, by the smaller
+//! of two gaps over the pooled standard deviation within three parts (n - 3 degrees of freedom), with bounds that are
+//! simulated likewise. Noise would pass these in up to 8 of 1,000 samples more, so they are only for samples that are known
+//! to depend on conditions.
 
 use super::summary::mean;
 
@@ -82,6 +87,98 @@ fn quotients(sorted: &[f64]) -> impl Iterator<Item = (usize, f64)> + '_ {
         let within = squares(&sorted[..at]) + squares(&sorted[at..]);
         (gap > 0.0).then(|| (at, gap / libm::sqrt(within / (n - 2) as f64)))
     })
+}
+
+/// Below this number of values there are no three groups.
+pub const FEWEST_OF_THREE: usize = 5;
+
+/// As [`BOUNDS`], for three groups of [`FEWEST_OF_THREE`] to 30 values: with a group of one, and with larger ones only.
+const BOUNDS_OF_THREE: [[f64; 2]; 26] = [
+    [33.9, NONE],
+    [17.0, 9.3],
+    [11.9, 8.5],
+    [9.5, 7.3],
+    [7.9, 6.4],
+    [6.9, 5.6],
+    [NONE, 5.1],
+    [NONE, 4.6],
+    [NONE, 4.3],
+    [NONE, 4.0],
+    [NONE, 3.8],
+    [NONE, 3.6],
+    [NONE, 3.5],
+    [NONE, 3.3],
+    [NONE, 3.3],
+    [NONE, 3.1],
+    [NONE, 2.5],
+    [NONE, 2.5],
+    [NONE, 2.3],
+    [NONE, 2.3],
+    [NONE, 2.3],
+    [NONE, 2.2],
+    [NONE, 2.2],
+    [NONE, 2.1],
+    [NONE, 2.1],
+    [NONE, 2.0],
+];
+
+/// Where to cut the sorted `values` into three groups. `None` if they are not three.
+pub fn cuts(values: &[f64]) -> Option<[usize; 2]> {
+    let bounds = BOUNDS_OF_THREE[values.len().checked_sub(FEWEST_OF_THREE)?.min(BOUNDS_OF_THREE.len() - 1)];
+    let passed = quotients_of_three(values).map(|found| (found.at, found.quotient / bounds[found.part]));
+    let passed = passed.filter(|(_, over)| *over > 1.0);
+    passed.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(at, _)| at)
+}
+
+/// As [`largest`], for three groups.
+pub fn largest_of_three(values: &[f64]) -> [f64; 2] {
+    let mut out = [0.0_f64; 2];
+    for found in quotients_of_three(values) {
+        out[found.part] = out[found.part].max(found.quotient);
+    }
+    out
+}
+
+struct Three {
+    at: [usize; 2],
+    /// 0 if there is a group of one, else 1.
+    part: usize,
+    quotient: f64,
+}
+
+/// The smaller of two gaps over the standard deviation within the three parts, of all pairs of gaps; infinite if that is
+/// 0.
+fn quotients_of_three(sorted: &[f64]) -> impl Iterator<Item = Three> + '_ {
+    let n = sorted.len();
+    let least = n.div_ceil(SHARE);
+    let gap = |at: usize| sorted[at] - sorted[at - 1];
+    let below = squares_from(sorted.iter());
+    let above = squares_from(sorted.iter().rev());
+    (least..n).flat_map(move |first| {
+        let between = squares_from(sorted[first..].iter());
+        let three = |second: usize| {
+            let sizes = [first, second - first, n - second];
+            let ones = sizes.iter().filter(|size| **size == 1).count();
+            let gap = gap(first).min(gap(second));
+            let within = below[first] + between[second - first] + above[n - second];
+            let quotient = gap / libm::sqrt(within / (n - 3) as f64);
+            (ones < 2 && gap > 0.0).then(|| Three { at: [first, second], part: 1 - ones, quotient })
+        };
+        (first + least..=n.saturating_sub(least)).filter_map(three).collect::<Vec<_>>()
+    })
+}
+
+/// By number of values from the first one on, the sum of their squared distances from their mean (Welford).
+fn squares_from<'a>(values: impl Iterator<Item = &'a f64>) -> Vec<f64> {
+    let (mut mean, mut sum) = (0.0, 0.0);
+    let mut out = vec![0.0];
+    for (count, value) in (1_u32..).zip(values) {
+        let from = value - mean;
+        mean += from / f64::from(count);
+        sum += from * (value - mean);
+        out.push(sum);
+    }
+    out
 }
 
 /// The sum of squared distances from the mean.

@@ -63,7 +63,6 @@ pub fn plan_varied(catalogue: &Catalogue, options: &Options, vary: &Vary, realis
 }
 
 const RAM: &str = "ram";
-const SCALE: &str = "scale";
 const DISK_SIZE: &str = "disk-size";
 
 /// The parameter's name and the kind of its values.
@@ -83,12 +82,12 @@ fn kind(catalogue: &Catalogue, options: &Options, suite: &Suite, range: &Range) 
             return refused("--disk-size gives it one value; leave one of the two away".into());
         }
         DISK_SIZE => Kind::Bytes { unit: Computer::of(catalogue, options, false)?.unit().max(1 << 20) },
-        SCALE => Kind::Factor,
+        Vary::SCALE => Kind::Factor,
         _ => match suite.parameters.keys().find(|known| known.eq_ignore_ascii_case(name)) {
             Some(known) => return Ok((known.clone(), Kind::of_parameter(range))),
             None => {
                 let own: Vec<&str> = suite.parameters.keys().map(String::as_str).collect();
-                let all = crate::error::listed(&[&[RAM, SCALE, DISK_SIZE], &own[..]].concat());
+                let all = crate::error::listed(&[&[RAM, Vary::SCALE, DISK_SIZE], &own[..]].concat());
                 return refused(format!("the suite {} has no such parameter; it has {all}", suite.name));
             }
         },
@@ -103,7 +102,9 @@ fn change(vary: &Vary, point: &VaryPoint, options: &Options, suite: &Suite) -> R
     match vary.parameter.as_str() {
         RAM => changed.ram = Some(Bytes(whole)),
         DISK_SIZE => options.disk_size = Some(Bytes(whole)),
-        SCALE => options.scale = point.text.parse::<Scale>().map_err(|error| PlanError::Options(error.to_string()))?,
+        Vary::SCALE => {
+            options.scale = point.text.parse::<Scale>().map_err(|error| PlanError::Options(error.to_string()))?
+        }
         name => {
             let least = suite.parameters.get(name).map_or(0, |parameter| parameter.min.0);
             if whole < least {

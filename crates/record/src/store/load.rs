@@ -24,7 +24,8 @@ impl Store {
                      seed, repeats, configurations, planned,
                      (SELECT count(*) FROM cell WHERE cell.run = run.number),
                      (SELECT count(*) FROM cell WHERE cell.run = run.number AND (outcome = 'failed' OR EXISTS (
-                         SELECT 1 FROM task_outcome WHERE cell = cell.id AND outcome = 'failed')))
+                         SELECT 1 FROM task_outcome WHERE cell = cell.id AND outcome = 'failed'))),
+                     CASE WHEN json_valid(plan) THEN plan -> '$.vary' END
                  FROM run ORDER BY started, number",
             )
             .map_err(|source| self.error(source))?;
@@ -33,7 +34,7 @@ impl Store {
         while let Some(row) = rows.next().map_err(|source| self.error(source))? {
             let get = || -> rusqlite::Result<_> {
                 let id = run_id(row, 0)?;
-                let configurations: String = row.get(15)?;
+                let (configurations, vary): (String, Option<String>) = (row.get(15)?, row.get(19)?);
                 let summary = RunSummary {
                     id,
                     started: Timestamp(row.get(1)?),
@@ -46,6 +47,7 @@ impl Store {
                     machine: row.get(10)?,
                     kernel: row.get(11)?,
                     scale: row.get(12)?,
+                    vary: None,
                     seed: number(row, 13)?,
                     repeats: row.get(14)?,
                     configurations: Vec::new(),
@@ -53,10 +55,11 @@ impl Store {
                     recorded: row.get(17)?,
                     failed: row.get(18)?,
                 };
-                Ok((summary, configurations))
+                Ok((summary, configurations, vary))
             };
-            let (mut summary, configurations) = get().map_err(|source| self.error(source))?;
+            let (mut summary, configurations, vary) = get().map_err(|source| self.error(source))?;
             summary.configurations = parse("list of configurations", &summary.id, &configurations)?;
+            summary.vary = vary.map_or(Ok(None), |vary| parse("varied parameter", &summary.id, &vary))?;
             runs.push(summary);
         }
         Ok(runs)

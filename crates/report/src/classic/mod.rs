@@ -5,6 +5,7 @@
 
 mod bonnie;
 mod iozone;
+mod points;
 mod sysbench;
 
 use mountmark_model::{Metric, Outcome};
@@ -16,23 +17,32 @@ struct Style {
     name: &'static str,
     about: &'static str,
     render: fn(&RunRecord) -> Option<String>,
+    /// Whether a program reads it line by line: nothing may stand between the lines.
+    lines: bool,
 }
 
 /// All styles, in the order of help texts.
 const ALL: [Style; 5] = [
-    Style { name: "bonnie", about: "the text report of Bonnie++ 1.03", render: bonnie::report },
-    Style { name: "bonnie-csv", about: "the CSV lines of Bonnie++ 1.03, 27 fields", render: bonnie::csv },
+    Style { name: "bonnie", about: "the text report of Bonnie++ 1.03", render: bonnie::report, lines: false },
+    Style { name: "bonnie-csv", about: "the CSV lines of Bonnie++ 1.03, 27 fields", render: bonnie::csv, lines: true },
     Style {
         name: "bonnie-2-csv",
         about: "the CSV lines of Bonnie++ 2.00, 50 fields, for bon_csv2html",
         render: bonnie::csv_2,
+        lines: true,
     },
     Style {
         name: "iozone",
         about: "IOzone's table, and six lines a test of its throughput mode",
         render: iozone::report,
+        lines: false,
     },
-    Style { name: "sysbench", about: "the summary of sysbench's fileio, one a test", render: sysbench::report },
+    Style {
+        name: "sysbench",
+        about: "the summary of sysbench's fileio, one a test",
+        render: sysbench::report,
+        lines: false,
+    },
 ];
 
 /// Why a run cannot be formatted.
@@ -48,14 +58,18 @@ pub enum ClassicError {
     Nothing { suite: String, style: &'static str, suites: &'static str },
 }
 
-/// Formats the run like the program `name`: a report for each recorded cell.
+/// Formats the run like the program `name`: a report for each recorded cell, and for each point of a varied run.
 ///
 /// # Errors
 /// An unknown name, or a run without figures of that program.
 pub fn classic(run: &RunRecord, name: &str) -> Result<String, ClassicError> {
     let style = ALL.iter().find(|style| style.name == name);
     let style = style.ok_or_else(|| ClassicError::Unknown { name: name.to_owned() })?;
-    (style.render)(run).ok_or_else(|| ClassicError::Nothing {
+    let text = match &run.plan.vary {
+        Some(vary) => points::each(run, vary, style),
+        None => (style.render)(run),
+    };
+    text.ok_or_else(|| ClassicError::Nothing {
         suite: run.plan.suite.clone(),
         style: style.name,
         suites: match style.name {

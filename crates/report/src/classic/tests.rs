@@ -1,5 +1,5 @@
 use mountmark_model::program::TOO_FAST;
-use mountmark_model::{Metric, Outcome};
+use mountmark_model::{Metric, Outcome, Vary, VaryPoint};
 use mountmark_record::{CellRecord, RunRecord, Sample, TaskOutcome};
 use serde_json::json;
 
@@ -171,4 +171,47 @@ fn what_is_not_there_is_said() {
     );
     let text = classic(&run, "bony").unwrap_err().to_string();
     assert!(text.starts_with("there is no style \"bony\"; there are: bonnie (the text report"), "{text}");
+}
+
+/// `run` at two points of a parameter, with figures twice as large at the second.
+fn varied(mut run: RunRecord, parameter: &str) -> RunRecord {
+    let points = [256.0, 512.0].map(|value| VaryPoint { value, text: value.to_string() });
+    let vary = Vary { parameter: parameter.into(), points: points.into() };
+    let names = |point| run.plan.tasks.iter().map(move |(id, title)| (id, title, point));
+    run.plan.tasks = names(0).chain(names(1)).map(|(id, title, point)| (vary.name(id, point), title.clone())).collect();
+    let (planned, recorded) = (std::mem::take(&mut run.plan.cells), std::mem::take(&mut run.cells));
+    for point in 0..2 {
+        for (cell, record) in planned.iter().zip(&recorded) {
+            let (mut cell, mut record) = (cell.clone(), record.clone());
+            (cell.index, cell.point) = (run.plan.cells.len() as u32, Some(point));
+            if let Some(value) = cell.parameters.get_mut(parameter) {
+                *value = vary.points[point as usize].value as u64;
+            }
+            record.index = cell.index;
+            for sample in &mut record.samples {
+                sample.task = vary.name(&sample.task, point as usize);
+                sample.value *= f64::from(point + 1);
+            }
+            record.outcomes.iter_mut().for_each(|ended| ended.task = vary.name(&ended.task, point as usize));
+            run.plan.cells.push(cell);
+            run.cells.push(record);
+        }
+    }
+    run.plan.vary = Some(vary);
+    run
+}
+
+#[test]
+fn a_varied_run_has_a_report_for_each_point() {
+    let run = varied(bonnie(), "FILE_MIB");
+    let csv = classic(&run, "bonnie-csv").unwrap();
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines[0], "ext4@256,256M,67760,99,105487,18,+++++,+++,,,,,123.4,6,16,,,,,,,,,,,9999,20");
+    assert!(lines[2].starts_with("ext4@512,512M,135520,198,") && lines.len() == 4, "{csv}");
+    let report = classic(&run, "bonnie").unwrap();
+    let (first, second) = report.split_once("\nFILE_MIB=512\n\n").unwrap();
+    // Where figures are the same, so is the report of a run that varied nothing.
+    assert_eq!(first, format!("FILE_MIB=256\n\n{}", classic(&bonnie(), "bonnie").unwrap()));
+    assert!(second.contains("\next4           512M 135520 198 "), "{second}");
+    assert!(matches!(classic(&run, "iozone"), Err(ClassicError::Nothing { .. })));
 }

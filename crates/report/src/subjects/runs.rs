@@ -1,10 +1,12 @@
 //! The list of runs.
 
 use anyhow::Result;
+use mountmark_model::Vary;
 use mountmark_record::RunSummary;
 use serde::Serialize;
 
 use super::{Object, Rows, Subject};
+use crate::words::header::varies_scale;
 use crate::writers::{Last, Part, Table};
 
 /// In display order.
@@ -19,31 +21,48 @@ impl Subject for Runs<'_> {
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
 }
 
-const HEAD: [&str; 8] = ["run", "status", "suite", "scale", "lab", "cells", "failed", "file systems"];
-
-/// One run per row; its name contains the start time.
+/// One run per row; its name contains the start time. What runs varied has a column if one of them varied anything.
 fn parts(Runs(runs): &Runs) -> Vec<Part> {
     if runs.is_empty() {
         return vec![Part::Paragraph("There is no run yet.".into())];
     }
-    let row = |run: &RunSummary| {
-        vec![
-            run.id.to_string(),
-            run.status.to_string(),
-            run.suite.clone(),
-            run.scale.to_string(),
-            run.lab.clone(),
-            format!("{}/{}", run.recorded, run.planned),
-            run.failed.to_string(),
-            run.configurations.join(", "),
-        ]
+    let mut table = Table {
+        head: HEAD.map(str::to_owned).into(),
+        rows: runs.iter().map(row).collect(),
+        keys: 0,
+        last: Last::Words,
     };
-    let rows = runs.iter().map(row).collect();
-    vec![Part::Table(Table { head: HEAD.map(str::to_owned).into(), rows, keys: 0, last: Last::Words })]
+    if runs.iter().all(|run| run.vary.is_none()) {
+        for line in std::iter::once(&mut table.head).chain(&mut table.rows) {
+            line.remove(VARIED);
+        }
+    }
+    vec![Part::Table(table)]
+}
+
+const HEAD: [&str; 9] = ["run", "status", "suite", "scale", "varied", "lab", "cells", "failed", "file systems"];
+
+/// The column of what a run varied.
+const VARIED: usize = 4;
+
+fn row(run: &RunSummary) -> Vec<String> {
+    vec![
+        run.id.to_string(),
+        run.status.to_string(),
+        run.suite.clone(),
+        if varies_scale(run.vary.as_ref()) { "varied".into() } else { run.scale.to_string() },
+        run.vary.as_ref().map_or("-".into(), Vary::to_string),
+        run.lab.clone(),
+        format!("{}/{}", run.recorded, run.planned),
+        run.failed.to_string(),
+        run.configurations.join(", "),
+    ]
 }
 
 fn rows(Runs(runs): &Runs, out: &mut Rows) -> Result<()> {
-    out.head("run,started,status,suite,scale,lab,machine,kernel,seed,repeats,planned,recorded,failed,configurations")?;
+    out.head(
+        "run,started,status,suite,scale,vary,lab,machine,kernel,seed,repeats,planned,recorded,failed,configurations",
+    )?;
     for run in *runs {
         out.line([
             run.id.as_str(),
@@ -51,6 +70,7 @@ fn rows(Runs(runs): &Runs, out: &mut Rows) -> Result<()> {
             &run.status.to_string(),
             &run.suite,
             &run.scale.to_string(),
+            &run.vary.as_ref().map(Vary::to_string).unwrap_or_default(),
             &run.lab,
             &run.machine,
             &run.kernel,
@@ -79,6 +99,7 @@ struct Entry<'a> {
     command_line: &'a str,
     suite: &'a str,
     scale: f64,
+    vary: Option<&'a Vary>,
     lab: &'a str,
     machine: &'a str,
     kernel: &'a str,
@@ -100,6 +121,7 @@ fn entry(run: &RunSummary) -> Entry<'_> {
         command_line: &run.command_line,
         suite: &run.suite,
         scale: run.scale,
+        vary: run.vary.as_ref(),
         lab: &run.lab,
         machine: &run.machine,
         kernel: &run.kernel,

@@ -1,7 +1,8 @@
 //! Figures that depend on conditions, and curves over a varied parameter, in every format.
 
-use mountmark_analyse::{Findings, changes, findings};
+use mountmark_analyse::{Dependence, Findings, changes, findings};
 use mountmark_model::{Vary, VaryPoint};
+use mountmark_record::RunSummary;
 
 use super::*;
 use crate::words;
@@ -46,6 +47,14 @@ fn a_figure_in_groups_is_told_with_them_wherever_verdicts_are() {
     let metric = &task["metrics"][0];
     let dependence = &metric["estimates"][1]["dependence"];
     assert_eq!((&dependence["kind"], &dependence["groups"][1]["repeats"]), (&"groups".into(), &2.into()), "{metric}");
+}
+
+#[test]
+fn three_groups_are_told_by_their_number_of_repeats() {
+    let group = |value, repeats| mountmark_analyse::Group { value, repeats };
+    let groups = Dependence::Groups { groups: vec![group(13.6, 2), group(20.0, 3), group(32.5, 2)] };
+    let said = words::dependence::depends(&Metric::DURABLE, &groups);
+    assert_eq!(said, "depends on conditions: about 20.0 s in 3 of 7 repeats, 13.6 s in 2, 32.5 s in 2");
 }
 
 #[test]
@@ -122,6 +131,29 @@ fn a_cliff_is_told_with_its_place_in_every_format() {
     assert!(crate::again(&run).contains(" --vary ram=256MiB..768MiB:4 "), "{}", crate::again(&run));
 }
 
+/// The sentences on cliffs if figures of these cells are missing.
+fn said_without(is_missing: fn(&Cell) -> bool) -> Vec<String> {
+    let mut run = varied();
+    let planned = run.plan.cells.clone();
+    run.cells.retain(|cell| !is_missing(&planned[cell.index as usize]));
+    let found = found(&run);
+    words::curves::cliffs(&found, found.curves.as_ref().unwrap())
+}
+
+#[test]
+fn too_few_points_are_said_to_be_too_few() {
+    let none = "Fewer than three points have figures: too few to look for a cliff.";
+    assert_eq!(said_without(|cell| cell.point > Some(1)), [none]);
+    assert_eq!(said_without(|_| true), [none]);
+    let some = "1 of 2 curves has figures at fewer than three points: too few to look for a cliff.";
+    assert_eq!(
+        said_without(|cell| cell.point > Some(1) && cell.configuration.name == "ext4"),
+        ["No step is far above the trend of its curve and the spread of its repeats.", some]
+    );
+    let both = said_without(|cell| cell.point > Some(1) && cell.configuration.name == "xfs");
+    assert!(both.len() == 2 && both[0].contains("a cliff between") && both[1] == some, "{both:?}");
+}
+
 #[test]
 fn a_plan_that_varies_nothing_has_no_curves() {
     let run = run(&["ext4", "xfs"], 3);
@@ -130,5 +162,32 @@ fn a_plan_that_varies_nothing_has_no_curves() {
     for format in ["table", "html", "json"] {
         let text = written(&Reports(&reports), format, 200);
         assert!(!text.contains("Cliffs over") && !text.contains("Curves over") && !text.contains("\"curves\""));
+    }
+}
+
+#[test]
+fn what_was_varied_is_in_lists_of_runs_and_in_keys() {
+    let run = varied();
+    let json: serde_json::Value = serde_json::from_str(&written(&of(&run, None), "json", 100)).unwrap();
+    assert_eq!((&json["vary"]["parameter"], &json["vary"]["points"][1]["text"]), (&"ram".into(), &"384MiB".into()));
+    assert_eq!(json["vary"]["points"].as_array().unwrap().len(), 4);
+    let plain = RunSummary { configurations: vec!["ext4".into()], ..super::programs::summary() };
+    let summary = RunSummary { vary: run.plan.vary.clone(), ..plain.clone() };
+    let scale = Vary { parameter: Vary::SCALE.into(), ..run.plan.vary.clone().unwrap() };
+    let all = [plain.clone(), summary.clone(), RunSummary { vary: Some(scale), ..plain.clone() }];
+    let text = written(&Runs(&all), "table", 200);
+    let column = |line: usize, at: usize| text.lines().nth(line).unwrap().split_whitespace().nth(at).unwrap();
+    let columns = [0, 2, 3, 4].map(|line| (column(line, 3), column(line, 4)));
+    let wanted =
+        [("scale", "varied"), ("0.02", "-"), ("0.02", "ram=256MiB..768MiB:4"), ("varied", "scale=256MiB..768MiB:4")];
+    assert_eq!(columns, wanted, "{text}");
+    assert!(written(&Runs(&all), "csv", 100).contains(",tiny,0.02,ram=256MiB..768MiB:4,virtual,slow,"));
+    let json: serde_json::Value = serde_json::from_str(&written(&Runs(&all), "json", 100)).unwrap();
+    assert_eq!(
+        (&json["runs"][0]["vary"], &json["runs"][1]["vary"]["points"][3]["value"]),
+        (&json!(null), &json!(768.0))
+    );
+    for format in ["table", "markdown"] {
+        assert!(!written(&Runs(&[plain.clone()]), format, 200).contains("varied"), "{format}");
     }
 }

@@ -53,9 +53,9 @@ fn json_holds_everything() {
     );
 }
 
-#[test]
-fn lists_of_runs_are_tables() {
-    let summary = RunSummary {
+/// One run in a list, which varied nothing.
+pub(super) fn summary() -> RunSummary {
+    RunSummary {
         id: RunId::new("20261121-0345-a1b2"),
         started: STARTED,
         ended: None,
@@ -67,13 +67,19 @@ fn lists_of_runs_are_tables() {
         machine: "slow".into(),
         kernel: "6.12".into(),
         scale: 0.02,
+        vary: None,
         seed: 7,
         repeats: 2,
         configurations: MANY.iter().map(|name| (*name).to_owned()).collect(),
         planned: 36,
         recorded: 4,
         failed: 1,
-    };
+    }
+}
+
+#[test]
+fn lists_of_runs_are_tables() {
+    let summary = summary();
     for width in [20, 100, 200] {
         let text = written(&Runs(&[summary.clone(), summary.clone()]), "table", width);
         assert!(text.contains("4/36") && text.contains("exfat"), "{text}");
@@ -93,7 +99,7 @@ fn lists_of_runs_are_tables() {
             .lines()
             .nth(1)
             .unwrap()
-            .contains(",tiny,0.02,virtual,slow,6.12,7,2,36,4,1,\"ext2 ext3 ")
+            .contains(",tiny,0.02,,virtual,slow,6.12,7,2,36,4,1,\"ext2 ext3 ")
     );
 }
 

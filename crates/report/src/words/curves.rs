@@ -1,6 +1,6 @@
 //! Sentences about curves over a varied parameter.
 
-use mountmark_analyse::{Cliff, Curve, Curves, Findings};
+use mountmark_analyse::{Cliff, Curve, Curves, Findings, Unsearched, WhyUnsearched};
 
 use super::missing::named;
 use super::number::{counted, quantity, ratio};
@@ -11,17 +11,49 @@ pub(crate) fn varied(parameter: &str, points: &[mountmark_model::VaryPoint]) -> 
     format!("{parameter} from {} to {}, {}", first.text, last.text, counted(points.len(), "point", "points"))
 }
 
-/// One sentence for each cliff; one that there is none.
+/// One sentence for each cliff, or one that there is none; and where none could be found.
 pub(crate) fn cliffs(findings: &Findings, curves: &Curves) -> Vec<String> {
     let all = curves.curves.iter().flat_map(|curve| curve.cliffs.iter().map(move |found| (curve, found)));
     let mut out: Vec<String> = all.map(|(curve, found)| cliff(findings, curves, curve, found)).collect();
-    if out.is_empty() {
-        out.push(match curves.points.len() {
-            2 => "Two points have no trend above which a step could be a cliff: give three or more.".into(),
-            _ => "No step is far above the trend of its curve and the spread of its repeats.".into(),
-        });
+    let of_suite = || curves.curves.iter().filter(|curve| !curve.step);
+    let lines = of_suite().count() * findings.configurations.len();
+    let unsearched =
+        |why| of_suite().flat_map(|curve| &curve.unsearched).filter(|line: &&Unsearched| line.why == why).count();
+    let (few, once) = (unsearched(WhyUnsearched::FewPoints), unsearched(WhyUnsearched::OneRepeat));
+    if out.is_empty() && few + once < lines {
+        out.push("No step is far above the trend of its curve and the spread of its repeats.".into());
     }
+    out.extend(few_points(few, lines, curves.points.len()));
+    out.extend(one_repeat(once, lines));
     out
+}
+
+fn few_points(few: usize, lines: usize, points: usize) -> Option<String> {
+    match few {
+        _ if few == lines && points == 2 => {
+            Some("Two points have no trend above which a step could be a cliff: give three or more.".into())
+        }
+        _ if few == lines => Some("Fewer than three points have figures: too few to look for a cliff.".into()),
+        0 => None,
+        _ => Some(format!(
+            "{few} of {lines} curves {} figures at fewer than three points: too few to look for a cliff.",
+            have(few)
+        )),
+    }
+}
+
+fn one_repeat(once: usize, lines: usize) -> Option<String> {
+    match once {
+        0 => None,
+        _ if once == lines => {
+            Some("One repeat under wall time cannot tell a cliff from noise: more can (--repeat 5).".into())
+        }
+        _ => Some(format!("{once} of {lines} curves {} one repeat, which cannot tell a cliff from noise.", have(once))),
+    }
+}
+
+fn have(count: usize) -> &'static str {
+    if count == 1 { "has" } else { "have" }
 }
 
 /// "ext4, 001 (read): a cliff between ram=512MiB and ram=640MiB, from 12.1 s to 2.30 s, a factor of 5.3."

@@ -1,5 +1,7 @@
 //! Sentences for figures that depend on conditions.
 
+use std::cmp::Reverse;
+
 use mountmark_analyse::{Dependence, Findings, Group};
 use mountmark_model::Metric;
 
@@ -13,22 +15,18 @@ pub(crate) fn depends(metric: &Metric, found: &Dependence) -> String {
     format!("depends on conditions: {}", values(|value| quantity(metric, value), found))
 }
 
-/// "about 13.6 s in 3 of 5 repeats, 32.5 s in 2": the larger group first.
+/// "about 13.6 s in 3 of 5 repeats, 32.5 s in 2": larger groups first.
 pub(crate) fn values(text: impl Fn(f64) -> String, found: &Dependence) -> String {
     match found {
         Dependence::Groups { groups } => {
             let repeats: usize = groups.iter().map(|group| group.repeats).sum();
-            let [mut first, mut second]: [&Group; 2] = groups.each_ref();
-            if second.repeats > first.repeats {
-                (first, second) = (second, first);
-            }
-            format!(
-                "about {} in {} of {repeats} repeats, {} in {}",
-                text(first.value),
-                first.repeats,
-                text(second.value),
-                second.repeats
-            )
+            let mut groups: Vec<&Group> = groups.iter().collect();
+            groups.sort_by_key(|group| Reverse(group.repeats));
+            let group = |(at, group): (usize, &&Group)| {
+                let of = if at == 0 { format!(" of {repeats} repeats") } else { String::new() };
+                format!("{} in {}{of}", text(group.value), group.repeats)
+            };
+            format!("about {}", groups.iter().enumerate().map(group).collect::<Vec<_>>().join(", "))
         }
         Dependence::Wide { min, max, cv, usual } => format!(
             "{} to {}, a coefficient of variation of {} where its neighbours have about {}",

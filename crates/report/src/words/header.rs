@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mountmark_model::{Bytes, Environment, RealisedCorpus, Scale};
+use mountmark_model::{Bytes, Environment, RealisedCorpus, Scale, Vary};
 use mountmark_record::RunRecord;
 
 use super::number::counted;
@@ -87,13 +87,18 @@ pub(crate) fn kernels(run: &RunRecord) -> String {
 
 /// Descriptions state a suite's own sizes, whatever the scale. So do titles, unless they were made for the scale.
 fn scale(run: &RunRecord) -> String {
-    let scale = run.plan.scale;
+    let (plan, scale) = (&run.plan, run.plan.scale);
     match reduced(run) {
-        _ if run.plan.vary.as_ref().is_some_and(|vary| vary.parameter == "scale") => "varied".into(),
+        _ if varies_scale(plan.vary.as_ref()) => "varied".into(),
         _ if scale == Scale::ONE => "1: the suite's own counts and sizes".into(),
         Some(text) => text.trim_start_matches("scale ").into(),
         None => format!("{scale}, which changes nothing: the suite has no counts and sizes of its own"),
     }
+}
+
+/// Whether a run has no single scale.
+pub(crate) fn varies_scale(vary: Option<&Vary>) -> bool {
+    vary.is_some_and(|vary| vary.parameter == Vary::SCALE)
 }
 
 /// Describes the scale, unless it is the suite's own.

@@ -1,5 +1,7 @@
 //! Runs of processes that are alive, gone, or elsewhere; and their end.
 
+use mountmark_model::{Vary, VaryPoint};
+
 use super::*;
 
 /// Assigns the run to a process that is gone.
@@ -92,5 +94,24 @@ fn failures_of_cells_and_tasks_are_counted_and_deleting_takes_all() {
     assert_eq!(store.runs().unwrap().len(), 1);
     for table in ["cell", "task_outcome", "sample", "note"] {
         assert_eq!(store.number(&format!("SELECT count(*) FROM {table}")).unwrap(), 1, "{table}");
+    }
+}
+
+#[test]
+fn a_list_of_runs_has_what_they_varied() {
+    let (_folder, _, store) = store();
+    let points = [1.0, 2.5].map(|value| VaryPoint { value, text: value.to_string() });
+    let vary = Some(Vary { parameter: "scale".into(), points: points.into() });
+    let run = begin(&store);
+    let varied = Plan { vary: vary.clone(), ..plan() };
+    let varied = store.begin_run(&varied, &environment(), "mountmark run").unwrap();
+    // A text that looks like the field is none.
+    let named = Plan { suite_about: "\"vary\":{}".into(), ..plan() };
+    let named = store.begin_run(&named, &environment(), "mountmark run").unwrap();
+    let found = |run: &RunId| store.runs().unwrap().into_iter().find(|known| known.id == *run).unwrap().vary;
+    assert_eq!((found(&run), found(&varied), found(&named)), (None, vary.clone(), None));
+    for (plan, wanted) in [("{\"vary\":", true), ("{\"vary\":null}", true), ("{\"vary\":7}", false)] {
+        store.execute("UPDATE run SET plan = ?2 WHERE id = ?1", params![run.as_str(), plan]).unwrap();
+        assert_eq!(store.runs().is_ok(), wanted, "{plan}");
     }
 }

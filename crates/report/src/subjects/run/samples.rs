@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use mountmark_model::conditions::Way;
-use mountmark_model::{Bytes, Environment, Lab, Machine, Metric, MetricFinder, Outcome, RealisedCorpus, Scale};
+use mountmark_model::{Bytes, Environment, Lab, Machine, Metric, MetricFinder, Outcome, RealisedCorpus, Scale, Vary};
 use mountmark_record::{CellRecord, RunId, RunRecord, RunStatus, Timestamp};
 use serde::Serialize;
 
@@ -77,6 +77,7 @@ struct Head<'a> {
     machine: &'a Machine,
     kernel: &'a str,
     scale: Scale,
+    vary: Option<&'a Vary>,
     seed: u64,
     conditions: Way,
     repeats: u32,
@@ -198,6 +199,7 @@ fn head(run: &RunRecord) -> Head<'_> {
         machine: &plan.machine,
         kernel: &plan.kernel,
         scale: plan.scale,
+        vary: plan.vary.as_ref(),
         seed: plan.seed,
         conditions: plan.conditions(),
         repeats: plan.repeats,

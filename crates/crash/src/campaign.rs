@@ -167,7 +167,7 @@ impl Campaign {
             for finding in &explored.findings {
                 let (images, first) = here.entry(finding.fault.signature(workload)).or_insert((0, finding));
                 *images += 1;
-                if finding.is_torn() < first.is_torn() {
+                if first.is_torn() && !finding.is_torn() {
                     *first = finding;
                 }
             }

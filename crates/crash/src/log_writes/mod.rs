@@ -16,7 +16,7 @@ mod tests;
 pub use export::export;
 pub use import::{Imported, LogError, Problem, import};
 
-const MAGIC: u64 = 0x6a73_6677_7368_72;
+const MAGIC: u64 = 0x006a_7366_7773_6872;
 const VERSION: u64 = 1;
 /// Bytes of an entry's description; behind them is the text of a mark.
 const HEADER: usize = 32;

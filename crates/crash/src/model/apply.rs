@@ -218,7 +218,7 @@ impl Model {
     }
 
     fn fallocate(&mut self, path: &str, mode: Fallocation, offset: u64, length: u64) -> Result<(), Refusal> {
-        let aligned = offset % BLOCK == 0 && length % BLOCK == 0;
+        let aligned = offset.is_multiple_of(BLOCK) && length.is_multiple_of(BLOCK);
         let data = self.file(path)?;
         let size = data.size();
         match mode {

@@ -24,7 +24,7 @@ impl Exchange<'_> {
     }
 
     /// Hands the answer over and waits for the next question.
-    pub fn next(&mut self) -> Result<Vec<u8>> {
+    pub fn question(&mut self) -> Result<Vec<u8>> {
         self.ports.pause();
         let length = self.medium.slice(0, question::HEAD).and_then(|head| head.try_into().ok()).map(u64::from_le_bytes);
         let question = length.and_then(|length| self.medium.slice(question::HEAD, length));

@@ -65,15 +65,12 @@ fn record(talk: &mut Talk, workload: &Workload, course: &Course) -> Result<Scene
         return Ok(Scene::Failed(error));
     }
     let states = States::new(&recorded.trace, &BaseOf(talk), course.device, workload.recorded)?;
-    Ok(Scene::Set { recorded, states })
+    Ok(Scene::Set(Box::new((recorded, states))))
 }
 
-/// How far the workload had come at the end of an epoch.
+/// How far the workload had come at the end of an epoch. Operations run one after the other, so their number says which.
 fn moment(epoch: &Epoch) -> Moment {
-    Moment {
-        begun: epoch.begun.iter().max().map_or(0, |op| op + 1),
-        returned: epoch.returned.iter().map(|(op, _)| op + 1).max().unwrap_or(0),
-    }
+    Moment { begun: epoch.begun as u16, returned: epoch.returned as u16 }
 }
 
 /// Explores a workload. `None` if the user stopped it.
@@ -86,7 +83,7 @@ pub fn explore(
     let begun = Instant::now();
     let mut explored = Explored::default();
     let (recorded, states) = match record(talk, workload, course)? {
-        Scene::Set { recorded, states } => (recorded, states),
+        Scene::Set(set) => *set,
         Scene::Failed(error) => return Ok(Some(Explored { error: Some(error), ..explored })),
         Scene::Stopped => return Ok(None),
     };
@@ -145,7 +142,7 @@ pub fn again(
     id: &StateId,
 ) -> Result<Result<Again, NotAgain>> {
     let (recorded, states) = match record(talk, workload, course)? {
-        Scene::Set { recorded, states } => (recorded, states),
+        Scene::Set(set) => *set,
         Scene::Failed(error) => return Ok(Err(NotAgain::Failed(error))),
         Scene::Stopped => return Ok(Err(NotAgain::Stopped)),
     };

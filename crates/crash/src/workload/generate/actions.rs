@@ -58,7 +58,7 @@ fn of_file(file: &str, all: &mut Vec<Action>) {
         Op::Write { path: handle(), offset: 0, length: SIZE, how: Writing::Buffered },
         Op::Link { from: handle(), to: path() },
     ];
-    let parent = (folder != ".").then(|| Folder(folder));
+    let parent = (folder != ".").then_some(Folder(folder));
     let needs = std::iter::once(Absent(path())).chain(parent).collect();
     all.push(Action { ops: unnamed, needs, ..new(Op::Sync) });
     all.push(action(Op::Unlink { path: path() }, vec![File(path())], &[], &[file]));

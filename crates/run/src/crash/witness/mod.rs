@@ -36,7 +36,7 @@ pub fn answer(cell: &Cell, disk: &RecordedDisk, exchange: &mut Exchange) -> Resu
     std::fs::create_dir_all(FOLDER)?;
     let mut witness = Witness { cell, disk, checked: HashMap::new() };
     loop {
-        match serde_json::from_slice(&exchange.next()?).context("a damaged question")? {
+        match serde_json::from_slice(&exchange.question()?).context("a damaged question")? {
             Question::Make => {
                 let error = witness.make().err().map(|error| format!("{error:#}"));
                 say(exchange, &Made { error })?;

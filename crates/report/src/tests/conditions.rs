@@ -188,6 +188,6 @@ fn what_was_varied_is_in_lists_of_runs_and_in_keys() {
         (&json!(null), &json!(768.0))
     );
     for format in ["table", "markdown"] {
-        assert!(!written(&Runs(&[plain.clone()]), format, 200).contains("varied"), "{format}");
+        assert!(!written(&Runs(std::slice::from_ref(&plain)), format, 200).contains("varied"), "{format}");
     }
 }

@@ -41,10 +41,7 @@ impl Base for BaseOf<'_, '_> {
 
 /// A recording and the states that follow from it.
 enum Scene {
-    Set {
-        recorded: Recorded,
-        states: States,
-    },
+    Set(Box<(Recorded, States)>),
     /// The workload could not be run, and why.
     Failed(String),
     /// The user stopped it.

@@ -46,6 +46,7 @@ pub(crate) fn explored(campaign: &Campaign) -> String {
     );
     text += &match complete.as_slice() {
         [] => " No tier is complete in all of them: all are samples.".to_owned(),
+        all if all.len() == 5 => " All tiers are complete: these are all images that there are.".to_owned(),
         tiers => format!(" Complete in all of them: {}; the other tiers are samples.", tiers.join(", ")),
     };
     if campaign.causes().is_empty() {

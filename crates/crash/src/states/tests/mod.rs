@@ -4,5 +4,3 @@ mod properties;
 mod simulate;
 mod tape;
 
-pub use properties::{steps, tape};
-pub use tape::{Tape, image};

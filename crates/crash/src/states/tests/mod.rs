@@ -3,4 +3,3 @@ mod many;
 mod properties;
 mod simulate;
 mod tape;
-

@@ -25,13 +25,13 @@ use crate::common::{self, WrongUse};
 /// Cut the power: what survives on a file system
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark crash --fs ext4,xfs --generate 1\n  mountmark crash --fs ext4:data=writeback --workload replace-unsafe\n  mountmark crash --fs btrfs --workload 'creat foo; write foo 0+8192; fsync foo; rename foo bar; fsync bar'\n  mountmark crash --fs xfs --generate 2 --budget 30m --seed 7\n  mountmark crash --fs ext4 --workload replace-safe --device sector+i1    a disk that ignores flushes\n\nA workload runs in a guest while its disk records every request. From the recording follow all images that a disk with a volatile cache may hold after a power cut; guests mount them, and what they find is compared with what the file system promises.\n\nExit codes: 0 no promise was broken, 1 one was, 2 wrong use, 3 cannot run here, 128+N ended by signal N."
+    after_help = "Examples:\n  mountmark crash --fs ext4,xfs --generate 1\n  mountmark crash --fs ext4:data=writeback --workload 'creat foo; write foo 0+8192; creat bar; fsync bar'\n  mountmark crash --fs btrfs --workload 'creat foo; write foo 0+8192; fsync foo; rename foo bar; fsync bar'\n  mountmark crash --fs xfs --generate 2 --budget 30m --seed 7\n  mountmark crash --fs ext4 --workload 'creat foo; fsync foo' --device sector+i1   a disk that ignores flushes\n\nA workload runs in a guest while its disk records every request. From the recording follow all images that a disk with a volatile cache may hold after a power cut; guests mount them, and what they find is compared with what the file system promises.\n\nExit codes: 0 no promise was broken, 1 one was, 2 wrong use, 3 cannot run here, 128+N ended by signal N."
 )]
 pub struct Arguments {
     /// File systems and variants, as for `mountmark run`
     #[arg(long, value_name = "LIST", default_value = "ext4")]
     fs: String,
-    /// A workload: a name from `mountmark list workloads`, a TOML file, or operations in a line. May be repeated
+    /// A workload: operations in a line; those before a `|` set the stage. May be repeated
     #[arg(long, value_name = "WORKLOAD")]
     workload: Vec<String>,
     /// Also all workloads of one operation, or samples of two or three

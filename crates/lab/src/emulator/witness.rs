@@ -54,7 +54,7 @@ pub enum Answer {
 impl Witnesses {
     /// Finds QEMU and the kernel.
     pub fn open(options: Options) -> Result<Witnesses> {
-        Ok(Witnesses(Emulator::open(mountmark_model::Lab::Virtual, options)?))
+        Ok(Witnesses(Emulator::open(mountmark_model::Lab::DEFAULT, options)?))
     }
 
     pub fn title(&self) -> String {

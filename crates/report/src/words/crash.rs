@@ -4,7 +4,7 @@ use mountmark_crash::campaign::{Again, Campaign, Cause, Fault, Tried};
 use mountmark_crash::oracle::Level;
 use mountmark_crash::states::{Contents, Extent, Fault as DeviceFault};
 use mountmark_crash::trace::{Mark, Request};
-use mountmark_crash::tree::{Entry, Kind, Run, Source};
+use mountmark_crash::tree::{Entry, Kind, Source};
 use mountmark_crash::workload::Workload;
 use mountmark_model::counted;
 
@@ -113,7 +113,8 @@ pub(crate) fn entry(entry: &Entry) -> String {
         Kind::Symlink => format!("{} -> {}", entry.path, entry.target.as_deref().unwrap_or("?")),
         Kind::File | Kind::Other => {
             let names = counted(entry.links as usize, "name");
-            let runs: Vec<String> = entry.runs.iter().map(run).collect();
+            let runs: Vec<String> =
+                entry.runs.iter().map(|run| format!("{} bytes {}", run.length, source(run.source))).collect();
             format!("{}: {} bytes, {names}: {}", entry.path, entry.size, runs.join(", "))
         }
     };
@@ -122,15 +123,14 @@ pub(crate) fn entry(entry: &Entry) -> String {
     text
 }
 
-fn run(run: &Run) -> String {
-    let source = match run.source {
+fn source(source: Source) -> String {
+    match source {
         Source::Op(op) => format!("from operation {op}"),
         Source::Moved(op) => format!("from operation {op}, from another place"),
         Source::Zero => "zeros".to_owned(),
         Source::Poison => "from before the format".to_owned(),
         Source::Other => "that nobody wrote".to_owned(),
-    };
-    format!("{} bytes {source}", run.length)
+    }
 }
 
 pub(crate) fn mark(mark: &Mark, workload: &Workload) -> String {

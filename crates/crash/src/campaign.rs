@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::application::{End, Verdict};
 use crate::oracle::{Moment, Promises, Violation};
 use crate::states::{Device, State, StateId, Tested, Tier};
 use crate::trace::Trace;
@@ -72,6 +73,8 @@ pub enum Fault {
     Mount(String),
     /// The file system's own check finds errors after a mount and an unmount.
     Check(Check),
+    /// An application's own check finds something wrong, or does not end.
+    Application(Verdict),
     /// Nothing can be written; the kernel's reason.
     Write(String),
     /// It cannot be unmounted; the kernel's reason.
@@ -96,6 +99,9 @@ pub struct Seen {
     pub mount: Option<String>,
     /// What was found, if it could be mounted.
     pub tree: Option<Tree>,
+    /// What the application's own check said, if an application ran and the image could be mounted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<Verdict>,
     /// Why a new file could not be written and removed.
     pub write: Option<String>,
     /// Why it could not be unmounted.
@@ -133,6 +139,11 @@ impl Fault {
             Fault::Broken(violation) => violation.signature(workload),
             Fault::Mount(reason) => format!("L0 mount: {reason}"),
             Fault::Check(check) => format!("L0 check: status {}", check.status),
+            Fault::Application(verdict) => match verdict.end {
+                End::Status(status) => format!("{workload} check: status {status}"),
+                End::Signal(signal) => format!("{workload} check: signal {signal}"),
+                End::Limit(_) => format!("{workload} check: no end"),
+            },
             Fault::Write(reason) => format!("L0 write: {reason}"),
             Fault::Umount(reason) => format!("L0 umount: {reason}"),
             Fault::Gone { reason, .. } => format!("L0 kernel: {reason}"),
@@ -203,7 +214,7 @@ mod tests {
             moment: Moment { begun: 1, returned: 1 },
             fault: fault.clone(),
         };
-        let workload = Workload { name: String::new(), ops: vec![Op::Sync; ops], recorded: 0 };
+        let workload = Workload { name: String::new(), ops: vec![Op::Sync; ops], ..Workload::default() };
         let findings = faults.iter().map(finding).collect();
         Tried { workload, policy: "fifo".into(), explored: Explored { states: 5, findings, ..Explored::default() } }
     }

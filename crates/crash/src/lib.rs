@@ -6,9 +6,11 @@
 //! promises. Some mistakes show in the recording itself ([`stateless`]). This crate computes only: it does not know how
 //! a disk is served, how an image is mounted, or where findings are kept.
 
+pub mod application;
 pub mod campaign;
 pub mod model;
 pub mod oracle;
+pub mod scenario;
 pub mod stateless;
 pub mod states;
 pub mod trace;

@@ -25,15 +25,19 @@ use crate::common::{self, WrongUse};
 /// Cut the power: what survives on a file system
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark crash --fs ext4,xfs --generate 1\n  mountmark crash --fs ext4:data=writeback --workload 'creat foo; write foo 0+8192; creat bar; fsync bar'\n  mountmark crash --fs btrfs --workload 'creat foo; write foo 0+8192; fsync foo; rename foo bar; fsync bar'\n  mountmark crash --fs xfs --generate 2 --budget 30m --seed 7\n  mountmark crash --fs ext4 --workload 'creat foo; fsync foo' --device sector+i1   a disk that ignores flushes\n\nA workload runs in a guest while its disk records every request. From the recording follow all images that a disk with a volatile cache may hold after a power cut; guests mount them, and what they find is compared with what the file system promises.\n\nExit codes: 0 no promise was broken, 1 one was, 2 wrong use, 3 cannot run here, 128+N ended by signal N."
+    after_help = "Examples:\n  mountmark crash --fs ext4,xfs --generate 1\n  mountmark crash --fs ext4:data=writeback --workload 'creat foo; write foo 0+8192; creat bar; fsync bar'\n  mountmark crash --fs btrfs --workload 'creat foo; write foo 0+8192; fsync foo; rename foo bar; fsync bar'\n  mountmark crash --fs xfs --generate 2 --budget 30m --seed 7\n  mountmark crash --fs ext4 --workload 'creat foo; fsync foo' --device sector+i1   a disk that ignores flushes\n  mountmark crash --fs ext4 --app sqlite-wal\n  mountmark crash --fs ext4 --app ./mine.toml\n\nA workload runs in a guest while its disk records every request. From the recording follow all images that a disk with a volatile cache may hold after a power cut; guests mount them, and what they find is compared with what the file system promises.\n\nExit codes: 0 no promise was broken, 1 one was, 2 wrong use, 3 cannot run here, 128+N ended by signal N."
 )]
 pub struct Arguments {
     /// File systems and variants, as for `mountmark run`
     #[arg(long, value_name = "LIST", default_value = "ext4")]
     fs: String,
-    /// A workload: operations in a line; those before a `|` set the stage. May be repeated
-    #[arg(long, value_name = "WORKLOAD")]
+    /// A workload: operations in a line, those before a `|` set the stage; a name, as `mountmark list crash` has them;
+    /// or a file, as ./mine.toml. May be repeated
+    #[arg(long, value_name = "WORKLOAD", visible_alias = "app")]
     workload: Vec<String>,
+    /// Also all workloads of operations that `mountmark list crash` has
+    #[arg(long)]
+    catalogue: bool,
     /// Also all workloads of one operation, or samples of two or three
     #[arg(long, value_name = "OPERATIONS", value_parser = clap::value_parser!(u8).range(1..=3))]
     generate: Option<u8>,
@@ -81,7 +85,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     }
     let catalogue = Catalogue::load(None)?;
     let configurations = mountmark_plan::configurations(&catalogue, std::slice::from_ref(&arguments.fs))?;
-    let workloads = workloads::chosen(&arguments)?;
+    let workloads = workloads::chosen(&arguments, &catalogue)?;
     let stop = Stop::on_signals()?;
     stop.or(all(&arguments, &catalogue, &configurations, &workloads, &stop), stop.code())
 }
@@ -102,7 +106,7 @@ fn all(
         if let Some(reason) = lab.unavailable(configuration)? {
             bail!(WrongUse(format!("{}: {reason}", configuration.name)));
         }
-        let cell = talk::cell(configuration, disk, arguments.disk_size, &[]);
+        let cell = talk::cell(configuration, disk, arguments.disk_size, workloads);
         lab.prepare(&cell)?;
         cells.push(cell);
     }

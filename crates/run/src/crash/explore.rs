@@ -4,6 +4,7 @@
 use std::time::Instant;
 
 use anyhow::{Result, bail};
+use mountmark_crash::application::{Application, Asked};
 use mountmark_crash::campaign::{Again, Check, Explored, Fault, Finding, Seen};
 use mountmark_crash::oracle::{History, Moment, Promises};
 use mountmark_crash::states::{Base, Budget, Device, Epoch, NoState, State, StateId, States, Tested};
@@ -87,8 +88,15 @@ pub fn explore(
     explored.seconds[0] = begun.elapsed().as_secs_f64();
     let mut known = Known::new(&recorded.trace);
     let history = History::new(workload, &recorded.results);
+    let mut asked = None;
     for epoch in states.epochs() {
         let moment = moment(epoch);
+        let next = workload.application.as_ref().map(|application| application.asked(moment));
+        if next != asked {
+            // What is seen of an image depends on what is asked.
+            known = Known::new(&recorded.trace);
+            asked = next;
+        }
         let Some(pending) = states.open(epoch.number) else { continue };
         let mut images = pending.explore(&course.budget, course.seed);
         explored.epochs += 1;
@@ -98,7 +106,10 @@ pub fn explore(
                 break;
             }
             explored.states += batch.len();
-            let Some(seen) = look(talk, &recorded, &batch, &mut known, &mut explored.shown)? else { return Ok(None) };
+            let Some(seen) = look(talk, &recorded, &batch, asked.as_ref(), &mut known, &mut explored.shown)?
+            else {
+                return Ok(None);
+            };
             for (state, seen) in batch.iter().zip(seen) {
                 let faults = match seen {
                     Sight::Seen(index) => judge(&known.seen[index], filesystem, &history, moment, &course.promises),
@@ -152,7 +163,8 @@ pub fn again(
         return Ok(Err(NotAgain::NoState(NoState::Epoch { id: id.clone(), count, device: course.device })));
     };
     let (moment, end) = (moment(epoch), epoch.end);
-    let (seen, faults) = match talk.look(vec![state.extents.clone()])? {
+    let asked = workload.application.as_ref().map(|application| application.asked(moment));
+    let (seen, faults) = match talk.look(vec![state.extents.clone()], asked)? {
         Reply::Done(seen) => {
             let Some(seen) = seen.into_iter().next() else { bail!("the guest did not answer") };
             let history = History::new(workload, &recorded.results);
@@ -180,6 +192,7 @@ fn look(
     talk: &mut Talk,
     recorded: &Recorded,
     batch: &[State],
+    asked: Option<&Asked>,
     known: &mut Known,
     shown: &mut usize,
 ) -> Result<Option<Vec<Sight>>> {
@@ -193,7 +206,7 @@ fn look(
             return Ok(Some(sights.into_iter().flatten().collect()));
         }
         let question = missing.iter().map(|&index| batch[index].extents.clone()).collect();
-        let (seen, gone) = match talk.look(question)? {
+        let (seen, gone) = match talk.look(question, asked.cloned())? {
             Reply::Done(seen) => (seen, None),
             Reply::Gone { before, reason, log } => (before, Some(Sight::Gone { reason, log })),
             Reply::Interrupted => return Ok(None),
@@ -227,7 +240,9 @@ fn judge(seen: &Seen, filesystem: &FileSystem, history: &History, moment: Moment
     faults.extend(seen.umount.clone().map(Fault::Umount));
     let is_clean = |check: &Check| filesystem.fsck.as_ref().is_none_or(|fsck| fsck.clean.contains(&check.status));
     faults.extend(seen.check.clone().filter(|check| !is_clean(check)).map(Fault::Check));
-    if let Some(tree) = &seen.tree {
+    if history.is_of_application() {
+        faults.extend(Application::judge(seen));
+    } else if let Some(tree) = &seen.tree {
         faults.extend(history.judge(moment, promises, tree).into_iter().map(Fault::Broken));
     }
     faults

@@ -9,8 +9,11 @@
 pub mod campaign;
 pub mod model;
 pub mod oracle;
+pub mod policy;
+pub mod record;
 pub mod stateless;
 pub mod states;
 pub mod trace;
 pub mod tree;
+pub mod verdict;
 pub mod workload;

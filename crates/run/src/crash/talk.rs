@@ -4,11 +4,11 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
 use mountmark_crash::campaign::Seen;
+use mountmark_crash::policy::Policy;
 use mountmark_crash::states::Extent;
 use mountmark_crash::trace::{Event, Request, Trace};
 use mountmark_crash::workload::Workload;
 use mountmark_lab::emulator::{Answer, Witness, Witnesses};
-use mountmark_lab::guest::Policy;
 use mountmark_model::{Bytes, Cell, Configuration, Disk};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

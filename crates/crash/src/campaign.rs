@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::application::{End, Verdict};
 use crate::oracle::{Moment, Promises, Violation};
+use crate::policy::Policy;
+use crate::stateless;
 use crate::states::{Device, State, StateId, Tested, Tier};
 use crate::trace::Trace;
 use crate::tree::Tree;
@@ -21,6 +23,8 @@ pub struct Campaign {
     pub disk_size: u64,
     pub device: Device,
     pub promises: Promises,
+    /// Why these are the least that any file system owes, if nothing is documented of the configuration.
+    pub undocumented: Option<String>,
     /// Of everything random.
     pub seed: u64,
     pub tried: Vec<Tried>,
@@ -34,8 +38,11 @@ pub struct Campaign {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
     pub workload: Workload,
-    /// When the disk replied, as on the command line.
-    pub policy: String,
+    /// When the disk replied.
+    pub policy: Policy,
+    /// Whether it was tried only to find a smaller one that shows the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shrunk: bool,
     pub explored: Explored,
 }
 
@@ -49,19 +56,28 @@ pub struct Explored {
     pub epochs: usize,
     /// Sums over epochs, T0 first; a tier is complete if it is in every epoch.
     pub tested: [Tested; 5],
+    /// One of each signature, those that break promises first.
     pub findings: Vec<Finding>,
+    /// What is suspicious in the recording itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suspicious: Vec<stateless::Finding>,
     /// Wall time in seconds, of the recording and of all.
     pub seconds: [f64; 2],
     /// Why the workload was not explored.
     pub error: Option<String>,
 }
 
-/// Something that no power cut may leave.
+/// Something that is wrong after a power cut.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
+    /// The first image that shows it, one without torn requests if there is one.
     pub state: StateId,
     pub moment: Moment,
     pub fault: Fault,
+    /// Whether the configuration promises that this cannot be; otherwise it shows what the configuration gives up.
+    pub promised: bool,
+    /// Images of the workload that show it.
+    pub images: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +85,8 @@ pub struct Finding {
 pub enum Fault {
     /// A promise of the file system.
     Broken(Violation),
+    /// What must go before a mount ends with damage left.
+    Recovery(Check),
     /// It cannot be mounted; the kernel's reason.
     Mount(String),
     /// The file system's own check finds errors after a mount and an unmount.
@@ -95,6 +113,9 @@ pub struct Check {
 /// What one image holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
+    /// What the file system needs before a mount, if it needs something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Check>,
     /// Why the image cannot be mounted.
     pub mount: Option<String>,
     /// What was found, if it could be mounted.
@@ -108,8 +129,22 @@ pub struct Seen {
     pub umount: Option<String>,
     /// The file system's own check after that; `None` if it has none, or if the image cannot be mounted.
     pub check: Option<Check>,
+    /// The image repaired, if something was wrong with it and there is a program for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repaired: Option<Repaired>,
     /// Parts of the disk that all this has read, in bytes: offset and length, in the order of their first reads.
     pub reads: Vec<(u64, u64)>,
+}
+
+/// An image after its repair.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repaired {
+    pub repair: Check,
+    /// Why it cannot be mounted even now.
+    pub mount: Option<String>,
+    pub tree: Option<Tree>,
+    /// Files and folders in `lost+found`.
+    pub lost: usize,
 }
 
 /// One state, made again.
@@ -122,7 +157,14 @@ pub struct Again {
     pub moment: Moment,
     /// What was seen; `None` if looking ended the guest.
     pub seen: Option<Seen>,
-    pub faults: Vec<Fault>,
+    pub faults: Vec<Told>,
+}
+
+/// A fault, and whether it breaks a promise.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Told {
+    pub fault: Fault,
+    pub promised: bool,
 }
 
 impl Finding {
@@ -137,6 +179,7 @@ impl Fault {
     pub fn signature(&self, workload: &Workload) -> String {
         match self {
             Fault::Broken(violation) => violation.signature(workload),
+            Fault::Recovery(check) => format!("L0 recovery: status {}", check.status),
             Fault::Mount(reason) => format!("L0 mount: {reason}"),
             Fault::Check(check) => format!("L0 check: status {}", check.status),
             Fault::Application(verdict) => match verdict.end {
@@ -155,6 +198,8 @@ impl Fault {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cause<'a> {
     pub signature: String,
+    /// Whether it breaks a promise.
+    pub promised: bool,
     /// Whether it was seen only where a request was torn at sectors. The kernel may not rely on more, but most disks do
     /// not tear most requests.
     pub torn: bool,
@@ -164,31 +209,59 @@ pub struct Cause<'a> {
     pub workloads: usize,
     /// The shortest workload that shows it, without torn requests if one does.
     pub workload: &'a Workload,
-    pub policy: &'a str,
+    pub policy: Policy,
     /// The first finding in that workload.
     pub finding: &'a Finding,
 }
 
-impl Campaign {
-    /// The findings by cause, in the order of their signatures.
-    pub fn causes(&self) -> Vec<Cause<'_>> {
-        let mut causes: BTreeMap<String, Cause> = BTreeMap::new();
-        for Tried { workload, policy, explored } in &self.tried {
-            let mut here: BTreeMap<String, (usize, &Finding)> = BTreeMap::new();
-            for finding in &explored.findings {
-                let (images, first) = here.entry(finding.fault.signature(workload)).or_insert((0, finding));
-                *images += 1;
-                if first.is_torn() && !finding.is_torn() {
-                    *first = finding;
+impl Explored {
+    /// Adds what was found in an image to what was found in others.
+    pub fn add(&mut self, workload: &Workload, state: &StateId, moment: Moment, told: Told) {
+        let signature = told.fault.signature(workload);
+        let fresh = Finding { state: state.clone(), moment, fault: told.fault, promised: told.promised, images: 1 };
+        let alike =
+            |known: &&mut Finding| known.promised == fresh.promised && known.fault.signature(workload) == signature;
+        match self.findings.iter_mut().find(alike) {
+            Some(known) => {
+                let images = known.images + 1;
+                if known.is_torn() && !fresh.is_torn() {
+                    *known = fresh;
                 }
+                known.images = images;
             }
-            for (signature, (images, finding)) in here {
-                let torn = finding.is_torn();
-                let fresh =
-                    Cause { signature: signature.clone(), torn, images: 0, workloads: 0, workload, policy, finding };
-                let cause = causes.entry(signature).or_insert(fresh);
-                cause.images += images;
-                cause.workloads += 1;
+            None => self.findings.push(fresh),
+        }
+    }
+
+    /// The finding with this signature that breaks a promise.
+    pub fn broken(&self, workload: &Workload, signature: &str) -> Option<&Finding> {
+        self.findings.iter().find(|finding| finding.promised && finding.fault.signature(workload) == signature)
+    }
+}
+
+impl Campaign {
+    /// The findings by cause: those that break promises first, then in the order of their signatures.
+    pub fn causes(&self) -> Vec<Cause<'_>> {
+        let mut causes: BTreeMap<(bool, String), Cause> = BTreeMap::new();
+        for &Tried { ref workload, policy, shrunk, ref explored } in &self.tried {
+            for finding in &explored.findings {
+                let (torn, promised) = (finding.is_torn(), finding.promised);
+                let signature = finding.fault.signature(workload);
+                let fresh = Cause {
+                    signature: signature.clone(),
+                    promised,
+                    torn,
+                    images: 0,
+                    workloads: 0,
+                    workload,
+                    policy,
+                    finding,
+                };
+                let cause = causes.entry((!promised, signature)).or_insert(fresh);
+                if !shrunk {
+                    cause.images += finding.images;
+                    cause.workloads += 1;
+                }
                 if (torn, workload.ops.len()) < (cause.torn, cause.workload.ops.len()) {
                     (cause.torn, cause.workload, cause.policy, cause.finding) = (torn, workload, policy, finding);
                 }
@@ -197,9 +270,19 @@ impl Campaign {
         causes.into_values().collect()
     }
 
-    /// The sum over all that was explored.
+    /// Whether a promise was broken.
+    pub fn is_broken(&self) -> bool {
+        self.tried.iter().any(|tried| tried.explored.findings.iter().any(|finding| finding.promised))
+    }
+
+    /// What was tried for its own sake, and not to find a smaller workload.
+    pub fn chosen(&self) -> impl Iterator<Item = &Tried> {
+        self.tried.iter().filter(|tried| !tried.shrunk)
+    }
+
+    /// The sum over all that was chosen.
     pub fn total(&self, of: impl Fn(&Explored) -> usize) -> usize {
-        self.tried.iter().map(|tried| of(&tried.explored)).sum()
+        self.chosen().map(|tried| of(&tried.explored)).sum()
     }
 }
 
@@ -209,14 +292,14 @@ mod tests {
     use crate::workload::Op;
 
     fn tried(ops: usize, faults: &[Fault]) -> Tried {
-        let finding = |fault: &Fault| Finding {
-            state: "e3.t1.-2".parse().unwrap(),
-            moment: Moment { begun: 1, returned: 1 },
-            fault: fault.clone(),
-        };
-        let workload = Workload { name: String::new(), ops: vec![Op::Sync; ops], ..Workload::default() };
-        let findings = faults.iter().map(finding).collect();
-        Tried { workload, policy: "fifo".into(), explored: Explored { states: 5, findings, ..Explored::default() } }
+        let workload = Workload { ops: vec![Op::Sync; ops], ..Workload::default() };
+        let mut explored = Explored { states: 5, ..Explored::default() };
+        for (fault, index) in faults.iter().zip(0..) {
+            let state = if index == 0 { "e3.t3.2first1" } else { "e3.t1.-2" };
+            let told = Told { fault: fault.clone(), promised: true };
+            explored.add(&workload, &state.parse().unwrap(), Moment { begun: 1, returned: 1 }, told);
+        }
+        Tried { workload, policy: Policy::Fifo, shrunk: false, explored }
     }
 
     #[test]
@@ -229,6 +312,7 @@ mod tests {
             disk_size: 1 << 29,
             device: "sector".parse().unwrap(),
             promises: Promises::least(),
+            undocumented: None,
             seed: 1,
             tried: vec![tried(5, &[mount.clone(), check.clone(), mount.clone()]), tried(2, &[mount])],
             seconds: 1.0,

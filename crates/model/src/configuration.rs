@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::Bytes;
+use crate::promises::{Documented, Promises};
 
 /// One file of `catalog/filesystems/`. Commands are argument lists; `{device}` stands for the block device,
 /// `{options}` (an argument of its own) for the options of the configuration.
@@ -66,6 +67,10 @@ pub struct FileSystem {
     // Omitted if false: a changed job text would change figures.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own_kernel: bool,
+    /// What it promises of power cuts.
+    // Omitted if absent: a changed job text would change figures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crash: Option<Documented>,
     /// Named variants of making or mounting it.
     #[serde(default)]
     pub variants: BTreeMap<String, Variant>,
@@ -85,6 +90,13 @@ pub struct Fsck {
     /// Meaning of the other exit codes, by code.
     #[serde(default)]
     pub meaning: BTreeMap<String, String>,
+    /// The check that mends what it finds without questions; empty if there is none, or if its manual advises against
+    /// it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repair: Vec<String>,
+    /// Exit codes of the repair after which no damage is left.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repaired: Vec<i32>,
 }
 
 /// Options behind a name such as `data=journal`.
@@ -127,10 +139,41 @@ impl Configuration {
         command
     }
 
+    /// What it promises of power cuts, and why that is the least that any file system owes, if so.
+    pub fn promises(&self) -> (Promises, Option<String>) {
+        let Some(documented) = &self.filesystem.crash else {
+            return (Promises::least(), Some(format!("the catalogue has no promises of {}", self.filesystem.name)));
+        };
+        let own = &self.filesystem.mount_options;
+        let mount = self.mount_options.iter().filter(|option| !own.contains(option));
+        let words = self.mkfs_options.iter().filter(|argument| !is_flag(argument)).chain(mount);
+        match documented.with(words.flat_map(|words| words.split(','))) {
+            Ok(promises) => (promises, None),
+            Err(option) => (Promises::least(), Some(format!("what {option} does to its promises is not documented"))),
+        }
+    }
+
     /// The fsck command for `device`, if the file system has one.
     pub fn fsck_command(&self, device: &str) -> Option<Vec<String>> {
         self.filesystem.fsck.as_ref().map(|fsck| expand(&fsck.command, device, &[]))
     }
+
+    /// The command that mends `device`, if the file system has one.
+    pub fn repair_command(&self, device: &str) -> Option<Vec<String>> {
+        let fsck = self.filesystem.fsck.as_ref().filter(|fsck| !fsck.repair.is_empty())?;
+        Some(expand(&fsck.repair, device, &[]))
+    }
+
+    /// The command that must go before a mount after a power cut, if there is one.
+    pub fn before_mount_command(&self, device: &str) -> Option<Vec<String>> {
+        let documented = self.filesystem.crash.as_ref().filter(|documented| !documented.before_mount.is_empty())?;
+        Some(expand(&documented.before_mount, device, &[]))
+    }
+}
+
+/// Whether an argument of mkfs only says what the next one is, such as `-O`.
+fn is_flag(argument: &str) -> bool {
+    argument.len() == 2 && argument.starts_with('-')
 }
 
 fn expand(command: &[String], device: &str, options: &[String]) -> Vec<String> {

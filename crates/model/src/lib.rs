@@ -19,6 +19,7 @@ mod order;
 mod outcome;
 pub mod processor;
 pub mod program;
+pub mod promises;
 mod quantity;
 mod results;
 mod study;

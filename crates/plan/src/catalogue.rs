@@ -229,8 +229,7 @@ impl Catalogue {
         }
     }
 
-    /// What `--workload` of `mountmark crash` names: a path if it ends in `.toml`, else a name. It is called as the user
-    /// wrote it.
+    /// The workload for `--workload`: a path if it ends in `.toml`, else a name. It is called as it was written.
     pub fn scenario(&self, text: &str) -> Result<Workload> {
         let path = Path::new(text);
         let runs = match text.ends_with(".toml") {

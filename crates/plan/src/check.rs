@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use mountmark_crash::scenario::Scenario;
+use mountmark_model::promises::Documented;
 use mountmark_model::{Corpus, Disk, FileSystem, Machine, Processor, Scale, Source, Suite, Task, names, protocol_task};
 
 use crate::plan::parameters;
@@ -184,6 +185,24 @@ fn uses(task: &Task, variable: &str) -> bool {
     })
 }
 
+/// Promises have sources, and commands have programs that images include.
+fn crash(fs: &FileSystem, documented: &Documented, faults: &mut Vec<String>) {
+    for level in documented.levels.iter().filter(|level| !documented.sources.contains_key(&level.to_string())) {
+        faults.push(format!("crash: {level} is promised; say in [crash.sources] where"));
+    }
+    if let Some(name) = documented.harmless.iter().find(|name| documented.options.contains_key(*name)) {
+        faults.push(format!("crash: {name} is in `harmless` and changes promises; keep one"));
+    }
+    let fsck = fs.fsck.as_ref();
+    let own = [fs.mkfs.first(), fsck.and_then(|fsck| fsck.command.first())];
+    let repair = fsck.map_or(&[][..], |fsck| &fsck.repair);
+    for program in [documented.before_mount.first(), repair.first()].into_iter().flatten() {
+        if !own.contains(&Some(program)) && !fs.tools.contains(program) {
+            faults.push(format!("crash: images lack {program}; name it in tools"));
+        }
+    }
+}
+
 pub(crate) fn filesystem(fs: &FileSystem) -> Vec<String> {
     let mut faults = Vec::new();
     let device = |command: &[String]| command.iter().any(|argument| argument.contains("{device}"));
@@ -218,9 +237,18 @@ pub(crate) fn filesystem(fs: &FileSystem) -> Vec<String> {
         if fsck.clean.is_empty() {
             faults.push("fsck: clean is empty; list the exit codes that mean that nothing wrong was found".into());
         }
+        if !fsck.repair.is_empty() && !device(&fsck.repair) {
+            faults.push("fsck: repair must have {device} in it".into());
+        }
+        if fsck.repair.is_empty() != fsck.repaired.is_empty() {
+            faults.push("fsck: repair and repaired, the exit codes after which no damage is left, go together".into());
+        }
         for code in fsck.meaning.keys().filter(|code| code.parse::<i32>().is_err()) {
             faults.push(format!("fsck: meaning has the key {code:?}, which is no exit code"));
         }
+    }
+    if let Some(documented) = &fs.crash {
+        crash(fs, documented, &mut faults);
     }
     if let Some(max) = fs.max_size.filter(|max| *max < fs.min_size) {
         faults.push(format!("max_size ({max}) is below min_size ({})", fs.min_size));

@@ -1,4 +1,4 @@
-//! Stores runs in SQLite: plans, samples, and how each cell ended.
+//! Stores runs in SQLite: plans, samples, and how each cell ended; and campaigns of power cuts in files beside it.
 //!
 //! A cell is stored atomically when it ends. This crate does not know how a cell is run, what its figures mean, how
 //! they are shown, or where the store is: the caller names the file.
@@ -9,6 +9,7 @@
 //! failure. One fsync costs milliseconds and a cell costs seconds to hours, so `NORMAL`, which may lose the last cells
 //! (though never half of one), would save nothing.
 
+mod campaigns;
 mod error;
 mod locks;
 mod names;
@@ -17,6 +18,7 @@ mod record;
 mod store;
 mod timestamp;
 
+pub use campaigns::{Campaigns, Listed, Writing};
 pub use error::StoreError;
 pub use mountmark_model::{DeviceUse, Output, OutputKind, Sample, TaskOutcome};
 pub use record::{CellRecord, DeviceUses, RunId, RunRecord, RunStatus, RunSummary};

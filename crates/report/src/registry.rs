@@ -6,7 +6,9 @@ use anyhow::Result;
 use thiserror::Error;
 
 use crate::name::{UnknownName, unknown};
-use crate::subjects::{Changes, Claims, Crash, CrashState, Device, Reports, Run, Runs, StudyBeside, Verdicts};
+use crate::subjects::{
+    Changes, Claims, Crash, CrashList, CrashState, Device, Reports, Run, Runs, StudyBeside, Verdicts,
+};
 use crate::writers::{Form, Options, Subject, Writer, csv, html, json, markdown, svg, text};
 
 /// All formats, in the order of help texts; a subject's default is its first.
@@ -24,6 +26,7 @@ pub const SUBJECTS: &[Entry] = &[
     entry::<Runs>(),
     entry::<Crash>(),
     entry::<CrashState>(),
+    entry::<CrashList>(),
 ];
 
 pub struct Entry {

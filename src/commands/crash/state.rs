@@ -6,49 +6,53 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use mountmark_crash::campaign::Again;
-use mountmark_crash::oracle::Promises;
+use mountmark_crash::policy::Policy;
+use mountmark_crash::record::Asked;
 use mountmark_crash::states::{Budget, StateId};
 use mountmark_crash::workload::Workload;
-use mountmark_lab::emulator::Witnesses;
-use mountmark_model::Cell;
+use mountmark_model::Configuration;
+use mountmark_plan::Catalogue;
 use mountmark_report::CrashState;
 use mountmark_run::crash::explore::{Course, NotAgain, again};
 use mountmark_run::crash::talk::Talk;
 
-use super::{Arguments, Stop};
+use super::Stop;
 use crate::common::{self, WrongUse};
 
 /// Bytes of an image that are copied at once.
 const PIECE: usize = 1 << 20;
 
-pub(super) fn show(
-    arguments: &Arguments,
-    lab: &Witnesses,
-    cell: &Cell,
-    workload: &Workload,
-    id: &StateId,
-    stop: &Stop,
-) -> Result<u8> {
-    let format = common::format_of::<CrashState>(arguments.format.as_deref())?;
-    let [policy] = arguments.policy.as_slice() else {
-        bail!(WrongUse("--state is of one policy: give one --policy".into()))
-    };
-    let Some(mut talk) = Talk::start(lab, cell, stop)? else { return Ok(stop.code()) };
-    let promises = Promises::least();
-    let course =
-        Course { device: arguments.device, policy: *policy, budget: Budget::default(), seed: arguments.seed, promises };
-    let state = match again(&mut talk, &cell.configuration.filesystem, workload, &course, id)? {
-        Ok(state) => state,
-        Err(NotAgain::Failed(reason)) => bail!("{workload}: {reason}"),
-        Err(NotAgain::NoState(error)) => bail!(WrongUse(format!("--state: {error}"))),
-        Err(NotAgain::Stopped) => return Ok(stop.code()),
-    };
-    if let Some(path) = &arguments.export {
-        export(&talk, &state, path).with_context(|| format!("cannot write {}", path.display()))?;
+/// Which image to show, and how.
+pub(super) struct Image<'a> {
+    pub asked: &'a Asked,
+    pub configuration: &'a Configuration,
+    pub workload: &'a Workload,
+    pub policy: Policy,
+    pub state: &'a StateId,
+    pub export: Option<&'a Path>,
+    pub format: Option<&'a str>,
+}
+
+impl Image<'_> {
+    pub fn show(&self, catalogue: &Catalogue, stop: &Stop) -> Result<u8> {
+        let Image { asked, configuration, workload, policy, .. } = *self;
+        let (lab, cells) = super::lab(catalogue, asked, std::slice::from_ref(configuration))?;
+        let Some(mut talk) = Talk::start(&lab, &cells[0], stop)? else { return Ok(stop.code()) };
+        let (promises, _) = configuration.promises();
+        let course = Course { device: asked.device, policy, budget: Budget::default(), seed: asked.seed, promises };
+        let state = match again(&mut talk, configuration, workload, &course, self.state)? {
+            Ok(state) => state,
+            Err(NotAgain::Failed(reason)) => bail!("{workload}: {reason}"),
+            Err(NotAgain::NoState(error)) => bail!(WrongUse(format!("{}: {error}", self.state))),
+            Err(NotAgain::Stopped) => return Ok(stop.code()),
+        };
+        if let Some(path) = self.export {
+            export(&talk, &state, path).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        let shown = CrashState { configuration: &configuration.name, workload, state: &state };
+        common::print(&common::written(&shown, self.format)?)?;
+        Ok(if state.faults.iter().all(|told| !told.promised) { common::DONE } else { common::FAILED })
     }
-    let shown = CrashState { configuration: &cell.configuration.name, workload, state: &state };
-    common::print(&format.write(&shown, &common::report_options())?)?;
-    Ok(if state.faults.is_empty() { common::DONE } else { common::FAILED })
 }
 
 /// Writes the state's image. The file is sparse where the image holds zeros.

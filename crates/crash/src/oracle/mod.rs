@@ -11,12 +11,11 @@ mod contents;
 mod history;
 mod moments;
 mod names;
-mod promises;
 mod sentence;
 mod violation;
 
 pub use history::History;
-pub use promises::{Level, Levels, Promises};
+pub use mountmark_model::promises::{Level, Levels, Promises};
 pub use violation::{Class, Evidence, Violation};
 
 use std::collections::BTreeSet;

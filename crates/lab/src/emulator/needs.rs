@@ -13,7 +13,13 @@ pub(super) fn essence(cell: &Cell) -> Cell {
     cell.repeat = 0;
     cell.point = None;
     cell.configuration.name.clear();
-    cell.configuration.filesystem.variants.clear();
+    let filesystem = &mut cell.configuration.filesystem;
+    filesystem.variants.clear();
+    filesystem.crash = None;
+    if let Some(fsck) = &mut filesystem.fsck {
+        fsck.repair.clear();
+        fsck.repaired.clear();
+    }
     if let Some(medium) = &mut cell.second_disk {
         medium.tar.clear();
         medium.corpus = RealisedCorpus::default();

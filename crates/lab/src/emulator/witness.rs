@@ -86,9 +86,11 @@ impl Witnesses {
         let media = qemu::media(hardware.media)?;
         fill(&media, &layout.test)?;
         let job = folder.path().join("job.json");
+        let mut essence = super::essence(cell);
+        essence.configuration.filesystem = cell.configuration.filesystem.clone();
         let text = Job {
             token: Token::new()?,
-            cell: super::essence(cell),
+            cell: essence,
             test: layout.test,
             source: None,
             corpus: None,

@@ -33,7 +33,7 @@ use shared::{ServedTrace, SetupFlag};
 
 pub(crate) use carrier::room as carrier_room;
 pub use exchange::Exchange;
-pub use recorded::{Policy, RecordedDisk};
+pub use recorded::RecordedDisk;
 pub use setup::MODULES_FILE;
 pub(crate) use setup::{kernel_version, memory};
 

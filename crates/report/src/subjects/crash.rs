@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use mountmark_crash::campaign::{Campaign, Cause, Tried};
+use mountmark_crash::policy::Policy;
 use mountmark_model::{Bytes, format_seconds};
 use serde::Serialize;
 
@@ -22,16 +23,17 @@ impl Subject for Crash<'_> {
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
 }
 
-const HEAD: [&str; 6] = ["file system", "workloads", "images", "shown", "causes", "seconds"];
+const HEAD: [&str; 7] = ["file system", "workloads", "images", "mounted", "promises broken", "given up", "seconds"];
 
 fn parts(Crash(campaigns): &Crash) -> Vec<Part> {
     let row = |campaign: &Campaign| {
         vec![
             campaign.configuration.clone(),
-            campaign.tried.len().to_string(),
+            campaign.chosen().count().to_string(),
             campaign.total(|explored| explored.states).to_string(),
             campaign.total(|explored| explored.shown).to_string(),
-            campaign.causes().len().to_string(),
+            campaign.causes().iter().filter(|cause| cause.promised).count().to_string(),
+            campaign.causes().iter().filter(|cause| !cause.promised).count().to_string(),
             format_seconds(campaign.seconds),
         ]
     };
@@ -42,9 +44,16 @@ fn parts(Crash(campaigns): &Crash) -> Vec<Part> {
         parts.push(Part::Heading(campaign.configuration.clone()));
         parts.push(Part::Paragraph(words::promised(campaign)));
         parts.push(Part::Paragraph(words::explored(campaign)));
-        for cause in campaign.causes() {
-            parts.push(Part::Item(words::found(&cause)));
-            parts.push(Part::Command(again(campaign, &cause)));
+        let causes = campaign.causes();
+        let (broken, given_up): (Vec<&Cause>, Vec<&Cause>) = causes.iter().partition(|cause| cause.promised);
+        for (causes, lead) in [(broken, words::BROKEN), (given_up, words::GIVEN_UP)] {
+            if !causes.is_empty() {
+                parts.push(Part::Paragraph(lead.into()));
+            }
+            for cause in causes {
+                parts.push(Part::Item(words::found(cause)));
+                parts.push(Part::Command(again(campaign, cause)));
+            }
         }
         let failed = campaign.tried.iter().filter_map(|tried| Some((tried, tried.explored.error.as_ref()?)));
         parts.extend(failed.map(|(tried, error)| Part::Item(words::not_explored(tried, error))));
@@ -71,20 +80,20 @@ fn again(campaign: &Campaign, cause: &Cause) -> String {
     ];
     let device = campaign.device.to_string();
     command.extend((device != "sector").then(|| format!("--device {device}")));
-    command.extend((cause.policy != "fifo").then(|| format!("--policy {}", cause.policy)));
+    command.extend((cause.policy != Policy::Fifo).then(|| format!("--policy {}", cause.policy)));
     command.join(" ")
 }
 
 fn rows(Crash(campaigns): &Crash, out: &mut Rows) -> Result<()> {
-    out.head("configuration,kernel,device,policy,workload,epochs,images,shown,seconds,state,begun,returned,fault")?;
+    out.head("configuration,kernel,device,policy,workload,epochs,images,shown,seconds,state,begun,returned,fault,promised,fault_images")?;
     for campaign in *campaigns {
-        for Tried { workload, policy, explored } in &campaign.tried {
-            let mut line = |state: &str, begun: &str, returned: &str, fault: &str| {
+        for Tried { workload, policy, explored, .. } in &campaign.tried {
+            let mut line = |[state, begun, returned, fault, promised, images]: [&str; 6]| {
                 out.line([
                     &campaign.configuration,
                     &campaign.kernel,
                     &campaign.device.to_string(),
-                    policy,
+                    &policy.to_string(),
                     &workload.to_string(),
                     &explored.epochs.to_string(),
                     &explored.states.to_string(),
@@ -94,14 +103,18 @@ fn rows(Crash(campaigns): &Crash, out: &mut Rows) -> Result<()> {
                     begun,
                     returned,
                     fault,
+                    promised,
+                    images,
                 ])
             };
             if explored.findings.is_empty() {
-                line("", "", "", "")?;
+                line([""; 6])?;
             }
             for finding in &explored.findings {
                 let (begun, returned) = (finding.moment.begun.to_string(), finding.moment.returned.to_string());
-                line(&finding.state.to_string(), &begun, &returned, &finding.fault.signature(workload))?;
+                let (state, images) = (finding.state.to_string(), finding.images.to_string());
+                let promised = if finding.promised { "yes" } else { "no" };
+                line([&state, &begun, &returned, &finding.fault.signature(workload), promised, &images])?;
             }
         }
     }

@@ -1,7 +1,7 @@
 //! One image that a power cut may leave, and what it holds.
 
 use anyhow::Result;
-use mountmark_crash::campaign::{Again, Fault};
+use mountmark_crash::campaign::{Again, Told};
 use mountmark_crash::trace::{Event, Request};
 use mountmark_crash::workload::Workload;
 use serde_json::json;
@@ -45,7 +45,7 @@ fn parts(shown: &CrashState) -> Vec<Part> {
     parts.push(Part::Heading("What is wrong with it".into()));
     match state.faults.as_slice() {
         [] => parts.push(Part::Paragraph("It breaks no promise.".into())),
-        faults => parts.extend(faults.iter().map(|fault| Part::Item(words::fault(fault, workload)))),
+        faults => parts.extend(faults.iter().map(|fault| Part::Item(words::told(fault, workload)))),
     }
     parts
 }
@@ -76,7 +76,7 @@ fn requests(shown: &CrashState) -> Table {
 
 fn object(shown: &CrashState, out: &mut Object) -> Result<()> {
     let CrashState { configuration, workload, state } = shown;
-    let sentence = |fault: &Fault| json!({ "fault": fault, "sentence": words::fault(fault, workload) });
+    let sentence = |told: &Told| json!({ "fault": told.fault, "promised": told.promised, "sentence": words::fault(&told.fault, workload) });
     out.head(&json!({
         "configuration": configuration,
         "workload": workload.to_string(),

@@ -4,6 +4,7 @@
 mod changes;
 mod claims;
 mod crash;
+mod crash_list;
 mod crash_state;
 mod device;
 mod report;
@@ -21,6 +22,7 @@ use crate::writers::{Part, Subject};
 pub use changes::Changes;
 pub use claims::{Claims, ClaimsHead};
 pub use crash::Crash;
+pub use crash_list::{CrashList, CrashListed};
 pub use crash_state::CrashState;
 pub use device::Device;
 pub use report::Reports;

@@ -1,7 +1,7 @@
 //! Sentences about power cuts.
 
 use mountmark_crash::application::{End, Verdict};
-use mountmark_crash::campaign::{Again, Campaign, Cause, Fault, Tried};
+use mountmark_crash::campaign::{Again, Campaign, Cause, Fault, Told, Tried};
 use mountmark_crash::oracle::Level;
 use mountmark_crash::states::{Contents, Extent, Fault as DeviceFault};
 use mountmark_crash::trace::{Mark, Request};
@@ -12,7 +12,23 @@ use mountmark_model::counted;
 /// What a file system promises, by its documents.
 pub(crate) fn promised(campaign: &Campaign) -> String {
     let levels: Vec<&str> = Level::ALL.into_iter().filter(|level| campaign.promises.has(*level)).map(promise).collect();
-    format!("Judged by what it promises: {}.", levels.join("; "))
+    let levels = match levels.as_slice() {
+        [] => "nothing".to_owned(),
+        levels => levels.join("; "),
+    };
+    match &campaign.undocumented {
+        None => format!("It promises: {levels}."),
+        Some(reason) => format!("Judged by the least that any file system owes, as {reason}: {levels}."),
+    }
+}
+
+pub(crate) const BROKEN: &str = "Promises that were broken:";
+pub(crate) const GIVEN_UP: &str = "What it does not promise, and what was seen:";
+
+/// A fault of one image.
+pub(crate) fn told(told: &Told, workload: &Workload) -> String {
+    let beyond = if told.promised { "" } else { "Not promised: " };
+    format!("{beyond}{}", fault(&told.fault, workload))
 }
 
 fn promise(level: Level) -> &'static str {
@@ -34,12 +50,12 @@ pub(crate) fn explored(campaign: &Campaign) -> String {
     let shown = campaign.total(|explored| explored.shown);
     let epochs = campaign.total(|explored| explored.epochs);
     let complete: Vec<String> = (0..5)
-        .filter(|&tier| campaign.tried.iter().all(|tried| tried.explored.tested[tier].is_complete))
+        .filter(|&tier| campaign.chosen().all(|tried| tried.explored.tested[tier].is_complete))
         .map(|tier| format!("T{tier}"))
         .collect();
     let mut text = format!(
         "{} of {} left {} in {}; {} were mounted, and what those read says what the others hold.",
-        counted(campaign.tried.len(), "run"),
+        counted(campaign.chosen().count(), "run"),
         counted(workloads(campaign), "workload"),
         counted(images, "image"),
         counted(epochs, "epoch"),
@@ -50,7 +66,7 @@ pub(crate) fn explored(campaign: &Campaign) -> String {
         all if all.len() == 5 => " All tiers are complete: these are all images that there are.".to_owned(),
         tiers => format!(" Complete in all of them: {}; the other tiers are samples.", tiers.join(", ")),
     };
-    if campaign.causes().is_empty() {
+    if !campaign.is_broken() {
         text += " No promise was broken in these images, which says nothing about others.";
     }
     if campaign.cut_short {
@@ -60,8 +76,7 @@ pub(crate) fn explored(campaign: &Campaign) -> String {
 }
 
 fn workloads(campaign: &Campaign) -> usize {
-    let names: std::collections::BTreeSet<String> =
-        campaign.tried.iter().map(|tried| tried.workload.to_string()).collect();
+    let names: std::collections::BTreeSet<String> = campaign.chosen().map(|tried| tried.workload.to_string()).collect();
     names.len()
 }
 
@@ -100,6 +115,9 @@ pub(crate) fn found(cause: &Cause) -> String {
 pub(crate) fn fault(fault: &Fault, workload: &Workload) -> String {
     match fault {
         Fault::Broken(violation) => format!("{}.", violation.sentence(workload)),
+        Fault::Recovery(check) => {
+            format!("What must go before a mount ends with {}: {}", check.status, last_lines(&check.said))
+        }
         Fault::Mount(reason) => format!("It cannot be mounted: {reason}."),
         Fault::Check(check) => {
             format!("After a mount and an unmount its check ends with {}: {}", check.status, last_lines(&check.said))

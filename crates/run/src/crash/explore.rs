@@ -4,13 +4,15 @@
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use mountmark_crash::application::{Application, Asked};
-use mountmark_crash::campaign::{Again, Check, Explored, Fault, Finding, Seen};
-use mountmark_crash::oracle::{History, Moment, Promises};
+use mountmark_crash::application::Asked;
+use mountmark_crash::campaign::{Again, Explored, Fault, Told};
+use mountmark_crash::oracle::{History, Level, Moment, Promises};
+use mountmark_crash::policy::Policy;
+use mountmark_crash::stateless;
 use mountmark_crash::states::{Base, Budget, Device, Epoch, NoState, State, StateId, States, Tested};
+use mountmark_crash::verdict;
 use mountmark_crash::workload::Workload;
-use mountmark_lab::guest::Policy;
-use mountmark_model::FileSystem;
+use mountmark_model::Configuration;
 
 use super::known::{Differences, Known};
 use super::questions::Recorded;
@@ -71,12 +73,13 @@ fn moment(epoch: &Epoch) -> Moment {
     Moment { begun: epoch.begun as u16, returned: epoch.returned as u16 }
 }
 
-/// Explores a workload. `None` if the user stopped it.
+/// Explores a workload, until something with the signature `wanted` is found if one is. `None` if the user stopped it.
 pub fn explore(
     talk: &mut Talk,
-    filesystem: &FileSystem,
+    configuration: &Configuration,
     workload: &Workload,
     course: &Course,
+    wanted: Option<&str>,
 ) -> Result<Option<Explored>> {
     let begun = Instant::now();
     let mut explored = Explored::default();
@@ -86,10 +89,11 @@ pub fn explore(
         Scene::Stopped => return Ok(None),
     };
     explored.seconds[0] = begun.elapsed().as_secs_f64();
+    explored.suspicious = stateless::check(&recorded.trace, workload);
     let mut known = Known::new(&recorded.trace);
     let history = History::new(workload, &recorded.results);
     let mut asked = None;
-    for epoch in states.epochs() {
+    'epochs: for epoch in states.epochs() {
         let moment = moment(epoch);
         let next = workload.application.as_ref().map(|application| application.asked(moment));
         if next != asked {
@@ -111,12 +115,16 @@ pub fn explore(
                 return Ok(None);
             };
             for (state, seen) in batch.iter().zip(seen) {
-                let faults = match seen {
-                    Sight::Seen(index) => judge(&known.seen[index], filesystem, &history, moment, &course.promises),
-                    Sight::Gone { reason, log } => vec![Fault::Gone { reason, log }],
+                let told = match seen {
+                    Sight::Seen(index) => {
+                        verdict::faults(&known.seen[index], configuration, &course.promises, &history, moment)
+                    }
+                    Sight::Gone { reason, log } => vec![gone(reason, log, &course.promises)],
                 };
-                let finding = |fault| Finding { state: state.id.clone(), moment, fault };
-                explored.findings.extend(faults.into_iter().map(finding));
+                told.into_iter().for_each(|told| explored.add(workload, &state.id, moment, told));
+            }
+            if wanted.is_some_and(|wanted| explored.broken(workload, wanted).is_some_and(|found| !found.is_torn())) {
+                break 'epochs;
             }
         }
         for (sum, tested) in explored.tested.iter_mut().zip(images.tested()) {
@@ -128,8 +136,14 @@ pub fn explore(
             };
         }
     }
+    explored.findings.sort_by_key(|finding| !finding.promised);
     explored.seconds[1] = begun.elapsed().as_secs_f64();
     Ok(Some(explored))
+}
+
+/// Looking at an image has ended the guest.
+fn gone(reason: String, log: String, promises: &Promises) -> Told {
+    Told { fault: Fault::Gone { reason, log }, promised: promises.has(Level::L0) }
 }
 
 /// Why a state was not made again.
@@ -144,7 +158,7 @@ pub enum NotAgain {
 /// Makes one state of a workload again and looks at it.
 pub fn again(
     talk: &mut Talk,
-    filesystem: &FileSystem,
+    configuration: &Configuration,
     workload: &Workload,
     course: &Course,
     id: &StateId,
@@ -168,10 +182,10 @@ pub fn again(
         Reply::Done(seen) => {
             let Some(seen) = seen.into_iter().next() else { bail!("the guest did not answer") };
             let history = History::new(workload, &recorded.results);
-            let faults = judge(&seen, filesystem, &history, moment, &course.promises);
+            let faults = verdict::faults(&seen, configuration, &course.promises, &history, moment);
             (Some(seen), faults)
         }
-        Reply::Gone { reason, log, .. } => (None, vec![Fault::Gone { reason, log }]),
+        Reply::Gone { reason, log, .. } => (None, vec![gone(reason, log, &course.promises)]),
         Reply::Interrupted => return Ok(Err(NotAgain::Stopped)),
     };
     Ok(Ok(Again { trace: recorded.trace, state, end, moment, seen, faults }))
@@ -229,21 +243,4 @@ fn look(
             _ => bail!("the guest said what {count} of {} images hold", missing.len()),
         }
     }
-}
-
-fn judge(seen: &Seen, filesystem: &FileSystem, history: &History, moment: Moment, promises: &Promises) -> Vec<Fault> {
-    // What cannot be mounted has not recovered, and a check of it says nothing more.
-    if let Some(reason) = &seen.mount {
-        return vec![Fault::Mount(reason.clone())];
-    }
-    let mut faults: Vec<Fault> = seen.write.clone().map(Fault::Write).into_iter().collect();
-    faults.extend(seen.umount.clone().map(Fault::Umount));
-    let is_clean = |check: &Check| filesystem.fsck.as_ref().is_none_or(|fsck| fsck.clean.contains(&check.status));
-    faults.extend(seen.check.clone().filter(|check| !is_clean(check)).map(Fault::Check));
-    if history.is_of_application() {
-        faults.extend(Application::judge(seen));
-    } else if let Some(tree) = &seen.tree {
-        faults.extend(history.judge(moment, promises, tree).into_iter().map(Fault::Broken));
-    }
-    faults
 }

@@ -3,6 +3,7 @@
 //!
 //! `witness` is the guest's part. It does not know what is promised or why it is shown an image.
 
+pub mod campaign;
 pub mod explore;
 mod known;
 pub mod questions;

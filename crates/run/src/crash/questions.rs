@@ -1,11 +1,11 @@
 //! What the host asks a witness, and the lines of its answers.
 
 use mountmark_crash::application::Asked;
+use mountmark_crash::policy::Policy;
 use mountmark_crash::states::Extent;
 use mountmark_crash::trace::Trace;
 use mountmark_crash::tree::Tree;
 use mountmark_crash::workload::Workload;
-use mountmark_lab::guest::Policy;
 use serde::{Deserialize, Serialize};
 
 /// A question; its answer is one line, or one for each state.

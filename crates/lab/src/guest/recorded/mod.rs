@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use anyhow::{Context, Result, bail};
+use mountmark_crash::policy::Policy;
 use mountmark_crash::states::{Contents, Extent};
 use mountmark_crash::trace::{Event, Mark, Request, Trace};
 
@@ -18,7 +19,6 @@ use super::media::Medium;
 use super::{nbd, setup};
 use crate::{Device, MEDIA_START, Region};
 use layer::Layer;
-pub use server::Policy;
 
 /// The disk that process 1 serves.
 pub struct RecordedDisk {
@@ -93,12 +93,18 @@ impl RecordedDisk {
         self.lock().layer.keep();
     }
 
-    /// Brings the base back. Nothing may have the disk open.
+    /// Brings the base back and forgets what was read. Nothing may have the disk open.
     pub fn set_back(&self) {
         let mut disk = self.lock();
         disk.layer.set_back();
         disk.reads.clear();
         disk.was_read.clear();
+    }
+
+    /// Brings the base back and changes it, and goes on noting what is read. Nothing may have the disk open.
+    pub fn again(&self, patches: &[Extent]) -> Result<()> {
+        self.lock().layer.set_back();
+        self.apply(patches)
     }
 
     /// Changes the contents behind the kernel's back. Nothing may have the disk open.

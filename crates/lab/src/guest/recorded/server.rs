@@ -5,32 +5,11 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
+use mountmark_crash::policy::Policy;
 use mountmark_crash::trace::{Event, Request};
-use serde::{Deserialize, Serialize};
 
 use super::super::nbd::wire::{self, Command, Header};
 use super::Disk;
-
-/// When a disk replies to writes. File systems react to it: a flush that does not wait for a write shows only if the
-/// write is replied to after the flush has arrived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Policy {
-    /// At once.
-    Fifo,
-    /// Once nothing more arrives for a millisecond, the last first.
-    Lifo,
-    /// After a time from 0 to 20 ms, drawn for each write.
-    Delayed {
-        /// Of the draws.
-        seed: u64,
-    },
-    /// Every so many writes one waits until the next flush has arrived, or nothing has for two seconds.
-    Held {
-        /// 1 holds every write.
-        every: u32,
-    },
-}
 
 /// How long `Lifo` waits for more, in nanoseconds.
 const LULL: u64 = 1_000_000;

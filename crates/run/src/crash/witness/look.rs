@@ -1,4 +1,5 @@
-//! Looks at one image: mounts it, reads everything, writes, unmounts, and lets the file system's own check look.
+//! Looks at one image: mounts it, reads everything, writes, unmounts, and lets the file system's own check look. What is
+//! wrong is repaired from the start, and looked at again.
 
 use std::fs;
 use std::io;
@@ -6,7 +7,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use mountmark_crash::application::Asked;
-use mountmark_crash::campaign::{Check, Seen};
+use mountmark_crash::campaign::{Check, Repaired, Seen};
 use mountmark_crash::states::Extent;
 
 use super::{FOLDER, LATER, Witness, call, set_clock, tree};
@@ -20,6 +21,10 @@ impl Witness<'_> {
         self.disk.apply(patches)?;
         set_clock(LATER);
         let mut seen = Seen::default();
+        let device = &self.disk.device.path;
+        if let Some(command) = self.cell.configuration.before_mount_command(device) {
+            seen.recovery = Some(self.run(&command)?);
+        }
         match self.mount() {
             Ok(()) => {
                 seen.tree = Some(tree::look(Path::new(FOLDER)));
@@ -33,8 +38,37 @@ impl Witness<'_> {
         if seen.mount.is_none() {
             seen.check = self.check()?;
         }
+        let is_damaged = |check: &Option<Check>| check.as_ref().is_some_and(|check| !check.said.is_empty());
+        if seen.mount.is_some() || is_damaged(&seen.check) {
+            seen.repaired = self.repair(patches)?;
+        }
         seen.reads = self.disk.reads();
         Ok(seen)
+    }
+
+    /// Repairs the image as it was after the power cut, and reads it.
+    fn repair(&self, patches: &[Extent]) -> Result<Option<Repaired>> {
+        let Some(command) = self.cell.configuration.repair_command(&self.disk.device.path) else { return Ok(None) };
+        self.disk.again(patches)?;
+        let repair = self.run(&command)?;
+        let mut repaired = Repaired { repair, mount: None, tree: None, lost: 0 };
+        match self.mount() {
+            Ok(()) => {
+                repaired.tree = Some(tree::look(Path::new(FOLDER)));
+                repaired.lost = tree::lost(Path::new(FOLDER));
+                self.leave();
+            }
+            Err(error) => repaired.mount = Some(error.to_string()),
+        }
+        Ok(Some(repaired))
+    }
+
+    /// Runs a command that may find and mend damage. What it says of a sound image does not matter.
+    fn run(&self, command: &[String]) -> Result<Check> {
+        let (status, said) = call(command)?;
+        let fsck = self.cell.configuration.filesystem.fsck.as_ref();
+        let clean = fsck.is_some_and(|fsck| fsck.clean.contains(&status));
+        Ok(Check { status, said: if clean { String::new() } else { said } })
     }
 
     /// Lets the file system's own check look at the image, unless it has seen the same one.
@@ -44,9 +78,7 @@ impl Witness<'_> {
         if let Some(check) = self.checked.get(&digest) {
             return Ok(Some(check.clone()));
         }
-        let (status, said) = call(&command)?;
-        let clean = self.cell.configuration.filesystem.fsck.as_ref().is_some_and(|fsck| fsck.clean.contains(&status));
-        let check = Check { status, said: if clean { String::new() } else { said } };
+        let check = self.run(&command)?;
         self.checked.insert(digest, check.clone());
         Ok(Some(check))
     }

@@ -12,9 +12,10 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use mountmark_crash::campaign::Check;
+use mountmark_crash::policy::Policy;
 use mountmark_crash::trace::Mark;
 use mountmark_crash::workload::Workload;
-use mountmark_lab::guest::{Exchange, Policy, RecordedDisk};
+use mountmark_lab::guest::{Exchange, RecordedDisk};
 use mountmark_model::Cell;
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};

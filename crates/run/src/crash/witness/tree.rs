@@ -23,6 +23,11 @@ pub(super) fn look(root: &Path) -> Tree {
     tree
 }
 
+/// How many names a repair has put into `lost+found`.
+pub(super) fn lost(root: &Path) -> usize {
+    fs::read_dir(root.join(OWN[0])).map_or(0, Iterator::count)
+}
+
 fn folder(root: &Path, path: &str, tree: &mut Tree) {
     let entries = match fs::read_dir(root.join(path)) {
         Ok(entries) => entries,

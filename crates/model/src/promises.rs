@@ -1,5 +1,7 @@
-//! What a file system promises of the time after a power cut, in levels that can be promised one by one.
+//! What a file system promises of the time after a power cut, in levels that can be promised one by one, and where it
+//! says so.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -101,8 +103,72 @@ impl Promises {
         Promises { levels: [Level::L0, Level::L1].into_iter().collect(), exposes_stale: true, ends_in_data: false }
     }
 
+    /// All that any file system promises.
+    pub fn most() -> Promises {
+        Promises { levels: Level::ALL.into_iter().collect(), exposes_stale: false, ends_in_data: true }
+    }
+
     pub fn has(&self, level: Level) -> bool {
         self.levels.has(level)
+    }
+}
+
+/// What a file system says of power cuts: the table `[crash]` of its file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Documented {
+    /// As it is made and mounted by default.
+    pub levels: Levels,
+    #[serde(default)]
+    pub exposes_stale: bool,
+    #[serde(default)]
+    pub ends_in_data: bool,
+    /// Where each promise is made, by its level or by the name of a field above.
+    pub sources: BTreeMap<String, String>,
+    /// Options that change no promise: words of mkfs arguments and of mount options.
+    #[serde(default)]
+    pub harmless: Vec<String>,
+    /// Options that change promises.
+    #[serde(default)]
+    pub options: BTreeMap<String, Change>,
+    /// Makes an image mountable as the boot scripts of a distribution do before they mount it, if the kernel cannot.
+    #[serde(default)]
+    pub before_mount: Vec<String>,
+}
+
+/// What one option changes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    #[serde(default)]
+    pub with: Levels,
+    #[serde(default)]
+    pub without: Levels,
+    #[serde(default)]
+    pub exposes_stale: Option<bool>,
+    #[serde(default)]
+    pub ends_in_data: Option<bool>,
+    /// Where it is documented.
+    pub source: String,
+}
+
+impl Documented {
+    /// What remains with some options, which are words of mkfs arguments and single mount options; `Err` is the first
+    /// option of which nothing is documented.
+    pub fn with<'a>(&self, options: impl Iterator<Item = &'a str>) -> Result<Promises, String> {
+        let mut promises =
+            Promises { levels: self.levels, exposes_stale: self.exposes_stale, ends_in_data: self.ends_in_data };
+        for option in options {
+            if self.harmless.iter().any(|harmless| harmless == option) {
+                continue;
+            }
+            let change = self.options.get(option).ok_or_else(|| option.to_owned())?;
+            promises.levels = change.with.iter().fold(promises.levels, Levels::with);
+            promises.levels = change.without.iter().fold(promises.levels, Levels::without);
+            promises.exposes_stale = change.exposes_stale.unwrap_or(promises.exposes_stale);
+            promises.ends_in_data = change.ends_in_data.unwrap_or(promises.ends_in_data);
+        }
+        Ok(promises)
     }
 }
 
@@ -117,5 +183,30 @@ mod tests {
         assert_eq!(set.without(Level::L5).with(Level::L7).iter().collect::<Vec<_>>(), [Level::L1, Level::L7]);
         assert_eq!(Level::ALL.into_iter().collect::<Levels>().iter().count(), 8);
         assert_eq!(format!("{set:?} {}", Level::L6), "{L1, L5} L6");
+    }
+
+    #[test]
+    fn options_change_promises_and_unknown_ones_leave_no_word() {
+        let text = r#"
+            levels = ["L0", "L1", "L6"]
+            harmless = ["noatime"]
+            [sources]
+            L0 = "a book"
+            [options."data=writeback"]
+            without = ["L6"]
+            exposes_stale = true
+            source = "another"
+            [options."data=journal"]
+            with = ["L7"]
+            source = "the same"
+        "#;
+        let documented: Documented = toml::from_str(text).unwrap();
+        let promised = |options: &[&str]| documented.with(options.iter().copied());
+        let plain = promised(&["noatime"]).unwrap();
+        assert!(plain.has(Level::L6) && !plain.exposes_stale);
+        let loose = promised(&["noatime", "data=writeback"]).unwrap();
+        assert!(!loose.has(Level::L6) && loose.has(Level::L1) && loose.exposes_stale);
+        assert!(promised(&["data=journal"]).unwrap().has(Level::L7));
+        assert_eq!(promised(&["data=journal", "commit=1"]), Err("commit=1".to_owned()));
     }
 }

@@ -1,0 +1,60 @@
+//! Whether what was seen of an image is what its configuration promises.
+
+use mountmark_model::Configuration;
+
+use crate::application::Application;
+use crate::campaign::{Check, Fault, Seen, Told};
+use crate::oracle::{History, Level, Moment, Promises, Violation};
+use crate::tree::Tree;
+
+/// What is wrong with an image: with what its configuration promises, and with what others promise.
+pub fn faults(
+    seen: &Seen,
+    configuration: &Configuration,
+    promises: &Promises,
+    history: &History,
+    moment: Moment,
+) -> Vec<Told> {
+    let sound = promises.has(Level::L0);
+    let mut all: Vec<Told> =
+        unsound(seen, configuration).into_iter().map(|fault| Told { fault, promised: sound }).collect();
+    // What need not be sound is judged as it is after its repair.
+    let repaired = seen.repaired.as_ref().filter(|_| !sound).and_then(|repaired| repaired.tree.as_ref());
+    if history.is_of_application() {
+        let kept = sound && promises.has(Level::L1);
+        all.extend(Application::judge(seen).into_iter().map(|fault| Told { fault, promised: kept }));
+    } else if let Some(tree) = repaired.or(seen.tree.as_ref()) {
+        let told = |promised| move |violation| Told { fault: Fault::Broken(violation), promised };
+        let broken = history.judge(moment, promises, tree);
+        let beyond = beyond(&broken, history, moment, tree);
+        all.extend(broken.into_iter().map(told(true)));
+        all.extend(beyond.into_iter().map(told(false)));
+    }
+    all
+}
+
+/// What is wrong before anyone asks what it holds.
+fn unsound(seen: &Seen, configuration: &Configuration) -> Vec<Fault> {
+    let fsck = configuration.filesystem.fsck.as_ref();
+    let leaves_damage = |check: &&Check| {
+        !fsck.is_some_and(|fsck| fsck.clean.contains(&check.status) || fsck.repaired.contains(&check.status))
+    };
+    let mut all: Vec<Fault> = seen.recovery.iter().filter(leaves_damage).cloned().map(Fault::Recovery).collect();
+    // What cannot be mounted has not recovered, and a check of it says nothing more.
+    if let Some(reason) = &seen.mount {
+        all.push(Fault::Mount(reason.clone()));
+        return all;
+    }
+    all.extend(seen.write.clone().map(Fault::Write));
+    all.extend(seen.umount.clone().map(Fault::Umount));
+    let is_clean = |check: &Check| fsck.is_none_or(|fsck| fsck.clean.contains(&check.status));
+    all.extend(seen.check.clone().filter(|check| !is_clean(check)).map(Fault::Check));
+    all
+}
+
+/// What would break the promises of a file system that promises everything, where nothing else is wrong.
+fn beyond(broken: &[Violation], history: &History, moment: Moment, tree: &Tree) -> Vec<Violation> {
+    let mut beyond = history.judge(moment, &Promises::most(), tree);
+    beyond.retain(|violation| broken.iter().all(|broken| broken.path != violation.path));
+    beyond
+}

@@ -1,0 +1,189 @@
+//! Explores: runs a campaign, keeps what it finds, and says how far it is.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use mountmark_crash::campaign::Campaign;
+use mountmark_crash::record::{Asked, Piece, Record};
+use mountmark_lab::emulator::Witnesses;
+use mountmark_model::{Cell, Configuration};
+use mountmark_plan::Catalogue;
+use mountmark_record::{Campaigns, RunId, Writing};
+use mountmark_report::Crash;
+use mountmark_run::crash::campaign::{Ended, News, Work};
+
+use super::Stop;
+use crate::common::{self, StoreOptions};
+
+/// Time between two lines of progress.
+const PACE: Duration = Duration::from_secs(5);
+
+/// What it takes to run a campaign.
+pub(super) struct Effort<'a> {
+    pub store: &'a StoreOptions,
+    pub catalogue: &'a Catalogue,
+    pub configurations: &'a [Configuration],
+    pub jobs: Option<usize>,
+    pub format: Option<&'a str>,
+    pub stop: &'a Stop,
+}
+
+impl Effort<'_> {
+    /// A campaign from its start.
+    pub fn begin(&self, asked: Asked) -> Result<u8> {
+        let (lab, cells) = super::lab(self.catalogue, &asked, self.configurations)?;
+        let first = Piece::Asked {
+            asked: asked.clone(),
+            program: env!("CARGO_PKG_VERSION").into(),
+            command_line: common::command_line(std::env::args()),
+        };
+        let (id, writing) = Campaigns::beside(&self.store.path()).begin(&first)?;
+        let record = Record::from_pieces([first]).expect("the first piece is what was asked for");
+        self.go_on(&id, record, writing, &lab, &cells)
+    }
+
+    /// What is left of a campaign.
+    pub fn go_on(
+        &self,
+        id: &RunId,
+        mut record: Record,
+        mut writing: Writing,
+        lab: &Witnesses,
+        cells: &[Cell],
+    ) -> Result<u8> {
+        for cell in cells {
+            let configuration = &cell.configuration.name;
+            if record.part(configuration).is_some_and(|part| part.ended) {
+                continue;
+            }
+            let places = record.part(configuration).map(|part| part.places.clone()).unwrap_or_default();
+            let begun = Piece::Begun(head(&record.asked, lab, cell)?);
+            writing.add(&begun)?;
+            record.add(begun);
+            if self.explore(lab, cell, &places, &mut record, &mut writing)? == Ended::Stopped {
+                let out = common::out_option(&self.store.path());
+                say!("mountmark: ended; `mountmark crash resume {id}{out}` goes on");
+                return Ok(self.stop.code());
+            }
+        }
+        let campaigns: Vec<Campaign> = record.campaigns().cloned().collect();
+        common::print(&common::written(&Crash(&campaigns), self.format)?)?;
+        let out = common::out_option(&self.store.path());
+        if campaigns.iter().any(|campaign| !campaign.causes().is_empty()) {
+            say!(
+                "mountmark: `mountmark crash show {id} --finding 1{out}` shows the order of writes of the first finding"
+            );
+        }
+        let is_broken = campaigns.iter().any(Campaign::is_broken);
+        Ok(if is_broken { common::FAILED } else { common::DONE })
+    }
+
+    fn explore(
+        &self,
+        lab: &Witnesses,
+        cell: &Cell,
+        places: &BTreeSet<usize>,
+        record: &mut Record,
+        writing: &mut Writing,
+    ) -> Result<Ended> {
+        let workloads = record.asked.workloads();
+        let policies = record.asked.policies.clone();
+        let (promises, _) = cell.configuration.promises();
+        let begun = Instant::now();
+        let work = Work {
+            lab,
+            cell,
+            promises,
+            device: record.asked.device,
+            seed: record.asked.seed,
+            workloads: &workloads,
+            policies: &policies,
+            deadline: begun + Duration::from_secs(record.asked.budget),
+            jobs: self.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
+            shrink: record.asked.shrink,
+        };
+        let mut progress = Progress::new(&cell.configuration.name, work.places(), places.len());
+        let ended = work.run(places, self.stop, |News { place, tried }| {
+            progress.add(place.is_some(), &tried);
+            let piece = Piece::Tried { place, tried };
+            writing.add(&piece)?;
+            record.add(piece);
+            Ok(())
+        })?;
+        if ended != Ended::Stopped {
+            let piece = Piece::Ended { seconds: begun.elapsed().as_secs_f64(), cut_short: ended == Ended::Late };
+            writing.add(&piece)?;
+            record.add(piece);
+        }
+        progress.end();
+        Ok(ended)
+    }
+}
+
+/// All that is known of a campaign before it begins.
+fn head(asked: &Asked, lab: &Witnesses, cell: &Cell) -> Result<Campaign> {
+    let (promises, undocumented) = cell.configuration.promises();
+    Ok(Campaign {
+        configuration: cell.configuration.name.clone(),
+        kernel: lab.environment(cell)?.kernel,
+        disk_size: asked.disk_size,
+        device: asked.device,
+        promises,
+        undocumented,
+        seed: asked.seed,
+        tried: Vec::new(),
+        seconds: 0.0,
+        cut_short: false,
+    })
+}
+
+/// Lines of progress: a finding at once, everything else from time to time.
+struct Progress<'a> {
+    configuration: &'a str,
+    all: usize,
+    done: usize,
+    images: usize,
+    findings: BTreeSet<String>,
+    begun: Instant,
+    last: Instant,
+}
+
+impl Progress<'_> {
+    fn new(configuration: &str, all: usize, done: usize) -> Progress<'_> {
+        let now = Instant::now();
+        Progress { configuration, all, done, images: 0, findings: BTreeSet::new(), begun: now, last: now }
+    }
+
+    fn add(&mut self, counts: bool, tried: &mountmark_crash::campaign::Tried) {
+        self.done += usize::from(counts);
+        self.images += tried.explored.states;
+        for finding in tried.explored.findings.iter().filter(|finding| finding.promised) {
+            let signature = finding.fault.signature(&tried.workload);
+            if tried.shrunk || !self.findings.insert(signature.clone()) {
+                continue;
+            }
+            say!("mountmark: {}: {signature}: {}", self.configuration, tried.workload);
+        }
+        if self.last.elapsed() > PACE {
+            self.say();
+        }
+    }
+
+    fn say(&mut self) {
+        self.last = Instant::now();
+        let rate = self.images as f64 / self.begun.elapsed().as_secs_f64().max(0.001);
+        let findings = mountmark_model::counted(self.findings.len(), "finding");
+        say!(
+            "mountmark: {}: {} of {} runs, {} images, {rate:.0} a second, {findings}",
+            self.configuration,
+            self.done,
+            self.all,
+            self.images
+        );
+    }
+
+    fn end(mut self) {
+        self.say();
+    }
+}

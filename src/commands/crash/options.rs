@@ -1,0 +1,145 @@
+//! What to try, on the command line.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use mountmark_crash::policy::Policy;
+use mountmark_crash::record::Asked;
+use mountmark_crash::scenario::Scenario;
+use mountmark_crash::states::Device;
+use mountmark_crash::workload::{Generator, Workload};
+use mountmark_model::{Bytes, Configuration};
+use mountmark_plan::Catalogue;
+
+use crate::common::WrongUse;
+
+/// Workloads of two and three operations that are generated if no count is given: more than any budget tries.
+const MANY: u64 = 100_000;
+
+/// What decides which images there are.
+#[derive(Args)]
+pub(super) struct Options {
+    /// File systems and variants, as for `mountmark run`
+    #[arg(long, value_name = "LIST", default_value = "ext4")]
+    pub fs: String,
+    /// A workload: operations in a line, of which those before a `|` set the stage; a name of `mountmark list crash`; or
+    /// a file such as ./mine.toml. May be repeated
+    #[arg(long, value_name = "WORKLOAD", visible_alias = "app")]
+    pub workload: Vec<String>,
+    /// Also all workloads of operations that `mountmark list crash` has
+    #[arg(long)]
+    pub catalogue: bool,
+    /// Also all workloads of one operation, or samples of two or three
+    #[arg(long, value_name = "OPERATIONS", value_parser = clap::value_parser!(u8).range(1..=3))]
+    pub generate: Option<u8>,
+    /// How many workloads to generate at most [default: all of one operation, otherwise as many as fit the budget]
+    #[arg(long, value_name = "COUNT", requires = "generate", value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: Option<u64>,
+    /// Wall time for each configuration, such as 90s, 30m or 2h
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = duration)]
+    pub budget: Duration,
+    /// Seed of everything random
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    pub seed: u64,
+    /// The disk: `sector` may tear requests, `request` writes each whole; a fault behind a plus, such as sector+i1
+    #[arg(long, value_name = "DEVICE", default_value = "sector")]
+    pub device: Device,
+    /// When the disk replies to writes: fifo, lifo, delayed or held. May be repeated
+    #[arg(long, value_name = "POLICY", default_value = "fifo", value_delimiter = ',')]
+    pub policy: Vec<Policy>,
+    /// Size of the disk
+    #[arg(long, value_name = "SIZE", default_value = "512MiB")]
+    pub disk_size: Bytes,
+    /// The guest's kernel
+    #[arg(long, value_name = "KERNEL", default_value = mountmark_lab::image::kernel::DEFAULT)]
+    pub kernel: String,
+    /// Do not look for smaller workloads that break the same promise
+    #[arg(long)]
+    pub no_shrink: bool,
+}
+
+impl Options {
+    /// What was asked for, with nothing left open.
+    pub fn asked(&self, configurations: &[Configuration], catalogue: &Catalogue) -> Result<Asked> {
+        if self.budget.is_zero() {
+            bail!(WrongUse("--budget 0: nothing can be tried in no time".into()));
+        }
+        let workloads = self.workloads(catalogue)?;
+        let generate = self.generate.map(|length| {
+            let all = if length == 1 { Generator::new().count() as u64 } else { MANY };
+            (length, self.count.unwrap_or(all).min(all))
+        });
+        if workloads.is_empty() && generate.is_none() {
+            bail!(WrongUse("there is nothing to do: give --workload, --app, --catalogue or --generate".into()));
+        }
+        Ok(Asked {
+            configurations: configurations.iter().map(|configuration| configuration.name.clone()).collect(),
+            workloads,
+            generate,
+            policies: self.policy.clone(),
+            device: self.device,
+            seed: self.seed,
+            budget: self.budget.as_secs(),
+            disk_size: self.disk_size.0,
+            kernel: self.kernel.clone(),
+            shrink: !self.no_shrink,
+        })
+    }
+
+    /// Those that were named, then those of the catalogue.
+    fn workloads(&self, catalogue: &Catalogue) -> Result<Vec<Workload>> {
+        let mut chosen: Vec<Workload> =
+            self.workload.iter().map(|text| workload(text, catalogue)).collect::<Result<_>>()?;
+        if self.catalogue {
+            for scenario in catalogue.list::<Scenario>().filter(|scenario| !scenario.is_application()) {
+                chosen.push(catalogue.scenario(&scenario.name)?);
+            }
+        }
+        Ok(chosen)
+    }
+}
+
+/// One word is a name; but `sync` and `evict` are operations of one word.
+fn workload(text: &str, catalogue: &Catalogue) -> Result<Workload> {
+    let parsed = text.parse::<Workload>();
+    let is_word = !text.contains(|sign: char| sign.is_whitespace() || matches!(sign, ';' | '|'));
+    if text.ends_with(".toml") || (is_word && parsed.is_err()) {
+        return Ok(catalogue.scenario(text)?);
+    }
+    let workload = parsed.map_err(|error| WrongUse(format!("--workload: {error}")))?;
+    mountmark_crash::workload::check(&workload).map_err(|error| WrongUse(format!("--workload: {error}")))?;
+    Ok(workload)
+}
+
+/// `90s`, `30m`, `2h`, or seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}` is no time such as 90s, 30m or 2h");
+    let (number, unit) = match text.find(|sign: char| sign.is_ascii_alphabetic()) {
+        Some(at) => text.split_at(at),
+        None => (text, "s"),
+    };
+    let factor = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    number.checked_mul(factor).filter(|seconds| *seconds <= 30 * 86_400).map(Duration::from_secs).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_and_nonsense_is_refused() {
+        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("30m"), Ok(Duration::from_secs(1800)));
+        assert_eq!(duration("2h"), Ok(Duration::from_secs(7200)));
+        for wrong in ["", "m", "-1s", "1d", "1.5h", "99999999999999999999h", "800h"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! `mountmark crash show`: a campaign that is kept, or the image of one of its findings.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use mountmark_crash::campaign::Campaign;
+use mountmark_plan::Catalogue;
+use mountmark_record::Campaigns;
+use mountmark_report::{Crash, CrashState};
+
+use super::Stop;
+use super::state::Image;
+use crate::common::{self, StoreOptions, WrongUse};
+
+/// Show a campaign again, or the image of a finding
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mountmark crash show\n  mountmark crash show latest --finding 2\n  mountmark crash show latest --finding 2 --export image     for e2fsck, xfs_repair and the like\n  mountmark crash show latest --format html > crash.html"
+)]
+pub(super) struct Arguments {
+    /// The campaign: its name, the beginning of it, or `latest`
+    #[arg(default_value = "latest")]
+    campaign: String,
+    /// Make the image of this finding again, by its number in the list, and show what led to it
+    #[arg(long, value_name = "NUMBER")]
+    finding: Option<usize>,
+    /// Write the finding's image to this file
+    #[arg(long, value_name = "FILE", requires = "finding")]
+    export: Option<PathBuf>,
+    /// How to print: table, markdown, csv, json or html [default: table]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<String>,
+    #[command(flatten)]
+    store: StoreOptions,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<u8> {
+    match arguments.finding {
+        None => common::format_of::<Crash>(arguments.format.as_deref())?,
+        Some(_) => common::format_of::<CrashState>(arguments.format.as_deref())?,
+    };
+    let campaigns = Campaigns::beside(&arguments.store.path());
+    let id = campaigns.resolve(&arguments.campaign)?;
+    let record = campaigns.load(&id)?;
+    let all: Vec<Campaign> = record.campaigns().cloned().collect();
+    let Some(number) = arguments.finding else {
+        common::print(&common::written(&Crash(&all), arguments.format.as_deref())?)?;
+        return Ok(common::DONE);
+    };
+    let causes: Vec<_> =
+        all.iter().flat_map(|campaign| campaign.causes().into_iter().map(move |cause| (campaign, cause))).collect();
+    let Some((campaign, cause)) = number.checked_sub(1).and_then(|index| causes.get(index)) else {
+        let count = mountmark_model::counted(causes.len(), "finding");
+        bail!(WrongUse(format!("--finding {number}: campaign {id} has {count}, numbered from 1")));
+    };
+    let catalogue = Catalogue::load(None)?;
+    let configurations = mountmark_plan::configurations(&catalogue, std::slice::from_ref(&campaign.configuration))?;
+    let stop = Stop::on_signals()?;
+    let image = Image {
+        asked: &record.asked,
+        configuration: configurations.first().context("a configuration that was tried has a name")?,
+        workload: cause.workload,
+        policy: cause.policy,
+        state: &cause.finding.state,
+        export: arguments.export.as_deref(),
+        format: arguments.format.as_deref(),
+    };
+    stop.or(image.show(&catalogue, &stop), stop.code())
+}

@@ -262,7 +262,7 @@ impl Campaign {
                     cause.images += finding.images;
                     cause.workloads += 1;
                 }
-                if (torn, workload.ops.len()) < (cause.torn, cause.workload.ops.len()) {
+                if (torn, workload.length()) < (cause.torn, cause.workload.length()) {
                     (cause.torn, cause.workload, cause.policy, cause.finding) = (torn, workload, policy, finding);
                 }
             }

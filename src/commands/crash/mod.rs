@@ -103,7 +103,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
 fn lab(catalogue: &Catalogue, asked: &Asked, configurations: &[Configuration]) -> Result<(Witnesses, Vec<Cell>)> {
     let machine = catalogue.get::<Machine>(MACHINE)?;
     let options = LabOptions { kernel: asked.kernel.clone(), ..LabOptions::usual() }.options(machine);
-    let lab = Witnesses::open(options)?;
+    let lab = Witnesses::open(options)?.with_trims(asked.device.trims);
     let disk = catalogue.get::<Disk>(DISK)?;
     let mut cells = Vec::new();
     for configuration in configurations {

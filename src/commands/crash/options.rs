@@ -42,7 +42,8 @@ pub(super) struct Options {
     /// Seed of everything random
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     pub seed: u64,
-    /// The disk: `sector` may tear requests, `request` writes each whole; a fault behind a plus, such as sector+i1
+    /// The disk: `sector` may tear requests, `request` writes each whole; `trim` behind a plus if it takes trims, and a
+    /// fault, such as sector+i1 or request+trim+i1
     #[arg(long, value_name = "DEVICE", default_value = "sector")]
     pub device: Device,
     /// When the disk replies to writes: fifo, lifo, delayed or held. May be repeated

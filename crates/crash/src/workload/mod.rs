@@ -27,6 +27,13 @@ pub struct Workload {
     pub application: Option<Box<Application>>,
 }
 
+impl Workload {
+    /// How long it is, beside others that show the same: an application is longer than any list of operations.
+    pub fn length(&self) -> usize {
+        self.ops.len() + self.application.as_ref().map_or(0, |application| MOST_OPS + application.steps.len())
+    }
+}
+
 /// One operation. Paths are relative to the root of the file system under test. Offsets and lengths are multiples of
 /// [`crate::tree::words::WORD`] bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

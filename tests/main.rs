@@ -8,6 +8,7 @@ mod compare;
 mod conditions;
 mod corpora;
 mod crash;
+mod crash_apps;
 mod drill;
 mod engines;
 mod failures;

@@ -63,6 +63,9 @@ pub struct Explored {
     pub suspicious: Vec<stateless::Finding>,
     /// Wall time in seconds, of the recording and of all.
     pub seconds: [f64; 2],
+    /// Whether the budget ended before all its images were made.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut_short: bool,
     /// Why the workload was not explored.
     pub error: Option<String>,
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::campaign::{Campaign, Tried};
+use crate::oracle::{Level, Promises};
 use crate::policy::Policy;
 use crate::states::Device;
 use crate::workload::{Generator, Workload};
@@ -33,6 +34,15 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// What is asked of a file system that promises this: of a log, whose operations nobody knows, that it mounts and
+    /// passes its check.
+    pub fn judged_by(&self, promises: Promises) -> Promises {
+        match self.workloads.iter().any(|workload| workload.log.is_some()) {
+            true => Promises { levels: promises.levels.iter().filter(|level| *level == Level::L0).collect(), ..promises },
+            false => promises,
+        }
+    }
+
     /// All workloads: those that were named, then those that are generated.
     pub fn workloads(&self) -> Vec<Workload> {
         let mut all = self.workloads.clone();

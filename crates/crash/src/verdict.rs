@@ -20,9 +20,11 @@ pub fn faults(
         unsound(seen, configuration).into_iter().map(|fault| Told { fault, promised: sound }).collect();
     // What need not be sound is judged as it is after its repair.
     let repaired = seen.repaired.as_ref().filter(|_| !sound).and_then(|repaired| repaired.tree.as_ref());
-    if history.is_of_application() {
-        let kept = sound && promises.has(Level::L1);
-        all.extend(Application::judge(seen).into_iter().map(|fault| Told { fault, promised: kept }));
+    if !history.has_model() {
+        // An application relies on what fsync covers.
+        let is_promised = |fault: &Fault| sound && (promises.has(Level::L1) || !matches!(fault, Fault::Application(_)));
+        let told = |fault| Told { promised: is_promised(&fault), fault };
+        all.extend(Application::judge(seen).into_iter().map(told));
     } else if let Some(tree) = repaired.or(seen.tree.as_ref()) {
         let told = |promised| move |violation| Told { fault: Fault::Broken(violation), promised };
         let broken = history.judge(moment, promises, tree);

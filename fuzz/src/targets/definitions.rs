@@ -41,7 +41,7 @@ static FEW: LazyLock<Catalogue> = LazyLock::new(|| {
 });
 
 /// The required file name of a definition: `NAME.toml`.
-fn path_of(text: &str) -> PathBuf {
+pub(super) fn path_of(text: &str) -> PathBuf {
     let line = text.lines().find_map(|line| line.strip_prefix("name = \""));
     let name = line.and_then(|rest| rest.split('"').next()).unwrap_or("none");
     Path::new("/nowhere").join(format!("{name}.toml"))

@@ -3,6 +3,7 @@
 mod definitions;
 mod files;
 mod kept;
+mod power;
 mod said;
 mod show;
 
@@ -23,7 +24,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 15] = [
     Target { name: "suite", run: definitions::suite, changes: 300, seeds: definitions::suites },
     Target { name: "fio_job", run: definitions::fio_job, changes: 300, seeds: definitions::fio_jobs },
     Target { name: "catalogue", run: definitions::catalogue, changes: 300, seeds: definitions::entries },
@@ -36,6 +37,8 @@ pub const TARGETS: [Target; 13] = [
     Target { name: "forged", run: kept::forged, changes: 200, seeds: kept::edits },
     Target { name: "tar", run: files::tar, changes: 300, seeds: files::tars },
     Target { name: "kernel", run: files::kernel, changes: 300, seeds: files::kernels },
+    Target { name: "scenario", run: power::scenario, changes: 300, seeds: power::scenarios },
+    Target { name: "log", run: power::log, changes: 300, seeds: power::logs },
     Target { name: "module", run: files::module, changes: 300, seeds: files::modules },
 ];
 

@@ -76,7 +76,12 @@ impl Effort<'_> {
             );
         }
         let is_broken = campaigns.iter().any(Campaign::is_broken);
-        Ok(if is_broken { common::FAILED } else { common::DONE })
+        let is_lacking = campaigns.iter().flat_map(|campaign| &campaign.tried).any(|tried| tried.explored.error.is_some());
+        Ok(match (is_broken, is_lacking) {
+            (true, _) => common::FAILED,
+            (false, true) => common::CANNOT_RUN,
+            (false, false) => common::DONE,
+        })
     }
 
     fn explore(
@@ -89,7 +94,7 @@ impl Effort<'_> {
     ) -> Result<Ended> {
         let workloads = record.asked.workloads();
         let policies = record.asked.policies.clone();
-        let (promises, _) = cell.configuration.promises();
+        let promises = record.asked.judged_by(cell.configuration.promises().0);
         let begun = Instant::now();
         let work = Work {
             lab,
@@ -124,6 +129,7 @@ impl Effort<'_> {
 /// All that is known of a campaign before it begins.
 fn head(asked: &Asked, lab: &Witnesses, cell: &Cell) -> Result<Campaign> {
     let (promises, undocumented) = cell.configuration.promises();
+    let promises = asked.judged_by(promises);
     Ok(Campaign {
         configuration: cell.configuration.name.clone(),
         kernel: lab.environment(cell)?.kernel,

@@ -2,6 +2,7 @@
 
 mod explore;
 mod list;
+mod log;
 mod options;
 mod resume;
 mod show;
@@ -9,8 +10,10 @@ mod state;
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
+use mountmark_crash::policy::Policy;
 use mountmark_crash::record::Asked;
 use mountmark_crash::states::StateId;
+use mountmark_crash::workload::Workload;
 use mountmark_lab::emulator::Witnesses;
 use mountmark_model::{Bytes, Cell, Configuration, Disk, Machine};
 use mountmark_plan::Catalogue;
@@ -40,6 +43,12 @@ pub struct Arguments {
     /// Write the image to this file
     #[arg(long, value_name = "FILE", requires = "state")]
     export: Option<std::path::PathBuf>,
+    /// Do not look for images: write what the disk saw of the workload as a log of dm-log-writes
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["state", "generate", "log"])]
+    export_log: Option<std::path::PathBuf>,
+    /// Write what the disk held before that log to this file
+    #[arg(long, value_name = "FILE", requires = "export_log")]
+    export_base: Option<std::path::PathBuf>,
     /// How to print: table, markdown, csv or json [default: table]
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
@@ -74,18 +83,16 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let stop = Stop::on_signals()?;
     if let Some(state) = &arguments.state {
         common::format_of::<CrashState>(arguments.format.as_deref())?;
-        let [workload] = asked.workloads.as_slice() else {
-            bail!(WrongUse("--state is of one workload: give one --workload".into()))
-        };
-        let [configuration] = configurations.as_slice() else {
-            bail!(WrongUse("--state is of one configuration: give one --fs".into()))
-        };
-        let [policy] = asked.policies.as_slice() else {
-            bail!(WrongUse("--state is of one policy: give one --policy".into()))
-        };
+        let (configuration, workload, policy) = one("--state", &asked, &configurations)?;
         let (export, format) = (arguments.export.as_deref(), arguments.format.as_deref());
-        let image = state::Image { asked: &asked, configuration, workload, policy: *policy, state, export, format };
+        let image = state::Image { asked: &asked, configuration, workload, policy, state, export, format };
         return stop.or(image.show(&catalogue, &stop), stop.code());
+    }
+    if let Some(log) = &arguments.export_log {
+        let (configuration, workload, policy) = one("--export-log", &asked, &configurations)?;
+        let base = arguments.export_base.as_deref();
+        let export = log::Export { asked: &asked, configuration, workload, policy, log, base };
+        return stop.or(export.run(&catalogue, &stop), stop.code());
     }
     common::format_of::<Crash>(arguments.format.as_deref())?;
     let effort = explore::Effort {
@@ -97,6 +104,24 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         stop: &stop,
     };
     stop.or(effort.begin(asked), stop.code())
+}
+
+/// What an option is about that is of one run.
+fn one<'a>(
+    option: &str,
+    asked: &'a Asked,
+    configurations: &'a [Configuration],
+) -> Result<(&'a Configuration, &'a Workload, Policy)> {
+    let [workload] = asked.workloads.as_slice() else {
+        bail!(WrongUse(format!("{option} is of one workload: give one --workload")))
+    };
+    let [configuration] = configurations else {
+        bail!(WrongUse(format!("{option} is of one configuration: give one --fs")))
+    };
+    let [policy] = asked.policies.as_slice() else {
+        bail!(WrongUse(format!("{option} is of one policy: give one --policy")))
+    };
+    Ok((configuration, workload, *policy))
 }
 
 /// The lab of a campaign, and what a guest of each configuration is made of.

@@ -12,6 +12,7 @@ use mountmark_crash::workload::{Generator, Workload};
 use mountmark_model::{Bytes, Configuration};
 use mountmark_plan::Catalogue;
 
+use super::log::LogOptions;
 use crate::common::WrongUse;
 
 /// Workloads of two and three operations that are generated if no count is given: more than any budget tries.
@@ -27,6 +28,8 @@ pub(super) struct Options {
     /// a file such as ./mine.toml. May be repeated
     #[arg(long, value_name = "WORKLOAD", visible_alias = "app")]
     pub workload: Vec<String>,
+    #[command(flatten)]
+    pub log: LogOptions,
     /// Also all workloads of operations that `mountmark list crash` has
     #[arg(long)]
     pub catalogue: bool,
@@ -66,13 +69,18 @@ impl Options {
         if self.budget.is_zero() {
             bail!(WrongUse("--budget 0: nothing can be tried in no time".into()));
         }
-        let workloads = self.workloads(catalogue)?;
+        let mut workloads = self.workloads(catalogue)?;
+        let mut disk_size = self.disk_size.0;
+        if let Some((log, size)) = self.log.workload(disk_size)? {
+            workloads.push(log);
+            disk_size = size;
+        }
         let generate = self.generate.map(|length| {
             let all = if length == 1 { Generator::new().count() as u64 } else { MANY };
             (length, self.count.unwrap_or(all).min(all))
         });
         if workloads.is_empty() && generate.is_none() {
-            bail!(WrongUse("there is nothing to do: give --workload, --app, --catalogue or --generate".into()));
+            bail!(WrongUse("there is nothing to do: give --workload, --app, --catalogue, --generate or --log".into()));
         }
         Ok(Asked {
             configurations: configurations.iter().map(|configuration| configuration.name.clone()).collect(),
@@ -82,7 +90,7 @@ impl Options {
             device: self.device,
             seed: self.seed,
             budget: self.budget.as_secs(),
-            disk_size: self.disk_size.0,
+            disk_size,
             kernel: self.kernel.clone(),
             shrink: !self.no_shrink,
         })

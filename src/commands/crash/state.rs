@@ -38,8 +38,8 @@ impl Image<'_> {
         let Image { asked, configuration, workload, policy, .. } = *self;
         let (lab, cells) = super::lab(catalogue, asked, std::slice::from_ref(configuration))?;
         let Some(mut talk) = Talk::start(&lab, &cells[0], stop)? else { return Ok(stop.code()) };
-        let (promises, _) = configuration.promises();
-        let course = Course { device: asked.device, policy, budget: Budget::default(), seed: asked.seed, promises };
+        let promises = asked.judged_by(configuration.promises().0);
+        let course = Course { device: asked.device, policy, budget: Budget::default(), seed: asked.seed, promises, deadline: None };
         let state = match again(&mut talk, configuration, workload, &course, self.state)? {
             Ok(state) => state,
             Err(NotAgain::Failed(reason)) => bail!("{workload}: {reason}"),
@@ -55,25 +55,31 @@ impl Image<'_> {
     }
 }
 
-/// Writes the state's image. The file is sparse where the image holds zeros.
+/// Writes the state's image.
 fn export(talk: &Talk, state: &Again, path: &Path) -> Result<()> {
     let file = File::create(path)?;
-    file.set_len(state.trace.size)?;
+    copy_base(talk, state.trace.size, &file)?;
+    for extent in &state.state.extents {
+        let mut bytes = vec![0; extent.length as usize];
+        extent.read(&state.trace.data, 0, &mut bytes);
+        file.write_all_at(&bytes, extent.offset)?;
+    }
+    Ok(())
+}
+
+/// Copies what the disk held before anything ran. The file is sparse where that is zeros.
+pub(super) fn copy_base(talk: &Talk, size: u64, file: &File) -> Result<()> {
+    file.set_len(size)?;
     let mut piece = vec![0; PIECE];
     let mut at = 0;
-    while at < state.trace.size {
-        let length = (state.trace.size - at).min(PIECE as u64) as usize;
+    while at < size {
+        let length = (size - at).min(PIECE as u64) as usize;
         let piece = &mut piece[..length];
         talk.base(at, piece)?;
         if piece.iter().any(|byte| *byte != 0) {
             file.write_all_at(piece, at)?;
         }
         at += length as u64;
-    }
-    for extent in &state.state.extents {
-        let mut bytes = vec![0; extent.length as usize];
-        extent.read(&state.trace.data, 0, &mut bytes);
-        file.write_all_at(&bytes, extent.offset)?;
     }
     Ok(())
 }

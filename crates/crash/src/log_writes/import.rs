@@ -28,6 +28,8 @@ pub enum LogError {
     Version { found: u64 },
     #[error("the log names {found} bytes as the size of a sector; a power of two from 512 to 65536 is expected")]
     SectorSize { found: u32 },
+    #[error("the log has no entries: nothing was written while it was made, or its first sector was never updated")]
+    NoEntries,
     #[error("entry {entry} of {entries}, at byte {at} of the log, {problem}")]
     Entry { entry: u64, entries: u64, at: usize, problem: Problem },
 }
@@ -64,6 +66,9 @@ pub fn import(log: &[u8], size: u64) -> Result<Imported, LogError> {
     let found = sector as u32;
     if !(found.is_power_of_two() && (512..=65536).contains(&found)) {
         return Err(LogError::SectorSize { found });
+    }
+    if entries == 0 {
+        return Err(LogError::NoEntries);
     }
     let mut reader = Reader { log: log.get(found as usize..).ok_or(short)?, sector: found.into(), size };
     let mut made = Recording::new(size);

@@ -9,12 +9,14 @@
 
 mod export;
 mod import;
+mod log;
 
 #[cfg(test)]
 mod tests;
 
 pub use export::export;
 pub use import::{Imported, LogError, Problem, import};
+pub use log::Log;
 
 const MAGIC: u64 = 0x006a_7366_7773_6872;
 const VERSION: u64 = 1;

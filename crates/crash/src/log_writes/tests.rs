@@ -171,6 +171,7 @@ fn damaged_logs_are_refused_by_name_and_place() {
     assert_eq!(import(&start(0, 512)[..511], 4096), Err(LogError::Short { length: 511 }));
     assert_eq!(import(&[1; 512], 4096), Err(LogError::Magic { found: 0x101_0101_0101_0101 }));
     assert_eq!(import(&entry([MAGIC, 2, 0, 512]), 4096), Err(LogError::Version { found: 2 }));
+    assert_eq!(import(&start(0, 512), 4096), Err(LogError::NoEntries));
     for found in [0, 256, 513, 1 << 17] {
         assert_eq!(import(&start(0, found.into()), 4096), Err(LogError::SectorSize { found }));
     }
@@ -218,6 +219,7 @@ proptest! {
     #[test]
     fn a_log_survives_being_read_and_written(steps in steps()) {
         let tape = tape(&steps);
+        prop_assume!(!entries(&tape.trace).is_empty());
         let (first, size) = (log(&tape), tape.trace.size);
         let imported = import(&first, size).unwrap();
         let mut second = Vec::new();
@@ -237,4 +239,28 @@ proptest! {
             prop_assert!(imported.trace.events.len() <= 2 * log.len() / 512);
         }
     }
+}
+
+#[test]
+fn power_is_cut_after_the_mark_that_was_named() {
+    let mark = |text: &str| {
+        let mut sector = entry([0, 0, MARK, text.len() as u64]);
+        sector[32..32 + text.len()].copy_from_slice(text.as_bytes());
+        sector
+    };
+    let write = |sector, letter| [entry([sector, 1, 0, 0]), image(letter)].concat();
+    let flush = entry([0, 0, FLUSH, 0]);
+    let start = entry([MAGIC, VERSION, 5, 512]);
+    let bytes = [start, write(0, "a"), flush.clone(), mark("mkfs"), write(1, "b"), flush].concat();
+    let imported = import(&bytes, 2048).unwrap();
+    let from = |from: Option<&str>| Log { path: "log".into(), base: None, from: from.map(str::to_owned) };
+    let mut tape = Tape::new("....");
+    let mut ends = |log: Log| {
+        tape.trace = log.cut(imported.clone()).unwrap();
+        let states = tape.states("request");
+        states.epochs().iter().flat_map(|epoch| tape.all(&states, epoch.number)).collect::<Vec<_>>()
+    };
+    assert_eq!(ends(from(None)), ["....", "a...", "a...", "ab..", "ab.."]);
+    assert_eq!(ends(from(Some("mkfs"))), ["a...", "ab..", "ab.."]);
+    assert_eq!(from(Some("mount")).cut(imported).unwrap_err(), ["mkfs"]);
 }

@@ -99,9 +99,9 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Whether the files say nothing, since an application wrote them.
-    pub fn is_of_application(&self) -> bool {
-        self.workload.application.is_some()
+    /// Whether the workload says what files must hold.
+    pub fn has_model(&self) -> bool {
+        self.workload.has_model()
     }
 
     /// Whether it returned 0, or may yet.

@@ -242,9 +242,9 @@ fn shortened(text: &str) -> String {
 }
 
 impl fmt::Display for Workload {
-    /// As the command line takes it: operations without their name, and an application by its own.
+    /// Operations without their name; an application or a log by its own.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.application.is_some() {
+        if !self.has_model() {
             return f.write_str(&self.name);
         }
         let all: Vec<String> = self.ops.iter().map(ToString::to_string).collect();

@@ -8,6 +8,7 @@ mod shrink;
 use serde::{Deserialize, Serialize};
 
 use crate::application::Application;
+use crate::log_writes::Log;
 
 pub use bounds::{Fault, MOST_BYTES, MOST_OPS, check};
 pub use generate::{Generator, LONGEST};
@@ -25,9 +26,25 @@ pub struct Workload {
     /// Runs instead of operations, of which there are none then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<Box<Application>>,
+    /// Was recorded elsewhere, so that nothing runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<Box<Log>>,
 }
 
 impl Workload {
+    /// Whether operations say what files must hold.
+    pub fn has_model(&self) -> bool {
+        self.application.is_none() && self.log.is_none()
+    }
+
+    /// The options of the command line that name it, with what they are.
+    pub fn options(&self) -> Vec<(&'static str, String)> {
+        let Some(log) = &self.log else { return vec![("--workload", self.to_string())] };
+        let others = [("--base", &log.base), ("--from", &log.from)];
+        let others = others.into_iter().filter_map(|(option, value)| Some((option, value.clone()?)));
+        std::iter::once(("--log", log.path.clone())).chain(others).collect()
+    }
+
     /// How long it is, beside others that show the same: an application is longer than any list of operations.
     pub fn length(&self) -> usize {
         self.ops.len() + self.application.as_ref().map_or(0, |application| MOST_OPS + application.steps.len())

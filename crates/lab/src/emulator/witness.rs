@@ -139,6 +139,14 @@ impl Witness {
         read(&self.media, self.test.offset + offset, bytes)
     }
 
+    /// Changes the disk under test. The guest must not have changed it since its last answer, nor keep it open.
+    pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        if offset.checked_add(bytes.len() as u64).is_none_or(|end| end > self.test.size) {
+            bail!("beyond the end of the disk");
+        }
+        write(&self.media, self.test.offset + offset, bytes)
+    }
+
     /// Copies of what was written in the last recording.
     pub fn log(&self, length: u64) -> Result<Vec<u8>> {
         let mut bytes = vec![0; length.min(LOG) as usize];

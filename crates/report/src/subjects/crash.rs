@@ -72,12 +72,9 @@ fn about(campaign: &Campaign) -> Vec<Part> {
 
 /// A command that shows a finding again.
 fn again(campaign: &Campaign, cause: &Cause) -> String {
-    let mut command = vec![
-        "mountmark crash".to_owned(),
-        format!("--fs {}", shell_word(&campaign.configuration)),
-        format!("--workload {}", shell_word(&cause.workload.to_string())),
-        format!("--state {}", cause.finding.state),
-    ];
+    let mut command = vec!["mountmark crash".to_owned(), format!("--fs {}", shell_word(&campaign.configuration))];
+    command.extend(cause.workload.options().iter().map(|(option, value)| format!("{option} {}", shell_word(value))));
+    command.push(format!("--state {}", cause.finding.state));
     let device = campaign.device.to_string();
     command.extend((device != "sector").then(|| format!("--device {device}")));
     command.extend((cause.policy != Policy::Fifo).then(|| format!("--policy {}", cause.policy)));

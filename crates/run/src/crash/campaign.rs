@@ -169,10 +169,14 @@ impl Team<'_> {
     ) -> Result<Option<Tried>> {
         let work = self.work;
         let (device, seed, promises) = (work.device, work.seed, work.promises);
-        let course = Course { device, policy, budget: Budget::default(), seed, promises };
+        let deadline = Some(work.deadline);
+        let course = Course { device, policy, budget: Budget::default(), seed, promises, deadline };
         let configuration = &work.cell.configuration;
         let explored = explore(talk, configuration, workload, &course, wanted)
             .with_context(|| format!("{}: {workload}", configuration.name))?;
+        if explored.as_ref().is_some_and(|explored| explored.cut_short) {
+            self.late.store(true, Ordering::SeqCst);
+        }
         let tried = |explored| Tried { workload: workload.clone(), policy, shrunk: wanted.is_some(), explored };
         Ok(explored.map(tried))
     }

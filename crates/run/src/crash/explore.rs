@@ -21,7 +21,7 @@ use super::talk::{Reply, Talk};
 /// Images shown at once: few, so that what is seen of some spares others.
 const BATCH: usize = 16;
 /// Seconds after the last operation, in which the kernel writes back and commits by itself.
-const IDLE: u32 = 40;
+pub(super) const IDLE: u32 = 40;
 
 /// What to explore, and how far.
 #[derive(Clone, Debug)]
@@ -32,6 +32,8 @@ pub struct Course {
     /// Of samples.
     pub seed: u64,
     pub promises: Promises,
+    /// After this moment no more images are made.
+    pub deadline: Option<Instant>,
 }
 
 struct BaseOf<'t, 'a>(&'t Talk<'a>);
@@ -52,6 +54,10 @@ enum Scene {
 }
 
 fn record(talk: &mut Talk, workload: &Workload, course: &Course) -> Result<Scene> {
+    if let Some(log) = &workload.log {
+        let recorded = super::log::set(talk, log)?;
+        return scene(talk, recorded, workload, course);
+    }
     let recorded = match talk.record(workload, course.policy, IDLE)? {
         Reply::Done(Some(recorded)) => recorded,
         Reply::Done(None) => bail!("the guest did not answer"),
@@ -64,6 +70,10 @@ fn record(talk: &mut Talk, workload: &Workload, course: &Course) -> Result<Scene
     if let Some(error) = recorded.error {
         return Ok(Scene::Failed(error));
     }
+    scene(talk, recorded, workload, course)
+}
+
+fn scene(talk: &Talk, recorded: Recorded, workload: &Workload, course: &Course) -> Result<Scene> {
     let states = States::new(&recorded.trace, &BaseOf(talk), course.device, workload.recorded)?;
     Ok(Scene::Set(Box::new((recorded, states))))
 }
@@ -109,6 +119,10 @@ pub fn explore(
             if batch.is_empty() {
                 break;
             }
+            if explored.states > 0 && course.deadline.is_some_and(|deadline| Instant::now() > deadline) {
+                explored.cut_short = true;
+                break 'epochs;
+            }
             explored.states += batch.len();
             let Some(seen) = look(talk, &recorded, &batch, asked.as_ref(), &mut known, &mut explored.shown)?
             else {
@@ -135,6 +149,9 @@ pub fn explore(
                 is_complete: complete,
             };
         }
+    }
+    if explored.cut_short {
+        explored.tested.iter_mut().for_each(|tier| tier.is_complete = false);
     }
     explored.findings.sort_by_key(|finding| !finding.promised);
     explored.seconds[1] = begun.elapsed().as_secs_f64();

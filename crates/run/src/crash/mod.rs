@@ -6,6 +6,7 @@
 pub mod campaign;
 pub mod explore;
 mod known;
+pub mod log;
 pub mod questions;
 pub mod talk;
 pub mod witness;

@@ -1,5 +1,7 @@
 //! Typed questions to a witness, on the host.
 
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
@@ -68,6 +70,8 @@ pub struct Talk<'a> {
     cell: &'a Cell,
     stop: &'a AtomicBool,
     witness: Witness,
+    /// What the disk holds instead of a new file system, after [`Talk::place`]: an image, or zeros.
+    placed: Option<Option<PathBuf>>,
 }
 
 /// What became of a question.
@@ -87,7 +91,7 @@ impl<'a> Talk<'a> {
     /// Boots a guest and makes its file system. `None` if `stop` was set first.
     pub fn start(lab: &'a Witnesses, cell: &'a Cell, stop: &'a AtomicBool) -> Result<Option<Talk<'a>>> {
         let Some(witness) = lab.start(cell, stop)? else { return Ok(None) };
-        let mut talk = Talk { lab, cell, stop, witness };
+        let mut talk = Talk { lab, cell, stop, witness, placed: None };
         match talk.ask::<Made>(&Question::Make, LONG)? {
             Reply::Done(made) => match made.into_iter().next().and_then(|made| made.error) {
                 Some(error) => bail!("{}: {error}", cell.configuration.name),
@@ -101,8 +105,39 @@ impl<'a> Talk<'a> {
     /// Starts anew after the guest is gone; false if `stop` was set first.
     pub fn restart(&mut self) -> Result<bool> {
         let Some(fresh) = Talk::start(self.lab, self.cell, self.stop)? else { return Ok(false) };
-        *self = fresh;
+        let placed = std::mem::replace(self, fresh).placed;
+        if let Some(image) = placed {
+            self.place(image.as_deref())?;
+        }
         Ok(true)
+    }
+
+    /// Size of the disk in bytes.
+    pub fn disk_size(&self) -> u64 {
+        self.cell.disk_size.0
+    }
+
+    /// Makes an image the base, or zeros. What it lacks up to the disk's end is zeros too.
+    pub fn place(&mut self, image: Option<&Path>) -> Result<()> {
+        const PIECE: u64 = 1 << 20;
+        let shown = || image.map_or_else(String::new, |image| image.display().to_string());
+        let file = image.map(mountmark_input::open).transpose().with_context(shown)?;
+        let (mut piece, mut at) = (vec![0; PIECE as usize], 0);
+        while at < self.disk_size() {
+            let length = PIECE.min(self.disk_size() - at) as usize;
+            let mut held = 0;
+            while let Some(file) = file.as_ref().filter(|_| held < length) {
+                match file.read_at(&mut piece[held..length], at + held as u64).with_context(shown)? {
+                    0 => break,
+                    read => held += read,
+                }
+            }
+            piece[held..length].fill(0);
+            self.witness.write(at, &piece[..length])?;
+            at += length as u64;
+        }
+        self.placed = Some(image.map(Path::to_owned));
+        Ok(())
     }
 
     /// Runs a workload and returns what the disk saw, with the data.

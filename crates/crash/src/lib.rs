@@ -9,6 +9,7 @@
 pub mod campaign;
 pub mod model;
 pub mod oracle;
+pub mod order;
 pub mod policy;
 pub mod record;
 pub mod stateless;

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
+use mountmark_crash::scenario::Scenario;
 use mountmark_model::{Corpus, Disk, FileSystem, Machine, Metric, Study, Suite};
 use mountmark_plan::{Catalogue, configurations};
 use mountmark_report::SUBJECTS;
@@ -9,7 +10,7 @@ use mountmark_report::SUBJECTS;
 use super::run::LabOptions;
 use crate::common::{self, WrongUse};
 
-/// List file systems, suites, machines, disks, corpora, studies or metrics
+/// List file systems, suites, machines, disks, corpora, studies, what power cuts interrupt, or metrics
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  mountmark list filesystems\n  mountmark list filesystems --kernel 6.1\n  mountmark list studies\n  mountmark list metrics"
@@ -36,6 +37,8 @@ enum Kind {
     Corpora,
     /// Published studies to compare runs with
     Studies,
+    /// Workloads and applications for `mountmark crash`
+    Crash,
     /// What is measured
     Metrics,
     /// What can be printed in which formats
@@ -54,6 +57,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         Kind::Disks => rows(catalogue.list::<Disk>().map(|item| (item.name.clone(), item.about.clone()))),
         Kind::Corpora => rows(catalogue.list::<Corpus>().map(|item| (item.name.clone(), item.about.clone()))),
         Kind::Studies => studies(&catalogue),
+        Kind::Crash => scenarios(&catalogue),
         Kind::Metrics => {
             rows(Metric::ALL.iter().map(|item| (item.id.to_owned(), format!("[{}] {}", item.unit_text(), item.about))))
         }
@@ -119,6 +123,19 @@ fn studies(catalogue: &Catalogue) -> String {
         })
     });
     text + &rows(details)
+}
+
+/// Applications, then workloads.
+fn scenarios(catalogue: &Catalogue) -> String {
+    let of = |application: bool| {
+        let those = catalogue.list::<Scenario>().filter(move |item| item.is_application() == application);
+        rows(those.map(|item| (format!("  {}", item.name), item.about.clone())))
+    };
+    format!(
+        "Applications, for `mountmark crash --app`:\n{}\nWorkloads, for `mountmark crash --workload`:\n{}",
+        of(true),
+        of(false)
+    )
 }
 
 fn rows(items: impl Iterator<Item = (String, String)>) -> String {

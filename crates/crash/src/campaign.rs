@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::application::{End, Verdict};
 use crate::oracle::{Moment, Promises, Violation};
 use crate::order::Order;
 use crate::policy::Policy;
@@ -93,6 +94,8 @@ pub enum Fault {
     Mount(String),
     /// The file system's own check finds errors after a mount and an unmount.
     Check(Check),
+    /// An application's own check finds something wrong, or does not end.
+    Application(Verdict),
     /// Nothing can be written; the kernel's reason.
     Write(String),
     /// It cannot be unmounted; the kernel's reason.
@@ -120,6 +123,9 @@ pub struct Seen {
     pub mount: Option<String>,
     /// What was found, if it could be mounted.
     pub tree: Option<Tree>,
+    /// What the application's own check said, if an application ran and the image could be mounted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<Verdict>,
     /// Why a new file could not be written and removed.
     pub write: Option<String>,
     /// Why it could not be unmounted.
@@ -178,6 +184,11 @@ impl Fault {
             Fault::Recovery(check) => format!("L0 recovery: status {}", check.status),
             Fault::Mount(reason) => format!("L0 mount: {reason}"),
             Fault::Check(check) => format!("L0 check: status {}", check.status),
+            Fault::Application(verdict) => match verdict.end {
+                End::Status(status) => format!("{workload} check: status {status}"),
+                End::Signal(signal) => format!("{workload} check: signal {signal}"),
+                End::Limit(_) => format!("{workload} check: no end"),
+            },
             Fault::Write(reason) => format!("L0 write: {reason}"),
             Fault::Umount(reason) => format!("L0 umount: {reason}"),
             Fault::Gone { reason, .. } => format!("L0 kernel: {reason}"),
@@ -265,7 +276,7 @@ impl Campaign {
                     cause.images += finding.images;
                     cause.workloads += 1;
                 }
-                if (torn, workload.ops.len()) < (cause.torn, cause.workload.ops.len()) {
+                if (torn, workload.length()) < (cause.torn, cause.workload.length()) {
                     (cause.torn, cause.workload, cause.policy, cause.finding) = (torn, workload, policy, finding);
                 }
             }
@@ -295,7 +306,7 @@ mod tests {
     use crate::workload::Op;
 
     fn tried(ops: usize, faults: &[Fault]) -> Tried {
-        let workload = Workload { name: String::new(), ops: vec![Op::Sync; ops], recorded: 0 };
+        let workload = Workload { ops: vec![Op::Sync; ops], ..Workload::default() };
         let mut explored = Explored { states: 5, ..Explored::default() };
         for (fault, index) in faults.iter().zip(0..) {
             let state = if index == 0 { "e3.t3.2first1" } else { "e3.t1.-2" };

@@ -3,15 +3,19 @@
 //! A workload runs while the disk's server records every request ([`trace`]). From the recording follow all images that
 //! a device with a volatile write cache may hold after a power cut ([`states`]). A guest mounts such an image and says
 //! what it finds ([`tree`]); [`oracle`] compares that with what the workload did ([`workload`]) and what the file system
-//! promises. Some mistakes show in the recording itself ([`stateless`]). This crate computes only: it does not know how
-//! a disk is served, how an image is mounted, or where findings are kept.
+//! promises. Some mistakes show in the recording itself ([`stateless`]). A log of the kernel's dm-log-writes is a
+//! recording too ([`log_writes`]), and an application has its own check ([`application`]). This crate computes only: it
+//! does not know how a disk is served, how an image is mounted, or where findings are kept.
 
+pub mod application;
 pub mod campaign;
+pub mod log_writes;
 pub mod model;
 pub mod oracle;
 pub mod order;
 pub mod policy;
 pub mod record;
+pub mod scenario;
 pub mod stateless;
 pub mod states;
 pub mod trace;

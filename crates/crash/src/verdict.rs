@@ -2,6 +2,7 @@
 
 use mountmark_model::Configuration;
 
+use crate::application::Application;
 use crate::campaign::{Check, Fault, Seen, Told};
 use crate::oracle::{History, Level, Moment, Promises, Violation};
 use crate::tree::Tree;
@@ -19,7 +20,10 @@ pub fn faults(
         unsound(seen, configuration).into_iter().map(|fault| Told { fault, promised: sound }).collect();
     // What need not be sound is judged as it is after its repair.
     let repaired = seen.repaired.as_ref().filter(|_| !sound).and_then(|repaired| repaired.tree.as_ref());
-    if let Some(tree) = repaired.or(seen.tree.as_ref()) {
+    if history.is_of_application() {
+        let kept = sound && promises.has(Level::L1);
+        all.extend(Application::judge(seen).into_iter().map(|fault| Told { fault, promised: kept }));
+    } else if let Some(tree) = repaired.or(seen.tree.as_ref()) {
         let told = |promised| move |violation| Told { fault: Fault::Broken(violation), promised };
         let broken = history.judge(moment, promises, tree);
         let beyond = beyond(&broken, history, moment, tree);

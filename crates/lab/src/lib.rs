@@ -62,13 +62,15 @@ pub struct Job {
     pub crash: Option<CrashRegions>,
 }
 
-/// Memory of a witness of power cuts.
+/// What a witness of power cuts has beside its disk's medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CrashRegions {
     /// Copies of what was written to the disk.
     pub log: Region,
     /// Questions and answers.
     pub exchange: Region,
+    /// Whether its disk offers trims and requests for zeros.
+    pub trims: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,6 +8,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
+use mountmark_crash::scenario::Scenario;
+use mountmark_crash::workload::Workload;
 use mountmark_model::{Corpus, Disk, FileSystem, Machine, Study, Suite};
 use serde::de::DeserializeOwned;
 
@@ -30,11 +32,14 @@ pub enum Kind {
     Corpus,
     /// `studies/`
     Study,
+    /// `crash/`
+    Scenario,
 }
 
 impl Kind {
     /// All kinds, in the order of lists.
-    pub const ALL: [Kind; 6] = [Kind::FileSystem, Kind::Suite, Kind::Machine, Kind::Disk, Kind::Corpus, Kind::Study];
+    pub const ALL: [Kind; 7] =
+        [Kind::FileSystem, Kind::Suite, Kind::Machine, Kind::Disk, Kind::Corpus, Kind::Study, Kind::Scenario];
 
     /// Its folder in a catalogue, and its name in `mountmark list`.
     pub fn folder(self) -> &'static str {
@@ -45,6 +50,7 @@ impl Kind {
             Kind::Disk => "disks",
             Kind::Corpus => "corpora",
             Kind::Study => "studies",
+            Kind::Scenario => "crash",
         }
     }
 
@@ -57,6 +63,7 @@ impl Kind {
             Kind::Disk => "disk",
             Kind::Corpus => "corpus",
             Kind::Study => "study",
+            Kind::Scenario => "workload or application",
         }
     }
 }
@@ -153,6 +160,7 @@ entries! {
     Disk disks check::disk;
     Corpus corpora check::corpus;
     Study studies study::faults;
+    Scenario scenarios check::scenario;
 }
 
 impl Catalogue {
@@ -219,6 +227,16 @@ impl Catalogue {
             Some(Origin::File(path)) => tasks::with_job_files(suite, path),
             _ => Ok(suite),
         }
+    }
+
+    /// The workload for `--workload`: a path if it ends in `.toml`, else a name. It is called as it was written.
+    pub fn scenario(&self, text: &str) -> Result<Workload> {
+        let path = Path::new(text);
+        let runs = match text.ends_with(".toml") {
+            true => read::<Scenario>(path)?.runs(text),
+            false => self.get::<Scenario>(text)?.runs(text),
+        };
+        runs.map_err(|reason| fault(&text, reason))
     }
 
     /// Adds the definition in `text`, as if read from `path`; for tests with generated text.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use mountmark_crash::scenario::Scenario;
 use mountmark_model::promises::Documented;
 use mountmark_model::{Corpus, Disk, FileSystem, Machine, Processor, Scale, Source, Suite, Task, names, protocol_task};
 
@@ -131,6 +132,14 @@ pub(crate) fn suite(suite: &Suite) -> Vec<String> {
 
 pub(crate) fn too_many_tasks(count: usize) -> Option<String> {
     (count > MOST_TASKS).then(|| format!("the suite has {count} tasks, and {MOST_TASKS} are the most"))
+}
+
+/// What `mountmark crash` interrupts.
+pub(crate) fn scenario(scenario: &Scenario) -> Vec<String> {
+    let mut faults = scenario.faults();
+    names("packages", &scenario.packages, names::package, &mut faults);
+    names("tools", &scenario.tools, names::program, &mut faults);
+    faults
 }
 
 /// A list of names, each of which reaches a program or a path of this machine.

@@ -24,7 +24,7 @@ use crate::common::{self, StoreOptions, WrongUse};
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Examples:\n  mountmark crash --fs ext4,xfs --generate 1\n  mountmark crash --fs ext4:data=writeback --workload 'creat foo; write foo 0+8192; creat bar; fsync bar'\n  mountmark crash --fs btrfs --workload 'creat foo; write foo 0+8192; fsync foo; rename foo bar; fsync bar'\n  mountmark crash --fs xfs --generate 2 --budget 30m --seed 7\n  mountmark crash --fs ext4 --workload 'creat foo; fsync foo' --device sector+i1   a disk that ignores flushes\n  mountmark crash show latest --finding 1                                          an image, with the order of writes\n\nA workload runs in a guest while its disk records every request. From the recording follow all images that a disk with a volatile cache may hold after a power cut; guests mount them, and what they find is compared with what the file system promises. Ctrl-C ends it; `mountmark crash resume` goes on.\n\nExit codes: 0 no promise was broken, 1 one was, 2 wrong use, 3 cannot run here, 128+N ended by signal N."
+    after_help = "Examples:\n  mountmark crash --fs ext4,xfs --generate 1\n  mountmark crash --fs ext4:data=writeback --workload 'creat foo; write foo 0+8192; creat bar; fsync bar'\n  mountmark crash --fs btrfs --workload 'creat foo; write foo 0+8192; fsync foo; rename foo bar; fsync bar'\n  mountmark crash --fs xfs --generate 2 --budget 30m --seed 7\n  mountmark crash --fs ext4 --workload 'creat foo; fsync foo' --device sector+i1   a disk that ignores flushes\n  mountmark crash --fs ext4 --app sqlite-wal                                       an application of `mountmark list crash`, or ./mine.toml\n  mountmark crash show latest --finding 1                                          an image, with the order of writes\n\nA workload runs in a guest while its disk records every request. From the recording follow all images that a disk with a volatile cache may hold after a power cut; guests mount them, and what they find is compared with what the file system promises. Ctrl-C ends it; `mountmark crash resume` goes on.\n\nExit codes: 0 no promise was broken, 1 one was, 2 wrong use, 3 cannot run here, 128+N ended by signal N."
 )]
 pub struct Arguments {
     #[command(subcommand)]
@@ -69,7 +69,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let catalogue = Catalogue::load(None)?;
     let options = &arguments.options;
     let configurations = mountmark_plan::configurations(&catalogue, std::slice::from_ref(&options.fs))?;
-    let asked = options.asked(&configurations)?;
+    let asked = options.asked(&configurations, &catalogue)?;
     super::run::check_jobs(arguments.jobs)?;
     let stop = Stop::on_signals()?;
     if let Some(state) = &arguments.state {
@@ -103,14 +103,14 @@ pub fn run(arguments: Arguments) -> Result<u8> {
 fn lab(catalogue: &Catalogue, asked: &Asked, configurations: &[Configuration]) -> Result<(Witnesses, Vec<Cell>)> {
     let machine = catalogue.get::<Machine>(MACHINE)?;
     let options = LabOptions { kernel: asked.kernel.clone(), ..LabOptions::usual() }.options(machine);
-    let lab = Witnesses::open(options)?;
+    let lab = Witnesses::open(options)?.with_trims(asked.device.trims);
     let disk = catalogue.get::<Disk>(DISK)?;
     let mut cells = Vec::new();
     for configuration in configurations {
         if let Some(reason) = lab.unavailable(configuration)? {
             bail!(WrongUse(format!("{}: {reason}", configuration.name)));
         }
-        let cell = talk::cell(configuration, disk, Bytes(asked.disk_size), &[]);
+        let cell = talk::cell(configuration, disk, Bytes(asked.disk_size), &asked.workloads);
         lab.prepare(&cell)?;
         cells.push(cell);
     }

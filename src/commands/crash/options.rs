@@ -6,9 +6,11 @@ use anyhow::{Result, bail};
 use clap::Args;
 use mountmark_crash::policy::Policy;
 use mountmark_crash::record::Asked;
+use mountmark_crash::scenario::Scenario;
 use mountmark_crash::states::Device;
 use mountmark_crash::workload::{Generator, Workload};
 use mountmark_model::{Bytes, Configuration};
+use mountmark_plan::Catalogue;
 
 use crate::common::WrongUse;
 
@@ -21,9 +23,13 @@ pub(super) struct Options {
     /// File systems and variants, as for `mountmark run`
     #[arg(long, value_name = "LIST", default_value = "ext4")]
     pub fs: String,
-    /// A workload: operations in a line; those before a `|` set the stage. May be repeated
-    #[arg(long, value_name = "WORKLOAD")]
+    /// A workload: operations in a line, of which those before a `|` set the stage; a name of `mountmark list crash`; or
+    /// a file such as ./mine.toml. May be repeated
+    #[arg(long, value_name = "WORKLOAD", visible_alias = "app")]
     pub workload: Vec<String>,
+    /// Also all workloads of operations that `mountmark list crash` has
+    #[arg(long)]
+    pub catalogue: bool,
     /// Also all workloads of one operation, or samples of two or three
     #[arg(long, value_name = "OPERATIONS", value_parser = clap::value_parser!(u8).range(1..=3))]
     pub generate: Option<u8>,
@@ -36,7 +42,8 @@ pub(super) struct Options {
     /// Seed of everything random
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     pub seed: u64,
-    /// The disk: `sector` may tear requests, `request` writes each whole; a fault behind a plus, such as sector+i1
+    /// The disk: `sector` may tear requests, `request` writes each whole; `trim` behind a plus if it takes trims, and a
+    /// fault, such as sector+i1 or request+trim+i1
     #[arg(long, value_name = "DEVICE", default_value = "sector")]
     pub device: Device,
     /// When the disk replies to writes: fifo, lifo, delayed or held. May be repeated
@@ -55,17 +62,17 @@ pub(super) struct Options {
 
 impl Options {
     /// What was asked for, with nothing left open.
-    pub fn asked(&self, configurations: &[Configuration]) -> Result<Asked> {
+    pub fn asked(&self, configurations: &[Configuration], catalogue: &Catalogue) -> Result<Asked> {
         if self.budget.is_zero() {
             bail!(WrongUse("--budget 0: nothing can be tried in no time".into()));
         }
-        let workloads: Vec<Workload> = self.workload.iter().map(|text| workload(text)).collect::<Result<_>>()?;
+        let workloads = self.workloads(catalogue)?;
         let generate = self.generate.map(|length| {
             let all = if length == 1 { Generator::new().count() as u64 } else { MANY };
             (length, self.count.unwrap_or(all).min(all))
         });
         if workloads.is_empty() && generate.is_none() {
-            bail!(WrongUse("there is nothing to do: give --workload or --generate".into()));
+            bail!(WrongUse("there is nothing to do: give --workload, --app, --catalogue or --generate".into()));
         }
         Ok(Asked {
             configurations: configurations.iter().map(|configuration| configuration.name.clone()).collect(),
@@ -80,10 +87,28 @@ impl Options {
             shrink: !self.no_shrink,
         })
     }
+
+    /// Those that were named, then those of the catalogue.
+    fn workloads(&self, catalogue: &Catalogue) -> Result<Vec<Workload>> {
+        let mut chosen: Vec<Workload> =
+            self.workload.iter().map(|text| workload(text, catalogue)).collect::<Result<_>>()?;
+        if self.catalogue {
+            for scenario in catalogue.list::<Scenario>().filter(|scenario| !scenario.is_application()) {
+                chosen.push(catalogue.scenario(&scenario.name)?);
+            }
+        }
+        Ok(chosen)
+    }
 }
 
-fn workload(text: &str) -> Result<Workload> {
-    let workload: Workload = text.parse().map_err(|error| WrongUse(format!("--workload: {error}")))?;
+/// One word is a name; but `sync` and `evict` are operations of one word.
+fn workload(text: &str, catalogue: &Catalogue) -> Result<Workload> {
+    let parsed = text.parse::<Workload>();
+    let is_word = !text.contains(|sign: char| sign.is_whitespace() || matches!(sign, ';' | '|'));
+    if text.ends_with(".toml") || (is_word && parsed.is_err()) {
+        return Ok(catalogue.scenario(text)?);
+    }
+    let workload = parsed.map_err(|error| WrongUse(format!("--workload: {error}")))?;
     mountmark_crash::workload::check(&workload).map_err(|error| WrongUse(format!("--workload: {error}")))?;
     Ok(workload)
 }

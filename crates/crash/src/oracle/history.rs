@@ -99,6 +99,11 @@ impl<'a> History<'a> {
         }
     }
 
+    /// Whether the files say nothing, since an application wrote them.
+    pub fn is_of_application(&self) -> bool {
+        self.workload.application.is_some()
+    }
+
     /// Whether it returned 0, or may yet.
     pub(super) fn worked(&self, op: usize) -> bool {
         self.results.get(op).is_none_or(|result| *result == 0)

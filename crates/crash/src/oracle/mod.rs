@@ -105,7 +105,8 @@ fn told_once(mut wrong: Vec<Violation>) -> Vec<Violation> {
     wrong
 }
 
-fn unreadable(found: &Tree) -> Vec<Violation> {
+/// What is found and cannot be read.
+pub(crate) fn unreadable(found: &Tree) -> Vec<Violation> {
     let files = found.entries.iter().filter_map(|entry| Some((&entry.path, entry.error.as_ref()?)));
     let folders = found.unreadable.iter().map(|(path, error)| (path, error));
     let violation = |(path, error): (&String, &String)| Violation {

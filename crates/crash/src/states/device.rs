@@ -8,12 +8,14 @@ use thiserror::Error;
 
 use crate::trace::SECTOR;
 
-/// A disk with a volatile write cache. It is written as its unit, and its fault behind a plus: `sector`, `request`,
-/// `sector+i3:4`.
+/// A disk with a volatile write cache. It is written as its unit, with `trim` and its fault behind pluses: `sector`,
+/// `request+trim`, `sector+i3:4`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Device {
     pub unit: Unit,
+    /// Whether it offers trims and requests for zeros. One whose fault is of trims does.
+    pub trims: bool,
     pub fault: Option<Fault>,
 }
 
@@ -83,7 +85,7 @@ impl Fault {
 impl Device {
     /// A disk that keeps all promises.
     pub fn honest(unit: Unit) -> Device {
-        Device { unit, fault: None }
+        Device { unit, trims: false, fault: None }
     }
 
     /// In bytes: what may be torn off from its neighbours.
@@ -98,6 +100,9 @@ impl Display for Device {
             Unit::Request => "request",
             Unit::Sector => "sector",
         })?;
+        if self.trims && self.fault != Some(Fault::PoisonTrim) {
+            out.write_str("+trim")?;
+        }
         self.fault.map_or(Ok(()), |fault| write!(out, "+{fault}"))
     }
 }
@@ -123,7 +128,8 @@ impl Display for Fault {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UnknownDevice {
     #[error(
-        "a device is `request` or `sector`, and may have a fault behind a plus such as `sector+i1`; `{0}` is neither"
+        "a device is `request` or `sector`, and may have trim and a fault behind pluses, such as `sector+trim+i1`; `{0}` is \
+         neither"
     )]
     Unit(String),
     #[error("`{0}` is no fault of a device; there are {forms}", forms = Fault::LIST.map(|(form, _)| form).join(", "))]
@@ -136,7 +142,12 @@ impl FromStr for Device {
     type Err = UnknownDevice;
 
     fn from_str(text: &str) -> Result<Device, UnknownDevice> {
-        let (unit, fault) = text.split_once('+').map_or((text, None), |(unit, fault)| (unit, Some(fault)));
+        let (unit, rest) = text.split_once('+').map_or((text, None), |(unit, rest)| (unit, Some(rest)));
+        let (trims, fault) = match rest.and_then(|rest| rest.strip_prefix("trim")) {
+            Some("") => (true, None),
+            Some(after) => (true, after.strip_prefix('+').or(rest)),
+            None => (false, rest),
+        };
         let unit = match unit {
             "request" => Unit::Request,
             "sector" => Unit::Sector,
@@ -146,7 +157,7 @@ impl FromStr for Device {
         if unit == Unit::Request && fault == Some(Fault::TornSectors) {
             return Err(UnknownDevice::NothingTorn);
         }
-        Ok(Device { unit, fault })
+        Ok(Device { unit, trims: trims || fault == Some(Fault::PoisonTrim), fault })
     }
 }
 
@@ -200,9 +211,22 @@ mod tests {
     fn devices_are_written_as_they_are_read() {
         for text in ["request", "sector+i1", "sector+i2", "request+i3:4", "sector+i4:lower", "sector+i4:upper"]
             .into_iter()
-            .chain(["sector+i5:7", "sector+i6", "sector+i7:3@4096", "sector+i7:3^17", "request+i8"])
+            .chain([
+                "sector+trim",
+                "request+trim+i1",
+                "sector+i5:7",
+                "sector+i6",
+                "sector+i7:3@4096",
+                "sector+i7:3^17",
+                "request+i8",
+            ])
         {
             assert_eq!(text.parse::<Device>().unwrap().to_string(), text);
+        }
+        assert_eq!("sector+trim+i8".parse::<Device>(), "sector+i8".parse());
+        assert!("sector+i8".parse::<Device>().unwrap().trims && !"sector+i1".parse::<Device>().unwrap().trims);
+        for text in ["sector+trim+", "sector+trimi1", "sector+trim+trim", "sector+i1+trim", "trim"] {
+            text.parse::<Device>().unwrap_err();
         }
         for text in ["", "disk", "sector+", "sector+i9", "sector+i3", "sector+i1:4", "sector+i7:3@1^2", "request+i6"] {
             text.parse::<Device>().unwrap_err();

@@ -242,8 +242,11 @@ fn shortened(text: &str) -> String {
 }
 
 impl fmt::Display for Workload {
-    /// Without its name.
+    /// As the command line takes it: operations without their name, and an application by its own.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.application.is_some() {
+            return f.write_str(&self.name);
+        }
         let all: Vec<String> = self.ops.iter().map(ToString::to_string).collect();
         let (setup, recorded) = all.split_at(usize::from(self.recorded).min(all.len()));
         match setup {
@@ -272,6 +275,7 @@ impl FromStr for Workload {
             None => (Vec::new(), ops(first)?),
         };
         let begin = u16::try_from(setup.len()).unwrap_or(u16::MAX);
-        Ok(Workload { name: String::new(), ops: setup.into_iter().chain(recorded).collect(), recorded: begin })
+        let ops = setup.into_iter().chain(recorded).collect();
+        Ok(Workload { ops, recorded: begin, ..Workload::default() })
     }
 }

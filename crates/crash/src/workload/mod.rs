@@ -7,6 +7,8 @@ mod shrink;
 
 use serde::{Deserialize, Serialize};
 
+use crate::application::Application;
+
 pub use bounds::{Fault, MOST_BYTES, MOST_OPS, check};
 pub use generate::{Generator, LONGEST};
 pub use line::WrongLine;
@@ -20,6 +22,16 @@ pub struct Workload {
     pub ops: Vec<Op>,
     /// Index of the first operation that a power cut may interrupt.
     pub recorded: u16,
+    /// Runs instead of operations, of which there are none then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<Box<Application>>,
+}
+
+impl Workload {
+    /// How long it is, beside others that show the same: an application is longer than any list of operations.
+    pub fn length(&self) -> usize {
+        self.ops.len() + self.application.as_ref().map_or(0, |application| MOST_OPS + application.steps.len())
+    }
 }
 
 /// One operation. Paths are relative to the root of the file system under test. Offsets and lengths are multiples of

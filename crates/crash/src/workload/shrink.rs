@@ -23,7 +23,7 @@ fn without(workload: &Workload, range: std::ops::Range<usize>) -> Workload {
     let gone = range.end.min(recorded).saturating_sub(range.start);
     let mut ops = workload.ops.clone();
     ops.drain(range);
-    Workload { name: workload.name.clone(), ops, recorded: (recorded - gone) as u16 }
+    Workload { name: workload.name.clone(), ops, recorded: (recorded - gone) as u16, application: None }
 }
 
 /// Without the stage, without the first and without the last half of what is recorded: what is likely not needed of a

@@ -42,10 +42,10 @@ impl Layout {
     }
 
     /// Behind the disk under test, memory for a witness of power cuts.
-    pub fn for_crash(&self, log: u64, exchange: u64) -> CrashRegions {
+    pub fn for_crash(&self, log: u64, exchange: u64, trims: bool) -> CrashRegions {
         let log = Region { offset: (self.test.offset + self.test.size).next_multiple_of(ALIGNMENT), size: log };
         let exchange = Region { offset: log.offset + log.size, size: exchange };
-        CrashRegions { log, exchange }
+        CrashRegions { log, exchange, trims }
     }
 
     /// The regions that the kernel treats as persistent memory.

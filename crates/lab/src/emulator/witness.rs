@@ -27,7 +27,10 @@ const EXCHANGE: u64 = 256 << 20;
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The virtual lab, for power cuts.
-pub struct Witnesses(Emulator);
+pub struct Witnesses {
+    lab: Emulator,
+    trims: bool,
+}
 
 /// A guest that waits for a question.
 pub struct Witness {
@@ -54,34 +57,39 @@ pub enum Answer {
 impl Witnesses {
     /// Finds QEMU and the kernel.
     pub fn open(options: Options) -> Result<Witnesses> {
-        Ok(Witnesses(Emulator::open(mountmark_model::Lab::DEFAULT, options)?))
+        Ok(Witnesses { lab: Emulator::open(mountmark_model::Lab::DEFAULT, options)?, trims: false })
+    }
+
+    /// The same, whose disks offer trims and requests for zeros if `trims` is set.
+    pub fn with_trims(self, trims: bool) -> Witnesses {
+        Witnesses { trims, ..self }
     }
 
     pub fn title(&self) -> String {
-        self.0.title()
+        self.lab.title()
     }
 
     /// Why a configuration cannot run, in a sentence; `None` if it can.
     pub fn unavailable(&self, configuration: &Configuration) -> Result<Option<String>> {
-        self.0.unavailable(configuration)
+        self.lab.unavailable(configuration)
     }
 
     /// Makes all that a guest needs before it can start.
     pub fn prepare(&self, cell: &Cell) -> Result<()> {
-        self.0.prepare(cell)
+        self.lab.prepare(cell)
     }
 
     pub fn environment(&self, cell: &Cell) -> Result<Environment> {
-        self.0.environment(cell)
+        self.lab.environment(cell)
     }
 
     /// Starts a guest with the disk of `cell`, which holds poison. `None` if `stop` was set before it had booted.
     pub fn start(&self, cell: &Cell, stop: &AtomicBool) -> Result<Option<Witness>> {
-        let lab = &self.0;
+        let lab = &self.lab;
         let folder = Scratch::for_guest()?;
         let image = lab.image(cell)?;
         let layout = Layout::of(cell)?;
-        let regions = layout.for_crash(LOG, EXCHANGE);
+        let regions = layout.for_crash(LOG, EXCHANGE, self.trims);
         let hardware = lab.hardware(cell, &image, &layout)?;
         let media = qemu::media(hardware.media)?;
         fill(&media, &layout.test)?;

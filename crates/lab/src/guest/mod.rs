@@ -127,7 +127,7 @@ fn live(roles: Roles, ports: &Ports) -> Result<()> {
     setup::seed_random(job.cell.seed)?;
     setup::set_clock(job.cell.conditions.as_ref().and_then(|conditions| conditions.date));
     if let Some(regions) = &job.crash {
-        let disk = RecordedDisk::start(&job.test, &regions.log, false)?;
+        let disk = RecordedDisk::start(&job.test, regions)?;
         let mut exchange = Exchange::open(ports, &regions.exchange)?;
         lock::close()?;
         return (roles.witness)(&job.cell, &disk, &mut exchange);
@@ -253,7 +253,7 @@ fn serve_disk(arguments: &[String]) -> Result<()> {
     let flag = SetupFlag::open()?;
     let traced = rest.first().is_some_and(|argument| argument == TRACED);
     let trace = if traced { Some(ServedTrace::open(size)?) } else { None };
-    let socket = nbd::attach(index.parse()?, size, model.trims())?;
+    let socket = nbd::attach(index.parse()?, size, nbd::Offer { trims: model.trims(), zeros: false })?;
     let observer = trace.as_ref().map(|trace| trace as &dyn nbd::Observer);
     nbd::serve(socket, medium, &model, &flag, observer)
 }

@@ -1,5 +1,6 @@
 //! Sentences about power cuts.
 
+use mountmark_crash::application::{End, Verdict};
 use mountmark_crash::campaign::{Campaign, Cause, Fault, Told, Tried};
 use mountmark_crash::oracle::Level;
 use mountmark_crash::states::Fault as DeviceFault;
@@ -106,7 +107,10 @@ pub(crate) fn found(cause: &Cause) -> String {
         fault(&cause.finding.fault, cause.workload),
         cause.workload,
         cause.finding.state,
-        counted(cause.finding.moment.begun.into(), "operation"),
+        counted(
+            cause.finding.moment.begun.into(),
+            if cause.workload.application.is_some() { "step" } else { "operation" }
+        ),
         cause.finding.moment.returned
     )
 }
@@ -122,9 +126,23 @@ pub(crate) fn fault(fault: &Fault, workload: &Workload) -> String {
         Fault::Check(check) => {
             format!("After a mount and an unmount its check ends with {}: {}", check.status, last_lines(&check.said))
         }
+        Fault::Application(verdict) => application(verdict),
         Fault::Write(reason) => format!("It can be mounted, and no file can be written: {reason}."),
         Fault::Umount(reason) => format!("It cannot be unmounted: {reason}."),
         Fault::Gone { reason, log } => format!("Looking at it ended the guest: {reason}. {}", last_lines(log)),
+    }
+}
+
+/// What an application's own check said.
+fn application(Verdict { end, said }: &Verdict) -> String {
+    let end = match end {
+        End::Status(status) => format!("ends with {status}"),
+        End::Signal(signal) => format!("is killed by signal {signal}"),
+        End::Limit(seconds) => format!("has not ended after {seconds} s of the guest's clock"),
+    };
+    match last_lines(said) {
+        said if said.is_empty() => format!("The application's check {end}."),
+        said => format!("The application's check {end}: {said}"),
     }
 }
 
@@ -156,7 +174,10 @@ fn source(source: Source) -> String {
 }
 
 pub(crate) fn mark(mark: &Mark, workload: &Workload) -> String {
-    let op = |op: &u16| workload.ops.get(usize::from(*op)).map(ToString::to_string).unwrap_or_default();
+    let op = |op: &u16| match &workload.application {
+        Some(application) => application.step(*op),
+        None => workload.ops.get(usize::from(*op)).map(ToString::to_string).unwrap_or_default(),
+    };
     match mark {
         Mark::Begin(number) => format!("{number}: {}", op(number)),
         Mark::End(number, 0) => format!("{number} has returned"),

@@ -76,7 +76,7 @@ impl Finished {
         match (self.status.code(), self.status.signal()) {
             (Some(0), _) => None,
             (Some(127), _) => Some(format!(
-                "{what} needs a program that is not in the lab: {}; name its Debian package under `packages` and itself under `tools` in the suite",
+                "{what} needs a program that is not in the lab: {}; name its Debian package under `packages` and itself under `tools` in its file",
                 self.stderr.lines().next_back().unwrap_or("the shell does not say which")
             )),
             // A shell's exit code for a program killed by a signal.
@@ -171,6 +171,14 @@ pub fn prepare(
     start(command, kept, nothing.as_fd(), own_mounts, hand_down)
 }
 
+/// Like [`prepare`] with own mounts, for a command that must not reach a device, and that finds /tmp empty.
+pub fn prepare_apart(command: &Command, kept: Kept, test: &Path, device: &Path) -> Result<Ready> {
+    let nothing = nothing()?;
+    let standard = [nothing.as_fd(), nothing.as_fd(), kept.stderr.as_fd()];
+    let setting = Setting { standard, hand_down: None, own_mounts: Some(test), hidden: Some(device) };
+    Ok(Ready { warden: Warden::start(command, &setting)?, kept })
+}
+
 fn start(
     command: &Command,
     kept: Kept,
@@ -181,7 +189,7 @@ fn start(
     let nothing = nothing()?;
     let out = kept.stdout.as_ref().unwrap_or(&nothing);
     let standard = [input, out.as_fd(), kept.stderr.as_fd()];
-    let warden = Warden::start(command, &Setting { standard, hand_down, own_mounts })?;
+    let warden = Warden::start(command, &Setting { standard, hand_down, own_mounts, hidden: None })?;
     Ok(Ready { warden, kept })
 }
 

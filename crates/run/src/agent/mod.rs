@@ -4,7 +4,7 @@
 //! clock it reads, or how its events are used.
 
 mod cold;
-mod command;
+pub(crate) mod command;
 mod conditions;
 mod device;
 mod events;
@@ -12,9 +12,9 @@ mod figures;
 mod measure;
 mod outline;
 mod probes;
-mod scratch;
+pub(crate) mod scratch;
 mod settle;
-mod shell;
+pub(crate) mod shell;
 mod source;
 mod steps;
 mod task;
@@ -68,7 +68,7 @@ fn guard() {
 }
 
 /// Where the agent may create folders: in memory if possible.
-fn base_folder() -> &'static Path {
+pub(crate) fn base_folder() -> &'static Path {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { memory } else { Path::new("/tmp") }
 }

@@ -10,7 +10,7 @@ use super::command::{self, Finished, Keep, Kept};
 use super::{Agent, STEP_LIMIT, workload};
 
 /// The search path of commands.
-pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 impl Agent<'_> {
     /// Runs an unmeasured command of a suite; `what` names it.

@@ -4,6 +4,7 @@
 use std::time::Instant;
 
 use anyhow::{Result, bail};
+use mountmark_crash::application::Asked;
 use mountmark_crash::campaign::{Again, Explored, Fault, Told};
 use mountmark_crash::oracle::{History, Level, Moment, Promises};
 use mountmark_crash::order::Order;
@@ -92,8 +93,15 @@ pub fn explore(
     explored.suspicious = stateless::check(&recorded.trace, workload);
     let mut known = Known::new(&recorded.trace);
     let history = History::new(workload, &recorded.results);
+    let mut asked = None;
     'epochs: for epoch in states.epochs() {
         let moment = moment(epoch);
+        let next = workload.application.as_ref().map(|application| application.asked(moment));
+        if next != asked {
+            // What is seen of an image depends on what is asked.
+            known = Known::new(&recorded.trace);
+            asked = next;
+        }
         let Some(pending) = states.open(epoch.number) else { continue };
         let mut images = pending.explore(&course.budget, course.seed);
         explored.epochs += 1;
@@ -103,7 +111,9 @@ pub fn explore(
                 break;
             }
             explored.states += batch.len();
-            let Some(seen) = look(talk, &recorded, &batch, &mut known, &mut explored.shown)? else { return Ok(None) };
+            let Some(seen) = look(talk, &recorded, &batch, asked.as_ref(), &mut known, &mut explored.shown)? else {
+                return Ok(None);
+            };
             for (state, seen) in batch.iter().zip(seen) {
                 let told = match seen {
                     Sight::Seen(index) => {
@@ -170,7 +180,8 @@ pub fn again(
         return Ok(Err(NotAgain::NoState(NoState::Epoch { id: id.clone(), count, device: course.device })));
     };
     let (moment, end) = (moment(epoch), epoch.end);
-    let (seen, faults) = match talk.look(vec![state.extents.clone()])? {
+    let asked = workload.application.as_ref().map(|application| application.asked(moment));
+    let (seen, faults) = match talk.look(vec![state.extents.clone()], asked)? {
         Reply::Done(seen) => {
             let Some(seen) = seen.into_iter().next() else { bail!("the guest did not answer") };
             let history = History::new(workload, &recorded.results);
@@ -199,6 +210,7 @@ fn look(
     talk: &mut Talk,
     recorded: &Recorded,
     batch: &[State],
+    asked: Option<&Asked>,
     known: &mut Known,
     shown: &mut usize,
 ) -> Result<Option<Vec<Sight>>> {
@@ -212,7 +224,7 @@ fn look(
             return Ok(Some(sights.into_iter().flatten().collect()));
         }
         let question = missing.iter().map(|&index| batch[index].extents.clone()).collect();
-        let (seen, gone) = match talk.look(question)? {
+        let (seen, gone) = match talk.look(question, asked.cloned())? {
             Reply::Done(seen) => (seen, None),
             Reply::Gone { before, reason, log } => (before, Some(Sight::Gone { reason, log })),
             Reply::Interrupted => return Ok(None),

@@ -1,5 +1,6 @@
 //! What the host asks a witness, and the lines of its answers.
 
+use mountmark_crash::application::Asked;
 use mountmark_crash::policy::Policy;
 use mountmark_crash::states::Extent;
 use mountmark_crash::trace::Trace;
@@ -21,7 +22,11 @@ pub enum Question {
     },
     /// Look at images, each given by its difference from the base. Each line of the answer is a
     /// [`mountmark_crash::campaign::Seen`].
-    Look { states: Vec<Vec<Extent>> },
+    Look {
+        states: Vec<Vec<Extent>>,
+        /// The check of the application that ran.
+        asked: Option<Asked>,
+    },
 }
 
 /// The answer to [`Question::Make`].
@@ -36,7 +41,7 @@ pub struct Made {
 pub struct Recorded {
     /// Events; the data are in the log.
     pub trace: Trace,
-    /// Result of each operation: 0 or an errno.
+    /// Result of each operation: 0 or an errno. Of an application there are none.
     pub results: Vec<i32>,
     /// What programs saw after the last operation.
     pub live: Tree,

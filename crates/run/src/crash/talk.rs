@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
+use mountmark_crash::application::Asked;
 use mountmark_crash::campaign::Seen;
 use mountmark_crash::policy::Policy;
 use mountmark_crash::states::Extent;
@@ -19,11 +20,16 @@ use super::questions::{Made, Question, Recorded};
 const LONG: u64 = 60_000_000_000;
 /// The same for one image; most take some ten million.
 const LOOK: u64 = 4_000_000_000;
+/// Instructions of a second of the guest's clock.
+const SECOND: u64 = 1_000_000_000;
 /// Memory of a witness, in bytes.
 const RAM: Bytes = Bytes(512 << 20);
 
-/// The cell of a witness: a file system, its disk, and no tasks. `packages` have the programs of workloads.
-pub fn cell(configuration: &Configuration, disk: &Disk, size: Bytes, packages: &[String]) -> Cell {
+/// The cell of a witness: a file system, its disk, and no tasks; with the programs of applications.
+pub fn cell(configuration: &Configuration, disk: &Disk, size: Bytes, workloads: &[Workload]) -> Cell {
+    let applications = || workloads.iter().filter_map(|workload| workload.application.as_deref());
+    let packages = applications().flat_map(|application| &application.packages);
+    let tools = applications().flat_map(|application| &application.tools);
     Cell {
         index: 0,
         repeat: 0,
@@ -40,9 +46,20 @@ pub fn cell(configuration: &Configuration, disk: &Disk, size: Bytes, packages: &
         pause_seconds: 0.0,
         conditions: None,
         tasks: Vec::new(),
-        tools: configuration.filesystem.tools.clone(),
-        packages: configuration.filesystem.packages.iter().chain(packages).cloned().collect(),
+        tools: together(&configuration.filesystem.tools, tools),
+        packages: together(&configuration.filesystem.packages, packages),
     }
+}
+
+/// Each name once, in their order.
+fn together<'n>(own: &'n [String], others: impl Iterator<Item = &'n String>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for name in own.iter().chain(others) {
+        if !all.contains(name) {
+            all.push(name.clone());
+        }
+    }
+    all
 }
 
 /// A witness with a file system of this configuration.
@@ -98,10 +115,11 @@ impl<'a> Talk<'a> {
         Ok(reply)
     }
 
-    /// Shows images; what each holds, in their order.
-    pub fn look(&mut self, states: Vec<Vec<Extent>>) -> Result<Reply<Vec<Seen>>> {
-        let limit = LOOK * states.len() as u64;
-        self.ask(&Question::Look { states }, limit)
+    /// Shows images, in which an application's check may run; what each holds, in their order.
+    pub fn look(&mut self, states: Vec<Vec<Extent>>, asked: Option<Asked>) -> Result<Reply<Vec<Seen>>> {
+        let check = asked.as_ref().map_or(0, |asked| SECOND * u64::from(asked.limit));
+        let limit = (LOOK + check) * states.len() as u64;
+        self.ask(&Question::Look { states, asked }, limit)
     }
 
     /// Gives a fresh guest the data of a recording that another one made.

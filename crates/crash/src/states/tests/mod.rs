@@ -3,3 +3,6 @@ mod many;
 mod properties;
 mod simulate;
 mod tape;
+
+pub use properties::{steps, tape};
+pub use tape::{Tape, image};

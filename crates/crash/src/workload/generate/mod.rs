@@ -132,7 +132,7 @@ fn made(name: String, parts: &[(&Action, Syncing, bool)]) -> Option<Workload> {
             ops.extend(by.iter().cloned());
         }
     }
-    let workload = Workload { name, ops, recorded };
+    let workload = Workload { name, ops, recorded, application: None };
     check(&workload).is_ok().then_some(workload)
 }
 

@@ -19,8 +19,8 @@ use rustix::net::RecvFlags;
 pub(super) mod wire;
 
 use super::media::Medium;
-pub(super) use wire::attach;
 use wire::{Command, Header, now, readable};
+pub(super) use wire::{Offer, attach};
 
 /// The driver sends a write's data in pieces of this size.
 const PAGE: u64 = 4096;
@@ -111,7 +111,8 @@ impl Server {
             Command::Write => Operation::Write { fua },
             Command::Flush => Operation::Flush,
             Command::Trim => Operation::Trim,
-            Command::Unknown => {
+            // The modelled disks do not offer zeros.
+            Command::Zero | Command::Unknown => {
                 error = libc::EINVAL as u32;
                 Operation::Flush
             }

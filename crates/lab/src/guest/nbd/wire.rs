@@ -13,6 +13,8 @@ const FLAG_HAS_FLAGS: u64 = 1 << 0;
 const FLAG_SEND_FLUSH: u64 = 1 << 2;
 const FLAG_SEND_FUA: u64 = 1 << 3;
 const FLAG_SEND_TRIM: u64 = 1 << 5;
+/// Linux before 6.12 has no such request, and ignores the flag.
+const FLAG_SEND_WRITE_ZEROES: u64 = 1 << 6;
 
 const REQUEST_MAGIC: u32 = 0x2560_9513;
 const REPLY_MAGIC: u32 = 0x6744_6698;
@@ -22,9 +24,16 @@ pub(crate) const REPLY: usize = 16;
 
 const SECTOR: u64 = 512;
 
+/// Requests that a disk takes beyond reads, writes and flushes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Offer {
+    pub trims: bool,
+    pub zeros: bool,
+}
+
 /// Hands one end of a socket pair to the device /dev/nbd`index` and returns the other. The device lasts as long as
 /// both; no process holds it open.
-pub(crate) fn attach(index: u32, size: u64, trim: bool) -> Result<UnixStream> {
+pub(crate) fn attach(index: u32, size: u64, offer: Offer) -> Result<UnixStream> {
     let (kernel_end, server_end) = UnixStream::pair().context("cannot make a socket pair")?;
     for end in [&kernel_end, &server_end] {
         let bytes: libc::c_int = 4 << 20;
@@ -35,8 +44,9 @@ pub(crate) fn attach(index: u32, size: u64, trim: bool) -> Result<UnixStream> {
             }
         }
     }
-    let trim = if trim { FLAG_SEND_TRIM } else { 0 };
-    let flags = FLAG_HAS_FLAGS | FLAG_SEND_FLUSH | FLAG_SEND_FUA | trim;
+    let offered = [(offer.trims, FLAG_SEND_TRIM), (offer.zeros, FLAG_SEND_WRITE_ZEROES)];
+    let usual = FLAG_HAS_FLAGS | FLAG_SEND_FLUSH | FLAG_SEND_FUA;
+    let flags = offered.iter().filter(|(is_offered, _)| *is_offered).fold(usual, |flags, (_, flag)| flags | flag);
     let socket = kernel_end.as_fd();
     netlink::connect(&netlink::Connection { index, size, block_size: SECTOR, flags, socket })
         .with_context(|| format!("cannot make /dev/nbd{index}"))?;
@@ -49,6 +59,8 @@ pub(crate) enum Command {
     Write,
     Flush,
     Trim,
+    /// Fills a range with zeros.
+    Zero,
     /// One that we did not offer.
     Unknown,
 }
@@ -86,6 +98,7 @@ impl Header {
             2 => return Ok(None),
             3 => Command::Flush,
             4 => Command::Trim,
+            6 => Command::Zero,
             _ => Command::Unknown,
         };
         Ok(Some(Header {

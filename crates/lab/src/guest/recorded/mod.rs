@@ -17,7 +17,7 @@ use mountmark_crash::trace::{Event, Mark, Request, Trace};
 
 use super::media::Medium;
 use super::{nbd, setup};
-use crate::{Device, MEDIA_START, Region};
+use crate::{CrashRegions, Device, MEDIA_START, Region};
 use layer::Layer;
 
 /// The disk that process 1 serves.
@@ -49,8 +49,9 @@ struct Disk {
 const MOST_EVENTS: usize = 200_000;
 
 impl RecordedDisk {
-    /// Creates /dev/nbd0 of `region`; what is written to it while it is recorded is copied to `log`.
-    pub(super) fn start(region: &Region, log: &Region, trim: bool) -> Result<RecordedDisk> {
+    /// Creates /dev/nbd0 of `region`; what is written to it while it is recorded is copied to the log's region.
+    pub(super) fn start(region: &Region, regions: &CrashRegions) -> Result<RecordedDisk> {
+        let CrashRegions { log, trims, .. } = regions;
         let name = "nbd0".to_owned();
         setup::check_modelled(&name)?;
         let size = region.size;
@@ -66,7 +67,7 @@ impl RecordedDisk {
             reads: Vec::new(),
             was_read: HashSet::new(),
         }));
-        let socket = nbd::attach(0, size, trim)?;
+        let socket = nbd::attach(0, size, nbd::Offer { trims: *trims, zeros: *trims })?;
         let shared = Arc::clone(&disk);
         thread::spawn(move || {
             // It stands for hardware: nothing delays it.

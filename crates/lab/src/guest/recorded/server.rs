@@ -86,10 +86,20 @@ fn accept(
         }
         Command::Flush => Some(Request::Flush),
         Command::Trim => {
-            if let Some(target) = disk.layer.write(offset, length) {
+            // A trimmed range may hold anything. While nothing is recorded it keeps what it holds, so that what mkfs trims
+            // is still told from zeros.
+            if disk.recording.is_some()
+                && let Some(target) = disk.layer.write(offset, length)
+            {
                 target.fill(0);
             }
             Some(Request::Trim { offset, length })
+        }
+        Command::Zero => {
+            let target = disk.layer.write(offset, length);
+            let target = target.with_context(|| format!("zeros for {length} bytes at {offset}, beyond the end"))?;
+            target.fill(0);
+            Some(Request::Zero { offset, length, fua })
         }
         Command::Unknown => {
             error = libc::EINVAL as u32;

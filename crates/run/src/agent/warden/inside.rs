@@ -27,6 +27,8 @@ pub(super) struct Order {
     pub(super) hand_down: Option<RawFd>,
     /// Mount point of the file system under test, if the command has its own mounts and must not change that one.
     pub(super) test: Option<CString>,
+    /// A device that the command must not reach; it has its own mounts then.
+    pub(super) hidden: Option<CString>,
 }
 
 /// Strings and pointers to them, in the form that exec requires.
@@ -48,6 +50,7 @@ impl Words {
 pub(super) enum Step {
     None,
     Rights,
+    Mounts,
     Folder,
     Standard,
     Start,
@@ -164,13 +167,19 @@ fn prepare(order: &Order, pipes: [RawFd; 2]) -> Result<(), (Step, io::Error)> {
             // Shows this name space's processes, and none of the agent's. A container may refuse it.
             let _ = libc::mount(c"proc".as_ptr(), c"/proc".as_ptr(), c"proc".as_ptr(), 0, std::ptr::null());
         }
+        if let Some(device) = &order.hidden {
+            let (null, tmp) = (c"/dev/null".as_ptr(), c"/tmp".as_ptr());
+            let nothing = std::ptr::null();
+            checked(Step::Mounts, libc::mount(null, device.as_ptr(), nothing, libc::MS_BIND, nothing.cast()))?;
+            checked(Step::Mounts, libc::mount(c"tmpfs".as_ptr(), tmp, c"tmpfs".as_ptr(), 0, nothing.cast()))?;
+        }
         let score = libc::open(c"/proc/self/oom_score_adj".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
         libc::write(score, OOM_SCORE.as_ptr().cast(), OOM_SCORE.len());
         libc::close(score);
         checked(Step::Folder, libc::chdir(order.folder.as_ptr()))?;
     }
     close_others([pipes[0], pipes[1], order.hand_down.unwrap_or(pipes[0])]);
-    rights::drop_rights().map_err(|error| (Step::Rights, error))
+    rights::drop_rights(order.hidden.is_some()).map_err(|error| (Step::Rights, error))
 }
 
 /// Closes all descriptors except the standard streams and `kept`: a copy of the agent's end of a pipe would keep the

@@ -46,6 +46,9 @@ pub(super) struct Setting<'a> {
     pub(super) hand_down: Option<BorrowedFd<'a>>,
     /// Mount point of the file system under test, if the command gets its own mounts and must not change that one.
     pub(super) own_mounts: Option<&'a Path>,
+    /// A device that the command must not reach, not even by a node or a mount of its own. It needs mounts of its own for
+    /// that, and gets an empty /tmp.
+    pub(super) hidden: Option<&'a Path>,
 }
 
 pub(super) enum End {
@@ -168,6 +171,7 @@ impl Warden {
         let what = match report.failed {
             Step::None => return Ok(Some(report)),
             Step::Start => format!("cannot start {}", self.program),
+            Step::Mounts => format!("cannot start {}: the disk cannot be hidden from it", self.program),
             Step::Folder => format!("cannot start {}: its folder cannot be entered", self.program),
             Step::Standard => format!("cannot start {}: its standard streams cannot be opened", self.program),
             Step::Rights => format!("cannot start {}: rights cannot be taken from it", self.program),
@@ -208,6 +212,7 @@ fn order(command: &Command, setting: &Setting) -> Result<Order> {
         standard: setting.standard.map(|stream| stream.as_raw_fd()),
         hand_down: setting.hand_down.map(|descriptor| descriptor.as_raw_fd()),
         test: setting.own_mounts.map(|path| text(path.as_os_str())).transpose()?,
+        hidden: setting.hidden.map(|path| text(path.as_os_str())).transpose()?,
     })
 }
 

@@ -29,10 +29,19 @@ const TAKEN: [CapabilitySet; 5] = [
     CapabilitySet::SYS_TIME,
 ];
 
+/// Removed too where a device is hidden.
+const TAKEN_WITH_DEVICE: [CapabilitySet; 2] = [
+    // Another node of the device.
+    CapabilitySet::MKNOD,
+    // Taking away what hides it.
+    CapabilitySet::SYS_ADMIN,
+];
+
 /// Removes those capabilities from this process and its children. Does not allocate.
-pub(super) fn drop_rights() -> io::Result<()> {
+pub(super) fn drop_rights(hides_device: bool) -> io::Result<()> {
     let mut sets = capabilities(None)?;
-    for right in TAKEN {
+    let more: &[CapabilitySet] = if hides_device { &TAKEN_WITH_DEVICE } else { &[] };
+    for right in TAKEN.into_iter().chain(more.iter().copied()) {
         if capability_is_in_bounding_set(right)? {
             remove_capability_from_bounding_set(right)?;
         }

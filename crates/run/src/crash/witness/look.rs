@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 
 use anyhow::Result;
+use mountmark_crash::application::Asked;
 use mountmark_crash::campaign::{Check, Repaired, Seen};
 use mountmark_crash::states::Extent;
 
@@ -15,7 +16,7 @@ use super::{FOLDER, LATER, Witness, call, set_clock, tree};
 const PROBE: &str = "/test/.mountmark-probe";
 
 impl Witness<'_> {
-    pub(super) fn look(&mut self, patches: &[Extent]) -> Result<Seen> {
+    pub(super) fn look(&mut self, patches: &[Extent], asked: Option<&Asked>) -> Result<Seen> {
         self.disk.set_back();
         self.disk.apply(patches)?;
         set_clock(LATER);
@@ -27,6 +28,8 @@ impl Witness<'_> {
         match self.mount() {
             Ok(()) => {
                 seen.tree = Some(tree::look(Path::new(FOLDER)));
+                // Before the probe, and after everything was read, since it may write.
+                seen.application = asked.map(|asked| self.ask(asked)).transpose()?;
                 seen.write = probe().err().map(|error| error.to_string());
                 seen.umount = self.leave();
             }

@@ -1,5 +1,6 @@
 //! In the guest: makes the file system, runs workloads, looks at images. It judges nothing.
 
+mod application;
 mod look;
 mod ops;
 mod tree;
@@ -43,9 +44,9 @@ pub fn answer(cell: &Cell, disk: &RecordedDisk, exchange: &mut Exchange) -> Resu
                 say(exchange, &Made { error })?;
             }
             Question::Record { workload, policy, idle } => say(exchange, &witness.record(&workload, policy, idle))?,
-            Question::Look { states } => {
+            Question::Look { states, asked } => {
                 for state in &states {
-                    say(exchange, &witness.look(state)?)?;
+                    say(exchange, &witness.look(state, asked.as_ref())?)?;
                 }
                 // The host reads the base while this waits.
                 disk.set_back();
@@ -103,8 +104,10 @@ impl Witness<'_> {
                     self.disk.mark(Mark::End(number, result));
                     done.results.push(result);
                 }
+                let ran = workload.application.as_ref().map_or(Ok(()), |application| self.steps(application));
                 std::thread::sleep(std::time::Duration::from_secs(idle.into()));
-                done.error = self.stop(&mut done.trace);
+                let stopped = self.stop(&mut done.trace);
+                done.error = ran.err().map(|error| format!("{error:#}")).or(stopped);
                 done.live = tree::look(Path::new(FOLDER));
             }
             Err(error) => {

@@ -1,0 +1,69 @@
+//! The catalogue's workloads and applications: each can run, and files of users are read with care.
+
+use std::path::Path;
+
+use mountmark_crash::model::Model;
+use mountmark_crash::scenario::Scenario;
+use mountmark_plan::{Catalogue, Entry};
+
+#[test]
+fn each_workload_is_within_bounds_and_runs_in_memory() {
+    let catalogue = Catalogue::built_in().unwrap();
+    let all: Vec<&Scenario> = catalogue.list::<Scenario>().filter(|scenario| !scenario.is_application()).collect();
+    assert!(all.len() >= 25, "{}", all.len());
+    for scenario in all {
+        assert!(!scenario.sources.is_empty(), "{} has no source", scenario.name);
+        let workload = catalogue.scenario(&scenario.name).unwrap();
+        assert_eq!(workload.name, scenario.name);
+        // Written as it is read.
+        let again = workload.to_string().parse::<mountmark_crash::workload::Workload>().unwrap();
+        assert_eq!((again.ops, again.recorded), (workload.ops.clone(), workload.recorded));
+        let mut model = Model::default();
+        for (number, op) in (0..).zip(&workload.ops) {
+            model.apply(number, op).unwrap_or_else(|refusal| panic!("{}: {op}: {refusal:?}", scenario.name));
+        }
+        let is_durable =
+            workload.ops[usize::from(workload.recorded)..].iter().any(|op| op.to_string().contains("sync"));
+        assert!(is_durable, "{} makes nothing durable: no power cut says anything of it", scenario.name);
+    }
+}
+
+#[test]
+fn each_application_says_what_it_is_judged_by() {
+    let catalogue = Catalogue::built_in().unwrap();
+    let all: Vec<&Scenario> = catalogue.list::<Scenario>().filter(|scenario| scenario.is_application()).collect();
+    assert!(all.len() >= 8, "{}", all.len());
+    for scenario in all {
+        assert!(!scenario.sources.is_empty() && !scenario.packages.is_empty(), "{}", scenario.name);
+        let workload = catalogue.scenario(&scenario.name).unwrap();
+        let application = workload.application.unwrap();
+        assert!(application.steps.len() >= 3 && application.check.contains("$RETURNED"), "{}", scenario.name);
+    }
+}
+
+#[test]
+fn files_of_users_are_refused_with_their_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = "name = \"mine\"\ntitle = \"Mine\"\nabout = \"Mine\"\nsteps = [\"true\"]\ncheck = \"true\"\n";
+    let refused = |text: &str, says: &[&str]| {
+        let path = folder.path().join("mine.toml");
+        std::fs::write(&path, text).unwrap();
+        let error = Catalogue::built_in().unwrap().scenario(path.to_str().unwrap()).unwrap_err().to_string();
+        for part in says.iter().chain(&["mine.toml"]) {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+    };
+    refused(&format!("{good}chek = 1\n"), &["6:1", "chek"]);
+    refused(&good.replace("\"mine\"", "\"other\""), &["other", "make them equal"]);
+    refused(&good.replace("check = \"true\"\n", ""), &["check is missing"]);
+    refused(&good.replace("\"true\"]", "\"true\"]\npackages = [\"-y\"]"), &["packages", "-y"]);
+    refused(&format!("{good}workload = \"creat foo; fsync foo\"\n"), &["steps", "workload"]);
+    refused("", &["missing field"]);
+    std::fs::write(folder.path().join("mine.toml"), good).unwrap();
+    let mine = folder.path().join("mine.toml");
+    let workload = Catalogue::built_in().unwrap().scenario(mine.to_str().unwrap()).unwrap();
+    assert_eq!(Path::new(&workload.to_string()), mine);
+    let unknown = Catalogue::built_in().unwrap().scenario("sqlite-wall").unwrap_err().to_string();
+    assert!(unknown.contains("sqlite-wal"), "{unknown}");
+    assert_eq!(<Scenario as Entry>::KIND.folder(), "crash");
+}

@@ -131,7 +131,11 @@ fn scenarios(catalogue: &Catalogue) -> String {
         let those = catalogue.list::<Scenario>().filter(move |item| item.is_application() == application);
         rows(those.map(|item| (format!("  {}", item.name), item.about.clone())))
     };
-    format!("Applications, for `mountmark crash --app`:\n{}\nWorkloads, for `mountmark crash --workload`:\n{}", of(true), of(false))
+    format!(
+        "Applications, for `mountmark crash --app`:\n{}\nWorkloads, for `mountmark crash --workload`:\n{}",
+        of(true),
+        of(false)
+    )
 }
 
 fn rows(items: impl Iterator<Item = (String, String)>) -> String {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::application::{End, Verdict};
 use crate::oracle::{Moment, Promises, Violation};
+use crate::order::Order;
 use crate::policy::Policy;
 use crate::stateless;
 use crate::states::{Device, State, StateId, Tested, Tier};
@@ -81,6 +82,8 @@ pub struct Finding {
     pub promised: bool,
     /// Images of the workload that show it.
     pub images: usize,
+    /// What led to the image.
+    pub order: Order,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -155,8 +158,7 @@ pub struct Repaired {
 pub struct Again {
     pub trace: Trace,
     pub state: State,
-    /// Number of events before the power cut.
-    pub end: usize,
+    pub order: Order,
     pub moment: Moment,
     /// What was seen; `None` if looking ended the guest.
     pub seen: Option<Seen>,
@@ -219,20 +221,32 @@ pub struct Cause<'a> {
 
 impl Explored {
     /// Adds what was found in an image to what was found in others.
-    pub fn add(&mut self, workload: &Workload, state: &StateId, moment: Moment, told: Told) {
+    pub fn add(
+        &mut self,
+        workload: &Workload,
+        state: &StateId,
+        moment: Moment,
+        told: Told,
+        order: impl FnOnce() -> Order,
+    ) {
         let signature = told.fault.signature(workload);
-        let fresh = Finding { state: state.clone(), moment, fault: told.fault, promised: told.promised, images: 1 };
+        let Told { fault, promised } = told;
+        let mut fresh = Finding { state: state.clone(), moment, fault, promised, images: 1, order: Order::default() };
         let alike =
             |known: &&mut Finding| known.promised == fresh.promised && known.fault.signature(workload) == signature;
         match self.findings.iter_mut().find(alike) {
             Some(known) => {
                 let images = known.images + 1;
                 if known.is_torn() && !fresh.is_torn() {
+                    fresh.order = order();
                     *known = fresh;
                 }
                 known.images = images;
             }
-            None => self.findings.push(fresh),
+            None => {
+                fresh.order = order();
+                self.findings.push(fresh);
+            }
         }
     }
 
@@ -300,7 +314,7 @@ mod tests {
         for (fault, index) in faults.iter().zip(0..) {
             let state = if index == 0 { "e3.t3.2first1" } else { "e3.t1.-2" };
             let told = Told { fault: fault.clone(), promised: true };
-            explored.add(&workload, &state.parse().unwrap(), Moment { begun: 1, returned: 1 }, told);
+            explored.add(&workload, &state.parse().unwrap(), Moment { begun: 1, returned: 1 }, told, Order::default);
         }
         Tried { workload, policy: Policy::Fifo, shrunk: false, explored }
     }

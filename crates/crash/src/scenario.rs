@@ -104,7 +104,8 @@ impl Scenario {
         }
         let steps = self.steps.len().saturating_mul(count);
         if steps > MOST_OPS {
-            faults.push(format!("there are {steps} steps, and {MOST_OPS} are the most: take fewer, or a smaller count"));
+            faults
+                .push(format!("there are {steps} steps, and {MOST_OPS} are the most: take fewer, or a smaller count"));
         }
         let limit = self.limit.unwrap_or(LIMIT);
         if !(1..=MOST_LIMIT).contains(&limit) {
@@ -184,7 +185,8 @@ mod tests {
     #[test]
     fn operations_are_those_of_the_command_line() {
         let text = "creat foo;\n sync |\n write foo 0+4096; fsync foo\n";
-        let scenario = Scenario { workload: Some(text.into()), steps: vec![], count: None, check: None, ..application() };
+        let scenario =
+            Scenario { workload: Some(text.into()), steps: vec![], count: None, check: None, ..application() };
         assert_eq!(scenario.faults(), [] as [String; 0]);
         let workload = scenario.runs("foo").unwrap();
         assert_eq!(workload.to_string(), "creat foo; sync | write foo 0+4096; fsync foo");
@@ -207,7 +209,13 @@ mod tests {
             (|one| one.workload = Some("sync".into()), "check is of an application"),
             (
                 |one| {
-                    *one = Scenario { workload: Some("fsync foo".into()), steps: vec![], check: None, count: None, ..application() }
+                    *one = Scenario {
+                        workload: Some("fsync foo".into()),
+                        steps: vec![],
+                        check: None,
+                        count: None,
+                        ..application()
+                    }
                 },
                 "workload: op 0, fsync foo",
             ),

@@ -22,7 +22,8 @@ fn each_workload_is_within_bounds_and_runs_in_memory() {
         for (number, op) in (0..).zip(&workload.ops) {
             model.apply(number, op).unwrap_or_else(|refusal| panic!("{}: {op}: {refusal:?}", scenario.name));
         }
-        let is_durable = workload.ops[usize::from(workload.recorded)..].iter().any(|op| op.to_string().contains("sync"));
+        let is_durable =
+            workload.ops[usize::from(workload.recorded)..].iter().any(|op| op.to_string().contains("sync"));
         assert!(is_durable, "{} makes nothing durable: no power cut says anything of it", scenario.name);
     }
 }

@@ -91,9 +91,9 @@ fn is_forced(request: &Request) -> bool {
 
 fn overlap(one: &Request, other: &Request) -> bool {
     let range = |request: &Request| match *request {
-        Request::Write { offset, length, .. } | Request::Trim { offset, length } | Request::Zero { offset, length, .. } => {
-            offset..offset + length
-        }
+        Request::Write { offset, length, .. }
+        | Request::Trim { offset, length }
+        | Request::Zero { offset, length, .. } => offset..offset + length,
         Request::Flush => 0..0,
     };
     let (one, other) = (range(one), range(other));

@@ -129,9 +129,8 @@ fn the_first_flush_that_is_replied_to_covers_all_before_it() {
 #[test]
 fn an_order_that_the_log_does_not_tell_is_open() {
     let start = entry([MAGIC, VERSION, 4, 512]);
-    let write = |sector, flags, letters: &str| {
-        [entry([sector, letters.len() as u64, flags, 0]), image(letters)].concat()
-    };
+    let write =
+        |sector, flags, letters: &str| [entry([sector, letters.len() as u64, flags, 0]), image(letters)].concat();
     let log = [start, write(1, FUA, "bb"), write(0, 0, "aa"), write(3, 0, "c"), entry([0, 0, FLUSH, 0])].concat();
     let mut read = Tape::new("....");
     read.trace = import(&log, read.trace.size).unwrap().trace;

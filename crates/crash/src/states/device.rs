@@ -211,7 +211,15 @@ mod tests {
     fn devices_are_written_as_they_are_read() {
         for text in ["request", "sector+i1", "sector+i2", "request+i3:4", "sector+i4:lower", "sector+i4:upper"]
             .into_iter()
-            .chain(["sector+trim", "request+trim+i1", "sector+i5:7", "sector+i6", "sector+i7:3@4096", "sector+i7:3^17", "request+i8"])
+            .chain([
+                "sector+trim",
+                "request+trim+i1",
+                "sector+i5:7",
+                "sector+i6",
+                "sector+i7:3@4096",
+                "sector+i7:3^17",
+                "request+i8",
+            ])
         {
             assert_eq!(text.parse::<Device>().unwrap().to_string(), text);
         }

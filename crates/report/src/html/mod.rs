@@ -6,6 +6,7 @@
 
 mod claims;
 mod composite;
+pub(crate) mod crash;
 mod curve;
 mod data;
 mod device;
@@ -22,6 +23,7 @@ mod tails;
 mod tasks;
 mod trouble;
 mod varied;
+mod write_order;
 
 use anyhow::Result;
 

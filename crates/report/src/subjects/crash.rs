@@ -7,6 +7,8 @@ use mountmark_model::{Bytes, format_seconds};
 use serde::Serialize;
 
 use super::{Object, Rows, Subject};
+use crate::html::crash::Shown;
+use crate::markup::Markup;
 use crate::shell_word;
 use crate::words::crash as words;
 use crate::writers::{Last, Part, Table};
@@ -21,11 +23,12 @@ impl Subject for Crash<'_> {
     const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
     const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(rows);
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
+    const PAGE: Option<fn(&Self) -> Result<Markup>> = Some(page);
 }
 
 const HEAD: [&str; 7] = ["file system", "workloads", "images", "mounted", "promises broken", "given up", "seconds"];
 
-fn parts(Crash(campaigns): &Crash) -> Vec<Part> {
+fn summary(campaigns: &[Campaign]) -> Table {
     let row = |campaign: &Campaign| {
         vec![
             campaign.configuration.clone(),
@@ -38,8 +41,18 @@ fn parts(Crash(campaigns): &Crash) -> Vec<Part> {
         ]
     };
     let rows = campaigns.iter().map(row).collect();
+    Table { head: HEAD.map(str::to_owned).into(), rows, keys: 1, last: Last::Figure }
+}
+
+fn page(Crash(campaigns): &Crash) -> Result<Markup> {
+    let about = campaigns.first().map(about).unwrap_or_default();
+    let shown: Vec<Shown> = campaigns.iter().map(|campaign| Shown { campaign, again }).collect();
+    Ok(crate::html::crash::page(&about, &summary(campaigns), &shown))
+}
+
+fn parts(Crash(campaigns): &Crash) -> Vec<Part> {
     let mut parts: Vec<Part> = campaigns.first().map(about).unwrap_or_default();
-    parts.push(Part::Table(Table { head: HEAD.map(str::to_owned).into(), rows, keys: 1, last: Last::Figure }));
+    parts.push(Part::Table(summary(campaigns)));
     for campaign in *campaigns {
         parts.push(Part::Heading(campaign.configuration.clone()));
         parts.push(Part::Paragraph(words::promised(campaign)));

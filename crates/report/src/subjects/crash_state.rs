@@ -24,9 +24,6 @@ impl Subject for CrashState<'_> {
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
 }
 
-/// Events before the power cut that are shown.
-const BEFORE: usize = 40;
-
 fn parts(shown: &CrashState) -> Vec<Part> {
     let CrashState { configuration, workload, state } = shown;
     let mut parts = vec![
@@ -53,13 +50,11 @@ fn parts(shown: &CrashState) -> Vec<Part> {
 /// Requests and operations in their order, and whether the image holds each write.
 fn requests(shown: &CrashState) -> Table {
     let CrashState { workload, state, .. } = shown;
-    let events = &state.trace.events[..state.end];
-    let from = events.len().saturating_sub(BEFORE);
     let row = |event: &Event| match event {
         Event::Mark(mark) => vec![words::mark(mark, workload), String::new(), String::new()],
         Event::Sent { number, request } => {
             let held = match request {
-                Request::Write { offset, length, data, .. } => words::held(state, *offset, *length, *data),
+                Request::Write { length, .. } => words::held(state.order.held(*number).unwrap_or(0), *length),
                 _ => String::new(),
             };
             vec![String::new(), words::request(*number, request), held]
@@ -68,7 +63,7 @@ fn requests(shown: &CrashState) -> Table {
     };
     Table {
         head: ["operation", "at the disk", "in the image"].map(str::to_owned).into(),
-        rows: events[from..].iter().map(row).collect(),
+        rows: state.order.events.iter().map(row).collect(),
         keys: 1,
         last: Last::Words,
     }

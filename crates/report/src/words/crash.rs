@@ -1,9 +1,9 @@
 //! Sentences about power cuts.
 
 use mountmark_crash::application::{End, Verdict};
-use mountmark_crash::campaign::{Again, Campaign, Cause, Fault, Told, Tried};
+use mountmark_crash::campaign::{Campaign, Cause, Fault, Told, Tried};
 use mountmark_crash::oracle::Level;
-use mountmark_crash::states::{Contents, Extent, Fault as DeviceFault};
+use mountmark_crash::states::Fault as DeviceFault;
 use mountmark_crash::trace::{Mark, Request};
 use mountmark_crash::tree::{Entry, Kind, Source};
 use mountmark_crash::workload::Workload;
@@ -20,6 +20,10 @@ pub(crate) fn promised(campaign: &Campaign) -> String {
         None => format!("It promises: {levels}."),
         Some(reason) => format!("Judged by the least that any file system owes, as {reason}: {levels}."),
     }
+}
+
+pub(crate) fn heading(configurations: &[&str]) -> String {
+    format!("power cuts on {}", configurations.join(", "))
 }
 
 pub(crate) const BROKEN: &str = "Promises that were broken:";
@@ -200,20 +204,19 @@ pub(crate) fn done(number: u32, error: i32) -> String {
     }
 }
 
-/// Whether the image holds a write whose data begin at `data` in the recording.
-pub(crate) fn held(state: &Again, offset: u64, length: u64, data: u64) -> String {
-    let inside = |extent: &&Extent| extent.offset < offset + length && offset < extent.end();
-    let held: u64 = state.state.extents.iter().filter(inside).map(|extent| {
-        let first = extent.offset.max(offset);
-        let is_this = matches!(extent.contents, Contents::Logged(at) if at + (first - extent.offset) == data + (first - offset));
-        if is_this { extent.end().min(offset + length) - first } else { 0 }
-    }).sum();
+/// Whether the image holds a write, of which it has so many bytes.
+pub(crate) fn held(held: u64, length: u64) -> String {
     match held {
         0 => "no, or it changes nothing".to_owned(),
         held if held == length => "yes".to_owned(),
         held => format!("{held} bytes; the others are not there, or were the same before"),
     }
 }
+
+/// How a drawing of the write order is to be read.
+pub(crate) const DRAWING: &str = "Time goes down. A bar is a write, from its sending to the reply: filled if the image holds it, empty if the power cut has taken it, striped if it is torn. A flush makes durable what was replied to above it.";
+
+pub(crate) const CUT: &str = "power cut";
 
 /// The end of what a program said, on one line.
 fn last_lines(text: &str) -> String {

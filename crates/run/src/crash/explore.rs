@@ -7,6 +7,7 @@ use anyhow::{Result, bail};
 use mountmark_crash::application::Asked;
 use mountmark_crash::campaign::{Again, Explored, Fault, Told};
 use mountmark_crash::oracle::{History, Level, Moment, Promises};
+use mountmark_crash::order::Order;
 use mountmark_crash::policy::Policy;
 use mountmark_crash::stateless;
 use mountmark_crash::states::{Base, Budget, Device, Epoch, NoState, State, StateId, States, Tested};
@@ -124,8 +125,7 @@ pub fn explore(
                 break 'epochs;
             }
             explored.states += batch.len();
-            let Some(seen) = look(talk, &recorded, &batch, asked.as_ref(), &mut known, &mut explored.shown)?
-            else {
+            let Some(seen) = look(talk, &recorded, &batch, asked.as_ref(), &mut known, &mut explored.shown)? else {
                 return Ok(None);
             };
             for (state, seen) in batch.iter().zip(seen) {
@@ -135,7 +135,10 @@ pub fn explore(
                     }
                     Sight::Gone { reason, log } => vec![gone(reason, log, &course.promises)],
                 };
-                told.into_iter().for_each(|told| explored.add(workload, &state.id, moment, told));
+                for told in told {
+                    let order = || Order::new(&recorded.trace, epoch.end, state);
+                    explored.add(workload, &state.id, moment, told, order);
+                }
             }
             if wanted.is_some_and(|wanted| explored.broken(workload, wanted).is_some_and(|found| !found.is_torn())) {
                 break 'epochs;
@@ -205,7 +208,8 @@ pub fn again(
         Reply::Gone { reason, log, .. } => (None, vec![gone(reason, log, &course.promises)]),
         Reply::Interrupted => return Ok(Err(NotAgain::Stopped)),
     };
-    Ok(Ok(Again { trace: recorded.trace, state, end, moment, seen, faults }))
+    let order = Order::new(&recorded.trace, end, &state);
+    Ok(Ok(Again { trace: recorded.trace, state, order, moment, seen, faults }))
 }
 
 /// What a witness made of one image.

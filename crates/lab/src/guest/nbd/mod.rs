@@ -19,8 +19,8 @@ use rustix::net::RecvFlags;
 pub(super) mod wire;
 
 use super::media::Medium;
-pub(super) use wire::{Offer, attach};
 use wire::{Command, Header, now, readable};
+pub(super) use wire::{Offer, attach};
 
 /// The driver sends a write's data in pieces of this size.
 const PAGE: u64 = 4096;

@@ -1,0 +1,78 @@
+//! The page of a campaign of power cuts: what was tried, and each finding with the order of writes that led to it.
+
+use mountmark_crash::campaign::{Campaign, Cause};
+
+use super::page::Page;
+use super::write_order::write_order;
+use crate::markup::{Markup, put};
+use crate::words::crash as words;
+use crate::writers::{Part, Table};
+
+/// What a page shows of a configuration.
+pub(crate) struct Shown<'a> {
+    pub campaign: &'a Campaign,
+    /// A command that shows a finding again.
+    pub again: fn(&Campaign, &Cause) -> String,
+}
+
+/// The page; `about` and `summary` are of all configurations.
+pub(crate) fn page(about: &[Part], summary: &Table, shown: &[Shown]) -> Markup {
+    let names: Vec<&str> = shown.iter().map(|shown| shown.campaign.configuration.as_str()).collect();
+    let heading = words::heading(&names);
+    let mut main = Markup::new();
+    main.heading(1, "top", &heading);
+    put!(main, "<dl class=\"facts\">");
+    for part in about {
+        if let Part::Labelled(label, text) = part {
+            put!(main, "<div><dt>", label, "</dt><dd>", text, "</dd></div>");
+        }
+    }
+    put!(main, "</dl>\n");
+    table(&mut main, summary);
+    let mut contents = Markup::new();
+    put!(contents, "<nav class=\"contents\" aria-label=\"Contents\">\n<ul>\n");
+    for (index, Shown { campaign, again }) in shown.iter().enumerate() {
+        let id = format!("c{index}");
+        put!(contents, "<li><a href=\"#", id, "\">", campaign.configuration, "</a></li>\n");
+        put!(main, "<section aria-labelledby=\"", id, "\">\n");
+        main.heading(2, &id, &campaign.configuration);
+        put!(main, "<p>", words::promised(campaign), "</p>\n<p>", words::explored(campaign), "</p>\n");
+        let causes = campaign.causes();
+        for (promised, lead) in [(true, words::BROKEN), (false, words::GIVEN_UP)] {
+            let causes: Vec<&Cause> = causes.iter().filter(|cause| cause.promised == promised).collect();
+            if causes.is_empty() {
+                continue;
+            }
+            put!(main, "<h3>", lead.trim_end_matches(':'), "</h3>\n");
+            for cause in causes {
+                put!(main, "<h4>", cause.signature, "</h4>\n<p>", words::found(cause), "</p>\n");
+                put!(main, "<div class=\"command\"><pre>", again(campaign, cause), "</pre></div>\n");
+                put!(main, "<figure>", write_order(&cause.finding.order, cause.workload));
+                put!(main, "<figcaption>", words::DRAWING, "</figcaption></figure>\n");
+            }
+        }
+        put!(main, "</section>\n");
+    }
+    put!(contents, "</ul>\n</nav>\n");
+    let footer = words::heading(&names);
+    Page { heading: &heading, contents, main, footer, data: "[]".into() }.markup()
+}
+
+fn table(out: &mut Markup, table: &Table) {
+    put!(out, "<div class=\"scroll\"><table><thead><tr>");
+    for head in &table.head {
+        put!(out, "<th scope=\"col\">", head, "</th>");
+    }
+    put!(out, "</tr></thead><tbody>\n");
+    for row in &table.rows {
+        put!(out, "<tr>");
+        for (index, cell) in row.iter().enumerate() {
+            match index {
+                0 => put!(out, "<th scope=\"row\">", cell, "</th>"),
+                _ => put!(out, "<td class=\"number\">", cell, "</td>"),
+            }
+        }
+        put!(out, "</tr>\n");
+    }
+    put!(out, "</tbody></table></div>\n");
+}

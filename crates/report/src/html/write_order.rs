@@ -1,0 +1,99 @@
+//! Draws the order of writes before a power cut: time goes down, a bar for each write from its sending to its reply.
+
+use mountmark_crash::order::Order;
+use mountmark_crash::trace::{Event, Mark, Request};
+use mountmark_crash::workload::Workload;
+
+use crate::markup::{Markup, put};
+use crate::words::crash as words;
+
+/// Height of an event.
+const ROW: f64 = 18.0;
+const WIDTH: f64 = 760.0;
+/// Where operations, bars and the text of requests begin.
+const OPERATIONS: f64 = 4.0;
+const BARS: f64 = 250.0;
+/// Width of a bar, and of the place that it has.
+const BAR: f64 = 12.0;
+const LANE: f64 = 16.0;
+/// Bars side by side; requests that would be more are drawn over the last.
+const LANES: usize = 8;
+const TEXT: f64 = BARS + LANES as f64 * LANE + 10.0;
+/// Letters of an operation.
+const LETTERS: usize = 34;
+
+/// The drawing.
+pub(super) fn write_order(order: &Order, workload: &Workload) -> Markup {
+    let mut out = Markup::new();
+    let height = (order.events.len() as f64 + 1.5) * ROW;
+    put!(
+        out,
+        "<svg class=\"write-order\" role=\"img\" aria-label=\"",
+        words::DRAWING,
+        "\" viewBox=\"0 0 ",
+        WIDTH,
+        " ",
+        height,
+        "\">\n<defs><pattern id=\"torn\" width=\"4\" height=\"4\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><rect class=\"held\" width=\"2\" height=\"4\"/></pattern></defs>\n"
+    );
+    // The number of the request in each lane.
+    let mut lanes: [Option<u32>; LANES] = [None; LANES];
+    for (index, event) in order.events.iter().enumerate() {
+        let y = index as f64 * ROW;
+        match event {
+            Event::Mark(mark) => operation(&mut out, mark, workload, y),
+            Event::Sent { number, request } => {
+                let lane = lanes.iter().position(Option::is_none).unwrap_or(LANES - 1);
+                lanes[lane] = Some(*number);
+                let end = order.events[index..]
+                    .iter()
+                    .position(|event| matches!(event, Event::Done { number: done, .. } if done == number));
+                let rows = end.unwrap_or(order.events.len() - index);
+                bar(&mut out, order, *number, request, [BARS + lane as f64 * LANE, y, rows as f64 * ROW]);
+            }
+            Event::Done { number, .. } => {
+                if let Some(lane) = lanes.iter_mut().find(|lane| **lane == Some(*number)) {
+                    *lane = None;
+                }
+            }
+        }
+    }
+    let y = (order.events.len() as f64 + 0.5) * ROW;
+    put!(out, "<line class=\"cut\" x1=\"0\" x2=\"", WIDTH, "\" y1=\"", y, "\" y2=\"", y, "\"/>");
+    put!(out, "<text class=\"cut\" x=\"", OPERATIONS, "\" y=\"", y + 13.0, "\">", words::CUT, "</text>\n</svg>\n");
+    out
+}
+
+fn operation(out: &mut Markup, mark: &Mark, workload: &Workload, y: f64) {
+    let text: String = words::mark(mark, workload).chars().take(LETTERS).collect();
+    let class = if matches!(mark, Mark::Begin(_)) { "begin" } else { "end" };
+    put!(out, "<text class=\"", class, "\" x=\"", OPERATIONS, "\" y=\"", y + 13.0, "\">", text, "</text>\n");
+}
+
+fn bar(out: &mut Markup, order: &Order, number: u32, request: &Request, [x, y, height]: [f64; 3]) {
+    let text = words::request(number, request);
+    let class = match (request, order.held(number)) {
+        (Request::Write { length, .. }, Some(held)) if held == *length => "held",
+        (_, Some(0)) => "lost",
+        (_, Some(_)) => "torn",
+        _ => "other",
+    };
+    if matches!(request, Request::Flush) {
+        let middle = y + ROW / 2.0;
+        put!(
+            out,
+            "<line class=\"flush\" x1=\"",
+            BARS,
+            "\" x2=\"",
+            WIDTH,
+            "\" y1=\"",
+            middle,
+            "\" y2=\"",
+            middle,
+            "\"/>"
+        );
+    }
+    put!(out, "<rect class=\"", class, "\" x=\"", x, "\" y=\"", y + 3.0, "\" width=\"", BAR);
+    put!(out, "\" height=\"", (height - 4.0).max(6.0), "\"><title>", text, "</title></rect>");
+    put!(out, "<text class=\"request\" x=\"", TEXT, "\" y=\"", y + 13.0, "\">", text, "</text>\n");
+}

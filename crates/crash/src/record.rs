@@ -28,6 +28,10 @@ pub struct Asked {
     pub disk_size: u64,
     /// The guest's kernel, as on the command line.
     pub kernel: String,
+    /// Most images of one tier at one moment.
+    pub images: usize,
+    /// Of each workload: in how many recoveries the power is cut again.
+    pub recoveries: usize,
     /// Whether findings are shrunk.
     pub shrink: bool,
 }
@@ -155,6 +159,8 @@ mod tests {
             budget: 60,
             disk_size: 1 << 29,
             kernel: "6.12".into(),
+            images: 256,
+            recoveries: 1,
             shrink: true,
         };
         assert_eq!(asked.workloads().len(), 4);

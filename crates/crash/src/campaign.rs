@@ -9,7 +9,7 @@ use crate::oracle::{Moment, Promises, Violation};
 use crate::order::Order;
 use crate::policy::Policy;
 use crate::stateless;
-use crate::states::{Device, State, StateId, Tested, Tier};
+use crate::states::{Device, Extent, ImageId, Tested, Tier};
 use crate::trace::Trace;
 use crate::tree::Tree;
 use crate::workload::Workload;
@@ -55,6 +55,9 @@ pub struct Explored {
     /// Images that a guest was shown; the others are known by these.
     pub shown: usize,
     pub epochs: usize,
+    /// Recoveries in which the power was cut again, and images of them.
+    #[serde(default)]
+    pub recoveries: [usize; 2],
     /// Sums over epochs, T0 first; a tier is complete if it is in every epoch.
     pub tested: [Tested; 5],
     /// One of each signature, those that break promises first.
@@ -64,9 +67,6 @@ pub struct Explored {
     pub suspicious: Vec<stateless::Finding>,
     /// Wall time in seconds, of the recording and of all.
     pub seconds: [f64; 2],
-    /// Whether the budget ended before all its images were made.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub cut_short: bool,
     /// Why the workload was not explored.
     pub error: Option<String>,
 }
@@ -75,7 +75,7 @@ pub struct Explored {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// The first image that shows it, one without torn requests if there is one.
-    pub state: StateId,
+    pub state: ImageId,
     pub moment: Moment,
     pub fault: Fault,
     /// Whether the configuration promises that this cannot be; otherwise it shows what the configuration gives up.
@@ -157,7 +157,9 @@ pub struct Repaired {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Again {
     pub trace: Trace,
-    pub state: State,
+    pub id: ImageId,
+    /// All that differs from the image before the workload.
+    pub extents: Vec<Extent>,
     pub order: Order,
     pub moment: Moment,
     /// What was seen; `None` if looking ended the guest.
@@ -175,7 +177,8 @@ pub struct Told {
 impl Finding {
     /// Whether its image has a part of a request.
     pub fn is_torn(&self) -> bool {
-        matches!(self.state.tier, Tier::Torn | Tier::Sectors)
+        let is_torn = |tier| matches!(tier, Tier::Torn | Tier::Sectors);
+        is_torn(self.state.state.tier) || self.state.recovery.as_ref().is_some_and(|state| is_torn(state.tier))
     }
 }
 
@@ -224,7 +227,7 @@ impl Explored {
     pub fn add(
         &mut self,
         workload: &Workload,
-        state: &StateId,
+        state: &ImageId,
         moment: Moment,
         told: Told,
         order: impl FnOnce() -> Order,

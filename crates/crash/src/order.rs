@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::states::{Contents, Extent, State};
+use crate::states::{Contents, Extent};
 use crate::trace::{Event, Request, Trace};
 
 /// Most events that are kept.
@@ -19,14 +19,14 @@ pub struct Order {
 }
 
 impl Order {
-    /// Of a power cut before the event `end`.
-    pub fn new(trace: &Trace, end: usize, state: &State) -> Order {
+    /// Of a power cut before the event `end`, and what its image changed since the recording began.
+    pub fn new(trace: &Trace, end: usize, image: &[Extent]) -> Order {
         let events = &trace.events[..end.min(trace.events.len())];
         let skipped = events.len().saturating_sub(MOST);
         let events = events[skipped..].to_vec();
         let held = events.iter().filter_map(|event| match *event {
             Event::Sent { number, request: Request::Write { offset, length, data, .. } } => {
-                Some((number, held(state, offset, length, data)))
+                Some((number, held(image, offset, length, data)))
             }
             _ => None,
         });
@@ -41,7 +41,7 @@ impl Order {
 }
 
 /// How many bytes of a write an image holds, whose data begin at `data` in the recording.
-fn held(state: &State, offset: u64, length: u64, data: u64) -> u64 {
+fn held(image: &[Extent], offset: u64, length: u64, data: u64) -> u64 {
     let inside = |extent: &&Extent| extent.offset < offset + length && offset < extent.end();
     let of = |extent: &Extent| {
         let first = extent.offset.max(offset);
@@ -50,7 +50,7 @@ fn held(state: &State, offset: u64, length: u64, data: u64) -> u64 {
         );
         if is_this { extent.end().min(offset + length) - first } else { 0 }
     };
-    state.extents.iter().filter(inside).map(of).sum()
+    image.iter().filter(inside).map(of).sum()
 }
 
 #[cfg(test)]
@@ -68,8 +68,7 @@ mod tests {
         let trace = Trace { size: 1 << 20, events, data: Vec::new() };
         let extent = |offset, length, at| Extent { offset, length, contents: Contents::Logged(at) };
         let extents = vec![extent(0, 1024, 0), extent(4608, 512, 1536)];
-        let state = State { id: "e0.t0.all".parse().unwrap(), extents, hash: 0 };
-        let order = Order::new(&trace, 53, &state);
+        let order = Order::new(&trace, 53, &extents);
         assert_eq!((order.skipped, order.events.len()), (13, 40));
         assert_eq!(order.held, [(0, 1024), (1, 512), (2, 0)]);
         assert_eq!((order.held(1), order.held(3)), (Some(512), None));

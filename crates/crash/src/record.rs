@@ -29,6 +29,10 @@ pub struct Asked {
     pub disk_size: u64,
     /// The guest's kernel, as on the command line.
     pub kernel: String,
+    /// Most images of one tier at one moment.
+    pub images: usize,
+    /// Of each workload: in how many recoveries the power is cut again.
+    pub recoveries: usize,
     /// Whether findings are shrunk.
     pub shrink: bool,
 }
@@ -38,7 +42,9 @@ impl Asked {
     /// passes its check.
     pub fn judged_by(&self, promises: Promises) -> Promises {
         match self.workloads.iter().any(|workload| workload.log.is_some()) {
-            true => Promises { levels: promises.levels.iter().filter(|level| *level == Level::L0).collect(), ..promises },
+            true => {
+                Promises { levels: promises.levels.iter().filter(|level| *level == Level::L0).collect(), ..promises }
+            }
             false => promises,
         }
     }
@@ -165,6 +171,8 @@ mod tests {
             budget: 60,
             disk_size: 1 << 29,
             kernel: "6.12".into(),
+            images: 256,
+            recoveries: 1,
             shrink: true,
         };
         assert_eq!(asked.workloads().len(), 4);

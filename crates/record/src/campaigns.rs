@@ -191,7 +191,7 @@ mod tests {
 
     fn first() -> Piece {
         let text = r#"{"asked":{"asked":{"configurations":["ext4"],"workloads":[],"generate":[1,5],"policies":["fifo"],
-            "device":"sector","seed":1,"budget":60,"disk_size":536870912,"kernel":"6.12","shrink":true},
+            "device":"sector","seed":1,"budget":60,"disk_size":536870912,"kernel":"6.12","images":256,"recoveries":0,"shrink":true},
             "program":"0.1.0","command_line":"mountmark crash"}}"#;
         serde_json::from_str(text).unwrap()
     }

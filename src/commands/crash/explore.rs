@@ -102,6 +102,8 @@ impl Effort<'_> {
             promises,
             device: record.asked.device,
             seed: record.asked.seed,
+            images: record.asked.images,
+            recoveries: record.asked.recoveries,
             workloads: &workloads,
             policies: &policies,
             deadline: begun + Duration::from_secs(record.asked.budget),

@@ -12,7 +12,7 @@ use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use mountmark_crash::policy::Policy;
 use mountmark_crash::record::Asked;
-use mountmark_crash::states::StateId;
+use mountmark_crash::states::ImageId;
 use mountmark_crash::workload::Workload;
 use mountmark_lab::emulator::Witnesses;
 use mountmark_model::{Bytes, Cell, Configuration, Disk, Machine};
@@ -39,7 +39,7 @@ pub struct Arguments {
     jobs: Option<usize>,
     /// Make this image of the workload again and show it
     #[arg(long, value_name = "STATE", conflicts_with = "generate")]
-    state: Option<StateId>,
+    state: Option<ImageId>,
     /// Write the image to this file
     #[arg(long, value_name = "FILE", requires = "state")]
     export: Option<std::path::PathBuf>,

@@ -58,6 +58,12 @@ pub(super) struct Options {
     /// The guest's kernel
     #[arg(long, value_name = "KERNEL", default_value = mountmark_lab::image::kernel::DEFAULT)]
     pub kernel: String,
+    /// Most images of one tier at one moment [default: 4096, and 256 with --generate]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    pub images: Option<u32>,
+    /// In how many recoveries of each workload the power is cut again [default: 1, and 0 with --generate]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub recoveries: Option<u32>,
     /// Do not look for smaller workloads that break the same promise
     #[arg(long)]
     pub no_shrink: bool,
@@ -92,6 +98,8 @@ impl Options {
             budget: self.budget.as_secs(),
             disk_size,
             kernel: self.kernel.clone(),
+            images: self.images.unwrap_or(if generate.is_some() { 256 } else { 4096 }) as usize,
+            recoveries: self.recoveries.unwrap_or(u32::from(generate.is_none())) as usize,
             shrink: !self.no_shrink,
         })
     }

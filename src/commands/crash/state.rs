@@ -8,12 +8,13 @@ use anyhow::{Context, Result, bail};
 use mountmark_crash::campaign::Again;
 use mountmark_crash::policy::Policy;
 use mountmark_crash::record::Asked;
-use mountmark_crash::states::{Budget, StateId};
+use mountmark_crash::states::{Budget, ImageId};
 use mountmark_crash::workload::Workload;
 use mountmark_model::Configuration;
 use mountmark_plan::Catalogue;
 use mountmark_report::CrashState;
-use mountmark_run::crash::explore::{Course, NotAgain, again};
+use mountmark_run::crash::again::{NotAgain, again};
+use mountmark_run::crash::explore::Course;
 use mountmark_run::crash::talk::Talk;
 
 use super::Stop;
@@ -28,7 +29,7 @@ pub(super) struct Image<'a> {
     pub configuration: &'a Configuration,
     pub workload: &'a Workload,
     pub policy: Policy,
-    pub state: &'a StateId,
+    pub state: &'a ImageId,
     pub export: Option<&'a Path>,
     pub format: Option<&'a str>,
 }
@@ -39,7 +40,15 @@ impl Image<'_> {
         let (lab, cells) = super::lab(catalogue, asked, std::slice::from_ref(configuration))?;
         let Some(mut talk) = Talk::start(&lab, &cells[0], stop)? else { return Ok(stop.code()) };
         let promises = asked.judged_by(configuration.promises().0);
-        let course = Course { device: asked.device, policy, budget: Budget::default(), seed: asked.seed, promises, deadline: None };
+        let course = Course {
+            device: asked.device,
+            policy,
+            budget: Budget::default(),
+            seed: asked.seed,
+            promises,
+            deadline: std::time::Instant::now(),
+            recoveries: 0,
+        };
         let state = match again(&mut talk, configuration, workload, &course, self.state)? {
             Ok(state) => state,
             Err(NotAgain::Failed(reason)) => bail!("{workload}: {reason}"),
@@ -59,7 +68,7 @@ impl Image<'_> {
 fn export(talk: &Talk, state: &Again, path: &Path) -> Result<()> {
     let file = File::create(path)?;
     copy_base(talk, state.trace.size, &file)?;
-    for extent in &state.state.extents {
+    for extent in &state.extents {
         let mut bytes = vec![0; extent.length as usize];
         extent.read(&state.trace.data, 0, &mut bytes);
         file.write_all_at(&bytes, extent.offset)?;

@@ -28,6 +28,14 @@ impl Default for Budget {
     }
 }
 
+impl Budget {
+    /// With at most so many images of each tier.
+    pub fn of(images: usize) -> Budget {
+        let most = Budget::default();
+        Budget { tiers: most.tiers.map(|tier| tier.min(images)), ..most }
+    }
+}
+
 /// What a tier has made of one epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tested {

@@ -20,6 +20,7 @@ mod epochs;
 mod explore;
 mod history;
 mod id;
+mod image;
 mod pending;
 mod state;
 mod tiers;
@@ -36,6 +37,7 @@ pub use epochs::Epoch;
 pub use explore::{Budget, Explore, Tested};
 pub use history::TraceError;
 pub use id::{Choice, NoStateId, Part, StateId, Tier};
+pub use image::ImageId;
 pub use pending::Pending;
 pub use state::{Base, Contents, Extent, State};
 

@@ -29,7 +29,7 @@ fn parts(shown: &CrashState) -> Vec<Part> {
     let mut parts = vec![
         Part::Labelled("file system".into(), (*configuration).to_owned()),
         Part::Labelled("workload".into(), workload.to_string()),
-        Part::Labelled("image".into(), state.state.id.to_string()),
+        Part::Labelled("image".into(), state.id.to_string()),
         Part::Heading("The order of requests before the power cut".into()),
         Part::Table(requests(shown)),
         Part::Heading("What the image holds".into()),
@@ -75,7 +75,8 @@ fn object(shown: &CrashState, out: &mut Object) -> Result<()> {
     out.head(&json!({
         "configuration": configuration,
         "workload": workload.to_string(),
-        "state": state.state,
+        "state": state.id,
+        "extents": state.extents,
         "moment": state.moment,
         "trace": state.trace,
         "seen": state.seen,

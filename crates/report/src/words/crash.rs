@@ -65,6 +65,11 @@ pub(crate) fn explored(campaign: &Campaign) -> String {
         counted(epochs, "epoch"),
         shown
     );
+    let [recoveries, again] = [0, 1].map(|index| campaign.total(|explored| explored.recoveries[index]));
+    if recoveries > 0 {
+        let recoveries = if recoveries == 1 { "one recovery".to_owned() } else { format!("{recoveries} recoveries") };
+        text += &format!(" The power was cut again during {recoveries}: {}.", counted(again, "image"));
+    }
     text += &match complete.as_slice() {
         [] => " No tier is complete in all of them: all are samples.".to_owned(),
         all if all.len() == 5 => " All tiers are complete: these are all images that there are.".to_owned(),

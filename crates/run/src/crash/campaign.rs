@@ -28,6 +28,10 @@ pub struct Work<'a> {
     pub promises: Promises,
     pub device: Device,
     pub seed: u64,
+    /// Most images of one tier at one moment.
+    pub images: usize,
+    /// Of each workload: in how many recoveries the power is cut again.
+    pub recoveries: usize,
     pub workloads: &'a [Workload],
     /// Each workload runs under each.
     pub policies: &'a [Policy],
@@ -169,14 +173,13 @@ impl Team<'_> {
     ) -> Result<Option<Tried>> {
         let work = self.work;
         let (device, seed, promises) = (work.device, work.seed, work.promises);
-        let deadline = Some(work.deadline);
-        let course = Course { device, policy, budget: Budget::default(), seed, promises, deadline };
+        // Who looks for a smaller workload wants what the longer one showed.
+        let recoveries = work.recoveries;
+        let (budget, deadline) = (Budget::of(work.images), work.deadline);
+        let course = Course { device, policy, budget, seed, promises, deadline, recoveries };
         let configuration = &work.cell.configuration;
         let explored = explore(talk, configuration, workload, &course, wanted)
             .with_context(|| format!("{}: {workload}", configuration.name))?;
-        if explored.as_ref().is_some_and(|explored| explored.cut_short) {
-            self.late.store(true, Ordering::SeqCst);
-        }
         let tried = |explored| Tried { workload: workload.clone(), policy, shrunk: wanted.is_some(), explored };
         Ok(explored.map(tried))
     }

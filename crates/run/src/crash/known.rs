@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
 use mountmark_crash::campaign::Seen;
-use mountmark_crash::states::State;
+use mountmark_crash::states::{Extent, State};
 use mountmark_crash::trace::{Event, Request, SECTOR, Trace};
 
 /// What was seen of the images of one recording.
@@ -17,6 +17,8 @@ pub struct Known {
     /// Reads of the seen images, as a tree: what is read next depends on what was read before.
     root: Node,
     pub seen: Vec<Seen>,
+    /// What all images differ in from the base, besides what is theirs.
+    below: Vec<Extent>,
 }
 
 #[derive(Default)]
@@ -64,7 +66,8 @@ impl Differences {
 }
 
 impl Known {
-    pub fn new(trace: &Trace) -> Known {
+    /// Of images that differ from the base in `below`, and from each other in what the recording writes.
+    pub fn new(trace: &Trace, below: &[Extent]) -> Known {
         let mut written = BTreeSet::new();
         for event in &trace.events {
             let Event::Sent { request, .. } = event else { continue };
@@ -76,7 +79,13 @@ impl Known {
             };
             written.extend(offset / SECTOR..(offset + length).div_ceil(SECTOR));
         }
-        Known { written, by_hash: HashMap::new(), root: Node::default(), seen: Vec::new() }
+        let below = below.to_vec();
+        Known { written, by_hash: HashMap::new(), root: Node::default(), seen: Vec::new(), below }
+    }
+
+    /// All in which an image differs from the base.
+    pub fn whole(&self, state: &State) -> Vec<Extent> {
+        self.below.iter().chain(&state.extents).cloned().collect()
     }
 
     /// What an image holds, if that is known: an index into `seen`.
@@ -119,7 +128,7 @@ impl Node {
 
 #[cfg(test)]
 mod tests {
-    use mountmark_crash::states::{Contents, Extent, StateId};
+    use mountmark_crash::states::{Contents, StateId};
 
     use super::*;
 
@@ -145,7 +154,7 @@ mod tests {
 
     #[test]
     fn an_image_is_known_if_it_agrees_in_all_that_was_read() {
-        let mut known = Known::new(&written(0..10));
+        let mut known = Known::new(&written(0..10), &[]);
         // Sector 1 was read, then 3; sector 100 is the same in all images.
         let reads = vec![(SECTOR, SECTOR), (100 * SECTOR, SECTOR), (3 * SECTOR, 2 * SECTOR)];
         let first = state(1, &[(1, 7), (3, 8), (5, 9)]);

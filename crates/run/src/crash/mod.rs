@@ -3,10 +3,13 @@
 //!
 //! `witness` is the guest's part. It does not know what is promised or why it is shown an image.
 
+pub mod again;
 pub mod campaign;
 pub mod explore;
 mod known;
 pub mod log;
 pub mod questions;
+mod scene;
+mod sight;
 pub mod talk;
 pub mod witness;

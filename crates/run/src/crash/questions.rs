@@ -27,6 +27,9 @@ pub enum Question {
         /// The check of the application that ran.
         asked: Option<Asked>,
     },
+    /// Let the file system recover an image, and say what the disk saw: [`Recorded`] without results. The data come
+    /// after those of the last recording.
+    Recover { state: Vec<Extent>, policy: Policy },
 }
 
 /// The answer to [`Question::Make`].
@@ -37,7 +40,7 @@ pub struct Made {
 }
 
 /// The answer to [`Question::Record`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recorded {
     /// Events; the data are in the log.
     pub trace: Trace,

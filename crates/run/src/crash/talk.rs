@@ -157,6 +157,16 @@ impl<'a> Talk<'a> {
         self.ask(&Question::Look { states, asked }, limit)
     }
 
+    /// Lets the file system recover an image, and returns what the disk saw, with the data of the recording before it.
+    pub fn recover(&mut self, state: &[Extent], policy: Policy) -> Result<Reply<Option<Recorded>>> {
+        let question = Question::Recover { state: state.to_vec(), policy };
+        let mut reply = self.ask::<Recorded>(&question, LONG)?.map(|lines| lines.into_iter().next());
+        if let Reply::Done(Some(recorded)) = &mut reply {
+            recorded.trace.data = self.witness.log(logged(&recorded.trace))?;
+        }
+        Ok(reply)
+    }
+
     /// Gives a fresh guest the data of a recording that another one made.
     pub fn replay(&self, data: &[u8]) -> Result<()> {
         self.witness.set_log(data)

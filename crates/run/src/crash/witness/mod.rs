@@ -13,6 +13,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use mountmark_crash::campaign::Check;
 use mountmark_crash::policy::Policy;
+use mountmark_crash::states::Extent;
 use mountmark_crash::trace::Mark;
 use mountmark_crash::workload::Workload;
 use mountmark_lab::guest::{Exchange, RecordedDisk};
@@ -44,6 +45,7 @@ pub fn answer(cell: &Cell, disk: &RecordedDisk, exchange: &mut Exchange) -> Resu
                 say(exchange, &Made { error })?;
             }
             Question::Record { workload, policy, idle } => say(exchange, &witness.record(&workload, policy, idle))?,
+            Question::Recover { state, policy } => say(exchange, &witness.recover(&state, policy)?)?,
             Question::Look { states, asked } => {
                 for state in &states {
                     say(exchange, &witness.look(state, asked.as_ref())?)?;
@@ -89,12 +91,7 @@ impl Witness<'_> {
         set_clock(DATE);
         self.disk.set_back();
         self.disk.record(policy, false);
-        let mut done = Recorded {
-            trace: mountmark_crash::trace::Trace::default(),
-            results: Vec::new(),
-            live: Default::default(),
-            error: None,
-        };
+        let mut done = Recorded::default();
         let mut runner = ops::Runner::new(Path::new(FOLDER));
         match self.mount() {
             Ok(()) => {
@@ -119,6 +116,24 @@ impl Witness<'_> {
         self.leave();
         self.disk.set_back();
         done
+    }
+
+    /// Records what the file system writes when it mounts an image.
+    fn recover(&mut self, state: &[Extent], policy: Policy) -> Result<Recorded> {
+        self.disk.set_back();
+        self.disk.apply(state)?;
+        set_clock(LATER);
+        self.disk.record(policy, true);
+        if let Some(command) = self.cell.configuration.before_mount_command(&self.disk.device.path) {
+            call(&command)?;
+        }
+        // What cannot be mounted has written what it has written.
+        let _ = self.mount();
+        let mut done = Recorded::default();
+        done.error = self.stop(&mut done.trace);
+        self.leave();
+        self.disk.set_back();
+        Ok(done)
     }
 
     /// Ends the recording; why it cannot be used.

@@ -1,0 +1,83 @@
+//! Makes one image of a workload again, by its name.
+
+use anyhow::{Result, bail};
+use mountmark_crash::campaign::Again;
+use mountmark_crash::oracle::History;
+use mountmark_crash::order::Order;
+use mountmark_crash::states::{Epoch, ImageId, NoState, State, StateId, States};
+use mountmark_crash::verdict;
+use mountmark_crash::workload::Workload;
+use mountmark_model::Configuration;
+
+use super::explore::{Course, gone, moment};
+use super::scene::{Scene, record, recover};
+use super::talk::{Reply, Talk};
+
+/// Why an image was not made again.
+pub enum NotAgain {
+    /// The workload could not be run.
+    Failed(String),
+    NoState(NoState),
+    /// The user stopped it.
+    Stopped,
+}
+
+/// Makes one image of a workload again and looks at it.
+pub fn again(
+    talk: &mut Talk,
+    configuration: &Configuration,
+    workload: &Workload,
+    course: &Course,
+    id: &ImageId,
+) -> Result<Result<Again, NotAgain>> {
+    let (mut recorded, states) = match record(talk, workload, course)? {
+        Scene::Set(set) => *set,
+        Scene::Failed(error) => return Ok(Err(NotAgain::Failed(error))),
+        Scene::Stopped => return Ok(Err(NotAgain::Stopped)),
+    };
+    let (state, epoch) = match rebuild(&states, &id.state) {
+        Ok(found) => found,
+        Err(error) => return Ok(Err(NotAgain::NoState(error))),
+    };
+    let (moment, mut end) = (moment(epoch), epoch.end);
+    let history = History::new(workload, &recorded.results);
+    let (mut own, mut extents) = (state.extents.clone(), state.extents.clone());
+    if let Some(second) = &id.recovery {
+        let (recovered, states) = match recover(talk, &state, course)? {
+            Scene::Set(set) => *set,
+            Scene::Failed(error) => return Ok(Err(NotAgain::Failed(error))),
+            Scene::Stopped => return Ok(Err(NotAgain::Stopped)),
+        };
+        let (state, epoch) = match rebuild(&states, second) {
+            Ok(found) => found,
+            Err(error) => return Ok(Err(NotAgain::NoState(error))),
+        };
+        end = epoch.end;
+        extents.extend(state.extents.clone());
+        own = state.extents;
+        recorded.trace = recovered.trace;
+    }
+    let asked = workload.application.as_ref().map(|application| application.asked(moment));
+    let (seen, faults) = match talk.look(vec![extents.clone()], asked)? {
+        Reply::Done(seen) => {
+            let Some(seen) = seen.into_iter().next() else { bail!("the guest did not answer") };
+            let faults = verdict::faults(&seen, configuration, &course.promises, &history, moment);
+            (Some(seen), faults)
+        }
+        Reply::Gone { reason, log, .. } => (None, vec![gone(reason, log, &course.promises)]),
+        Reply::Interrupted => return Ok(Err(NotAgain::Stopped)),
+    };
+    let order = Order::new(&recorded.trace, end, &own);
+    Ok(Ok(Again { trace: recorded.trace, id: id.clone(), extents, order, moment, seen, faults }))
+}
+
+fn rebuild<'s>(states: &'s States, id: &StateId) -> Result<(State, &'s Epoch), NoState> {
+    let state = states.rebuild(id)?;
+    match states.epochs().iter().find(|epoch| epoch.number == id.epoch) {
+        Some(epoch) => Ok((state, epoch)),
+        None => {
+            let count = states.epochs().last().map_or(0, |epoch| epoch.number as usize + 1);
+            Err(NoState::Epoch { id: id.clone(), count, device: states.device() })
+        }
+    }
+}

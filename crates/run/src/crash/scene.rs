@@ -1,0 +1,78 @@
+//! Recordings: of a workload, and of the recovery from a power cut.
+
+use anyhow::{Result, bail};
+use mountmark_crash::states::{Base, Device, Extent, State, States};
+use mountmark_crash::workload::Workload;
+
+use super::explore::Course;
+use super::questions::Recorded;
+use super::talk::{Reply, Talk};
+
+/// Seconds after the last operation, in which the kernel writes back and commits by itself.
+pub(super) const IDLE: u32 = 40;
+
+/// Bytes of the disk when a recording began: the base, changed by an image.
+struct Under<'t, 'a> {
+    talk: &'t Talk<'a>,
+    below: &'t [Extent],
+    data: &'t [u8],
+}
+
+impl Base for Under<'_, '_> {
+    fn read(&self, offset: u64, into: &mut [u8]) {
+        self.talk.base(offset, into).expect("the guest's memory is there as long as the guest");
+        let end = offset + into.len() as u64;
+        for extent in self.below.iter().filter(|extent| extent.offset < end && offset < extent.end()) {
+            let (first, last) = (extent.offset.max(offset), extent.end().min(end));
+            let part = &mut into[(first - offset) as usize..(last - offset) as usize];
+            extent.read(self.data, first - extent.offset, part);
+        }
+    }
+}
+
+/// A recording and the states that follow from it.
+pub enum Scene {
+    Set(Box<(Recorded, States)>),
+    /// It could not be recorded, and why.
+    Failed(String),
+    /// The user stopped it.
+    Stopped,
+}
+
+pub fn record(talk: &mut Talk, workload: &Workload, course: &Course) -> Result<Scene> {
+    let reply = match &workload.log {
+        Some(log) => Reply::Done(Some(super::log::set(talk, log)?)),
+        None => talk.record(workload, course.policy, IDLE)?,
+    };
+    scene(talk, reply, &[], course.device, workload.recorded)
+}
+
+/// Records the recovery of an image.
+pub fn recover(talk: &mut Talk, state: &State, course: &Course) -> Result<Scene> {
+    let reply = talk.recover(&state.extents, course.policy)?;
+    scene(talk, reply, &state.extents, course.device, 0)
+}
+
+fn scene(
+    talk: &mut Talk,
+    reply: Reply<Option<Recorded>>,
+    below: &[Extent],
+    device: Device,
+    recorded_from: u16,
+) -> Result<Scene> {
+    let recorded = match reply {
+        Reply::Done(Some(recorded)) => recorded,
+        Reply::Done(None) => bail!("the guest did not answer"),
+        Reply::Gone { reason, log, .. } => {
+            let failed = Scene::Failed(format!("{reason} while the workload ran\n{log}"));
+            return Ok(if talk.restart()? { failed } else { Scene::Stopped });
+        }
+        Reply::Interrupted => return Ok(Scene::Stopped),
+    };
+    if let Some(error) = recorded.error {
+        return Ok(Scene::Failed(error));
+    }
+    let under = Under { talk, below, data: &recorded.trace.data };
+    let states = States::new(&recorded.trace, &under, device, recorded_from)?;
+    Ok(Scene::Set(Box::new((recorded, states))))
+}

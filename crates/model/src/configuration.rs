@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Bytes;
+use crate::{Bytes, Recovery};
 
 /// One file of `catalog/filesystems/`. Commands are argument lists; `{device}` stands for the block device,
 /// `{options}` (an argument of its own) for the options of the configuration.
@@ -66,6 +66,9 @@ pub struct FileSystem {
     // Omitted if false: a changed job text would change figures.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own_kernel: bool,
+    /// What it needs after a power cut; `None` if the catalogue does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Recovery>,
     /// Named variants of making or mounting it.
     #[serde(default)]
     pub variants: BTreeMap<String, Variant>,
@@ -98,6 +101,9 @@ pub struct Variant {
     pub mkfs: Vec<String>,
     #[serde(default)]
     pub mount: Vec<String>,
+    /// What it needs after a power cut, if that differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Recovery>,
 }
 
 /// A file system with its mkfs and mount options: the unit of comparison.
@@ -130,6 +136,18 @@ impl Configuration {
     /// The fsck command for `device`, if the file system has one.
     pub fn fsck_command(&self, device: &str) -> Option<Vec<String>> {
         self.filesystem.fsck.as_ref().map(|fsck| expand(&fsck.command, device, &[]))
+    }
+
+    /// What must run on `device` after a power cut before it is mounted, if anything must.
+    pub fn before_mount_command(&self, device: &str) -> Option<Vec<String>> {
+        let recovery = self.filesystem.recovery.as_ref()?;
+        (!recovery.before_mount.is_empty()).then(|| expand(&recovery.before_mount, device, &[]))
+    }
+
+    /// The full check of `device` with repairs, if the file system has one.
+    pub fn repair_command(&self, device: &str) -> Option<Vec<String>> {
+        let recovery = self.filesystem.recovery.as_ref()?;
+        (!recovery.repair.is_empty()).then(|| expand(&recovery.repair, device, &[]))
     }
 }
 

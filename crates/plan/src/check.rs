@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use mountmark_model::{Corpus, Disk, FileSystem, Machine, Processor, Scale, Source, Suite, Task, names, protocol_task};
 
 use crate::plan::parameters;
-use crate::{tasks, title};
+use crate::{restart, tasks, title};
 
 /// Steps of the protocol, whose names a task must not have.
 const STEPS: [&str; 5] =
@@ -188,6 +188,9 @@ pub(crate) fn filesystem(fs: &FileSystem) -> Vec<String> {
     let commands = [("mkfs", Some(&fs.mkfs)), ("fsck", fs.fsck.as_ref().map(|fsck| &fsck.command))];
     for (field, program) in commands.iter().filter_map(|(field, command)| Some((*field, command.as_ref()?.first()?))) {
         names(field, std::slice::from_ref(program), names::program, &mut faults);
+    }
+    for recovery in fs.recovery.iter().chain(fs.variants.values().filter_map(|variant| variant.recovery.as_ref())) {
+        faults.extend(restart::faults(recovery));
     }
     if fs.unavailable.is_none() {
         if !device(&fs.mkfs) {

@@ -12,6 +12,7 @@ mod figures;
 mod measure;
 mod outline;
 mod probes;
+mod restart;
 mod scratch;
 mod settle;
 mod shell;

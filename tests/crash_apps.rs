@@ -51,13 +51,13 @@ fn a_database_loses_nothing_unless_the_disk_ignores_flushes() {
     let Some(lab) = Lab::with_guests(name, 1) else { return };
     let path = file(&lab, "small", SQLITE);
     let arguments = ["crash", "--fs", "ext4", "--app", &path, "--format", "json", "--device"];
-    let honest = lab.command(&[&arguments[..], &["request"]].concat()).ended_with(0);
+    let honest = lab.command(&[&arguments[..], &["request", "--recoveries", "0"]].concat()).ended_with(0);
     let honest = configuration(&honest.stdout);
     assert_eq!(causes(&honest), [] as [&str; 0]);
     let explored = &honest["tried"][0]["explored"];
     assert!(explored["states"].as_u64() > Some(5) && explored["error"].is_null(), "{explored}");
 
-    let faulty = lab.command(&[&arguments[..], &["request+i1", "--budget", "10s"]].concat()).ended_with(1);
+    let faulty = lab.command(&[&arguments[..], &["request+i1", "--images", "2", "--recoveries", "0"]].concat()).ended_with(1);
     let faulty = configuration(&faulty.stdout);
     let found = causes(&faulty);
     assert!(found.iter().any(|signature| signature.contains("small.toml check: status")), "{found:?}");
@@ -148,14 +148,14 @@ fn logs_and_files_that_cannot_be_used_are_refused_before_anything_begins() {
         sector.resize(512, 0);
         sector
     };
-    let start = |entries| entry([0x6a73_6677_7368_72, 1, entries, 512]);
+    let start = |entries| entry([0x006a_7366_7773_6872, 1, entries, 512]);
     let path = lab.path("log");
     let path = path.to_str().unwrap();
     let log = |bytes: Vec<u8>, says: &[&str]| {
         fs::write(path, bytes).unwrap();
         refused(&["--log", path, "--disk-size", "64MiB"], says);
     };
-    log(vec![0; 100], &["100 bytes"]);
+    log(vec![0; 20], &["20 bytes"]);
     log(vec![7; 512], &["magic number"]);
     log(start(0), &["no entries"]);
     log([start(2), entry([0, 0, 1, 0])].concat(), &["entry 1 of 2", "cut off"]);

@@ -76,7 +76,8 @@ impl Effort<'_> {
             );
         }
         let is_broken = campaigns.iter().any(Campaign::is_broken);
-        let is_lacking = campaigns.iter().flat_map(|campaign| &campaign.tried).any(|tried| tried.explored.error.is_some());
+        let is_lacking =
+            campaigns.iter().flat_map(|campaign| &campaign.tried).any(|tried| tried.explored.error.is_some());
         Ok(match (is_broken, is_lacking) {
             (true, _) => common::FAILED,
             (false, true) => common::CANNOT_RUN,

@@ -30,6 +30,7 @@ mod outputs;
 mod places;
 mod processor;
 mod programs;
+mod recovery;
 mod repeat;
 mod report;
 mod setup;

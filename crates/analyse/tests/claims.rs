@@ -159,8 +159,11 @@ fn claims_about_crashes_wait_for_their_lab() {
     let judged = judged(&Judges::of(&empty("piszcz-2006", &["ext2"])));
     let waiting: Vec<&str> =
         judged.values().filter(|claim| claim.outcome == NeedsCrashLab).map(|claim| claim.id.as_str()).collect();
-    assert_eq!(waiting, ["J01", "J03", "J04", "J12", "J13", "J14", "J15", "J16", "J17", "J18", "J19", "J20"]);
+    assert_eq!(waiting, ["J01", "J03", "J12", "J13", "J14", "J15", "J16", "J17", "J18", "J19", "J20"]);
     assert!(waiting.iter().all(|id| judged[*id].missing == [Lack::Need(Need::CrashLab)]));
+    // Recovery is timed by a suite of its own.
+    assert_eq!((judged["J02"].outcome, judged["J04"].outcome), (NotJudged, NotJudged));
+    assert!(judged["J04"].commands[0].starts_with("mountmark run --suite recovery --fs ext3,jfs,reiserfs,xfs"));
 }
 
 #[test]

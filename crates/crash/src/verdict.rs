@@ -39,7 +39,9 @@ pub fn faults(
 fn unsound(seen: &Seen, configuration: &Configuration) -> Vec<Fault> {
     let fsck = configuration.filesystem.fsck.as_ref();
     let leaves_damage = |check: &&Check| {
-        !fsck.is_some_and(|fsck| fsck.clean.contains(&check.status) || fsck.repaired.contains(&check.status))
+        let done =
+            configuration.filesystem.recovery.as_ref().is_some_and(|recovery| recovery.done.contains(&check.status));
+        !(done || fsck.is_some_and(|fsck| fsck.clean.contains(&check.status)))
     };
     let mut all: Vec<Fault> = seen.recovery.iter().filter(leaves_damage).cloned().map(Fault::Recovery).collect();
     // What cannot be mounted has not recovered, and a check of it says nothing more.

@@ -57,6 +57,9 @@ pub struct Job {
     pub source: Option<Region>,
     /// A plain tar file.
     pub corpus: Option<Region>,
+    /// Where the disk under test keeps what a power cut takes back, as large as the disk; `None` if no task cuts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo: Option<Region>,
     /// If the guest is a witness of power cuts, and runs no cell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash: Option<CrashRegions>,
@@ -98,10 +101,26 @@ pub struct Devices {
     pub measuring: Box<dyn Fn(bool)>,
     /// Records the requests at the disk under test.
     pub trace: Box<dyn DeviceTrace>,
+    /// Cuts the power of the disk under test; `None` if no task of the cell asks for it, or the lab cannot.
+    pub power: Option<Box<dyn Power>>,
     pub test_folder: PathBuf,
     pub source_folder: PathBuf,
     /// Whether no other program uses this kernel, so that all its dirty pages belong to the cell.
     pub exclusive: bool,
+}
+
+/// The power of the disk under test.
+pub trait Power {
+    /// From now on the disk remembers what a cut takes away; everything before is on the medium.
+    fn watch(&self) -> Result<()>;
+
+    /// Cuts the power: requests under way are lost, and nothing after them reaches the medium. The disk still answers,
+    /// at once, so that the file system can be taken away.
+    fn cut(&self);
+
+    /// Turns the power on again: the medium holds what it held at the cut, without what was not durable if the cache is
+    /// lost. Nothing may have the disk open.
+    fn restore(&self, cache_lost: bool) -> Result<()>;
 }
 
 /// Paths of a cell's disks, known before it runs.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Bytes;
 use crate::promises::{Documented, Promises};
+use crate::{Bytes, Recovery};
 
 /// One file of `catalog/filesystems/`. Commands are argument lists; `{device}` stands for the block device,
 /// `{options}` (an argument of its own) for the options of the configuration.
@@ -71,6 +71,9 @@ pub struct FileSystem {
     // Omitted if absent: a changed job text would change figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash: Option<Documented>,
+    /// What it needs after a power cut; `None` if the catalogue does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Recovery>,
     /// Named variants of making or mounting it.
     #[serde(default)]
     pub variants: BTreeMap<String, Variant>,
@@ -90,13 +93,6 @@ pub struct Fsck {
     /// Meaning of the other exit codes, by code.
     #[serde(default)]
     pub meaning: BTreeMap<String, String>,
-    /// The check that mends what it finds without questions; empty if there is none, or if its manual advises against
-    /// it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub repair: Vec<String>,
-    /// Exit codes of the repair after which no damage is left.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub repaired: Vec<i32>,
 }
 
 /// Options behind a name such as `data=journal`.
@@ -110,6 +106,9 @@ pub struct Variant {
     pub mkfs: Vec<String>,
     #[serde(default)]
     pub mount: Vec<String>,
+    /// What it needs after a power cut, if that differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Recovery>,
 }
 
 /// A file system with its mkfs and mount options: the unit of comparison.
@@ -158,16 +157,16 @@ impl Configuration {
         self.filesystem.fsck.as_ref().map(|fsck| expand(&fsck.command, device, &[]))
     }
 
-    /// The command that mends `device`, if the file system has one.
-    pub fn repair_command(&self, device: &str) -> Option<Vec<String>> {
-        let fsck = self.filesystem.fsck.as_ref().filter(|fsck| !fsck.repair.is_empty())?;
-        Some(expand(&fsck.repair, device, &[]))
+    /// What must run on `device` after a power cut before it is mounted, if anything must.
+    pub fn before_mount_command(&self, device: &str) -> Option<Vec<String>> {
+        let recovery = self.filesystem.recovery.as_ref()?;
+        (!recovery.before_mount.is_empty()).then(|| expand(&recovery.before_mount, device, &[]))
     }
 
-    /// The command that must go before a mount after a power cut, if there is one.
-    pub fn before_mount_command(&self, device: &str) -> Option<Vec<String>> {
-        let documented = self.filesystem.crash.as_ref().filter(|documented| !documented.before_mount.is_empty())?;
-        Some(expand(&documented.before_mount, device, &[]))
+    /// The full check of `device` with repairs, if the file system has one.
+    pub fn repair_command(&self, device: &str) -> Option<Vec<String>> {
+        let recovery = self.filesystem.recovery.as_ref()?;
+        (!recovery.repair.is_empty()).then(|| expand(&recovery.repair, device, &[]))
     }
 }
 

@@ -21,6 +21,7 @@ pub mod processor;
 pub mod program;
 pub mod promises;
 mod quantity;
+mod recovery;
 mod results;
 mod study;
 mod suite;
@@ -47,6 +48,7 @@ pub use program::Program;
 pub use quantity::{
     Bytes, ParseQuantityError, Scale, counted, format_bytes, format_count, format_rate, format_seconds,
 };
+pub use recovery::{Down, Recovery, Restart, Up};
 pub use results::{DeviceUse, Output, OutputKind, Sample, TaskOutcome};
 pub use study::{Figure, Printed, Qualifier, Study, StudyRun};
 pub use suite::{Parameter, Peak, RateOf, Source, Suite, Task};

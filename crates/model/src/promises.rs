@@ -131,9 +131,6 @@ pub struct Documented {
     /// Options that change promises.
     #[serde(default)]
     pub options: BTreeMap<String, Change>,
-    /// Makes an image mountable as the boot scripts of a distribution do before they mount it, if the kernel cannot.
-    #[serde(default)]
-    pub before_mount: Vec<String>,
 }
 
 /// What one option changes.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Workload};
+use crate::{Bytes, Restart, Workload};
 
 /// One file of `catalog/suites/`, or a user's own.
 ///
@@ -192,6 +192,10 @@ pub struct Task {
     /// How often the three are run in a cell; each run is a sample.
     #[serde(default = "once")]
     pub repeat: u32,
+    /// The machine goes down when the task's work has returned and comes up again. That is timed then, and the work is
+    /// not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restart: Option<Restart>,
     /// Whether both disks are remounted before the task, so that nothing is cached.
     #[serde(default)]
     pub cold: bool,
@@ -219,6 +223,7 @@ impl Default for Task {
             skip: None,
             cleanup: None,
             repeat: once(),
+            restart: None,
             cold: false,
             limit_seconds: limit(),
         }

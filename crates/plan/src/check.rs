@@ -7,7 +7,7 @@ use mountmark_model::promises::Documented;
 use mountmark_model::{Corpus, Disk, FileSystem, Machine, Processor, Scale, Source, Suite, Task, names, protocol_task};
 
 use crate::plan::parameters;
-use crate::{tasks, title};
+use crate::{restart, tasks, title};
 
 /// Steps of the protocol, whose names a task must not have.
 const STEPS: [&str; 5] =
@@ -185,21 +185,13 @@ fn uses(task: &Task, variable: &str) -> bool {
     })
 }
 
-/// Promises have sources, and commands have programs that images include.
-fn crash(fs: &FileSystem, documented: &Documented, faults: &mut Vec<String>) {
+/// Promises have sources.
+fn crash(documented: &Documented, faults: &mut Vec<String>) {
     for level in documented.levels.iter().filter(|level| !documented.sources.contains_key(&level.to_string())) {
         faults.push(format!("crash: {level} is promised; say in [crash.sources] where"));
     }
     if let Some(name) = documented.harmless.iter().find(|name| documented.options.contains_key(*name)) {
         faults.push(format!("crash: {name} is in `harmless` and changes promises; keep one"));
-    }
-    let fsck = fs.fsck.as_ref();
-    let own = [fs.mkfs.first(), fsck.and_then(|fsck| fsck.command.first())];
-    let repair = fsck.map_or(&[][..], |fsck| &fsck.repair);
-    for program in [documented.before_mount.first(), repair.first()].into_iter().flatten() {
-        if !own.contains(&Some(program)) && !fs.tools.contains(program) {
-            faults.push(format!("crash: images lack {program}; name it in tools"));
-        }
     }
 }
 
@@ -216,6 +208,9 @@ pub(crate) fn filesystem(fs: &FileSystem) -> Vec<String> {
     let commands = [("mkfs", Some(&fs.mkfs)), ("fsck", fs.fsck.as_ref().map(|fsck| &fsck.command))];
     for (field, program) in commands.iter().filter_map(|(field, command)| Some((*field, command.as_ref()?.first()?))) {
         names(field, std::slice::from_ref(program), names::program, &mut faults);
+    }
+    for recovery in fs.recovery.iter().chain(fs.variants.values().filter_map(|variant| variant.recovery.as_ref())) {
+        faults.extend(restart::faults(recovery));
     }
     if fs.unavailable.is_none() {
         if !device(&fs.mkfs) {
@@ -237,18 +232,12 @@ pub(crate) fn filesystem(fs: &FileSystem) -> Vec<String> {
         if fsck.clean.is_empty() {
             faults.push("fsck: clean is empty; list the exit codes that mean that nothing wrong was found".into());
         }
-        if !fsck.repair.is_empty() && !device(&fsck.repair) {
-            faults.push("fsck: repair must have {device} in it".into());
-        }
-        if fsck.repair.is_empty() != fsck.repaired.is_empty() {
-            faults.push("fsck: repair and repaired, the exit codes after which no damage is left, go together".into());
-        }
         for code in fsck.meaning.keys().filter(|code| code.parse::<i32>().is_err()) {
             faults.push(format!("fsck: meaning has the key {code:?}, which is no exit code"));
         }
     }
     if let Some(documented) = &fs.crash {
-        crash(fs, documented, &mut faults);
+        crash(documented, &mut faults);
     }
     if let Some(max) = fs.max_size.filter(|max| *max < fs.min_size) {
         faults.push(format!("max_size ({max}) is below min_size ({})", fs.min_size));

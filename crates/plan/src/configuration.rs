@@ -102,6 +102,7 @@ fn parse(catalogue: &Catalogue, text: &str) -> Result<Configuration> {
             let variant = variant(&configuration.filesystem, part).map_err(|reason| wrong(text, reason))?.clone();
             configuration.mkfs_options.extend(variant.mkfs);
             configuration.mount_options.extend(variant.mount);
+            configuration.filesystem.recovery = variant.recovery.or(configuration.filesystem.recovery);
         }
     }
     Ok(configuration)

@@ -18,6 +18,7 @@ mod needs;
 mod order;
 mod parse;
 mod plan;
+mod restart;
 mod size;
 mod stored;
 mod study;

@@ -92,9 +92,9 @@ pub(crate) fn need(workload: &Workload, parameters: &BTreeMap<String, u64>) -> R
     Ok(need)
 }
 
-/// Why the machine has too little memory for the workloads.
-pub(crate) fn too_much_memory(suite: &Suite, parameters: &BTreeMap<String, u64>, ram: Bytes) -> Option<String> {
-    suite.tasks.iter().find_map(|task| {
+/// Rejects workloads whose buffers the machine has too little memory for.
+pub(crate) fn enough_memory(suite: &Suite, parameters: &BTreeMap<String, u64>, ram: Bytes) -> Result<()> {
+    let too_much = suite.tasks.iter().find_map(|task| {
         let need = need(task.workload.as_ref()?, parameters).ok()?;
         // The kernel and the page cache need the rest.
         (need.memory > ram.0 / 2).then(|| {
@@ -105,7 +105,8 @@ pub(crate) fn too_much_memory(suite: &Suite, parameters: &BTreeMap<String, u64>,
                 Bytes(need.memory)
             )
         })
-    })
+    });
+    too_much.map_or(Ok(()), |reason| Err(PlanError::Options(reason)))
 }
 
 /// Why directories of `filesystem` cannot hold the entries that the tasks create in one.
@@ -157,8 +158,9 @@ mod tests {
         assert_eq!((of(1).in_one, of(1).folders_in_one), (50, 50));
         // More inodes than blocks.
         assert_eq!(room(&suite, &parameters).unwrap(), 1010 << 14);
-        assert!(too_much_memory(&suite, &parameters, Bytes(4 << 20)).unwrap().contains("take 4.00 MiB"));
-        assert_eq!(too_much_memory(&suite, &parameters, Bytes(8 << 20)), None);
+        let refused = enough_memory(&suite, &parameters, Bytes(4 << 20)).unwrap_err().to_string();
+        assert!(refused.contains("take 4.00 MiB"), "{refused}");
+        enough_memory(&suite, &parameters, Bytes(8 << 20)).unwrap();
     }
 
     #[test]

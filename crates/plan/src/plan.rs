@@ -13,7 +13,7 @@ use crate::computer::Computer;
 use crate::conditions::{conditions, in_order};
 use crate::order::{block, repeat_seed};
 use crate::title::filled;
-use crate::{Catalogue, PlanError, Result, configurations, needs, size, tasks};
+use crate::{Catalogue, PlanError, Result, configurations, needs, restart, size, tasks};
 
 /// Maximum number of repeats: a larger one is probably a typing error.
 const MOST_REPEATS: u32 = 10_000;
@@ -117,9 +117,8 @@ pub(crate) fn planned(
     if repeated > 0 {
         suite.written = Some(Bytes(suite.written.unwrap_or(suite.room).0.saturating_add(repeated)));
     }
-    if let Some(reason) = needs::too_much_memory(&suite, &parameters, computer.machine.ram) {
-        return Err(PlanError::Options(reason));
-    }
+    needs::enough_memory(&suite, &parameters, computer.machine.ram)?;
+    restart::allowed(&suite, options.lab, &computer.disk)?;
 
     rows.skip(|configuration| configuration.filesystem.unavailable.clone());
     rows.skip(|configuration| needs::too_full(&suite, &parameters, &configuration.filesystem));
@@ -190,7 +189,7 @@ pub(crate) fn planned(
                 parameters: parameters.clone(),
                 pause_seconds: suite.pause_seconds,
                 conditions: conditions(options, repeat, machine.ram),
-                tasks: in_order(&suite, options, repeat),
+                tasks: restart::possible(in_order(&suite, options, repeat), configuration),
                 tools: union(&tools, &configuration.filesystem.tools),
                 packages: union(&packages, &configuration.filesystem.packages),
             });

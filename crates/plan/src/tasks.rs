@@ -9,7 +9,7 @@ use mountmark_model::{Plan, Program, Quantity, Suite, Task, Workload};
 
 use crate::error::listed;
 use crate::parse::fault;
-use crate::{Result, check, fio};
+use crate::{Result, check, fio, restart};
 
 /// Why a task's kind of work is unusable, as sentences.
 pub(crate) fn faults(suite: &Suite) -> Vec<String> {
@@ -22,6 +22,7 @@ pub(crate) fn faults(suite: &Suite) -> Vec<String> {
             1 => {}
             _ => fault("it has more than one of run, fio, workload and part_of; keep one".into()),
         }
+        restart::task_faults(suite, task).into_iter().for_each(&mut fault);
         if let Some(name) = &task.program {
             match Program::find(name) {
                 _ if task.run.trim().is_empty() => fault("program says what run prints, but run is empty".into()),
@@ -112,7 +113,8 @@ fn workload_faults(suite: &Suite, task: &Task, workload: &Workload, fault: &mut 
     if counted.is_empty() && !workload.phases.is_empty() {
         fault("all phases of its workload are setup; one must count".into());
     }
-    if counted.len() > 1 && task.figure.is_none() && !has_parts(suite, task) {
+    let is_timed = task.restart.is_none();
+    if is_timed && counted.len() > 1 && task.figure.is_none() && !has_parts(suite, task) {
         let names: Vec<&str> = counted.iter().map(|phase| phase.name.as_str()).collect();
         fault(format!(
             "its workload has several phases that count ({}): add a [[task]] with part_of = {:?} for each that is \

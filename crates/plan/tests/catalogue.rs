@@ -107,7 +107,7 @@ fn the_studies_are_whole() {
     assert_eq!(ids("hans-2006"), hans);
     for task in catalogue.list::<Suite>().flat_map(|suite| &suite.tasks) {
         assert!(
-            ["small files", "listing and search", "large files", "trees", "random access", "applications"]
+            ["small files", "listing and search", "large files", "trees", "random access", "applications", "recovery"]
                 .contains(&task.category.as_str()),
             "{task:?}"
         );

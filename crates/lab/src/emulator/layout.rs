@@ -16,6 +16,8 @@ pub(super) struct Layout {
     pub test: Region,
     pub source: Option<Region>,
     pub corpus: Option<Region>,
+    /// What a power cut takes back, for a cell that has one.
+    pub undo: Option<Region>,
     pub total: u64,
 }
 
@@ -31,6 +33,7 @@ impl Layout {
         let test = take(if cell.on_loop { carrier_room(size).next_multiple_of(ALIGNMENT) } else { size });
         let source = cell.second_disk.as_ref().map(|medium| take(medium.size.0));
         let corpus = cell.second_disk.as_ref().map(|medium| take(medium.corpus.tar_bytes));
+        let undo = needs_undo(cell).then(|| take(size));
         let total = at.max(MEDIA_ROOM);
         // 40 bits of physical addresses, minus what is below the media.
         if total > (1 << 40) - crate::MEDIA_START {
@@ -38,7 +41,7 @@ impl Layout {
                 "the disks of this plan need {total} bytes, more than the guest can address; choose a smaller --scale or --disk-size"
             );
         }
-        Ok(Layout { test, source, corpus, total })
+        Ok(Layout { test, source, corpus, undo, total })
     }
 
     /// Behind the disk under test, memory for a witness of power cuts.
@@ -59,7 +62,8 @@ impl Layout {
     pub fn page_tables(&self, cell: &Cell) -> u64 {
         const STEP: u64 = 32 << 20;
         // 8 bytes for each page of 4096.
-        let tables = self.disks(cell, true).map(|region| region.size / 512).sum::<u64>();
+        let mapped = self.disks(cell, true).chain(self.undo);
+        let tables = mapped.map(|region| region.size / 512).sum::<u64>();
         tables / STEP * STEP
     }
 
@@ -67,4 +71,10 @@ impl Layout {
         let regions = disks(cell).zip(std::iter::once(self.test).chain(self.source));
         regions.filter(move |(disk, _)| disk.model.has_drive() == modelled).map(|(_, region)| region)
     }
+}
+
+/// Whether a task cuts the power of the cell's disk.
+fn needs_undo(cell: &Cell) -> bool {
+    let mut restarts = cell.tasks.iter().filter(|task| task.skip.is_none()).filter_map(|task| task.restart);
+    restarts.any(|restart| restart.after.is_cut())
 }

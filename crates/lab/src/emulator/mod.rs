@@ -158,6 +158,7 @@ impl Emulator {
             test: layout.test,
             source: layout.source,
             corpus: layout.corpus,
+            undo: layout.undo,
             crash: None,
         };
         fs::write(&job, serde_json::to_vec(&text)?).with_context(|| format!("cannot write {}", job.display()))?;

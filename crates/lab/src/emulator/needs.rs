@@ -16,9 +16,8 @@ pub(super) fn essence(cell: &Cell) -> Cell {
     let filesystem = &mut cell.configuration.filesystem;
     filesystem.variants.clear();
     filesystem.crash = None;
-    if let Some(fsck) = &mut filesystem.fsck {
-        fsck.repair.clear();
-        fsck.repaired.clear();
+    if cell.tasks.iter().all(|task| task.restart.is_none()) {
+        filesystem.recovery = None;
     }
     if let Some(medium) = &mut cell.second_disk {
         medium.tar.clear();
@@ -47,9 +46,20 @@ pub(super) fn needed_by(cell: &Cell) -> Vec<For> {
 pub(super) fn wanted(cell: &Cell) -> Wanted {
     let filesystem = &cell.configuration.filesystem;
     let commands = [filesystem.mkfs.first(), filesystem.fsck.as_ref().and_then(|fsck| fsck.command.first())];
+    let restarts = cell.tasks.iter().any(|task| task.restart.is_some());
+    let recovery = filesystem.recovery.iter().filter(|_| restarts);
+    let recovery =
+        recovery.flat_map(|recovery| recovery.before_mount.first().into_iter().chain(recovery.repair.first()));
+    let mut programs: Vec<String> = commands.into_iter().flatten().cloned().collect();
+    for program in recovery {
+        // A check that also repairs is there already: an image of another length would change figures.
+        if !programs.contains(program) {
+            programs.push(program.clone());
+        }
+    }
     let mut wanted = Wanted {
         packages: filesystem.packages.iter().chain(&cell.packages).cloned().collect(),
-        programs: commands.into_iter().flatten().chain(&filesystem.tools).chain(&cell.tools).cloned().collect(),
+        programs: programs.into_iter().chain(filesystem.tools.iter().chain(&cell.tools).cloned()).collect(),
         modules: filesystem.modules.clone(),
     };
     for disk in disks(cell) {

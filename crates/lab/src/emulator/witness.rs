@@ -102,6 +102,7 @@ impl Witnesses {
             test: layout.test,
             source: None,
             corpus: None,
+            undo: None,
             crash: Some(regions),
         };
         fs::write(&job, serde_json::to_vec(&text)?).with_context(|| format!("cannot write {}", job.display()))?;

@@ -44,6 +44,13 @@ impl Medium {
         Ok(Medium { start: start.cast(), size: size as usize })
     }
 
+    /// A part of this process's own memory, never given back.
+    #[cfg(test)]
+    pub fn in_memory(size: u64) -> Medium {
+        let memory: &'static mut [u8] = Box::leak(vec![0; size as usize].into_boxed_slice());
+        Medium { start: memory.as_mut_ptr(), size: memory.len() }
+    }
+
     /// The bytes of a range; `None` if it reaches beyond the end.
     pub fn slice(&self, offset: u64, length: u64) -> Option<&[u8]> {
         self.check(offset, length)?;

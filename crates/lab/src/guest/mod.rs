@@ -26,10 +26,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use mountmark_disk::DiskModel;
 use mountmark_model::{Cell, Event, Outcome, PROTOCOL, Subject};
 
-use crate::{CorpusData, Device, DeviceTrace, Devices, Job, MEDIA_START, Places, Region, Unseen, voice};
+use crate::{CorpusData, Device, DeviceTrace, Devices, Job, MEDIA_START, Places, Power, Region, Unseen, voice};
 use media::Medium;
 use ports::Ports;
-use shared::{ServedTrace, SetupFlag};
+use shared::{Ordered, ServedTrace, SetupFlag};
 
 pub(crate) use carrier::room as carrier_room;
 pub use exchange::Exchange;
@@ -135,9 +135,9 @@ fn live(roles: Roles, ports: &Ports) -> Result<()> {
     let flag = SetupFlag::open()?;
     flag.set(true);
     let mut servers = Vec::new();
-    let test = start_disk(&job.cell.disk.model, 0, &job.test, &mut servers)?;
+    let test = start_disk(&job.cell.disk.model, 0, &job.test, job.undo, &mut servers)?;
     let source = match (&job.cell.second_disk, &job.source) {
-        (Some(medium), Some(region)) => Some(start_disk(&medium.disk.model, 1, region, &mut servers)?),
+        (Some(medium), Some(region)) => Some(start_disk(&medium.disk.model, 1, region, None, &mut servers)?),
         _ => None,
     };
     let corpus = match &job.corpus {
@@ -154,6 +154,8 @@ fn live(roles: Roles, ports: &Ports) -> Result<()> {
         Some(_) => Box::new(ServedTrace::open(test.size)?),
         None => Box::new(Unseen(UNSEEN.to_owned())),
     };
+    let power = test.server.filter(|_| job.undo.is_some());
+    let power = power.map(|_| Box::new(flag.switch(&test.path)) as Box<dyn Power>);
     let test = if job.cell.on_loop { carrier::carry(test, job.cell.disk_size.0)? } else { test };
     let measuring: Box<dyn Fn(bool)> = Box::new(move |measuring| flag.set(!measuring));
     // A command that wrote there could change the disks' timing.
@@ -165,6 +167,7 @@ fn live(roles: Roles, ports: &Ports) -> Result<()> {
         corpus,
         measuring,
         trace,
+        power,
         test_folder: TEST_FOLDER.into(),
         source_folder: SOURCE_FOLDER.into(),
         exclusive: true,
@@ -201,8 +204,14 @@ impl MappedCorpus {
     }
 }
 
-/// Creates disk `index` (0: under test, 1: the source).
-fn start_disk(model: &DiskModel, index: usize, region: &Region, servers: &mut Vec<Child>) -> Result<Device> {
+/// Creates disk `index` (0: under test, 1: the source); `undo` is where it keeps what a power cut takes back.
+fn start_disk(
+    model: &DiskModel,
+    index: usize,
+    region: &Region,
+    undo: Option<Region>,
+    servers: &mut Vec<Child>,
+) -> Result<Device> {
     if !model.has_drive() {
         let name = setup::pmem_at(MEDIA_START + region.offset)?;
         return Ok(Device { path: format!("/dev/{name}"), name, size: region.size, server: None, backing: None });
@@ -219,6 +228,7 @@ fn start_disk(model: &DiskModel, index: usize, region: &Region, servers: &mut Ve
             &serde_json::to_string(model)?,
         ])
         .args((index == 0).then_some(TRACED))
+        .args(undo.map(|undo| undo.offset.to_string()))
         .stdin(Stdio::null())
         // In its own process group, so that a task that signals its group does not kill the disk.
         .process_group(0)
@@ -243,17 +253,20 @@ fn start_disk(model: &DiskModel, index: usize, region: &Region, servers: &mut Ve
 
 fn serve_disk(arguments: &[String]) -> Result<()> {
     let [index, offset, size, model, rest @ ..] = arguments else {
-        bail!("expected: NUMBER OFFSET SIZE MODEL [{TRACED}]")
+        bail!("expected: NUMBER OFFSET SIZE MODEL [{TRACED} [UNDO]]")
     };
     let (offset, size): (u64, u64) = (offset.parse()?, size.parse()?);
     let model: DiskModel = serde_json::from_str(model)?;
     lock::hide_memory();
     let medium = Medium::map(MEDIA_START + offset, size)?;
+    let undo: Option<u64> = rest.get(1).map(|offset| offset.parse()).transpose()?;
+    let undo = undo.map(|offset| Medium::map(MEDIA_START + offset, size)).transpose()?;
     // Open it before the device exists: process 1 then removes the names.
     let flag = SetupFlag::open()?;
     let traced = rest.first().is_some_and(|argument| argument == TRACED);
     let trace = if traced { Some(ServedTrace::open(size)?) } else { None };
     let socket = nbd::attach(index.parse()?, size, nbd::Offer { trims: model.trims(), zeros: false })?;
     let observer = trace.as_ref().map(|trace| trace as &dyn nbd::Observer);
-    nbd::serve(socket, medium, &model, &flag, observer)
+    let orders = Ordered { flag, has_power: undo.is_some() };
+    nbd::serve(socket, medium, &model, undo, &orders, observer)
 }

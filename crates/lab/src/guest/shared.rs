@@ -1,16 +1,16 @@
 //! Memory that process 1 and the disk servers share: files in /run, mapped by each.
 
 use std::cell::UnsafeCell;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use mountmark_model::DeviceRecord;
 use mountmark_trace::{Completed, Recorder, Times};
 use rustix::mm::{MapFlags, ProtFlags};
 
 use super::nbd;
-use crate::DeviceTrace;
+use crate::{DeviceTrace, Power};
 
 const SETUP_FLAG: &str = "/run/setup";
 const TRACE: &str = "/run/trace";
@@ -42,8 +42,24 @@ unsafe fn map<T>(path: &str) -> Result<&'static T> {
     }
 }
 
-/// Whether inputs are being laid out (disk servers answer at once) or a task is measured (they keep time).
-pub(super) struct SetupFlag(&'static AtomicU32);
+/// What process 1 wants of the disk servers. All zeroes when it is made.
+#[repr(C)]
+struct Orders {
+    /// Whether inputs are being laid out (disk servers answer at once) or a task is measured (they keep time).
+    setup: AtomicU32,
+    /// A number of [`POWER`], from 1; 0 if it is done.
+    power: AtomicU32,
+}
+
+const POWER: [nbd::Power; 4] = [
+    nbd::Power::Watch,
+    nbd::Power::Cut,
+    nbd::Power::Restore { cache_lost: false },
+    nbd::Power::Restore { cache_lost: true },
+];
+
+/// Orders of process 1, in all servers.
+pub(super) struct SetupFlag(&'static Orders);
 
 impl SetupFlag {
     pub(super) fn open() -> Result<SetupFlag> {
@@ -52,13 +68,79 @@ impl SetupFlag {
     }
 
     pub(super) fn set(&self, setup: bool) {
-        self.0.store(setup.into(), Ordering::SeqCst);
+        self.0.setup.store(setup.into(), Ordering::SeqCst);
+    }
+
+    /// The power of the disk at `path`.
+    pub(super) fn switch(&self, path: &str) -> Switch {
+        Switch { orders: self.0, path: path.to_owned() }
     }
 }
 
-impl nbd::Instant for SetupFlag {
+/// A server's view of the orders; the power is the business of the disk under test alone.
+pub(super) struct Ordered {
+    pub flag: SetupFlag,
+    pub has_power: bool,
+}
+
+impl nbd::Orders for Ordered {
     fn instant(&self) -> bool {
-        self.0.load(Ordering::SeqCst) != 0
+        self.flag.0.setup.load(Ordering::SeqCst) != 0
+    }
+
+    fn power(&self) -> Option<nbd::Power> {
+        let number = if self.has_power { self.flag.0.power.load(Ordering::SeqCst) } else { 0 };
+        POWER.get((number as usize).checked_sub(1)?).copied()
+    }
+
+    fn obeyed(&self) {
+        self.flag.0.power.store(0, Ordering::SeqCst);
+    }
+}
+
+/// The power switch of the disk under test, in process 1.
+pub(super) struct Switch {
+    orders: &'static Orders,
+    path: String,
+}
+
+impl Switch {
+    fn order(&self, wanted: nbd::Power) {
+        let number = POWER.iter().position(|power| *power == wanted).map_or(0, |at| at as u32 + 1);
+        self.orders.power.store(number, Ordering::SeqCst);
+    }
+
+    /// Waits until the server has carried out the order, which it does at its next request: a flush.
+    fn obeyed(&self) -> Result<()> {
+        let device = File::open(&self.path).with_context(|| format!("cannot open {}", self.path))?;
+        device.sync_all().with_context(|| format!("cannot flush {}", self.path))?;
+        match self.orders.power.load(Ordering::SeqCst) {
+            0 => Ok(()),
+            _ => bail!("the server of {} did not do what it was told about the power", self.path),
+        }
+    }
+}
+
+impl Power for Switch {
+    fn watch(&self) -> Result<()> {
+        // What was sent so far is durable before the server begins to remember.
+        File::open(&self.path)
+            .and_then(|device| device.sync_all())
+            .with_context(|| format!("cannot flush {}", self.path))?;
+        self.order(nbd::Power::Watch);
+        self.obeyed()
+    }
+
+    fn cut(&self) {
+        // The server has the highest priority and is asleep: whatever it does next, it does after this.
+        self.order(nbd::Power::Cut);
+    }
+
+    fn restore(&self, cache_lost: bool) -> Result<()> {
+        // It may have had nothing to do since the cut.
+        self.obeyed()?;
+        self.order(nbd::Power::Restore { cache_lost });
+        self.obeyed()
     }
 }
 

@@ -88,6 +88,7 @@ fn live(agent: Agent) -> Result<()> {
         corpus: corpus.as_ref().map(|file| CorpusData::File(format!("/proc/self/fd/{}", file.as_raw_fd()).into())),
         measuring: Box::new(|_| {}),
         trace,
+        power: None,
         test_folder: base.join(TEST),
         source_folder: base.join(SOURCE),
         exclusive: false,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use mountmark_lab::{Device, Times};
-use mountmark_model::{DeviceRecord, Metric, Stage, protocol_task};
+use mountmark_model::{DeviceRecord, Metric, Stage};
 
 use super::command::{self, Finished, Keep, Kept};
 use super::probes::{Counters, now, seconds};
@@ -21,14 +21,16 @@ pub(super) struct Measurable {
     pub(super) keep: Keep,
     /// Whether it belongs to a suite and so has its own mounts. The protocol's steps change the agent's.
     pub(super) of_suite: bool,
+    /// Whether the file system is not mounted when it has returned: the device is flushed then.
+    pub(super) unmounted: bool,
     /// Whether it is the engine, which exchanges its job and results in the agent's folder.
     pub(super) gets_scratch: bool,
 }
 
 impl Measurable {
     /// A step of the protocol.
-    pub(super) fn step(command: Command) -> Measurable {
-        Measurable { command, keep: Keep::Tail, of_suite: false, gets_scratch: false }
+    pub(super) fn step(command: Command, unmounted: bool) -> Measurable {
+        Measurable { command, keep: Keep::Tail, of_suite: false, unmounted, gets_scratch: false }
     }
 }
 
@@ -71,7 +73,7 @@ impl Agent<'_> {
         let before = Counters::read(&self.devices.test, &self.servers)?;
         let finished = ready.run(limit)?;
         let sync_begin = now();
-        let unwritten = self.sync(id)?;
+        let unwritten = self.sync(job.unmounted)?;
         let sync_end = now();
         let sync = sync_end - sync_begin;
         let durable = Counters::read(&self.devices.test, &self.servers)?;
@@ -121,8 +123,7 @@ impl Agent<'_> {
 
     /// Makes a step's or task's data durable: syncs the file system if it is mounted, else the device. A sentence if
     /// the file system could not.
-    fn sync(&self, id: &str) -> Result<Option<String>> {
-        let unmounted = [protocol_task::MKFS, protocol_task::UMOUNT, protocol_task::FSCK].contains(&id);
+    fn sync(&self, unmounted: bool) -> Result<Option<String>> {
         if unmounted {
             let device = File::open(&self.devices.test.path)?;
             device.sync_all().with_context(|| format!("cannot flush {}", self.devices.test.path))?;

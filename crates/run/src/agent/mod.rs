@@ -12,6 +12,7 @@ mod figures;
 mod measure;
 mod outline;
 mod probes;
+mod restart;
 pub(crate) mod scratch;
 mod settle;
 pub(crate) mod shell;

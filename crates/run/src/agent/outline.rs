@@ -1,7 +1,7 @@
 //! The agent's work for a cell as lines to read, in its order, without running anything.
 
 use mountmark_lab::{Places, plain};
-use mountmark_model::{Cell, Source, Task, protocol_task};
+use mountmark_model::{Cell, Configuration, Restart, Source, Task, Up, protocol_task};
 
 use super::{source, steps};
 
@@ -9,7 +9,8 @@ use super::{source, steps};
 pub struct Line {
     /// The step or task that it belongs to: `source`, `mkfs`, a task's id.
     pub step: String,
-    /// Its part of a task: `title`, `prepare`, `remount`, `run`, `cleanup`; empty for the protocol's own steps.
+    /// Its part of a task: `title`, `prepare`, `remount`, `run`, `restart`, `timed`, `cleanup`; empty for the protocol's
+    /// own steps.
     pub part: &'static str,
     /// As written in the suite or the catalogue; one line.
     pub text: String,
@@ -47,6 +48,9 @@ pub fn outline(cell: &Cell, places: &Places) -> Vec<Line> {
             }
         }
         lines.run(task);
+        if let Some(restart) = task.restart.filter(|_| task.skip.is_none()) {
+            lines.restart(task, restart, configuration, places);
+        }
     }
     lines.script(protocol_task::CAPACITY, "", Some(steps::REMOVE_ALL));
     lines.command(protocol_task::UMOUNT, "", &source::unmount_command(&places.test_folder));
@@ -111,6 +115,41 @@ impl Lines {
             self.add(id, "run", &format!("mountmark's own engine, {text}"));
         } else {
             self.script(id, "run", Some(&task.run));
+        }
+        if task.restart.is_none() {
+            self.script(id, "cleanup", task.cleanup.as_deref());
+        }
+    }
+
+    /// What is timed of a task with a restart, and what comes before it and after it.
+    fn restart(&mut self, task: &Task, restart: Restart, configuration: &Configuration, places: &Places) {
+        let (id, folder) = (&task.id, places.test_folder.display().to_string());
+        let unmount = source::unmount_command(&places.test_folder);
+        let mount = configuration.mount_command(&places.test, &folder);
+        let before = configuration.before_mount_command(&places.test);
+        if restart.after.is_cut() {
+            let lost = if restart.after.loses_cache() { ", without what was not durable" } else { "" };
+            self.add(id, "restart", &format!("the power fails; what follows finds the disk as it was then{lost}"));
+        } else {
+            self.command(id, "restart", &unmount);
+        }
+        match restart.then {
+            Up::Mount => {
+                for command in before.iter().filter(|_| restart.after.is_cut()).chain([&mount]) {
+                    self.command(id, "timed", command);
+                }
+            }
+            Up::Repair => {
+                let recovery = configuration.filesystem.recovery.as_ref();
+                if restart.after.is_cut() && recovery.is_some_and(|recovery| recovery.mount_first) {
+                    self.command(id, "restart", &mount);
+                    self.command(id, "restart", &unmount);
+                }
+                if let Some(command) = configuration.repair_command(&places.test) {
+                    self.command(id, "timed", &command);
+                }
+                self.command(id, "remount", &mount);
+            }
         }
         self.script(id, "cleanup", task.cleanup.as_deref());
     }

@@ -40,7 +40,7 @@ impl Agent<'_> {
         let mut process = Command::new(program);
         process.args(arguments);
         self.set_environment(&mut process);
-        let measured = self.measure(id, &Measurable::step(process), STEP_LIMIT)?;
+        let measured = self.measure(id, &Measurable::step(process, id != protocol_task::MOUNT), STEP_LIMIT)?;
         let what = command.join(" ");
         let unwritten = measured.unwritten.map(|reason| format!("{what}: {reason}"));
         let Some(reason) = measured.finished.failure(&what).or(unwritten) else {
@@ -127,7 +127,7 @@ impl Agent<'_> {
         let mut process = Command::new(&command[0]);
         process.args(&command[1..]);
         self.set_environment(&mut process);
-        let measured = self.measure(protocol_task::FSCK, &Measurable::step(process), STEP_LIMIT)?;
+        let measured = self.measure(protocol_task::FSCK, &Measurable::step(process, true), STEP_LIMIT)?;
         let code = measured.finished.status.code();
         if code.is_some_and(|code| fsck.clean.contains(&code)) && measured.finished.timed_out.is_none() {
             self.device(protocol_task::FSCK, 0, measured.device);

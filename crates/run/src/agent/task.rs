@@ -46,6 +46,9 @@ impl Agent<'_> {
                 return self.failed(task, reason);
             }
         }
+        if let Some(restart) = task.restart {
+            return self.restart(task, restart, iteration);
+        }
         self.ready(&task.id, iteration, self.cell.pause_seconds)?;
         let job = self.job(task)?;
         let kills = probes::memory_kills();
@@ -116,7 +119,7 @@ impl Agent<'_> {
     }
 
     /// The command of a task, and how much of its output is kept.
-    fn job(&mut self, task: &Task) -> Result<Measurable> {
+    pub(super) fn job(&mut self, task: &Task) -> Result<Measurable> {
         let folder = &self.devices.test_folder;
         if let Some(job) = &task.fio {
             workload::forget(self.scratch.path());
@@ -127,16 +130,34 @@ impl Agent<'_> {
             process.arg("--output-format=json").arg("--eta=never").arg("--aux-path").arg(&self.fio_folder).arg(&path);
             process.current_dir(folder);
             self.set_environment(&mut process);
-            return Ok(Measurable { command: process, keep: Keep::All, of_suite: true, gets_scratch: false });
+            return Ok(Measurable {
+                command: process,
+                keep: Keep::All,
+                of_suite: true,
+                unmounted: false,
+                gets_scratch: false,
+            });
         }
         if task.workload.is_some() {
             let mut process = workload::process(task, self.cell, folder, self.scratch.path(), self.generation)?;
             self.generation = self.generation.saturating_add(workload::generations(task));
             self.set_environment(&mut process);
-            return Ok(Measurable { command: process, keep: Keep::Tail, of_suite: true, gets_scratch: true });
+            return Ok(Measurable {
+                command: process,
+                keep: Keep::Tail,
+                of_suite: true,
+                unmounted: false,
+                gets_scratch: true,
+            });
         }
         let keep = if task.program.is_some() { Keep::All } else { Keep::Tail };
-        Ok(Measurable { command: self.shell(&task.run, folder), keep, of_suite: true, gets_scratch: false })
+        Ok(Measurable {
+            command: self.shell(&task.run, folder),
+            keep,
+            of_suite: true,
+            unmounted: false,
+            gets_scratch: false,
+        })
     }
 
     /// A new folder for fio's own files, in case a command changed the last one.
@@ -195,7 +216,7 @@ impl Agent<'_> {
         }
     }
 
-    fn clean(&mut self, task: &Task) {
+    pub(super) fn clean(&mut self, task: &Task) {
         let Some(script) = &task.cleanup else { return };
         self.stage(Stage::Cleanup);
         if let Err(error) = self.untimed(&format!("cleanup of task {}", task.id), script, &self.devices.test_folder) {
@@ -203,7 +224,7 @@ impl Agent<'_> {
         }
     }
 
-    fn failed(&mut self, task: &Task, reason: String) -> Result<bool> {
+    pub(super) fn failed(&mut self, task: &Task, reason: String) -> Result<bool> {
         let detail = self.detail("");
         self.ended_with_parts(task, &Outcome::Failed { reason, detail });
         Ok(false)

@@ -16,9 +16,11 @@ use mountmark_model::device::DeviceOperation;
 use mountmark_trace::Completed;
 use rustix::net::RecvFlags;
 
+mod volatile;
 pub(super) mod wire;
 
 use super::media::Medium;
+use volatile::{Mark, Volatile};
 use wire::{Command, Header, now, readable};
 pub(super) use wire::{Offer, attach};
 
@@ -27,10 +29,30 @@ const PAGE: u64 = 4096;
 /// For fewer pages than this a timer costs more than a wake-up per page.
 const WORTH_A_TIMER: u64 = 2;
 
-/// Whether to answer `setup` requests, which lay out inputs before the measurement, at once.
-pub trait Instant {
-    /// True while nothing is measured.
+/// What process 1 wants of the server.
+pub trait Orders {
+    /// Whether to answer requests, which lay out inputs before the measurement, at once.
     fn instant(&self) -> bool;
+
+    /// What to do about the power, until the server says that it is done.
+    fn power(&self) -> Option<Power>;
+
+    /// The last order about the power is carried out.
+    fn obeyed(&self);
+}
+
+/// An order about the power of the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Power {
+    /// Remember what a cut takes away.
+    Watch,
+    /// Lose what is under way, and answer at once what comes.
+    Cut,
+    /// Bring back what the medium held at the cut, and begin anew as a drive does.
+    Restore {
+        /// Without what was not durable.
+        cache_lost: bool,
+    },
 }
 
 pub trait Observer {
@@ -45,27 +67,37 @@ pub fn serve(
     mut socket: UnixStream,
     mut medium: Medium,
     model: &DiskModel,
-    instant: &dyn Instant,
+    undo: Option<Medium>,
+    orders: &dyn Orders,
     observer: Option<&dyn Observer>,
 ) -> Result<()> {
-    let mut server =
-        Server { model: model.start(), waiting: BinaryHeap::new(), number: 0, coming: None, pace: Pace::default() };
+    let mut server = Server {
+        model: model.start(),
+        waiting: BinaryHeap::new(),
+        number: 0,
+        coming: None,
+        pace: Pace::default(),
+        volatile: None,
+    };
     loop {
         let limit = server.waiting.peek().map(|Reverse(next)| next.due.saturating_sub(now()));
         if server.coming.is_some() {
             server.gather(&socket, &mut medium, limit)?;
         } else if readable(&socket, limit)? {
-            match server.accept(&mut socket, &medium, instant.instant())? {
+            server.obey(orders, model, undo, &mut medium)?;
+            match server.accept(&mut socket, &medium, orders.instant())? {
                 Some(arrival) => observer.iter().for_each(|observer| observer.arrive(arrival)),
                 None => return Ok(()),
             }
         }
+        server.obey(orders, model, undo, &mut medium)?;
         while let Some(Reverse(next)) = server.waiting.peek() {
             let time = now();
             if next.due > time {
                 break;
             }
             let Reverse(done) = server.waiting.pop().expect("peeked");
+            server.complete(&mut medium, &done)?;
             reply(&mut socket, &medium, &done)?;
             observer.iter().for_each(|observer| observer.complete(time, &done.request));
         }
@@ -79,6 +111,8 @@ struct Server {
     /// The write whose data the driver is sending; it sends no other request before that is done.
     coming: Option<Coming>,
     pace: Pace,
+    /// While the power is watched or cut.
+    volatile: Option<Volatile>,
 }
 
 /// A request that is not yet due. Ordered by time, then by arrival.
@@ -89,6 +123,17 @@ struct Waiting {
     handle: [u8; 8],
     request: Completed,
     error: u32,
+    held: Held,
+}
+
+/// What of a request waits for its reply, while the power is watched.
+#[derive(Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Held {
+    /// Of a write.
+    data: Option<Vec<u8>>,
+    fua: bool,
+    /// Of a flush.
+    mark: Option<Mark>,
 }
 
 /// A write of which `here` bytes have reached the medium.
@@ -100,6 +145,47 @@ struct Coming {
 }
 
 impl Server {
+    /// Carries out what process 1 wants of the power.
+    fn obey(
+        &mut self,
+        orders: &dyn Orders,
+        model: &DiskModel,
+        undo: Option<Medium>,
+        medium: &mut Medium,
+    ) -> Result<()> {
+        match orders.power() {
+            None => return Ok(()),
+            Some(Power::Watch) => {
+                self.volatile =
+                    Some(Volatile::new(undo.context("this disk has no room for what a power cut takes back")?));
+            }
+            // What is under way is in no version that the medium held.
+            Some(Power::Cut) => self.volatile.as_mut().context("the power of this disk is not watched")?.cut(),
+            Some(Power::Restore { cache_lost }) => {
+                if !self.waiting.is_empty() || self.coming.is_some() {
+                    bail!("the power of a disk comes back while something still uses it");
+                }
+                let volatile = self.volatile.take().context("the power of this disk was not cut")?;
+                volatile.restore(medium, cache_lost)?;
+                self.model = model.start();
+            }
+        }
+        orders.obeyed();
+        Ok(())
+    }
+
+    /// What a request does to the medium when it is replied to.
+    fn complete(&mut self, medium: &mut Medium, done: &Waiting) -> Result<()> {
+        let Some(volatile) = &mut self.volatile else { return Ok(()) };
+        if let Some(data) = &done.held.data {
+            volatile.write(medium, done.request.offset, data, done.held.fua)?;
+        }
+        if let Some(mark) = done.held.mark {
+            volatile.flush_completes(mark);
+        }
+        Ok(())
+    }
+
     /// Reads one request from the socket and returns its arrival time; `None` if the kernel has closed the socket.
     fn accept(&mut self, socket: &mut UnixStream, medium: &Medium, instant: bool) -> Result<Option<u64>> {
         let Some(header) = Header::read(socket)? else { return Ok(None) };
@@ -128,12 +214,19 @@ impl Server {
             bail!("a {kind:?} of {length} bytes at {offset}, beyond the end of the medium");
         }
         let due = match &mut self.model {
-            Some(model) if !instant => model.submit(arrival, Request { operation, offset, length }),
+            Some(model) if !instant && !self.volatile.as_ref().is_some_and(Volatile::is_cut) => {
+                model.submit(arrival, Request { operation, offset, length })
+            }
             _ => arrival,
         };
         self.number += 1;
         let request = Completed { operation: kind, offset, length, arrival };
-        let waiting = Waiting { due, number: self.number, handle, request, error };
+        let mut held = Held { fua, ..Held::default() };
+        if let Some(volatile) = &mut self.volatile {
+            held.data = (kind == DeviceOperation::Write).then(|| vec![0; length as usize]);
+            held.mark = (header.command == Command::Flush).then(|| volatile.flush_arrives());
+        }
+        let waiting = Waiting { due, number: self.number, handle, request, error, held };
         if kind == DeviceOperation::Write {
             self.coming = Some(Coming { write: waiting, here: 0, stalled: false });
         } else {
@@ -158,7 +251,10 @@ impl Server {
         } else if !readable(socket, limit)? {
             return Ok(());
         }
-        let target = medium.slice_mut(offset + coming.here, left).expect("looked at when it came");
+        let target = match &mut coming.write.held.data {
+            Some(data) => &mut data[coming.here as usize..],
+            None => medium.slice_mut(offset + coming.here, left).expect("looked at when it came"),
+        };
         let came = match rustix::net::recv(socket, target, RecvFlags::DONTWAIT) {
             Ok((0, _)) => bail!("the nbd driver broke off in a write"),
             Ok((_, came)) => came as u64,

@@ -121,14 +121,18 @@ impl Campaigns {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(source) => return Err(StoreError::Folder { path: self.folder.clone(), source }),
         };
+        // Names tell minutes apart; within one the files do.
         let name = |entry: std::io::Result<fs::DirEntry>| {
-            let path = entry.ok()?.path();
+            let entry = entry.ok()?;
+            let path = entry.path();
             let is_own = path.extension() == Some(OsStr::new("jsonl"));
-            path.file_stem().filter(|_| is_own)?.to_str().map(RunId::new)
+            let name = path.file_stem().filter(|_| is_own)?.to_str()?.to_owned();
+            let minute = name.rsplit_once('-').map_or("", |(minute, _)| minute).to_owned();
+            Some((minute, entry.metadata().and_then(|data| data.created()).ok(), name))
         };
-        let mut ids: Vec<RunId> = entries.filter_map(name).collect();
-        ids.sort();
-        Ok(ids)
+        let mut names: Vec<_> = entries.filter_map(name).collect();
+        names.sort();
+        Ok(names.into_iter().map(|(_, _, name)| RunId::new(name)).collect())
     }
 }
 

@@ -18,7 +18,7 @@ use mountmark_model::Cell;
 use super::explore::{Course, explore};
 use super::talk::Talk;
 
-/// Workloads that are tried at most to find a smaller one for a finding, and for how long.
+/// Workloads that are tried at most to find smaller ones for the findings of one, and for how long.
 const MOST_SMALLER: usize = 60;
 const LONGEST: Duration = Duration::from_secs(20);
 
@@ -195,6 +195,8 @@ impl Team<'_> {
 
     /// Looks for the smallest workload of each new finding; false if the user stopped it.
     fn shrink(&self, talk: &mut Talk, found: &Tried, policy: Policy, out: &Sender<News>) -> Result<bool> {
+        let mut left = MOST_SMALLER;
+        let deadline = self.work.deadline.min(Instant::now() + LONGEST);
         for finding in found.explored.findings.iter().filter(|finding| finding.promised) {
             let signature = finding.fault.signature(&found.workload);
             if !self.known.lock().expect("no thread panics").insert(signature.clone()) {
@@ -202,8 +204,6 @@ impl Team<'_> {
             }
             let mut smallest = found.workload.clone();
             let mut torn = finding.is_torn();
-            let mut left = MOST_SMALLER;
-            let deadline = self.work.deadline.min(Instant::now() + LONGEST);
             let in_recovery = finding.state.recovery.is_some();
             'smaller: loop {
                 for workload in smaller(&smallest) {

@@ -1,8 +1,12 @@
 //! `mountmark crash`: a guest under a recorded disk, images of power cuts, and what they hold.
 
+use std::path::Path;
+
 use serde_json::Value;
 
-use crate::lab::Lab;
+use crate::browser::Browser;
+use crate::lab::{Lab, Ran, skip};
+use crate::report::{accessible, fits};
 
 /// What fsync has covered must be there.
 const WRITTEN: &str = "creat foo; sync | write foo 0+4096; fsync foo";
@@ -14,19 +18,23 @@ fn causes(text: &str) -> Vec<String> {
     causes.iter().map(|cause| cause["signature"].as_str().expect("a signature").to_owned()).collect()
 }
 
+fn crash(lab: &Lab, arguments: &[&str]) -> Ran {
+    lab.command(&[&["crash"], arguments].concat())
+}
+
 #[test]
 fn a_disk_that_keeps_its_promises_loses_nothing_and_one_that_leaves_writes_out_does() {
     let name = "a_disk_that_keeps_its_promises_loses_nothing_and_one_that_leaves_writes_out_does";
     let Some(lab) = Lab::with_guests(name, 1) else { return };
-    let arguments = ["crash", "--fs", "ext4", "--workload", WRITTEN, "--format", "json"];
-    let honest = lab.command(&[&arguments[..], &["--device", "request"]].concat()).ended_with(0);
+    let arguments = ["--fs", "ext4", "--workload", WRITTEN, "--format", "json"];
+    let honest = crash(&lab, &[&arguments[..], &["--device", "request"]].concat()).ended_with(0);
     assert_eq!(causes(&honest.stdout), [] as [&str; 0]);
     let answer: Value = serde_json::from_str(&honest.stdout).unwrap();
     let explored = &answer["configurations"][0]["tried"][0]["explored"];
     let count = |key: &str| explored[key].as_u64().unwrap_or_else(|| panic!("no {key}: {}", honest.stdout));
     assert!(count("states") >= 10 && count("shown") <= count("states"), "{explored}");
 
-    let faulty = lab.command(&[&arguments[..], &["--device", "request+i3:2"]].concat()).ended_with(1);
+    let faulty = crash(&lab, &[&arguments[..], &["--device", "request+i3:2", "--images", "16"]].concat()).ended_with(1);
     let found = causes(&faulty.stdout);
     assert!(found.iter().any(|signature| signature.starts_with("L1 ")), "fsync was not missed: {found:?}");
 
@@ -35,13 +43,66 @@ fn a_disk_that_keeps_its_promises_loses_nothing_and_one_that_leaves_writes_out_d
     let causes = answer["configurations"][0]["causes"].as_array().unwrap();
     let lost = causes.iter().find(|cause| cause["signature"].as_str().unwrap().starts_with("L1 ")).unwrap();
     let state = lost["finding"]["state"].as_str().unwrap();
+    let workload = lost["workload"]["ops"].as_array().expect("operations");
+    assert!(workload.len() <= 4, "it was not shrunk: {workload:?}");
+    let number = causes.iter().position(|cause| cause == lost).unwrap() + 1;
     let image = lab.path("image");
-    let one = ["crash", "--fs", "ext4", "--workload", WRITTEN, "--device", "request+i3:2", "--state", state];
-    let again = lab.command(&[&one[..], &["--export", image.to_str().unwrap()]].concat()).ended_with(1);
+    let one = ["show", "latest", "--finding", &number.to_string(), "--export", image.to_str().unwrap()];
+    let again = crash(&lab, &one).ended_with(1);
+    assert!(again.stdout.contains(state), "{}", again.text());
     for text in ["What is wrong with it", "fsync foo", "in the image"] {
         assert!(again.stdout.contains(text), "{text}: {}", again.text());
     }
     assert_eq!(std::fs::metadata(&image).unwrap().len(), 512 << 20);
+    let page = lab.path("crash.html");
+    std::fs::write(&page, crash(&lab, &["show", "--format", "html"]).ended_with(0).stdout).unwrap();
+    readable(name, &page);
+}
+
+/// A browser shows the page, narrow and wide, light and dark.
+fn readable(test: &str, page: &Path) {
+    let Some(mut browser) = Browser::start() else { return skip(test, "there is no browser") };
+    for (width, scheme) in [(400, "light"), (1300, "dark")] {
+        browser.show(width, scheme);
+        browser.open(page);
+        let drawn = browser.evaluate("document.querySelectorAll('svg.write-order rect.lost').length");
+        assert!(drawn.as_u64() > Some(0), "no lost write is drawn: {drawn}");
+        let place = format!("{width} pixels, {scheme}");
+        fits(&mut browser, &place);
+        accessible(&mut browser, test, &place);
+        assert!(browser.errors.is_empty(), "{:?}", browser.errors);
+    }
+}
+
+#[test]
+fn a_campaign_is_kept_when_it_is_interrupted_and_goes_on() {
+    let Some(lab) = Lab::with_guests("a_campaign_is_kept_when_it_is_interrupted_and_goes_on", 1) else { return };
+    let course = ["--generate", "1", "--count", "8", "--images", "4", "--device", "request", "--jobs", "1"];
+    let mut running = lab.start_command(&[&["crash", "--fs", "ext4"], &course[..]].concat());
+    running.wait_for(" of 8 runs");
+    running.signal(libc::SIGINT);
+    running.wait().ended_with(128 + libc::SIGINT).says(&["crash resume"]);
+    assert_eq!(lab.processes(), [""; 0]);
+    let status = || -> String {
+        let listed: Value =
+            serde_json::from_str(&crash(&lab, &["list", "--format", "json"]).ended_with(0).stdout).unwrap();
+        listed["campaigns"][0]["status"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(status(), "interrupted");
+    let shown = crash(&lab, &["show", "--format", "json"]).ended_with(0).stdout;
+    let before: Value = serde_json::from_str(&shown).unwrap();
+    let kept = before["configurations"][0]["tried"].as_array().unwrap();
+    assert!((1..8).contains(&kept.len()), "{} of 8 were kept", kept.len());
+    let resumed: Value =
+        serde_json::from_str(&crash(&lab, &["resume", "--format", "json"]).ended_with(0).stdout).unwrap();
+    let all = resumed["configurations"][0]["tried"].as_array().unwrap();
+    assert_eq!(all.len(), 8);
+    assert_eq!(all[..kept.len()], kept[..], "what was kept has changed");
+    assert_eq!(status(), "done");
+    crash(&lab, &["resume"]).ended_with(2).says(&["complete"]);
+    crash(&lab, &["show", "--finding", "99"]).ended_with(2).says(&["--finding 99"]);
+    crash(&lab, &["list", "--delete", "latest"]).ended_with(0);
+    crash(&lab, &["show"]).ended_with(2);
 }
 
 #[test]
@@ -58,7 +119,7 @@ fn what_cannot_be_cut_is_refused_before_anything_begins() {
     refused(&["--generate", "1", "--budget", "soon"], &["soon", "30m"]);
     refused(&["--generate", "1", "--device", "sector+i9"], &["i9", "i1"]);
     refused(&["--generate", "1", "--policy", "later"], &["fifo", "held"]);
-    refused(&["--generate", "1", "--format", "html"], &["html", "json"]);
+    refused(&["--generate", "1", "--format", "svg"], &["svg", "json"]);
     refused(&["--generate", "1", "--fs", "ext5"], &["ext5"]);
     refused(&["--workload", WRITTEN, "--state", "here"], &["--state", "here"]);
 }

@@ -196,6 +196,7 @@ impl Lab {
         let mut words = self.under.iter().map(OsStr::new).chain([program.as_os_str()]);
         let mut command = Command::new(words.next().expect("a program"));
         command.args(words).args(arguments).env("TMPDIR", self.temporary()).env("XDG_CONFIG_HOME", self.path("config"));
+        command.env("XDG_DATA_HOME", self.path("data"));
         command.env_remove("MOUNTMARK_OUT").env_remove("COLUMNS");
         if let Some(cache) = &self.cache {
             command.env("MOUNTMARK_CACHE", cache);

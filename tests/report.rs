@@ -71,7 +71,7 @@ fn a_report_works_in_a_browser() {
 }
 
 /// The page itself is never wider than the window; each wider part scrolls inside its own box.
-fn fits(browser: &mut Browser, place: &str) {
+pub fn fits(browser: &mut Browser, place: &str) {
     let widths = browser.evaluate("[document.documentElement.scrollWidth, innerWidth]");
     assert_eq!(widths[0], widths[1], "{place}: the page is wider than the window");
     let beyond = browser.evaluate(
@@ -82,7 +82,7 @@ fn fits(browser: &mut Browser, place: &str) {
 }
 
 /// No faults that an accessibility checker considers serious or critical, such as contrast below 4.5:1.
-fn accessible(browser: &mut Browser, test: &str, place: &str) {
+pub fn accessible(browser: &mut Browser, test: &str, place: &str) {
     let Some(axe) = axe() else {
         skip(test, "accessibility: there is no axe-core; `scripts/setup test` fetches it");
         return;

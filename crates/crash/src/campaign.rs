@@ -315,7 +315,7 @@ mod tests {
         let workload = Workload { ops: vec![Op::Sync; ops], ..Workload::default() };
         let mut explored = Explored { states: 5, ..Explored::default() };
         for (fault, index) in faults.iter().zip(0..) {
-            let state = if index == 0 { "e3.t3.2first1" } else { "e3.t1.-2" };
+            let state = if index == 0 && ops > 2 { "e3.t3.+2f1" } else { "e3.t1.-2" };
             let told = Told { fault: fault.clone(), promised: true };
             explored.add(&workload, &state.parse().unwrap(), Moment { begun: 1, returned: 1 }, told, Order::default);
         }

@@ -217,7 +217,8 @@ mod tests {
         let (record, mut writing) = campaigns.resume(&campaigns.resolve("latest").unwrap()).unwrap();
         assert!(!record.is_done());
         writing.add(&ended()).unwrap();
-        assert_eq!(fs::read(&path).unwrap(), [&whole[..], &whole[whole.len() - 47..]].concat());
+        let line = serde_json::to_string(&ended()).unwrap() + "\n";
+        assert_eq!(fs::read_to_string(&path).unwrap(), String::from_utf8(whole.clone()).unwrap() + &line);
         drop(writing);
         // Damage in the middle is told, with its line.
         fs::write(&path, [b"{\"tried\":3}\n", &whole[..]].concat()).unwrap();

@@ -58,10 +58,10 @@ pub(super) struct Options {
     /// The guest's kernel
     #[arg(long, value_name = "KERNEL", default_value = mountmark_lab::image::kernel::DEFAULT)]
     pub kernel: String,
-    /// Most images of one tier at one moment [default: 4096, and 256 with --generate]
+    /// Most images of one tier at one moment [default: 4096, and 256 with --generate or --catalogue]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     pub images: Option<u32>,
-    /// In how many recoveries of each workload the power is cut again [default: 1, and 0 with --generate]
+    /// In how many recoveries of each workload the power is cut again [default: 1, and 0 with --generate or --catalogue]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub recoveries: Option<u32>,
     /// Do not look for smaller workloads that break the same promise
@@ -85,6 +85,7 @@ impl Options {
             let all = if length == 1 { Generator::new().count() as u64 } else { MANY };
             (length, self.count.unwrap_or(all).min(all))
         });
+        let many = generate.is_some() || self.catalogue;
         if workloads.is_empty() && generate.is_none() {
             bail!(WrongUse("there is nothing to do: give --workload, --app, --catalogue, --generate or --log".into()));
         }
@@ -98,8 +99,8 @@ impl Options {
             budget: self.budget.as_secs(),
             disk_size,
             kernel: self.kernel.clone(),
-            images: self.images.unwrap_or(if generate.is_some() { 256 } else { 4096 }) as usize,
-            recoveries: self.recoveries.unwrap_or(u32::from(generate.is_none())) as usize,
+            images: self.images.unwrap_or(if many { 256 } else { 4096 }) as usize,
+            recoveries: self.recoveries.unwrap_or(u32::from(!many)) as usize,
             shrink: !self.no_shrink,
         })
     }

@@ -67,10 +67,10 @@ pub fn import(log: &[u8], size: u64) -> Result<Imported, LogError> {
     if !(found.is_power_of_two() && (512..=65536).contains(&found)) {
         return Err(LogError::SectorSize { found });
     }
+    let mut reader = Reader { log: log.get(found as usize..).ok_or(short)?, sector: found.into(), size };
     if entries == 0 {
         return Err(LogError::NoEntries);
     }
-    let mut reader = Reader { log: log.get(found as usize..).ok_or(short)?, sector: found.into(), size };
     let mut made = Recording::new(size);
     for entry in 0..entries {
         let at = log.len() - reader.log.len();

@@ -31,8 +31,12 @@ impl Default for Budget {
 impl Budget {
     /// With at most so many images of each tier.
     pub fn of(images: usize) -> Budget {
-        let most = Budget::default();
-        Budget { tiers: most.tiers.map(|tier| tier.min(images)), ..most }
+        Budget::default().at_most(images)
+    }
+
+    /// The same with at most so many images of each tier.
+    pub fn at_most(&self, images: usize) -> Budget {
+        Budget { tiers: self.tiers.map(|tier| tier.min(images)), first: self.first.clone() }
     }
 }
 

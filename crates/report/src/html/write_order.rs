@@ -18,7 +18,7 @@ const BAR: f64 = 12.0;
 const LANE: f64 = 16.0;
 /// Bars side by side; requests that would be more are drawn over the last.
 const LANES: usize = 8;
-const TEXT: f64 = BARS + LANES as f64 * LANE + 10.0;
+const RIGHT: f64 = BARS + LANES as f64 * LANE + 10.0;
 /// Letters of an operation.
 const LETTERS: usize = 34;
 
@@ -95,5 +95,5 @@ fn bar(out: &mut Markup, order: &Order, number: u32, request: &Request, [x, y, h
     }
     put!(out, "<rect class=\"", class, "\" x=\"", x, "\" y=\"", y + 3.0, "\" width=\"", BAR);
     put!(out, "\" height=\"", (height - 4.0).max(6.0), "\"><title>", text, "</title></rect>");
-    put!(out, "<text class=\"request\" x=\"", TEXT, "\" y=\"", y + 13.0, "\">", text, "</text>\n");
+    put!(out, "<text class=\"request\" x=\"", RIGHT, "\" y=\"", y + 13.0, "\">", text, "</text>\n");
 }

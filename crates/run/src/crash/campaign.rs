@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use mountmark_crash::campaign::Tried;
@@ -18,8 +18,9 @@ use mountmark_model::Cell;
 use super::explore::{Course, explore};
 use super::talk::Talk;
 
-/// Workloads that are tried at most to find a smaller one for a finding.
+/// Workloads that are tried at most to find a smaller one for a finding, and for how long.
 const MOST_SMALLER: usize = 60;
+const LONGEST: Duration = Duration::from_secs(20);
 
 /// What to try, and how.
 pub struct Work<'a> {
@@ -109,6 +110,14 @@ impl Work<'_> {
     }
 }
 
+/// What a smaller workload must show.
+struct Wanted<'a> {
+    signature: &'a str,
+    /// Whether it was found after a second power cut.
+    in_recovery: bool,
+    deadline: Instant,
+}
+
 /// What the guests of a campaign share.
 struct Team<'a> {
     work: &'a Work<'a>,
@@ -169,16 +178,16 @@ impl Team<'_> {
         talk: &mut Talk,
         workload: &Workload,
         policy: Policy,
-        wanted: Option<&str>,
+        wanted: Option<Wanted>,
     ) -> Result<Option<Tried>> {
         let work = self.work;
         let (device, seed, promises) = (work.device, work.seed, work.promises);
-        // Who looks for a smaller workload wants what the longer one showed.
-        let recoveries = work.recoveries;
-        let (budget, deadline) = (Budget::of(work.images), work.deadline);
+        let recoveries = if wanted.as_ref().is_none_or(|wanted| wanted.in_recovery) { work.recoveries } else { 0 };
+        let deadline = wanted.as_ref().map_or(work.deadline, |wanted| wanted.deadline);
+        let budget = Budget::of(work.images);
         let course = Course { device, policy, budget, seed, promises, deadline, recoveries };
         let configuration = &work.cell.configuration;
-        let explored = explore(talk, configuration, workload, &course, wanted)
+        let explored = explore(talk, configuration, workload, &course, wanted.as_ref().map(|wanted| wanted.signature))
             .with_context(|| format!("{}: {workload}", configuration.name))?;
         let tried = |explored| Tried { workload: workload.clone(), policy, shrunk: wanted.is_some(), explored };
         Ok(explored.map(tried))
@@ -194,13 +203,21 @@ impl Team<'_> {
             let mut smallest = found.workload.clone();
             let mut torn = finding.is_torn();
             let mut left = MOST_SMALLER;
+            let deadline = self.work.deadline.min(Instant::now() + LONGEST);
+            let in_recovery = finding.state.recovery.is_some();
             'smaller: loop {
                 for workload in smaller(&smallest) {
-                    if left == 0 || self.is_late() {
+                    if left == 0 || Instant::now() > deadline {
                         break 'smaller;
                     }
                     left -= 1;
-                    let Some(tried) = self.attempt(talk, &workload, policy, Some(&signature))? else {
+                    let Some(tried) = self.attempt(
+                        talk,
+                        &workload,
+                        policy,
+                        Some(Wanted { signature: &signature, in_recovery, deadline }),
+                    )?
+                    else {
                         return Ok(false);
                     };
                     let shows = tried.explored.broken(&workload, &signature).map(|finding| finding.is_torn());

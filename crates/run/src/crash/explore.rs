@@ -25,6 +25,9 @@ use super::talk::Talk;
 /// Images shown at once: few, so that what is seen of some spares others.
 const BATCH: usize = 16;
 
+/// Most images of one tier at one moment of a recovery.
+const AGAIN: usize = 32;
+
 /// What to explore, and how far.
 #[derive(Clone, Debug)]
 pub struct Course {
@@ -214,7 +217,8 @@ impl Sitting<'_> {
         let mut known = Known::new(&recorded.trace, &first.extents);
         for epoch in states.epochs() {
             let Some(pending) = states.open(epoch.number) else { continue };
-            let mut images = pending.explore(&self.course.budget, self.course.seed);
+            let budget = self.course.budget.at_most(AGAIN);
+            let mut images = pending.explore(&budget, self.course.seed);
             let place = Place { trace: &recorded.trace, end: epoch.end, moment, first: Some(&first.id) };
             let flow = self.examine(talk, &place, &mut images, &mut known, explored)?;
             if flow != Flow::On {

@@ -50,6 +50,8 @@ impl Witness<'_> {
         let finished = self.shell(script, variables, LIMIT)?;
         match finished.failure(what) {
             None => Ok(()),
+            // The reason has the last line of what it said.
+            Some(reason) if finished.stderr.lines().count() < 2 => bail!("{reason}"),
             Some(reason) => bail!("{reason}\n{}", finished.stderr),
         }
     }

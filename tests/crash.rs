@@ -102,7 +102,7 @@ fn a_campaign_is_kept_when_it_is_interrupted_and_goes_on() {
     crash(&lab, &["resume"]).ended_with(2).says(&["complete"]);
     crash(&lab, &["show", "--finding", "99"]).ended_with(2).says(&["--finding 99"]);
     crash(&lab, &["list", "--delete", "latest"]).ended_with(0);
-    crash(&lab, &["show"]).ended_with(2);
+    crash(&lab, &["show"]).ended_with(3);
 }
 
 #[test]

@@ -59,7 +59,7 @@ pub(crate) fn page(about: &[Part], summary: &Table, shown: &[Shown]) -> Markup {
 }
 
 fn table(out: &mut Markup, table: &Table) {
-    put!(out, "<div class=\"scroll\"><table><thead><tr>");
+    put!(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"top\"><table><thead><tr>");
     for head in &table.head {
         put!(out, "<th scope=\"col\">", head, "</th>");
     }

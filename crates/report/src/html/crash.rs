@@ -45,9 +45,15 @@ pub(crate) fn page(about: &[Part], summary: &Table, shown: &[Shown]) -> Markup {
             }
             put!(main, "<h3>", lead.trim_end_matches(':'), "</h3>\n");
             for cause in causes {
-                put!(main, "<h4>", cause.signature, "</h4>\n<p>", words::found(cause), "</p>\n");
+                put!(main, "<h4>", cause.signature, "</h4>\n<p>", words::found_below(cause), "</p>\n");
                 put!(main, "<div class=\"command\"><pre>", again(campaign, cause), "</pre></div>\n");
-                put!(main, "<figure>", write_order(&cause.finding.order, cause.workload));
+                put!(
+                    main,
+                    "<figure>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"",
+                    words::ORDER,
+                    "\">"
+                );
+                put!(main, write_order(&cause.finding.order, cause.workload), "</div>\n");
                 put!(main, "<figcaption>", words::DRAWING, "</figcaption></figure>\n");
             }
         }
@@ -59,7 +65,10 @@ pub(crate) fn page(about: &[Part], summary: &Table, shown: &[Shown]) -> Markup {
 }
 
 fn table(out: &mut Markup, table: &Table) {
-    put!(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"top\"><table><thead><tr>");
+    put!(
+        out,
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"top\"><table class=\"plain\"><thead><tr>"
+    );
     for head in &table.head {
         put!(out, "<th scope=\"col\">", head, "</th>");
     }

@@ -25,7 +25,10 @@ const LETTERS: usize = 34;
 /// The drawing.
 pub(super) fn write_order(order: &Order, workload: &Workload) -> Markup {
     let mut out = Markup::new();
-    let height = (order.events.len() as f64 + 1.5) * ROW;
+    // A reply ends a bar, and has no row of its own.
+    let rows = |events: &[Event]| events.iter().filter(|event| !matches!(event, Event::Done { .. })).count() as f64;
+    let all = rows(&order.events);
+    let height = (all + 1.5) * ROW;
     put!(
         out,
         "<svg class=\"write-order\" role=\"img\" aria-label=\"",
@@ -39,17 +42,17 @@ pub(super) fn write_order(order: &Order, workload: &Workload) -> Markup {
     // The number of the request in each lane.
     let mut lanes: [Option<u32>; LANES] = [None; LANES];
     for (index, event) in order.events.iter().enumerate() {
-        let y = index as f64 * ROW;
+        let y = rows(&order.events[..index]) * ROW;
         match event {
             Event::Mark(mark) => operation(&mut out, mark, workload, y),
             Event::Sent { number, request } => {
                 let lane = lanes.iter().position(Option::is_none).unwrap_or(LANES - 1);
                 lanes[lane] = Some(*number);
-                let end = order.events[index..]
-                    .iter()
-                    .position(|event| matches!(event, Event::Done { number: done, .. } if done == number));
-                let rows = end.unwrap_or(order.events.len() - index);
-                bar(&mut out, order, *number, request, [BARS + lane as f64 * LANE, y, rows as f64 * ROW]);
+                let is_end = |event: &Event| matches!(event, Event::Done { number: done, .. } if done == number);
+                let end =
+                    order.events.iter().skip(index).position(is_end).map_or(order.events.len(), |end| index + end);
+                let height = rows(&order.events[index..end]).max(1.0) * ROW;
+                bar(&mut out, order, *number, request, [BARS + lane as f64 * LANE, y, height]);
             }
             Event::Done { number, .. } => {
                 if let Some(lane) = lanes.iter_mut().find(|lane| **lane == Some(*number)) {
@@ -58,7 +61,7 @@ pub(super) fn write_order(order: &Order, workload: &Workload) -> Markup {
             }
         }
     }
-    let y = (order.events.len() as f64 + 0.5) * ROW;
+    let y = (all + 0.5) * ROW;
     put!(out, "<line class=\"cut\" x1=\"0\" x2=\"", WIDTH, "\" y1=\"", y, "\" y2=\"", y, "\"/>");
     put!(out, "<text class=\"cut\" x=\"", OPERATIONS, "\" y=\"", y + 13.0, "\">", words::CUT, "</text>\n</svg>\n");
     out
@@ -80,18 +83,8 @@ fn bar(out: &mut Markup, order: &Order, number: u32, request: &Request, [x, y, h
     };
     if matches!(request, Request::Flush) {
         let middle = y + ROW / 2.0;
-        put!(
-            out,
-            "<line class=\"flush\" x1=\"",
-            BARS,
-            "\" x2=\"",
-            WIDTH,
-            "\" y1=\"",
-            middle,
-            "\" y2=\"",
-            middle,
-            "\"/>"
-        );
+        put!(out, "<line class=\"flush\" x1=\"", BARS, "\" x2=\"", RIGHT - 6.0);
+        put!(out, "\" y1=\"", middle, "\" y2=\"", middle, "\"/>");
     }
     put!(out, "<rect class=\"", class, "\" x=\"", x, "\" y=\"", y + 3.0, "\" width=\"", BAR);
     put!(out, "\" height=\"", (height - 4.0).max(6.0), "\"><title>", text, "</title></rect>");

@@ -23,7 +23,7 @@ pub(crate) fn promised(campaign: &Campaign) -> String {
 }
 
 pub(crate) fn heading(configurations: &[&str]) -> String {
-    format!("power cuts on {}", configurations.join(", "))
+    format!("Power cuts on {}", configurations.join(", "))
 }
 
 pub(crate) const BROKEN: &str = "Promises that were broken:";
@@ -103,19 +103,30 @@ pub(crate) fn device(campaign: &Campaign) -> String {
 
 /// A cause, by the finding in its shortest workload.
 pub(crate) fn found(cause: &Cause) -> String {
+    format!("{}{} ({}). {}", cause.signature, torn(cause), seen(cause), shown(cause))
+}
+
+/// The same under a heading that says the signature.
+pub(crate) fn found_below(cause: &Cause) -> String {
+    format!("Seen in {}{}. {}", seen(cause), torn(cause), shown(cause))
+}
+
+fn seen(cause: &Cause) -> String {
+    format!("{} of {}", counted(cause.images, "image"), counted(cause.workloads, "run"))
+}
+
+fn torn(cause: &Cause) -> &'static str {
+    if cause.torn { ", only where a request is torn at sectors" } else { "" }
+}
+
+fn shown(cause: &Cause) -> String {
+    let unit = if cause.workload.application.is_some() { "step" } else { "operation" };
     format!(
-        "{}{} ({} of {}). {} After: {}. Image {}, with {} begun and {} returned.",
-        cause.signature,
-        if cause.torn { ", only where a request is torn at sectors" } else { "" },
-        counted(cause.images, "image"),
-        counted(cause.workloads, "run"),
+        "{} After: {}. Image {}, with {} begun and {} returned.",
         fault(&cause.finding.fault, cause.workload),
         cause.workload,
         cause.finding.state,
-        counted(
-            cause.finding.moment.begun.into(),
-            if cause.workload.application.is_some() { "step" } else { "operation" }
-        ),
+        counted(cause.finding.moment.begun.into(), unit),
         cause.finding.moment.returned
     )
 }
@@ -221,6 +232,7 @@ pub(crate) fn held(held: u64, length: u64) -> String {
 /// How a drawing of the write order is to be read.
 pub(crate) const DRAWING: &str = "Time goes down. A bar is a write, from its sending to the reply: filled if the image holds it, empty if the power cut has taken it, striped if it is torn. A flush makes durable what was replied to above it.";
 
+pub(crate) const ORDER: &str = "The order of writes";
 pub(crate) const CUT: &str = "power cut";
 
 /// The end of what a program said, on one line.

@@ -10,7 +10,7 @@ use mountmark_crash::workload::Workload;
 use mountmark_model::Configuration;
 
 use super::explore::{Course, gone, moment};
-use super::scene::{Scene, record, recover};
+use super::scene::{Scene, Under, record, recover};
 use super::talk::{Reply, Talk};
 
 /// Why an image was not made again.
@@ -41,7 +41,7 @@ pub fn again(
     };
     let (moment, mut end) = (moment(epoch), epoch.end);
     let history = History::new(workload, &recorded.results);
-    let (mut own, mut extents) = (state.extents.clone(), state.extents.clone());
+    let (mut below, mut own) = (Vec::new(), state.extents.clone());
     if let Some(second) = &id.recovery {
         let (recovered, states) = match recover(talk, &state, course)? {
             Scene::Set(set) => *set,
@@ -53,10 +53,10 @@ pub fn again(
             Err(error) => return Ok(Err(NotAgain::NoState(error))),
         };
         end = epoch.end;
-        extents.extend(state.extents.clone());
-        own = state.extents;
+        below = std::mem::replace(&mut own, state.extents);
         recorded.trace = recovered.trace;
     }
+    let extents = [&below[..], &own[..]].concat();
     let asked = workload.application.as_ref().map(|application| application.asked(moment));
     let (seen, faults) = match talk.look(vec![extents.clone()], asked)? {
         Reply::Done(seen) => {
@@ -67,7 +67,7 @@ pub fn again(
         Reply::Gone { reason, log, .. } => (None, vec![gone(reason, log, &course.promises)]),
         Reply::Interrupted => return Ok(Err(NotAgain::Stopped)),
     };
-    let order = Order::new(&recorded.trace, end, &own);
+    let order = Order::new(&recorded.trace, end, &own, &Under { talk, below: &below, data: &recorded.trace.data });
     Ok(Ok(Again { trace: recorded.trace, id: id.clone(), extents, order, moment, seen, faults }))
 }
 

@@ -10,7 +10,7 @@ use mountmark_crash::oracle::{History, Level, Moment, Promises};
 use mountmark_crash::order::Order;
 use mountmark_crash::policy::Policy;
 use mountmark_crash::stateless;
-use mountmark_crash::states::{Budget, Choice, Device, Epoch, ImageId, State, StateId, Tested};
+use mountmark_crash::states::{Budget, Choice, Device, Epoch, ImageId, State, Tested};
 use mountmark_crash::trace::Trace;
 use mountmark_crash::verdict;
 use mountmark_crash::workload::Workload;
@@ -18,7 +18,7 @@ use mountmark_model::Configuration;
 use mountmark_random::Stream;
 
 use super::known::Known;
-use super::scene::{Scene, record, recover};
+use super::scene::{Scene, Under, record, recover};
 use super::sight::{Sight, look};
 use super::talk::Talk;
 
@@ -134,8 +134,8 @@ struct Place<'a> {
     /// Number of events before the power cut.
     end: usize,
     moment: Moment,
-    /// The first power cut, if this is one during the recovery from it.
-    first: Option<&'a StateId>,
+    /// The image of the first power cut, if this is one during the recovery from it.
+    first: Option<&'a State>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,10 +183,12 @@ impl Sitting<'_> {
                 };
                 let id = match place.first {
                     None => ImageId::from(state.id.clone()),
-                    Some(first) => ImageId { state: first.clone(), recovery: Some(state.id.clone()) },
+                    Some(first) => ImageId { state: first.id.clone(), recovery: Some(state.id.clone()) },
                 };
                 for told in told {
-                    let order = || Order::new(place.trace, place.end, &state.extents);
+                    let below = place.first.map_or(&[][..], |first| &first.extents);
+                    let under = Under { talk, below, data };
+                    let order = || Order::new(place.trace, place.end, &state.extents, &under);
                     explored.add(self.workload, &id, place.moment, told, order);
                 }
             }
@@ -219,7 +221,7 @@ impl Sitting<'_> {
             let Some(pending) = states.open(epoch.number) else { continue };
             let budget = self.course.budget.at_most(AGAIN);
             let mut images = pending.explore(&budget, self.course.seed);
-            let place = Place { trace: &recorded.trace, end: epoch.end, moment, first: Some(&first.id) };
+            let place = Place { trace: &recorded.trace, end: epoch.end, moment, first: Some(first) };
             let flow = self.examine(talk, &place, &mut images, &mut known, explored)?;
             if flow != Flow::On {
                 return Ok(flow);

@@ -12,10 +12,11 @@ use super::talk::{Reply, Talk};
 pub(super) const IDLE: u32 = 40;
 
 /// Bytes of the disk when a recording began: the base, changed by an image.
-struct Under<'t, 'a> {
-    talk: &'t Talk<'a>,
-    below: &'t [Extent],
-    data: &'t [u8],
+pub struct Under<'t, 'a> {
+    pub talk: &'t Talk<'a>,
+    pub below: &'t [Extent],
+    /// Of the recording.
+    pub data: &'t [u8],
 }
 
 impl Base for Under<'_, '_> {

@@ -117,7 +117,7 @@ fn what_cannot_be_cut_is_refused_before_anything_begins() {
     refused(&["--generate", "4"], &["--generate"]);
     refused(&["--generate", "1", "--budget", "0"], &["--budget 0"]);
     refused(&["--generate", "1", "--budget", "soon"], &["soon", "30m"]);
-    refused(&["--generate", "1", "--device", "sector+i9"], &["i9", "i1"]);
+    refused(&["--generate", "1", "--device", "sector+i11"], &["i11", "i1"]);
     refused(&["--generate", "1", "--policy", "later"], &["fifo", "held"]);
     refused(&["--generate", "1", "--format", "svg"], &["svg", "json"]);
     refused(&["--generate", "1", "--fs", "ext5"], &["ext5"]);

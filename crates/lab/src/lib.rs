@@ -72,8 +72,8 @@ pub struct CrashRegions {
     pub log: Region,
     /// Questions and answers.
     pub exchange: Region,
-    /// Whether its disk offers trims and requests for zeros.
-    pub trims: bool,
+    /// What its disk offers, and where it fails.
+    pub device: mountmark_crash::states::Device,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -128,7 +128,7 @@ fn one<'a>(
 fn lab(catalogue: &Catalogue, asked: &Asked, configurations: &[Configuration]) -> Result<(Witnesses, Vec<Cell>)> {
     let machine = catalogue.get::<Machine>(MACHINE)?;
     let options = LabOptions { kernel: asked.kernel.clone(), ..LabOptions::usual() }.options(machine);
-    let lab = Witnesses::open(options)?.with_trims(asked.device.trims);
+    let lab = Witnesses::open(options)?.with_device(asked.device);
     let disk = catalogue.get::<Disk>(DISK)?;
     let mut cells = Vec::new();
     for configuration in configurations {

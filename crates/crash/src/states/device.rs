@@ -59,6 +59,12 @@ pub enum Fault {
     },
     /// Trimmed ranges hold what was on the disk before it was formatted.
     PoisonTrim,
+    /// It says that it has no volatile cache, and has one.
+    WriteThrough,
+    /// One request, by its number, ends with an I/O error.
+    Fail {
+        request: u32,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -69,7 +75,7 @@ pub enum Half {
 
 impl Fault {
     /// How each fault is written, and what a disk that has it does.
-    pub const LIST: [(&str, &str); 9] = [
+    pub const LIST: [(&str, &str); 11] = [
         ("i1", "ignores every flush"),
         ("i2", "ignores force unit access (FUA)"),
         ("i3:COUNT", "its flush leaves out the last COUNT writes that completed before it"),
@@ -79,6 +85,8 @@ impl Fault {
         ("i7:WRITE@OFFSET", "writes the data of request WRITE to another OFFSET, in bytes"),
         ("i7:WRITE^BIT", "flips one BIT of the data of request WRITE"),
         ("i8", "trimmed ranges hold data from before the format"),
+        ("i9", "hides its volatile cache: it is sent no flush, and no file system can make anything durable on it"),
+        ("i10:REQUEST", "ends the request with the number REQUEST with an I/O error"),
     ];
 }
 
@@ -120,6 +128,8 @@ impl Display for Fault {
             Fault::Misdirect { write, to } => write!(out, "i7:{write}@{to}"),
             Fault::Flip { write, bit } => write!(out, "i7:{write}^{bit}"),
             Fault::PoisonTrim => out.write_str("i8"),
+            Fault::WriteThrough => out.write_str("i9"),
+            Fault::Fail { request } => write!(out, "i10:{request}"),
         }
     }
 }
@@ -185,6 +195,8 @@ fn parse(text: &str) -> Option<Fault> {
             _ => return None,
         },
         ("i8", "") => Fault::PoisonTrim,
+        ("i9", "") => Fault::WriteThrough,
+        ("i10", request) => Fault::Fail { request: request.parse().ok()? },
         _ => return None,
     })
 }
@@ -219,6 +231,8 @@ mod tests {
                 "sector+i7:3@4096",
                 "sector+i7:3^17",
                 "request+i8",
+                "request+i9",
+                "sector+i10:12",
             ])
         {
             assert_eq!(text.parse::<Device>().unwrap().to_string(), text);
@@ -228,7 +242,18 @@ mod tests {
         for text in ["sector+trim+", "sector+trimi1", "sector+trim+trim", "sector+i1+trim", "trim"] {
             text.parse::<Device>().unwrap_err();
         }
-        for text in ["", "disk", "sector+", "sector+i9", "sector+i3", "sector+i1:4", "sector+i7:3@1^2", "request+i6"] {
+        for text in [
+            "",
+            "disk",
+            "sector+",
+            "sector+i11",
+            "sector+i9:1",
+            "sector+i10",
+            "sector+i3",
+            "sector+i1:4",
+            "sector+i7:3@1^2",
+            "request+i6",
+        ] {
             text.parse::<Device>().unwrap_err();
         }
     }

@@ -1,6 +1,7 @@
 //! Placement of a cell's media in its guest's physical memory.
 
 use anyhow::{Result, bail};
+use mountmark_crash::states::Device;
 use mountmark_model::Cell;
 
 use super::needs::disks;
@@ -45,10 +46,10 @@ impl Layout {
     }
 
     /// Behind the disk under test, memory for a witness of power cuts.
-    pub fn for_crash(&self, log: u64, exchange: u64, trims: bool) -> CrashRegions {
+    pub fn for_crash(&self, log: u64, exchange: u64, device: Device) -> CrashRegions {
         let log = Region { offset: (self.test.offset + self.test.size).next_multiple_of(ALIGNMENT), size: log };
         let exchange = Region { offset: log.offset + log.size, size: exchange };
-        CrashRegions { log, exchange, trims }
+        CrashRegions { log, exchange, device }
     }
 
     /// The regions that the kernel treats as persistent memory.

@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use mountmark_crash::states::{Device, Unit};
 use mountmark_crash::tree::words;
 use mountmark_model::{Cell, Configuration, Environment};
 use serde_json::json;
@@ -29,7 +30,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// The virtual lab, for power cuts.
 pub struct Witnesses {
     lab: Emulator,
-    trims: bool,
+    device: Device,
 }
 
 /// A guest that waits for a question.
@@ -57,12 +58,15 @@ pub enum Answer {
 impl Witnesses {
     /// Finds QEMU and the kernel.
     pub fn open(options: Options) -> Result<Witnesses> {
-        Ok(Witnesses { lab: Emulator::open(mountmark_model::Lab::DEFAULT, options)?, trims: false })
+        Ok(Witnesses {
+            lab: Emulator::open(mountmark_model::Lab::DEFAULT, options)?,
+            device: Device::honest(Unit::Sector),
+        })
     }
 
-    /// The same, whose disks offer trims and requests for zeros if `trims` is set.
-    pub fn with_trims(self, trims: bool) -> Witnesses {
-        Witnesses { trims, ..self }
+    /// The same, with disks that offer what this device offers, and fail where it does.
+    pub fn with_device(self, device: Device) -> Witnesses {
+        Witnesses { device, ..self }
     }
 
     pub fn title(&self) -> String {
@@ -89,7 +93,7 @@ impl Witnesses {
         let folder = Scratch::for_guest()?;
         let image = lab.image(cell)?;
         let layout = Layout::of(cell)?;
-        let regions = layout.for_crash(LOG, EXCHANGE, self.trims);
+        let regions = layout.for_crash(LOG, EXCHANGE, self.device);
         let hardware = lab.hardware(cell, &image, &layout)?;
         let media = qemu::media(hardware.media)?;
         fill(&media, &layout.test)?;

@@ -265,7 +265,7 @@ fn serve_disk(arguments: &[String]) -> Result<()> {
     let flag = SetupFlag::open()?;
     let traced = rest.first().is_some_and(|argument| argument == TRACED);
     let trace = if traced { Some(ServedTrace::open(size)?) } else { None };
-    let socket = nbd::attach(index.parse()?, size, nbd::Offer { trims: model.trims(), zeros: false })?;
+    let socket = nbd::attach(index.parse()?, size, nbd::Offer { flushes: true, trims: model.trims(), zeros: false })?;
     let observer = trace.as_ref().map(|trace| trace as &dyn nbd::Observer);
     let orders = Ordered { flag, has_power: undo.is_some() };
     nbd::serve(socket, medium, &model, undo, &orders, observer)

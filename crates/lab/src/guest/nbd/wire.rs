@@ -24,9 +24,11 @@ pub(crate) const REPLY: usize = 16;
 
 const SECTOR: u64 = 512;
 
-/// Requests that a disk takes beyond reads, writes and flushes.
+/// Requests that a disk takes beyond reads and writes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offer {
+    /// Flushes and FUA: whether it says that it has a volatile cache.
+    pub flushes: bool,
     pub trims: bool,
     pub zeros: bool,
 }
@@ -44,9 +46,13 @@ pub(crate) fn attach(index: u32, size: u64, offer: Offer) -> Result<UnixStream> 
             }
         }
     }
-    let offered = [(offer.trims, FLAG_SEND_TRIM), (offer.zeros, FLAG_SEND_WRITE_ZEROES)];
-    let usual = FLAG_HAS_FLAGS | FLAG_SEND_FLUSH | FLAG_SEND_FUA;
-    let flags = offered.iter().filter(|(is_offered, _)| *is_offered).fold(usual, |flags, (_, flag)| flags | flag);
+    let offered = [
+        (offer.flushes, FLAG_SEND_FLUSH | FLAG_SEND_FUA),
+        (offer.trims, FLAG_SEND_TRIM),
+        (offer.zeros, FLAG_SEND_WRITE_ZEROES),
+    ];
+    let offered = offered.iter().filter(|(is_offered, _)| *is_offered);
+    let flags = offered.fold(FLAG_HAS_FLAGS, |flags, (_, flag)| flags | flag);
     let socket = kernel_end.as_fd();
     netlink::connect(&netlink::Connection { index, size, block_size: SECTOR, flags, socket })
         .with_context(|| format!("cannot make /dev/nbd{index}"))?;

@@ -12,7 +12,7 @@ use std::thread;
 
 use anyhow::{Context, Result, bail};
 use mountmark_crash::policy::Policy;
-use mountmark_crash::states::{Contents, Extent};
+use mountmark_crash::states::{Contents, Extent, Fault};
 use mountmark_crash::trace::{Event, Mark, Request, Trace};
 
 use super::media::Medium;
@@ -40,6 +40,8 @@ struct Disk {
     /// Whether data or events did not fit.
     overflow: bool,
     policy: Policy,
+    /// The recorded request that ends with an error, by its number.
+    fails: Option<u32>,
     /// Parts that were read since [`RecordedDisk::set_back`], each where it was read first.
     reads: Vec<(u64, u64)>,
     was_read: HashSet<(u64, u64)>,
@@ -51,7 +53,7 @@ const MOST_EVENTS: usize = 200_000;
 impl RecordedDisk {
     /// Creates /dev/nbd0 of `region`; what is written to it while it is recorded is copied to the log's region.
     pub(super) fn start(region: &Region, regions: &CrashRegions) -> Result<RecordedDisk> {
-        let CrashRegions { log, trims, .. } = regions;
+        let CrashRegions { log, device, .. } = *regions;
         let name = "nbd0".to_owned();
         setup::check_modelled(&name)?;
         let size = region.size;
@@ -64,10 +66,16 @@ impl RecordedDisk {
             number: 0,
             overflow: false,
             policy: Policy::Fifo,
+            fails: match device.fault {
+                Some(Fault::Fail { request }) => Some(request),
+                _ => None,
+            },
             reads: Vec::new(),
             was_read: HashSet::new(),
         }));
-        let socket = nbd::attach(0, size, nbd::Offer { trims: *trims, zeros: *trims })?;
+        let offer =
+            nbd::Offer { flushes: device.fault != Some(Fault::WriteThrough), trims: device.trims, zeros: device.trims };
+        let socket = nbd::attach(0, size, offer)?;
         let shared = Arc::clone(&disk);
         thread::spawn(move || {
             // It stands for hardware: nothing delays it.

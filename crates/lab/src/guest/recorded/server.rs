@@ -107,6 +107,9 @@ fn accept(
         }
     };
     let number = request.and_then(|request| disk.sent(request));
+    if number.is_some() && number == disk.fails {
+        error = libc::EIO as u32;
+    }
     let now = wire::now();
     let writes = matches!(request, Some(Request::Write { .. }));
     let (due, order, held) = match disk.policy {

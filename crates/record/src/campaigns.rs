@@ -64,7 +64,7 @@ impl Campaigns {
         let path = self.path(id);
         let file = File::open(&path).map_err(|source| open_error(&path, &source))?;
         let (pieces, _) = pieces(&path, &file)?;
-        Record::from_pieces(pieces).ok_or_else(|| damaged(&path, "it does not begin with what was asked for"))
+        record(&path, pieces)
     }
 
     /// Begins a campaign with its first piece.
@@ -98,9 +98,7 @@ impl Campaigns {
         let (pieces, end) = pieces(&path, &file)?;
         // Half a line would spoil the next.
         file.set_len(end).and_then(|()| file.seek(SeekFrom::End(0))).map_err(|source| open_error(&path, &source))?;
-        let record =
-            Record::from_pieces(pieces).ok_or_else(|| damaged(&path, "it does not begin with what was asked for"))?;
-        Ok((record, Writing { path, file }))
+        Ok((record(&path, pieces)?, Writing { path, file }))
     }
 
     /// Removes a campaign that nobody works on.
@@ -165,6 +163,10 @@ fn pieces(path: &Path, file: &File) -> Result<(Vec<Piece>, u64), StoreError> {
         all.push(serde_json::from_slice(&line).map_err(|source| damaged(path, &format!("line {number}: {source}")))?);
         end += length;
     }
+}
+
+fn record(path: &Path, pieces: Vec<Piece>) -> Result<Record, StoreError> {
+    Record::from_pieces(pieces).ok_or_else(|| damaged(path, "it does not begin with what was asked for"))
 }
 
 fn take(file: &File, id: &RunId) -> Result<(), StoreError> {

@@ -30,13 +30,15 @@ const HEAD: [&str; 7] = ["file system", "workloads", "images", "mounted", "promi
 
 fn summary(campaigns: &[Campaign]) -> Table {
     let row = |campaign: &Campaign| {
+        let causes = campaign.causes();
+        let broken = causes.iter().filter(|cause| cause.promised).count();
         vec![
             campaign.configuration.clone(),
             campaign.chosen().count().to_string(),
             campaign.total(|explored| explored.states).to_string(),
             campaign.total(|explored| explored.shown).to_string(),
-            campaign.causes().iter().filter(|cause| cause.promised).count().to_string(),
-            campaign.causes().iter().filter(|cause| !cause.promised).count().to_string(),
+            broken.to_string(),
+            (causes.len() - broken).to_string(),
             format_seconds(campaign.seconds),
         ]
     };

@@ -143,11 +143,7 @@ impl<'a> Talk<'a> {
     /// Runs a workload and returns what the disk saw, with the data.
     pub fn record(&mut self, workload: &Workload, policy: Policy, idle: u32) -> Result<Reply<Option<Recorded>>> {
         let question = Question::Record { workload: workload.clone(), policy, idle };
-        let mut reply = self.ask::<Recorded>(&question, LONG)?.map(|lines| lines.into_iter().next());
-        if let Reply::Done(Some(recorded)) = &mut reply {
-            recorded.trace.data = self.witness.log(logged(&recorded.trace))?;
-        }
-        Ok(reply)
+        self.recorded(&question)
     }
 
     /// Shows images, in which an application's check may run; what each holds, in their order.
@@ -160,11 +156,7 @@ impl<'a> Talk<'a> {
     /// Lets the file system recover an image, and returns what the disk saw, with the data of the recording before it.
     pub fn recover(&mut self, state: &[Extent], policy: Policy) -> Result<Reply<Option<Recorded>>> {
         let question = Question::Recover { state: state.to_vec(), policy };
-        let mut reply = self.ask::<Recorded>(&question, LONG)?.map(|lines| lines.into_iter().next());
-        if let Reply::Done(Some(recorded)) = &mut reply {
-            recorded.trace.data = self.witness.log(logged(&recorded.trace))?;
-        }
-        Ok(reply)
+        self.recorded(&question)
     }
 
     /// Gives a fresh guest the data of a recording that another one made.
@@ -175,6 +167,15 @@ impl<'a> Talk<'a> {
     /// Bytes of the base.
     pub fn base(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
         self.witness.read(offset, bytes)
+    }
+
+    /// Asks for a recording, and fetches its data.
+    fn recorded(&mut self, question: &Question) -> Result<Reply<Option<Recorded>>> {
+        let mut reply = self.ask::<Recorded>(question, LONG)?.map(|lines| lines.into_iter().next());
+        if let Reply::Done(Some(recorded)) = &mut reply {
+            recorded.trace.data = self.witness.log(logged(&recorded.trace))?;
+        }
+        Ok(reply)
     }
 
     fn ask<T: DeserializeOwned>(&mut self, question: &impl Serialize, limit: u64) -> Result<Reply<Vec<T>>> {

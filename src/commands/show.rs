@@ -2,18 +2,19 @@
 
 mod io;
 mod raw;
+mod safety;
 
 use anyhow::Result;
 use clap::Args;
 use mountmark_analyse::Options;
-use mountmark_report::{Device, Verdicts};
+use mountmark_report::{Device, Safety, Verdicts};
 
 use crate::common::{self, FormatOptions, StoreOptions, WrongUse};
 
 /// Print the figures of a run
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark show latest\n  mountmark show 20260131-0902 --metric durable\n  mountmark show latest --format json > run.json\n  mountmark show latest --verdict --baseline ext4\n  mountmark show latest --raw bonnie\n  mountmark show latest --as bonnie-csv\n  mountmark show latest --io\n  mountmark show latest --io 003 --format json > io.json"
+    after_help = "Examples:\n  mountmark show latest\n  mountmark show 20260131-0902 --metric durable\n  mountmark show latest --format json > run.json\n  mountmark show latest --verdict --baseline ext4\n  mountmark show latest --raw bonnie\n  mountmark show latest --as bonnie-csv\n  mountmark show latest --io\n  mountmark show latest --io 003 --format json > io.json\n  mountmark show latest --safety"
 )]
 pub struct Arguments {
     /// Name of the run, its first letters, or `latest`
@@ -36,6 +37,12 @@ pub struct Arguments {
     /// What ratios are against, with --verdict [default: the first configuration]
     #[arg(long, value_name = "CONFIGURATION", requires = "verdict")]
     baseline: Option<String>,
+    /// Print what safety costs: what is promised, what power cuts showed, and what the suite safety measures
+    #[arg(long, conflicts_with_all = ["raw", "like", "io", "verdict"])]
+    safety: bool,
+    /// What power cuts showed, with --safety [default: of each file system the latest on a disk without a fault]
+    #[arg(long, value_name = "CAMPAIGN", requires = "safety")]
+    campaign: Option<String>,
     #[command(flatten)]
     format: FormatOptions,
     #[command(flatten)]
@@ -44,6 +51,7 @@ pub struct Arguments {
 
 pub fn run(arguments: Arguments) -> Result<u8> {
     match (arguments.io.is_some(), arguments.verdict) {
+        _ if arguments.safety => drop(common::format_of::<Safety>(arguments.format.format.as_deref())?),
         (true, _) => drop(common::format_of::<Device>(arguments.format.format.as_deref())?),
         (_, true) => drop(common::format_of::<Verdicts>(arguments.format.format.as_deref())?),
         _ => arguments.format.check()?,
@@ -51,6 +59,11 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     refuse_ignored(&arguments)?;
     if let Some(task) = &arguments.io {
         common::print(&io::io(&arguments.store, &arguments.run, task, arguments.format.format.as_deref())?)?;
+        return Ok(common::DONE);
+    }
+    if arguments.safety {
+        let (campaign, format) = (arguments.campaign.as_deref(), arguments.format.format.as_deref());
+        common::print(&safety::safety(&arguments.store, &arguments.run, campaign, format)?)?;
         return Ok(common::DONE);
     }
     if arguments.verdict {
@@ -74,7 +87,8 @@ pub fn run(arguments: Arguments) -> Result<u8> {
 /// Rejects options that another one makes ineffective.
 fn refuse_ignored(arguments: &Arguments) -> Result<()> {
     let as_it_is = [("--raw", arguments.raw.is_some()), ("--as", arguments.like.is_some())];
-    let of_its_own = [("--io", arguments.io.is_some()), ("--verdict", arguments.verdict)];
+    let of_its_own =
+        [("--io", arguments.io.is_some()), ("--verdict", arguments.verdict), ("--safety", arguments.safety)];
     let given = |all: &[(&'static str, bool)]| all.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name);
     if let Some(name) = given(&as_it_is).filter(|_| arguments.format.format.is_some()) {
         return Err(WrongUse(format!("{name} prints in a format of its own: leave --format out")).into());

@@ -8,6 +8,7 @@ mod analysis;
 mod basis;
 mod change;
 pub mod claim;
+mod column;
 mod conclude;
 mod contrast;
 mod curve;

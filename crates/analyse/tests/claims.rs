@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use mountmark_analyse::claim::{ClaimOutcome, Judges, Lack, Reach, judge_claims, own_figures};
 use mountmark_analyse::study::compare_study;
-use mountmark_model::{Need, Study};
+use mountmark_model::Study;
 use mountmark_record::{RunId, RunRecord};
 use support::studies::{catalogue, empty, judged, reach, reprinted};
 
@@ -155,12 +155,12 @@ fn an_earlier_run_of_another_machine_is_refused() {
 }
 
 #[test]
-fn claims_about_crashes_wait_for_their_lab() {
+fn claims_about_power_cuts_are_not_judged_by_runs() {
     let judged = judged(&Judges::of(&empty("piszcz-2006", &["ext2"])));
     let waiting: Vec<&str> =
         judged.values().filter(|claim| claim.outcome == NeedsCrashLab).map(|claim| claim.id.as_str()).collect();
     assert_eq!(waiting, ["J01", "J03", "J12", "J13", "J14", "J15", "J16", "J17", "J18", "J19", "J20"]);
-    assert!(waiting.iter().all(|id| judged[*id].missing == [Lack::Need(Need::CrashLab)]));
+    assert!(waiting.iter().all(|id| judged[*id].missing == [Lack::PowerCuts]));
     // Recovery is timed by a suite of its own.
     assert_eq!((judged["J02"].outcome, judged["J04"].outcome), (NotJudged, NotJudged));
     assert!(judged["J04"].commands[0].starts_with("mountmark run --suite recovery --fs ext3,jfs,reiserfs,xfs"));

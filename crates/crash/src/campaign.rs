@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use mountmark_model::{Fate, When};
 use serde::{Deserialize, Serialize};
 
 use crate::application::{End, Verdict};
-use crate::oracle::{Moment, Promises, Violation};
+use crate::oracle::{self, Fates, Moment, Promises, Violation};
 use crate::order::Order;
 use crate::policy::Policy;
+pub use crate::seen::{Check, Repaired, Seen};
 use crate::stateless;
 use crate::states::{Device, Extent, ImageId, Tested, Tier};
 use crate::trace::Trace;
-use crate::tree::Tree;
 use crate::workload::Workload;
 
 /// All that was tried on one configuration.
@@ -62,6 +63,13 @@ pub struct Explored {
     pub tested: [Tested; 5],
     /// One of each signature, those that break promises first.
     pub findings: Vec<Finding>,
+    /// What became of each file, over the images of the first power cut.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fates: Vec<Fates>,
+    /// Images that were repaired: all, those that could not be mounted even then, and those with something in
+    /// `lost+found`.
+    #[serde(default)]
+    pub repaired: [usize; 3],
     /// What is suspicious in the recording itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suspicious: Vec<stateless::Finding>,
@@ -107,52 +115,6 @@ pub enum Fault {
     Gone { reason: String, log: String },
 }
 
-/// How a file system's own check ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Check {
-    /// Exit status.
-    pub status: i32,
-    /// The end of what it said; empty if its status is that of a sound file system.
-    pub said: String,
-}
-
-/// What one image holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
-    /// What the file system needs before a mount, if it needs something.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub recovery: Option<Check>,
-    /// Why the image cannot be mounted.
-    pub mount: Option<String>,
-    /// What was found, if it could be mounted.
-    pub tree: Option<Tree>,
-    /// What the application's own check said, if an application ran and the image could be mounted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub application: Option<Verdict>,
-    /// Why a new file could not be written and removed.
-    pub write: Option<String>,
-    /// Why it could not be unmounted.
-    pub umount: Option<String>,
-    /// The file system's own check after that; `None` if it has none, or if the image cannot be mounted.
-    pub check: Option<Check>,
-    /// The image repaired, if something was wrong with it and there is a program for it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub repaired: Option<Repaired>,
-    /// Parts of the disk that all this has read, in bytes: offset and length, in the order of their first reads.
-    pub reads: Vec<(u64, u64)>,
-}
-
-/// An image after its repair.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Repaired {
-    pub repair: Check,
-    /// Why it cannot be mounted even now.
-    pub mount: Option<String>,
-    pub tree: Option<Tree>,
-    /// Files and folders in `lost+found`.
-    pub lost: usize,
-}
-
 /// One state, made again.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Again {
@@ -183,6 +145,11 @@ impl Finding {
 }
 
 impl Fault {
+    /// Whether the file system itself is damaged, and not only what it holds.
+    pub fn is_damage(&self) -> bool {
+        !matches!(self, Fault::Broken(_) | Fault::Application(_))
+    }
+
     /// Equal for faults that likely have one cause.
     pub fn signature(&self, workload: &Workload) -> String {
         match self {
@@ -250,6 +217,15 @@ impl Explored {
                 fresh.order = order();
                 self.findings.push(fresh);
             }
+        }
+    }
+
+    /// Counts what became of files in one image, and its repair.
+    pub fn count(&mut self, fates: Vec<(String, When, Fate)>, repaired: Option<&Repaired>) {
+        oracle::count(&mut self.fates, fates);
+        if let Some(repaired) = repaired {
+            let counted = [true, repaired.mount.is_some(), repaired.lost > 0];
+            self.repaired.iter_mut().zip(counted).for_each(|(sum, is)| *sum += usize::from(is));
         }
     }
 

@@ -9,6 +9,7 @@
 
 pub mod application;
 pub mod campaign;
+pub mod cases;
 pub mod log_writes;
 pub mod model;
 pub mod oracle;
@@ -16,6 +17,7 @@ pub mod order;
 pub mod policy;
 pub mod record;
 pub mod scenario;
+mod seen;
 pub mod stateless;
 pub mod states;
 pub mod trace;

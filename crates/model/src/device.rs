@@ -133,6 +133,9 @@ pub struct DeviceRecord {
     pub slices: Vec<Slice>,
     /// Requests by size class ([`SIZES`]), for reads, writes and discards. Empty classes at the end are omitted.
     pub sizes: [Vec<u64>; 3],
+    /// Writes with FUA; `None` if they were not told from others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fua: Option<u64>,
     /// Addresses read and written; `None` if they were not observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<IoMap>,

@@ -68,6 +68,8 @@ metrics! {
     SETTLE_WRITTEN_BYTES "settle_written_bytes" "settle written" Bytes Lower "Bytes written to the device while settling.";
     DISCARDED_BYTES "discarded_bytes" "discarded" Bytes Lower "Bytes that the device was told to forget, until durable.";
     FLUSHES "flushes" "flushes" Count Lower "Cache flushes at the device until durable.";
+    FUA_WRITES "fua_writes" "FUA writes" Count Lower "Writes with FUA at the device, settling included: each is durable when it is replied to, without a flush.";
+    LOST "lost" "files lost" Count Lower "Files that a returned fsync covered and that were not whole when the machine was up again.";
     TASK_WRITTEN_BYTES "task_written_bytes" "task wrote" Bytes Lower "Bytes that the command passed to write(2) and its like, or that the operations of a workload wrote.";
     WRITE_AMPLIFICATION "write_amplification" "amplification" Ratio Lower "Bytes written to the device, settling included, over bytes that the command wrote.";
     RATE "rate" "rate" Throughput Higher "What a task does in a second, as benchmark programs count it: KiB of data where it moves data, operations where it does not (seeks, creates, deletes). A task that has it is judged by it.";

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Claim;
+use crate::{Case, Claim};
 
 /// One file of `catalog/studies/`, or a user's own. Its figures are in a CSV file of the same name beside it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,6 +45,9 @@ pub struct Study {
     /// Titles of its tests, by task id.
     #[serde(default)]
     pub tasks: BTreeMap<String, String>,
+    /// Cases of power cuts that it tells apart.
+    #[serde(default, rename = "case", skip_serializing_if = "Vec::is_empty")]
+    pub cases: Vec<Case>,
     #[serde(default, rename = "claim")]
     pub claims: Vec<Claim>,
     /// Its figures, of all runs.

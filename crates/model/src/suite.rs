@@ -82,6 +82,23 @@ pub struct Suite {
     pub decisions: Vec<String>,
     #[serde(rename = "task")]
     pub tasks: Vec<Task>,
+    /// The figures that `mountmark show --safety` sets beside what file systems promise.
+    #[serde(default, rename = "column", skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<Column>,
+}
+
+/// One figure of a task, for a table with a row for each configuration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Column {
+    /// With the unit, if it has one.
+    pub title: String,
+    pub task: String,
+    /// A metric's id.
+    pub metric: String,
+    /// The metric that it is divided by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per: Option<String>,
 }
 
 /// Data on the file system under test at one time.
@@ -196,6 +213,10 @@ pub struct Task {
     /// not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart: Option<Restart>,
+    /// With `restart`: a command that prints, once the file system is mounted again, how many of the files are lost that
+    /// a returned fsync covers. Untimed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<String>,
     /// Whether both disks are remounted before the task, so that nothing is cached.
     #[serde(default)]
     pub cold: bool,
@@ -224,6 +245,7 @@ impl Default for Task {
             cleanup: None,
             repeat: once(),
             restart: None,
+            lost: None,
             cold: false,
             limit_seconds: limit(),
         }

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use mountmark_crash::scenario::Scenario;
 use mountmark_model::promises::Documented;
-use mountmark_model::{Corpus, Disk, FileSystem, Machine, Processor, Scale, Source, Suite, Task, names, protocol_task};
+use mountmark_model::{
+    Corpus, Disk, FileSystem, Machine, Metric, Processor, Scale, Source, Suite, Task, names, protocol_task,
+};
 
 use crate::plan::parameters;
 use crate::{restart, tasks, title};
@@ -89,6 +91,19 @@ pub(crate) fn suite(suite: &Suite) -> Vec<String> {
         }
     }
     faults.extend(tasks::faults(suite));
+    for column in &suite.columns {
+        if !suite.tasks.iter().any(|task| task.id == column.task) {
+            faults.push(format!("column {:?}: the suite has no task {:?}", column.title, column.task));
+        }
+        for metric in [Some(&column.metric), column.per.as_ref()].into_iter().flatten() {
+            if Metric::find(metric).is_none() {
+                faults.push(format!(
+                    "column {:?}: there is no metric {metric:?}; see `mountmark list metrics`",
+                    column.title
+                ));
+            }
+        }
+    }
     if !(0.0..=LONGEST_PAUSE).contains(&suite.pause_seconds) {
         faults.push(format!("pause_seconds is {}: write a number from 0 to {LONGEST_PAUSE}", suite.pause_seconds));
     }
@@ -174,7 +189,7 @@ fn task_faults(task: &Task, faults: &mut Vec<String>) {
 
 /// Whether a command of the task uses the variable: `$SOURCE` or `${SOURCE...`.
 fn uses(task: &Task, variable: &str) -> bool {
-    let commands = [task.prepare.as_deref(), Some(task.run.as_str()), task.cleanup.as_deref()];
+    let commands = [task.prepare.as_deref(), Some(task.run.as_str()), task.lost.as_deref(), task.cleanup.as_deref()];
     commands.into_iter().flatten().any(|command| {
         command.match_indices('$').any(|(at, _)| {
             let rest = &command[at + 1..];

@@ -1,15 +1,20 @@
 //! Tasks that end with the machine going down: where the power can be cut, and which file systems can say how they come
 //! up again.
 
-use mountmark_model::{Configuration, Disk, Lab, Recovery, Suite, Task, names};
+use mountmark_model::{Configuration, Disk, Lab, Recovery, Suite, Task, Up, names};
 
 use crate::{PlanError, Result};
 
 /// Why a task's restart cannot be, as sentences.
 pub(crate) fn task_faults(suite: &Suite, task: &Task) -> Vec<String> {
     let mut faults = Vec::new();
-    let Some(restart) = task.restart else { return faults };
     let mut fault = |reason: &str| faults.push(reason.to_owned());
+    if task.lost.is_some() && task.restart.is_none_or(|restart| restart.then != Up::Mount) {
+        fault(
+            "lost counts what is there when the file system is mounted again: it needs restart with then = \"mount\"",
+        );
+    }
+    let Some(restart) = task.restart else { return faults };
     if task.program.is_some() || task.fio.is_some() || task.figure.is_some() || task.part_of.is_some() {
         fault("restart times how the machine comes up again: program, fio, figure and part_of have no place beside it");
     }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use mountmark_model::{Claim, Figure, Metric, Printed, Qualifier, Study, Unit};
+use mountmark_model::{CaseClaim, Claim, Figure, Metric, Printed, Qualifier, Study, Unit};
 
 use crate::PlanError;
 use crate::error::listed;
@@ -41,7 +41,27 @@ pub(crate) fn faults(study: &Study) -> Vec<String> {
         }
         faults.extend(claim_fault(study, claim).map(|fault| format!("claim {}: {fault}", claim.id)));
     }
+    let mut seen = BTreeSet::new();
+    for case in &study.cases {
+        if !seen.insert(&case.id) {
+            faults.push(format!("there are two cases with the id {:?}: rename one", case.id));
+        }
+    }
     faults
+}
+
+/// Why what a claim says of power cuts is unusable.
+fn power_cuts_fault(study: &Study, claim: &CaseClaim) -> Option<String> {
+    if claim.only.is_empty() == claim.seen.is_empty() {
+        return Some("power_cuts has either `only` or `seen`".into());
+    }
+    if claim.on.is_empty() || claim.cases.is_empty() {
+        return Some("power_cuts names `cases` of the study, and in `on` the configurations that it is about".into());
+    }
+    let is_known = |id: &&String| study.cases.iter().any(|case| case.id == **id);
+    let unknown = claim.cases.iter().find(|id| !is_known(id))?;
+    let known: Vec<&str> = study.cases.iter().map(|case| case.id.as_str()).collect();
+    Some(format!("{unknown:?} is none of the study's cases, {}", listed(&known)))
 }
 
 /// Why a well-formed claim is unusable.
@@ -49,17 +69,21 @@ fn claim_fault(study: &Study, claim: &Claim) -> Option<String> {
     let given = [
         ("clauses", !claim.clauses.is_empty()),
         ("`undecidable`", claim.undecidable.is_some()),
-        ("`needs`", claim.needs.is_some()),
+        ("`power_cuts`", claim.power_cuts.is_some()),
     ];
     let given: Vec<&str> = given.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name).collect();
     match given[..] {
         [] => {
             return Some(
-                "add clauses, or say in `undecidable` why there are none, or in `needs` what it waits for".into(),
+                "add clauses, or say in `undecidable` why there are none, or in `power_cuts` what it says of them"
+                    .into(),
             );
         }
         [_] => {}
         _ => return Some(format!("it has {}: keep one of them", given.join(" and "))),
+    }
+    if let Some(fault) = claim.power_cuts.as_ref().and_then(|about| power_cuts_fault(study, about)) {
+        return Some(fault);
     }
     let named = claim.clauses.iter().flat_map(|clause| clause.runs().into_iter().flatten());
     let unknown = named.into_iter().find(|id| study.run(Some(id)).is_none())?;

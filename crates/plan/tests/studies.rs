@@ -119,8 +119,26 @@ fn what_is_wrong_with_claims_is_told() {
         ("order = \"xfs > ext4\"", "order = \"xfs > ext4\", within = 7", "a share from 0 to 1"),
         ("clauses = [{ tasks = [\"one\"], order = \"xfs > ext4\" }]", "", "add clauses"),
         ("text = \"XFS is faster.\"", "text = \"\"\nundecidable = \"no\"", "keep one of them"),
-        ("text = \"XFS is faster.\"", "text = \"\"\nneeds = \"crash-lab\"", "it has clauses and `needs`"),
-        ("text = \"XFS is faster.\"", "text = \"\"\nneeds = \"luck\"", "unknown variant `luck`, expected `crash-lab`"),
+        (
+            "text = \"XFS is faster.\"",
+            "text = \"\"\npower_cuts = { cases = [\"C1\"], on = [\"xfs\"], only = [\"new\"] }",
+            "it has clauses and `power_cuts`",
+        ),
+        (
+            "clauses = [{ tasks = [\"one\"], order = \"xfs > ext4\" }]",
+            "power_cuts = { cases = [\"C1\"], on = [\"xfs\"] }",
+            "either `only` or `seen`",
+        ),
+        (
+            "clauses = [{ tasks = [\"one\"], order = \"xfs > ext4\" }]",
+            "power_cuts = { cases = [\"C1\"], on = [\"xfs\"], seen = [\"mixed\"] }",
+            "\"C1\" is none of the study's cases",
+        ),
+        (
+            "clauses = [{ tasks = [\"one\"], order = \"xfs > ext4\" }]",
+            "power_cuts = { cases = [\"C1\"], on = [\"xfs\"], seen = [\"luck\"] }",
+            "unknown variant `luck`",
+        ),
         ("tasks = [\"one\"]", "run = \"2\", tasks = [\"one\"]", "\"2\" is none of the study's runs, 1"),
         ("order = \"xfs > ext4\"", "runs_order = \"2 > 1\", on = [\"xfs\"]", "\"2\" is none of the study's runs, 1"),
         ("order = \"xfs > ext4\"", "runs_order = \"1 > 2\", on = [\"xfs\"], run = \"1\"", "leave `run` out"),

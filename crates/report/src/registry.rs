@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::name::{UnknownName, unknown};
 use crate::subjects::{
-    Changes, Claims, Crash, CrashList, CrashState, Device, Reports, Run, Runs, StudyBeside, Verdicts,
+    Cases, Changes, Claims, Crash, CrashList, CrashState, Device, Reports, Run, Runs, Safety, StudyBeside, Verdicts,
 };
 use crate::writers::{Form, Options, Subject, Writer, csv, html, json, markdown, svg, text};
 
@@ -24,7 +24,9 @@ pub const SUBJECTS: &[Entry] = &[
     entry::<StudyBeside>(),
     entry::<Claims>(),
     entry::<Runs>(),
+    entry::<Safety>(),
     entry::<Crash>(),
+    entry::<Cases>(),
     entry::<CrashState>(),
     entry::<CrashList>(),
 ];

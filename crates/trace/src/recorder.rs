@@ -11,6 +11,8 @@ pub struct Completed {
     pub operation: DeviceOperation,
     pub offset: u64,
     pub length: u64,
+    /// Of a write: whether it must be durable when it completes.
+    pub fua: bool,
     /// Nanoseconds of the recorder's clock.
     pub arrival: u64,
 }
@@ -42,6 +44,7 @@ pub struct Recorder {
     counted: u64,
     in_flight: u64,
     shift: u64,
+    fua: u64,
     slices: [Slice; SLICES],
     sizes: [[u64; SIZES]; 3],
     map: [[Cell; ROWS]; SLICES],
@@ -85,6 +88,7 @@ impl Recorder {
         self.in_flight = self.in_flight.saturating_sub(1);
         let column = (self.counted >> self.shift) as usize;
         let kind = request.operation as usize;
+        self.fua += u64::from(request.fua);
         if let Some(slice) = self.slices.get_mut(column) {
             slice.count[kind] += 1;
             slice.bytes[kind] += request.length;
@@ -177,6 +181,7 @@ impl Recorder {
             slice: 1 << self.shift,
             slices: self.slices[..used].to_vec(),
             sizes,
+            fua: Some(self.fua),
             map: Some(IoMap { row_bytes: self.row_bytes, fields }),
         }
     }

@@ -16,7 +16,7 @@ fn recorder(size: u64) -> Box<Recorder> {
 /// Records a request that is alone at the device.
 fn alone(recorder: &mut Recorder, operation: DeviceOperation, offset: u64, length: u64, from: u64, to: u64) {
     recorder.arrive(from);
-    recorder.complete(to, &Completed { operation, offset, length, arrival: from });
+    recorder.complete(to, &Completed { operation, offset, length, fua: false, arrival: from });
 }
 
 fn drawn(record: &DeviceRecord) -> (u64, u64) {
@@ -35,7 +35,10 @@ fn a_few_requests_are_where_they_belong() {
     alone(&mut recorder, DeviceOperation::Flush, 0, 0, 1005 * MS, 1006 * MS);
     alone(&mut recorder, DeviceOperation::Discard, 0, MIB, 1006 * MS, 1006 * MS);
     // A request in flight when the task began is not its own.
-    recorder.complete(1007 * MS, &Completed { operation: DeviceOperation::Read, offset: 0, length: 512, arrival: 1 });
+    recorder.complete(
+        1007 * MS,
+        &Completed { operation: DeviceOperation::Read, offset: 0, length: 512, fua: false, arrival: 1 },
+    );
     let record = recorder.record(Times { returned: MS, durable: 2 * MS, settled: 7 * MS });
     assert_eq!((record.size, record.slice, record.settled), (96 * MIB, MS, 7 * MS));
     assert_eq!(record.slices.len(), 7);
@@ -61,7 +64,7 @@ fn two_requests_at_once_make_a_queue() {
     let mut recorder = recorder(MIB);
     recorder.arrive(0);
     recorder.arrive(MS);
-    let one = Completed { operation: DeviceOperation::Read, offset: 0, length: 512, arrival: 0 };
+    let one = Completed { operation: DeviceOperation::Read, offset: 0, length: 512, fua: false, arrival: 0 };
     recorder.complete(2 * MS, &one);
     recorder.complete(3 * MS, &Completed { arrival: MS, ..one });
     let record = recorder.record(Times::default());

@@ -7,10 +7,10 @@ use anyhow::Result;
 use mountmark_crash::campaign::Campaign;
 use mountmark_crash::record::{Asked, Piece, Record};
 use mountmark_lab::emulator::Witnesses;
-use mountmark_model::{Cell, Configuration};
+use mountmark_model::{Cell, Configuration, Study};
 use mountmark_plan::Catalogue;
 use mountmark_record::{Campaigns, RunId, Writing};
-use mountmark_report::Crash;
+use mountmark_report::{Cases, Crash};
 use mountmark_run::crash::campaign::{Ended, News, Work};
 
 use super::Stop;
@@ -26,6 +26,8 @@ pub(super) struct Effort<'a> {
     pub configurations: &'a [Configuration],
     pub jobs: Option<usize>,
     pub format: Option<&'a str>,
+    /// Whether the cases of studies are shown, and not findings.
+    pub cases: bool,
     pub stop: &'a Stop,
 }
 
@@ -68,7 +70,7 @@ impl Effort<'_> {
             }
         }
         let campaigns: Vec<Campaign> = record.campaigns().cloned().collect();
-        common::print(&common::written(&Crash(&campaigns), self.format)?)?;
+        print(&campaigns, self.catalogue, self.cases, self.format)?;
         let out = common::out_option(&self.store.path());
         if campaigns.iter().any(|campaign| !campaign.causes().is_empty()) {
             say!(
@@ -127,6 +129,19 @@ impl Effort<'_> {
         progress.end();
         Ok(ended)
     }
+}
+
+/// What campaigns found, or what they say of the cases of studies.
+pub(super) fn print(campaigns: &[Campaign], catalogue: &Catalogue, cases: bool, format: Option<&str>) -> Result<()> {
+    if !cases {
+        return common::print(&common::written(&Crash(campaigns), format)?);
+    }
+    let studies: Vec<&Study> = catalogue.list::<Study>().filter(|study| !study.cases.is_empty()).collect();
+    let subject = Cases {
+        cases: mountmark_crash::cases::cases(&studies, campaigns),
+        claims: mountmark_crash::cases::claims(&studies, campaigns),
+    };
+    common::print(&common::written(&subject, format)?)
 }
 
 /// All that is known of a campaign before it begins.

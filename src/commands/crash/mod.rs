@@ -17,7 +17,7 @@ use mountmark_crash::workload::Workload;
 use mountmark_lab::emulator::Witnesses;
 use mountmark_model::{Bytes, Cell, Configuration, Disk, Machine};
 use mountmark_plan::Catalogue;
-use mountmark_report::{Crash, CrashState};
+use mountmark_report::{Cases, Crash, CrashState};
 use mountmark_run::crash::talk;
 
 use super::run::{LabOptions, Stop};
@@ -27,7 +27,7 @@ use crate::common::{self, StoreOptions, WrongUse};
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Examples:\n  mountmark crash --fs ext4,xfs --generate 1\n  mountmark crash --fs ext4:data=writeback --workload 'creat foo; write foo 0+8192; creat bar; fsync bar'\n  mountmark crash --fs btrfs --workload 'creat foo; write foo 0+8192; fsync foo; rename foo bar; fsync bar'\n  mountmark crash --fs xfs --generate 2 --budget 30m --seed 7\n  mountmark crash --fs ext4 --workload 'creat foo; fsync foo' --device sector+i1   a disk that ignores flushes\n  mountmark crash --fs ext4 --app sqlite-wal                                       an application of `mountmark list crash`, or ./mine.toml\n  mountmark crash show latest --finding 1                                          an image, with the order of writes\n\nA workload runs in a guest while its disk records every request. From the recording follow all images that a disk with a volatile cache may hold after a power cut; guests mount them, and what they find is compared with what the file system promises. Ctrl-C ends it; `mountmark crash resume` goes on.\n\nExit codes: 0 no promise was broken, 1 one was, 2 wrong use, 3 cannot run here, 128+N ended by signal N."
+    after_help = "Examples:\n  mountmark crash --fs ext4,xfs --generate 1\n  mountmark crash --fs ext4:data=writeback --workload 'creat foo; write foo 0+8192; creat bar; fsync bar'\n  mountmark crash --fs btrfs --workload 'creat foo; write foo 0+8192; fsync foo; rename foo bar; fsync bar'\n  mountmark crash --fs xfs --generate 2 --budget 30m --seed 7\n  mountmark crash --fs ext4 --workload 'creat foo; fsync foo' --device sector+i1   a disk that ignores flushes\n  mountmark crash --fs ext4 --app sqlite-wal                                       an application of `mountmark list crash`, or ./mine.toml\n  mountmark crash --fs ext2,ext3,ext4,xfs --cases                                  what is left of a document\n  mountmark crash show latest --finding 1                                          an image, with the order of writes\n\nA workload runs in a guest while its disk records every request. From the recording follow all images that a disk with a volatile cache may hold after a power cut; guests mount them, and what they find is compared with what the file system promises. Ctrl-C ends it; `mountmark crash resume` goes on.\n\nExit codes: 0 no promise was broken, 1 one was, 2 wrong use, 3 cannot run here, 128+N ended by signal N."
 )]
 pub struct Arguments {
     #[command(subcommand)]
@@ -94,13 +94,17 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         let export = log::Export { asked: &asked, configuration, workload, policy, log, base };
         return stop.or(export.run(&catalogue, &stop), stop.code());
     }
-    common::format_of::<Crash>(arguments.format.as_deref())?;
+    match options.cases {
+        true => common::format_of::<Cases>(arguments.format.as_deref())?,
+        false => common::format_of::<Crash>(arguments.format.as_deref())?,
+    };
     let effort = explore::Effort {
         store: &arguments.store,
         catalogue: &catalogue,
         configurations: &configurations,
         jobs: arguments.jobs,
         format: arguments.format.as_deref(),
+        cases: options.cases,
         stop: &stop,
     };
     stop.or(effort.begin(asked), stop.code())

@@ -1,5 +1,6 @@
 //! What to try, on the command line.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
@@ -9,7 +10,7 @@ use mountmark_crash::record::Asked;
 use mountmark_crash::scenario::Scenario;
 use mountmark_crash::states::Device;
 use mountmark_crash::workload::{Generator, Workload};
-use mountmark_model::{Bytes, Configuration};
+use mountmark_model::{Bytes, Configuration, Study};
 use mountmark_plan::Catalogue;
 
 use super::log::LogOptions;
@@ -33,6 +34,9 @@ pub(super) struct Options {
     /// Also all workloads of operations that `mountmark list crash` has
     #[arg(long)]
     pub catalogue: bool,
+    /// Also the workloads of the cases that studies tell apart, and say what became of files in them
+    #[arg(long)]
+    pub cases: bool,
     /// Also all workloads of one operation, or samples of two or three
     #[arg(long, value_name = "OPERATIONS", value_parser = clap::value_parser!(u8).range(1..=3))]
     pub generate: Option<u8>,
@@ -58,10 +62,10 @@ pub(super) struct Options {
     /// The guest's kernel
     #[arg(long, value_name = "KERNEL", default_value = mountmark_lab::image::kernel::DEFAULT)]
     pub kernel: String,
-    /// Most images of one tier at one moment [default: 4096, and 256 with --generate or --catalogue]
+    /// Most images of one tier at one moment [default: 4096, and 256 with --generate, --catalogue or --cases]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     pub images: Option<u32>,
-    /// In how many recoveries of each workload the power is cut again [default: 1, and 0 with --generate or --catalogue]
+    /// In how many recoveries of each workload the power is cut again [default: 1, and 0 with --generate, --catalogue or --cases]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub recoveries: Option<u32>,
     /// Do not look for smaller workloads that break the same promise
@@ -85,9 +89,11 @@ impl Options {
             let all = if length == 1 { Generator::new().count() as u64 } else { MANY };
             (length, self.count.unwrap_or(all).min(all))
         });
-        let many = generate.is_some() || self.catalogue;
+        let many = generate.is_some() || self.catalogue || self.cases;
         if workloads.is_empty() && generate.is_none() {
-            bail!(WrongUse("there is nothing to do: give --workload, --app, --catalogue, --generate or --log".into()));
+            bail!(WrongUse(
+                "there is nothing to do: give --workload, --app, --catalogue, --cases, --generate or --log".into()
+            ));
         }
         Ok(Asked {
             configurations: configurations.iter().map(|configuration| configuration.name.clone()).collect(),
@@ -112,6 +118,13 @@ impl Options {
         if self.catalogue {
             for scenario in catalogue.list::<Scenario>().filter(|scenario| !scenario.is_application()) {
                 chosen.push(catalogue.scenario(&scenario.name)?);
+            }
+        }
+        if self.cases {
+            let cases = catalogue.list::<Study>().flat_map(|study| &study.cases);
+            let names: BTreeSet<&str> = cases.map(|case| case.workload.as_str()).collect();
+            for name in names {
+                chosen.push(catalogue.scenario(name)?);
             }
         }
         Ok(chosen)

@@ -54,6 +54,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
         configurations: &configurations,
         jobs: arguments.jobs,
         format: arguments.format.as_deref(),
+        cases: false,
         stop: &stop,
     };
     stop.or(effort.go_on(&id, record, writing, &lab, &cells), stop.code())

@@ -7,7 +7,7 @@ use clap::Args;
 use mountmark_crash::campaign::Campaign;
 use mountmark_plan::Catalogue;
 use mountmark_record::Campaigns;
-use mountmark_report::{Crash, CrashState};
+use mountmark_report::{Cases, Crash, CrashState};
 
 use super::Stop;
 use super::state::Image;
@@ -16,7 +16,7 @@ use crate::common::{self, StoreOptions, WrongUse};
 /// Show a campaign again, or the image of a finding
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark crash show\n  mountmark crash show latest --finding 2\n  mountmark crash show latest --finding 2 --export image     for e2fsck, xfs_repair and the like\n  mountmark crash show latest --format html > crash.html"
+    after_help = "Examples:\n  mountmark crash show\n  mountmark crash show latest --cases\n  mountmark crash show latest --finding 2\n  mountmark crash show latest --finding 2 --export image     for e2fsck, xfs_repair and the like\n  mountmark crash show latest --format html > crash.html"
 )]
 pub(super) struct Arguments {
     /// The campaign: its name, the beginning of it, or `latest`
@@ -25,6 +25,9 @@ pub(super) struct Arguments {
     /// Make the image of this finding again, by its number in the list, and show what led to it
     #[arg(long, value_name = "NUMBER")]
     finding: Option<usize>,
+    /// Show what became of files in the cases that studies tell apart, and what that says of their claims
+    #[arg(long, conflicts_with = "finding")]
+    cases: bool,
     /// Write the finding's image to this file
     #[arg(long, value_name = "FILE", requires = "finding")]
     export: Option<PathBuf>,
@@ -37,6 +40,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<u8> {
     match arguments.finding {
+        None if arguments.cases => common::format_of::<Cases>(arguments.format.as_deref())?,
         None => common::format_of::<Crash>(arguments.format.as_deref())?,
         Some(_) => common::format_of::<CrashState>(arguments.format.as_deref())?,
     };
@@ -45,7 +49,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
     let record = campaigns.load(&id)?;
     let all: Vec<Campaign> = record.campaigns().cloned().collect();
     let Some(number) = arguments.finding else {
-        common::print(&common::written(&Crash(&all), arguments.format.as_deref())?)?;
+        let catalogue = Catalogue::load(None)?;
+        super::explore::print(&all, &catalogue, arguments.cases, arguments.format.as_deref())?;
         return Ok(common::DONE);
     };
     let causes: Vec<_> =

@@ -247,7 +247,7 @@ fn together(claim: &Claim, clauses: &[Decided<'_>]) -> ClaimOutcome {
     if claim.undecidable.is_some() {
         return ClaimOutcome::Undecidable;
     }
-    if claim.needs.is_some() {
+    if claim.power_cuts.is_some() {
         return ClaimOutcome::NeedsCrashLab;
     }
     let of = |decided: &Decided| decided.judged.outcome;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mountmark_model::{Claim, Clause, Need, Over, Study, Test};
+use mountmark_model::{Claim, Clause, Over, Study, Test};
 
 use super::Subject;
 use super::clause::filesystems;
@@ -37,7 +37,8 @@ pub enum Lack {
         /// Whether an earlier run can stand for it.
         can_be_given: bool,
     },
-    Need(Need),
+    /// Power cuts, which no run has.
+    PowerCuts,
     /// There is no such suite.
     NoSuite(String),
 }
@@ -55,7 +56,7 @@ impl Missing<'_> {
     /// The lacks, and the commands that would measure them.
     pub fn found(&self) -> (Vec<Lack>, Vec<String>) {
         let (mut lacks, mut commands) = (Vec::new(), Vec::new());
-        lacks.extend(self.claim.needs.map(Lack::Need));
+        lacks.extend(self.claim.power_cuts.as_ref().map(|_| Lack::PowerCuts));
         let mut absent = Vec::new();
         let mut needed: BTreeMap<Wanted<'_>, BTreeSet<String>> = BTreeMap::new();
         for Decided { clause, prepared, .. } in self.clauses {

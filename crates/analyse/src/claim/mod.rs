@@ -68,7 +68,7 @@ pub enum ClaimOutcome {
     NotJudged,
     /// The run has no figures for it.
     NotMeasured,
-    /// It waits for a lab that cuts the power.
+    /// It is about power cuts, which campaigns show and no run.
     NeedsCrashLab,
     /// No figures of one run can decide it.
     Undecidable,

@@ -8,12 +8,14 @@
 mod atomic;
 mod case;
 mod contents;
+mod fate;
 mod history;
 mod moments;
 mod names;
 mod sentence;
 mod violation;
 
+pub use fate::{Fates, count};
 pub use history::History;
 pub use mountmark_model::promises::{Level, Levels, Promises};
 pub use violation::{Class, Evidence, Violation};

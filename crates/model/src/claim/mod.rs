@@ -4,7 +4,7 @@ mod written;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Better, Order};
+use crate::{Better, CaseClaim, Order};
 use written::Written;
 
 /// A statement of a study about file systems.
@@ -21,20 +21,12 @@ pub struct Claim {
     /// Why no figures can decide it, as a sentence; it then has no clauses.
     #[serde(default)]
     pub undecidable: Option<String>,
-    /// What it waits for; it then has no clauses.
-    #[serde(default)]
-    pub needs: Option<Need>,
+    /// What it says of power cuts, which a campaign shows and no run; it then has no clauses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_cuts: Option<CaseClaim>,
     /// Its parts: the claim holds if all of them do.
     #[serde(default)]
     pub clauses: Vec<Clause>,
-}
-
-/// What a claim needs that no run gives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Need {
-    /// A lab that cuts the power at chosen moments and looks at what is left.
-    CrashLab,
 }
 
 /// One part of a claim: a test of the figures of tasks in one metric.

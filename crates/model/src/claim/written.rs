@@ -12,7 +12,8 @@
 //! ]
 //! ```
 //!
-//! A claim without clauses says why: `undecidable = "A sentence."`, or what it waits for: `needs = "crash-lab"`.
+//! A claim without clauses says why: `undecidable = "A sentence."`, or what it says of power cuts, by the study's cases:
+//! `power_cuts = { cases = ["C1"], on = ["ext3"], only = ["new"] }`, or `seen` instead of `only`.
 //!
 //! Which figures a clause is about:
 //!

@@ -1,6 +1,7 @@
 //! Subjects: data that can be written, one file each. A subject provides parts, rows, keys, a page or a picture; it
 //! does not know the formats made from these.
 
+mod cases;
 mod changes;
 mod claims;
 mod crash;
@@ -10,6 +11,7 @@ mod device;
 mod report;
 mod run;
 mod runs;
+mod safety;
 mod study;
 mod verdicts;
 
@@ -19,6 +21,7 @@ use crate::words::header::{Fact, header};
 use crate::writers::csv::Rows;
 use crate::writers::json::Object;
 use crate::writers::{Part, Subject};
+pub use cases::Cases;
 pub use changes::Changes;
 pub use claims::{Claims, ClaimsHead};
 pub use crash::Crash;
@@ -28,6 +31,7 @@ pub use device::Device;
 pub use report::Reports;
 pub use run::Run;
 pub use runs::Runs;
+pub use safety::Safety;
 pub use study::StudyBeside;
 pub use verdicts::Verdicts;
 

@@ -1,7 +1,7 @@
 //! Sentences about claims, their parts, and missing figures.
 
 use mountmark_analyse::claim::{Against, ClaimOutcome, JudgedClaim, JudgedClause, Lack, Misfit, Subject};
-use mountmark_model::{Among, Better, Clause, Limits, Metric, Need, Over, Test, Unit};
+use mountmark_model::{Among, Better, Clause, Limits, Metric, Over, Test, Unit};
 use mountmark_record::RunRecord;
 
 use super::number::{capital, range, ratio};
@@ -25,7 +25,7 @@ pub(crate) fn outcome(outcome: ClaimOutcome) -> &'static str {
         ClaimOutcome::Fails => "does not hold",
         ClaimOutcome::NotJudged => "not judged",
         ClaimOutcome::NotMeasured => "not measured",
-        ClaimOutcome::NeedsCrashLab => "not measured: needs the crash lab",
+        ClaimOutcome::NeedsCrashLab => "judged by power cuts",
         ClaimOutcome::Undecidable => "cannot be measured",
     }
 }
@@ -293,9 +293,7 @@ fn lack(lack: &Lack) -> String {
             format!("One part is about the study's run {run}: give an earlier run, which stands for it.")
         }
         Lack::StudyRun { run, can_be_given: false } => format!("No run can stand for the study's run {run}."),
-        Lack::Need(Need::CrashLab) => {
-            "It needs the crash lab: power cut at chosen moments, and a look at what is left.".into()
-        }
+        Lack::PowerCuts => "It is about power cuts: `mountmark crash --cases` cuts the power and judges it.".into(),
         Lack::NoSuite(suite) => format!("This version has no suite {suite}."),
     }
 }

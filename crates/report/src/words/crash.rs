@@ -35,7 +35,7 @@ pub(crate) fn told(told: &Told, workload: &Workload) -> String {
     format!("{beyond}{}", fault(&told.fault, workload))
 }
 
-fn promise(level: Level) -> &'static str {
+pub(super) fn promise(level: Level) -> &'static str {
     match level {
         Level::L0 => "it mounts, can be read and passes its check (L0)",
         Level::L1 => "what fsync and its like have covered is intact (L1)",

@@ -1,6 +1,7 @@
 //! All sentences about findings, made from typed findings. No other module of this crate, and none of `analyse`, words
 //! findings; this folder computes no figure and does not know where its text is shown.
 
+pub(crate) mod cases;
 pub(crate) mod changes;
 pub(crate) mod claims;
 pub(crate) mod conclusions;
@@ -15,6 +16,7 @@ pub(crate) mod missing;
 pub(crate) mod number;
 pub(crate) mod remarks;
 pub(crate) mod rule;
+pub(crate) mod safety;
 pub(crate) mod section;
 pub(crate) mod study;
 pub(crate) mod verdict;

@@ -94,6 +94,7 @@ impl Agent<'_> {
                 device::counted(self.devices.test.size, times, &before.device, &settled.counters.device, reason)
             }
         };
+        let fua = device.fua;
         let usage = &finished.usage;
         let time = |value: libc::timeval| value.tv_sec as f64 + value.tv_usec as f64 / 1e6;
         let (user, system) = (time(usage.ru_utime), time(usage.ru_stime));
@@ -115,6 +116,9 @@ impl Agent<'_> {
         let (at_durable, at_rest) = (&durable.device, &settled.counters.device);
         let tail = (at_rest.written_sectors - at_durable.written_sectors) * 512;
         put(Metric::SETTLE_WRITTEN_BYTES, tail as f64);
+        if let Some(fua) = fua {
+            put(Metric::FUA_WRITES, fua as f64);
+        }
         let device_written = (at_rest.written_sectors - before.device.written_sectors) * 512;
         let mut measured = Measured { finished, values, device_written, device, unwritten };
         measured.put_written(measured.finished.written);

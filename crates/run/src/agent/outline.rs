@@ -9,7 +9,7 @@ use super::{source, steps};
 pub struct Line {
     /// The step or task that it belongs to: `source`, `mkfs`, a task's id.
     pub step: String,
-    /// Its part of a task: `title`, `prepare`, `remount`, `run`, `restart`, `timed`, `cleanup`; empty for the protocol's
+    /// Its part of a task: `title`, `prepare`, `remount`, `run`, `restart`, `timed`, `lost`, `cleanup`; empty for the protocol's
     /// own steps.
     pub part: &'static str,
     /// As written in the suite or the catalogue; one line.
@@ -151,6 +151,7 @@ impl Lines {
                 self.command(id, "remount", &mount);
             }
         }
+        self.script(id, "lost", task.lost.as_deref());
         self.script(id, "cleanup", task.cleanup.as_deref());
     }
 }

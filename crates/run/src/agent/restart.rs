@@ -7,9 +7,9 @@ use std::os::fd::AsFd;
 use std::process::Command;
 
 use anyhow::{Context, Result, anyhow};
-use mountmark_model::{Configuration, Outcome, Restart, Stage, Task, Up};
+use mountmark_model::{Configuration, Metric, Outcome, Restart, Stage, Task, Up};
 
-use super::command::{self, Kept};
+use super::command::{self, Keep, Kept};
 use super::measure::Measurable;
 use super::{Agent, STEP_LIMIT, source};
 
@@ -138,9 +138,31 @@ impl Agent<'_> {
         if let Some(reason) = failure.or(unwritten) {
             return Ok(Some(Failure::new(reason, &measured.finished.stderr)));
         }
+        let mut values = measured.values;
+        if let Some(script) = &task.lost {
+            match self.lost(script)? {
+                Ok(lost) => drop(values.insert(Metric::LOST.id.to_owned(), lost as f64)),
+                Err(failure) => return Ok(Some(failure)),
+            }
+        }
         self.device(&task.id, iteration, measured.device);
-        self.sample(&task.id, iteration, measured.values);
+        self.sample(&task.id, iteration, values);
         Ok(None)
+    }
+
+    /// What a task's count of lost files prints, or why it is no count.
+    fn lost(&self, script: &str) -> Result<Result<u64, Failure>> {
+        let kept = Kept::new(self.scratch.path(), Keep::All)?;
+        let process = self.shell(script, &self.devices.test_folder);
+        let mut ready = command::prepare(&process, kept, Some(&*self.devices.test_folder), None)?;
+        let finished = ready.run(STEP_LIMIT)?;
+        ready.end()?;
+        if let Some(reason) = finished.failure("its count of lost files") {
+            return Ok(Err(Failure::new(reason, &finished.stderr)));
+        }
+        let printed = finished.stdout.trim();
+        let failure = |_| Failure::new(format!("its count of lost files printed {printed:?}, which is no number"), "");
+        Ok(printed.parse().map_err(failure))
     }
 
     /// All that must run until it is mounted.

@@ -174,13 +174,20 @@ impl Sitting<'_> {
                 return Ok(Flow::Stopped);
             };
             for (state, seen) in batch.iter().zip(seen) {
-                let told = match seen {
+                let (told, seen) = match seen {
                     Sight::Seen(index) => {
                         let seen = &known.seen[index];
-                        verdict::faults(seen, self.configuration, promises, self.history, place.moment)
+                        let told = verdict::faults(seen, self.configuration, promises, self.history, place.moment);
+                        (told, Some(seen))
                     }
-                    Sight::Gone { reason, log } => vec![gone(reason, log, promises)],
+                    Sight::Gone { reason, log } => (vec![gone(reason, log, promises)], None),
                 };
+                if place.first.is_none() {
+                    let tree = seen.and_then(|seen| seen.tree.as_ref());
+                    let sound = !told.iter().any(|told| told.fault.is_damage());
+                    let repaired = seen.and_then(|seen| seen.repaired.as_ref());
+                    explored.count(self.history.fates(place.moment, tree, sound), repaired);
+                }
                 let id = match place.first {
                     None => ImageId::from(state.id.clone()),
                     Some(first) => ImageId { state: first.id.clone(), recovery: Some(state.id.clone()) },

@@ -220,7 +220,8 @@ impl Server {
             _ => arrival,
         };
         self.number += 1;
-        let request = Completed { operation: kind, offset, length, arrival };
+        let request =
+            Completed { operation: kind, offset, length, fua: fua && kind == DeviceOperation::Write, arrival };
         let mut held = Held { fua, ..Held::default() };
         if let Some(volatile) = &mut self.volatile {
             held.data = (kind == DeviceOperation::Write).then(|| vec![0; length as usize]);

@@ -20,6 +20,8 @@ pub(super) struct Named {
     /// First sector of 512 bytes.
     pub sector: u64,
     pub sectors: u64,
+    /// Of a write: whether it must be durable when it completes.
+    pub fua: bool,
 }
 
 impl Layout {
@@ -54,12 +56,13 @@ impl Layout {
             Some(field.iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte)))
         };
         let rwbs = bytes.get(self.rwbs.0..self.rwbs.0 + self.rwbs.1)?;
+        let fua = is_fua(rwbs);
         let (operation, sector, sectors) = (operation(rwbs)?, number(self.sector)?, number(self.sectors)?);
         match operation {
             // A flush has no sector; the kernel's value differs between its issue and its end.
-            DeviceOperation::Flush => Some(Named { operation, sector: 0, sectors: 0 }),
+            DeviceOperation::Flush => Some(Named { operation, sector: 0, sectors: 0, fua: false }),
             // The request that asked for a flush completes once more, without data, when the flush is done.
-            _ => (sectors > 0).then_some(Named { operation, sector, sectors }),
+            _ => (sectors > 0).then_some(Named { operation, sector, sectors, fua }),
         }
     }
 }
@@ -81,6 +84,12 @@ fn operation(rwbs: &[u8]) -> Option<DeviceOperation> {
         [first, ..] => kind(first),
         [] => None,
     }
+}
+
+/// Whether a write has FUA: an F behind the operation's letter.
+fn is_fua(rwbs: &[u8]) -> bool {
+    let letters = rwbs.iter().copied().take_while(|letter| *letter != 0);
+    letters.skip_while(|letter| *letter == b'F').skip(1).any(|letter| letter == b'F')
 }
 
 #[cfg(test)]
@@ -110,13 +119,14 @@ format:
         bytes[16..24].copy_from_slice(&0x1_0000_0008u64.to_le_bytes());
         bytes[24..28].copy_from_slice(&2048u32.to_le_bytes());
         bytes[34..37].copy_from_slice(b"FWS");
-        let named = Named { operation: DeviceOperation::Write, sector: 0x1_0000_0008, sectors: 2048 };
+        let named = Named { operation: DeviceOperation::Write, sector: 0x1_0000_0008, sectors: 2048, fua: false };
         assert_eq!(layout.read(&bytes), Some(named));
         assert_eq!(layout.read(&bytes[..40]), None);
         bytes[24..28].fill(0);
         assert_eq!(layout.read(&bytes), None, "it has no data");
         bytes[34..37].copy_from_slice(b"FF\0");
-        assert_eq!(layout.read(&bytes), Some(Named { operation: DeviceOperation::Flush, sector: 0, sectors: 0 }));
+        let flush = Named { operation: DeviceOperation::Flush, sector: 0, sectors: 0, fua: false };
+        assert_eq!(layout.read(&bytes), Some(flush));
         assert!(Layout::parse("ID: 3\n").unwrap_err().to_string().contains("no field sector"));
         assert!(Layout::parse(COMPLETE.trim_start_matches("name: block_rq_complete\nID: 2107")).is_err());
     }
@@ -128,5 +138,7 @@ format:
         let expected = [Read, Write, Discard, Flush, Flush, Write, Write].map(Some);
         assert_eq!(kinds[..7], expected);
         assert_eq!(kinds[7..], [None, None]);
+        let fua = ["WS", "WFS", "FWFS", "FWS", "FF", "F"].map(|text| is_fua(text.as_bytes()));
+        assert_eq!(fua, [false, true, true, false, false, false]);
     }
 }

@@ -123,6 +123,7 @@ impl Pairs<'_> {
                         operation: request.operation,
                         offset: request.sector.saturating_mul(SECTOR),
                         length: request.sectors * SECTOR,
+                        fua: request.fua,
                         arrival,
                     },
                 );

@@ -1,0 +1,188 @@
+//! What became of each file, beside what it was before the operations that a power cut may interrupt and what they make
+//! of it. Nothing is judged here: this is what a reader asks who knows no promises.
+
+use mountmark_model::{Fate, When};
+use serde::{Deserialize, Serialize};
+
+use super::Moment;
+use super::history::{Contents, History};
+use crate::model::ROOT;
+use crate::tree::{Entry, Kind, Source, Tree};
+
+/// Images in which a file has one fate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fates {
+    pub path: String,
+    pub when: When,
+    pub fate: Fate,
+    pub images: usize,
+}
+
+/// Counts one image more.
+pub fn count(all: &mut Vec<Fates>, found: Vec<(String, When, Fate)>) {
+    for (path, when, fate) in found {
+        match all.iter_mut().find(|known| (&known.path, known.when, known.fate) == (&path, when, fate)) {
+            Some(known) => known.images += 1,
+            None => all.push(Fates { path, when, fate, images: 1 }),
+        }
+    }
+}
+
+impl History<'_> {
+    /// What became of each file that is there before the operations or after them, and of the file system itself
+    /// ([`ROOT`]). `found` is `None` if the image cannot be mounted; `sound`: it passes its check too. Empty if nobody
+    /// knows what files must hold.
+    pub fn fates(&self, moment: Moment, found: Option<&Tree>, sound: bool) -> Vec<(String, When, Fate)> {
+        if !self.has_model() || self.strange.is_some() {
+            return Vec::new();
+        }
+        let first = usize::from(self.workload.recorded);
+        let last = self.states.len() - 1;
+        let when = match (usize::from(moment.begun), usize::from(moment.returned)) {
+            (begun, _) if begun <= first => When::Before,
+            (_, returned) if returned >= last => When::After,
+            _ => When::During,
+        };
+        let ends = [first, last].into_iter().flat_map(|state| self.paths[state].iter());
+        let mut paths: Vec<&String> =
+            ends.filter(|(_, id)| self.kind(**id) == Some(Kind::File)).map(|(path, _)| path).collect();
+        paths.sort();
+        paths.dedup();
+        let fate = |path: &str| match found {
+            None => Fate::NotMounted,
+            Some(found) => self.fate(path, first, found),
+        };
+        let whole = match (found, sound) {
+            (None, _) => Fate::NotMounted,
+            (_, true) => Fate::New,
+            (_, false) => Fate::Broken,
+        };
+        let files = paths.into_iter().map(|path| (path.clone(), when, fate(path)));
+        files.chain([(ROOT.to_owned(), when, whole)]).collect()
+    }
+
+    fn fate(&self, path: &str, first: usize, found: &Tree) -> Fate {
+        let versions: Vec<Option<Contents>> = (first..self.states.len()).map(|state| self.held(path, state)).collect();
+        let (old, new) = (&versions[0], &versions[versions.len() - 1]);
+        let entry = found.entries.iter().find(|entry| entry.path == path);
+        if entry.is_some_and(|entry| entry.kind != Kind::File || entry.error.is_some()) {
+            return Fate::Broken;
+        }
+        let held = entry.map(|entry: &Entry| Contents::new(entry.runs.iter().copied()));
+        if held == *new {
+            return Fate::New;
+        }
+        if held == *old {
+            return Fate::Old;
+        }
+        let Some(held) = held else { return Fate::Missing };
+        if held.size() == 0 {
+            return Fate::Empty;
+        }
+        if versions.iter().any(|version| version.as_ref() == Some(&held)) {
+            return Fate::Between;
+        }
+        let knows = |version: &Option<Contents>, source: Source| {
+            version.as_ref().is_some_and(|contents| contents.sources().any(|own| own == source))
+        };
+        let sources: Vec<Source> = held.sources().collect();
+        let unknown = |source: &Source| !versions.iter().any(|version| knows(version, *source));
+        if sources.iter().any(|source| *source != Source::Zero && unknown(source)) {
+            return Fate::Stale;
+        }
+        if sources.iter().any(unknown) {
+            return Fate::Zeros;
+        }
+        let own = |one: &Option<Contents>, other: &Option<Contents>| {
+            sources.iter().any(|source| knows(one, *source) && !knows(other, *source))
+        };
+        if own(new, old) && own(old, new) { Fate::Mixed } else { Fate::Part }
+    }
+
+    /// What a file holds in a state; `None` if it is not there.
+    fn held(&self, path: &str, state: usize) -> Option<Contents> {
+        let id = *self.paths[state].get(path)?;
+        let node = self.states[state].node(id)?;
+        Some(Contents::new(node.data.runs()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::Run;
+    use crate::workload::Workload;
+
+    fn found(path: &str, runs: &[(u64, Source)]) -> Tree {
+        let entry = Entry {
+            path: path.into(),
+            inode: 12,
+            kind: Kind::File,
+            mode: 0o644,
+            links: 1,
+            size: runs.iter().map(|(length, _)| length).sum(),
+            xattrs: Vec::new(),
+            target: None,
+            runs: runs.iter().map(|&(length, source)| Run { length, source }).collect(),
+            error: None,
+        };
+        Tree { entries: vec![entry], unreadable: Vec::new() }
+    }
+
+    #[test]
+    fn each_fate_is_told_from_the_others() {
+        let workload: Workload = "creat doc; write doc 0+8192; sync | write doc 0+8192; fsync doc".parse().unwrap();
+        let history = History::new(&workload, &[0; 5]);
+        let (old, new) = (Source::Op(1), Source::Op(3));
+        let during = Moment { begun: 4, returned: 3 };
+        let fate = |runs: &[(u64, Source)]| history.fates(during, Some(&found("doc", runs)), true);
+        let one = |fate| vec![("doc".to_owned(), When::During, fate), (".".to_owned(), When::During, Fate::New)];
+        let half = 4096;
+        for (runs, expected) in [
+            (&[(8192, new)][..], Fate::New),
+            (&[(8192, old)], Fate::Old),
+            (&[(half, old), (half, new)], Fate::Mixed),
+            (&[(half, new)], Fate::Part),
+            (&[], Fate::Empty),
+            (&[(half, new), (half, Source::Zero)], Fate::Zeros),
+            (&[(half, new), (half, Source::Poison)], Fate::Stale),
+            (&[(half, Source::Moved(3)), (half, Source::Zero)], Fate::Stale),
+        ] {
+            assert_eq!(fate(runs), one(expected), "{runs:?}");
+        }
+        assert_eq!(history.fates(during, Some(&Tree::default()), true), one(Fate::Missing));
+        let whole =
+            |found, sound| history.fates(during, found, sound).into_iter().map(|(_, _, fate)| fate).collect::<Vec<_>>();
+        assert_eq!(whole(None, false), [Fate::NotMounted; 2]);
+        assert_eq!(whole(Some(&found("doc", &[(8192, old)])), false), [Fate::Old, Fate::Broken]);
+        let when = |begun, returned| history.fates(Moment { begun, returned }, None, false)[0].1;
+        assert_eq!((when(3, 3), when(5, 4), when(5, 5)), (When::Before, When::During, When::After));
+    }
+
+    #[test]
+    fn a_replaced_file_is_old_or_new_and_a_truncated_one_may_be_between() {
+        let line = "creat doc; write doc 0+4096; sync | creat tmp; write tmp 0+8192; rename tmp doc";
+        let workload: Workload = line.parse().unwrap();
+        let history = History::new(&workload, &[0; 6]);
+        let moment = Moment { begun: 6, returned: 6 };
+        let fate = |tree: &Tree| history.fates(moment, Some(tree), true)[0].2;
+        assert_eq!(fate(&found("doc", &[(8192, Source::Op(4))])), Fate::New);
+        assert_eq!(fate(&found("doc", &[(4096, Source::Op(1))])), Fate::Old);
+        assert_eq!(fate(&found("doc", &[])), Fate::Empty);
+        let workload: Workload =
+            "creat doc; write doc 0+4096; sync | truncate doc 2048; write doc 2048+8".parse().unwrap();
+        let history = History::new(&workload, &[0; 5]);
+        assert_eq!(history.fates(moment, Some(&found("doc", &[(2048, Source::Op(1))])), true)[0].2, Fate::Between);
+    }
+
+    #[test]
+    fn images_are_counted_by_file_moment_and_fate() {
+        let mut all = Vec::new();
+        let one = |fate| vec![("doc".to_owned(), When::After, fate)];
+        count(&mut all, one(Fate::New));
+        count(&mut all, one(Fate::Old));
+        count(&mut all, one(Fate::New));
+        let told: Vec<_> = all.iter().map(|fates| (fates.fate, fates.images)).collect();
+        assert_eq!(told, [(Fate::New, 2), (Fate::Old, 1)]);
+    }
+}

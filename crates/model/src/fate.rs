@@ -1,0 +1,98 @@
+//! What becomes of a file at a power cut, and the cases that studies tell apart.
+
+use serde::{Deserialize, Serialize};
+
+/// How far the operations had come when the power failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum When {
+    /// None had begun.
+    Before,
+    During,
+    /// All had returned.
+    After,
+}
+
+/// What a file holds after a power cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fate {
+    /// What it holds when all operations are done.
+    New,
+    /// What it held before them.
+    Old,
+    /// What it held between two operations.
+    Between,
+    /// A part of the new data, or of the old.
+    Part,
+    /// New data beside old data.
+    Mixed,
+    Empty,
+    /// Zeros where nobody wrote any.
+    Zeros,
+    /// Data of other files, of other places, or from before the format.
+    Stale,
+    Missing,
+    /// The name stands for something else, or cannot be read.
+    Broken,
+    /// The file system cannot be mounted.
+    NotMounted,
+}
+
+impl Fate {
+    pub const ALL: [Fate; 11] = [
+        Fate::New,
+        Fate::Old,
+        Fate::Between,
+        Fate::Part,
+        Fate::Mixed,
+        Fate::Empty,
+        Fate::Zeros,
+        Fate::Stale,
+        Fate::Missing,
+        Fate::Broken,
+        Fate::NotMounted,
+    ];
+}
+
+/// A case that a study tells apart: what becomes of one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// The study's own name or number: `C1`.
+    pub id: String,
+    /// When the power fails, in words.
+    pub text: String,
+    /// The workload of `catalog/crash/` that the power cut interrupts.
+    pub workload: String,
+    /// The file; `.` is the file system itself.
+    pub file: String,
+    /// How far the operations had come; any if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<When>,
+}
+
+/// What a claim says of cases. Either nothing but `only` is seen, or something of `seen`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CaseClaim {
+    /// Ids of the study's cases.
+    pub cases: Vec<String>,
+    /// The configurations that it is about.
+    pub on: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<Fate>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seen: Vec<Fate>,
+}
+
+impl CaseClaim {
+    /// Whether it is so where these fates were seen.
+    pub fn holds(&self, fates: impl IntoIterator<Item = Fate>) -> bool {
+        let mut fates = fates.into_iter();
+        match self.seen.is_empty() {
+            true => fates.all(|fate| self.only.contains(&fate)),
+            false => fates.any(|fate| self.seen.contains(&fate)),
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! `mountmark show --safety`: what safety costs.
+
+use anyhow::{Result, bail};
+use mountmark_analyse::Options;
+use mountmark_crash::campaign::Campaign;
+use mountmark_model::Suite;
+use mountmark_plan::Catalogue;
+use mountmark_record::Campaigns;
+use mountmark_report::Safety;
+
+use crate::common::{self, StoreOptions, WrongUse};
+
+pub(super) fn safety(store: &StoreOptions, run: &str, campaign: Option<&str>, format: Option<&str>) -> Result<String> {
+    let record = store.load(run)?;
+    let name = &record.plan.suite;
+    let catalogue = Catalogue::load(None)?;
+    let suite = catalogue.list::<Suite>().find(|suite| suite.name == *name).filter(|suite| !suite.columns.is_empty());
+    let Some(suite) = suite else {
+        bail!(WrongUse(format!(
+            "--safety: the suite {name} of run {} has no [[column]] that says what safety costs; `mountmark run --suite safety` measures it",
+            record.id
+        )));
+    };
+    let findings = mountmark_analyse::findings(&record, &Options::default());
+    let campaigns = campaigns(store, campaign, &findings.configurations)?;
+    common::written(
+        &Safety { run: &record, findings: &findings, columns: &suite.columns, campaigns: &campaigns },
+        format,
+    )
+}
+
+/// Of each configuration the campaign that is named, or the latest on a disk without a fault.
+fn campaigns(store: &StoreOptions, named: Option<&str>, configurations: &[String]) -> Result<Vec<Campaign>> {
+    let all = Campaigns::beside(&store.path());
+    let records = match named {
+        Some(name) => vec![all.load(&all.resolve(name)?)?],
+        None => all.list()?.into_iter().rev().map(|listed| listed.record).collect(),
+    };
+    let of = |name: &String| {
+        let mut parts = records.iter().filter_map(|record| record.part(name)).map(|part| &part.campaign);
+        parts.find(|campaign| named.is_some() || campaign.device.fault.is_none()).cloned()
+    };
+    Ok(configurations.iter().filter_map(of).collect())
+}

@@ -1,6 +1,6 @@
 //! Whether what was seen of an image is what its configuration promises.
 
-use mountmark_model::Configuration;
+use mountmark_model::{Configuration, Fate};
 
 use crate::application::Application;
 use crate::campaign::{Check, Fault, Seen, Told};
@@ -33,6 +33,16 @@ pub fn faults(
         all.extend(beyond.into_iter().map(told(false)));
     }
     all
+}
+
+/// What became of the file system itself.
+pub fn whole(seen: &Seen, told: &[Told]) -> Fate {
+    match () {
+        () if seen.mount.is_some() => Fate::NotMounted,
+        () if told.iter().any(|told| told.fault.is_damage()) => Fate::Broken,
+        () if seen.recovery.as_ref().is_some_and(|recovery| recovery.status != 0) => Fate::Mended,
+        () => Fate::New,
+    }
 }
 
 /// What is wrong before anyone asks what it holds.

@@ -33,26 +33,12 @@ pub enum Fate {
     /// Data of other files, of other places, or from before the format.
     Stale,
     Missing,
-    /// The name stands for something else, or cannot be read.
+    /// Of the file system: damaged, and mended by the program that runs before a mount.
+    Mended,
+    /// The name stands for something else, or cannot be read; of the file system: damaged.
     Broken,
     /// The file system cannot be mounted.
     NotMounted,
-}
-
-impl Fate {
-    pub const ALL: [Fate; 11] = [
-        Fate::New,
-        Fate::Old,
-        Fate::Between,
-        Fate::Part,
-        Fate::Mixed,
-        Fate::Empty,
-        Fate::Zeros,
-        Fate::Stale,
-        Fate::Missing,
-        Fate::Broken,
-        Fate::NotMounted,
-    ];
 }
 
 /// A case that a study tells apart: what becomes of one file.

@@ -85,7 +85,8 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         common::format_of::<CrashState>(arguments.format.as_deref())?;
         let (configuration, workload, policy) = one("--state", &asked, &configurations)?;
         let (export, format) = (arguments.export.as_deref(), arguments.format.as_deref());
-        let image = state::Image { asked: &asked, configuration, workload, policy, state, export, format };
+        let image =
+            state::Image { asked: &asked, configuration, workload, policy, state, wanted: None, export, format };
         return stop.or(image.show(&catalogue, &stop), stop.code());
     }
     if let Some(log) = &arguments.export_log {

@@ -68,6 +68,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
         workload: cause.workload,
         policy: cause.policy,
         state: &cause.finding.state,
+        wanted: Some(cause.signature.clone()),
         export: arguments.export.as_deref(),
         format: arguments.format.as_deref(),
     };

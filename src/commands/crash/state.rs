@@ -30,13 +30,16 @@ pub(super) struct Image<'a> {
     pub workload: &'a Workload,
     pub policy: Policy,
     pub state: &'a ImageId,
+    /// The signature of the finding that it must show, if it is of one.
+    pub wanted: Option<String>,
     pub export: Option<&'a Path>,
     pub format: Option<&'a str>,
 }
 
 impl Image<'_> {
     pub fn show(&self, catalogue: &Catalogue, stop: &Stop) -> Result<u8> {
-        let Image { asked, configuration, workload, policy, .. } = *self;
+        let &Image { asked, configuration, workload, policy, .. } = self;
+        let wanted = self.wanted.as_deref();
         let (lab, cells) = super::lab(catalogue, asked, std::slice::from_ref(configuration))?;
         let Some(mut talk) = Talk::start(&lab, &cells[0], stop)? else { return Ok(stop.code()) };
         let promises = asked.judged_by(configuration.promises().0);
@@ -49,7 +52,7 @@ impl Image<'_> {
             deadline: std::time::Instant::now(),
             recoveries: 0,
         };
-        let state = match again(&mut talk, configuration, workload, &course, self.state)? {
+        let state = match again(&mut talk, configuration, workload, &course, self.state, wanted)? {
             Ok(state) => state,
             Err(NotAgain::Failed(reason)) => bail!("{workload}: {reason}"),
             Err(NotAgain::NoState(error)) => bail!(WrongUse(format!("{}: {error}", self.state))),
@@ -57,6 +60,11 @@ impl Image<'_> {
         };
         if let Some(path) = self.export {
             export(&talk, &state, path).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        if wanted.is_some_and(|wanted| state.faults.iter().all(|told| told.fault.signature(workload) != wanted)) {
+            say!(
+                "mountmark: the image does not show the finding: in new recordings the kernel sent its requests in another order than when it was found"
+            );
         }
         let shown = CrashState { configuration: &configuration.name, workload, state: &state };
         common::print(&common::written(&shown, self.format)?)?;

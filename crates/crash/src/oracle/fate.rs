@@ -30,9 +30,9 @@ pub fn count(all: &mut Vec<Fates>, found: Vec<(String, When, Fate)>) {
 
 impl History<'_> {
     /// What became of each file that is there before the operations or after them, and of the file system itself
-    /// ([`ROOT`]). `found` is `None` if the image cannot be mounted; `sound`: it passes its check too. Empty if nobody
+    /// ([`ROOT`]), which the caller knows: `whole`. `found` is `None` if the image cannot be mounted. Empty if nobody
     /// knows what files must hold.
-    pub fn fates(&self, moment: Moment, found: Option<&Tree>, sound: bool) -> Vec<(String, When, Fate)> {
+    pub fn fates(&self, moment: Moment, found: Option<&Tree>, whole: Fate) -> Vec<(String, When, Fate)> {
         if !self.has_model() || self.strange.is_some() {
             return Vec::new();
         }
@@ -51,11 +51,6 @@ impl History<'_> {
         let fate = |path: &str| match found {
             None => Fate::NotMounted,
             Some(found) => self.fate(path, first, found),
-        };
-        let whole = match (found, sound) {
-            (None, _) => Fate::NotMounted,
-            (_, true) => Fate::New,
-            (_, false) => Fate::Broken,
         };
         let files = paths.into_iter().map(|path| (path.clone(), when, fate(path)));
         files.chain([(ROOT.to_owned(), when, whole)]).collect()
@@ -135,7 +130,7 @@ mod tests {
         let history = History::new(&workload, &[0; 5]);
         let (old, new) = (Source::Op(1), Source::Op(3));
         let during = Moment { begun: 4, returned: 3 };
-        let fate = |runs: &[(u64, Source)]| history.fates(during, Some(&found("doc", runs)), true);
+        let fate = |runs: &[(u64, Source)]| history.fates(during, Some(&found("doc", runs)), Fate::New);
         let one = |fate| vec![("doc".to_owned(), When::During, fate), (".".to_owned(), When::During, Fate::New)];
         let half = 4096;
         for (runs, expected) in [
@@ -150,12 +145,12 @@ mod tests {
         ] {
             assert_eq!(fate(runs), one(expected), "{runs:?}");
         }
-        assert_eq!(history.fates(during, Some(&Tree::default()), true), one(Fate::Missing));
-        let whole =
-            |found, sound| history.fates(during, found, sound).into_iter().map(|(_, _, fate)| fate).collect::<Vec<_>>();
-        assert_eq!(whole(None, false), [Fate::NotMounted; 2]);
-        assert_eq!(whole(Some(&found("doc", &[(8192, old)])), false), [Fate::Old, Fate::Broken]);
-        let when = |begun, returned| history.fates(Moment { begun, returned }, None, false)[0].1;
+        assert_eq!(history.fates(during, Some(&Tree::default()), Fate::New), one(Fate::Missing));
+        assert_eq!(
+            history.fates(during, None, Fate::NotMounted).iter().map(|told| told.2).collect::<Vec<_>>(),
+            [Fate::NotMounted; 2]
+        );
+        let when = |begun, returned| history.fates(Moment { begun, returned }, None, Fate::NotMounted)[0].1;
         assert_eq!((when(3, 3), when(5, 4), when(5, 5)), (When::Before, When::During, When::After));
     }
 
@@ -165,14 +160,14 @@ mod tests {
         let workload: Workload = line.parse().unwrap();
         let history = History::new(&workload, &[0; 6]);
         let moment = Moment { begun: 6, returned: 6 };
-        let fate = |tree: &Tree| history.fates(moment, Some(tree), true)[0].2;
+        let fate = |tree: &Tree| history.fates(moment, Some(tree), Fate::New)[0].2;
         assert_eq!(fate(&found("doc", &[(8192, Source::Op(4))])), Fate::New);
         assert_eq!(fate(&found("doc", &[(4096, Source::Op(1))])), Fate::Old);
         assert_eq!(fate(&found("doc", &[])), Fate::Empty);
         let workload: Workload =
             "creat doc; write doc 0+4096; sync | truncate doc 2048; write doc 2048+8".parse().unwrap();
         let history = History::new(&workload, &[0; 5]);
-        assert_eq!(history.fates(moment, Some(&found("doc", &[(2048, Source::Op(1))])), true)[0].2, Fate::Between);
+        assert_eq!(history.fates(moment, Some(&found("doc", &[(2048, Source::Op(1))])), Fate::New)[0].2, Fate::Between);
     }
 
     #[test]

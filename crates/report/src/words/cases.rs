@@ -18,6 +18,7 @@ pub(crate) fn fate(fate: Fate) -> &'static str {
         Fate::Zeros => "zeros",
         Fate::Stale => "stale data",
         Fate::Missing => "missing",
+        Fate::Mended => "damaged and mended",
         Fate::Broken => "damaged",
         Fate::NotMounted => "not mounted",
     }

@@ -22,8 +22,36 @@ pub enum NotAgain {
     Stopped,
 }
 
-/// Makes one image of a workload again and looks at it.
+/// Recordings of a workload until one shows a finding: what the kernel sends may depend on what it did before.
+const RECORDINGS: usize = 5;
+
+/// Makes one image of a workload again and looks at it. With the signature of a finding as `wanted` the workload is
+/// recorded a few times, until the image shows it.
 pub fn again(
+    talk: &mut Talk,
+    configuration: &Configuration,
+    workload: &Workload,
+    course: &Course,
+    id: &ImageId,
+    wanted: Option<&str>,
+) -> Result<Result<Again, NotAgain>> {
+    let shows = |again: &Again| {
+        wanted.is_none_or(|wanted| again.faults.iter().any(|told| told.fault.signature(workload) == wanted))
+    };
+    let mut last = once(talk, configuration, workload, course, id)?;
+    for _ in 1..RECORDINGS {
+        match &last {
+            Ok(again) if shows(again) => break,
+            Err(NotAgain::NoState(_)) if wanted.is_none() => break,
+            Err(NotAgain::Failed(_) | NotAgain::Stopped) => break,
+            Ok(_) | Err(NotAgain::NoState(_)) => last = once(talk, configuration, workload, course, id)?,
+        }
+    }
+    Ok(last)
+}
+
+/// Makes it again from one recording.
+fn once(
     talk: &mut Talk,
     configuration: &Configuration,
     workload: &Workload,

@@ -14,7 +14,7 @@ use mountmark_crash::states::{Budget, Choice, Device, Epoch, ImageId, State, Tes
 use mountmark_crash::trace::Trace;
 use mountmark_crash::verdict;
 use mountmark_crash::workload::Workload;
-use mountmark_model::Configuration;
+use mountmark_model::{Configuration, Fate};
 use mountmark_random::Stream;
 
 use super::known::Known;
@@ -183,10 +183,10 @@ impl Sitting<'_> {
                     Sight::Gone { reason, log } => (vec![gone(reason, log, promises)], None),
                 };
                 if place.first.is_none() {
+                    let whole = seen.map_or(Fate::NotMounted, |seen| verdict::whole(seen, &told));
                     let tree = seen.and_then(|seen| seen.tree.as_ref());
-                    let sound = !told.iter().any(|told| told.fault.is_damage());
                     let repaired = seen.and_then(|seen| seen.repaired.as_ref());
-                    explored.count(self.history.fates(place.moment, tree, sound), repaired);
+                    explored.count(self.history.fates(place.moment, tree, whole), repaired);
                 }
                 let id = match place.first {
                     None => ImageId::from(state.id.clone()),

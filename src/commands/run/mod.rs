@@ -29,6 +29,9 @@ pub use signals::Stop;
 /// File systems to compare unless `--fs` names others.
 pub const DEFAULT_FILESYSTEMS: &str = "ext2,ext3,ext4,jfs,reiserfs,xfs,btrfs";
 
+/// The value of `--pauses` that keeps a study's pauses.
+const STUDY: &str = "study";
+
 /// Run a suite on file systems and compare them
 #[derive(Args)]
 #[command(
@@ -65,6 +68,10 @@ pub struct Arguments {
     /// disk, block groups, the date
     #[arg(long, value_name = "CONDITIONS", value_parser = ways(), default_value = Way::Varied.name())]
     conditions: Way,
+    /// The pauses that a study makes before each test: kept, or left out [default: study where idle time is free, none
+    /// where it takes wall time]
+    #[arg(long, value_name = "PAUSES", value_parser = [STUDY, "none"])]
+    pauses: Option<String>,
     /// The files to work on instead of the suite's: a name, a tar (plain, gz, xz, zst) or a folder
     #[arg(long, value_name = "CORPUS")]
     corpus: Option<String>,
@@ -262,6 +269,10 @@ fn planned(
         Some(vary) => mountmark_plan::plan_varied(catalogue, &options, vary, &mut realise)?,
         None => mountmark_plan::plan(catalogue, &options, &mut realise)?,
     };
+    let keeps = arguments.pauses.as_ref().map_or(plan.lab.nature().exact_clock, |pauses| pauses == STUDY);
+    if !keeps {
+        plan.cells.iter_mut().for_each(|cell| cell.pause_seconds = 0.0);
+    }
     if let Some(own) = &options.own {
         plan = mountmark_plan::on_targets(plan, &own.targets);
     }

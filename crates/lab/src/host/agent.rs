@@ -96,7 +96,7 @@ fn live(agent: Agent) -> Result<()> {
         false => Box::new(Unseen(NO_QUEUE.to_owned())),
     };
     // Only now: a copy of this process would hold it too.
-    let hold = job.hold.map(Claim::in_agent);
+    let hold = job.hold.map(|identity| Claim::in_agent(identity, &job.test.path));
     if let Some(hold) = &hold {
         hold.take()?;
     }

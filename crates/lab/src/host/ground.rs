@@ -175,13 +175,8 @@ impl Ground {
                 }];
                 // The agent takes it next.
                 claim.let_go();
-                let device = Device {
-                    path: identity.path.clone(),
-                    name: identity.name.clone(),
-                    size,
-                    server: None,
-                    backing: None,
-                };
+                let path = claim.node().display().to_string();
+                let device = Device { path, name: identity.name.clone(), size, server: None, backing: None };
                 Ok(Entered { device, hold: Some(identity), folder: None, notes, with: With::Device(at) })
             }
             Kind::Folder(mounted) => {
@@ -231,7 +226,7 @@ impl Ground {
         match (&entered.with, &self.kind) {
             (With::Device(at), Kind::Devices(claims)) => {
                 let Some(claim) = claims.get(*at).filter(|_| is_made) else { return };
-                let holds = std::fs::File::open(&claim.identity().path).ok().and_then(|file| contents::identity(&file));
+                let holds = std::fs::File::open(claim.node()).ok().and_then(|file| contents::identity(&file));
                 let _ = self.disks.journal().change_device(Made { device: claim.identity().clone(), holds });
             }
             (With::Loop(_), _) => self.disks.holds(),

@@ -12,7 +12,6 @@
 //! each time it was handed on, it is taken again or the cell fails.
 
 use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -42,6 +41,8 @@ pub struct Made {
 #[derive(Debug)]
 pub struct Claim {
     identity: Identity,
+    /// Its node, with links resolved: a link may lead elsewhere tomorrow.
+    node: PathBuf,
     held: Mutex<Option<File>>,
     /// The whole disk, under an exclusive lock; `None` in the agent, whose run has it.
     _lock: Option<File>,
@@ -58,49 +59,49 @@ impl Claim {
             }
         };
         let disk = relatives::whole(&identity.name).unwrap_or_else(|| identity.name.clone());
-        let node = format!("/dev/{disk}");
+        let node = std::fs::canonicalize(&path).with_context(|| format!("cannot look at {path}"))?;
+        let disk = Path::new("/dev").join(disk);
         // A node under another name is as good: the lock is the device's.
-        let node = if Path::new(&node).exists() { PathBuf::from(node) } else { PathBuf::from(&path) };
-        let lock = File::open(&node).with_context(|| format!("cannot open {}", node.display()))?;
+        let disk = if disk.exists() { disk } else { node.clone() };
+        let lock = File::open(&disk).with_context(|| format!("cannot open {}", disk.display()))?;
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => bail!(
                 "{} is locked by another program (a run, one that makes partitions); end that first; nothing was changed",
-                node.display()
+                disk.display()
             ),
-            Err(error) => return Err(error).with_context(|| format!("cannot lock {}", node.display())),
+            Err(error) => return Err(error).with_context(|| format!("cannot lock {}", disk.display())),
         }
-        Ok(Claim { identity, held: Mutex::new(Some(held)), _lock: Some(lock) })
+        Ok(Claim { identity, node, held: Mutex::new(Some(held)), _lock: Some(lock) })
     }
 
     /// The same device, for the agent of a run that has it.
-    pub fn in_agent(identity: Identity) -> Claim {
-        Claim { identity, held: Mutex::default(), _lock: None }
+    pub fn in_agent(identity: Identity, node: &str) -> Claim {
+        Claim { identity, node: node.into(), held: Mutex::default(), _lock: None }
     }
 
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
 
+    pub fn node(&self) -> &Path {
+        &self.node
+    }
+
     /// Empties it; what was on it is lost. Returns whether it was discarded.
     pub fn empty(&self) -> Result<bool> {
         self.check()?;
-        let path = &self.identity.path;
-        erase::empty(Path::new(path), self.identity.size.0).with_context(|| format!("cannot empty {path}"))
-    }
-
-    fn open(&self) -> io::Result<File> {
-        exclusive(Path::new(&self.identity.path))
+        erase::empty(&self.node, self.identity.size.0).with_context(|| format!("cannot empty {}", self.identity.path))
     }
 }
 
 impl Hold for Claim {
     fn check(&self) -> Result<()> {
         let path = &self.identity.path;
-        let Some(name) = mounts::number(Path::new(path)).and_then(|number| relatives::name_of(&number)) else {
+        let Some(name) = mounts::number(&self.node).and_then(|number| relatives::name_of(&number)) else {
             bail!("{path} is gone: it was unplugged or taken down; what is left of the run goes on without it");
         };
-        match self.identity.difference(&identity(Path::new(path), &name)) {
+        match self.identity.difference(&identity(&self.node, &name)) {
             None => Ok(()),
             Some(difference) => bail!(
                 "{path} is not the device that was looked at: {difference}; it was not touched; look at it and start again"
@@ -120,7 +121,7 @@ impl Hold for Claim {
         let path = &self.identity.path;
         let begin = Instant::now();
         loop {
-            match self.open() {
+            match exclusive(&self.node) {
                 Ok(file) => break *held = Some(file),
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) && begin.elapsed() < BUSY_LIMIT => {
                     thread::sleep(Duration::from_millis(20));

@@ -108,14 +108,19 @@ impl Family {
                 self.above(&partition);
             }
         }
-        let number = fact(name, "dev");
-        let loops = self.loops.iter().filter(|attached| attached.on_device.as_ref() == Some(&number));
-        let loops: Vec<String> = loops.map(|attached| attached.name.clone()).collect();
-        for holder in entries(&folder(name).join("holders")).into_iter().chain(loops) {
+        for holder in self.holders(name) {
             if self.add(&holder, Relation::Above) {
                 self.above(&holder);
             }
         }
+    }
+
+    /// What lies on a device as a whole; the kernel does not count loop devices.
+    fn holders(&self, name: &str) -> Vec<String> {
+        let number = fact(name, "dev");
+        let loops = self.loops.iter().filter(|attached| attached.on_device.as_ref() == Some(&number));
+        let loops = loops.map(|attached| attached.name.clone());
+        entries(&folder(name).join("holders")).into_iter().chain(loops).collect()
     }
 
     fn below(&mut self, name: &str) {
@@ -123,13 +128,10 @@ impl Family {
             && self.add(&whole, Relation::Whole)
         {
             // What is made of the disk as a whole holds this partition too.
-            let own = self.found.len();
-            for holder in entries(&folder(&whole).join("holders")) {
-                self.add(&holder, Relation::Above);
-            }
-            for at in own..self.found.len() {
-                let holder = self.found[at].0.clone();
-                self.above(&holder);
+            for holder in self.holders(&whole) {
+                if self.add(&holder, Relation::Above) {
+                    self.above(&holder);
+                }
             }
             self.below(&whole);
         }

@@ -66,7 +66,9 @@ fn a_device_is_used_marked_and_used_again() {
     let device = Attached::new(folder.path(), "disk");
     let output = run(folder.path(), 1, &["--fs", "ext2,ext4", "--device", &device.path]).output().unwrap();
     let printed = result(&output).to_string();
-    for part in [device.path.as_str(), "mkfs", "fsck", "wall time of this machine; the disk is /dev/loop", "discarded before"] {
+    for part in
+        [device.path.as_str(), "mkfs", "fsck", "wall time of this machine; the disk is /dev/loop", "discarded before"]
+    {
         assert!(printed.contains(part), "no {part} in {printed}");
     }
     assert!(device.start().starts_with(b"Mountmark: a disk for tests"), "it is given back without a file system");

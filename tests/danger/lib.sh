@@ -1,4 +1,5 @@
 # Sourced by each case in the guest. Files and devices are the guest's own.
+FS='--fs ext2'
 export DM_DISABLE_UDEV=1 MOUNTMARK_CACHE=/tmp/cache MOUNTMARK_OUT=/tmp/out LVM_SUPPRESS_FD_WARNINGS=1
 cd /tmp
 
@@ -26,9 +27,9 @@ undo() {
 trap 'code=$?; undo > /dev/null 2>&1; exit $code' EXIT
 
 # Waits until a command succeeds.
-await() { n=0; until "$@" 2>/dev/null; do n=$((n + 1)); [ $n -lt 100 ] || { echo "never: $*"; exit 1; }; sleep 0.1; done; }
+await() { n=0; until "$@" 2>/dev/null; do n=$((n + 1)); [ $n -lt 100 ] || fail "never: $*"; sleep 0.1; done; }
 
-fail() { echo "$*"; exit 1; }
+fail() { echo "$*" >&2; exit 1; }
 
 # A suite of one task in /tmp/own.toml.
 task() {
@@ -51,14 +52,14 @@ nothing_left() {
 refused() {
     words=$1; option=$2; device=$3; shift 3
     FS="--fs ext2"; [ "$option" != --dir ] || FS=
-    is_read=; dd if="$device" of=/tmp/before bs=64k conv=sparse status=none 2>/dev/null && is_read=yes
+    is_read=; [ -b "$device" ] && dd if="$device" of=/tmp/before bs=64k conv=sparse status=none 2> /dev/null && is_read=yes
     said=$(host_lab "$option" "$device" "$@"); code=$?
     echo "refused $ID ($code): $said" > /dev/kmsg
-    if [ -n "$is_read" ]; then cmp "$device" /tmp/before || { echo "CHANGED by the host lab: $said"; exit 1; }; fi
-    [ $code = 3 ] || [ $code = 2 ] || { echo "exit code $code, not a refusal: $said"; exit 1; }
-    case $said in *"$words"*) ;; *) echo "no \"$words\" in: $said"; exit 1 ;; esac
+    if [ -n "$is_read" ]; then cmp "$device" /tmp/before || fail "CHANGED by the host lab: $said"; fi
+    [ $code = 3 ] || [ $code = 2 ] || fail "exit code $code, not a refusal: $said"
+    case $said in *"$words"*) ;; *) fail "no \"$words\" in: $said" ;; esac
     if [ "$option" = --device ]; then
-        case $said in *"nothing was changed"*) ;; *) echo "it does not say that nothing was changed: $said"; exit 1 ;; esac
+        case $said in *"nothing was changed"*) ;; *) fail "it does not say that nothing was changed: $said" ;; esac
     fi
     echo "$ID: $said" >> /run/said
 }

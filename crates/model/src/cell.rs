@@ -18,6 +18,9 @@ pub mod protocol_task {
     pub const CAPACITY: &str = "capacity";
 }
 
+/// The beginning of a cell's note if the machine disturbed it past a limit: it is measured again.
+pub const DISTURBED: &str = "disturbed: ";
+
 /// All cells of a run, in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {

@@ -30,7 +30,7 @@ mod vary;
 mod visible;
 pub mod workload;
 
-pub use cell::{Cell, Plan, SourceMedium, protocol_task};
+pub use cell::{Cell, DISTURBED, Plan, SourceMedium, protocol_task};
 pub use claim::{Among, Claim, Clause, Limits, Need, Over, Test};
 pub use conditions::Conditions;
 pub use configuration::{Configuration, FileSystem, Fsck, Variant};

@@ -15,6 +15,7 @@ mod ground;
 mod image;
 mod lock;
 mod messages;
+mod noise;
 mod own;
 mod process;
 mod signatures;
@@ -32,6 +33,7 @@ use crate::{Ended, LabKind, OpenLab, Options, Place, Places, Token};
 use agent::HostJob;
 use ground::Ground;
 use messages::Messages;
+use noise::Noise;
 use process::Agent;
 
 pub use agent::{is_agent, main};
@@ -212,17 +214,25 @@ impl OpenLab for HostLab {
             corpus: cell.second_disk.as_ref().map(|medium| medium.tar.clone().into()),
         };
         let mut observer = disks::Observer::default();
+        let noise = Noise::now();
         let ended = self.run_attached(&job, stop, &mut |event| {
             self.ground.heard(&entered, &event, &mut observer);
             on_event(event);
         });
+        let disturbance = noise.since();
+        if let Some(text) = disturbance.remark() {
+            on_event(Event::Note { text });
+        }
         let mut left = self.ground.leave(entered);
         if let Some(source) = source {
             left = left.and(self.ground.detach(source));
         }
         // The agent's own error explains why a device is still in use.
-        let ended = ended?;
+        let mut ended = ended?;
         left?;
+        if let Ended::Outcome { log, .. } = &mut ended {
+            log.insert_str(0, &format!("{}\n", disturbance.text()));
+        }
         Ok(ended)
     }
 

@@ -176,8 +176,12 @@ fn read(facts: &mut Facts, path: &Path, claim: Option<&File>) {
     facts.data = data;
     let listed = wipefs(path);
     let last = last_mounted(file).filter(|_| marks.iter().any(|(_, at)| *at == 1080));
-    for (name, at) in marks {
-        if listed.iter().all(|(offset, _)| *offset != at) && facts.contents.iter().all(|known| known.about != name) {
+    // A kind has copies of its marks, and one name is enough.
+    let is_listed = |at: u64| listed.iter().any(|(offset, _)| *offset == at);
+    let mut named: Vec<&str> = marks.iter().filter(|(_, at)| is_listed(*at)).map(|(name, _)| *name).collect();
+    for (name, _) in marks {
+        if !named.contains(&name) {
+            named.push(name);
             facts.contents.push(Content { about: name.to_owned(), uuid: None });
         }
     }

@@ -15,7 +15,7 @@ use anyhow::{Result, bail};
 pub(super) use claim::{Claim, Made};
 pub(super) use facts::{Facts, Opened};
 pub(super) use gather::examine;
-pub(super) use mounts::number as number_of;
+pub(super) use mounts::{number as number_of, processes};
 use refuse::refusals;
 pub(super) use relatives::name_of as name_of_number;
 

@@ -140,7 +140,7 @@ fn unescaped(text: &str) -> String {
     out + rest
 }
 
-pub(super) fn processes() -> Vec<u32> {
+pub fn processes() -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }

@@ -46,4 +46,6 @@ pub struct OwnTarget {
     pub target: Target,
     /// Its size, if it has one of its own.
     pub size: Option<Bytes>,
+    /// What is free of it, if it is a file system that somebody else has made.
+    pub free: Option<Bytes>,
 }

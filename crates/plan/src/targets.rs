@@ -5,17 +5,28 @@ use std::path::Path;
 
 use mountmark_model::{Bytes, FileSystem, OwnTarget, Plan};
 
-use crate::{Catalogue, Origin, configuration};
+use crate::{Catalogue, Origin, PlanError, Result, configuration};
 
 /// The plan with its blocks on these targets, one after the other. A block keeps to one target: what it compares within
 /// itself is then the file systems' own, and not the disks'.
-pub fn on_targets(mut plan: Plan, targets: &[OwnTarget]) -> Plan {
+///
+/// # Errors
+/// A mounted file system without room for what the plan's cells write.
+pub fn on_targets(mut plan: Plan, targets: &[OwnTarget]) -> Result<Plan> {
     if targets.is_empty() {
-        return plan;
+        return Ok(plan);
     }
     for cell in &mut plan.cells {
         let at = cell.repeat as usize % targets.len();
         let own = &targets[at];
+        let needed = plan.disk_written.unwrap_or(cell.disk_size);
+        if let Some(free) = own.free.filter(|free| *free < needed) {
+            return Err(PlanError::Options(format!(
+                "{} has {free} free and the tasks need up to {needed}; make room, name a folder on another disk, or choose a \
+                 smaller --scale",
+                own.target.name()
+            )));
+        }
         cell.target = Some(at as u32);
         cell.is_mounted = own.target.is_mounted();
         cell.disk = own.target.disk();
@@ -25,7 +36,7 @@ pub fn on_targets(mut plan: Plan, targets: &[OwnTarget]) -> Plan {
         plan.machine.disk = one.target.name().to_owned();
     }
     plan.targets = targets.iter().map(|own| own.target.clone()).collect();
-    plan
+    Ok(plan)
 }
 
 /// Puts the file system that somebody has mounted into the catalogue: known by the kernel's name for its type, and not

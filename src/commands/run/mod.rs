@@ -274,7 +274,7 @@ fn planned(
         plan.cells.iter_mut().for_each(|cell| cell.pause_seconds = 0.0);
     }
     if let Some(own) = &options.own {
-        plan = mountmark_plan::on_targets(plan, &own.targets);
+        plan = mountmark_plan::on_targets(plan, &own.targets)?;
     }
     for (name, reason) in &plan.skipped {
         say!("mountmark: {name} is skipped: {reason}");

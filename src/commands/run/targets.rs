@@ -11,7 +11,8 @@ use crate::common::WrongUse;
 pub fn fit(arguments: &Arguments, options: &mut Options, catalogue: &mut Catalogue) -> Result<Vec<Configuration>> {
     let own = options.own.clone();
     let targets = own.as_ref().map_or(&[][..], |own: &OwnComputer| &own.targets);
-    let sizes: Vec<u64> = targets.iter().filter_map(|own| own.size).map(|size| size.0).collect();
+    let sizes = targets.iter().filter(|own| !own.target.is_mounted()).filter_map(|own| own.size);
+    let sizes: Vec<u64> = sizes.map(|size| size.0).collect();
     if let Some(least) = sizes.iter().min() {
         if options.disk_size.is_some() {
             bail!(WrongUse(

@@ -32,8 +32,8 @@ impl Disks {
     pub(super) fn open(options: &Options) -> Result<Disks> {
         let place = match &options.place {
             Asked::Image { path, force } => Place::find(path.as_deref(), *force)?,
-            // Second disks alone are files.
-            Asked::Devices { .. } | Asked::Folder(_) => Place::find(None, false)?,
+            // Second disks alone are files, and a suite may have none.
+            Asked::Devices { .. } | Asked::Folder(_) => Place::Folder(image::DEFAULT_FOLDER.into()),
         };
         let journal = Journal::open(&options.cache)?;
         Ok(Disks { place, journal, alive: Mutex::default(), lost_room: AtomicBool::new(false) })

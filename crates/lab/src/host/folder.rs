@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use mountmark_model::{Bytes, Target};
+use mountmark_model::Target;
 use serde::{Deserialize, Serialize};
 
 use super::alive::Moment;
@@ -76,19 +76,9 @@ impl MountedFolder {
         statvfs(&self.path).map_or(0, |room| room.f_blocks * room.f_frsize)
     }
 
-    /// An error if there is no room for so many bytes.
-    pub fn has_room(&self, needed: u64) -> Result<()> {
-        let room = statvfs(&self.path)?;
-        let free = room.f_bavail * room.f_frsize;
-        if free < needed {
-            bail!(
-                "--dir {} has {} free and the tasks need up to {}; name a folder on another disk, make room, or choose a smaller --scale",
-                self.path.display(),
-                Bytes(free),
-                Bytes(needed)
-            );
-        }
-        Ok(())
+    /// Bytes of it that are free.
+    pub fn free(&self) -> u64 {
+        statvfs(&self.path).map_or(0, |room| room.f_bavail * room.f_frsize)
     }
 
     /// A name for a new folder in it, which no other run has.
@@ -180,8 +170,7 @@ mod tests {
         let other = OwnFolder { path: folder.path().join("mine") };
         fs::create_dir(&other.path).unwrap();
         assert!(other.remove().unwrap_err().to_string().contains("left as it is"));
-        let error = found.has_room(u64::MAX).unwrap_err().to_string();
-        assert!(error.contains("make room"), "{error}");
+        assert!(found.free() <= found.size());
         for (path, word) in [("/nowhere", "no such folder"), ("/dev/null", "no folder"), ("/proc", "system's own")] {
             let error = format!("{:#}", MountedFolder::find(Path::new(path)).unwrap_err());
             assert!(error.contains(word), "{error}");

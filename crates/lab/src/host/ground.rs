@@ -49,20 +49,21 @@ pub(super) fn targets(place: &Place) -> Result<Vec<OwnTarget>> {
     match place {
         Place::Image { path, .. } => {
             let path = path.as_deref().unwrap_or(Path::new(image::DEFAULT_FOLDER)).display().to_string();
-            Ok(vec![OwnTarget { target: Target::Image { path }, size: None }])
+            Ok(vec![OwnTarget { target: Target::Image { path }, size: None, free: None }])
         }
         Place::Devices { paths, wipe } => {
             let all = looked_at(paths, wipe)?;
             let own = all.into_iter().map(|examined| {
                 let identity = examined.facts.identity;
                 let size = Some(Bytes(identity.size.0 / UNIT * UNIT));
-                OwnTarget { target: Target::Device(identity), size }
+                OwnTarget { target: Target::Device(identity), size, free: None }
             });
             Ok(own.collect())
         }
         Place::Folder(path) => {
-            let target = MountedFolder::find(path)?.target();
-            Ok(vec![OwnTarget { target, size: None }])
+            let folder = MountedFolder::find(path)?;
+            let (size, free) = (Some(Bytes(folder.size())), Some(Bytes(folder.free())));
+            Ok(vec![OwnTarget { target: folder.target(), size, free }])
         }
     }
 }
@@ -136,13 +137,11 @@ impl Ground {
     }
 
     pub(super) fn has_room(&self, cell: &Cell) -> Result<()> {
+        let needed = disks::needs(cell);
         match &self.kind {
-            Kind::Files => self.disks.has_room(disks::needs(cell)),
-            Kind::Devices(_) => self.disks.has_room((0, disks::needs(cell).1)),
-            Kind::Folder(folder) => {
-                folder.has_room(cell.disk_size.0)?;
-                self.disks.has_room((0, disks::needs(cell).1))
-            }
+            Kind::Files => self.disks.has_room(needed),
+            _ if needed.1 == 0 => Ok(()),
+            _ => self.disks.has_room((0, needed.1)),
         }
     }
 

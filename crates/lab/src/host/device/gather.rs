@@ -19,6 +19,8 @@ use crate::host::{contents, tools};
 const ENDS: u64 = 1 << 20;
 /// Samples between the ends, of a page each.
 const SAMPLES: u64 = 64;
+/// Bytes of a device that is looked through as a whole.
+const SMALL: u64 = 64 << 20;
 
 /// Looks at a device and takes hold of it (O_EXCL), so that what was seen stays as it is.
 pub fn examine(path: &Path) -> Examined {
@@ -201,11 +203,12 @@ fn read(facts: &mut Facts, path: &Path, claim: Option<&File>) {
 
 /// The first byte at either end, or of samples between, that is neither 0 nor 0xff.
 fn first_data(file: &File, size: u64) -> io::Result<Option<u64>> {
-    let ends = [(0, ENDS.min(size)), (size.saturating_sub(ENDS), ENDS.min(size))];
-    let step = (size / (SAMPLES + 1)) & !4095;
-    let samples = (1..=SAMPLES).map(|at| (at * step, 4096)).filter(|(at, length)| *at > ENDS && at + length < size);
+    let (step, length) = if size <= SMALL { (ENDS, ENDS) } else { ((size / (SAMPLES + 1)) & !4095, 4096) };
+    let between = (1..).map(|at| at * step).take_while(|at| *at < size.saturating_sub(ENDS));
+    let places = std::iter::once((0, ENDS)).chain(between.map(|at| (at, length)));
     let mut buffer = vec![0; ENDS as usize];
-    for (at, length) in ends.into_iter().take(1).chain(samples).chain(ends.into_iter().skip(1)) {
+    for (at, length) in places.chain([(size.saturating_sub(ENDS), ENDS.min(size))]) {
+        let length = length.min(size - at);
         let buffer = &mut buffer[..length as usize];
         file.read_exact_at(buffer, at)?;
         if let Some(offset) = buffer.iter().position(|byte| !matches!(byte, 0 | 0xff)) {
@@ -298,5 +301,10 @@ mod tests {
         let step = (size / 65) & !4095;
         file.write_all_at(b"x", 3 * step + 5).unwrap();
         assert_eq!(first_data(&file, size).unwrap(), Some(3 * step + 5));
+        // A small disk is read whole.
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(5 << 20).unwrap();
+        file.write_all_at(b"x", 2_000_000).unwrap();
+        assert_eq!(first_data(&file, 5 << 20).unwrap(), Some(2_000_000));
     }
 }

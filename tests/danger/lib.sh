@@ -1,7 +1,7 @@
 # Sourced by each case in the guest. Files and devices are the guest's own.
 FS='--fs ext2'
 export DM_DISABLE_UDEV=1 MOUNTMARK_CACHE=/tmp/cache MOUNTMARK_OUT=/tmp/out LVM_SUPPRESS_FD_WARNINGS=1
-cd /tmp
+cd /tmp; mkdir -p /var/tmp /dev/shm
 
 # A sparse file of so many MiB.
 file() { rm -f "/tmp/$1"; truncate -s "${2:-4}M" "/tmp/$1"; }
@@ -34,9 +34,12 @@ fail() { echo "$*" >&2; exit 1; }
 # A suite of one task in /tmp/own.toml.
 task() {
     while IFS= read -r line; do
-        case $line in *'touch a b c'*) printf 'run = """\n%s\n"""\n' "$1" ;; *) printf '%s\n' "$line" ;; esac
+        case $line in 'name = '*) echo 'name = "own"' ;; *'touch a b c'*) printf 'run = """\n%s\n"""\n' "$1" ;; *) printf '%s\n' "$line" ;; esac
     done < /tmp/tiny.toml > /tmp/own.toml
 }
+
+# What was said, among the kernel's messages, which take no longer lines.
+tell() { echo "said of $ID ($code): $said" | tr '\n' ' ' | head -c 900 > /dev/kmsg; }
 
 # A run that has ended leaves no mount, no process, no journal.
 nothing_left() {
@@ -54,7 +57,7 @@ refused() {
     FS="--fs ext2"; [ "$option" != --dir ] || FS=
     is_read=; [ -b "$device" ] && dd if="$device" of=/tmp/before bs=64k conv=sparse status=none 2> /dev/null && is_read=yes
     said=$(host_lab "$option" "$device" "$@"); code=$?
-    echo "refused $ID ($code): $said" > /dev/kmsg
+    tell
     if [ -n "$is_read" ]; then cmp "$device" /tmp/before || fail "CHANGED by the host lab: $said"; fi
     [ $code = 3 ] || [ $code = 2 ] || fail "exit code $code, not a refusal: $said"
     case $said in *"$words"*) ;; *) fail "no \"$words\" in: $said" ;; esac

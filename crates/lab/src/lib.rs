@@ -105,8 +105,25 @@ pub struct Devices {
     pub power: Option<Box<dyn Power>>,
     pub test_folder: PathBuf,
     pub source_folder: PathBuf,
+    /// Keeps others from a real disk under test; `None` if only this run can reach it.
+    pub hold: Option<Box<dyn Hold>>,
     /// Whether no other program uses this kernel, so that all its dirty pages belong to the cell.
     pub exclusive: bool,
+}
+
+/// Keeps other programs from a real disk. Programs that want it for themselves, such as mkfs and mount, get it in turns.
+pub trait Hold {
+    /// An error if it is not the disk that was looked at, or is gone.
+    fn check(&self) -> Result<()>;
+
+    /// Lets the next program have it.
+    fn let_go(&self);
+
+    /// Takes it back, or keeps it.
+    ///
+    /// # Errors
+    /// Another program has it, it is gone, or it is another one.
+    fn take(&self) -> Result<()>;
 }
 
 /// The power of the disk under test.
@@ -148,6 +165,26 @@ pub mod parsers {
     pub use crate::image::modules::modinfo;
 }
 
+/// What the host lab works on, as the user named it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Place {
+    /// A file, over a loop device.
+    Image {
+        /// The argument of `--image`.
+        path: Option<PathBuf>,
+        /// Whether what it holds may be overwritten.
+        force: bool,
+    },
+    Devices {
+        /// The arguments of `--device`.
+        paths: Vec<PathBuf>,
+        /// The arguments of `--wipe`.
+        wipe: Vec<String>,
+    },
+    /// The argument of `--dir`.
+    Folder(PathBuf),
+}
+
 /// Options that the user may set for cells; each lab uses those that apply to it.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -156,9 +193,8 @@ pub struct Options {
     pub kernel: String,
     /// The guests' machine.
     pub machine: Machine,
-    /// The argument of `--image`.
-    pub image: Option<PathBuf>,
-    pub force_image: bool,
+    /// What the host lab works on.
+    pub place: Place,
     /// Wall time without an event after which an agent counts as hung.
     pub silence_limit: Duration,
 }
@@ -175,9 +211,14 @@ pub trait LabKind: Sync {
         Ok(())
     }
 
-    /// The lab's computer, if no profile chooses one.
-    fn own_computer(&self) -> Option<OwnComputer> {
-        None
+    /// The lab's computer, if no profile chooses one; refuses targets that must not be touched.
+    fn own_computer(&self, _: &Place) -> Result<Option<OwnComputer>> {
+        Ok(None)
+    }
+
+    /// What is on the targets and is lost, for people: a line each.
+    fn about(&self, _: &Place) -> Vec<String> {
+        Vec::new()
     }
 
     /// Why a configuration cannot run, in a sentence, as far as known before the lab is opened.

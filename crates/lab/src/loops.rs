@@ -191,6 +191,29 @@ fn find(is_wanted: impl Fn(&LoopInfo) -> bool) -> Option<String> {
     names.filter(|name| name.starts_with("loop")).find(|name| info(name).is_some_and(|info| is_wanted(&info)))
 }
 
+/// A loop device in use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attached {
+    /// Such as `loop3`.
+    pub name: String,
+    /// Device and inode of the file below, as the kernel numbers them.
+    pub file: (u64, u64),
+    /// The block device below, as `8:1`, if it lies on one.
+    pub on_device: Option<String>,
+}
+
+/// All loop devices in use; none if this user may not open them.
+pub fn attached() -> Vec<Attached> {
+    let devices = fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    let names = devices.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let found = names.filter(|name| name.starts_with("loop")).filter_map(|name| {
+        let info = info(&name)?;
+        let on_device = (info.rdevice != 0).then(|| decode(info.rdevice));
+        Some(Attached { file: (info.device, info.inode), name, on_device })
+    });
+    found.collect()
+}
+
 /// The loop device with this mark, if it is attached. Its number alone is not enough: when a run's device is gone, the
 /// user's own on the same file may get it.
 pub fn marked(mark: &str) -> Option<String> {
@@ -241,6 +264,11 @@ fn encode(device: u64) -> u64 {
     (minor & 0xff) | (major << 8) | ((minor & !0xff) << 12)
 }
 
+/// The opposite: major and minor number.
+fn decode(device: u64) -> String {
+    format!("{}:{}", (device >> 8) & 0xfff, (device & 0xff) | ((device >> 12) & 0xfff00))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -254,6 +282,7 @@ mod tests {
     #[test]
     fn device_numbers_are_the_kernels() {
         assert_eq!(encode(libc::makedev(254, 3)), 0xfe03);
+        assert_eq!((decode(0xfe03), decode(0x10_0823)), ("254:3".to_owned(), "8:291".to_owned()));
         assert_eq!(encode(libc::makedev(0, 0x123)), 0x0010_0023);
     }
 }

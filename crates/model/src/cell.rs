@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::conditions::Way;
-use crate::{Bytes, Conditions, Configuration, Disk, Lab, Machine, RealisedCorpus, Scale, Source, Task, Vary};
+use crate::{Bytes, Conditions, Configuration, Disk, Lab, Machine, RealisedCorpus, Scale, Source, Target, Task, Vary};
 
 /// Names of the steps that are measured like tasks but are not part of a suite.
 pub mod protocol_task {
@@ -17,6 +17,9 @@ pub mod protocol_task {
     /// Usable space, after mkfs and after all files were removed.
     pub const CAPACITY: &str = "capacity";
 }
+
+/// The beginning of a cell's note if the machine disturbed it past a limit: it is measured again.
+pub const DISTURBED: &str = "disturbed: ";
 
 /// All cells of a run, in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,6 +53,9 @@ pub struct Plan {
     /// The parameter that differs between cells, with [`Cell::point`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vary: Option<Vary>,
+    /// What cells of the host lab work on, with [`Cell::target`]; empty in guests, and if an older version measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<Target>,
 }
 
 impl Plan {
@@ -95,6 +101,12 @@ pub struct Cell {
     /// Which of the points of [`Plan::vary`] it is at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub point: Option<u32>,
+    /// Which of [`Plan::targets`] it works on; `None` in guests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<u32>,
+    /// Whether its file system is somebody else's, and is neither made, mounted nor checked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_mounted: bool,
     pub configuration: Configuration,
     /// The seed of this repeat; equal for every configuration of a block.
     pub seed: u64,

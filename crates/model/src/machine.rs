@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Disk, Processor};
+use crate::{Bytes, Disk, Processor, Target};
 
 /// One file of `catalog/machines/`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,4 +36,16 @@ pub struct OwnComputer {
     pub disk: Disk,
     /// The name of its kernel in plans.
     pub kernel: String,
+    /// What its cells work on; blocks take turns.
+    pub targets: Vec<OwnTarget>,
+}
+
+/// One of the targets of this computer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OwnTarget {
+    pub target: Target,
+    /// Its size, if it has one of its own.
+    pub size: Option<Bytes>,
+    /// What is free of it, if it is a file system that somebody else has made.
+    pub free: Option<Bytes>,
 }

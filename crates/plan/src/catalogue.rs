@@ -169,9 +169,9 @@ impl Catalogue {
     pub fn load(folder: Option<&Path>) -> Result<Catalogue> {
         match folder {
             Some(folder) => Catalogue::with_folder(folder),
-            None => match user_folder().filter(|folder| folder.is_dir()) {
-                Some(folder) => Catalogue::with_folder(&folder),
-                None => Catalogue::built_in(),
+            None => match mountmark_input::own_folder("XDG_CONFIG_HOME", ".config").map(|own| own.join("catalog")) {
+                Some(folder) if folder.is_dir() => Catalogue::with_folder(&folder),
+                _ => Catalogue::built_in(),
             },
         }
     }
@@ -243,8 +243,12 @@ impl Catalogue {
     #[doc(hidden)]
     pub fn add<T: Entry>(&mut self, text: &str, path: &Path) -> Result<()> {
         let entry: T = parse(text, &path.display().to_string(), path)?;
-        T::shelf_mut(self).insert(entry.name().to_owned(), (entry, Origin::File(path.to_owned())));
+        self.put(entry, Origin::File(path.to_owned()));
         Ok(())
+    }
+
+    pub(crate) fn put<T: Entry>(&mut self, entry: T, origin: Origin) {
+        T::shelf_mut(self).insert(entry.name().to_owned(), (entry, origin));
     }
 
     /// Adds the figures in `text` to a study, as if read from `path`; for tests.
@@ -262,7 +266,7 @@ impl Catalogue {
             let shown = format!("catalog/{}", file.path().display());
             let text = file.contents_utf8().ok_or_else(|| fault(&shown, "is not UTF-8 text"))?;
             let entry: T = parse(text, &shown, file.path())?;
-            T::shelf_mut(self).insert(entry.name().to_owned(), (entry, Origin::BuiltIn));
+            self.put(entry, Origin::BuiltIn);
         }
         Ok(())
     }
@@ -274,7 +278,7 @@ impl Catalogue {
         }
         for path in children(&folder)?.into_iter().filter(|path| is_definition(path)) {
             let entry: T = read(&path)?;
-            T::shelf_mut(self).insert(entry.name().to_owned(), (entry, Origin::File(path)));
+            self.put(entry, Origin::File(path));
         }
         Ok(())
     }
@@ -307,10 +311,6 @@ impl Catalogue {
     }
 }
 
-fn user_folder() -> Option<PathBuf> {
-    Some(mountmark_input::own_folder("XDG_CONFIG_HOME", ".config")?.join("catalog"))
-}
-
 /// Rejects unknown folders: otherwise a typing error in a name would hide its files.
 fn refuse_unknown_folders(folder: &Path) -> Result<()> {
     let known = || Kind::ALL.iter().map(|kind| kind.folder());
@@ -326,18 +326,16 @@ fn refuse_unknown_folders(folder: &Path) -> Result<()> {
 
 fn children(folder: &Path) -> Result<Vec<PathBuf>> {
     let failed = |source| PlanError::Read { path: folder.display().to_string(), source };
-    let mut paths = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
-        paths.push(entry.map_err(failed)?.path());
-    }
+    let entries = std::fs::read_dir(folder).map_err(failed)?;
+    let mut paths = entries.map(|entry| Ok(entry.map_err(failed)?.path())).collect::<Result<Vec<_>>>()?;
     // Directories come in any order; of two faulty files always the same one is named.
     paths.sort();
     Ok(paths)
 }
 
 fn is_definition(path: &Path) -> bool {
-    let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-    !hidden && path.extension().is_some_and(|extension| extension == "toml")
+    let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    !is_hidden && path.extension().is_some_and(|extension| extension == "toml")
 }
 
 fn read<T: Entry>(path: &Path) -> Result<T> {

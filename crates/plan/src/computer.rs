@@ -17,7 +17,7 @@ pub(crate) struct Computer {
 impl Computer {
     pub fn of(catalogue: &Catalogue, options: &Options, has_second: bool) -> Result<Computer> {
         let pages = (4096, "disks have whole pages of 4096 bytes");
-        if let Some(OwnComputer { machine, disk, kernel }) = options.own.clone() {
+        if let Some(OwnComputer { machine, disk, kernel, .. }) = options.own.clone() {
             let second_disk = has_second.then(|| disk.clone());
             return Ok(Computer { machine, disk, second_disk, kernel, unit: pages });
         }

@@ -180,6 +180,11 @@ fn plain(text: &str) -> String {
     out
 }
 
+/// Whether a name can stand in `--fs` as it is.
+pub(crate) fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+}
+
 fn wrong(text: &str, reason: String) -> PlanError {
     PlanError::Configuration { text: text.to_owned(), reason }
 }

@@ -22,6 +22,7 @@ mod restart;
 mod size;
 mod stored;
 mod study;
+mod targets;
 mod tasks;
 mod title;
 mod vary;
@@ -32,6 +33,7 @@ pub use error::PlanError;
 pub use order::repeat_seed;
 pub use plan::{CorpusRequest, Options, Realise, plan};
 pub use stored::check_stored;
+pub use targets::{on_targets, put_mounted};
 pub use tasks::{leave_out, programs};
 pub use vary::{plan_varied, vary};
 

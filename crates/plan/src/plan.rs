@@ -126,14 +126,13 @@ pub(crate) fn planned(
         let reason = format!("The suite {} needs names that differ in case alone, modes or links.", suite.name);
         (suite.posix && !configuration.filesystem.posix).then_some(reason)
     });
-    let rows = rows.not_empty()?;
+    let mut rows = rows.not_empty()?;
     if let Some(given) = options.disk_size {
         given_size_suits(given, &rows.kept, &computer, &suite, options.scale, &[])?;
     }
 
     let corpora = realise_all(corpus.as_ref(), options, realise)?;
     let facts: Vec<RealisedCorpus> = corpora.iter().map(|(_, facts)| facts.clone()).collect();
-    let mut rows = rows;
     rows.skip(|configuration| {
         let reason = || "The corpus has symbolic links or special files, which it cannot hold.".to_owned();
         (!configuration.filesystem.posix && facts.iter().any(|corpus| corpus.others > 0)).then(reason)
@@ -178,6 +177,8 @@ pub(crate) fn planned(
                 index,
                 repeat,
                 point: None,
+                target: None,
+                is_mounted: false,
                 configuration: configuration.clone(),
                 seed: repeat_seed(options.seed, repeat),
                 disk: disk.clone(),
@@ -211,6 +212,7 @@ pub(crate) fn planned(
         cells,
         skipped,
         vary: None,
+        targets: Vec::new(),
     })
 }
 
@@ -256,12 +258,8 @@ fn corpus_source(catalogue: &Catalogue, suite: &Suite, given: Option<&str>) -> R
 
 fn is_path(text: &str) -> bool {
     let lower = text.to_lowercase();
-    text.contains('/')
-        || text == "."
-        || text == ".."
-        || lower.ends_with(".tar")
-        || lower.contains(".tar.")
-        || lower.ends_with(".tgz")
+    let is_tar = lower.ends_with(".tar") || lower.contains(".tar.") || lower.ends_with(".tgz");
+    text.contains('/') || text == "." || text == ".." || is_tar
 }
 
 /// The suite's parameters at a scale.

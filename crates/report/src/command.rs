@@ -15,16 +15,23 @@ pub fn again(run: &RunRecord) -> String {
             words.extend([option.to_owned(), shell_word(&value)]);
         }
     };
-    add("--fs", plan.configurations.join(","));
+    // What somebody has mounted needs no name, and has none for `--fs`.
+    if !plan.targets.iter().any(mountmark_model::Target::is_mounted) {
+        add("--fs", plan.configurations.join(","));
+    }
     add("--suite", plan.suite.clone());
     add("--scale", plan.scale.to_string());
     if let Some(vary) = &plan.vary {
         add("--vary", vary.to_string());
     }
-    add("--repeat", plan.repeats.to_string());
+    // On several devices each repeat is a block on each.
+    add("--repeat", (plan.repeats / plan.targets.len().max(1) as u32).to_string());
     add("--seed", plan.seed.to_string());
     add("--conditions", plan.conditions().name().to_owned());
     add("--lab", plan.lab.name().to_owned());
+    if !plan.lab.nature().exact_clock && plan.cells.iter().any(|cell| cell.pause_seconds > 0.0) {
+        add("--pauses", "study".to_owned());
+    }
     if plan.lab.nature().guest {
         add("--machine", plan.machine.name.clone());
         add("--kernel", plan.kernel.clone());

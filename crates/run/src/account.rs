@@ -87,9 +87,13 @@ pub struct Account {
 
 impl Account {
     pub fn new(cell: &Cell) -> Account {
-        let steps = [(MKFS, true), (MOUNT, true), (CAPACITY, false), (UMOUNT, true), (FSCK, true)];
-        let steps =
-            steps.map(|(step, must_end)| (step.to_owned(), Planned { repeat: 1, must_end, ..Planned::default() }));
+        // What somebody else has mounted is neither made nor checked.
+        let steps: &[(&str, bool)] = match cell.is_mounted {
+            true => &[],
+            false => &[(MKFS, true), (MOUNT, true), (CAPACITY, false), (UMOUNT, true), (FSCK, true)],
+        };
+        let step = |must_end: bool| Planned { repeat: 1, must_end, ..Planned::default() };
+        let steps = steps.iter().map(|(name, must_end)| ((*name).to_owned(), step(*must_end)));
         let whole = |id: &str| cell.tasks.iter().find(|task| task.id == id);
         let tasks = cell.tasks.iter().map(|task| {
             // A part has as many samples as the task whose part it is.
@@ -104,7 +108,7 @@ impl Account {
         });
         Account {
             result: CellResult::new(cell.index),
-            planned: steps.into_iter().chain(tasks).collect(),
+            planned: steps.chain(tasks).collect(),
             greeted: false,
             failed: false,
             done: false,

@@ -12,8 +12,6 @@ use super::{Finding, Machine, State, as_root};
 
 /// A kernel boots in 4 s on an idle machine; this is for machines under load.
 const BOOT_LIMIT: Duration = Duration::from_secs(60);
-/// Under KVM a guest boots within a second, or never.
-const KVM_LIMIT: Duration = Duration::from_secs(15);
 
 /// Whether the kernel for --kernel exists, and what it lacks.
 pub fn in_question(machine: &Machine) -> Finding {
@@ -140,7 +138,7 @@ pub fn kvm_lab(machine: &Machine) -> Finding {
         Ok(kernel) => kernel,
         Err(finding) => return Finding { state: State::Note, ..finding },
     };
-    match probe::boot(kernel, Clock::Kvm, KVM_LIMIT) {
+    match probe::boot(kernel, Clock::Kvm, probe::KVM_LIMIT) {
         Ok(took) => Finding::new(State::Ok, format!("a guest booted in {:.1} s", took.as_secs_f64())),
         Err(error) => Finding::new(State::Note, format!("{device} is there and does not work: {error:#}")),
     }

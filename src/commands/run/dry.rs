@@ -38,6 +38,9 @@ pub fn run(
         None => None,
     };
     let mut text = String::new();
+    for line in lab.about(&arguments.lab.place()) {
+        writeln!(text, "{}", visible(&format!("target: {line}")).replace('\n', "\\u{a}"))?;
+    }
     for line in lines(&plan, lab, disk)? {
         // One line per command, even if a name contains a line end, and also in a file.
         writeln!(text, "{}", visible(&line).replace('\n', "\\u{a}"))?;

@@ -1,12 +1,13 @@
 //! Runs the cells of a plan in a lab and stores the results, for a new or a resumed run.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fs;
 use std::time::SystemTime;
 
 use anyhow::{Result, bail};
 use mountmark_lab::OpenLab;
-use mountmark_model::{Bytes, Cell, Plan, counted};
+use mountmark_model::{Bytes, Cell, DISTURBED, Plan, counted};
 use mountmark_record::{CellRecord, RunId, RunRecord, RunStatus, Store, Timestamp};
 use mountmark_run::schedule::{self, CellResult};
 
@@ -65,7 +66,10 @@ impl Session<'_> {
             if !again.cells.is_empty() {
                 let (cells, they) =
                     if again.cells.len() == 1 { ("cell has", "it is") } else { ("cells have", "they are") };
-                say!("mountmark: {} {cells} figures that do not fit the others; {they} run again", again.cells.len());
+                say!(
+                    "mountmark: {} {cells} figures that do not fit the others, or were disturbed; {they} run again",
+                    again.cells.len()
+                );
                 match self.cells(id, &again) {
                     // The plan is complete all the same.
                     Ok(ended) => is_sure = ended,
@@ -144,9 +148,11 @@ pub fn show(run: &RunRecord, store: &Store, format: &FormatOptions) -> Result<u8
     Ok(if run.cells.iter().any(CellRecord::has_failure) { common::FAILED } else { common::DONE })
 }
 
-/// Cells with doubtful figures, to be run once more after the plan's own.
+/// Cells with doubtful figures, and cells that the machine disturbed, to be run once more after the plan's own.
 fn in_doubt(plan: &Plan, run: &RunRecord) -> Plan {
-    let doubtful = mountmark_analyse::cells_in_doubt(run);
+    let is_disturbed = |cell: &&CellRecord| cell.notes.iter().any(|note| note.starts_with(DISTURBED));
+    let mut doubtful: BTreeSet<u32> = run.cells.iter().filter(is_disturbed).map(|cell| cell.index).collect();
+    doubtful.extend(mountmark_analyse::cells_in_doubt(run));
     let cells = plan.cells.iter().filter(|cell| doubtful.contains(&cell.index));
     let cells = cells.zip(plan.cells.len() as u32..).map(|(cell, index)| Cell { index, ..cell.clone() }).collect();
     Plan { cells, ..plan.clone() }

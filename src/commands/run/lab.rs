@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use mountmark_lab::image::kernel;
-use mountmark_lab::{LabKind, OpenLab, Options};
+use mountmark_lab::{LabKind, OpenLab, Options, Place};
 use mountmark_model::{Lab, Machine, Nature, Plan};
 
 use crate::common::WrongUse;
@@ -41,6 +41,18 @@ pub struct LabOptions {
     /// Host lab: overwrite what the file after --image holds
     #[arg(long, requires = "image")]
     pub force_image: bool,
+    /// Host lab: real disks, partitions, volumes or arrays to make the file systems on, separated by commas; each
+    /// configuration visits each. All that they hold is lost; one that is in use is refused, whatever else is said
+    #[arg(long, value_name = "DEVICE", value_delimiter = ',', conflicts_with = "image")]
+    pub device: Vec<PathBuf>,
+    /// Host lab: give up what the devices hold, each by its serial number or a UUID on it, separated by commas; a refusal
+    /// shows these names
+    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "device")]
+    pub wipe: Vec<String>,
+    /// Host lab: a folder of a file system that is mounted already. Tasks alone run, in a new folder below it: nothing is
+    /// made, mounted or checked, and --fs has no effect
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["image", "device"])]
+    pub dir: Option<PathBuf>,
 }
 
 fn labs() -> impl TypedValueParser<Value = Lab> {
@@ -58,6 +70,9 @@ impl LabOptions {
             silence_limit: SILENCE_LIMIT,
             image: None,
             force_image: false,
+            device: Vec::new(),
+            wipe: Vec::new(),
+            dir: None,
         }
     }
 
@@ -92,15 +107,30 @@ impl LabOptions {
             cache: mountmark_lab::cache::default_folder(),
             kernel: self.kernel.clone(),
             machine: machine.clone(),
-            image: self.image.clone(),
-            force_image: self.force_image,
+            place: self.place(),
             silence_limit: Duration::from_secs(self.silence_limit),
+        }
+    }
+
+    /// What the host lab works on.
+    pub fn place(&self) -> Place {
+        match &self.dir {
+            Some(folder) => Place::Folder(folder.clone()),
+            None if self.device.is_empty() => Place::Image { path: self.image.clone(), force: self.force_image },
+            None => Place::Devices { paths: self.device.clone(), wipe: self.wipe.clone() },
         }
     }
 
     /// Rejects options that have no effect in the lab.
     pub fn check(&self) -> Result<()> {
         let is_guest = self.nature().guest;
+        let real = [("--device", !self.device.is_empty()), ("--dir", self.dir.is_some())];
+        if let Some((option, _)) = real.iter().find(|(_, is_given)| is_guest && *is_given) {
+            bail!(WrongUse(format!("{option} is an option of --lab host; guests have disks of their own")));
+        }
+        if self.device.iter().any(|path| path.as_os_str().is_empty()) {
+            bail!(WrongUse("--device names no device; give a path, such as /dev/sdb".into()));
+        }
         if is_guest && self.image.is_some() {
             bail!(WrongUse("--image is an option of --lab host; the other labs need no image".into()));
         }

@@ -4,6 +4,7 @@ mod dry;
 mod execute;
 mod lab;
 mod signals;
+mod targets;
 mod vary;
 
 use std::fs;
@@ -17,7 +18,7 @@ use mountmark_model::conditions::Way;
 use mountmark_model::{
     Bytes, Cell, Configuration, CorpusSource, Disk, Machine, Plan, Program, RealisedCorpus, Scale, Vary,
 };
-use mountmark_plan::{Catalogue, CorpusRequest, Options, configurations, control};
+use mountmark_plan::{Catalogue, CorpusRequest, Options, control};
 use mountmark_record::Store;
 
 use crate::common::{FormatOptions, StoreOptions, WrongUse};
@@ -28,10 +29,13 @@ pub use signals::Stop;
 /// File systems to compare unless `--fs` names others.
 pub const DEFAULT_FILESYSTEMS: &str = "ext2,ext3,ext4,jfs,reiserfs,xfs,btrfs";
 
+/// The value of `--pauses` that keeps a study's pauses.
+const STUDY: &str = "study";
+
 /// Run a suite on file systems and compare them
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4,xfs --vary ram=512MiB..2GiB:8\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n  mountmark run --lab host --suite ./my-suite.toml --dry-run     every command that would run as root\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every load, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store, and `mountmark resume` runs the others."
+    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4,xfs --vary ram=512MiB..2GiB:8\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/sdb\n  sudo mountmark run --lab host --dir /data\n  mountmark run --lab host --suite ./my-suite.toml --dry-run     every command that would run as root\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every load, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store, and `mountmark resume` runs the others."
 )]
 pub struct Arguments {
     /// File systems, separated by commas; `mountmark list filesystems` shows them with their variants.
@@ -64,6 +68,10 @@ pub struct Arguments {
     /// disk, block groups, the date
     #[arg(long, value_name = "CONDITIONS", value_parser = ways(), default_value = Way::Varied.name())]
     conditions: Way,
+    /// The pauses that a study makes before each test: kept, or left out [default: study where idle time is free, none
+    /// where it takes wall time]
+    #[arg(long, value_name = "PAUSES", value_parser = [STUDY, "none"])]
+    pauses: Option<String>,
     /// The files to work on instead of the suite's: a name, a tar (plain, gz, xz, zst) or a folder
     #[arg(long, value_name = "CORPUS")]
     corpus: Option<String>,
@@ -114,13 +122,15 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         bail!(WrongUse("--disk chooses the disk of a guest; --image says where the host lab's disk lies".into()));
     }
     arguments.lab.check()?;
-    let catalogue = Catalogue::load(None)?;
+    // Before all else: a device that must not be touched is refused, whatever else is wrong.
+    let own = arguments.lab.kind().own_computer(&arguments.lab.place())?;
+    let mut catalogue = Catalogue::load(None)?;
     let machine = catalogue.get::<Machine>(&arguments.lab.machine)?.clone();
-    let options = Options {
+    let mut options = Options {
         fs: arguments.fs.clone(),
         suite: arguments.suite.clone(),
         lab: arguments.lab.lab,
-        own: arguments.lab.kind().own_computer(),
+        own,
         machine: arguments.lab.machine.clone(),
         disk: arguments.disk.clone(),
         disk_size,
@@ -132,7 +142,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         corpus: arguments.corpus.clone(),
     };
     // All user input is checked before anything is fetched or generated.
-    let wanted = configurations(&catalogue, &options.fs)?;
+    let wanted = targets::fit(&arguments, &mut options, &mut catalogue)?;
     catalogue.suite(&options.suite)?;
     if let Some(disk) = &options.disk {
         catalogue.get::<Disk>(disk)?;
@@ -166,6 +176,9 @@ fn measure(
     let kernel = if is_guest { &arguments.lab.kernel } else { "this machine's" };
     if !is_guest {
         say!("mountmark: the suite's commands run as root on this machine; --dry-run shows them");
+        for line in arguments.lab.kind().about(&arguments.lab.place()) {
+            say!("mountmark: {line}");
+        }
     }
     say!("mountmark: preparing the lab (kernel {kernel}, cache {})", cache.display());
     let lab = arguments.lab.open(machine)?;
@@ -256,6 +269,13 @@ fn planned(
         Some(vary) => mountmark_plan::plan_varied(catalogue, &options, vary, &mut realise)?,
         None => mountmark_plan::plan(catalogue, &options, &mut realise)?,
     };
+    let keeps = arguments.pauses.as_ref().map_or(plan.lab.nature().exact_clock, |pauses| pauses == STUDY);
+    if !keeps {
+        plan.cells.iter_mut().for_each(|cell| cell.pause_seconds = 0.0);
+    }
+    if let Some(own) = &options.own {
+        plan = mountmark_plan::on_targets(plan, &own.targets)?;
+    }
     for (name, reason) in &plan.skipped {
         say!("mountmark: {name} is skipped: {reason}");
     }

@@ -71,11 +71,18 @@ struct Emulator {
 impl Emulator {
     /// Finds QEMU and the kernel.
     fn open(lab: Lab, options: Options) -> Result<Emulator> {
+        let is_kvm = !lab.nature().profiled_processor;
+        if is_kvm {
+            probe::check_kvm()?;
+        }
         let in_use = cache::open(&options.cache)?;
         let qemu = qemu::version()?;
         let packages = Packages::new(&options.cache);
         let kernel = Kernel::find(&options.kernel, &packages, &options.cache)?;
         kernel.check(&[For::All])?;
+        if is_kvm {
+            probe::boot(&kernel, Clock::Kvm, probe::KVM_LIMIT).context(probe::NO_KVM)?;
+        }
         let modules = ModuleTree::open(&kernel)?;
         Ok(Emulator { lab, options, kernel, modules, qemu, images: Mutex::new(BTreeMap::new()), _in_use: in_use })
     }

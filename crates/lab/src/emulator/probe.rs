@@ -20,6 +20,21 @@ use crate::image::kernel::Kernel;
 /// A whole GiB, or QEMU warns; pages that the guest does not touch take no memory.
 const RAM: u64 = 1 << 30;
 
+/// Wall time in which a guest under KVM boots wherever that works.
+pub const KVM_LIMIT: Duration = Duration::from_secs(10);
+/// What a probe that failed means.
+pub(super) const NO_KVM: &str = "the kvm lab boots no guest here, although /dev/kvm is there (a virtual machine without nested \
+                                 virtualisation?); use --lab virtual, whose clock needs no KVM, or --lab host as root";
+
+/// An error if KVM is out of reach, before anything is fetched for it.
+pub(super) fn check_kvm() -> Result<()> {
+    let opened = fs::OpenOptions::new().read(true).write(true).open("/dev/kvm");
+    opened.map(drop).context(
+        "the kvm lab needs /dev/kvm: load the kernel's module (modprobe kvm_intel or kvm_amd) and let this user open it \
+         (group kvm), or use --lab virtual",
+    )
+}
+
 /// Boots a guest; returns the wall time it took.
 pub fn boot(kernel: &Kernel, clock: Clock, limit: Duration) -> Result<Duration> {
     let program = fs::read("/proc/self/exe").context("cannot read this program's own file")?;

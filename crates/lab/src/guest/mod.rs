@@ -170,6 +170,7 @@ fn live(roles: Roles, ports: &Ports) -> Result<()> {
         power,
         test_folder: TEST_FOLDER.into(),
         source_folder: SOURCE_FOLDER.into(),
+        hold: None,
         exclusive: true,
     };
     (roles.agent)(&job.cell, &devices, &mut |event| send(ports, &event))?;

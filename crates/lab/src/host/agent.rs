@@ -10,14 +10,20 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use anyhow::{Context, Result};
-use mountmark_model::{Cell, Event, Outcome, PROTOCOL, Subject};
+use mountmark_model::{Cell, Event, Identity, Outcome, PROTOCOL, Subject};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use serde::{Deserialize, Serialize};
 
+use super::device::Claim;
+use super::folder;
 use super::trace::{KernelTrace, unseen};
 use crate::guest::Agent;
-use crate::{CorpusData, Device, DeviceTrace, Devices, Places, Token, Unseen, voice};
+use crate::{CorpusData, Device, DeviceTrace, Devices, Hold, Places, Token, Unseen, voice};
+
+/// Why nothing is seen of a device without a queue.
+const NO_QUEUE: &str = "Requests are seen of whole disks alone, and this is a partition, a volume, an array or a folder; the \
+                        figures are the kernel's own counters.";
 
 /// The argument that makes this program the agent; its job comes on standard input.
 pub(super) const ARGUMENT: &str = "host-agent";
@@ -36,6 +42,10 @@ pub(super) struct HostJob {
     pub token: Token,
     pub cell: Cell,
     pub test: Device,
+    /// The real disk that the agent holds between programs that want it for themselves.
+    pub hold: Option<Identity>,
+    /// A folder of a mounted file system, in which tasks work; `None` if the cell makes its own.
+    pub folder: Option<PathBuf>,
     pub source: Option<Device>,
     /// A plain tar file.
     pub corpus: Option<PathBuf>,
@@ -75,13 +85,21 @@ fn live(agent: Agent) -> Result<()> {
         Some(path) => Some(File::open(path).with_context(|| format!("cannot read the corpus {}", path.display()))?),
         None => None,
     };
-    let base = separate()?;
+    let base = separate(job.folder.as_deref())?;
     let (kernel, memory) = (crate::guest::kernel_version()?, crate::guest::memory()?);
     send(&Event::Hello { protocol: PROTOCOL, kernel, memory });
-    let trace: Box<dyn DeviceTrace> = match KernelTrace::start(&job.test, &base.join("tracing")) {
-        Ok(trace) => Box::new(trace),
-        Err(error) => Box::new(Unseen(unseen(&error))),
+    let trace: Box<dyn DeviceTrace> = match has_queue(&job.test.name) {
+        true => match KernelTrace::start(&job.test, &base.join("tracing")) {
+            Ok(trace) => Box::new(trace),
+            Err(error) => Box::new(Unseen(unseen(&error))),
+        },
+        false => Box::new(Unseen(NO_QUEUE.to_owned())),
     };
+    // Only now: a copy of this process would hold it too.
+    let hold = job.hold.map(|identity| Claim::in_agent(identity, &job.test.path));
+    if let Some(hold) = &hold {
+        hold.take()?;
+    }
     let devices = Devices {
         test: job.test,
         source: job.source,
@@ -89,8 +107,9 @@ fn live(agent: Agent) -> Result<()> {
         measuring: Box::new(|_| {}),
         trace,
         power: None,
-        test_folder: base.join(TEST),
+        test_folder: job.folder.unwrap_or_else(|| base.join(TEST)),
         source_folder: base.join(SOURCE),
+        hold: hold.map(|hold| Box::new(hold) as Box<dyn Hold>),
         exclusive: false,
     };
     agent(&job.cell, &devices, &mut |event| send(&event))?;
@@ -133,30 +152,37 @@ pub(super) fn leave_events() {
     }
 }
 
-/// Enters a new mount name space. Returns a folder that only this process and its children see.
-fn separate() -> Result<PathBuf> {
+/// Whether the requests at a device are seen: it is a whole disk with a queue of its own, no part and no mapping.
+fn has_queue(name: &str) -> bool {
+    !name.is_empty() && Path::new("/sys/block").join(name).join("mq").exists()
+}
+
+/// Enters a new mount name space. Returns a folder that only this process and its children see; it hides no `used` one.
+fn separate(used: Option<&Path>) -> Result<PathBuf> {
     // SAFETY: neither file descriptors nor memory are unshared, and there is one thread.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.context("cannot leave the machine's mounts")?;
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .context("cannot keep mounts from the machine")?;
-    let base = base()?;
+    let base = base(used)?;
     mount("mountmark", base, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, c"mode=0755")
         .with_context(|| format!("cannot mount on {}", base.display()))?;
     Ok(base.to_owned())
 }
 
-/// The first of [`BASES`] that exists.
-fn base() -> Result<&'static Path> {
-    let base = BASES.iter().map(Path::new).find(|folder| folder.is_dir());
+/// The first of [`BASES`] that exists and does not hold a `used` folder.
+fn base(used: Option<&Path>) -> Result<&'static Path> {
+    let is_free = |folder: &&Path| folder.is_dir() && !used.is_some_and(|used| used.starts_with(folder));
+    let base = BASES.iter().map(Path::new).find(is_free);
     base.with_context(|| format!("there is no folder to mount in, none of {}", BASES.join(", ")))
 }
 
-pub(super) fn places() -> Result<Places> {
-    let base = base()?;
+pub(super) fn places(cell: &Cell) -> Result<Places> {
+    let named = Path::new(&cell.disk.name);
+    let base = base(Some(named).filter(|_| cell.is_mounted))?;
     Ok(Places {
-        test: "/dev/loopN".to_owned(),
+        test: if named.is_absolute() { cell.disk.name.clone() } else { "/dev/loopN".to_owned() },
         source: "/dev/loopM".to_owned(),
-        test_folder: base.join(TEST),
+        test_folder: if cell.is_mounted { named.join(folder::PATTERN) } else { base.join(TEST) },
         source_folder: base.join(SOURCE),
     })
 }

@@ -73,6 +73,22 @@ fn undo(journal: &Path, dry_run: bool, done: &mut Vec<Undone>) -> Result<()> {
         }
         done.push(Undone::PutBack(format!("/dev/{name} (loop device of a host lab that is gone)")));
     }
+    for folder in &entries.folders {
+        let is_there = if dry_run { folder.path.exists() } else { folder.remove()? };
+        if is_there {
+            let path = folder.path.display();
+            done.push(Undone::PutBack(format!("{path} (folder of a host lab that is gone)")));
+        }
+    }
+    // What is on a disk is left: it may have been put to use since. The next run shows it, and is told to wipe it.
+    for made in &entries.devices {
+        let (device, holds) = (&made.device, made.holds.as_deref().unwrap_or("half of a new file system"));
+        done.push(Undone::Left(format!(
+            "{} ({}), the disk of a host lab that is gone: it held {holds} of that run; a new run names it, and --wipe gives it up",
+            device.path,
+            device.about()
+        )));
+    }
     let mut is_over = true;
     if let Some(image) = &entries.image {
         // If the run's own device is still attached, all writes until now came through it.

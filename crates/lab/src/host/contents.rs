@@ -1,47 +1,11 @@
 //! Recognises the contents of a disk image: empty, or which file system.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Seek, SeekFrom};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
-/// Marks of a file system.
-struct Signature {
-    name: &'static str,
-    /// Offset and value of the magic number.
-    magic: (u64, &'static [u8]),
-    /// Offset and length of the bytes that differ with each mkfs: UUIDs, serial numbers.
-    identity: &'static [(u64, usize)],
-}
-
-const fn signature(
-    name: &'static str,
-    offset: u64,
-    bytes: &'static [u8],
-    identity: &'static [(u64, usize)],
-) -> Signature {
-    Signature { name, magic: (offset, bytes), identity }
-}
-
-/// Offsets are those of libblkid's superblock readers.
-const SIGNATURES: &[Signature] = &[
-    signature("an ext2, ext3 or ext4 file system", 1080, &[0x53, 0xef], &[(1128, 16)]),
-    signature("an XFS file system", 0, b"XFSB", &[(32, 16)]),
-    signature("a Btrfs file system", 0x1_0040, b"_BHRfS_M", &[(0x1_0020, 16)]),
-    signature("a JFS file system", 0x8000, b"JFS1", &[(0x8088, 16)]),
-    signature("a ReiserFS file system", 0x1_0034, b"ReIsEr", &[(0x1_0054, 16)]),
-    signature("an F2FS file system", 1024, &[0x10, 0x20, 0xf5, 0xf2], &[(1132, 16)]),
-    signature("a NILFS2 file system", 1030, &[0x34, 0x34], &[(1176, 16)]),
-    signature("a bcachefs file system", 0x1018, &[0xc6, 0x85, 0x73, 0xf6], &[(0x1028, 32)]),
-    signature("an NTFS file system", 3, b"NTFS    ", &[(0x48, 8)]),
-    signature("an exFAT file system", 3, b"EXFAT   ", &[(0x64, 4)]),
-    signature("a LUKS container", 0, b"LUKS\xba\xbe", &[(168, 40)]),
-    signature("a LVM volume", 536, b"LVM2", &[(544, 32)]),
-    signature("swap space", 4086, b"SWAPSPACE2", &[(1036, 16)]),
-    signature("a qcow2 image", 0, b"QFI\xfb", &[]),
-    // The serial numbers of FAT12 and FAT16, FAT32, and of a table of partitions.
-    signature("a partition table or a FAT file system", 510, &[0x55, 0xaa], &[(39, 4), (67, 4), (440, 4)]),
-];
+use super::signatures::{self, SIGNATURES, Signature};
 
 /// The offset of the first byte that is not zero; holes are not read.
 pub fn first_data(file: &File) -> io::Result<Option<u64>> {
@@ -85,10 +49,52 @@ pub fn identity(file: &File) -> Option<String> {
 }
 
 fn find(file: &File) -> Option<&'static Signature> {
-    SIGNATURES.iter().find(|signature| {
-        let (offset, magic) = signature.magic;
-        bytes(file, offset, magic.len()).is_some_and(|bytes| bytes == magic)
-    })
+    let end = length(file);
+    SIGNATURES.iter().find(|signature| is_at(file, place(signature.magic.0, end), signature.magic.1))
+}
+
+/// Everything that is recognised: its name and the offset of its mark. Nothing is read twice.
+///
+/// # Errors
+/// A disk that cannot be read.
+pub fn all(file: &File) -> io::Result<Vec<(&'static str, u64)>> {
+    let end = length(file);
+    let fixed = SIGNATURES.iter().map(|known| (known.name, place(known.magic.0, end), known.magic.1));
+    let marks = fixed.chain(signatures::moving(end)).filter(|(_, at, magic)| at + magic.len() as u64 <= end);
+    let mut found = Vec::new();
+    let mut page = (u64::MAX, Vec::new());
+    for (name, at, magic) in marks {
+        let start = at & !(PAGE - 1);
+        if page.0 != start {
+            let mut bytes = vec![0; (2 * PAGE).min(end - start) as usize];
+            file.read_exact_at(&mut bytes, start)?;
+            page = (start, bytes);
+        }
+        if page.1[(at - start) as usize..].starts_with(magic) && !found.contains(&(name, at)) {
+            found.push((name, at));
+        }
+    }
+    Ok(found)
+}
+
+/// The unit in which [`all`] reads.
+const PAGE: u64 = 4096;
+
+/// Bytes of a file or a device.
+fn length(file: &File) -> u64 {
+    let mut file = file;
+    let length = file.metadata().map_or(0, |data| data.len());
+    // A device has no length of its own.
+    if length > 0 { length } else { file.seek(SeekFrom::End(0)).unwrap_or(0) }
+}
+
+/// An offset, which counts from the end if it is negative.
+fn place(at: i64, end: u64) -> u64 {
+    u64::try_from(at).unwrap_or_else(|_| end.saturating_sub(at.unsigned_abs()))
+}
+
+fn is_at(file: &File, offset: u64, magic: &[u8]) -> bool {
+    bytes(file, offset, magic.len()).is_some_and(|bytes| bytes == magic)
 }
 
 fn bytes(file: &File, offset: u64, length: usize) -> Option<Vec<u8>> {

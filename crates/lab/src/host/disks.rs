@@ -10,11 +10,12 @@ use mountmark_model::{Bytes, Cell, Event, Outcome, Stage, Subject, protocol_task
 
 use super::alive::{Alive, Holds};
 use super::contents;
+use super::folder::filesystem_of;
 use super::image::{self, Place, new_image};
 use super::own::{OwnImage, Stamp};
 use super::undo::Journal;
-use crate::Options;
 use crate::loops::{self, Loop, Use};
+use crate::{Device, Options, Place as Asked};
 
 /// The place of a run's disks, and its journal.
 pub(super) struct Disks {
@@ -29,7 +30,11 @@ pub(super) struct Disks {
 impl Disks {
     /// Finds and locks the place; changes nothing.
     pub(super) fn open(options: &Options) -> Result<Disks> {
-        let place = Place::find(options.image.as_deref(), options.force_image)?;
+        let place = match &options.place {
+            Asked::Image { path, force } => Place::find(path.as_deref(), *force)?,
+            // Second disks alone are files, and a suite may have none.
+            Asked::Devices { .. } | Asked::Folder(_) => Place::Folder(image::DEFAULT_FOLDER.into()),
+        };
         let journal = Journal::open(&options.cache)?;
         Ok(Disks { place, journal, alive: Mutex::default(), lost_room: AtomicBool::new(false) })
     }
@@ -38,9 +43,13 @@ impl Disks {
         self.place.parent()
     }
 
-    /// An error if there is no room for a cell's disks.
-    pub(super) fn has_room(&self, cell: &Cell) -> Result<()> {
-        self.place.has_room(needs(cell))
+    /// An error if there is no room for a disk under test and for others, both in bytes.
+    pub(super) fn has_room(&self, needed: (u64, u64)) -> Result<()> {
+        self.place.has_room(needed)
+    }
+
+    pub(super) fn journal(&self) -> &Journal {
+        &self.journal
     }
 
     /// Whether a disk under test of this size is allocated before it is written.
@@ -90,17 +99,17 @@ impl Disks {
         Ok(())
     }
 
-    /// Remarks on a cell's disks for readers of the figures.
-    pub(super) fn notes(&self, test: &Loop, source: Option<&Loop>, size: u64) -> Vec<String> {
+    /// Remarks on a disk for readers of the figures.
+    /// `size`: the disk's, if it may be the user's image.
+    pub(super) fn notes(&self, attached: &Loop, what: &str, size: Option<u64>) -> Vec<String> {
         let folder = self.folder().display();
         let mut notes = Vec::new();
-        for (attached, what) in [(Some(test), "disk under test"), (source, "second disk")] {
-            if attached.is_some_and(|attached| !attached.direct) {
-                notes.push(format!(
-                    "the {what} is buffered in this machine's page cache: the file system of {folder} refuses direct I/O"
-                ));
-            }
+        if !attached.direct {
+            notes.push(format!(
+                "the {what} is buffered in this machine's page cache: the file system of {folder} refuses direct I/O"
+            ));
         }
+        let Some(size) = size else { return notes };
         if self.lost_room.load(Ordering::Relaxed) {
             notes.push(format!(
                 "the image was allocated and is sparse now: the file system of {folder} cannot empty a file and keep its room"
@@ -112,6 +121,23 @@ impl Disks {
             );
         }
         notes
+    }
+
+    /// Where they are, for the record.
+    pub(super) fn about(&self, size: u64) -> String {
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let folder = self.folder();
+        let below = filesystem_of(&mounts, folder).unwrap_or_else(|| "an unknown file system".into());
+        let files = if self.is_allocated(size) { "files with their room allocated" } else { "sparse files" };
+        format!("the disks are loop devices on {files} in {}, on {below}", folder.display())
+    }
+
+    /// Records what the user's image holds now.
+    pub(super) fn holds(&self) {
+        let Place::Own { file, .. } = &self.place else { return };
+        if let Some(alive) = &*locked(&self.alive) {
+            alive.holds(Holds::Made(contents::identity(file)));
+        }
     }
 
     fn attach(&self, image: &File, size: u64) -> Result<Loop> {
@@ -127,11 +153,6 @@ impl Disks {
             );
         }
         self.journal.remove_loop(&mark)
-    }
-
-    /// Follows a cell's events, to know what its image holds.
-    pub(super) fn observer(&self) -> Observer<'_> {
-        Observer { disks: self, is_making: false, is_mounted: false }
     }
 }
 
@@ -159,32 +180,33 @@ pub(super) fn needs(cell: &Cell) -> (u64, u64) {
     (cell.disk_size.0, cell.second_disk.as_ref().map_or(0, |medium| medium.size.0))
 }
 
-/// Records which file system the user's image holds once it is made.
-pub(super) struct Observer<'a> {
-    disks: &'a Disks,
+/// A loop device as the agent gets it.
+pub(super) fn device(attached: &Loop, size: u64) -> Device {
+    Device { path: attached.path(), name: attached.name.clone(), size, server: None, backing: Some(attached.backing()) }
+}
+
+/// Follows a cell's events, to know when its disk holds another file system.
+#[derive(Default)]
+pub(super) struct Observer {
     is_making: bool,
     is_mounted: bool,
 }
 
-impl Observer<'_> {
-    pub(super) fn hear(&mut self, event: &Event) {
+impl Observer {
+    /// Whether mkfs has ended, at the moments at which the disk may be looked at.
+    pub(super) fn hear(&mut self, event: &Event) -> Option<bool> {
         match event {
             Event::Ended { task: Subject::Task(id), outcome: Outcome::Ok } if id == protocol_task::MOUNT => {
                 self.is_mounted = true;
+                None
             }
             // Nothing is measured in the stage that follows mounting, nor while the machine settles after mkfs.
             Event::Stage { name } => {
                 let is_made = self.is_making && *name == Stage::Settle;
                 self.is_making = *name == Stage::Measured(protocol_task::MKFS.to_owned());
-                if !std::mem::take(&mut self.is_mounted) && !is_made {
-                    return;
-                }
-                let Place::Own { file, .. } = &self.disks.place else { return };
-                if let Some(alive) = &*locked(&self.disks.alive) {
-                    alive.holds(Holds::Made(contents::identity(file)));
-                }
+                (std::mem::take(&mut self.is_mounted) || is_made).then_some(is_made)
             }
-            _ => {}
+            _ => None,
         }
     }
 }

@@ -8,30 +8,32 @@ mod agent;
 mod alive;
 mod clean;
 mod contents;
+mod device;
 mod disks;
+mod folder;
+mod ground;
 mod image;
 mod lock;
 mod messages;
+mod noise;
 mod own;
 mod process;
+mod signatures;
 mod tools;
 mod trace;
 mod undo;
 
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, bail};
-use mountmark_model::{
-    Bytes, Cell, Configuration, Disk, DiskModel, Environment, Event, Machine, Outcome, OwnComputer, Program,
-};
+use mountmark_model::{Bytes, Cell, Configuration, Environment, Event, Machine, Outcome, OwnComputer, Program, Target};
 
-use crate::loops::Loop;
 use crate::watch::{Expected, Heard, Watch};
-use crate::{Device, Ended, LabKind, OpenLab, Options, Places, Token};
+use crate::{Ended, LabKind, OpenLab, Options, Place, Places, Token};
 use agent::HostJob;
-use disks::Disks;
+use ground::Ground;
 use messages::Messages;
+use noise::Noise;
 use process::Agent;
 
 pub use agent::{is_agent, main};
@@ -47,39 +49,39 @@ pub(crate) struct ThisMachine;
 impl LabKind for ThisMachine {
     fn open(&self, options: Options) -> Result<Box<dyn OpenLab>> {
         check_rights()?;
-        let disks = Disks::open(&options)?;
-        Ok(Box::new(HostLab { options, release: release(), disks }))
+        let ground = Ground::open(&options)?;
+        Ok(Box::new(HostLab { options, release: release(), ground }))
     }
 
-    fn places(&self, _: &Cell) -> Result<Places> {
-        agent::places()
+    fn places(&self, cell: &Cell) -> Result<Places> {
+        agent::places(cell)
     }
 
     fn check_rights(&self) -> Result<()> {
         check_rights()
     }
 
-    fn own_computer(&self) -> Option<OwnComputer> {
-        let disk = "loop";
-        Some(OwnComputer {
+    fn own_computer(&self, place: &Place) -> Result<Option<OwnComputer>> {
+        let disk = Target::Image { path: String::new() }.disk();
+        Ok(Some(OwnComputer {
             machine: Machine {
                 name: "host".into(),
                 about: crate::host_cpu(),
                 shift: 0,
                 processor: None,
                 ram: Bytes(crate::memory::total().unwrap_or(0)),
-                disk: disk.into(),
-                second_disk: disk.into(),
+                disk: disk.name.clone(),
+                second_disk: disk.name.clone(),
                 sources: Vec::new(),
             },
-            disk: Disk {
-                name: disk.into(),
-                about: "a loop device on a file of this machine".into(),
-                sources: Vec::new(),
-                model: DiskModel::NO_DRIVE,
-            },
+            disk,
             kernel: "host".into(),
-        })
+            targets: ground::targets(place)?,
+        }))
+    }
+
+    fn about(&self, place: &Place) -> Vec<String> {
+        ground::about(place)
     }
 
     fn unavailable(&self, configuration: &Configuration) -> Option<String> {
@@ -94,16 +96,17 @@ impl LabKind for ThisMachine {
         if let Some(reason) = tools::suite_unavailable(cell) {
             bail!("{reason}");
         }
-        let file = image::foresee(options.image.as_deref(), options.force_image, disks::needs(cell))?;
+        let Place::Image { path, force } = &options.place else { return Ok(Some(cell.disk.about.clone())) };
+        let file = image::foresee(path.as_deref(), *force, disks::needs(cell))?;
         Ok(Some(format!("a loop device on {file}")))
     }
 }
 
-/// The opened host lab with its disks.
+/// The opened host lab with what it works on.
 struct HostLab {
     options: Options,
     release: String,
-    disks: Disks,
+    ground: Ground,
 }
 
 /// An error if this user may not mount, with the remedy.
@@ -181,73 +184,67 @@ impl OpenLab for HostLab {
         if let Some(reason) = tools::suite_unavailable(cell) {
             bail!("{reason}");
         }
-        self.disks.has_room(cell)
+        self.ground.has_room(cell)
     }
 
     fn run(&self, cell: &Cell, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<Ended> {
         // The source first: if it is unavailable, nothing has been changed yet.
-        let source = cell.second_disk.as_ref().map(|medium| self.disks.source(medium.size.0)).transpose()?;
-        let test = self.disks.test(cell.disk_size.0)?;
-        for text in self.disks.notes(&test, source.as_ref(), cell.disk_size.0) {
+        let source = cell.second_disk.as_ref().map(|medium| self.ground.source(medium.size.0)).transpose()?;
+        let entered = match self.ground.enter(cell) {
+            Ok(entered) => entered,
+            // One of several disks may be gone; the cells of the others can be run.
+            Err(error) if cell.target.is_some() && self.ground.is_real() => {
+                source.map(|source| self.ground.detach(source)).transpose()?;
+                let outcome = Outcome::Failed { reason: format!("{error:#}"), detail: String::new() };
+                return Ok(Ended::Outcome { outcome, log: String::new() });
+            }
+            Err(error) => return Err(error),
+        };
+        for text in entered.notes.iter().cloned().chain(source.iter().flat_map(|source| self.ground.notes(source))) {
             on_event(Event::Note { text });
         }
-        let device = |attached: &Loop, size: Bytes| Device {
-            path: attached.path(),
-            name: attached.name.clone(),
-            size: size.0,
-            server: None,
-            backing: Some(attached.backing()),
-        };
+        let medium = source.as_ref().zip(cell.second_disk.as_ref());
         let job = HostJob {
             token: Token::new()?,
             cell: cell.clone(),
-            test: device(&test, cell.disk_size),
-            source: source.as_ref().zip(cell.second_disk.as_ref()).map(|(source, medium)| device(source, medium.size)),
+            test: entered.device.clone(),
+            hold: entered.hold.clone(),
+            folder: entered.folder.clone(),
+            source: medium.map(|(source, medium)| disks::device(source, medium.size.0)),
             corpus: cell.second_disk.as_ref().map(|medium| medium.tar.clone().into()),
         };
-        let mut observer = self.disks.observer();
+        let mut observer = disks::Observer::default();
+        let noise = Noise::now();
         let ended = self.run_attached(&job, stop, &mut |event| {
-            observer.hear(&event);
+            self.ground.heard(&entered, &event, &mut observer);
             on_event(event);
         });
-        let mut detached = self.disks.detach(test);
+        let disturbance = noise.since();
+        if let Some(text) = disturbance.remark() {
+            on_event(Event::Note { text });
+        }
+        let mut left = self.ground.leave(entered);
         if let Some(source) = source {
-            detached = detached.and(self.disks.detach(source));
+            left = left.and(self.ground.detach(source));
         }
         // The agent's own error explains why a device is still in use.
-        let ended = ended?;
-        detached?;
+        let mut ended = ended?;
+        left?;
+        if let Ended::Outcome { log, .. } = &mut ended {
+            log.insert_str(0, &format!("{}\n", disturbance.text()));
+        }
         Ok(ended)
     }
 
     fn environment(&self, cell: &Cell) -> Result<Environment> {
-        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-        let folder = self.disks.folder();
-        let below = filesystem_of(&mounts, folder).unwrap_or_else(|| "an unknown file system".into());
-        let files =
-            if self.disks.is_allocated(cell.disk_size.0) { "files with their room allocated" } else { "sparse files" };
         let mut environment = Environment {
             packages: tools::package_versions(cell),
-            clock: format!(
-                "wall time of this machine; the disks are loop devices on {files} in {}, on {below}",
-                folder.display()
-            ),
+            clock: format!("wall time of this machine; {}", self.ground.about(cell)),
             ..crate::host_environment()
         };
         environment.name_kernel(&crate::guest::kernel_version()?);
         Ok(environment)
     }
-}
-
-/// The type of the file system that holds a folder.
-fn filesystem_of(mounts: &str, folder: &Path) -> Option<String> {
-    let found = mounts.lines().filter_map(|line| {
-        let (head, tail) = line.split_once(" - ")?;
-        let point = head.split_whitespace().nth(4)?;
-        folder.starts_with(point).then_some((point.len(), tail.split_whitespace().next()?))
-    });
-    // Of several mounts at one place, the last one is visible.
-    found.max_by_key(|(length, _)| *length).map(|(_, kind)| kind.to_owned())
 }
 
 #[cfg(test)]
@@ -259,16 +256,5 @@ mod tests {
         assert!(may("Name:\tx\nCapEff:\t000001ffffffffff\n", SYS_ADMIN));
         assert!(!may("CapEff:\t00000000a80425fb\n", SYS_ADMIN));
         assert!(may("", SYS_ADMIN), "what cannot be read is left to the kernel");
-    }
-
-    #[test]
-    fn a_folders_file_system_is_the_deepest_mount() {
-        let mounts = "21 1 254:0 / / rw,noatime - ext4 /dev/vda rw\n\
-                      30 21 0:25 / /tmp rw shared:4 - tmpfs tmpfs rw\n\
-                      31 21 0:26 / /tmp/deep rw - xfs /dev/sdb rw\n";
-        assert_eq!(filesystem_of(mounts, Path::new("/var/tmp")).unwrap(), "ext4");
-        assert_eq!(filesystem_of(mounts, Path::new("/tmp/x")).unwrap(), "tmpfs");
-        assert_eq!(filesystem_of(mounts, Path::new("/tmp/deep")).unwrap(), "xfs");
-        assert_eq!(filesystem_of(mounts, Path::new("/tmpx")).unwrap(), "ext4");
     }
 }

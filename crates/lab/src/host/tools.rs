@@ -35,6 +35,10 @@ pub fn unavailable(configuration: &Configuration, release: &str) -> Option<Strin
     if let Some(reason) = &filesystem.unavailable {
         return Some(reason.clone());
     }
+    if filesystem.mkfs.is_empty() {
+        // Somebody has mounted it.
+        return None;
+    }
     let kind = &filesystem.mount_type;
     let known = fs::read_to_string("/proc/filesystems").unwrap_or_default();
     if !is_listed(&known, kind) && !can_load(kind) {

@@ -8,9 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
+use mountmark_model::Identity;
 use serde::{Deserialize, Serialize};
 
 use super::alive::{Moment, Sign};
+use super::device::Made;
+use super::folder::OwnFolder;
 use super::own::OwnImage;
 use crate::cache::{self, Lock};
 use crate::loops;
@@ -42,6 +45,12 @@ pub(super) struct Entries {
     pub image: Option<OwnImage>,
     /// Marks of loop devices, from before they are attached until they are detached.
     pub loops: Vec<String>,
+    /// Real disks, from before they are written until they are given back.
+    #[serde(default)]
+    pub devices: Vec<Made>,
+    /// The run's folders in mounted file systems, from before they are made until they are removed.
+    #[serde(default)]
+    pub folders: Vec<OwnFolder>,
 }
 
 impl Journal {
@@ -97,6 +106,34 @@ impl Journal {
     /// Records that a loop device is detached.
     pub fn remove_loop(&self, mark: &str) -> Result<()> {
         self.change(|state| state.entries.loops.retain(|other| other != mark))
+    }
+
+    /// Records that a real disk will be written, or what it holds now.
+    pub fn change_device(&self, made: Made) -> Result<()> {
+        self.change(|state| {
+            state.entries.devices.retain(|other| other.device != made.device);
+            state.entries.devices.push(made);
+        })
+    }
+
+    /// Whether a real disk was written and not given back.
+    pub fn has_device(&self, device: &Identity) -> bool {
+        self.lock().entries.devices.iter().any(|made| made.device == *device)
+    }
+
+    /// Records that a real disk has been given back.
+    pub fn remove_device(&self, device: &Identity) -> Result<()> {
+        self.change(|state| state.entries.devices.retain(|made| made.device != *device))
+    }
+
+    /// Records a folder that will be made.
+    pub fn add_folder(&self, folder: OwnFolder) -> Result<()> {
+        self.change(|state| state.entries.folders.push(folder))
+    }
+
+    /// Records that a folder is gone.
+    pub fn remove_folder(&self, folder: &OwnFolder) -> Result<()> {
+        self.change(|state| state.entries.folders.retain(|other| other != folder))
     }
 
     /// Removes loop devices that have detached themselves, as those of failed cells do; false if one is still attached.
@@ -163,7 +200,7 @@ mod tests {
         let (one, two) = (journal.add_loop().unwrap(), journal.add_loop().unwrap());
         assert!(one != two && one.len() < 64, "a loop device's name has 64 bytes: {one}");
         let entries: Entries = serde_json::from_slice(&fs::read(&journal.path).unwrap()).unwrap();
-        assert_eq!(entries, Entries { image: Some(image), loops: vec![one, two] });
+        assert_eq!(entries, Entries { image: Some(image), loops: vec![one, two], ..Entries::default() });
         assert!(journal.forget_loops().unwrap(), "they were never attached");
         assert!(journal.path.exists());
         journal.remove_image().unwrap();

@@ -28,7 +28,9 @@ impl Agent<'_> {
     /// Takes memory, and leaves the disk's arm and caches somewhere.
     pub(super) fn vary_machine(&mut self) -> Option<Taken> {
         let conditions = self.cell.conditions.as_ref()?;
-        if let Err(error) = self.read_somewhere(conditions.reads) {
+        if self.cell.is_mounted {
+            // Its disk is not this run's to read.
+        } else if let Err(error) = self.read_somewhere(conditions.reads) {
             self.note(format!("conditions: {error:#}"));
         }
         self.forget(&self.devices.test);

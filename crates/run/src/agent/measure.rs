@@ -77,6 +77,9 @@ impl Agent<'_> {
         let sync_end = now();
         let sync = sync_end - sync_begin;
         let durable = Counters::read(&self.devices.test, &self.servers)?;
+        if job.unmounted {
+            self.take_back()?;
+        }
         let mut values = BTreeMap::new();
         before.until(&durable, &mut values);
         let settle_begin = now();

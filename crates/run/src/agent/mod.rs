@@ -112,10 +112,14 @@ impl Agent<'_> {
             source::mount(source, &self.devices.source_folder, self.scratch.path())?;
         }
         let _taken = self.vary_machine();
-        let made = self.mkfs()? && self.mount()?;
-        if made {
+        // What somebody else has mounted is taken as it is.
+        let is_own = !self.cell.is_mounted;
+        self.mounted = !is_own || (self.mkfs()? && self.mount()?);
+        if self.mounted {
             self.turn_groups();
-            self.capacity(&[Metric::CAPACITY, Metric::CAPACITY_BYTES, Metric::CAPACITY_DEVICE])?;
+            if is_own {
+                self.capacity(&[Metric::CAPACITY, Metric::CAPACITY_BYTES, Metric::CAPACITY_DEVICE])?;
+            }
             for task in self.cell.tasks.iter().filter(|task| task.part_of.is_none()) {
                 for iteration in 0..task.repeat {
                     if !self.task(task, iteration)? {
@@ -123,13 +127,15 @@ impl Agent<'_> {
                     }
                 }
             }
-            if self.mounted {
+            if self.mounted && is_own {
                 self.stage(Stage::Capacity);
                 self.remove_all()?;
                 self.capacity(&[Metric::CAPACITY_RESIDUAL])?;
                 self.umount()?;
             }
-            self.fsck()?;
+            if is_own {
+                self.fsck()?;
+            }
         }
         if let Some(_source) = &self.devices.source {
             source::unmount(&self.devices.source_folder, self.scratch.path())?;

@@ -35,13 +35,19 @@ pub fn outline(cell: &Cell, places: &Places) -> Vec<Line> {
         lines.command("source", "", &source::unmount_command(on));
         lines.command("source", "", &source::mount_command(&places.source, on));
     }
-    lines.command(protocol_task::MKFS, "", &configuration.mkfs_command(&places.test));
-    lines.command(protocol_task::MOUNT, "", &mount);
+    if !cell.is_mounted {
+        lines.command(protocol_task::MKFS, "", &configuration.mkfs_command(&places.test));
+        lines.command(protocol_task::MOUNT, "", &mount);
+    }
     for task in &cell.tasks {
         lines.task(task);
         if task.cold && task.skip.is_none() && task.part_of.is_none() {
-            lines.command(&task.id, "remount", &source::unmount_command(&places.test_folder));
-            lines.command(&task.id, "remount", &mount);
+            if cell.is_mounted {
+                lines.add(&task.id, "remount", "sync; echo 3 > /proc/sys/vm/drop_caches");
+            } else {
+                lines.command(&task.id, "remount", &source::unmount_command(&places.test_folder));
+                lines.command(&task.id, "remount", &mount);
+            }
             if cell.second_disk.is_some() {
                 lines.command(&task.id, "remount", &source::unmount_command(&places.source_folder));
                 lines.command(&task.id, "remount", &source::mount_command(&places.source, &places.source_folder));
@@ -52,11 +58,13 @@ pub fn outline(cell: &Cell, places: &Places) -> Vec<Line> {
             lines.restart(task, restart, configuration, places);
         }
     }
-    lines.script(protocol_task::CAPACITY, "", Some(steps::REMOVE_ALL));
-    lines.command(protocol_task::UMOUNT, "", &source::unmount_command(&places.test_folder));
-    match configuration.fsck_command(&places.test) {
-        Some(command) => lines.command(protocol_task::FSCK, "", &command),
-        None => lines.add(protocol_task::FSCK, "", "nothing: there is no read-only check"),
+    if !cell.is_mounted {
+        lines.script(protocol_task::CAPACITY, "", Some(steps::REMOVE_ALL));
+        lines.command(protocol_task::UMOUNT, "", &source::unmount_command(&places.test_folder));
+        match configuration.fsck_command(&places.test) {
+            Some(command) => lines.command(protocol_task::FSCK, "", &command),
+            None => lines.add(protocol_task::FSCK, "", "nothing: there is no read-only check"),
+        }
     }
     if cell.second_disk.is_some() {
         lines.command("source", "", &source::unmount_command(&places.source_folder));

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use mountmark_model::{Metric, Outcome, protocol_task};
 
 use super::measure::Measurable;
-use super::{Agent, STEP_LIMIT, command, source};
+use super::{Agent, STEP_LIMIT, cold, command, source};
 
 /// Removes every file of the tasks.
 pub(super) const REMOVE_ALL: &str =
@@ -40,6 +40,7 @@ impl Agent<'_> {
         let mut process = Command::new(program);
         process.args(arguments);
         self.set_environment(&mut process);
+        self.hand_on(id)?;
         let measured = self.measure(id, &Measurable::step(process, id != protocol_task::MOUNT), STEP_LIMIT)?;
         let what = command.join(" ");
         let unwritten = measured.unwritten.map(|reason| format!("{what}: {reason}"));
@@ -52,11 +53,34 @@ impl Agent<'_> {
         let outcome = Outcome::Failed { reason, detail: self.detail(&measured.finished.stderr) };
         self.ended(id, outcome.clone());
         self.cell_ended(outcome);
+        self.take_back()?;
         Ok(false)
+    }
+
+    /// Lets the next program have a real disk under test, after a look that it is still the same one.
+    fn hand_on(&self, id: &str) -> Result<()> {
+        if let Some(hold) = self.devices.hold.as_ref().filter(|_| id != protocol_task::UMOUNT) {
+            hold.check()?;
+            hold.let_go();
+        }
+        Ok(())
+    }
+
+    /// Takes a real disk under test back, unless it is mounted still.
+    pub(super) fn take_back(&self) -> Result<()> {
+        match &self.devices.hold {
+            Some(hold) if !rests_on(&self.devices.test_folder) => hold.take(),
+            _ => Ok(()),
+        }
     }
 
     /// Unmounts and mounts again, so that the next reads come from the disks.
     pub(super) fn remount(&mut self) -> Result<()> {
+        if self.cell.is_mounted {
+            self.note("cold tasks have caches dropped before: the file system stays mounted".into());
+            cold::drop_caches()?;
+            return self.remount_source();
+        }
         let test = self.devices.test_folder.display().to_string();
         let mount = self.cell.configuration.mount_command(&self.devices.test.path, &test);
         for command in [source::unmount_command(&self.devices.test_folder), mount] {
@@ -69,6 +93,10 @@ impl Agent<'_> {
                 self.forget(&self.devices.test);
             }
         }
+        self.remount_source()
+    }
+
+    fn remount_source(&mut self) -> Result<()> {
         if let Some(source) = &self.devices.source {
             source::unmount(&self.devices.source_folder, self.scratch.path())?;
             self.forget(source);
@@ -127,6 +155,7 @@ impl Agent<'_> {
         let mut process = Command::new(&command[0]);
         process.args(&command[1..]);
         self.set_environment(&mut process);
+        self.hand_on(protocol_task::FSCK)?;
         let measured = self.measure(protocol_task::FSCK, &Measurable::step(process, true), STEP_LIMIT)?;
         let code = measured.finished.status.code();
         if code.is_some_and(|code| fsck.clean.contains(&code)) && measured.finished.timed_out.is_none() {
@@ -145,4 +174,10 @@ impl Agent<'_> {
         self.ended(protocol_task::FSCK, outcome);
         Ok(())
     }
+}
+
+/// Whether something is mounted at a folder.
+fn rests_on(folder: &std::path::Path) -> bool {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    mounts.lines().filter_map(|line| line.split_whitespace().nth(4)).any(|point| std::path::Path::new(point) == folder)
 }

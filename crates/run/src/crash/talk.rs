@@ -36,6 +36,8 @@ pub fn cell(configuration: &Configuration, disk: &Disk, size: Bytes, workloads: 
         index: 0,
         repeat: 0,
         point: None,
+        target: None,
+        is_mounted: false,
         configuration: configuration.clone(),
         seed: 1,
         disk: disk.clone(),

@@ -26,7 +26,8 @@ impl Left {
         image.empty(&file, SIZE).unwrap();
         let began = Stamp::of(&file).unwrap();
         let journal = folder.path().join(FOLDER).join("1-0.json");
-        let entries = Entries { image: Some(image.clone()), loops: vec!["mountmark of no device".into()] };
+        let entries =
+            Entries { image: Some(image.clone()), loops: vec!["mountmark of no device".into()], ..Entries::default() };
         cache::write_whole(&journal, &serde_json::to_vec(&entries).unwrap()).unwrap();
         Alive::begin(&journal, began).unwrap();
         let sign = Sign::last(&journal).unwrap();
@@ -167,7 +168,7 @@ fn what_the_run_had_not_written_is_left() {
     let left = Left::new();
     fs::remove_file(Sign::path(&left.journal())).unwrap();
     let image = OwnImage { found: Stamp::of(&left.open()).unwrap(), ..left.image.clone() };
-    let entries = Entries { image: Some(image), loops: Vec::new() };
+    let entries = Entries { image: Some(image), ..Entries::default() };
     cache::write_whole(&left.journal(), &serde_json::to_vec(&entries).unwrap()).unwrap();
     left.is_left("had not written");
 }
@@ -200,7 +201,7 @@ fn an_image_that_was_moved_or_replaced_is_left() {
     let left = Left::new();
     let entries = Entries {
         image: Some(OwnImage { id: FileId { inode: 1, ..left.image.id.clone() }, ..left.image.clone() }),
-        loops: Vec::new(),
+        ..Entries::default()
     };
     cache::write_whole(&left.journal(), &serde_json::to_vec(&entries).unwrap()).unwrap();
     left.is_left("another file has its name now");

@@ -1,0 +1,138 @@
+//! Holds a device while a run uses it.
+//!
+//! The kernel gives a block device to one holder at a time: a file opened with O_EXCL, a mount, swap, an array. So mkfs
+//! and mount, which want it for themselves, would be refused while another has it. A run therefore holds it in turns:
+//!
+//! * by O_EXCL from the moment it is looked at, between cells, and in a cell whenever no program has it;
+//! * by the program's own O_EXCL while mkfs or fsck works, and by the mount while it is mounted;
+//! * by an exclusive flock(2) on the whole disk all the time, which udev, and programs that partition disks, respect.
+//!
+//! In the milliseconds in which it is handed on, nothing but the flock holds it. So before each mkfs it is checked to be
+//! the very device that was looked at (number, size, serial, world-wide name, the kernel's count of media), and after
+//! each time it was handed on, it is taken again or the cell fails.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use mountmark_model::Identity;
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use super::gather::{exclusive, identity};
+use super::{Examined, Opened, erase, mounts, relatives};
+use crate::Hold;
+
+/// How long a device may be busy after what used it has ended: the kernel unmounts late, and udev looks at what is new.
+const BUSY_LIMIT: Duration = Duration::from_secs(20);
+
+/// What a run made of a device, for the journal: written before it is changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Made {
+    pub device: Identity,
+    /// What is known of the file system that was made last; `None` while one is being made.
+    pub holds: Option<String>,
+}
+
+/// A device that is this run's.
+#[derive(Debug)]
+pub struct Claim {
+    identity: Identity,
+    /// Its node, with links resolved: a link may lead elsewhere tomorrow.
+    node: PathBuf,
+    held: Mutex<Option<File>>,
+    /// The whole disk, under an exclusive lock; `None` in the agent, whose run has it.
+    _lock: Option<File>,
+}
+
+impl Claim {
+    /// Takes over a device that was looked at and may be used.
+    pub fn of(examined: Examined) -> Result<Claim> {
+        let (identity, path) = (examined.facts.identity, examined.facts.path);
+        let Some(held) = examined.claim else {
+            match examined.facts.opened {
+                Opened::Denied => bail!("{path} cannot be opened: this user may not; run it as root"),
+                _ => bail!("{path} cannot be held against other programs"),
+            }
+        };
+        let disk = relatives::whole(&identity.name).unwrap_or_else(|| identity.name.clone());
+        let node = std::fs::canonicalize(&path).with_context(|| format!("cannot look at {path}"))?;
+        let disk = Path::new("/dev").join(disk);
+        // A node under another name is as good: the lock is the device's.
+        let disk = if disk.exists() { disk } else { node.clone() };
+        let lock = File::open(&disk).with_context(|| format!("cannot open {}", disk.display()))?;
+        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => bail!(
+                "{} is locked by another program (a run, one that makes partitions); end that first; nothing was changed",
+                disk.display()
+            ),
+            Err(error) => return Err(error).with_context(|| format!("cannot lock {}", disk.display())),
+        }
+        Ok(Claim { identity, node, held: Mutex::new(Some(held)), _lock: Some(lock) })
+    }
+
+    /// The same device, for the agent of a run that has it.
+    pub fn in_agent(identity: Identity, node: &str) -> Claim {
+        Claim { identity, node: node.into(), held: Mutex::default(), _lock: None }
+    }
+
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    pub fn node(&self) -> &Path {
+        &self.node
+    }
+
+    /// Empties it; what was on it is lost. Returns whether it was discarded.
+    pub fn empty(&self) -> Result<bool> {
+        self.check()?;
+        erase::empty(&self.node, self.identity.size.0).with_context(|| format!("cannot empty {}", self.identity.path))
+    }
+}
+
+impl Hold for Claim {
+    fn check(&self) -> Result<()> {
+        let path = &self.identity.path;
+        let Some(name) = mounts::number(&self.node).and_then(|number| relatives::name_of(&number)) else {
+            bail!("{path} is gone: it was unplugged or taken down; what is left of the run goes on without it");
+        };
+        match self.identity.difference(&identity(&self.node, &name)) {
+            None => Ok(()),
+            Some(difference) => bail!(
+                "{path} is not the device that was looked at: {difference}; it was not touched; look at it and start again"
+            ),
+        }
+    }
+
+    fn let_go(&self) {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    fn take(&self) -> Result<()> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.is_some() {
+            return Ok(());
+        }
+        let path = &self.identity.path;
+        let begin = Instant::now();
+        loop {
+            match exclusive(&self.node) {
+                Ok(file) => break *held = Some(file),
+                Err(error) if error.raw_os_error() == Some(libc::EBUSY) && begin.elapsed() < BUSY_LIMIT => {
+                    thread::sleep(Duration::from_millis(20));
+                }
+                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
+                    bail!("{path} was taken by another program, or something on it is still mounted; end that first")
+                }
+                Err(error) => return Err(error).with_context(|| format!("{path} cannot be opened any more")),
+            }
+        }
+        drop(held);
+        self.check()
+    }
+}

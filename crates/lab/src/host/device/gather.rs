@@ -1,0 +1,310 @@
+//! Gathers what is known about a device. It writes nothing.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::process::Command;
+
+use mountmark_model::{Bytes, Identity};
+
+use super::facts::{Content, Facts, LeadsTo, Opened, Relation, Relative};
+use super::mounts::{self, Uses};
+use super::relatives::{self, fact, folder, whole};
+use super::{Examined, erase};
+use crate::child;
+use crate::host::{contents, tools};
+
+/// Bytes at each end that are looked through for data of no known kind.
+const ENDS: u64 = 1 << 20;
+/// Samples between the ends, of a page each.
+const SAMPLES: u64 = 64;
+/// Bytes of a device that is looked through as a whole.
+const SMALL: u64 = 64 << 20;
+
+/// Looks at a device and takes hold of it (O_EXCL), so that what was seen stays as it is.
+pub fn examine(path: &Path) -> Examined {
+    let mut facts = Facts { path: path.display().to_string(), leads_to: leads_to(path), ..Facts::default() };
+    let Some(number) = mounts::number(path).filter(|_| facts.leads_to == LeadsTo::Device) else {
+        return Examined { facts, claim: None };
+    };
+    let Some(name) = relatives::name_of(&number) else {
+        facts.leads_to = LeadsTo::Unknown("it is not in /sys/dev/block".into());
+        return Examined { facts, claim: None };
+    };
+    facts.identity = identity(path, &name);
+    facts.read_only = fact(&name, "ro") == "1" || whole(&name).is_some_and(|whole| fact(&whole, "ro") == "1");
+    // Held first: what is found then stays true.
+    let claim = match exclusive(path) {
+        Ok(file) => Some(file),
+        Err(error) => {
+            facts.opened = match error.raw_os_error() {
+                Some(libc::EBUSY) => Opened::Busy,
+                Some(libc::EACCES | libc::EPERM) => Opened::Denied,
+                Some(libc::ENOMEDIUM | libc::ENXIO) => Opened::NoMedium,
+                _ => Opened::Failed(plain(&error)),
+            };
+            None
+        }
+    };
+    let uses = Uses::read();
+    let family = relatives::all(&name);
+    facts.relatives = family.iter().map(|(name, relation)| relative(name, *relation, &uses)).collect();
+    let is_own = |relation: Relation| !matches!(relation, Relation::Below | Relation::Whole | Relation::Copy);
+    let own = facts.relatives.iter().filter(|relative| is_own(relative.relation));
+    facts.writers = mounts::writers(&own.map(|relative| relative.number.clone()).collect::<Vec<_>>());
+    read(&mut facts, path, claim.as_ref());
+    Examined { facts, claim }
+}
+
+fn leads_to(path: &Path) -> LeadsTo {
+    let data = match fs::metadata(path) {
+        Ok(data) => data,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return match fs::read_link(path) {
+                Ok(target) => LeadsTo::Dangling(target.display().to_string()),
+                Err(_) => LeadsTo::Nothing,
+            };
+        }
+        Err(error) => return LeadsTo::Unknown(plain(&error)),
+    };
+    let kind = data.file_type();
+    let other = match () {
+        () if kind.is_block_device() => return LeadsTo::Device,
+        () if kind.is_dir() => "a folder",
+        () if kind.is_char_device() => "a character device",
+        () if kind.is_fifo() => "a pipe",
+        () if kind.is_socket() => "a socket",
+        () => "a file",
+    };
+    LeadsTo::Other(other)
+}
+
+/// Opens a device for this program alone. Reading is enough: a kernel may refuse to mount what is open for writing.
+///
+/// # Errors
+/// EBUSY if it is mounted, swap, part of an array or a volume, or opened like this by another program.
+pub(super) fn exclusive(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(libc::O_EXCL | libc::O_NONBLOCK).open(path)
+}
+
+fn relative(name: &str, relation: Relation, uses: &Uses) -> Relative {
+    let number = fact(name, "dev");
+    Relative {
+        name: name.to_owned(),
+        relation,
+        sort: relatives::sort(name),
+        mounts: uses.mounts(&number),
+        is_swap: uses.is_swap(&number),
+        member_of: mounts::member_of(name),
+        array: uses.array(name),
+        number,
+    }
+}
+
+/// What tells a device from others.
+pub(super) fn identity(path: &Path, name: &str) -> Identity {
+    let disk = whole(name).unwrap_or_else(|| name.to_owned());
+    let part = fact(name, "partition");
+    let first = |files: &[&str]| {
+        let found = files.iter().map(|file| fact(&disk, file)).find(|text| !text.is_empty());
+        found.unwrap_or_default()
+    };
+    let mut serial = first(&["device/serial", "serial", "dm/uuid", "md/uuid", "loop/backing_file"]);
+    if serial.is_empty() {
+        serial = page_80(&disk).unwrap_or_default();
+    }
+    if !serial.is_empty() && !part.is_empty() {
+        serial += &format!("-part{part}");
+    }
+    let sectors: u64 = fact(name, "size").parse().unwrap_or(0);
+    let model = [first(&["device/vendor"]), first(&["device/model"])];
+    Identity {
+        path: path.display().to_string(),
+        name: name.to_owned(),
+        number: fact(name, "dev"),
+        sort: relatives::sort(name),
+        // A vendor in hexadecimal is the number of a bus.
+        model: model
+            .iter()
+            .filter(|text| !text.starts_with("0x"))
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(" ")
+            .trim()
+            .into(),
+        serial,
+        wwid: if part.is_empty() { first(&["wwid", "device/wwid"]) } else { String::new() },
+        size: Bytes(sectors.saturating_mul(512)),
+        diskseq: fact(&disk, "diskseq").parse().unwrap_or(0),
+        rotational: fact(&disk, "queue/rotational") == "1",
+    }
+}
+
+/// The unit serial number of a SCSI disk: four bytes, then text.
+fn page_80(disk: &str) -> Option<String> {
+    let page = fs::read(folder(disk).join("device/vpd_pg80")).ok()?;
+    Some(String::from_utf8_lossy(page.get(4..)?).trim_matches(|c: char| c.is_whitespace() || c == '\0').to_owned())
+}
+
+/// Reads what is on the device.
+fn read(facts: &mut Facts, path: &Path, claim: Option<&File>) {
+    if matches!(facts.opened, Opened::NoMedium | Opened::Denied) {
+        return;
+    }
+    let shared = || OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
+    let opened;
+    let file = match claim {
+        Some(file) => file,
+        None => match shared() {
+            Ok(file) => {
+                opened = file;
+                &opened
+            }
+            Err(_) => return,
+        },
+    };
+    // A file description of its own has its own read-ahead.
+    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::Random);
+    let size = facts.identity.size.0;
+    let found = contents::all(file).and_then(|marks| Ok((marks, first_data(file, size)?)));
+    let (marks, data) = match found {
+        Ok(found) => found,
+        Err(error) => {
+            facts.unreadable = Some(plain(&error));
+            return;
+        }
+    };
+    facts.data = data;
+    let listed = wipefs(path);
+    let last = last_mounted(file).filter(|_| marks.iter().any(|(_, at)| *at == 1080));
+    // A kind has copies of its marks, and one name is enough.
+    let is_listed = |at: u64| listed.iter().any(|(offset, _)| *offset == at);
+    let mut named: Vec<&str> = marks.iter().filter(|(_, at)| is_listed(*at)).map(|(name, _)| *name).collect();
+    for (name, _) in marks {
+        if !named.contains(&name) {
+            named.push(name);
+            facts.contents.push(Content { about: name.to_owned(), uuid: None });
+        }
+    }
+    // What a program knows by name and UUID comes first.
+    facts.contents.splice(0..0, listed.into_iter().map(|(_, content)| content));
+    facts.is_scratch = facts.contents.is_empty() && erase::is_marked(file);
+    if let (Some(point), Some(content)) = (last, facts.contents.first_mut()) {
+        content.about += &format!(", last mounted at {point}");
+    }
+    let text = fs::read_to_string("/etc/fstab").unwrap_or_default();
+    let names: Vec<String> = facts.contents.iter().filter_map(|content| content.uuid.clone()).collect();
+    let own = fs::metadata(path).map(|data| data.rdev()).ok();
+    facts.fstab = mounts::fstab(&text, &names, |other| {
+        fs::metadata(other).is_ok_and(|data| data.file_type().is_block_device() && Some(data.rdev()) == own)
+    });
+}
+
+/// The first byte at either end, or of samples between, that is neither 0 nor 0xff.
+fn first_data(file: &File, size: u64) -> io::Result<Option<u64>> {
+    let (step, length) = if size <= SMALL { (ENDS, ENDS) } else { ((size / (SAMPLES + 1)) & !4095, 4096) };
+    let between = (1..).map(|at| at * step).take_while(|at| *at < size.saturating_sub(ENDS));
+    let places = std::iter::once((0, ENDS)).chain(between.map(|at| (at, length)));
+    let mut buffer = vec![0; ENDS as usize];
+    for (at, length) in places.chain([(size.saturating_sub(ENDS), ENDS.min(size))]) {
+        let length = length.min(size - at);
+        let buffer = &mut buffer[..length as usize];
+        file.read_exact_at(buffer, at)?;
+        if let Some(offset) = buffer.iter().position(|byte| !matches!(byte, 0 | 0xff)) {
+            return Ok(Some(at + offset as u64));
+        }
+    }
+    Ok(None)
+}
+
+/// What libblkid knows, by wipefs(8): offset and contents. Nothing if the program is missing.
+fn wipefs(path: &Path) -> Vec<(u64, Content)> {
+    let mut command = Command::new("wipefs");
+    command.args(["--no-act", "--parsable"]).arg(path).env("PATH", tools::PATH).env("LC_ALL", "C");
+    let output = child::output(&mut command, child::QUICK);
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    text.lines().filter_map(listed).collect()
+}
+
+/// `0x438,6d7b-...,home,ext4`
+fn listed(line: &str) -> Option<(u64, Content)> {
+    let mut fields = line.split(',');
+    let offset = u64::from_str_radix(fields.next()?.strip_prefix("0x")?, 16).ok()?;
+    let [uuid, label, kind] = [fields.next()?, fields.next()?, fields.next()?].map(|text| text.replace("\\x20", " "));
+    let parts =
+        [("label ", &label), ("UUID ", &uuid)].map(|(what, text)| (!text.is_empty()).then(|| format!("{what}{text}")));
+    let known: Vec<String> = parts.into_iter().flatten().collect();
+    let about = if known.is_empty() { kind } else { format!("{kind} ({})", known.join(", ")) };
+    Some((offset, Content { about, uuid: Some(uuid).filter(|uuid| !uuid.is_empty()) }))
+}
+
+/// Where a file system of the ext family was mounted last (`s_last_mounted`).
+fn last_mounted(file: &File) -> Option<String> {
+    let mut text = [0; 64];
+    file.read_exact_at(&mut text, 1024 + 0x88).ok()?;
+    let end = text.iter().position(|byte| *byte == 0)?;
+    let point = String::from_utf8_lossy(&text[..end]).into_owned();
+    point.starts_with('/').then_some(point)
+}
+
+/// An error without its number.
+fn plain(error: &io::Error) -> String {
+    error
+        .raw_os_error()
+        .map_or_else(|| error.to_string(), |code| rustix::io::Errno::from_raw_os_error(code).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_device_is_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink("gone", &link).unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "x").unwrap();
+        for (path, wanted) in [
+            (folder.path().join("none"), LeadsTo::Nothing),
+            (link, LeadsTo::Dangling("gone".into())),
+            (folder.path().into(), LeadsTo::Other("a folder")),
+            (file, LeadsTo::Other("a file")),
+            ("/dev/null".into(), LeadsTo::Other("a character device")),
+        ] {
+            let examined = examine(&path);
+            assert_eq!(examined.facts.leads_to, wanted, "{}", path.display());
+            assert!(examined.claim.is_none());
+        }
+    }
+
+    #[test]
+    fn wipefs_names_kind_label_and_uuid() {
+        let (at, content) = listed("0x438,6d7b-1,my\\x20home,ext4").unwrap();
+        assert_eq!((at, content.about.as_str()), (0x438, "ext4 (label my home, UUID 6d7b-1)"));
+        assert_eq!(content.uuid.as_deref(), Some("6d7b-1"));
+        assert_eq!(listed("0x1fe,,,dos").unwrap().1, Content { about: "dos".into(), uuid: None });
+        assert_eq!(listed("# offset,uuid,label,type"), None);
+    }
+
+    #[test]
+    fn data_is_found_at_the_ends_and_between() {
+        let file = tempfile::tempfile().unwrap();
+        let size = 256 << 20;
+        file.set_len(size).unwrap();
+        assert_eq!(first_data(&file, size).unwrap(), None);
+        file.write_all_at(&[0xff; 4096], 8192).unwrap();
+        assert_eq!(first_data(&file, size).unwrap(), None, "erased flash");
+        file.write_all_at(b"x", size - 1).unwrap();
+        assert_eq!(first_data(&file, size).unwrap(), Some(size - 1));
+        let step = (size / 65) & !4095;
+        file.write_all_at(b"x", 3 * step + 5).unwrap();
+        assert_eq!(first_data(&file, size).unwrap(), Some(3 * step + 5));
+        // A small disk is read whole.
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(5 << 20).unwrap();
+        file.write_all_at(b"x", 2_000_000).unwrap();
+        assert_eq!(first_data(&file, 5 << 20).unwrap(), Some(2_000_000));
+    }
+}

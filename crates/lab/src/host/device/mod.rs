@@ -1,0 +1,36 @@
+//! Real disks: what is known about one, why it is not touched, and how it is held while it is used.
+
+mod claim;
+mod erase;
+mod facts;
+mod gather;
+mod mounts;
+mod refuse;
+mod relatives;
+
+use std::fs::File;
+
+use anyhow::{Result, bail};
+
+pub(super) use claim::{Claim, Made};
+pub(super) use facts::{Facts, Opened};
+pub(super) use gather::examine;
+pub(super) use mounts::{number as number_of, processes};
+use refuse::refusals;
+pub(super) use relatives::name_of as name_of_number;
+
+/// A device that was looked at.
+pub(super) struct Examined {
+    pub facts: Facts,
+    /// Holds it against all others; `None` if it could not be held.
+    pub claim: Option<File>,
+}
+
+/// An error with every reason why a device must not be written.
+pub(super) fn check(facts: &Facts, wipe: &[String]) -> Result<()> {
+    let reasons: Vec<String> = refusals(facts, wipe).iter().map(ToString::to_string).collect();
+    match reasons.is_empty() {
+        true => Ok(()),
+        false => bail!("{}; nothing was changed", reasons.join("; also, ")),
+    }
+}

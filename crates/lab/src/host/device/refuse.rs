@@ -1,0 +1,211 @@
+//! Why a device is not touched: a function of what is known about it.
+
+use std::fmt;
+
+use super::facts::{Facts, LeadsTo, Opened, Process, Relation, Relative};
+
+/// One reason, which names the thing, the reason and the mend.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Refusal {
+    Missing { path: String },
+    Dangling { path: String, target: String },
+    NoDevice { path: String, is: &'static str },
+    Unknown { path: String, error: String },
+    NoMedium { path: String },
+    ReadOnly { path: String },
+    Mounted { path: String, relative: Box<Relative> },
+    Swap { path: String, relative: Box<Relative> },
+    Member { path: String, relative: Box<Relative>, of: String },
+    Array { path: String, relative: Box<Relative>, array: String },
+    Held { path: String, relative: Box<Relative> },
+    Partitions { path: String, names: Vec<String> },
+    SharesFile { path: String, relative: Box<Relative> },
+    Written { path: String, by: Vec<Process> },
+    Busy { path: String },
+    Unreadable { path: String, error: String },
+    WrongWipe { path: String, given: Vec<String>, names: Vec<String> },
+    Holds { path: String, what: String, names: Vec<String> },
+}
+
+/// All reasons why the device must not be written, the gravest first; empty if it may. `wipe` are the names by which the
+/// user gives up contents. Nothing but contents can be given up.
+pub fn refusals(facts: &Facts, wipe: &[String]) -> Vec<Refusal> {
+    let path = || facts.path.clone();
+    match &facts.leads_to {
+        LeadsTo::Device => {}
+        LeadsTo::Nothing => return vec![Refusal::Missing { path: path() }],
+        LeadsTo::Dangling(target) => return vec![Refusal::Dangling { path: path(), target: target.clone() }],
+        LeadsTo::Other(is) => return vec![Refusal::NoDevice { path: path(), is }],
+        LeadsTo::Unknown(error) => return vec![Refusal::Unknown { path: path(), error: error.clone() }],
+    }
+    if facts.opened == Opened::NoMedium || facts.identity.size.0 == 0 {
+        return vec![Refusal::NoMedium { path: path() }];
+    }
+    let mut out: Vec<Refusal> = facts.relatives.iter().flat_map(|relative| of_relative(facts, relative)).collect();
+    let is_part = |relative: &&Relative| relative.relation == Relation::Partition;
+    let partitions: Vec<String> = facts.relatives.iter().filter(is_part).map(|part| part.name.clone()).collect();
+    if !partitions.is_empty() && out.is_empty() {
+        out.push(Refusal::Partitions { path: path(), names: partitions });
+    }
+    if !facts.writers.is_empty() {
+        out.push(Refusal::Written { path: path(), by: facts.writers.clone() });
+    }
+    match &facts.opened {
+        Opened::Busy if out.is_empty() => out.push(Refusal::Busy { path: path() }),
+        Opened::Failed(error) => out.push(Refusal::Unreadable { path: path(), error: error.clone() }),
+        _ => {}
+    }
+    if facts.read_only {
+        out.push(Refusal::ReadOnly { path: path() });
+    }
+    if let Some(error) = &facts.unreadable {
+        out.push(Refusal::Unreadable { path: path(), error: error.clone() });
+    }
+    out.extend(of_contents(facts, wipe));
+    out
+}
+
+/// Why a device that belongs to it forbids it.
+fn of_relative(facts: &Facts, relative: &Relative) -> Vec<Refusal> {
+    let (path, boxed) = (facts.path.clone(), Box::new(relative.clone()));
+    if !relative.mounts.is_empty() {
+        return vec![Refusal::Mounted { path, relative: boxed }];
+    }
+    if relative.is_swap {
+        return vec![Refusal::Swap { path, relative: boxed }];
+    }
+    // Volumes and partitions beside it may lie on the same disk; only what is made of that disk as a whole counts.
+    let is_part_of_it = relative.relation != Relation::Below;
+    if let Some(of) = relative.member_of.clone().filter(|_| is_part_of_it) {
+        return vec![Refusal::Member { path, relative: boxed, of }];
+    }
+    if let Some(array) = relative.array.clone().filter(|_| is_part_of_it) {
+        return vec![Refusal::Array { path, relative: boxed, array }];
+    }
+    match relative.relation {
+        Relation::Above => vec![Refusal::Held { path, relative: boxed }],
+        Relation::Copy => vec![Refusal::SharesFile { path, relative: boxed }],
+        _ => Vec::new(),
+    }
+}
+
+fn of_contents(facts: &Facts, wipe: &[String]) -> Option<Refusal> {
+    let (path, names) = (facts.path.clone(), facts.names());
+    let is_given_up = wipe.iter().any(|given| names.contains(given));
+    let what = facts.holds();
+    if is_given_up || what.is_empty() || facts.is_scratch {
+        return None;
+    }
+    Some(match wipe {
+        [] => Refusal::Holds { path, what, names },
+        given => Refusal::WrongWipe { path, given: given.to_vec(), names },
+    })
+}
+
+/// The device that a reason is about, in words.
+fn which(path: &str, relative: &Relative) -> String {
+    let Relative { name, sort, .. } = relative;
+    match relative.relation {
+        Relation::Itself => path.to_owned(),
+        Relation::Partition => format!("{path} has the partition {name}, which"),
+        Relation::Whole => format!("{path} is a part of {name}, which as a whole"),
+        Relation::Above => format!("{path} carries {name} ({sort}), which"),
+        Relation::Below => format!("{path} lies on {name} ({sort}), which"),
+        Relation::Copy => format!("{path} and {name} are loop devices on one file, and {name}"),
+    }
+}
+
+fn list(names: &[String]) -> String {
+    names.join(" or ")
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Refusal::Missing { path } => write!(to, "{path} is not there; lsblk lists the disks of this machine"),
+            Refusal::Dangling { path, target } => {
+                write!(
+                    to,
+                    "{path} is a link to {target}, which is not there; is the disk plugged in? lsblk lists disks"
+                )
+            }
+            Refusal::NoDevice { path, is } => write!(
+                to,
+                "{path} is {is} and no block device; --image takes a file as a disk, --dir a folder of a mounted file system"
+            ),
+            Refusal::Unknown { path, error } => write!(to, "{path} cannot be looked at: {error}; run it as root"),
+            Refusal::NoMedium { path } => {
+                write!(to, "{path} has a size of 0: it holds no medium; put one in, or name another disk")
+            }
+            Refusal::ReadOnly { path } => write!(
+                to,
+                "{path} is read-only; unlock it if it has a switch, or allow writing (blockdev --setrw {path}), if nothing wants it so"
+            ),
+            Refusal::Mounted { path, relative } => {
+                let device = which(path, relative);
+                write!(to, "{device} is mounted at {}", relative.mounts[0].point)?;
+                match &relative.mounts[0].by {
+                    None => write!(to, "; unmount it first (umount /dev/{}), if nothing needs it", relative.name),
+                    Some(Process { id, name }) => write!(
+                        to,
+                        " in another mount name space, that of process {id} ({name}); end that, or name another disk"
+                    ),
+                }
+            }
+            Refusal::Swap { path, relative } => write!(
+                to,
+                "{} is in use as swap; take it out first (swapoff /dev/{}), if there is memory enough",
+                which(path, relative),
+                relative.name
+            ),
+            Refusal::Member { path, relative, of } => write!(
+                to,
+                "{} is one of the devices of {of}, which is mounted; unmount that, or name another disk",
+                which(path, relative)
+            ),
+            Refusal::Array { path, relative, array } => write!(
+                to,
+                "{} is in the RAID array {array}; stop that first (mdadm --stop /dev/{array}), if nothing needs it",
+                which(path, relative)
+            ),
+            Refusal::Held { path, relative } => write!(
+                to,
+                "{path} is in use: {} ({}) lies on it; take that down first, or name another disk",
+                relative.name, relative.sort
+            ),
+            Refusal::SharesFile { path, relative } => write!(
+                to,
+                "{path} and {} are loop devices on one file; detach that one (losetup -d /dev/{}), if nothing needs it",
+                relative.name, relative.name
+            ),
+            Refusal::Partitions { path, names } => write!(
+                to,
+                "{path} has partitions ({}); name one of them, or remove them first (sfdisk --delete {path}), if nothing in them is wanted",
+                names.join(", ")
+            ),
+            Refusal::Written { path, by } => {
+                let by: Vec<String> = by.iter().map(|Process { id, name }| format!("{id} ({name})")).collect();
+                write!(to, "{path} is open for writing in process {}; end that first", by.join(", "))
+            }
+            Refusal::Busy { path } => write!(
+                to,
+                "{path} is in use by the kernel or by a program that has it for itself (a pool of ZFS, a file system that another container mounts, a journal of another disk); end that first, or name another disk"
+            ),
+            Refusal::Unreadable { path, error } => write!(
+                to,
+                "{path} cannot be read, so nobody knows what is on it: {error}; look at the kernel's messages (dmesg), or name another disk"
+            ),
+            Refusal::WrongWipe { path, given, names } => {
+                write!(to, "--wipe {} does not name what {path} holds; its names are {}", list(given), list(names))
+            }
+            Refusal::Holds { path, what, names } => write!(
+                to,
+                "{path} holds {what}, which would be lost; if nothing of it is wanted, say so with --wipe {}",
+                list(names)
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

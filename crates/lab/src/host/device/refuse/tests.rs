@@ -1,0 +1,145 @@
+//! Every way in which a device is in use has a sentence of its own, and no name gets past it.
+
+use std::collections::BTreeSet;
+
+use mountmark_model::{Bytes, Identity};
+
+use super::*;
+use crate::host::device::facts::{Content, Mounted};
+
+fn empty() -> Facts {
+    let identity = Identity {
+        path: "/dev/sdb".into(),
+        name: "sdb".into(),
+        number: "8:16".into(),
+        serial: "S1".into(),
+        size: Bytes(1 << 30),
+        ..Identity::default()
+    };
+    Facts { path: "/dev/sdb".into(), identity, relatives: vec![relative("sdb", Relation::Itself)], ..Facts::default() }
+}
+
+fn relative(name: &str, relation: Relation) -> Relative {
+    Relative {
+        name: name.into(),
+        number: "8:16".into(),
+        relation,
+        sort: "disk".into(),
+        mounts: Vec::new(),
+        is_swap: false,
+        member_of: None,
+        array: None,
+    }
+}
+
+fn with(change: impl FnOnce(&mut Facts)) -> Facts {
+    let mut facts = empty();
+    change(&mut facts);
+    facts
+}
+
+fn said(facts: &Facts, wipe: &[&str]) -> Vec<String> {
+    let wipe: Vec<String> = wipe.iter().map(|name| (*name).to_owned()).collect();
+    refusals(facts, &wipe).iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn an_empty_disk_and_one_of_ours_may_be_used() {
+    assert_eq!(said(&empty(), &[]), [""; 0]);
+    let ours = with(|facts| {
+        facts.data = Some(0);
+        facts.is_scratch = true;
+    });
+    assert_eq!(said(&ours, &[]), [""; 0]);
+    // What lies beside a volume on its disk is not in the way.
+    let volume = with(|facts| facts.relatives.push(relative("sda", Relation::Below)));
+    assert_eq!(said(&volume, &[]), [""; 0]);
+}
+
+#[test]
+fn only_what_is_named_in_full_is_given_up() {
+    let facts = with(|facts| {
+        let home = Content { about: "ext4 (label home, UUID 6d-7b)".into(), uuid: Some("6d-7b".into()) };
+        facts.contents = vec![home];
+        facts.fstab = vec!["/home".into()];
+    });
+    let text = said(&facts, &[]).join("");
+    for part in ["/dev/sdb holds ext4 (label home, UUID 6d-7b)", "/etc/fstab mounts at /home", "--wipe S1 or 6d-7b"] {
+        assert!(text.contains(part), "{text}");
+    }
+    for name in ["S1", "6d-7b"] {
+        assert_eq!(said(&facts, &[name]), [""; 0]);
+    }
+    for name in ["s1", "S", "6d-7", "sdb", "/dev/sdb", ""] {
+        let text = said(&facts, &[name]).join("");
+        assert!(text.contains("does not name what /dev/sdb holds") && text.contains("S1 or 6d-7b"), "{text}");
+    }
+    let nameless = with(|facts| {
+        facts.identity.serial.clear();
+        facts.data = Some(77);
+    });
+    let text = said(&nameless, &[]).join("");
+    assert!(text.contains("byte 77 is not zero") && text.contains("--wipe 8:16/1073741824"), "{text}");
+    assert_eq!(said(&nameless, &["8:16/1073741824"]), [""; 0]);
+}
+
+#[test]
+fn every_use_is_refused_with_a_sentence_of_its_own_and_no_name_gets_past() {
+    let mounted = |by| Mounted { point: "/data".into(), by };
+    let other = || Some(Process { id: 77, name: "containerd".into() });
+    let mut cases: Vec<Facts> = vec![
+        with(|facts| facts.leads_to = LeadsTo::Nothing),
+        with(|facts| facts.leads_to = LeadsTo::Dangling("../sdz".into())),
+        with(|facts| facts.leads_to = LeadsTo::Other("a folder")),
+        with(|facts| facts.leads_to = LeadsTo::Other("a character device")),
+        with(|facts| facts.leads_to = LeadsTo::Unknown("Permission denied".into())),
+        with(|facts| facts.identity.size = Bytes(0)),
+        with(|facts| facts.read_only = true),
+        with(|facts| facts.opened = Opened::Busy),
+        with(|facts| facts.opened = Opened::Failed("I/O error".into())),
+        with(|facts| facts.unreadable = Some("Input/output error".into())),
+        with(|facts| facts.writers = vec![Process { id: 5, name: "qemu".into() }]),
+        with(|facts| facts.relatives.push(relative("sdb1", Relation::Partition))),
+        with(|facts| facts.relatives.push(relative("dm-0", Relation::Above))),
+        with(|facts| facts.relatives.push(relative("loop7", Relation::Copy))),
+    ];
+    for relation in
+        [Relation::Itself, Relation::Partition, Relation::Whole, Relation::Above, Relation::Below, Relation::Copy]
+    {
+        let one = |change: &dyn Fn(&mut Relative)| {
+            with(|facts| {
+                let mut one = relative("dm-9", relation);
+                change(&mut one);
+                facts.relatives = vec![one];
+            })
+        };
+        cases.push(one(&|one| one.mounts = vec![mounted(None)]));
+        cases.push(one(&|one| one.mounts = vec![mounted(other())]));
+        cases.push(one(&|one| one.is_swap = true));
+        // Another volume on the same disk or array may be anybody's.
+        if relation != Relation::Below {
+            cases.push(one(&|one| one.member_of = Some("the file system x".into())));
+            cases.push(one(&|one| one.array = Some("md127".into())));
+        }
+    }
+    let mut sentences = BTreeSet::new();
+    for facts in &cases {
+        let text = said(facts, &["S1", "8:16/1073741824", "8:16/0"]).join("; ");
+        assert!(!text.is_empty(), "{facts:?}");
+        assert!(text.contains("/dev/sdb"), "the thing is named: {text}");
+        assert!(sentences.insert(text.clone()), "twice: {text}");
+    }
+    assert_eq!(sentences.len(), cases.len());
+}
+
+#[test]
+fn all_reasons_are_given_at_once() {
+    let facts = with(|facts| {
+        facts.read_only = true;
+        facts.opened = Opened::Busy;
+        facts.relatives[0].is_swap = true;
+        facts.contents = vec![Content { about: "swap".into(), uuid: None }];
+    });
+    let all = said(&facts, &[]);
+    assert_eq!(all.len(), 3, "busy is explained by swap: {all:?}");
+}

@@ -1,0 +1,179 @@
+//! A folder of a file system that is mounted already: tasks work in a new folder below it, which is removed afterwards.
+
+use std::ffi::CString;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use mountmark_model::Target;
+use serde::{Deserialize, Serialize};
+
+use super::alive::Moment;
+use super::device::{name_of_number, number_of};
+
+/// The beginning of names of folders of runs.
+const NAME: &str = "mountmark-test-";
+/// Such a name, before it is known.
+pub const PATTERN: &str = "mountmark-test-N";
+
+/// A run's own folder, for the journal: written before it is made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OwnFolder {
+    pub path: PathBuf,
+}
+
+/// The folder of `--dir`.
+#[derive(Debug)]
+pub struct MountedFolder {
+    path: PathBuf,
+    /// The block device below, by the kernel's name; empty if there is none, or several.
+    pub device: String,
+}
+
+impl MountedFolder {
+    /// Looks at the folder; changes nothing.
+    pub fn find(given: &Path) -> Result<MountedFolder> {
+        let shown = given.display();
+        let path = fs::canonicalize(given).with_context(|| {
+            format!("--dir {shown}: there is no such folder; name one in the file system that is to be tested")
+        })?;
+        let data = fs::metadata(&path).with_context(|| format!("--dir {shown} cannot be looked at"))?;
+        if !data.is_dir() {
+            bail!("--dir {shown} is no folder; name one in the file system that is to be tested");
+        }
+        if ["/proc", "/sys", "/dev"].iter().any(|system| path.starts_with(system)) && !path.starts_with("/dev/shm") {
+            bail!("--dir {shown} is the system's own; name a folder in the file system that is to be tested");
+        }
+        let room = statvfs(&path)?;
+        if room.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY) {
+            bail!("--dir {shown} is on a file system that is mounted read-only; mount it for writing, or name another");
+        }
+        let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+        rustix::fs::access(&path, access)
+            .with_context(|| format!("--dir {shown} cannot be written; name a folder that can"))?;
+        // Some file systems show numbers of no device; their source names it.
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let named = || number_of(Path::new(&mount_of(&mounts, &path)?.1));
+        let number = format!("{}:{}", libc::major(data.dev()), libc::minor(data.dev()));
+        let device = name_of_number(&number).or_else(|| name_of_number(&named()?)).unwrap_or_default();
+        Ok(MountedFolder { path, device })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn target(&self) -> Target {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let (filesystem, source, options) = mount_of(&mounts, &self.path).unwrap_or_default();
+        Target::Folder { path: self.path.display().to_string(), filesystem, source, options }
+    }
+
+    /// Bytes of its file system.
+    pub fn size(&self) -> u64 {
+        statvfs(&self.path).map_or(0, |room| room.f_blocks * room.f_frsize)
+    }
+
+    /// Bytes of it that are free.
+    pub fn free(&self) -> u64 {
+        statvfs(&self.path).map_or(0, |room| room.f_bavail * room.f_frsize)
+    }
+
+    /// A name for a new folder in it, which no other run has.
+    pub fn new_name(&self, cell: u32) -> OwnFolder {
+        let name = format!("{NAME}{}-{cell}-{:x}", std::process::id(), Moment::now().wall);
+        OwnFolder { path: self.path.join(name) }
+    }
+}
+
+impl OwnFolder {
+    pub fn make(&self) -> Result<()> {
+        fs::create_dir(&self.path).with_context(|| format!("cannot make {}", self.path.display()))
+    }
+
+    /// Removes it with all that tasks left in it, unless something is mounted there. False if it is not there.
+    pub fn remove(&self) -> Result<bool> {
+        let shown = self.path.display();
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let data = match fs::symlink_metadata(&self.path) {
+            Ok(data) => data,
+            Err(_) => return Ok(false),
+        };
+        if !data.is_dir() || !name.starts_with(NAME) {
+            bail!("{shown} is no folder of a run; it was left as it is");
+        }
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let inside = mounts.lines().filter_map(|line| line.split_whitespace().nth(4));
+        if let Some(point) = inside.into_iter().find(|point| Path::new(point).starts_with(&self.path)) {
+            bail!(
+                "something is mounted at {point}, in the folder of a run; unmount it, then `mountmark clean` goes on"
+            );
+        }
+        fs::remove_dir_all(&self.path).with_context(|| format!("cannot remove {shown}"))?;
+        Ok(true)
+    }
+}
+
+fn statvfs(path: &Path) -> Result<rustix::fs::StatVfs> {
+    let name = CString::new(path.as_os_str().as_bytes())?;
+    rustix::fs::statvfs(&*name).with_context(|| format!("cannot ask {} for its room", path.display()))
+}
+
+/// Type, source and options of the mount that holds a folder.
+fn mount_of(mounts: &str, folder: &Path) -> Option<(String, String, String)> {
+    let found = mounts.lines().filter_map(|line| {
+        let (head, tail) = line.split_once(" - ")?;
+        let mut fields = head.split_whitespace();
+        let point = fields.nth(4)?;
+        let options = fields.next()?;
+        let mut tail = tail.split_whitespace();
+        let (kind, source) = (tail.next()?, tail.next()?);
+        folder.starts_with(point).then(|| (point.len(), (kind.to_owned(), source.to_owned(), options.to_owned())))
+    });
+    // Of several mounts at one place, the last one is visible.
+    found.max_by_key(|(length, _)| *length).map(|(_, mount)| mount)
+}
+
+/// The type of the file system that holds a folder.
+pub fn filesystem_of(mounts: &str, folder: &Path) -> Option<String> {
+    mount_of(mounts, folder).map(|(kind, ..)| kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folders_file_system_is_the_deepest_mount() {
+        let mounts = "21 1 254:0 / / rw,noatime - ext4 /dev/vda rw\n\
+                      30 21 0:25 / /tmp rw shared:4 - tmpfs tmpfs rw\n\
+                      31 21 0:26 / /tmp/deep ro - xfs /dev/sdb rw\n";
+        assert_eq!(filesystem_of(mounts, Path::new("/var/tmp")).unwrap(), "ext4");
+        assert_eq!(filesystem_of(mounts, Path::new("/tmp/x")).unwrap(), "tmpfs");
+        assert_eq!(filesystem_of(mounts, Path::new("/tmpx")).unwrap(), "ext4");
+        let deep = mount_of(mounts, Path::new("/tmp/deep")).unwrap();
+        assert_eq!(deep, ("xfs".into(), "/dev/sdb".into(), "ro".into()));
+    }
+
+    #[test]
+    fn a_runs_folder_comes_and_goes_and_no_other_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let found = MountedFolder::find(folder.path()).unwrap();
+        assert!(found.target().is_mounted() && found.size() > 0);
+        let own = found.new_name(3);
+        assert!(!own.remove().unwrap());
+        own.make().unwrap();
+        fs::write(own.path.join("x"), "x").unwrap();
+        assert!(own.remove().unwrap() && !own.path.exists());
+        let other = OwnFolder { path: folder.path().join("mine") };
+        fs::create_dir(&other.path).unwrap();
+        assert!(other.remove().unwrap_err().to_string().contains("left as it is"));
+        assert!(found.free() <= found.size());
+        for (path, word) in [("/nowhere", "no such folder"), ("/dev/null", "no folder"), ("/proc", "system's own")] {
+            let error = format!("{:#}", MountedFolder::find(Path::new(path)).unwrap_err());
+            assert!(error.contains(word), "{error}");
+        }
+    }
+}

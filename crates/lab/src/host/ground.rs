@@ -1,0 +1,260 @@
+//! What a run of the host lab works on: files over loop devices, real disks, or a folder of a mounted file system.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use mountmark_model::{Bytes, Cell, Event, Identity, OwnTarget, Target};
+
+use super::device::{self, Claim, Facts, Made, Opened};
+use super::disks::{self, Disks};
+use super::folder::{MountedFolder, OwnFolder};
+use super::{contents, image};
+use crate::loops::Loop;
+use crate::{Device, Hold, Options, Place};
+
+/// The unit of a disk's size in plans, in bytes.
+const UNIT: u64 = 4096;
+
+/// The opened place of a run, with the files that second disks need.
+pub(super) struct Ground {
+    disks: Disks,
+    kind: Kind,
+}
+
+enum Kind {
+    Files,
+    Devices(Vec<Claim>),
+    Folder(MountedFolder),
+}
+
+/// The disk under test of a cell that has begun.
+pub(super) struct Entered {
+    pub device: Device,
+    /// The device that the agent holds.
+    pub hold: Option<Identity>,
+    /// The folder of a mounted file system in which tasks work.
+    pub folder: Option<PathBuf>,
+    pub notes: Vec<String>,
+    with: With,
+}
+
+enum With {
+    Loop(Loop),
+    Device(usize),
+    Folder(OwnFolder),
+}
+
+/// What the user asked for, looked at; refuses what must not be touched, and changes nothing.
+pub(super) fn targets(place: &Place) -> Result<Vec<OwnTarget>> {
+    match place {
+        Place::Image { path, .. } => {
+            let path = path.as_deref().unwrap_or(Path::new(image::DEFAULT_FOLDER)).display().to_string();
+            Ok(vec![OwnTarget { target: Target::Image { path }, size: None, free: None }])
+        }
+        Place::Devices { paths, wipe } => {
+            let all = looked_at(paths, wipe)?;
+            let own = all.into_iter().map(|examined| {
+                let identity = examined.facts.identity;
+                let size = Some(Bytes(identity.size.0 / UNIT * UNIT));
+                OwnTarget { target: Target::Device(identity), size, free: None }
+            });
+            Ok(own.collect())
+        }
+        Place::Folder(path) => {
+            let folder = MountedFolder::find(path)?;
+            let (size, free) = (Some(Bytes(folder.size())), Some(Bytes(folder.free())));
+            Ok(vec![OwnTarget { target: folder.target(), size, free }])
+        }
+    }
+}
+
+/// What is on each device, for people: one line a device.
+pub(super) fn about(place: &Place) -> Vec<String> {
+    let Place::Devices { paths, .. } = place else { return Vec::new() };
+    paths.iter().map(|path| shown(&device::examine(path).facts)).collect()
+}
+
+fn shown(facts: &Facts) -> String {
+    let holds = match facts.holds() {
+        _ if facts.opened == Opened::Denied => "what it holds is unknown: this user may not read it".into(),
+        _ if facts.is_scratch => "it was used for tests before and holds nothing else".into(),
+        holds if holds.is_empty() => "it holds nothing known".into(),
+        holds => format!("it holds {holds}, which is lost"),
+    };
+    format!("{}: {}; {holds}", facts.path, facts.identity.about())
+}
+
+/// All devices, looked at and held.
+fn looked_at(paths: &[PathBuf], wipe: &[String]) -> Result<Vec<device::Examined>> {
+    let mut all: Vec<device::Examined> = Vec::new();
+    for path in paths {
+        // Before it is opened: one that is held already is busy.
+        let number = device::number_of(path);
+        if let Some(other) = all.iter().find(|other| Some(&other.facts.identity.number) == number.as_ref()) {
+            bail!(
+                "--device {} and {} are one device; name each once; nothing was changed",
+                other.facts.path,
+                path.display()
+            );
+        }
+        let examined = device::examine(path);
+        let is_relative = |other: &&device::Examined| {
+            examined.facts.relatives.iter().any(|relative| relative.number == other.facts.identity.number)
+        };
+        if let Some(other) = all.iter().find(is_relative) {
+            let (one, other) = (&examined.facts.path, &other.facts.path);
+            bail!("--device {other} and {one} lie on one another; name one of them; nothing was changed");
+        }
+        device::check(&examined.facts, wipe)?;
+        all.push(examined);
+    }
+    let unused = wipe.iter().find(|name| all.iter().all(|examined| !examined.facts.names().contains(name)));
+    if let Some(name) = unused {
+        let names: Vec<String> = all.iter().map(|examined| examined.facts.names().join(" or ")).collect();
+        bail!("--wipe {name} names no device of this run; they are {}; nothing was changed", names.join(", "));
+    }
+    Ok(all)
+}
+
+impl Ground {
+    /// Looks at it once more, and takes hold of it; changes nothing.
+    pub(super) fn open(options: &Options) -> Result<Ground> {
+        let disks = Disks::open(options)?;
+        let kind = match &options.place {
+            Place::Image { .. } => Kind::Files,
+            Place::Devices { paths, wipe } => {
+                let claims = looked_at(paths, wipe)?.into_iter().map(Claim::of);
+                Kind::Devices(claims.collect::<Result<_>>()?)
+            }
+            Place::Folder(path) => Kind::Folder(MountedFolder::find(path)?),
+        };
+        Ok(Ground { disks, kind })
+    }
+
+    /// Whether its disks are not made by this run.
+    pub(super) fn is_real(&self) -> bool {
+        matches!(self.kind, Kind::Devices(_))
+    }
+
+    pub(super) fn has_room(&self, cell: &Cell) -> Result<()> {
+        let needed = disks::needs(cell);
+        match &self.kind {
+            Kind::Files => self.disks.has_room(needed),
+            _ if needed.1 == 0 => Ok(()),
+            _ => self.disks.has_room((0, needed.1)),
+        }
+    }
+
+    /// The second disk, of `size` bytes.
+    pub(super) fn source(&self, size: u64) -> Result<Loop> {
+        self.disks.source(size)
+    }
+
+    /// The disk under test, empty.
+    pub(super) fn enter(&self, cell: &Cell) -> Result<Entered> {
+        let size = cell.disk_size.0;
+        match &self.kind {
+            Kind::Files => {
+                let attached = self.disks.test(size)?;
+                let device = disks::device(&attached, size);
+                let notes = self.disks.notes(&attached, "disk under test", Some(size));
+                Ok(Entered { device, hold: None, folder: None, notes, with: With::Loop(attached) })
+            }
+            Kind::Devices(claims) => {
+                let at = cell.target.unwrap_or(0) as usize;
+                let claim = claims.get(at).context("the plan has a device that the run has not")?;
+                claim.take()?;
+                let identity = claim.identity().clone();
+                // The journal first; then all that was there goes.
+                self.disks.journal().change_device(Made { device: identity.clone(), holds: None })?;
+                let discarded = claim.empty()?;
+                let notes = vec![match discarded {
+                    true => "the disk was discarded before mkfs".to_owned(),
+                    false => "the disk takes no discards: what lies beyond its ends is older data".to_owned(),
+                }];
+                // The agent takes it next.
+                claim.let_go();
+                let path = claim.node().display().to_string();
+                let device = Device { path, name: identity.name.clone(), size, server: None, backing: None };
+                Ok(Entered { device, hold: Some(identity), folder: None, notes, with: With::Device(at) })
+            }
+            Kind::Folder(mounted) => {
+                let own = mounted.new_name(cell.index);
+                self.disks.journal().add_folder(own.clone())?;
+                own.make()?;
+                let path = mounted.path().display().to_string();
+                let device =
+                    Device { path, name: mounted.device.clone(), size: mounted.size(), server: None, backing: None };
+                let folder = Some(own.path.clone());
+                Ok(Entered { device, hold: None, folder, notes: Vec::new(), with: With::Folder(own) })
+            }
+        }
+    }
+
+    /// After the agent's end.
+    pub(super) fn leave(&self, entered: Entered) -> Result<()> {
+        match (entered.with, &self.kind) {
+            (With::Loop(attached), _) => self.detach(attached),
+            // A device that is gone or was taken fails the next cell on it, and no other.
+            (With::Device(at), Kind::Devices(claims)) => {
+                if let Some(claim) = claims.get(at) {
+                    let _ = claim.take();
+                }
+                Ok(())
+            }
+            (With::Folder(own), _) => {
+                own.remove()?;
+                self.disks.journal().remove_folder(&own)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn detach(&self, attached: Loop) -> Result<()> {
+        self.disks.detach(attached)
+    }
+
+    /// Remarks on the second disk.
+    pub(super) fn notes(&self, source: &Loop) -> Vec<String> {
+        self.disks.notes(source, "second disk", None)
+    }
+
+    /// A cell's event, to know what its disk holds.
+    pub(super) fn heard(&self, entered: &Entered, event: &Event, observer: &mut disks::Observer) {
+        let Some(is_made) = observer.hear(event) else { return };
+        match (&entered.with, &self.kind) {
+            (With::Device(at), Kind::Devices(claims)) => {
+                let Some(claim) = claims.get(*at).filter(|_| is_made) else { return };
+                let holds = std::fs::File::open(claim.node()).ok().and_then(|file| contents::identity(&file));
+                let _ = self.disks.journal().change_device(Made { device: claim.identity().clone(), holds });
+            }
+            (With::Loop(_), _) => self.disks.holds(),
+            _ => {}
+        }
+    }
+
+    /// Where the disks are, for the record.
+    pub(super) fn about(&self, cell: &Cell) -> String {
+        match &self.kind {
+            Kind::Files => self.disks.about(cell.disk_size.0),
+            Kind::Devices(claims) => {
+                let claim = claims.get(cell.target.unwrap_or(0) as usize);
+                claim.map_or_else(String::new, |claim| format!("the disk is {}", claim.identity().path))
+            }
+            Kind::Folder(folder) => format!("the tasks' files are in {}", folder.path().display()),
+        }
+    }
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        let Kind::Devices(claims) = &self.kind else { return };
+        for claim in claims {
+            // What this run has not changed stays as it was.
+            let is_own = self.disks.journal().has_device(claim.identity());
+            if is_own && claim.take().is_ok() && claim.empty().is_ok() {
+                let _ = self.disks.journal().remove_device(claim.identity());
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What the host lab works on: a file over a loop device, a disk, or a folder of a file system that is mounted already.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bytes, Disk, DiskModel};
+
+/// Which disk figures of the host lab belong to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Target {
+    /// A file, over a loop device.
+    Image {
+        /// The file, or the folder in which files without names are made.
+        path: String,
+    },
+    /// A disk, partition, volume or array.
+    Device(Identity),
+    /// A file system that somebody else made and mounted.
+    Folder {
+        /// Where tasks work, in a folder of their own.
+        path: String,
+        /// The type of the file system, as the kernel names it.
+        filesystem: String,
+        /// What is mounted there: a device, a server's export.
+        source: String,
+        /// As mounted.
+        options: String,
+    },
+}
+
+/// Tells one device from all others, and from itself after it was taken out and put in again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// As the user named it.
+    pub path: String,
+    /// The kernel's name: `sda1`, `dm-0`.
+    pub name: String,
+    /// Major and minor number: `8:1`.
+    pub number: String,
+    /// What it is: `disk`, `partition of sda`, `LVM volume vg-data on sda1`.
+    pub sort: String,
+    /// The drive's; empty if it has none.
+    pub model: String,
+    /// The drive's, else what names a virtual device: its UUID, the file of a loop device. Empty if there is nothing.
+    pub serial: String,
+    /// World-wide name; empty if there is none.
+    pub wwid: String,
+    pub size: Bytes,
+    /// The kernel's count of media; 0 if it keeps none (before Linux 5.15).
+    pub diskseq: u64,
+    /// Whether the kernel takes it for a turning disk.
+    pub rotational: bool,
+}
+
+impl Identity {
+    /// In one line: sort, model, serial, size.
+    pub fn about(&self) -> String {
+        let named = |what: &str, text: &str| (!text.is_empty()).then(|| format!("{what}{text}"));
+        let parts = [
+            Some(self.sort.clone()),
+            named("", &self.model),
+            named("serial ", &self.serial),
+            Some(self.size.to_string()),
+            Some(if self.rotational { "turning" } else { "not turning" }.to_owned()),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
+    /// In what a device differs from the one that was looked at; `None` if it is the same one.
+    pub fn difference(&self, now: &Identity) -> Option<String> {
+        let facts = [
+            ("its number", self.number.clone(), now.number.clone()),
+            ("its size", self.size.0.to_string(), now.size.0.to_string()),
+            ("its serial", self.serial.clone(), now.serial.clone()),
+            ("its world-wide name", self.wwid.clone(), now.wwid.clone()),
+            ("the kernel's count of it", self.diskseq.to_string(), now.diskseq.to_string()),
+        ];
+        let (what, then, now) = facts.into_iter().find(|(_, then, now)| then != now)?;
+        let shown = |text: String| if text.is_empty() { "nothing".to_owned() } else { text };
+        Some(format!("{what} was {} and is {}", shown(then), shown(now)))
+    }
+}
+
+impl Target {
+    /// The name of its disk in tables.
+    pub fn name(&self) -> &str {
+        match self {
+            Target::Image { .. } => "loop",
+            Target::Device(identity) => &identity.path,
+            Target::Folder { path, .. } => path,
+        }
+    }
+
+    /// In one line.
+    pub fn about(&self) -> String {
+        match self {
+            Target::Image { .. } => "a loop device on a file of this machine".into(),
+            Target::Device(identity) => identity.about(),
+            Target::Folder { filesystem, source, options, .. } => {
+                format!("a folder of a mounted file system: {filesystem} on {source}, {options}")
+            }
+        }
+    }
+
+    /// As a disk of a plan: a drive of which no model is known.
+    pub fn disk(&self) -> Disk {
+        Disk { name: self.name().into(), about: self.about(), sources: Vec::new(), model: DiskModel::NO_DRIVE }
+    }
+
+    /// Whether its file system is somebody else's, and is neither made, mounted nor checked.
+    pub fn is_mounted(&self) -> bool {
+        matches!(self, Target::Folder { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn disk() -> Identity {
+        Identity {
+            path: "/dev/sdb".into(),
+            name: "sdb".into(),
+            number: "8:16".into(),
+            sort: "disk".into(),
+            model: "SomeDrive".into(),
+            serial: "S1".into(),
+            size: Bytes(1 << 30),
+            diskseq: 7,
+            ..Identity::default()
+        }
+    }
+
+    #[test]
+    fn another_disk_at_the_same_place_is_told() {
+        let then = disk();
+        assert_eq!(then.difference(&disk()), None);
+        // A name alone makes no other disk.
+        assert_eq!(then.difference(&Identity { path: "/dev/disk/by-id/x".into(), ..disk() }), None);
+        for (now, word) in [
+            (Identity { number: "8:32".into(), ..disk() }, "8:32"),
+            (Identity { size: Bytes(512), ..disk() }, "size"),
+            (Identity { serial: String::new(), ..disk() }, "nothing"),
+            (Identity { wwid: "naa.5".into(), ..disk() }, "naa.5"),
+            (Identity { diskseq: 8, ..disk() }, "was 7 and is 8"),
+        ] {
+            let difference = then.difference(&now).unwrap();
+            assert!(difference.contains(word), "{difference}");
+        }
+    }
+
+    #[test]
+    fn a_target_says_which_disk_it_is() {
+        let target = Target::Device(disk());
+        assert_eq!(target.about(), "disk, SomeDrive, serial S1, 1 GiB, not turning");
+        let text = serde_json::to_string(&target).unwrap();
+        assert!(text.starts_with(r#"{"kind":"device","path":"/dev/sdb""#), "{text}");
+        assert_eq!(serde_json::from_str::<Target>(&text).unwrap(), target);
+        assert!(!target.is_mounted() && target.disk().name == "/dev/sdb");
+    }
+}

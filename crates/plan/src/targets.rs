@@ -1,0 +1,74 @@
+//! Blocks of a plan take turns on the targets of the host lab.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use mountmark_model::{Bytes, FileSystem, OwnTarget, Plan};
+
+use crate::{Catalogue, Origin, PlanError, Result, configuration};
+
+/// The plan with its blocks on these targets, one after the other. A block keeps to one target: what it compares within
+/// itself is then the file systems' own, and not the disks'.
+///
+/// # Errors
+/// A mounted file system without room for what the plan's cells write.
+pub fn on_targets(mut plan: Plan, targets: &[OwnTarget]) -> Result<Plan> {
+    if targets.is_empty() {
+        return Ok(plan);
+    }
+    for cell in &mut plan.cells {
+        let at = cell.repeat as usize % targets.len();
+        let own = &targets[at];
+        let needed = plan.disk_written.unwrap_or(cell.disk_size);
+        if let Some(free) = own.free.filter(|free| *free < needed) {
+            return Err(PlanError::Options(format!(
+                "{} has {free} free and the tasks need up to {needed}; make room, name a folder on another disk, or choose a \
+                 smaller --scale",
+                own.target.name()
+            )));
+        }
+        cell.target = Some(at as u32);
+        cell.is_mounted = own.target.is_mounted();
+        cell.disk = own.target.disk();
+        cell.disk_size = own.size.unwrap_or(cell.disk_size);
+    }
+    if let [one] = targets {
+        plan.machine.disk = one.target.name().to_owned();
+    }
+    plan.targets = targets.iter().map(|own| own.target.clone()).collect();
+    Ok(plan)
+}
+
+/// Puts the file system that somebody has mounted into the catalogue: known by the kernel's name for its type, and not
+/// made, mounted or checked. Returns its name for `--fs`.
+pub fn put_mounted(catalogue: &mut Catalogue, kind: &str) -> String {
+    let name = if configuration::is_name(kind) { kind } else { "mounted" };
+    let known = catalogue.list::<FileSystem>().find(|known| known.name == kind);
+    let known = known.or_else(|| catalogue.list::<FileSystem>().find(|known| known.mount_type == kind));
+    let filesystem = FileSystem {
+        name: name.to_owned(),
+        about: known.map_or_else(|| format!("{kind}, mounted by somebody else"), |known| known.about.clone()),
+        mount_type: kind.to_owned(),
+        modules: Vec::new(),
+        packages: Vec::new(),
+        mkfs: Vec::new(),
+        mount_options: Vec::new(),
+        tools: Vec::new(),
+        fsck: None,
+        no_fsck: Some("It is mounted by somebody else.".into()),
+        min_size: Bytes(1),
+        max_size: None,
+        keeps_deleted: None,
+        posix: known.is_none_or(|known| known.posix),
+        max_subdirectories: known.and_then(|known| known.max_subdirectories),
+        max_directory_entries: known.and_then(|known| known.max_directory_entries),
+        unavailable: None,
+        own_kernel: false,
+        crash: None,
+        recovery: None,
+        variants: BTreeMap::new(),
+    };
+    let origin = Origin::File(Path::new("/proc/self/mountinfo").to_owned());
+    catalogue.put(filesystem, origin);
+    name.to_owned()
+}

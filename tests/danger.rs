@@ -1,0 +1,123 @@
+//! Devices that must not be touched, in a guest that has all kinds of them: it runs the host lab inside itself.
+//!
+//! The guest's kernel sets each up with its own drivers; nothing of this machine is used. The bytes of each device are
+//! compared before and after. Needs no root.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use crate::lab::Lab;
+
+const LIB: &str = include_str!("danger/lib.sh");
+const FILESYSTEM: &str = include_str!("danger/fs.toml");
+const USES: &str = include_str!("danger/uses.toml");
+const FAULTS: &str = include_str!("danger/faults.toml");
+const SIGNATURES: &str = include_str!("danger/signatures.toml");
+/// Kinds of contents that are tried one after the other in one task.
+const TOGETHER: usize = 8;
+
+/// The suite that the guest's own host lab runs.
+const TINY: &str = r#"
+name = "tiny"
+about = "a small task"
+room = "1 MiB"
+
+[[task]]
+id = "create"
+title = "create files"
+run = "touch a b c"
+"#;
+
+struct Case {
+    id: String,
+    run: String,
+}
+
+fn text(value: &toml::Value, name: &str) -> String {
+    value[name].as_str().unwrap_or_else(|| panic!("no {name}: {value}")).to_owned()
+}
+
+fn cases(all: &str) -> Vec<Case> {
+    let cases: toml::Table = all.parse().expect("TOML");
+    let cases = cases["case"].as_array().expect("cases");
+    cases.iter().map(|case| Case { id: text(case, "id"), run: text(case, "run") }).collect()
+}
+
+/// Tasks of some kinds each, and the number of kinds.
+fn contents() -> (Vec<Case>, usize) {
+    let table: toml::Table = SIGNATURES.parse().expect("TOML");
+    let kinds = table["signatures"].as_array().expect("signatures");
+    let groups = kinds.chunks(TOGETHER).enumerate().map(|(at, kinds)| {
+        let mut run = String::new();
+        for kind in kinds {
+            let fields = kind.as_array().expect("a kind");
+            let word = |at: usize| fields[at].as_str().expect("text");
+            let (id, offset, bytes, words) = (word(0), &fields[1], word(2), word(3));
+            let _ = write!(
+                run,
+                "ID=holds-{id}; file one; put one {offset} '{bytes}'; d=$(losetup --show -f /tmp/one)\n\
+                 refused '{words}' --device $d; losetup -d $d\n"
+            );
+        }
+        Case { id: format!("contents-{}", at + 1), run }
+    });
+    (groups.collect(), kinds.len())
+}
+
+fn task(case: &Case) -> String {
+    let Case { id, run } = case;
+    format!("\n[[task]]\nid = \"{id}\"\ntitle = \"{id}\"\nrun = '''\nID={id}; . /run/lib.sh\n{run}\n'''\n")
+}
+
+/// Runs cases in one guest that stands for a machine; each must end well.
+fn run_in_guest(name: &str, cases: &[Case]) -> bool {
+    let Some(lab) = Lab::with_guests(name, 1) else { return false };
+    let catalogue = lab.path("config").join("mountmark/catalog/filesystems");
+    fs::create_dir_all(&catalogue).expect("a folder");
+    fs::write(catalogue.join("danger.toml"), FILESYSTEM).expect("a file");
+    let slow = TINY.replace("tiny", "slow").replace("touch a b c", "echo sleeping > /tmp/state; sleep 1000");
+    let mut tasks = format!(
+        "\n[[task]]\nid = \"setup\"\ntitle = \"setup\"\nrun = '''\ncat > /run/lib.sh <<'END'\n{LIB}END\n\
+         cat > /tmp/tiny.toml <<'END'\n{TINY}END\ncat > /tmp/slow.toml <<'END'\n{slow}END\n'''\n"
+    );
+    for case in cases {
+        tasks += &task(case);
+    }
+    let suite = lab.suite(name, &tasks);
+    let ran = lab.run(&["--fs", "danger", "--suite", &suite, "--repeat", "1", "--conditions", "fixed"]);
+    let failed = ran.code() != 0;
+    let results = ran.results();
+    let mut wrong = String::new();
+    for case in cases {
+        let (word, reason, detail) = results.task("danger", &case.id);
+        if word != "ok" {
+            let _ = writeln!(wrong, "{}: {word}: {reason}\n{detail}", case.id);
+        }
+    }
+    assert!(wrong.is_empty() && !failed, "{wrong}");
+    true
+}
+
+#[test]
+fn no_device_in_use_is_touched_and_each_has_a_sentence() {
+    let mut cases = cases(USES);
+    let kinds = cases.len();
+    assert!(kinds >= 60, "{kinds} kinds of devices in use");
+    // A sentence, without the names of its devices, is said of one kind.
+    let run = "sed 's/^[^:]*: //; s,/dev/[a-z0-9/-]*,DEV,g; s/loop[0-9]*/LOOP/g' /run/said | sort | uniq -d > /tmp/twice\n\
+               n=$(wc -l < /run/said); echo \"kinds: $n\" >&2; cat /tmp/twice >&2; test ! -s /tmp/twice && test \"$n\" -ge 60";
+    cases.push(Case { id: "all-said".into(), run: run.into() });
+    run_in_guest("danger-uses", &cases);
+}
+
+#[test]
+fn no_known_contents_are_overwritten_unasked() {
+    let (cases, kinds) = contents();
+    assert!(kinds >= 60, "{kinds} kinds of contents");
+    run_in_guest("danger-contents", &cases);
+}
+
+#[test]
+fn faults_of_devices_end_cells_with_a_sentence_and_leave_nothing() {
+    run_in_guest("danger-faults", &cases(FAULTS));
+}

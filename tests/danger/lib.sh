@@ -1,0 +1,68 @@
+# Sourced by each case in the guest. Files and devices are the guest's own.
+FS='--fs ext2'
+export DM_DISABLE_UDEV=1 MOUNTMARK_CACHE=/tmp/cache MOUNTMARK_OUT=/tmp/out LVM_SUPPRESS_FD_WARNINGS=1
+cd /tmp; mkdir -p /var/tmp /dev/shm
+
+# A sparse file of so many MiB.
+file() { rm -f "/tmp/$1"; truncate -s "${2:-4}M" "/tmp/$1"; }
+
+# A loop device on a new file of so many MiB; prints it.
+disk() { file "$1" "${2:-4}" && losetup --show -f "/tmp/$1"; }
+
+# The same with ext2 on it.
+ext2() { file "$1" "${2:-4}" && mkfs.ext2 -q -F "/tmp/$1" && losetup --show -f "/tmp/$1"; }
+
+# Bytes (as printf has them) at an offset of a file.
+put() { printf "$3" | dd of="/tmp/$1" bs=1 seek="$2" conv=notrunc status=none; }
+
+host_lab() { /init run --lab host --suite "${SUITE:-/tmp/tiny.toml}" --repeat 1 --no-control $FS "$@" 2>&1; }
+
+# What a case leaves goes when it ends.
+undo() {
+    kill $(jobs -p); cd /tmp; swapoff -a
+    while read -r _ point _; do case $point in /tmp/?*) umount -l "$point" ;; esac; done < /proc/mounts
+    [ -e /dev/mapper/vg* ] && lvm vgchange -qq -an
+    dmsetup remove_all; mdadm -q --stop --scan; losetup -D
+}
+trap 'code=$?; undo > /dev/null 2>&1; exit $code' EXIT
+
+# Waits until a command succeeds.
+await() { n=0; until "$@" 2>/dev/null; do n=$((n + 1)); [ $n -lt 100 ] || fail "never: $*"; sleep 0.1; done; }
+
+fail() { echo "$*" >&2; exit 1; }
+
+# A suite of one task in /tmp/own.toml.
+task() {
+    while IFS= read -r line; do
+        case $line in 'name = '*) echo 'name = "own"' ;; *'touch a b c'*) printf 'run = """\n%s\n"""\n' "$1" ;; *) printf '%s\n' "$line" ;; esac
+    done < /tmp/tiny.toml > /tmp/own.toml
+}
+
+# What was said, among the kernel's messages, which take no longer lines.
+tell() { echo "said of $ID ($code): $said" | tr '\n' ' ' | head -c 900 > /dev/kmsg; }
+
+# A run that has ended leaves no mount, no process, no journal.
+nothing_left() {
+    sleep 1
+    ! grep -q mountmark /proc/mounts || fail "mounted: $(cat /proc/mounts)"
+    for p in /proc/[0-9]*; do
+        ! tr '\0' ' ' < "$p/cmdline" 2> /dev/null | grep -q '^mountmark host-agent' || fail "an agent is left: $p"
+    done
+    ! ls /tmp/cache/undo/*.json 2> /dev/null || fail 'a journal is left'
+}
+
+# refused WORDS OPTION DEVICE [OPTIONS]: the host lab refuses with these words, and changes no byte of the device.
+refused() {
+    words=$1; option=$2; device=$3; shift 3
+    FS="--fs ext2"; [ "$option" != --dir ] || FS=
+    is_read=; [ -b "$device" ] && dd if="$device" of=/tmp/before bs=64k conv=sparse status=none 2> /dev/null && is_read=yes
+    said=$(host_lab "$option" "$device" "$@"); code=$?
+    tell
+    if [ -n "$is_read" ]; then cmp "$device" /tmp/before || fail "CHANGED by the host lab: $said"; fi
+    [ $code = 3 ] || [ $code = 2 ] || fail "exit code $code, not a refusal: $said"
+    case $said in *"$words"*) ;; *) fail "no \"$words\" in: $said" ;; esac
+    if [ "$option" = --device ]; then
+        case $said in *"nothing was changed"*) ;; *) fail "it does not say that nothing was changed: $said" ;; esac
+    fi
+    echo "$ID: $said" >> /run/said
+}

@@ -12,6 +12,7 @@ mod run;
 mod runs;
 mod study;
 mod verdicts;
+mod why;
 
 use mountmark_record::RunRecord;
 
@@ -30,6 +31,7 @@ pub use run::Run;
 pub use runs::Runs;
 pub use study::StudyBeside;
 pub use verdicts::Verdicts;
+pub use why::Why;
 
 /// The facts about a run that stand above what is shown of it.
 fn about(run: &RunRecord) -> Vec<Part> {

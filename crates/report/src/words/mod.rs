@@ -18,6 +18,7 @@ pub(crate) mod rule;
 pub(crate) mod section;
 pub(crate) mod study;
 pub(crate) mod verdict;
+pub(crate) mod why;
 
 pub use changes::{incomparable, sentence as change};
 

@@ -9,6 +9,8 @@ use super::ledger::{Account, Ledger};
 
 /// A part of the difference that is at least this large is its cause.
 const MOST: f64 = 0.6;
+/// Of what the function with most of the difference has, this is nearly all.
+const NEARLY_ALL: f64 = 0.9;
 /// Callers of a function that are told.
 const CALLERS: usize = 3;
 
@@ -133,12 +135,15 @@ fn cause(slow: &Ledger, fast: &Ledger, gap: i64, lines: &[Line]) -> Cause {
     }
     let is_most = |part: i64| part as f64 >= MOST * gap as f64;
     let (of_slow, of_fast) = (inclusive(slow), inclusive(fast));
-    let within = of_slow.iter().filter_map(|(function, (sum, depths))| {
+    let parts = of_slow.iter().map(|(function, (sum, depths))| {
         let part = sum - of_fast.get(function).map_or(0, |(sum, _)| *sum);
-        is_most(part).then(|| (depths / (*sum).max(1), part, *function))
+        (depths / (*sum).max(1), part, *function)
     });
-    // The innermost: what encloses it says less.
-    if let Some((_, part, function)) = within.max() {
+    let within: Vec<(i64, i64, &str)> = parts.filter(|(_, part, _)| is_most(*part)).collect();
+    let largest = within.iter().map(|(_, part, _)| *part).max().unwrap_or(0);
+    // The innermost of those that have nearly all of it: what encloses it says less, and what it calls explains less.
+    let innermost = within.into_iter().filter(|(_, part, _)| *part as f64 >= NEARLY_ALL * largest as f64).max();
+    if let Some((_, part, function)) = innermost {
         let mut callers: BTreeMap<&str, i64> = BTreeMap::new();
         for (path, time) in &slow.paths {
             if let Some(at) = path.iter().position(|name| name == function).filter(|at| *at > 1) {

@@ -38,3 +38,4 @@ mod strangers;
 mod tasks;
 mod terminal;
 mod vary;
+mod why;

@@ -40,10 +40,6 @@ pub struct PathTime {
 pub struct Profile {
     /// By path: the program, then the kernel's functions from the outermost on (`module:function` for those of modules).
     pub paths: BTreeMap<Vec<String>, PathTime>,
-    /// Length of the interval.
-    pub length: u64,
-    /// What paths have more (negative) or less (positive) than the length.
-    pub rest: i64,
 }
 
 /// Programs that are none of the task's, as the first element of paths.

@@ -12,7 +12,8 @@ use crate::subjects::{
 use crate::writers::{Form, Options, Subject, Writer, csv, folded, html, json, markdown, svg, text};
 
 /// All formats, in the order of help texts; a subject's default is its first.
-const WRITERS: &[&Writer] = &[&text::TEXT, &markdown::MARKDOWN, &csv::CSV, &json::JSON, &html::HTML, &svg::SVG, &folded::FOLDED];
+const WRITERS: &[&Writer] =
+    &[&text::TEXT, &markdown::MARKDOWN, &csv::CSV, &json::JSON, &html::HTML, &svg::SVG, &folded::FOLDED];
 
 /// All subjects, in the order of help texts.
 pub const SUBJECTS: &[Entry] = &[

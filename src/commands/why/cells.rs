@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use mountmark_analyse::why::{Ledger, ledger};
-use mountmark_lab::emulator::Profiler;
 use mountmark_lab::Ended;
+use mountmark_lab::emulator::Profiler;
 use mountmark_model::profile::Interval;
 use mountmark_model::{Event, Metric, Outcome, Sample, Subject};
 
@@ -47,7 +47,10 @@ pub(super) fn measure(
         for _ in 0..jobs.min(chosen.len()) {
             scope.spawn(|| {
                 loop {
-                    let Some((at, chosen)) = next.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next() else { break };
+                    let Some((at, chosen)) = next.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next()
+                    else {
+                        break;
+                    };
                     let measured = one(profiler, chosen, task, stop);
                     found.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(at, measured);
                 }
@@ -76,7 +79,8 @@ fn one(profiler: &Profiler, chosen: &Chosen, task: &str, stop: &AtomicBool) -> R
         Ok(ended)
     })?;
     let Some((said, ended)) = profiled else { return Ok(None) };
-    let fault = |fault: String| Ok(Some(Measured { ledger: None, figures: 0, differs: differs.clone(), fault: Some(fault) }));
+    let fault =
+        |fault: String| Ok(Some(Measured { ledger: None, figures: 0, differs: differs.clone(), fault: Some(fault) }));
     if let Some(reason) = said.failure.or_else(|| ended.reason().map(str::to_owned)) {
         return fault(format!("task {task} on {name} failed with the profiler, and had not without: {reason}"));
     }
@@ -94,7 +98,8 @@ fn one(profiler: &Profiler, chosen: &Chosen, task: &str, stop: &AtomicBool) -> R
     }
     let figure = |metric: &Metric| {
         let bits = said.figures.get(&(task.to_owned(), 0, metric.id.to_owned()));
-        let seconds = bits.map(|bits| f64::from_bits(*bits)).with_context(|| format!("task {task} has no {}", metric.id))?;
+        let seconds =
+            bits.map(|bits| f64::from_bits(*bits)).with_context(|| format!("task {task} has no {}", metric.id))?;
         anyhow::Ok((seconds * 1e9).round() as u64)
     };
     let recording = recording.context("the profiler recorded nothing")?;
@@ -135,7 +140,8 @@ fn until(
         });
         let ended = run(&enough, &mut |event| match event {
             Event::Sample { task, iteration, values } => {
-                let figures = values.into_iter().map(|(metric, value)| ((task.clone(), iteration, metric), value.to_bits()));
+                let figures =
+                    values.into_iter().map(|(metric, value)| ((task.clone(), iteration, metric), value.to_bits()));
                 said.figures.extend(figures);
             }
             Event::Ended { task: Subject::Task(ended), outcome } if ended == task => {
@@ -160,6 +166,7 @@ fn until(
 }
 
 fn of_samples(samples: &[Sample]) -> Figures {
-    let figure = |sample: &Sample| ((sample.task.clone(), sample.iteration, sample.metric.clone()), sample.value.to_bits());
+    let figure =
+        |sample: &Sample| ((sample.task.clone(), sample.iteration, sample.metric.clone()), sample.value.to_bits());
     samples.iter().map(figure).collect()
 }

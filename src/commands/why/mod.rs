@@ -68,10 +68,8 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let ledgers: Vec<Ledger> = measured.iter().filter_map(|measured| measured.ledger.clone()).collect();
     let fastest = ledgers.iter().min_by_key(|ledger| ledger.total.durable);
     let others = |fastest| ledgers.iter().filter(move |ledger| !std::ptr::eq(*ledger, fastest));
-    let explanations: Vec<Explanation> = fastest
-        .into_iter()
-        .flat_map(|fastest| others(fastest).map(move |ledger| explain(ledger, fastest)))
-        .collect();
+    let explanations: Vec<Explanation> =
+        fastest.into_iter().flat_map(|fastest| others(fastest).map(move |ledger| explain(ledger, fastest))).collect();
     let why = Why {
         run: &run,
         task: &arguments.task,

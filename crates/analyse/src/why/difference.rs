@@ -104,7 +104,8 @@ fn callers(ledger: &Ledger) -> Callers<'_> {
 
 fn both(callers: &[Callers; 2], function: &str) -> Vec<Caller> {
     let of = |at: usize, name: &str| callers[at].get(function).and_then(|all| all.get(name)).copied().unwrap_or(0);
-    let names: BTreeSet<&str> = callers.iter().filter_map(|all| all.get(function)).flat_map(|all| all.keys().copied()).collect();
+    let names: BTreeSet<&str> =
+        callers.iter().filter_map(|all| all.get(function)).flat_map(|all| all.keys().copied()).collect();
     let mut out: Vec<Caller> =
         names.into_iter().map(|name| Caller { name: name.to_owned(), slow: of(0, name), fast: of(1, name) }).collect();
     out.sort_by_key(|caller| (-(caller.slow - caller.fast).abs(), -caller.slow));
@@ -116,7 +117,9 @@ fn both(callers: &[Callers; 2], function: &str) -> Vec<Caller> {
 /// weighted with them.
 fn inclusive(ledger: &Ledger) -> BTreeMap<&str, (i64, i64)> {
     let mut out: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
-    for (path, time) in ledger.paths.iter().filter(|(path, _)| path.first().is_some_and(|first| first != program::DISK_SERVER)) {
+    for (path, time) in
+        ledger.paths.iter().filter(|(path, _)| path.first().is_some_and(|first| first != program::DISK_SERVER))
+    {
         let mut seen = BTreeSet::new();
         for (depth, function) in path.iter().enumerate().skip(1) {
             if seen.insert(function) {

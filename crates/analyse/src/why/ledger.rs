@@ -66,9 +66,7 @@ pub fn ledger(configuration: &str, elapsed: u64, sync: u64, profiles: [&Profile;
             time.waiting.iter().for_each(|(operation, waited)| add(Account::Waiting(*operation), *waited as i64));
             let both = paths.entry(path.clone()).or_default();
             both.running += time.running;
-            time.waiting
-                .iter()
-                .for_each(|(operation, waited)| *both.waiting.entry(*operation).or_default() += waited);
+            time.waiting.iter().for_each(|(operation, waited)| *both.waiting.entry(*operation).or_default() += waited);
         }
         add(Account::Unattributed, rest);
     }

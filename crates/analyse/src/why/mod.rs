@@ -5,7 +5,7 @@
 mod difference;
 mod ledger;
 
-pub use difference::{Cause, Caller, Explanation, Line, explain};
+pub use difference::{Caller, Cause, Explanation, Line, explain};
 pub use ledger::{Account, Ledger, Time, ledger};
 
 #[cfg(test)]

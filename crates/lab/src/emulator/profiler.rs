@@ -12,8 +12,8 @@ use mountmark_model::{Cell, Event, Lab};
 use super::layout::Layout;
 use super::qemu::{self, PROGRAM, option_value};
 use super::{Emulator, essence, read_log, snapshot};
-use crate::cache::lock::Scratch;
 use crate::cache;
+use crate::cache::lock::Scratch;
 use crate::profile::recording::Recording;
 use crate::profile::symbols::{self, Symbols};
 use crate::watch::{Expected, Heard, Watch};
@@ -48,12 +48,7 @@ impl Profiler {
 
     /// Runs one cell as [`OpenLab::run`] does, and tells where the time of its tasks went. If it was interrupted, this
     /// holds the tasks that had ended.
-    pub fn run(
-        &self,
-        cell: &Cell,
-        stop: &AtomicBool,
-        on_event: &mut dyn FnMut(Event),
-    ) -> Result<(Ended, Recording)> {
+    pub fn run(&self, cell: &Cell, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<(Ended, Recording)> {
         let Some((symbols, name_at)) = self.symbols(cell, stop)? else {
             return Ok((Ended::Interrupted, Recording::default()));
         };

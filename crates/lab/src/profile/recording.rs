@@ -5,7 +5,7 @@ use std::str::{FromStr, SplitAsciiWhitespace};
 
 use anyhow::{Context, Result, bail};
 use mountmark_model::device::DeviceOperation;
-use mountmark_model::profile::{Interval, PathTime, Profile};
+use mountmark_model::profile::{Interval, PathTime, Profile, program};
 
 use crate::mark;
 
@@ -33,7 +33,9 @@ impl Recording {
         let mut last = None;
         // The last line may have been cut when QEMU ended.
         for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
-            let ended = parser.line(line).with_context(|| format!("the profiler wrote {line:?}, which is none of its lines"))?;
+            let ended = parser
+                .line(line)
+                .with_context(|| format!("the profiler wrote {line:?}, which is none of its lines"))?;
             let Some(ended) = ended else { continue };
             let profiles = recording.profiles.entry((ended.task, ended.interval)).or_default();
             // The guest read its clock again, since its kernel had changed the time meanwhile: the last reading counts.
@@ -61,6 +63,8 @@ struct Open {
     task: u64,
     interval: Interval,
     begin: u64,
+    /// Of its length, what no path has had so far.
+    left: i64,
     profile: Profile,
 }
 
@@ -87,16 +91,15 @@ impl Parser<'_> {
                 let interval = Interval::ALL.into_iter().find(|interval| interval.number() == number);
                 let (begin, end): (u64, u64) = (next(&mut fields)?, next(&mut fields)?);
                 let _instructions: u64 = next(&mut fields)?;
-                let profile = Profile {
-                    paths: BTreeMap::new(),
-                    length: end.checked_sub(begin).context("an interval ends before it begins")?,
-                    rest: next(&mut fields)?,
-                };
-                self.open = Some(Open { task, interval: interval.context("an unknown interval")?, begin, profile });
+                let length: u64 = end.checked_sub(begin).context("an interval ends before it begins")?;
+                let skew: i64 = next(&mut fields)?;
+                let (interval, profile) = (interval.context("an unknown interval")?, Profile::default());
+                self.open = Some(Open { task, interval, begin, left: length as i64 - skew, profile });
             }
             "x" => {
                 let (node, instructions): (u32, u64) = (next(&mut fields)?, next(&mut fields)?);
-                self.path(node)?.running += instructions << self.shift;
+                let time = instructions << self.shift;
+                self.path(node, time)?.running += time;
             }
             "i" => {
                 let (operation, node, time): (usize, u32, u64) =
@@ -105,17 +108,23 @@ impl Parser<'_> {
                     0 => None,
                     number => Some(*DeviceOperation::ALL.get(number - 1).context("an unknown request")?),
                 };
-                *self.path(node)?.waiting.entry(operation).or_default() += time;
+                *self.path(node, time)?.waiting.entry(operation).or_default() += time;
             }
-            "e" => return Ok(self.open.take()),
+            "e" => {
+                let ended = self.open.take().context("the end of no interval")?;
+                if ended.left != 0 {
+                    bail!("an interval's paths are {} ns away from its length", ended.left);
+                }
+                return Ok(Some(ended));
+            }
             "f" => bail!("the profiler ended: {rest}"),
             _ => bail!("an unknown kind of line"),
         }
         Ok(None)
     }
 
-    /// The time of the path that ends in `node`.
-    fn path(&mut self, node: u32) -> Result<&mut PathTime> {
+    /// The time of the path that ends in `node`, to which `time` is added by the caller.
+    fn path(&mut self, node: u32, time: u64) -> Result<&mut PathTime> {
         if !self.paths.contains_key(&node) {
             let mut path = Vec::new();
             let mut at = node;
@@ -133,11 +142,21 @@ impl Parser<'_> {
                 at = parent;
             }
             path.reverse();
+            // An interrupt is not called by what it interrupts.
+            if let Some(at) = path.iter().skip(1).position(|name| is_interrupt(name)) {
+                path.splice(..=at, [program::INTERRUPTS.to_owned()]);
+            }
             self.paths.insert(node, path);
         }
         let open = self.open.as_mut().context("a figure of no interval")?;
+        open.left = open.left.checked_sub_unsigned(time).context("a time beyond all bounds")?;
         Ok(open.profile.paths.entry(self.paths[&node].clone()).or_default())
     }
+}
+
+/// Whether the kernel's function is where an interrupt from outside begins.
+fn is_interrupt(name: &str) -> bool {
+    name == "asm_common_interrupt" || name.starts_with("asm_sysvec_")
 }
 
 fn next<T: FromStr<Err = std::num::ParseIntError>>(fields: &mut SplitAsciiWhitespace) -> Result<T> {
@@ -149,15 +168,15 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<Recording> {
-        let names = ["user", "unknown", "ksys_read", "ext4:ext4_match"].map(str::to_owned);
+        let names = ["user", "unknown", "ksys_read", "ext4:ext4_match", "asm_sysvec_x", "tick"].map(str::to_owned);
         Recording::parse(text, &names, 1)
     }
 
     fn text() -> String {
         let task = mark::number("001");
         format!(
-            "p 0 unknown\np 1 cp\nn 2 0 1073741825\nn 3 2 2\nn 5 3 3\nw {task:x} 1 1000 2000 300 -7\nx 2 100\nx 5 \
-             200\ni 1 3 400\ni 0 2 7\ne\nw {task:x} 1 9"
+            "p 0 unknown\np 1 cp\nn 2 0 1073741825\nn 3 2 2\nn 5 3 3\nn 6 3 4\nn 7 6 5\nw {task:x} 1 1000 2040 300 -7\nx 2 100\nx 7 \
+             20\nx 5 200\ni 1 3 400\ni 0 2 7\ne\nw {task:x} 1 9"
         )
     }
 
@@ -166,7 +185,8 @@ mod tests {
         let recording = parse(&text()).unwrap();
         let profile = recording.profile("001", Interval::Returned, 0).unwrap();
         let of = |path: &[&str]| profile.paths[&path.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()].clone();
-        assert_eq!((profile.length, profile.rest, profile.paths.len()), (1000, -7, 3));
+        assert_eq!(profile.paths.len(), 4);
+        assert_eq!(of(&["interrupts", "asm_sysvec_x", "tick"]).running, 40, "whatever it interrupts");
         assert_eq!(of(&["cp", "ksys_read", "ext4:ext4_match"]).running, 400);
         assert_eq!(of(&["cp", "ksys_read"]).waiting, BTreeMap::from([(Some(DeviceOperation::Read), 400)]));
         assert_eq!((of(&["cp"]).running, of(&["cp"]).waiting[&None]), (200, 7));
@@ -183,7 +203,8 @@ mod tests {
             ("x 5 200", "x 5"),
             ("x 5 200", "x 6 1"),
             ("i 1 3", "i 9 3"),
-            ("1000 2000", "2000 1000"),
+            ("1000 2040", "2040 1000"),
+            ("1000 2040", "1000 2041"),
             ("p 1 cp", "p 2 cp"),
             ("p 1 cp", "f no memory"),
             ("p 1 cp", "x 2 1"),

@@ -52,7 +52,9 @@ impl Symbols {
         let mut init_task = None;
         for line in list.lines() {
             let mut fields = line.split_whitespace();
-            let (Some(address), Some(kind), Some(name)) = (fields.next(), fields.next(), fields.next()) else { continue };
+            let (Some(address), Some(kind), Some(name)) = (fields.next(), fields.next(), fields.next()) else {
+                continue;
+            };
             let Ok(address) = u64::from_str_radix(address, 16) else { continue };
             if address < KERNEL {
                 continue;
@@ -126,7 +128,10 @@ mod tests {
     #[test]
     fn each_address_has_one_function() {
         let symbols = Symbols::parse(LIST).unwrap();
-        assert_eq!(symbols.names, ["user", "unknown", "_text", "helper", "ksys_read", "__switch_to", "ext4:ext4_match"]);
+        assert_eq!(
+            symbols.names,
+            ["user", "unknown", "_text", "helper", "ksys_read", "__switch_to", "ext4:ext4_match"]
+        );
         let of = |address: u64| symbols.table.iter().find(|entry| entry.address == address).map(|entry| entry.function);
         assert_eq!(of(0xffff_ffff_8190_0000), of(0xffff_ffff_8100_0100), "a cold part is the function's");
         assert_eq!((of(0xffff_ffff_8100_0200), of(0xffff_ffff_8100_01f0)), (Some(4), None));

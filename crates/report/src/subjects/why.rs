@@ -7,6 +7,8 @@ use mountmark_record::RunRecord;
 use serde_json::{Value, json};
 
 use super::{Object, Subject, about};
+use crate::markup::Markup;
+use crate::svg::flame;
 use crate::text::titled;
 use crate::words::why as words;
 use crate::writers::{Last, Part, Stack, Table};
@@ -38,6 +40,7 @@ impl Subject for Why<'_> {
     const NAME: &'static str = "where a task's time went";
     const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
+    const PICTURE: Option<fn(&Self) -> Result<Markup>> = Some(picture);
     const STACKS: Option<fn(&Self) -> Vec<Stack>> = Some(stacks);
 }
 
@@ -102,9 +105,10 @@ fn ledgers(ledgers: &[Ledger]) -> Table {
         std::iter::once(name).chain(times).collect::<Vec<String>>()
     };
     let sum = |ledger: &Ledger, accounts: &[&Account]| {
-        accounts.iter().filter_map(|account| ledger.accounts.get(account)).fold((0, 0), |(returned, durable), time| {
-            (returned + time.returned, durable + time.durable)
-        })
+        accounts
+            .iter()
+            .filter_map(|account| ledger.accounts.get(account))
+            .fold((0, 0), |(returned, durable), time| (returned + time.returned, durable + time.durable))
     };
     let mut rows: Vec<Vec<String>> =
         told.iter().map(|account| row(words::account(account), &|ledger| sum(ledger, &[account]))).collect();
@@ -126,7 +130,14 @@ fn differences(explanation: &Explanation) -> Table {
     };
     let cells = |name: String, slow: i64, fast: i64, callers: String| {
         let gap = slow - fast;
-        vec![name, words::exact(gap), words::part(gap, explanation.gap), words::exact(slow), words::exact(fast), callers]
+        vec![
+            name,
+            words::exact(gap),
+            words::part(gap, explanation.gap),
+            words::exact(slow),
+            words::exact(fast),
+            callers,
+        ]
     };
     let (told, rest) = explanation.lines.split_at(explanation.lines.len().min(MOST));
     let mut rows: Vec<Vec<String>> =
@@ -151,7 +162,10 @@ fn sleeper(path: &[String]) -> &[String] {
 fn waits(ledger: &Ledger) -> Vec<Vec<String>> {
     let waits = |(path, time): (&Vec<String>, &PathTime)| {
         let who = sleeper(path).join(" > ");
-        time.waiting.iter().map(|(operation, waited)| (*waited, words::waiting(*operation), who.clone())).collect::<Vec<_>>()
+        time.waiting
+            .iter()
+            .map(|(operation, waited)| (*waited, words::waiting(*operation), who.clone()))
+            .collect::<Vec<_>>()
     };
     let mut found: Vec<(u64, &str, String)> = ledger.paths.iter().flat_map(waits).collect();
     found.sort_by(|a, b| b.cmp(a));
@@ -201,6 +215,17 @@ fn object(why: &Why, out: &mut Object) -> Result<()> {
         })
     });
     out.list("differences", differences)
+}
+
+/// A flame graph until durable, of one configuration or of the difference of two.
+fn picture(why: &Why) -> Result<Markup> {
+    let names = match why.explanations {
+        [] => why.ledgers.first().map_or("", |ledger| &ledger.configuration).to_owned(),
+        [explanation] => words::flames(explanation),
+        _ => anyhow::bail!("a flame graph shows one file system, or what differs between two: name them with --fs"),
+    };
+    let stacks: Vec<String> = stacks(why).iter().map(Stack::line).collect();
+    flame::graph(&stacks, &format!("{}: {names}", title(why)))
 }
 
 /// Paths until durable; with two configurations both times, the faster one's first.

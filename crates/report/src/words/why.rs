@@ -67,7 +67,8 @@ pub(crate) fn difference(explanation: &Explanation) -> String {
         seconds(slow.total.durable),
         seconds(fast.total.durable)
     );
-    let of = |part_: &i64| format!("of the {} between them {} ({})", seconds(*gap), seconds(*part_), part(*part_, *gap));
+    let of =
+        |part_: &i64| format!("of the {} between them {} ({})", seconds(*gap), seconds(*part_), part(*part_, *gap));
     match cause {
         Cause::Equal => format!("{slow_name} and {fast_name} both take {} until durable.", seconds(slow.total.durable)),
         Cause::Within { function, caller, gap } => {
@@ -81,6 +82,12 @@ pub(crate) fn difference(explanation: &Explanation) -> String {
         }
         Cause::Many => format!("{both}: no single thing makes up most of the {} between them.", seconds(*gap)),
     }
+}
+
+/// What the colours of a flame graph of two mean.
+pub(crate) fn flames(explanation: &Explanation) -> String {
+    let (slow, fast) = (&explanation.slow.configuration, &explanation.fast.configuration);
+    format!("{slow}, red where it takes longer than {fast}")
 }
 
 /// `98 %`; more than all of a difference is possible, as other parts may be faster.

@@ -16,15 +16,18 @@ pub(crate) const FOLDED: Writer = Writer {
     endings: &["folded"],
     form: Form::Stacks,
     mark: "\u{0}",
-    write: |subject, _| Some(Ok(subject.stacks()?.iter().map(line).collect())),
+    write: |subject, _| Some(Ok(subject.stacks()?.iter().map(|stack| stack.line() + "\n").collect())),
 };
 
-fn line(stack: &Stack) -> String {
-    // Both signs have a meaning for those who read these lines.
-    let clean = |frame: &String| frame.replace(';', ",").replace('\n', " ");
-    let frames: Vec<String> = stack.frames.iter().map(clean).collect();
-    let times: Vec<String> = stack.times.iter().map(u64::to_string).collect();
-    format!("{} {}\n", frames.join(";"), times.join(" "))
+impl Stack {
+    /// Without a line feed.
+    pub(crate) fn line(&self) -> String {
+        // Both signs have a meaning for those who read these lines.
+        let clean = |frame: &String| frame.replace(';', ",").replace('\n', " ");
+        let frames: Vec<String> = self.frames.iter().map(clean).collect();
+        let times: Vec<String> = self.times.iter().map(u64::to_string).collect();
+        format!("{} {}", frames.join(";"), times.join(" "))
+    }
 }
 
 #[cfg(test)]
@@ -34,6 +37,6 @@ mod tests {
     #[test]
     fn a_stack_is_a_line() {
         let frames = ["cp", "a;b", "c d"].map(str::to_owned).to_vec();
-        assert_eq!(line(&Stack { frames, times: vec![1, 20] }), "cp;a,b;c d 1 20\n");
+        assert_eq!(Stack { frames, times: vec![1, 20] }.line(), "cp;a,b;c d 1 20");
     }
 }

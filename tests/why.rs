@@ -126,7 +126,7 @@ fn a_ledger_tells_who_ran_and_what_was_waited_for() {
     }
     // As if another lab had measured it.
     let store = rusqlite::Connection::open(lab.out().join("results.sqlite")).unwrap();
-    let changed = store.execute("UPDATE runs SET plan = replace(plan, '\"lab\":\"virtual\"', '\"lab\":\"host\"')", []);
+    let changed = store.execute("UPDATE run SET plan = replace(plan, '\"lab\":\"virtual\"', '\"lab\":\"host\"')", []);
     assert_eq!(changed.unwrap(), 1);
     why(&lab, &["--task", "write"]).ended_with(2).says(&["wall time", "perf record", "virtual lab"]);
 }

@@ -377,6 +377,9 @@ static void marked(unsigned processor, void *data) {
         clock_mark = 0;
         break;
     case MARK_DISK:
+        // The servers are there before the first task; a task's own NOPs make no server of it.
+        if (!thread->operation && has_begun)
+            break;
         charge();
         if (!thread->operation) {
             thread->root = root_of("disk server");

@@ -40,3 +40,4 @@ mod strangers;
 mod tasks;
 mod terminal;
 mod vary;
+mod why;

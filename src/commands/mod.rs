@@ -11,6 +11,7 @@ mod run;
 mod runs;
 mod self_check;
 mod show;
+mod why;
 
 use std::process::ExitCode;
 
@@ -61,6 +62,7 @@ commands! {
     Show show;
     Report report;
     Compare compare;
+    Why why;
     Crash crash;
     List list;
     Doctor doctor;

@@ -97,23 +97,31 @@ fn rest(run: &RunRecord) -> Result<Plan> {
             mountmark_report::again(run)
         )));
     }
-    check_stored(&run.plan).with_context(|| format!("run {id} cannot be resumed"))?;
-    is_regular(&run.plan.kernel).with_context(|| format!("run {id} cannot be resumed"))?;
+    check_inputs(run, &rest.cells, "cannot be resumed")?;
+    Ok(rest)
+}
+
+/// Rejects a stored run whose plan is not sound, or whose kernel or corpora are not there as they were: cells of it
+/// would be measured on others. `verdict` is what that means for the run.
+pub(super) fn check_inputs(run: &RunRecord, cells: &[Cell], verdict: &str) -> Result<()> {
+    let id = run.id.as_str();
+    check_stored(&run.plan).with_context(|| format!("run {id} {verdict}"))?;
+    is_regular(&run.plan.kernel).with_context(|| format!("run {id} {verdict}"))?;
     let corpora = mountmark_lab::cache::default_folder().join("corpora");
     let mut checked = BTreeSet::new();
-    for medium in rest.cells.iter().filter_map(|cell| cell.second_disk.as_ref()) {
+    for medium in cells.iter().filter_map(|cell| cell.second_disk.as_ref()) {
         let tar = &medium.tar;
         if checked.insert((tar, &medium.corpus.sha256))
             && !mountmark_corpus::is_kept(Path::new(tar), &medium.corpus, &corpora)
         {
             bail!(
-                "run {id} cannot be resumed: its corpus {tar} is not in {} as it was; run it anew: {}",
+                "run {id} {verdict}: its corpus {tar} is not in {} as it was; run it anew: {}",
                 corpora.display(),
                 mountmark_report::again(run)
             );
         }
     }
-    Ok(rest)
+    Ok(())
 }
 
 /// Rejects a kernel by path that is not a regular file: a store may be untrusted, and the file that it names is read.
@@ -146,7 +154,7 @@ fn incomparable(run: &RunRecord, now: &dyn Fn(&Cell) -> Result<Environment>) -> 
 }
 
 /// A difference between two environments of a configuration that may change figures.
-fn difference(name: &str, then: &Environment, now: &Environment) -> Option<String> {
+pub(super) fn difference(name: &str, then: &Environment, now: &Environment) -> Option<String> {
     let pairs = [("kernel", &then.kernel, &now.kernel), ("emulator", &then.emulator, &now.emulator)];
     for (what, then, now) in pairs {
         if then != now {

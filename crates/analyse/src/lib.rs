@@ -27,6 +27,7 @@ mod remarks;
 pub mod stats;
 pub mod study;
 mod verdict;
+pub mod why;
 
 pub use analysis::{configurations, findings};
 pub use basis::{Basis, Category};

@@ -12,9 +12,11 @@ pub mod image;
 pub mod kernel_log;
 pub mod leftovers;
 mod loops;
+pub mod mark;
 pub mod memory;
 pub mod needs;
 pub mod plain;
+pub mod profile;
 mod question;
 mod trace;
 mod voice;
@@ -60,6 +62,9 @@ pub struct Job {
     /// Where the disk under test keeps what a power cut takes back, as large as the disk; `None` if no task cuts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<Region>,
+    /// If the guest only has to write down its kernel's symbols: where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub symbols: Option<Region>,
     /// If the guest is a witness of power cuts, and runs no cell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash: Option<CrashRegions>,

@@ -19,6 +19,7 @@ pub mod names;
 mod order;
 mod outcome;
 pub mod processor;
+pub mod profile;
 pub mod program;
 pub mod promises;
 mod quantity;

@@ -8,11 +8,13 @@ use thiserror::Error;
 use crate::name::{UnknownName, unknown};
 use crate::subjects::{
     Cases, Changes, Claims, Crash, CrashList, CrashState, Device, Reports, Run, Runs, Safety, StudyBeside, Verdicts,
+    Why,
 };
-use crate::writers::{Form, Options, Subject, Writer, csv, html, json, markdown, svg, text};
+use crate::writers::{Form, Options, Subject, Writer, csv, folded, html, json, markdown, svg, text};
 
 /// All formats, in the order of help texts; a subject's default is its first.
-const WRITERS: &[&Writer] = &[&text::TEXT, &markdown::MARKDOWN, &csv::CSV, &json::JSON, &html::HTML, &svg::SVG];
+const WRITERS: &[&Writer] =
+    &[&text::TEXT, &markdown::MARKDOWN, &csv::CSV, &json::JSON, &html::HTML, &svg::SVG, &folded::FOLDED];
 
 /// All subjects, in the order of help texts.
 pub const SUBJECTS: &[Entry] = &[
@@ -29,6 +31,7 @@ pub const SUBJECTS: &[Entry] = &[
     entry::<Cases>(),
     entry::<CrashState>(),
     entry::<CrashList>(),
+    entry::<Why>(),
 ];
 
 pub struct Entry {
@@ -48,6 +51,7 @@ fn has<S: Subject>(form: Form) -> bool {
         Form::Object => S::OBJECT.is_some(),
         Form::Page => S::PAGE.is_some(),
         Form::Picture => S::PICTURE.is_some(),
+        Form::Stacks => S::STACKS.is_some(),
     }
 }
 

@@ -6,6 +6,7 @@ mod hardware;
 mod layout;
 mod needs;
 pub mod probe;
+mod profiler;
 pub mod qemu;
 mod qmp;
 mod snapshot;
@@ -32,6 +33,7 @@ use crate::kernel_log::telling_lines;
 use crate::needs::For;
 use crate::watch::{Expected, Heard, Watch};
 pub use hardware::Clock;
+pub use profiler::Profiler;
 pub use witness::{Answer, Witness, Witnesses};
 
 use crate::{Ended, Job, LabKind, OpenLab, Options, Places, Token};
@@ -39,6 +41,7 @@ use hardware::Hardware;
 use layout::Layout;
 use needs::{NBD, essence, needed_by, wanted};
 use qemu::{Qemu, Ram};
+use snapshot::Snapshot;
 
 /// Upper limit of a guest's memory: above it QEMU's machine has its PCI hole, and more would move the media from
 /// `MEDIA_START`.
@@ -142,8 +145,14 @@ impl Emulator {
     }
 
     /// Starts the cell's guest, paused. Returns its first lines, and how to recognise the further ones. `None`
-    /// if `stop` was set before.
-    fn start(&self, cell: &Cell, folder: &Path, stop: &AtomicBool) -> Result<Option<(Qemu, Vec<String>, Expected)>> {
+    /// if `stop` was set before. `plugin` as in [`Qemu::start`].
+    fn start(
+        &self,
+        cell: &Cell,
+        folder: &Path,
+        plugin: Option<&str>,
+        stop: &AtomicBool,
+    ) -> Result<Option<(Qemu, Vec<String>, Expected)>> {
         let image = self.image(cell)?;
         let layout = Layout::of(cell)?;
         let hardware = self.hardware(cell, &image, &layout)?;
@@ -166,26 +175,77 @@ impl Emulator {
             source: layout.source,
             corpus: layout.corpus,
             undo: layout.undo,
+            symbols: None,
             crash: None,
         };
         fs::write(&job, serde_json::to_vec(&text)?).with_context(|| format!("cannot write {}", job.display()))?;
         let serial = folder.join("kernel.log");
         match self.clock() {
             Clock::Instructions { .. } => {
-                let kernel = format!("{} {}", self.kernel.release, self.kernel.sha256);
-                let (cache, limit) = (&self.options.cache, self.options.silence_limit);
-                let snapshot = snapshot::get(cache, &hardware, &image.sha256, &kernel, &self.qemu, limit, stop)?;
-                let Some(snapshot) = snapshot else { return Ok(None) };
-                let guest = snapshot::restore(&hardware, &snapshot, &media, &serial, &job)?;
+                let Some(snapshot) = self.snapshot(&hardware, &image, stop)? else { return Ok(None) };
+                let guest = snapshot::restore(&hardware, &snapshot, &media, &serial, &job, plugin)?;
                 Ok(Some((guest, snapshot.lines, expected)))
             }
             Clock::Kvm => {
-                let mut guest = Qemu::start(&hardware, &Ram::Anonymous, &media, &serial, Some(&job), false)?;
+                let mut guest = Qemu::start(&hardware, &Ram::Anonymous, &media, &serial, Some(&job), false, None)?;
                 let limit = Duration::from_secs(60);
                 let booted = guest.qmp.wait_for("STOP", limit, stop).context("the guest did not boot under KVM")?;
                 Ok(booted.then_some((guest, Vec::new(), expected)))
             }
         }
+    }
+
+    /// The booted guest from which cells start; `None` if `stop` was set before it had booted.
+    fn snapshot(&self, hardware: &Hardware, image: &Image, stop: &AtomicBool) -> Result<Option<Snapshot>> {
+        let kernel = format!("{} {}", self.kernel.release, self.kernel.sha256);
+        let (cache, limit) = (&self.options.cache, self.options.silence_limit);
+        snapshot::get(cache, hardware, &image.sha256, &kernel, &self.qemu, limit, stop)
+    }
+
+    /// Runs one cell; `plugin` as in [`Qemu::start`].
+    fn run_with(
+        &self,
+        cell: &Cell,
+        plugin: Option<&str>,
+        stop: &AtomicBool,
+        on_event: &mut dyn FnMut(Event),
+    ) -> Result<Ended> {
+        let folder = Scratch::for_guest()?;
+        let serial = folder.path().join("kernel.log");
+        let Some((mut guest, first, expected)) = self.start(cell, folder.path(), plugin, stop)? else {
+            return Ok(Ended::Interrupted);
+        };
+        guest.qmp.run("cont", serde_json::json!({}))?;
+        let mut watch = Watch::new(expected);
+        for line in first {
+            watch.take(&line, on_event);
+        }
+        let end = match watch.listen(&guest.lines, stop, self.options.silence_limit, on_event) {
+            Heard::End | Heard::Fault => None,
+            Heard::Interrupted => return Ok(Ended::Interrupted),
+            Heard::Silent => Some(watch.silence("the guest", self.options.silence_limit)),
+        };
+        if let Some(reason) = watch.fault {
+            guest.end();
+            return Ok(Ended::Refused { reason, log: read_log(&serial) });
+        }
+        let killed = guest.killed();
+        let said = guest.end();
+        let log = read_log(&serial);
+        if watch.done && end.is_none() {
+            return Ok(Ended::Outcome { outcome: watch.outcome.unwrap_or(Outcome::Ok), log });
+        }
+        let reason = match (watch.outcome.as_ref().and_then(|outcome| outcome.reason().map(str::to_owned)), end) {
+            (Some(reason), _) => reason,
+            (None, Some(hung)) => hung,
+            (None, None) if killed.is_some() => format!("{}{}", killed.unwrap_or_default(), watch.stage_text()),
+            (None, None) if log.contains("Kernel panic") => {
+                format!("the guest's kernel panicked{}", watch.stage_text())
+            }
+            (None, None) => format!("the guest ended before it was done{}", watch.stage_text()),
+        };
+        let detail = format!("{}\n{}", telling_lines(&log, 30), without_warnings(&said)).trim().to_owned();
+        Ok(Ended::Outcome { outcome: Outcome::Failed { reason, detail }, log })
     }
 }
 
@@ -242,42 +302,7 @@ impl OpenLab for Emulator {
     }
 
     fn run(&self, cell: &Cell, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<Ended> {
-        let folder = Scratch::for_guest()?;
-        let serial = folder.path().join("kernel.log");
-        let Some((mut guest, first, expected)) = self.start(cell, folder.path(), stop)? else {
-            return Ok(Ended::Interrupted);
-        };
-        guest.qmp.run("cont", serde_json::json!({}))?;
-        let mut watch = Watch::new(expected);
-        for line in first {
-            watch.take(&line, on_event);
-        }
-        let end = match watch.listen(&guest.lines, stop, self.options.silence_limit, on_event) {
-            Heard::End | Heard::Fault => None,
-            Heard::Interrupted => return Ok(Ended::Interrupted),
-            Heard::Silent => Some(watch.silence("the guest", self.options.silence_limit)),
-        };
-        if let Some(reason) = watch.fault {
-            guest.end();
-            return Ok(Ended::Refused { reason, log: read_log(&serial) });
-        }
-        let killed = guest.killed();
-        let said = guest.end();
-        let log = read_log(&serial);
-        if watch.done && end.is_none() {
-            return Ok(Ended::Outcome { outcome: watch.outcome.unwrap_or(Outcome::Ok), log });
-        }
-        let reason = match (watch.outcome.as_ref().and_then(|outcome| outcome.reason().map(str::to_owned)), end) {
-            (Some(reason), _) => reason,
-            (None, Some(hung)) => hung,
-            (None, None) if killed.is_some() => format!("{}{}", killed.unwrap_or_default(), watch.stage_text()),
-            (None, None) if log.contains("Kernel panic") => {
-                format!("the guest's kernel panicked{}", watch.stage_text())
-            }
-            (None, None) => format!("the guest ended before it was done{}", watch.stage_text()),
-        };
-        let detail = format!("{}\n{}", telling_lines(&log, 30), without_warnings(&said)).trim().to_owned();
-        Ok(Ended::Outcome { outcome: Outcome::Failed { reason, detail }, log })
+        self.run_with(cell, None, stop, on_event)
     }
 
     fn environment(&self, cell: &Cell) -> Result<Environment> {

@@ -64,7 +64,7 @@ pub fn boot(kernel: &Kernel, clock: Clock, limit: Duration) -> Result<Duration> 
         image,
     };
     let begin = Instant::now();
-    let mut guest = Qemu::start(&hardware, &Ram::Anonymous, &media, &serial, None, false)?;
+    let mut guest = Qemu::start(&hardware, &Ram::Anonymous, &media, &serial, None, false, None)?;
     let ready = guest.qmp.wait_for("STOP", limit, &AtomicBool::new(false));
     let took = begin.elapsed();
     let first = guest.lines.recv_timeout(Duration::from_secs(1)).unwrap_or_default();

@@ -44,7 +44,7 @@ pub struct Qemu {
 
 impl Qemu {
     /// Starts QEMU. `media` is the memory behind the disks, `serial` receives the kernel's messages, `job` is passed by
-    /// fw_cfg, `incoming` makes it wait for a snapshot's state.
+    /// fw_cfg, `incoming` makes it wait for a snapshot's state, `plugin` follows `-plugin`.
     pub fn start(
         hardware: &Hardware,
         ram: &Ram,
@@ -52,6 +52,7 @@ impl Qemu {
         serial: &Path,
         job: Option<&Path>,
         incoming: bool,
+        plugin: Option<&str>,
     ) -> Result<Qemu> {
         let (ours, theirs) = UnixStream::pair().context("cannot make a socket pair")?;
         let mut command = Command::new(PROGRAM);
@@ -98,6 +99,9 @@ impl Qemu {
         ]);
         if let Some(job) = job {
             command.arg("-fw_cfg").arg(format!("name=opt/mountmark/job,file={}", option_value(job)));
+        }
+        if let Some(plugin) = plugin {
+            command.args(["-plugin", plugin]);
         }
         if incoming {
             command.args(["-S", "-incoming", "defer", "-global", "migration.send-configuration=off"]);
@@ -195,7 +199,7 @@ fn ended_by(child: &mut Child) -> Option<String> {
 }
 
 /// A path as part of a QEMU option, with commas doubled.
-fn option_value(path: &Path) -> String {
+pub fn option_value(path: &Path) -> String {
     path.display().to_string().replace(',', ",,")
 }
 

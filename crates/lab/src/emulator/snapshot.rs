@@ -128,7 +128,7 @@ fn boot(folder: &Path, hardware: &Hardware, silence_limit: Duration, stop: &Atom
     let [ram, state] = files(folder);
     let serial = tempfile::NamedTempFile::new_in(folder)?;
     let media = qemu::media(hardware.media)?;
-    let mut guest = Qemu::start(hardware, &Ram::Written(&ram), &media, serial.path(), None, false)?;
+    let mut guest = Qemu::start(hardware, &Ram::Written(&ram), &media, serial.path(), None, false, None)?;
     match pause(&mut guest.qmp, hardware.clock, silence_limit, stop) {
         Ok(true) => {}
         Ok(false) => {
@@ -225,18 +225,19 @@ fn load(folder: &Path) -> Option<Snapshot> {
     Some(Snapshot { ram, state, lines: now.lines })
 }
 
-/// Starts a guest from a snapshot, still paused.
+/// Starts a guest from a snapshot, still paused; `plugin` as in [`Qemu::start`].
 pub(crate) fn restore(
     hardware: &Hardware,
     snapshot: &Snapshot,
     media: &std::os::fd::OwnedFd,
     serial: &Path,
     job: &Path,
+    plugin: Option<&str>,
 ) -> Result<Qemu> {
     // QEMU opens the file for writing even if it maps it privately.
     let is_writable = fs::File::options().write(true).open(&snapshot.ram).is_ok();
     let ram = if is_writable { Ram::Restored(&snapshot.ram) } else { Ram::Copied(copied(&snapshot.ram)?) };
-    let mut guest = Qemu::start(hardware, &ram, media, serial, Some(job), true)?;
+    let mut guest = Qemu::start(hardware, &ram, media, serial, Some(job), true, plugin)?;
     let state = snapshot.state.display().to_string();
     let state = shlex::try_quote(&state).context("no shell takes the snapshot's path")?;
     guest.qmp.run("migrate-incoming", json!({ "uri": format!("exec:cat {state}") }))?;

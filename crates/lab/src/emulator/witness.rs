@@ -107,15 +107,14 @@ impl Witnesses {
             source: None,
             corpus: None,
             undo: None,
+            symbols: None,
             crash: Some(regions),
         };
         fs::write(&job, serde_json::to_vec(&text)?).with_context(|| format!("cannot write {}", job.display()))?;
         let serial = folder.path().join("kernel.log");
-        let kernel = format!("{} {}", lab.kernel.release, lab.kernel.sha256);
-        let (cache, silence_limit) = (&lab.options.cache, lab.options.silence_limit);
-        let snapshot = snapshot::get(cache, &hardware, &image.sha256, &kernel, &lab.qemu, silence_limit, stop)?;
-        let Some(snapshot) = snapshot else { return Ok(None) };
-        let guest = snapshot::restore(&hardware, &snapshot, &media, &serial, &job)?;
+        let silence_limit = lab.options.silence_limit;
+        let Some(snapshot) = lab.snapshot(&hardware, &image, stop)? else { return Ok(None) };
+        let guest = snapshot::restore(&hardware, &snapshot, &media, &serial, &job, None)?;
         let mut witness = Witness { guest, media, test: layout.test, regions, serial, silence_limit, _folder: folder };
         // It starts its disk and then asks for the first question.
         match witness.listen(u64::MAX, stop)? {

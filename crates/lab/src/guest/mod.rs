@@ -13,6 +13,7 @@ mod ports;
 mod recorded;
 mod setup;
 mod shared;
+mod symbols;
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -124,6 +125,11 @@ fn live(roles: Roles, ports: &Ports) -> Result<()> {
     ports.pause();
     let job: Job = serde_json::from_slice(&ports.read_file("opt/mountmark/job")?).context("the job is damaged")?;
     voice::bear(job.token);
+    if let Some(region) = &job.symbols {
+        symbols::write(region)?;
+        send(ports, &Event::Done);
+        return Ok(());
+    }
     setup::seed_random(job.cell.seed)?;
     setup::set_clock(job.cell.conditions.as_ref().and_then(|conditions| conditions.date));
     if let Some(regions) = &job.crash {

@@ -14,6 +14,7 @@ mod runs;
 mod safety;
 mod study;
 mod verdicts;
+mod why;
 
 use mountmark_record::RunRecord;
 
@@ -34,6 +35,7 @@ pub use runs::Runs;
 pub use safety::Safety;
 pub use study::StudyBeside;
 pub use verdicts::Verdicts;
+pub use why::Why;
 
 /// The facts about a run that stand above what is shown of it.
 fn about(run: &RunRecord) -> Vec<Part> {

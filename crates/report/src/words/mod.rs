@@ -20,6 +20,7 @@ pub(crate) mod safety;
 pub(crate) mod section;
 pub(crate) mod study;
 pub(crate) mod verdict;
+pub(crate) mod why;
 
 pub use changes::{incomparable, sentence as change};
 

@@ -4,6 +4,7 @@ use anyhow::Result;
 
 use super::Part;
 use super::csv::Rows;
+use super::folded::Stack;
 use super::json::Object;
 use crate::markup::Markup;
 
@@ -18,6 +19,8 @@ pub enum Form {
     /// A page for a browser.
     Page,
     Picture,
+    /// Paths of calls with times.
+    Stacks,
 }
 
 /// Data that can be written, in the forms that it has.
@@ -33,6 +36,8 @@ pub trait Subject: Sized {
     /// A page for a browser.
     const PAGE: Option<fn(&Self) -> Result<Markup>> = None;
     const PICTURE: Option<fn(&Self) -> Result<Markup>> = None;
+    /// Paths of calls with times.
+    const STACKS: Option<fn(&Self) -> Vec<Stack>> = None;
 }
 
 /// Type-erased access to the forms of a subject.
@@ -42,6 +47,7 @@ pub trait Forms {
     fn object(&self, out: &mut Object) -> Option<Result<()>>;
     fn page(&self) -> Option<Result<Markup>>;
     fn picture(&self) -> Option<Result<Markup>>;
+    fn stacks(&self) -> Option<Vec<Stack>>;
 }
 
 impl<S: Subject> Forms for S {
@@ -63,5 +69,9 @@ impl<S: Subject> Forms for S {
 
     fn picture(&self) -> Option<Result<Markup>> {
         Some(S::PICTURE?(self))
+    }
+
+    fn stacks(&self) -> Option<Vec<Stack>> {
+        Some(S::STACKS?(self))
     }
 }

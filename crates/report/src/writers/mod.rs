@@ -1,6 +1,7 @@
 //! Writers: one file per format. A writer does not know the subject: it asks for the one form that it needs.
 
 pub(crate) mod csv;
+pub(crate) mod folded;
 mod forms;
 pub(crate) mod html;
 pub(crate) mod json;
@@ -11,6 +12,7 @@ pub(crate) mod text;
 
 use anyhow::Result;
 
+pub use folded::Stack;
 pub use forms::{Form, Forms, Subject};
 pub use part::{Last, Mark, Part, Table, list};
 

@@ -8,7 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use mountmark_lab::{Device, Times};
+use mountmark_lab::{Device, Times, mark};
+use mountmark_model::profile::Interval;
 use mountmark_model::{DeviceRecord, Metric, Stage};
 
 use super::command::{self, Finished, Keep, Kept};
@@ -68,13 +69,15 @@ impl Agent<'_> {
         let test = job.of_suite.then_some(&*self.devices.test_folder);
         let hand_down = job.gets_scratch.then(|| self.scratch.as_fd());
         let mut ready = command::prepare(&job.command, kept, test, hand_down)?;
+        mark::task_begins(id);
         let begin = now();
         self.devices.trace.begin(begin);
         let before = Counters::read(&self.devices.test, &self.servers)?;
         let finished = ready.run(limit)?;
-        let sync_begin = now();
+        let sync_begin = mark::begin(Interval::Sync, now);
         let unwritten = self.sync(job.unmounted)?;
-        let sync_end = now();
+        let sync_end = mark::end(Interval::Sync, now);
+        mark::task_ended();
         let sync = sync_end - sync_begin;
         let durable = Counters::read(&self.devices.test, &self.servers)?;
         if job.unmounted {

@@ -20,6 +20,7 @@ mod volatile;
 pub(super) mod wire;
 
 use super::media::Medium;
+use crate::mark;
 use volatile::{Mark, Volatile};
 use wire::{Command, Header, now, readable};
 pub(super) use wire::{Offer, attach};
@@ -80,6 +81,7 @@ pub fn serve(
         volatile: None,
     };
     loop {
+        mark::serves(server.works_on());
         let limit = server.waiting.peek().map(|Reverse(next)| next.due.saturating_sub(now()));
         if server.coming.is_some() {
             server.gather(&socket, &mut medium, limit)?;
@@ -145,6 +147,12 @@ struct Coming {
 }
 
 impl Server {
+    /// What is to be answered next.
+    fn works_on(&self) -> Option<DeviceOperation> {
+        let due = self.waiting.peek().map(|Reverse(next)| next.request.operation);
+        due.or(self.coming.as_ref().map(|_| DeviceOperation::Write))
+    }
+
     /// Carries out what process 1 wants of the power.
     fn obey(
         &mut self,

@@ -7,6 +7,8 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::RawFd;
 
+use mountmark_lab::mark;
+use mountmark_model::profile::Interval;
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use rustix::io::Errno;
 
@@ -219,7 +221,7 @@ fn run(order: &Order, said: &mut Report) -> Result<(), i32> {
         let mut attributes: libc::posix_spawnattr_t = std::mem::zeroed();
         libc::posix_spawnattr_init(&raw mut attributes);
         libc::posix_spawnattr_setflags(&raw mut attributes, libc::POSIX_SPAWN_SETPGROUP as libc::c_short);
-        let begin = now();
+        let begin = mark::begin(Interval::Returned, now);
         let error = libc::posix_spawn(
             &raw mut pid,
             order.program.as_ptr(),
@@ -238,7 +240,7 @@ fn run(order: &Order, said: &mut Report) -> Result<(), i32> {
         while libc::waitid(libc::P_PID, pid as libc::id_t, &raw mut info, libc::WEXITED | libc::WNOWAIT) != 0
             && io::Error::last_os_error().raw_os_error() == Some(libc::EINTR)
         {}
-        said.elapsed = now() - begin;
+        said.elapsed = mark::end(Interval::Returned, now) - begin;
         said.written = written().unwrap_or(-1);
         libc::wait4(pid, &raw mut said.status, 0, &raw mut said.usage);
         // Reaps those that ended before; then either there is no child, or one that lives.

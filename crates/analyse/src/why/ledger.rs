@@ -1,0 +1,85 @@
+//! The time of one task in one configuration.
+
+use std::collections::BTreeMap;
+
+use mountmark_model::device::DeviceOperation;
+use mountmark_model::profile::{PathTime, Profile, program};
+
+/// What a part of the time was for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Account {
+    /// Instructions of a program outside the kernel.
+    Program(String),
+    /// Instructions of a function of the kernel itself, without those that it calls.
+    Function(String),
+    /// Instructions of the processes that stand for the disks, in the kernel too.
+    DiskServer,
+    /// The processor was idle, and this request was the next that the disk would answer; `None`: the disk had nothing to do.
+    Waiting(Option<DeviceOperation>),
+    /// What the profiler could not attribute, and what the guest's clock gains or loses by rounding.
+    Unattributed,
+}
+
+/// Nanoseconds of the guest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Time {
+    /// Until the command had returned.
+    pub returned: i64,
+    /// Until its data were durable.
+    pub durable: i64,
+}
+
+/// Where the time of one task went, in one configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ledger {
+    pub configuration: String,
+    /// The task's figures, to which the accounts add up.
+    pub total: Time,
+    pub accounts: BTreeMap<Account, Time>,
+    /// Until durable, by path.
+    pub paths: BTreeMap<Vec<String>, PathTime>,
+}
+
+impl Ledger {
+    /// Time of an account until durable.
+    pub fn durable(&self, account: &Account) -> i64 {
+        self.accounts.get(account).map_or(0, |time| time.durable)
+    }
+}
+
+/// The ledger of a task that took `elapsed` and then `sync` nanoseconds, from the profiles of both parts.
+pub fn ledger(configuration: &str, elapsed: u64, sync: u64, profiles: [&Profile; 2]) -> Ledger {
+    let mut accounts: BTreeMap<Account, Time> = BTreeMap::new();
+    let mut paths: BTreeMap<Vec<String>, PathTime> = BTreeMap::new();
+    for (profile, figure, is_returned) in [(profiles[0], elapsed, true), (profiles[1], sync, false)] {
+        let mut add = |account: Account, nanoseconds: i64| {
+            let time = accounts.entry(account).or_default();
+            time.durable += nanoseconds;
+            time.returned += if is_returned { nanoseconds } else { 0 };
+        };
+        let mut rest = figure as i64;
+        for (path, time) in &profile.paths {
+            rest -= time.running as i64 + time.waiting.values().sum::<u64>() as i64;
+            if time.running > 0 {
+                add(account(path), time.running as i64);
+            }
+            time.waiting.iter().for_each(|(operation, waited)| add(Account::Waiting(*operation), *waited as i64));
+            let both = paths.entry(path.clone()).or_default();
+            both.running += time.running;
+            time.waiting.iter().for_each(|(operation, waited)| *both.waiting.entry(*operation).or_default() += waited);
+        }
+        add(Account::Unattributed, rest);
+    }
+    let total = Time { returned: elapsed as i64, durable: (elapsed + sync) as i64 };
+    Ledger { configuration: configuration.to_owned(), total, accounts, paths }
+}
+
+/// The account of the instructions at the end of a path.
+fn account(path: &[String]) -> Account {
+    match path {
+        [] => Account::Unattributed,
+        [first, ..] if first == program::DISK_SERVER => Account::DiskServer,
+        [program] => Account::Program(program.clone()),
+        [.., function] => Account::Function(function.clone()),
+    }
+}

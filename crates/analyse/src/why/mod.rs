@@ -1,0 +1,12 @@
+//! Where a task's time went, from profiles: a ledger for each configuration, and what makes one slower than another.
+//!
+//! Every nanosecond of a ledger is counted once, so its lines add up to the task's time.
+
+mod difference;
+mod ledger;
+
+pub use difference::{Caller, Cause, Explanation, Line, explain};
+pub use ledger::{Account, Ledger, Time, ledger};
+
+#[cfg(test)]
+mod tests;

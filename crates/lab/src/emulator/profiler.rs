@@ -1,0 +1,145 @@
+//! The virtual lab with a profiler in the emulator: the same guests, the same figures, and where their time went.
+
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result, bail};
+use mountmark_model::{Cell, Event, Lab};
+
+use super::layout::Layout;
+use super::qemu::{self, PROGRAM, option_value};
+use super::{Emulator, essence, read_log, snapshot};
+use crate::cache;
+use crate::cache::lock::Scratch;
+use crate::profile::recording::Recording;
+use crate::profile::symbols::{self, Symbols};
+use crate::watch::{Expected, Heard, Watch};
+use crate::{Ended, Job, OpenLab, Options, Token, child, profile};
+
+/// Guest-virtual address of the start of physical memory in the kernel's own map; it is not moved (`nokaslr`).
+const KERNEL_MAP: u64 = 0xffff_ffff_8000_0000;
+/// No description of a task is longer, in bytes.
+const TASK_MOST: u64 = 32 << 10;
+
+/// The list of the kernel's symbols, beside the snapshot of the guest that has them.
+const SYMBOLS: &str = "symbols";
+
+/// The virtual lab, with a profiler.
+pub struct Profiler {
+    lab: Emulator,
+}
+
+impl Profiler {
+    /// Finds QEMU and the kernel; an error if this QEMU cannot load the profiler.
+    pub fn open(options: Options) -> Result<Profiler> {
+        let lab = Emulator::open(Lab::DEFAULT, options)?;
+        let help = child::output(Command::new(PROGRAM).arg("-help"), child::QUICK)?;
+        profile::check_emulator(&lab.qemu, &String::from_utf8_lossy(&help.stdout))?;
+        Ok(Profiler { lab })
+    }
+
+    /// The same lab without a profiler.
+    pub fn plain(&self) -> &dyn OpenLab {
+        &self.lab
+    }
+
+    /// Runs one cell as [`OpenLab::run`] does, and tells where the time of its tasks went. If it was interrupted, this
+    /// holds the tasks that had ended.
+    pub fn run(&self, cell: &Cell, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<(Ended, Recording)> {
+        let Some((symbols, name_at)) = self.symbols(cell, stop)? else {
+            return Ok((Ended::Interrupted, Recording::default()));
+        };
+        let folder = Scratch::for_guest()?;
+        let (table, out) = (folder.path().join("functions"), folder.path().join("recording"));
+        fs::write(&table, symbols.table()).with_context(|| format!("cannot write {}", table.display()))?;
+        let shift = self.lab.options.machine.shift;
+        let plugin = profile::plugin(&self.lab.options.cache)?;
+        let plugin = format!(
+            "file={},symbols={},out={},shift={shift},name={name_at}",
+            option_value(&plugin),
+            option_value(&table),
+            option_value(&out)
+        );
+        let ended = self.lab.run_with(cell, Some(&plugin), stop, on_event)?;
+        let text = fs::read(&out).unwrap_or_default();
+        let recording = Recording::parse(&String::from_utf8_lossy(&text), &symbols.names, shift)?;
+        Ok((ended, recording))
+    }
+
+    /// The functions of a cell's kernel, and where a task's name lies in its description; `None` if `stop` was set.
+    fn symbols(&self, cell: &Cell, stop: &AtomicBool) -> Result<Option<(Symbols, usize)>> {
+        let lab = &self.lab;
+        let image = lab.image(cell)?;
+        let layout = Layout::of(cell)?;
+        let hardware = lab.hardware(cell, &image, &layout)?;
+        let Some(snapshot) = lab.snapshot(&hardware, &image, stop)? else { return Ok(None) };
+        let kept: PathBuf = snapshot.ram.with_file_name(SYMBOLS);
+        let list = match fs::read_to_string(&kept) {
+            Ok(list) => list,
+            Err(_) => {
+                let media = qemu::media(hardware.media)?;
+                let folder = Scratch::for_guest()?;
+                let (job, serial) = (folder.path().join("job.json"), folder.path().join("kernel.log"));
+                let token = Token::new()?;
+                let expected =
+                    Expected { token: token.clone(), kernel: lab.kernel.release.clone(), memory: 0..=hardware.ram };
+                let text = Job {
+                    token,
+                    cell: essence(cell),
+                    test: layout.test,
+                    source: None,
+                    corpus: None,
+                    undo: None,
+                    symbols: Some(layout.test),
+                    crash: None,
+                };
+                fs::write(&job, serde_json::to_vec(&text)?)
+                    .with_context(|| format!("cannot write {}", job.display()))?;
+                let mut guest = snapshot::restore(&hardware, &snapshot, &media, &serial, &job, None)?;
+                guest.qmp.run("cont", serde_json::json!({}))?;
+                let mut watch = Watch::new(expected);
+                let heard = watch.listen(&guest.lines, stop, lab.options.silence_limit, &mut |_| {});
+                guest.end();
+                if heard == Heard::Interrupted {
+                    return Ok(None);
+                }
+                if !watch.done {
+                    let reason = watch.outcome.as_ref().and_then(|outcome| outcome.reason().map(str::to_owned));
+                    bail!(
+                        "a guest did not give its kernel's symbols: {}\n{}",
+                        reason.or(watch.fault).unwrap_or_else(|| "it ended before".into()),
+                        read_log(&serial)
+                    );
+                }
+                let list = list_in(File::from(media), layout.test.offset)?;
+                cache::note(&kept, list.as_bytes())?;
+                list
+            }
+        };
+        let symbols = Symbols::parse(&list)?;
+        let init_task = read_at(&snapshot.ram, symbols.init_task.wrapping_sub(KERNEL_MAP), TASK_MOST)?;
+        let name_at = symbols::name_offset(&init_task)?;
+        Ok(Some((symbols, name_at)))
+    }
+}
+
+/// The list that a guest wrote into its reserved memory.
+fn list_in(mut media: File, offset: u64) -> Result<String> {
+    let mut length = [0; 8];
+    media.seek(SeekFrom::Start(offset))?;
+    media.read_exact(&mut length)?;
+    let mut list = Vec::new();
+    media.take(u64::from_le_bytes(length)).read_to_end(&mut list)?;
+    Ok(String::from_utf8_lossy(&list).into_owned())
+}
+
+fn read_at(path: &Path, offset: u64, length: u64) -> Result<Vec<u8>> {
+    let mut file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    file.seek(SeekFrom::Start(offset))?;
+    let mut bytes = Vec::new();
+    file.take(length).read_to_end(&mut bytes).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(bytes)
+}

@@ -1,0 +1,132 @@
+//! A profiler in the emulator changes no figure, and its ledgers add up to them.
+
+use serde_json::Value;
+
+use crate::lab::{Lab, skip};
+
+const TASKS: &str = r#"
+[[task]]
+id = "write"
+title = "write 2 MiB"
+run = "dd if=/dev/zero of=file bs=64k count=32"
+
+[[task]]
+id = "files"
+title = "make 20 files"
+run = "for i in 0 1 2 3 4 5 6 7 8 9; do touch a$i; mkdir b$i; done"
+
+[[task]]
+id = "read"
+title = "read 2 MiB"
+cold = true
+run = "cat file > /dev/null"
+
+[[task]]
+id = "fails"
+title = "fail"
+run = "exit 3"
+"#;
+
+/// A lab whose QEMU can load the profiler.
+fn lab(test: &str) -> Option<Lab> {
+    let lab = Lab::with_guests(test, 1)?;
+    let said = std::process::Command::new("qemu-system-x86_64").arg("--version").output().ok()?;
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let major = said.split_whitespace().find_map(|word| word.split('.').next()?.parse::<u32>().ok());
+    if major.is_none_or(|major| major < 10) {
+        skip(test, &format!("the profiler needs QEMU 10, and this is {said}"));
+        return None;
+    }
+    Some(lab)
+}
+
+fn why(lab: &Lab, arguments: &[&str]) -> crate::lab::Ran {
+    let out = lab.out();
+    let mut all = vec!["why", "--out", out.to_str().unwrap()];
+    all.extend(arguments);
+    lab.command(&all)
+}
+
+fn list<'a>(found: &'a Value, key: &str) -> &'a [Value] {
+    found[key].as_array().unwrap_or_else(|| panic!("no list {key} in {found}"))
+}
+
+/// Asserts that each ledger adds up to its task's time, with hardly anything that is not attributed.
+fn assert_adds_up(found: &Value) {
+    for total in list(found, "totals") {
+        let of = |key: &str| -> i64 {
+            let own = list(found, "ledgers").iter().filter(|line| line["configuration"] == total["configuration"]);
+            own.map(|line| line[key].as_i64().unwrap()).sum()
+        };
+        for key in ["returned", "durable"] {
+            assert_eq!(of(key), total[key].as_i64().unwrap(), "{key} of {total}");
+        }
+        let rest = list(found, "ledgers")
+            .iter()
+            .find(|line| line["configuration"] == total["configuration"] && line["kind"] == "unattributed");
+        let rest = rest.map_or(0, |line| line["durable"].as_i64().unwrap());
+        assert!(rest.abs() * 200 <= total["durable"].as_i64().unwrap(), "{rest} ns of {total} are nobody's");
+    }
+}
+
+#[test]
+fn the_profiler_changes_no_figure_on_any_disk() {
+    let Some(lab) = lab("the_profiler_changes_no_figure_on_any_disk") else { return };
+    let suite = lab.suite("profiled", TASKS);
+    for (disk, fs) in [("ram", "ext4,xfs"), ("hdd", "ext2,jfs"), ("ssd", "btrfs,reiserfs"), ("nvme", "ext3,xfs")] {
+        let run = lab.run(&["--fs", fs, "--suite", &suite, "--disk", disk, "--repeat", "1"]).ended_with(1).results();
+        // fsck comes last, so that all figures of the cells are compared.
+        let found = why(&lab, &["--task", "fsck", "--fs", fs, "--format", "json"]);
+        let found: Value = serde_json::from_str(&found.ended_with(0).stdout).unwrap();
+        assert!(found["differs"].is_null(), "{found}");
+        assert_eq!(found["equal_figures"].as_u64().unwrap() as usize, run.figures().len(), "{disk}");
+        assert!(run.figures().len() > 200, "{disk}");
+        assert_adds_up(&found);
+    }
+}
+
+#[test]
+fn a_ledger_tells_who_ran_and_what_was_waited_for() {
+    let Some(lab) = lab("a_ledger_tells_who_ran_and_what_was_waited_for") else { return };
+    let suite = lab.suite("profiled", TASKS);
+    lab.run(&["--fs", "ext4,xfs", "--suite", &suite, "--disk", "hdd", "--repeat", "1"]).ended_with(1);
+    let explained = |task: &str, more: &[&str]| why(&lab, &[&["--task", task], more].concat()).ended_with(0).stdout;
+    let json = |task: &str| serde_json::from_str::<Value>(&explained(task, &["--format", "json"])).unwrap();
+    let read = json("read");
+    assert_adds_up(&read);
+    let durable = |found: &Value, configuration: &str, kind: &str, name: &str| {
+        let is_it =
+            |line: &&Value| line["configuration"] == configuration && line["kind"] == kind && line["name"] == name;
+        list(found, "ledgers").iter().find(is_it).map_or(0, |line| line["durable"].as_i64().unwrap())
+    };
+    for configuration in ["ext4", "xfs"] {
+        let total = list(&read, "totals").iter().find(|total| total["configuration"] == configuration).unwrap();
+        let waited = durable(&read, configuration, "waiting", "read");
+        assert!(waited > total["returned"].as_i64().unwrap() / 4, "{configuration} waits for its disk: {waited}");
+        assert!(durable(&read, configuration, "program", "cat") > 0);
+    }
+    assert!(durable(&read, "ext4", "function", "ext4:ext4_mpage_readpages") > 0, "modules' functions have names");
+    // The cause is the same text for people, and stacks are lines that end with a time for each.
+    let text = explained("files", &["--fs", "ext4,xfs"]);
+    assert!(text.contains("until durable") && text.contains("together") && text.contains("unattributed"), "{text}");
+    let folded = explained("files", &["--fs", "ext4,xfs", "--format", "folded"]);
+    let is_stack = |line: &str| line.rsplitn(3, ' ').take(2).all(|time| time.parse::<u64>().is_ok());
+    assert!(folded.lines().count() > 100 && folded.lines().all(is_stack));
+    assert!(folded.lines().any(|line| line.starts_with("touch;") && line.contains("do_syscall_64;")), "{folded}");
+    assert!(explained("files", &["--fs", "ext4", "--format", "svg"]).contains("<svg"));
+
+    for (arguments, says) in [
+        (["--task", "nothing", "--fs", "ext4"], ["suite profiled", "no task \"nothing\"", "write, files, read"]),
+        (["--task", "write", "--fs", "jfs"], ["has no \"jfs\"", "ext4", "xfs"]),
+        (["--task", "fails", "--fs", "ext4"], ["failed on ext4", "exit code 3", "no time"]),
+        (["--task", "write", "--repeat", "2"], ["write", "repeat 2", "no figure"]),
+        (["--task", "write", "--format", "csv"], ["csv", "folded", "json"]),
+    ] {
+        why(&lab, &arguments).ended_with(2).says(&says);
+    }
+    // As if another lab had measured it.
+    let store = rusqlite::Connection::open(lab.out().join("results.sqlite")).unwrap();
+    let changed = store.execute("UPDATE run SET plan = replace(plan, '\"lab\":\"virtual\"', '\"lab\":\"host\"')", []);
+    assert_eq!(changed.unwrap(), 1);
+    why(&lab, &["--task", "write"]).ended_with(2).says(&["wall time", "perf record", "virtual lab"]);
+}

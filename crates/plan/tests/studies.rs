@@ -209,3 +209,15 @@ fn studies_name_the_machines_that_model_their_computers() {
         catalogue.get::<mountmark_model::Machine>(machine).unwrap();
     }
 }
+
+#[test]
+fn cases_of_studies_are_about_files_of_known_workloads() {
+    let catalogue = Catalogue::load(None).unwrap();
+    let cases: Vec<_> = catalogue.list::<Study>().flat_map(|study| &study.cases).collect();
+    assert!(cases.len() >= 9, "the article of 2010 tells seven cases apart");
+    for case in cases {
+        let workload = catalogue.scenario(&case.workload).unwrap_or_else(|error| panic!("{}: {error}", case.id));
+        let line = workload.to_string();
+        assert!(case.file == "." || line.contains(&case.file), "{}: no {} in {line}", case.id, case.file);
+    }
+}

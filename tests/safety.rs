@@ -1,0 +1,74 @@
+//! What safety costs: files lost after their fsync, requests that a save takes, and promises beside speed.
+
+use serde_json::Value;
+
+use crate::lab::Lab;
+
+/// With barriers nothing that was synced is lost; without them it is, and saves are cheaper: the negative control.
+#[test]
+fn a_save_costs_a_flush_and_without_it_files_are_lost() {
+    let name = "a_save_costs_a_flush_and_without_it_files_are_lost";
+    let Some(lab) = Lab::with_guests(name, 2) else { return };
+    let plan = ["--fs", "ext4,ext4:mount=nobarrier", "--suite", "safety", "--scale", "0.05", "--disk", "ssd"];
+    let results = lab.run(&[&plan[..], &["--repeat", "1"]].concat()).ended_with(0).results();
+    let value = |configuration: &str, task: &str, metric: &str| results.value(configuration, task, metric);
+    let bare = "ext4:mount=nobarrier";
+    assert_eq!(value("ext4", "lost", "lost"), 0.0);
+    assert!(value(bare, "lost", "lost") > 0.0, "a cache that is never flushed loses nothing");
+    assert!(value("ext4", "save", "flushes") >= value("ext4", "save", "operations"), "a save without a flush");
+    assert!(value(bare, "save", "flushes") + value(bare, "save", "fua_writes") < value("ext4", "save", "flushes"));
+    assert!(value(bare, "save", "rate") > value("ext4", "save", "rate"));
+
+    let table = lab.command(&["show", "latest", "--safety"]).ended_with(0).stdout;
+    for text in ["L0-L6", "not tried", "files lost", "usable"] {
+        assert!(table.contains(text), "{text}: {table}");
+    }
+    let answer = lab.command(&["show", "latest", "--safety", "--format", "json"]).ended_with(0).stdout;
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    let rows = answer["configurations"].as_array().unwrap();
+    let lost = |row: &Value| {
+        let figures = row["figures"].as_array().unwrap();
+        figures.iter().find(|figure| figure["metric"] == "lost").unwrap()["value"].as_f64().unwrap()
+    };
+    assert_eq!(lost(&rows[0]), 0.0);
+    assert_eq!(lost(&rows[1]), value(bare, "lost", "lost"));
+    assert!(rows[0]["power_cuts"].is_null() && rows[1]["promises"]["levels"].as_array().unwrap().is_empty());
+
+    // What power cuts showed stands beside it as soon as there is a campaign.
+    let cut = ["crash", "--fs", "ext4", "--workload", "creat a; sync | write a 0+4096; fsync a", "--device", "request"];
+    lab.command(&cut).ended_with(0);
+    let csv = lab.command(&["show", "latest", "--safety", "--format", "csv"]).ended_with(0).stdout;
+    let images = csv.lines().find(|line| line.starts_with("ext4,images,")).unwrap();
+    assert!(images.rsplit(',').next().unwrap().parse::<u32>().unwrap() > 5, "{csv}");
+}
+
+#[test]
+fn a_suite_without_columns_is_told_what_measures_safety() {
+    let Some(lab) = Lab::with_guests("a_suite_without_columns_is_told_what_measures_safety", 1) else { return };
+    let suite = lab.suite("plain", "[[task]]\nid = \"one\"\ntitle = \"nothing\"\nrun = \"true\"\n");
+    lab.run(&["--fs", "ext2", "--suite", &suite, "--repeat", "1"]).ended_with(0);
+    let refused = lab.command(&["show", "latest", "--safety"]).ended_with(2);
+    assert!(refused.stderr.contains("mountmark run --suite safety"), "{}", refused.text());
+}
+
+/// What an article asked in 2010: is a document old, new, or neither?
+#[test]
+fn cases_say_what_is_left_of_a_document() {
+    let Some(lab) = Lab::with_guests("cases_say_what_is_left_of_a_document", 1) else { return };
+    let cases = ["crash", "--fs", "ext3", "--cases", "--images", "4", "--no-shrink", "--device", "request"];
+    // Its promises may be broken at names of the file system itself; what became of files is said all the same.
+    let shown = lab.command(&[&cases[..], &["--format", "json"]].concat());
+    let answer: Value = serde_json::from_str(&shown.stdout).unwrap_or_else(|error| panic!("{error}: {}", shown.text()));
+    let seen = |id: &str| {
+        let cases = answer["cases"].as_array().unwrap();
+        cases.iter().find(|case| case["id"] == id).unwrap()["seen"][0][1].as_object().unwrap().clone()
+    };
+    assert_eq!(seen("C1").keys().collect::<Vec<_>>(), ["new"], "what fsync has covered is new");
+    assert!(seen("J1").keys().all(|fate| fate == "old" || fate == "new"), "a rename is whole or not at all");
+    assert_eq!(seen("J2").keys().collect::<Vec<_>>(), ["new"]);
+    let claims = answer["claims"].as_array().unwrap();
+    let claim = claims.iter().find(|claim| claim["id"] == "J17").unwrap();
+    assert_eq!(claim["holds"][0], serde_json::json!(["ext3", true]));
+    let table = lab.command(&["crash", "show", "--cases"]).ended_with(0).stdout;
+    assert!(table.contains("while it is saved by rename") && table.contains("Not tried: jfs"), "{table}");
+}

@@ -57,6 +57,12 @@ pub(crate) fn page(about: &[Part], summary: &Table, shown: &[Shown]) -> Markup {
                 put!(main, "<figcaption>", words::DRAWING, "</figcaption></figure>\n");
             }
         }
+        let suspicious = words::suspicious(campaign);
+        if !suspicious.is_empty() {
+            put!(main, "<h3>", words::SUSPICIOUS.trim_end_matches(':'), "</h3>\n<ul>\n");
+            suspicious.iter().for_each(|text| put!(main, "<li>", text, "</li>\n"));
+            put!(main, "</ul>\n");
+        }
         put!(main, "</section>\n");
     }
     put!(contents, "</ul>\n</nav>\n");

@@ -70,6 +70,11 @@ fn parts(Crash(campaigns): &Crash) -> Vec<Part> {
                 parts.push(Part::Command(again(campaign, cause)));
             }
         }
+        let suspicious = words::suspicious(campaign);
+        if !suspicious.is_empty() {
+            parts.push(Part::Paragraph(words::SUSPICIOUS.into()));
+            parts.extend(suspicious.into_iter().map(Part::Item));
+        }
         let failed = campaign.tried.iter().filter_map(|tried| Some((tried, tried.explored.error.as_ref()?)));
         parts.extend(failed.map(|(tried, error)| Part::Item(words::not_explored(tried, error))));
     }

@@ -1,8 +1,11 @@
 //! Sentences about power cuts.
 
+use std::collections::BTreeSet;
+
 use mountmark_crash::application::{End, Verdict};
 use mountmark_crash::campaign::{Campaign, Cause, Fault, Told, Tried};
 use mountmark_crash::oracle::Level;
+use mountmark_crash::stateless::Finding as Suspicion;
 use mountmark_crash::states::Fault as DeviceFault;
 use mountmark_crash::trace::{Mark, Request};
 use mountmark_crash::tree::{Entry, Kind, Source};
@@ -85,7 +88,7 @@ pub(crate) fn explored(campaign: &Campaign) -> String {
 }
 
 fn workloads(campaign: &Campaign) -> usize {
-    let names: std::collections::BTreeSet<String> = campaign.chosen().map(|tried| tried.workload.to_string()).collect();
+    let names: BTreeSet<String> = campaign.chosen().map(|tried| tried.workload.to_string()).collect();
     names.len()
 }
 
@@ -239,6 +242,58 @@ pub(crate) const CUT: &str = "power cut";
 fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     lines[lines.len().saturating_sub(6)..].join(" / ")
+}
+
+pub(crate) const SUSPICIOUS: &str =
+    "What the order of requests alone makes suspicious, whatever images showed (a reason to look, and no proof):";
+
+/// What of each kind is suspicious in a campaign's recordings, in the workload that shows it first.
+pub(crate) fn suspicious(campaign: &Campaign) -> Vec<String> {
+    let mut kinds: Vec<(&str, String, usize)> = Vec::new();
+    for Tried { workload, explored, .. } in campaign.chosen() {
+        let mut told = BTreeSet::new();
+        for (kind, text) in explored.suspicious.iter().map(|found| suspicion(found, workload)) {
+            if !told.insert(kind) {
+                continue;
+            }
+            match kinds.iter_mut().find(|(known, ..)| *known == kind) {
+                Some((_, _, runs)) => *runs += 1,
+                None => kinds.push((kind, format!("{text} After: {workload}."), 1)),
+            }
+        }
+    }
+    kinds.into_iter().map(|(_, text, runs)| format!("{text} Seen in {}.", counted(runs, "run"))).collect()
+}
+
+/// The kind of what is suspicious, and a sentence.
+fn suspicion(found: &Suspicion, workload: &Workload) -> (&'static str, String) {
+    let op = |op: u16| workload.ops.get(usize::from(op)).map(ToString::to_string).unwrap_or_default();
+    match found {
+        Suspicion::NotFlushed { op: number, during, before, .. } => {
+            let text = format!(
+                "{} returned, and no flush and no write with FUA was replied to while it ran; the disk's cache held {} from that \
+                 time, and {} from before.",
+                op(*number),
+                counted(*during, "write"),
+                counted(*before, "write")
+            );
+            ("not flushed", text)
+        }
+        Suspicion::FlushTooEarly { op: number, flush, writes } => {
+            let text = format!(
+                "{}: flush {flush} was sent while {} of it had no reply, which it does not cover.",
+                op(*number),
+                counted(writes.len(), "write")
+            );
+            ("flush too early", text)
+        }
+        Suspicion::Race { first, second, offset, length } => {
+            let text = format!(
+                "Requests {first} and {second} were under way at once and change the same {length} bytes at {offset}."
+            );
+            ("race", text)
+        }
+    }
 }
 
 pub(crate) fn not_explored(tried: &Tried, error: &str) -> String {

@@ -27,7 +27,7 @@ undo() {
 trap 'code=$?; undo > /dev/null 2>&1; exit $code' EXIT
 
 # Waits until a command succeeds.
-await() { n=0; until "$@" 2>/dev/null; do n=$((n + 1)); [ $n -lt 100 ] || fail "never: $*"; sleep 0.1; done; }
+await() { n=0; until "$@" 2>/dev/null; do n=$((n + 1)); [ $n -lt 600 ] || fail "never: $*"; sleep 0.1; done; }
 
 fail() { echo "$*" >&2; exit 1; }
 

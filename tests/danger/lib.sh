@@ -13,7 +13,7 @@ disk() { file "$1" "${2:-4}" && losetup --show -f "/tmp/$1"; }
 ext2() { file "$1" "${2:-4}" && mkfs.ext2 -q -F "/tmp/$1" && losetup --show -f "/tmp/$1"; }
 
 # Bytes (as printf has them) at an offset of a file.
-put() { printf "$3" | dd of="/tmp/$1" bs=1 seek="$2" conv=notrunc status=none; }
+put() { printf -- "$3" | dd of="/tmp/$1" bs=1 seek="$2" conv=notrunc status=none; }
 
 host_lab() { /init run --lab host --suite "${SUITE:-/tmp/tiny.toml}" --repeat 1 --no-control $FS "$@" 2>&1; }
 

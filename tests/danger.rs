@@ -48,7 +48,8 @@ fn contents() -> (Vec<Case>, usize) {
     let table: toml::Table = SIGNATURES.parse().expect("TOML");
     let kinds = table["signatures"].as_array().expect("signatures");
     let groups = kinds.chunks(TOGETHER).enumerate().map(|(at, kinds)| {
-        let mut run = String::new();
+        // Where wipefs is missing, the program's own table must do.
+        let mut run = String::from("[ ! -e /usr/bin/wipefs ] || mv /usr/bin/wipefs /usr/bin/wipefs.away\n");
         for kind in kinds {
             let fields = kind.as_array().expect("a kind");
             let word = |at: usize| fields[at].as_str().expect("text");

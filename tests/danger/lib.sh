@@ -13,7 +13,7 @@ disk() { file "$1" "${2:-4}" && losetup --show -f "/tmp/$1"; }
 ext2() { file "$1" "${2:-4}" && mkfs.ext2 -q -F "/tmp/$1" && losetup --show -f "/tmp/$1"; }
 
 # Bytes (as printf has them) at an offset of a file.
-put() { printf "$3" | dd of="/tmp/$1" bs=1 seek="$2" conv=notrunc status=none; }
+put() { printf -- "$3" | dd of="/tmp/$1" bs=1 seek="$2" conv=notrunc status=none; }
 
 host_lab() { /init run --lab host --suite "${SUITE:-/tmp/tiny.toml}" --repeat 1 --no-control $FS "$@" 2>&1; }
 
@@ -27,7 +27,7 @@ undo() {
 trap 'code=$?; undo > /dev/null 2>&1; exit $code' EXIT
 
 # Waits until a command succeeds.
-await() { n=0; until "$@" 2>/dev/null; do n=$((n + 1)); [ $n -lt 100 ] || fail "never: $*"; sleep 0.1; done; }
+await() { n=0; until "$@" 2>/dev/null; do n=$((n + 1)); [ $n -lt 600 ] || fail "never: $*"; sleep 0.1; done; }
 
 fail() { echo "$*" >&2; exit 1; }
 
@@ -51,11 +51,12 @@ nothing_left() {
     ! ls /tmp/cache/undo/*.json 2> /dev/null || fail 'a journal is left'
 }
 
-# refused WORDS OPTION DEVICE [OPTIONS]: the host lab refuses with these words, and changes no byte of the device.
+# refused WORDS OPTION DEVICE [OPTIONS]: the host lab refuses with these words, and changes no byte of the device
+# (unless WRITES says that somebody else does).
 refused() {
     words=$1; option=$2; device=$3; shift 3
     FS="--fs ext2"; [ "$option" != --dir ] || FS=
-    is_read=; [ -b "$device" ] && dd if="$device" of=/tmp/before bs=64k conv=sparse status=none 2> /dev/null && is_read=yes
+    is_read=; [ -b "$device" ] && [ -z "$WRITES" ] && dd if="$device" of=/tmp/before bs=64k conv=sparse status=none 2> /dev/null && is_read=yes
     said=$(host_lab "$option" "$device" "$@"); code=$?
     tell
     if [ -n "$is_read" ]; then cmp "$device" /tmp/before || fail "CHANGED by the host lab: $said"; fi

@@ -112,7 +112,11 @@ fn live(agent: Agent) -> Result<()> {
         hold: hold.map(|hold| Box::new(hold) as Box<dyn Hold>),
         exclusive: false,
     };
-    agent(&job.cell, &devices, &mut |event| send(&event))?;
+    if let Err(error) = agent(&job.cell, &devices, &mut |event| send(&event)) {
+        // A disk that is gone explains all that comes of it.
+        let gone = devices.hold.as_ref().and_then(|hold| hold.check().err());
+        return Err(gone.unwrap_or(error));
+    }
     send(&Event::Done);
     Ok(())
 }

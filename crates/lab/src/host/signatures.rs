@@ -133,9 +133,9 @@ pub(super) fn moving(size: u64) -> Vec<(&'static str, u64, &'static [u8])> {
     // Versions 0.90 (Linux: MD_NEW_SIZE_SECTORS) and 1.0 (8 KiB before the end, in units of 4 KiB).
     if size >= 128 << 10 {
         marks.push((RAID, (size & !0xffff) - 0x1_0000, md));
-        marks.push((RAID, ((size >> 9) - 16 & !7) << 9, md));
+        marks.push((RAID, (((size >> 9) - 16) & !7) << 9, md));
         // The second superblock, in the last whole block of 4 KiB but one.
-        marks.push(("a NILFS2 file system", ((size >> 12) - 1 << 12) + 6, &[0x34, 0x34]));
+        marks.push(("a NILFS2 file system", (((size >> 12) - 1) << 12) + 6, &[0x34, 0x34]));
     }
     // Each label of 256 KiB ends with a ring of uberblocks of 1 KiB and more; two labels are at each end.
     let labels = [0, 0x4_0000].into_iter().chain((size >= 1 << 20).then(|| (size & !0x3_ffff) - 0x4_0000));

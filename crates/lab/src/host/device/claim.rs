@@ -129,7 +129,10 @@ impl Hold for Claim {
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
                     bail!("{path} was taken by another program, or something on it is still mounted; end that first")
                 }
-                Err(error) => return Err(error).with_context(|| format!("{path} cannot be opened any more")),
+                Err(error) => {
+                    self.check()?;
+                    return Err(error).with_context(|| format!("{path} cannot be opened any more"));
+                }
             }
         }
         drop(held);

@@ -41,7 +41,7 @@ pub struct Arguments {
     #[arg(long, conflicts_with_all = ["raw", "like", "io", "verdict"])]
     safety: bool,
     /// What power cuts showed, with --safety [default: of each file system the latest on a disk without a fault]
-    #[arg(long, value_name = "CAMPAIGN", requires = "safety")]
+    #[arg(long, value_name = "CAMPAIGN")]
     campaign: Option<String>,
     #[command(flatten)]
     format: FormatOptions,
@@ -90,6 +90,9 @@ fn refuse_ignored(arguments: &Arguments) -> Result<()> {
     let of_its_own =
         [("--io", arguments.io.is_some()), ("--verdict", arguments.verdict), ("--safety", arguments.safety)];
     let given = |all: &[(&'static str, bool)]| all.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name);
+    if arguments.campaign.is_some() && !arguments.safety {
+        return Err(WrongUse("--campaign chooses what power cuts showed: add --safety".into()).into());
+    }
     if let Some(name) = given(&as_it_is).filter(|_| arguments.format.format.is_some()) {
         return Err(WrongUse(format!("{name} prints in a format of its own: leave --format out")).into());
     }

@@ -97,7 +97,7 @@ fn each_configuration_visits_each_device() {
     let folder = tempfile::tempdir().unwrap();
     let (one, two) = (Attached::new(folder.path(), "one"), Attached::new(folder.path(), "two"));
     let both = format!("{},{}", one.path, two.path);
-    let result = result(&run(folder.path(), 0, &["--fs", "ext2,ext4", "--device", &both]).output().unwrap());
+    let result = result(&run(folder.path(), 1, &["--fs", "ext2,ext4", "--device", &both]).output().unwrap());
     let cells = result["cells"].as_array().unwrap();
     let mut visits: Vec<(String, String)> = cells
         .iter()
@@ -120,11 +120,11 @@ fn a_folder_of_a_mounted_file_system_is_used_and_left_as_it_was() {
     fs::create_dir(&place).unwrap();
     fs::write(place.join("mine"), "precious").unwrap();
     let name = place.display().to_string();
-    let printed = result(&run(folder.path(), 0, &["--dir", &name]).output().unwrap()).to_string();
+    let printed = result(&run(folder.path(), 1, &["--dir", &name]).output().unwrap()).to_string();
     assert!(printed.contains(&name) && printed.contains("create") && !printed.contains("\"mkfs\""), "{printed}");
     let left: Vec<_> = fs::read_dir(&place).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(left, ["mine"]);
-    let wrong = run(folder.path(), 0, &["--dir", &name, "--fs", "ext4"]).output().unwrap();
+    let wrong = run(folder.path(), 1, &["--dir", &name, "--fs", "ext4"]).output().unwrap();
     assert!(text(&wrong).contains("--fs has no effect with --dir"), "{}", text(&wrong));
     // A killed run leaves its folder, and `clean` removes it.
     let mut killed = run(folder.path(), 1000, &["--dir", &name]).spawn().unwrap();
@@ -159,7 +159,7 @@ fn a_killed_runs_device_is_told_and_left() {
         std::thread::sleep(Duration::from_millis(50));
     }
     // While it runs nobody else gets the device.
-    let other = run(folder.path(), 0, &["--fs", "ext2", "--device", &device.path]).output().unwrap();
+    let other = run(folder.path(), 1, &["--fs", "ext2", "--device", &device.path]).output().unwrap();
     let said = text(&other);
     assert!(!other.status.success() && said.contains("is mounted at") && said.contains("mountmark"), "{said}");
     killed.kill().unwrap();
@@ -170,7 +170,7 @@ fn a_killed_runs_device_is_told_and_left() {
     assert!(said.contains("left ") && said.contains(&device.path) && said.contains("--wipe"), "{said}");
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
     assert!(!mounts.contains(&device.path));
-    let refused = run(folder.path(), 0, &["--fs", "ext2", "--device", &device.path]).output().unwrap();
+    let refused = run(folder.path(), 1, &["--fs", "ext2", "--device", &device.path]).output().unwrap();
     assert!(text(&refused).contains("which would be lost"), "{}", text(&refused));
 }
 
@@ -181,7 +181,7 @@ fn a_dry_run_shows_disk_and_commands_and_changes_nothing() {
     }
     let folder = tempfile::tempdir().unwrap();
     let device = Attached::new(folder.path(), "disk");
-    let dry = run(folder.path(), 0, &["--fs", "ext4", "--device", &device.path]).arg("--dry-run").output().unwrap();
+    let dry = run(folder.path(), 1, &["--fs", "ext4", "--device", &device.path]).arg("--dry-run").output().unwrap();
     let said = text(&dry);
     assert!(dry.status.success(), "{said}");
     for part in [

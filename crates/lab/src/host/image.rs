@@ -63,7 +63,7 @@ impl Target {
         }
         if data.file_type().is_block_device() {
             bail!(
-                "--image {name}: real disks and partitions cannot be tested yet; name a file or a folder on that disk"
+                "--image {name} is a device; to make file systems on it, say --device {name}, after which nothing is left of what it holds"
             );
         }
         if !data.is_file() {

@@ -20,7 +20,7 @@ struct Entry {
 }
 
 /// Names of the numbers that are no functions of the kernel's list.
-const OTHERS: [&str; 2] = ["user", "unknown"];
+const OTHERS: [&str; 2] = ["programs", "unknown"];
 
 /// Where the kernel's own addresses begin; below are offsets of per-processor data.
 const KERNEL: u64 = 0xffff_8000_0000_0000;

@@ -130,7 +130,7 @@ mod tests {
         let symbols = Symbols::parse(LIST).unwrap();
         assert_eq!(
             symbols.names,
-            ["user", "unknown", "_text", "helper", "ksys_read", "__switch_to", "ext4:ext4_match"]
+            ["programs", "unknown", "_text", "helper", "ksys_read", "__switch_to", "ext4:ext4_match"]
         );
         let of = |address: u64| symbols.table.iter().find(|entry| entry.address == address).map(|entry| entry.function);
         assert_eq!(of(0xffff_ffff_8190_0000), of(0xffff_ffff_8100_0100), "a cold part is the function's");

@@ -20,7 +20,7 @@ struct Entry {
 }
 
 /// Names of the numbers that are no functions of the kernel's list.
-const OTHERS: [&str; 2] = ["user", "unknown"];
+const OTHERS: [&str; 2] = ["programs", "unknown"];
 
 /// Where the kernel's own addresses begin; below are offsets of per-processor data.
 const KERNEL: u64 = 0xffff_8000_0000_0000;
@@ -130,7 +130,7 @@ mod tests {
         let symbols = Symbols::parse(LIST).unwrap();
         assert_eq!(
             symbols.names,
-            ["user", "unknown", "_text", "helper", "ksys_read", "__switch_to", "ext4:ext4_match"]
+            ["programs", "unknown", "_text", "helper", "ksys_read", "__switch_to", "ext4:ext4_match"]
         );
         let of = |address: u64| symbols.table.iter().find(|entry| entry.address == address).map(|entry| entry.function);
         assert_eq!(of(0xffff_ffff_8190_0000), of(0xffff_ffff_8100_0100), "a cold part is the function's");

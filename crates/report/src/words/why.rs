@@ -67,8 +67,11 @@ pub(crate) fn difference(explanation: &Explanation) -> String {
         seconds(slow.total.durable),
         seconds(fast.total.durable)
     );
-    let of =
-        |part_: &i64| format!("of the {} between them {} ({})", seconds(*gap), seconds(*part_), part(*part_, *gap));
+    // Other parts may be faster, so that one part has more than the difference.
+    let of = |part_: &i64| match *part_ > *gap {
+        true => format!("more than the {} between them, {},", seconds(*gap), seconds(*part_)),
+        false => format!("of the {} between them {} ({})", seconds(*gap), seconds(*part_), part(*part_, *gap)),
+    };
     match cause {
         Cause::Equal => format!("{slow_name} and {fast_name} both take {} until durable.", seconds(slow.total.durable)),
         Cause::Within { function, caller, gap } => {

@@ -61,7 +61,10 @@ fn waiting_programs_and_nothing_in_particular_are_causes_too() {
     let read = Some(DeviceOperation::Read);
     assert_eq!(cause(&of(400, &[("cp", 100, 300)])), Cause::Waiting { operation: read, gap: 300 });
     assert_eq!(cause(&of(400, &[("cp", 400, 0)])), Cause::Program { program: "cp".into(), gap: 300 });
-    assert_eq!(cause(&of(400, &[("cp;a", 200, 0), ("cp;b", 200, 0)])), Cause::Kernel { gap: 400 });
+    assert_eq!(
+        cause(&of(400, &[("cp;a", 100, 0), ("cp;b", 100, 0), ("cp;c", 100, 0), ("cp;d", 100, 0)])),
+        Cause::Kernel { gap: 400 }
+    );
     assert_eq!(cause(&of(400, &[("cp", 250, 0), ("cp;b", 0, 150)])), Cause::Many);
     assert_eq!(cause(&fast), Cause::Equal);
 }

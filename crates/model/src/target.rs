@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_target_says_which_disk_it_is() {
         let target = Target::Device(disk());
-        assert_eq!(target.about(), "disk, SomeDrive, serial S1, 1 GiB, not turning");
+        assert_eq!(target.about(), "disk, SomeDrive, serial S1, 1.00 GiB, not turning");
         let text = serde_json::to_string(&target).unwrap();
         assert!(text.starts_with(r#"{"kind":"device","path":"/dev/sdb""#), "{text}");
         assert_eq!(serde_json::from_str::<Target>(&text).unwrap(), target);

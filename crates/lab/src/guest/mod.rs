@@ -126,7 +126,7 @@ fn live(roles: Roles, ports: &Ports) -> Result<()> {
     let job: Job = serde_json::from_slice(&ports.read_file("opt/mountmark/job")?).context("the job is damaged")?;
     voice::bear(job.token);
     if let Some(region) = &job.symbols {
-        symbols::write(region)?;
+        symbols::write(region, !job.cell.disk.model.has_drive())?;
         send(ports, &Event::Done);
         return Ok(());
     }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use crate::lab::{Lab, assert_equal_figures, assert_has_figures};
 
-const TASKS: &str = r#"
+/// A write, names, and a read of what is not cached.
+pub const TASKS: &str = r#"
 [[task]]
 id = "write"
 title = "write 2 MiB"

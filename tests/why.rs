@@ -3,24 +3,10 @@
 use serde_json::Value;
 
 use crate::lab::{Lab, skip};
+use crate::repeat;
 
-const TASKS: &str = r#"
-[[task]]
-id = "write"
-title = "write 2 MiB"
-run = "dd if=/dev/zero of=file bs=64k count=32"
-
-[[task]]
-id = "files"
-title = "make 20 files"
-run = "for i in 0 1 2 3 4 5 6 7 8 9; do touch a$i; mkdir b$i; done"
-
-[[task]]
-id = "read"
-title = "read 2 MiB"
-cold = true
-run = "cat file > /dev/null"
-
+/// Behind the tasks of [`repeat`].
+const FAILS: &str = r#"
 [[task]]
 id = "fails"
 title = "fail"
@@ -72,7 +58,7 @@ fn assert_adds_up(found: &Value) {
 #[test]
 fn the_profiler_changes_no_figure_on_any_disk() {
     let Some(lab) = lab("the_profiler_changes_no_figure_on_any_disk") else { return };
-    let suite = lab.suite("profiled", TASKS);
+    let suite = lab.suite("profiled", &format!("{}{FAILS}", repeat::TASKS));
     for (disk, fs) in [("ram", "ext4,xfs"), ("hdd", "ext2,jfs"), ("ssd", "btrfs,reiserfs"), ("nvme", "ext3,xfs")] {
         let run = lab.run(&["--fs", fs, "--suite", &suite, "--disk", disk, "--repeat", "1"]).ended_with(1).results();
         // fsck comes last, so that all figures of the cells are compared.
@@ -88,7 +74,7 @@ fn the_profiler_changes_no_figure_on_any_disk() {
 #[test]
 fn a_ledger_tells_who_ran_and_what_was_waited_for() {
     let Some(lab) = lab("a_ledger_tells_who_ran_and_what_was_waited_for") else { return };
-    let suite = lab.suite("profiled", TASKS);
+    let suite = lab.suite("profiled", &format!("{}{FAILS}", repeat::TASKS));
     lab.run(&["--fs", "ext4,xfs", "--suite", &suite, "--disk", "hdd", "--repeat", "1"]).ended_with(1);
     let explained = |task: &str, more: &[&str]| why(&lab, &[&["--task", task], more].concat()).ended_with(0).stdout;
     let json = |task: &str| serde_json::from_str::<Value>(&explained(task, &["--format", "json"])).unwrap();

@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -68,26 +68,32 @@ struct Emulator {
     modules: ModuleTree,
     qemu: String,
     images: Mutex<BTreeMap<String, Image>>,
+    /// Set when a guest has booted under KVM.
+    booted: OnceLock<()>,
     _in_use: InUse,
 }
 
 impl Emulator {
     /// Finds QEMU and the kernel.
     fn open(lab: Lab, options: Options) -> Result<Emulator> {
-        let is_kvm = !lab.nature().profiled_processor;
-        if is_kvm {
-            probe::check_kvm()?;
-        }
         let in_use = cache::open(&options.cache)?;
         let qemu = qemu::version()?;
         let packages = Packages::new(&options.cache);
         let kernel = Kernel::find(&options.kernel, &packages, &options.cache)?;
         kernel.check(&[For::All])?;
-        if is_kvm {
-            probe::boot(&kernel, Clock::Kvm, probe::KVM_LIMIT).context(probe::NO_KVM)?;
-        }
         let modules = ModuleTree::open(&kernel)?;
-        Ok(Emulator { lab, options, kernel, modules, qemu, images: Mutex::new(BTreeMap::new()), _in_use: in_use })
+        let images = Mutex::new(BTreeMap::new());
+        Ok(Emulator { lab, options, kernel, modules, qemu, images, booted: OnceLock::new(), _in_use: in_use })
+    }
+
+    /// Boots a guest under KVM once, if that is what cells need: `/dev/kvm` may be there and useless.
+    fn check_clock(&self) -> Result<()> {
+        if self.clock() == Clock::Kvm && self.booted.get().is_none() {
+            probe::check_kvm()?;
+            probe::boot(&self.kernel, Clock::Kvm, probe::KVM_LIMIT).context(probe::NO_KVM)?;
+            let _ = self.booted.set(());
+        }
+        Ok(())
     }
 
     fn clock(&self) -> Clock {
@@ -296,6 +302,8 @@ impl OpenLab for Emulator {
     }
 
     fn prepare(&self, cell: &Cell) -> Result<()> {
+        // Not earlier: what the user asked for is checked first.
+        self.check_clock()?;
         // A guest without the driver would wait for its disk in vain.
         self.kernel.check(&needed_by(cell))?;
         self.image(cell).map(drop)

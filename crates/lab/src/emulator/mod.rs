@@ -86,16 +86,6 @@ impl Emulator {
         Ok(Emulator { lab, options, kernel, modules, qemu, images, booted: OnceLock::new(), _in_use: in_use })
     }
 
-    /// Boots a guest under KVM once, if that is what cells need: `/dev/kvm` may be there and useless.
-    fn check_clock(&self) -> Result<()> {
-        if self.clock() == Clock::Kvm && self.booted.get().is_none() {
-            probe::check_kvm()?;
-            probe::boot(&self.kernel, Clock::Kvm, probe::KVM_LIMIT).context(probe::NO_KVM)?;
-            let _ = self.booted.set(());
-        }
-        Ok(())
-    }
-
     fn clock(&self) -> Clock {
         match self.lab.nature().profiled_processor {
             true => Clock::Instructions { shift: self.options.machine.shift },
@@ -303,7 +293,9 @@ impl OpenLab for Emulator {
 
     fn prepare(&self, cell: &Cell) -> Result<()> {
         // Not earlier: what the user asked for is checked first.
-        self.check_clock()?;
+        if self.clock() == Clock::Kvm {
+            probe::kvm_once(&self.kernel, &self.booted)?;
+        }
         // A guest without the driver would wait for its disk in vain.
         self.kernel.check(&needed_by(cell))?;
         self.image(cell).map(drop)

@@ -3,6 +3,7 @@
 //! It fetches and caches nothing, so the answer comes in seconds, or after the limit.
 
 use std::fs;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -23,11 +24,21 @@ const RAM: u64 = 1 << 30;
 /// Wall time in which a guest under KVM boots wherever that works.
 pub const KVM_LIMIT: Duration = Duration::from_secs(10);
 /// What a probe that failed means.
-pub(super) const NO_KVM: &str = "the kvm lab boots no guest here, although /dev/kvm is there (a virtual machine without nested \
+const NO_KVM: &str = "the kvm lab boots no guest here, although /dev/kvm is there (a virtual machine without nested \
                                  virtualisation?); use --lab virtual, whose clock needs no KVM, or --lab host as root";
 
-/// An error if KVM is out of reach, before anything is fetched for it.
-pub(super) fn check_kvm() -> Result<()> {
+/// Boots a guest under KVM, if `booted` does not say that one has booted: `/dev/kvm` may be there and useless.
+pub(super) fn kvm_once(kernel: &Kernel, booted: &OnceLock<()>) -> Result<()> {
+    if booted.get().is_none() {
+        check_kvm()?;
+        boot(kernel, Clock::Kvm, KVM_LIMIT).context(NO_KVM)?;
+        let _ = booted.set(());
+    }
+    Ok(())
+}
+
+/// An error if KVM is out of reach.
+fn check_kvm() -> Result<()> {
     let opened = fs::OpenOptions::new().read(true).write(true).open("/dev/kvm");
     opened.map(drop).context(
         "the kvm lab needs /dev/kvm: load the kernel's module (modprobe kvm_intel or kvm_amd) and let this user open it \

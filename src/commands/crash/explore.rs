@@ -70,7 +70,10 @@ impl Effort<'_> {
             }
         }
         let campaigns: Vec<Campaign> = record.campaigns().cloned().collect();
-        print(&campaigns, self.catalogue, self.cases, self.format)?;
+        match self.cases {
+            true => print_cases(&campaigns, self.catalogue, self.format)?,
+            false => common::print(&common::written(&Crash(&campaigns), self.format)?)?,
+        }
         let out = common::out_option(&self.store.path());
         if campaigns.iter().any(|campaign| !campaign.causes().is_empty()) {
             say!(
@@ -131,11 +134,8 @@ impl Effort<'_> {
     }
 }
 
-/// What campaigns found, or what they say of the cases of studies.
-pub(super) fn print(campaigns: &[Campaign], catalogue: &Catalogue, cases: bool, format: Option<&str>) -> Result<()> {
-    if !cases {
-        return common::print(&common::written(&Crash(campaigns), format)?);
-    }
+/// What campaigns say of the cases of studies.
+pub(super) fn print_cases(campaigns: &[Campaign], catalogue: &Catalogue, format: Option<&str>) -> Result<()> {
     let studies: Vec<&Study> = catalogue.list::<Study>().filter(|study| !study.cases.is_empty()).collect();
     let subject = Cases {
         cases: mountmark_crash::cases::cases(&studies, campaigns),

@@ -49,8 +49,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
     let record = campaigns.load(&id)?;
     let all: Vec<Campaign> = record.campaigns().cloned().collect();
     let Some(number) = arguments.finding else {
-        let catalogue = Catalogue::load(None)?;
-        super::explore::print(&all, &catalogue, arguments.cases, arguments.format.as_deref())?;
+        let format = arguments.format.as_deref();
+        match arguments.cases {
+            true => super::explore::print_cases(&all, &Catalogue::load(None)?, format)?,
+            false => common::print(&common::written(&Crash(&all), format)?)?,
+        }
         return Ok(common::DONE);
     };
     let causes: Vec<_> =

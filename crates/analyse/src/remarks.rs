@@ -40,7 +40,7 @@ pub enum Remark {
 
 pub(crate) fn remarks(run: &RunRecord, figures: &Figures, options: &Options, baseline_unknown: bool) -> Vec<Remark> {
     let mut out = Vec::new();
-    let repeats = figures.repeats.len();
+    let repeats = figures.repeats();
     if baseline_unknown {
         out.push(Remark::UnknownBaseline(options.baseline.clone().unwrap_or_default()));
     }

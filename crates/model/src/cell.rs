@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::conditions::Way;
-use crate::{Bytes, Conditions, Configuration, Disk, Lab, Machine, RealisedCorpus, Scale, Source, Target, Task, Vary};
+use crate::{Bytes, Conditions, Configuration, Disk, Lab, Machine, RealisedCorpus, Sampling, Scale, Source, Target, Task, Vary};
 
 /// Names of the steps that are measured like tasks but are not part of a suite.
 pub mod protocol_task {
@@ -31,7 +31,7 @@ pub struct Plan {
     pub machine: Machine,
     /// The factor on the suite's counts and sizes.
     pub scale: Scale,
-    /// Number of cells of each configuration.
+    /// Number of cells of each configuration, or most of one.
     pub repeats: u32,
     /// Seed of everything random.
     pub seed: u64,
@@ -56,6 +56,9 @@ pub struct Plan {
     /// What cells of the host lab work on, with [`Cell::target`]; empty in guests, and if an older version measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<Target>,
+    /// How the number of repeats is found; `None` if it is what the user said. Then configurations may have unequal ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<Sampling>,
 }
 
 impl Plan {

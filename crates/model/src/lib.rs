@@ -25,6 +25,7 @@ pub mod promises;
 mod quantity;
 mod recovery;
 mod results;
+mod sampling;
 mod study;
 mod suite;
 mod target;
@@ -54,6 +55,7 @@ pub use quantity::{
 };
 pub use recovery::{Down, Recovery, Restart, Up};
 pub use results::{DeviceUse, Output, OutputKind, Sample, TaskOutcome};
+pub use sampling::{Sampling, SamplingEnd, WhyEnded};
 pub use study::{Figure, Printed, Qualifier, Study, StudyRun};
 pub use suite::{Column, Parameter, Peak, RateOf, Source, Suite, Task};
 pub use target::{Identity, Target};

@@ -1,7 +1,7 @@
 //! Draws the conditions of a repeat.
 
 use mountmark_model::conditions::Way;
-use mountmark_model::{Bytes, Conditions, Suite, Task};
+use mountmark_model::{Bytes, Conditions, Lab, Suite, Task};
 use mountmark_random::Stream;
 
 use crate::order::block;
@@ -18,12 +18,12 @@ const FEW_PAGES: u64 = 4;
 /// A clock that counts instructions makes idle time free, and phases repeat unless they are drawn. Under wall time an
 /// idle minute costs a minute, and phases differ anyway. Memory and date are drawn in guests only: this machine's are
 /// the user's.
-pub(crate) fn conditions(options: &Options, repeat: u32, ram: Bytes) -> Option<Conditions> {
-    if options.conditions == Way::Fixed {
+pub(crate) fn drawn(way: Way, lab: Lab, seed: u64, repeat: u32, ram: Bytes) -> Option<Conditions> {
+    if way == Way::Fixed {
         return None;
     }
-    let nature = options.lab.nature();
-    let mut draw = Stream::new(repeat_seed(options.seed, repeat), "conditions");
+    let nature = lab.nature();
+    let mut draw = Stream::new(repeat_seed(seed, repeat), "conditions");
     let pages = draw.below((ram.0 / Conditions::MEMORY_PART / PAGE).max(FEW_PAGES) - FEW_PAGES + 1) + FEW_PAGES;
     let reads = draw.below(u64::from(Conditions::MOST_READS) + 1) as u32;
     let folders = draw.below(u64::from(Conditions::MOST_FOLDERS) + 1) as u32;
@@ -43,10 +43,15 @@ pub(crate) fn in_order(suite: &Suite, options: &Options, repeat: u32) -> Vec<Tas
     if options.conditions == Way::Fixed || !suite.any_order {
         return suite.tasks.clone();
     }
-    let wholes: Vec<&Task> = suite.tasks.iter().filter(|task| task.part_of.is_none()).collect();
-    let order = block(options.seed ^ TASKS, repeat, wholes.len());
+    ordered(&suite.tasks, options.seed, repeat)
+}
+
+/// Tasks in an order that the repeat draws; each is followed by its parts.
+pub(crate) fn ordered(tasks: &[Task], seed: u64, repeat: u32) -> Vec<Task> {
+    let wholes: Vec<&Task> = tasks.iter().filter(|task| task.part_of.is_none()).collect();
+    let order = block(seed ^ TASKS, repeat, wholes.len());
     let with_parts = |whole: &Task| {
-        let parts = suite.tasks.iter().filter(|task| task.part_of.as_ref() == Some(&whole.id)).cloned();
+        let parts = tasks.iter().filter(|task| task.part_of.as_ref() == Some(&whole.id)).cloned();
         std::iter::once(whole.clone()).chain(parts.collect::<Vec<_>>())
     };
     order.into_iter().flat_map(|at| with_parts(wholes[at])).collect()

@@ -10,13 +10,13 @@ use mountmark_model::{
 };
 
 use crate::computer::Computer;
-use crate::conditions::{conditions, in_order};
+use crate::conditions::{drawn, in_order};
 use crate::order::{block, repeat_seed};
 use crate::title::filled;
 use crate::{Catalogue, PlanError, Result, configurations, needs, restart, size, tasks};
 
 /// Maximum number of repeats: a larger one is probably a typing error.
-const MOST_REPEATS: u32 = 10_000;
+pub(crate) const MOST_REPEATS: u32 = 10_000;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -189,7 +189,7 @@ pub(crate) fn planned(
                 ram: machine.ram,
                 parameters: parameters.clone(),
                 pause_seconds: suite.pause_seconds,
-                conditions: conditions(options, repeat, machine.ram),
+                conditions: drawn(options.conditions, options.lab, options.seed, repeat, machine.ram),
                 tasks: restart::possible(in_order(&suite, options, repeat), configuration),
                 tools: union(&tools, &configuration.filesystem.tools),
                 packages: union(&packages, &configuration.filesystem.packages),
@@ -213,6 +213,7 @@ pub(crate) fn planned(
         skipped,
         vary: None,
         targets: Vec::new(),
+        sampling: None,
     })
 }
 
@@ -239,7 +240,7 @@ impl Rows {
     }
 }
 
-fn corpus_source(catalogue: &Catalogue, suite: &Suite, given: Option<&str>) -> Result<Option<CorpusSource>> {
+pub(crate) fn corpus_source(catalogue: &Catalogue, suite: &Suite, given: Option<&str>) -> Result<Option<CorpusSource>> {
     let name = &suite.name;
     match (suite.source, given, &suite.corpus) {
         (Source::None, None, _) => Ok(None),

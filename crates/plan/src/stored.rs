@@ -1,7 +1,8 @@
 //! Checks a plan from a store as untrusted input: stores are passed on, and resuming a run executes its plan.
 
-use mountmark_model::{Bytes, Cell, Conditions, Parameter, Plan, Source, Suite, Vary};
+use mountmark_model::{Bytes, Cell, Conditions, Parameter, Plan, Sampling, Source, Suite, Vary};
 
+use crate::plan::MOST_REPEATS;
 use crate::{PlanError, Result, check};
 
 /// Maximum number of bytes of a disk, a corpus or a machine's memory: the limit of a guest's addresses.
@@ -20,6 +21,10 @@ pub fn check_stored(plan: &Plan) -> Result<()> {
     if !faults.is_empty() {
         return refused(format!("machine {}", plan.machine.name), faults);
     }
+    let faults = plan.sampling.iter().flat_map(sampling_faults).collect::<Vec<_>>();
+    if !faults.is_empty() {
+        return refused("how its repeats are found".into(), faults);
+    }
     let faults = plan.vary.iter().flat_map(vary_faults).collect::<Vec<_>>();
     if !faults.is_empty() {
         return refused("its varied parameter".into(), faults);
@@ -31,6 +36,17 @@ pub fn check_stored(plan: &Plan) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Beyond these a run would never end, or never begin.
+fn sampling_faults(sampling: &Sampling) -> Vec<String> {
+    let fits = [
+        ("precision", sampling.precision.is_none_or(|precision| precision > 0.0 && precision < 1.0)),
+        ("budget", sampling.budget.is_none_or(|budget| budget > 0.0 && budget.is_finite())),
+        ("least", sampling.least > 0 && sampling.least <= MOST_REPEATS),
+    ];
+    let beyond = fits.iter().filter(|(_, fits)| !fits);
+    beyond.map(|(name, _)| format!("{name} is beyond what this program accepts")).collect()
 }
 
 fn vary_faults(vary: &Vary) -> Vec<String> {

@@ -100,6 +100,18 @@ impl Store {
         Ok(cells.into_iter().collect())
     }
 
+    /// Records a run's plan anew, with more cells, or with less where the run ends before its plan. Only the process that
+    /// works on a run can do so.
+    pub fn replan_run(&self, run: &RunId, plan: &Plan) -> Result<(), StoreError> {
+        let transaction = self.write()?;
+        let number = self.own_run(run)?;
+        self.execute(
+            "UPDATE run SET plan = ?2, planned = ?3, repeats = ?4 WHERE number = ?1",
+            params![number, json(plan), plan.cells.len() as i64, plan.repeats],
+        )?;
+        self.commit(transaction)
+    }
+
     /// Records the end of a run and its status. Only the process that works on a run can do so.
     pub fn end_run(&self, run: &RunId, status: RunStatus) -> Result<(), StoreError> {
         let transaction = self.write()?;

@@ -25,7 +25,8 @@ pub fn again(run: &RunRecord) -> String {
         add("--vary", vary.to_string());
     }
     // On several devices each repeat is a block on each.
-    add("--repeat", (plan.repeats / plan.targets.len().max(1) as u32).to_string());
+    let repeats = plan.sampling.as_ref().map_or(plan.repeats, |sampling| sampling.least);
+    add("--repeat", (repeats / plan.targets.len().max(1) as u32).to_string());
     add("--seed", plan.seed.to_string());
     add("--conditions", plan.conditions().name().to_owned());
     add("--lab", plan.lab.name().to_owned());

@@ -19,6 +19,7 @@ pub(crate) enum Fact {
     Clock,
     Kernel,
     Seed,
+    Precision,
     Cut,
     Corpus,
 }
@@ -34,6 +35,7 @@ impl Fact {
             Fact::Clock => "clock",
             Fact::Kernel => "kernel",
             Fact::Seed => "seed",
+            Fact::Precision => "precision",
             Fact::Cut => "cut",
             Fact::Corpus => "corpus",
         }
@@ -65,6 +67,7 @@ pub(crate) fn header(run: &RunRecord) -> Vec<(Fact, String)> {
             ),
         ),
     ]);
+    out.extend(super::sampling::sentence(run).map(|text| (Fact::Precision, text)));
     out.extend(cuts(run).iter().map(|found| (Fact::Cut, cut(found, run.plan.cells.len()))));
     out.extend(corpora(run).into_iter().map(|corpus| (Fact::Corpus, corpus)));
     for (_, text) in &mut out {

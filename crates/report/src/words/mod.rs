@@ -17,6 +17,7 @@ pub(crate) mod number;
 pub(crate) mod remarks;
 pub(crate) mod rule;
 pub(crate) mod safety;
+pub mod sampling;
 pub(crate) mod section;
 pub(crate) mod study;
 pub(crate) mod verdict;

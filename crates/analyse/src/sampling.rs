@@ -1,0 +1,160 @@
+//! Which configurations another repeat should measure, so that every figure becomes as precise as was asked for.
+//!
+//! # The rule
+//!
+//! A run looks at its figures after whole repeats only, and first after [`Sampling::LEAST`]. The figures are those by
+//! which the suite's tests are judged; mkfs, mount and umount are measured along. At each look,
+//!
+//! * a figure is settled if its interval at [`LEVEL`] is within the target: that of Student's t around the mean of the
+//!   logarithms of its repeats;
+//! * a pair of configurations is settled at a test if the interval of their ratio is within the target times the root of
+//!   two, which two settled figures have, or if their difference is shown at [`CLEAR`] over the run's whole family.
+//!
+//! The next repeat has the configurations with a figure or a pair that is not settled. So both sides of an open pair are
+//! measured in the same block, as verdicts need it, and what is settled costs nothing more.
+//!
+//! # What looking costs
+//!
+//! An interval that ends the measuring because it is narrow is too narrow on average: chance made it so. At 95 %, intervals
+//! of normal noise at the end cover 91 to 93 %; so the rule and its figures use 98 %, which cover at least 95 % (the tables
+//! of `tests/sampling.rs`), and take about a third more repeats. Theory: Chow and Robbins, "On the asymptotic theory of
+//! fixed-width sequential confidence intervals for the mean", Annals of Mathematical Statistics 36 (1965); Starr, "The
+//! performance of a sequential procedure for the fixed-width interval estimation of the mean", the same 37 (1966).
+//!
+//! Verdicts suffer if a comparison goes on until it shows a difference. A width says nothing about a mean, so to stop by
+//! widths does them no harm. Only what is shown at [`CLEAR`] ends a comparison early, the rule of Haybittle and Peto for
+//! looks during a trial: the level at the end need not change for it (Peto and others, British Journal of Cancer 34, 1976).
+
+use std::f64::consts::SQRT_2;
+
+use mountmark_model::Sampling;
+use mountmark_record::RunRecord;
+
+use crate::Options;
+use crate::contrast::Tested;
+use crate::figures::{Figures, Series};
+use crate::stats::distribution::t_quantile;
+use crate::stats::summary::variance;
+use crate::verdict::Family;
+
+/// Confidence of the intervals that decide; those of a fixed number of repeats would be at 95 %.
+pub const LEVEL: f64 = 0.98;
+
+/// A difference with a smaller probability under chance, over all comparisons of the run, needs no more repeats.
+pub const CLEAR: f64 = 0.001;
+
+/// How well one figure is known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Width {
+    pub task: String,
+    /// Index into [`Look::configurations`].
+    pub configuration: usize,
+    /// Half the width of its interval, as part of the figure: 0.02 for 2 %; infinite below two repeats.
+    pub half: f64,
+    pub repeats: usize,
+}
+
+/// What a run knows after some repeats.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Look {
+    pub configurations: Vec<String>,
+    /// The figures of the suite's tests, the least precise first.
+    pub widths: Vec<Width>,
+    /// By configuration: how many repeats it is likely to need still; 0 if it is settled.
+    pub further: Vec<u32>,
+}
+
+impl Look {
+    /// Whether the next repeat has to measure a configuration.
+    pub fn wants(&self, name: &str) -> bool {
+        self.configurations.iter().zip(&self.further).any(|(known, further)| known == name && *further > 0)
+    }
+
+    pub fn is_settled(&self) -> bool {
+        self.further.iter().all(|further| *further == 0)
+    }
+
+    /// The figures that are wider than the target, the widest first.
+    pub fn wide(&self, precision: f64) -> impl Iterator<Item = &Width> {
+        self.widths.iter().filter(move |width| width.half > precision)
+    }
+}
+
+/// Looks at the figures of `run`. `precision` as in [`Sampling`]; without one every configuration is wanted again.
+pub fn look(run: &RunRecord, precision: Option<f64>) -> Look {
+    let options = Options { metrics: Some(Vec::new()), resamples: 0, ..Options::default() };
+    let figures = Figures::new(run, &options);
+    let count = figures.configurations.len();
+    let mut look =
+        Look { configurations: figures.configurations.clone(), widths: Vec::new(), further: vec![0; count] };
+    let tests = || figures.tasks.iter().enumerate().filter(|(_, task)| !task.step);
+    for (task, series) in tests().filter_map(|(_, task)| Some((task, task.main()?))) {
+        for configuration in 0..count {
+            let Some(logs) = logs(series, configuration) else { continue };
+            let half = libm::expm1(reach(&logs));
+            look.widths.push(Width { task: task.id.clone(), configuration, half, repeats: logs.len() });
+            if let Some(target) = precision {
+                let further = &mut look.further[configuration];
+                *further = (*further).max(needed(&logs, libm::log1p(target)).saturating_sub(logs.len() as u32));
+            }
+        }
+    }
+    look.widths.sort_by(|a, b| b.half.total_cmp(&a.half));
+    match precision {
+        None => look.further.fill(Sampling::MOST_IN_BUDGET),
+        Some(target) => {
+            let family = Family::new(&figures, &options);
+            for (task, _) in tests() {
+                let Some(series) = figures.tasks[task].main() else { continue };
+                let Some(judged) = family.find(task, series.metric.id) else { continue };
+                for pair in &judged.pairs {
+                    let shared = series.log_ratios(pair.left, pair.right).len() as u32;
+                    let further = of_pair(&pair.tested, pair.mean.abs(), target, shared);
+                    for one in [pair.left, pair.right] {
+                        look.further[one] = look.further[one].max(further);
+                    }
+                }
+            }
+        }
+    }
+    look
+}
+
+/// Logarithms of a configuration's figures; `None` if there are none, or some are 0.
+fn logs(series: &Series, configuration: usize) -> Option<Vec<f64>> {
+    let values = series.figures(configuration);
+    let is_ratio = !values.is_empty() && values.iter().all(|value| *value > 0.0);
+    is_ratio.then(|| values.iter().map(|value| libm::log(*value)).collect())
+}
+
+/// Half the width of the interval of a mean.
+fn reach(logs: &[f64]) -> f64 {
+    let Some(variance) = variance(logs) else { return f64::INFINITY };
+    if variance == 0.0 { 0.0 } else { reach_of(variance, logs.len() as f64) }
+}
+
+fn reach_of(variance: f64, n: f64) -> f64 {
+    t_quantile(1.0 - LEVEL, n - 1.0) * (variance / n).sqrt()
+}
+
+/// The number of repeats whose interval is likely to be within `target`, as a difference of logarithms.
+fn needed(logs: &[f64], target: f64) -> u32 {
+    let n = logs.len() as u32;
+    let Some(variance) = variance(logs) else { return n + 1 };
+    (n..Sampling::MOST_IN_BUDGET).find(|n| variance == 0.0 || reach_of(variance, f64::from(*n)) <= target).unwrap_or(u32::MAX)
+}
+
+/// The number of further shared repeats that settle a pair.
+fn of_pair(tested: &Tested, mean: f64, target: f64, shared: u32) -> u32 {
+    if tested.error == 0.0 || tested.adjusted <= CLEAR && mean > 0.0 {
+        return 0;
+    }
+    let target = libm::log1p(target) * SQRT_2;
+    let reach = t_quantile(1.0 - LEVEL, tested.df) * tested.error;
+    if reach <= target {
+        return 0;
+    }
+    // The standard error falls with the root of the number of repeats; so far its degrees of freedom stay.
+    let needed = f64::from(shared) * (reach / target) * (reach / target);
+    (needed.ceil() as u32).saturating_sub(shared).max(1)
+}

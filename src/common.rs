@@ -9,7 +9,9 @@ macro_rules! say {
     }};
 }
 
-use std::io::IsTerminal;
+use std::fs;
+use std::io::{IsTerminal, Write as _};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -177,4 +179,26 @@ mod tests {
         assert_eq!(of(&["mountmark", "run", "--suite", "my suite's"]), "mountmark run --suite 'my suite'\\''s'");
         assert_eq!(of(&["mountmark", "run", "--scale", "0.1", "--out"]), "mountmark run --scale 0.1");
     }
+}
+
+/// Writes a file atomically; anything but a regular file is written directly.
+pub fn write_whole(path: &Path, text: &str) -> Result<()> {
+    let context = || format!("cannot write {}", path.display());
+    if fs::metadata(path).is_ok_and(|about| !about.is_file()) {
+        return match fs::File::options().write(true).open(path).with_context(context)?.write_all(text.as_bytes()) {
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            other => other.with_context(context),
+        };
+    }
+    // Replaces the target of a link, not the link.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    path.file_name().context("names no file")?;
+    // Readable as any file that the user makes, not by the user alone.
+    let mode = fs::Permissions::from_mode(0o666);
+    let mut part =
+        tempfile::Builder::new().prefix(".mountmark-").permissions(mode).tempfile_in(folder).with_context(context)?;
+    part.write_all(text.as_bytes()).with_context(context)?;
+    part.persist(&path).map_err(|error| error.error).with_context(context)?;
+    Ok(())
 }

@@ -1,8 +1,7 @@
 //! `mountmark report`: writes the findings of runs to a file.
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -10,7 +9,7 @@ use clap::Args;
 use mountmark_analyse::claim::{JudgedClaim, Judges, judge_claims};
 use mountmark_analyse::study::{StudyComparison, compare_study};
 use mountmark_analyse::{Findings, configurations, findings};
-use mountmark_model::Study;
+use mountmark_model::{Accord, Study};
 use mountmark_plan::Catalogue;
 use mountmark_record::{DeviceUse, DeviceUses, Output, RunRecord, Store};
 use mountmark_report::{Form, Format, Report, Reports};
@@ -78,7 +77,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         refuse_foreign(path, format)?;
     }
 
-    let found: Vec<Findings> = runs.iter().map(|run| found(run, &arguments)).collect::<Result<_>>()?;
+    let found: Vec<Findings> = runs.iter().map(|run| found(run, &arguments, &catalogue)).collect::<Result<_>>()?;
     let compared: Vec<Option<StudyComparison>> = runs
         .iter()
         .map(|run| study.as_ref().and_then(|(study, its_run)| compare_study(run, study, its_run.as_deref())))
@@ -105,7 +104,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     match target {
         Target::Stdout => common::print(&text)?,
         Target::File(path) => {
-            write(&path, &text)?;
+            common::write_whole(&path, &text)?;
             say!("mountmark: wrote {} ({})", path.display(), mountmark_model::Bytes(text.len() as u64));
         }
     }
@@ -143,13 +142,14 @@ fn first_repeat(store: &Store, run: &RunRecord, format: Format) -> Result<(Vec<D
     Ok((store.devices(&run.id, &wanted)?, store.results(&run.id, 0)?))
 }
 
-fn found(run: &RunRecord, arguments: &Arguments) -> Result<Findings> {
+fn found(run: &RunRecord, arguments: &Arguments, catalogue: &Catalogue) -> Result<Findings> {
     let known = configurations(run);
     if let Some(name) = arguments.baseline.as_ref().filter(|name| !known.contains(name)) {
         let known = known.join(", ");
         bail!(WrongUse(format!("--baseline {name}: run {} has no such configuration; it has {known}", run.id)));
     }
-    let options = mountmark_analyse::Options { baseline: arguments.baseline.clone(), ..Default::default() };
+    let accords = Some(catalogue.list::<Accord>().cloned().collect());
+    let options = mountmark_analyse::Options { baseline: arguments.baseline.clone(), accords, ..Default::default() };
     Ok(findings(run, &options))
 }
 
@@ -199,27 +199,5 @@ fn refuse_foreign(path: &Path, format: Format) -> Result<()> {
         let name = format.name();
         bail!(WrongUse(format!("{shown} is there already and is no {name} report: name another file, or remove it")));
     }
-    Ok(())
-}
-
-/// Writes a file atomically; anything but a regular file is written directly.
-fn write(path: &Path, text: &str) -> Result<()> {
-    let context = || format!("cannot write {}", path.display());
-    if fs::metadata(path).is_ok_and(|about| !about.is_file()) {
-        return match File::options().write(true).open(path).with_context(context)?.write_all(text.as_bytes()) {
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            other => other.with_context(context),
-        };
-    }
-    // Replaces the target of a link, not the link.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    path.file_name().context("--output names no file")?;
-    // Readable as any file that the user makes, not by the user alone.
-    let mode = fs::Permissions::from_mode(0o666);
-    let mut part =
-        tempfile::Builder::new().prefix(".mountmark-").permissions(mode).tempfile_in(folder).with_context(context)?;
-    part.write_all(text.as_bytes()).with_context(context)?;
-    part.persist(&path).map_err(|error| error.error).with_context(context)?;
     Ok(())
 }

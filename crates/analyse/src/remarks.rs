@@ -4,7 +4,7 @@ use mountmark_model::Scale;
 use mountmark_model::conditions::Way;
 use mountmark_record::RunRecord;
 
-use crate::Options;
+use crate::{Drift, Options};
 use crate::figures::Figures;
 use crate::stats::interval::FEWEST;
 
@@ -25,6 +25,8 @@ pub enum Remark {
         /// Number of repeats that an interval needs.
         fewest: usize,
     },
+    /// Figures changed with time; see [`Drift`].
+    Drifts(Vec<Drift>),
     /// How differences are shown.
     HowShown,
     /// How scores are computed.
@@ -52,6 +54,10 @@ pub(crate) fn remarks(run: &RunRecord, figures: &Figures, options: &Options, bas
     }
     if (2..FEWEST).contains(&repeats) {
         out.push(Remark::NoMedianIntervals { repeats, fewest: FEWEST });
+    }
+    let drifts = crate::drift::drifts(run, figures, options.matters);
+    if !drifts.is_empty() {
+        out.push(Remark::Drifts(drifts));
     }
     if repeats > 1 {
         out.push(Remark::HowShown);

@@ -4,9 +4,9 @@ use mountmark_model::Scale;
 use mountmark_model::conditions::Way;
 use mountmark_record::RunRecord;
 
-use crate::{Drift, Options};
 use crate::figures::Figures;
 use crate::stats::interval::FEWEST;
+use crate::{Drift, Options};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Remark {

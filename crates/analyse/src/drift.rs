@@ -56,11 +56,14 @@ pub(crate) fn drifts(run: &RunRecord, figures: &Figures, matters: f64) -> Vec<Dr
     all.filter(|drift| drift.p <= ERROR && drift.change.abs() >= matters).collect()
 }
 
+/// When a cell began, its sitting and repeat, and a logarithm.
+type Placed = (Timestamp, (u32, u32), f64);
+
 /// What is left of the figures' logarithms without the medians, by block, in the order of time.
 fn in_time(series: &Series, began: &BTreeMap<u32, Timestamp>) -> Vec<Vec<f64>> {
-    let mut left: Vec<(Timestamp, (u32, u32), f64)> = Vec::new();
+    let mut left: Vec<Placed> = Vec::new();
     for cells in &series.cells {
-        let mut of_sittings: BTreeMap<u32, Vec<(Timestamp, (u32, u32), f64)>> = BTreeMap::new();
+        let mut of_sittings: BTreeMap<u32, Vec<Placed>> = BTreeMap::new();
         for cell in cells.iter().filter(|cell| cell.mean > 0.0) {
             let Some(at) = began.get(&cell.cell) else { continue };
             let of_sitting = of_sittings.entry(cell.sitting).or_default();

@@ -35,6 +35,7 @@ mod real;
 mod recovery;
 mod repeat;
 mod report;
+mod resumed;
 mod safety;
 mod setup;
 mod strangers;

@@ -1,11 +1,13 @@
 //! `mountmark resume`: runs the missing cells of an interrupted run.
 
+mod wall;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use mountmark_model::{Cell, Environment, Plan};
+use mountmark_model::{Cell, Environment, Plan, Sitting};
 use mountmark_plan::check_stored;
 use mountmark_record::{RunRecord, RunStatus, Store};
 
@@ -15,7 +17,7 @@ use crate::common::{FormatOptions, StoreOptions, WrongUse};
 /// Run the cells that an interrupted run lacks
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark resume\n  mountmark resume 20260401-101500-k3f9 --jobs 1\n\nOnly runs of the virtual lab can be resumed: its figures do not depend on when they are taken. Cells that failed are kept as they are."
+    after_help = "Examples:\n  mountmark resume\n  mountmark resume 20260401-101500-k3f9 --jobs 1\n  sudo mountmark resume --wipe S4PNNX0R     a killed run left its file system on that disk\n\nFigures of the virtual lab do not depend on when they are taken. Under wall time a run goes on with the same machine, kernel, tools, build and target alone, and what is measured after the cut is compared with nothing before it. Cells that failed are kept as they are."
 )]
 pub struct Arguments {
     /// The run: its name, the beginning of it, or `latest`
@@ -30,6 +32,10 @@ pub struct Arguments {
     /// Seconds of wall time that a guest may be silent before it counts as hung
     #[arg(long, value_name = "SECONDS", default_value_t = SILENCE_LIMIT, value_parser = clap::value_parser!(u64).range(1..))]
     silence_limit: u64,
+    /// Host lab: give up what the run's devices hold, such as a file system that it left there itself, each by its serial
+    /// number or a UUID on it, separated by commas; a refusal shows these names
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    wipe: Vec<String>,
     /// Also a run that seems to be under way, on a machine that is gone
     #[arg(long)]
     force: bool,
@@ -46,6 +52,9 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let run = arguments.store.load(&arguments.run)?;
     arguments.store.open_read_only()?.check_idle(&run.id, arguments.force)?;
     let rest = rest(&run)?;
+    if !rest.cells.is_empty() && !rest.lab.nature().exact_clock {
+        wall::is_own(&run, arguments.store.open_read_only()?.path())?;
+    }
     let store = arguments.store.open()?;
     let stop = Stop::on_signals()?;
     stop.or(go_on(&arguments, &run, &rest, &store, &stop), stop.code())
@@ -58,7 +67,13 @@ fn go_on(arguments: &Arguments, run: &RunRecord, rest: &Plan, store: &Store, sto
         store.end_run(&run.id, RunStatus::Done)?;
         return show(&store.load(&run.id)?, store, &arguments.format);
     }
-    let lab = LabOptions::of(rest, arguments.silence_limit).open(&rest.machine)?;
+    let cache = mountmark_lab::cache::default_folder();
+    let _in_use = mountmark_lab::cache::open(&cache)?;
+    let options = LabOptions { wipe: arguments.wipe.clone(), ..LabOptions::of(rest, arguments.silence_limit) };
+    if !options.nature().guest {
+        wall::make_ready(run, &options, &cache)?;
+    }
+    let lab = options.open(&rest.machine)?;
     for cell in &rest.cells {
         if stop.load(std::sync::atomic::Ordering::SeqCst) {
             return Ok(stop.code());
@@ -75,7 +90,13 @@ fn go_on(arguments: &Arguments, run: &RunRecord, rest: &Plan, store: &Store, sto
     }
     let jobs = jobs(arguments.jobs, rest);
     let (verbose, format) = (arguments.verbose, &arguments.format);
-    Session { lab: lab.as_ref(), store, jobs, stop, verbose, format }.go_on(&run.id, rest, arguments.force)
+    let sitting = 1 + sittings(run).map(|sitting| sitting.number).max().unwrap_or(0);
+    Session { lab: lab.as_ref(), store, jobs, stop, verbose, format, sitting }.go_on(&run.id, rest, arguments.force)
+}
+
+/// The sittings of a run's cells.
+fn sittings(run: &RunRecord) -> impl Iterator<Item = &Sitting> {
+    run.cells.iter().filter_map(|cell| cell.environment.sitting.as_ref())
 }
 
 /// The plan with the missing cells; rejects a run that has ended or cannot continue.
@@ -89,13 +110,6 @@ fn rest(run: &RunRecord) -> Result<Plan> {
     rest.cells.retain(|cell| !there.contains(&cell.index));
     if rest.cells.is_empty() {
         return Ok(rest);
-    }
-    if !run.plan.lab.nature().exact_clock {
-        bail!(WrongUse(format!(
-            "run {id} measured wall time: cells of another hour could not be compared with it; only runs of the virtual \
-             lab can be resumed. Run it anew: {}",
-            mountmark_report::again(run)
-        )));
     }
     check_inputs(run, &rest.cells, "cannot be resumed")?;
     Ok(rest)
@@ -146,7 +160,11 @@ fn incomparable(run: &RunRecord, now: &dyn Fn(&Cell) -> Result<Environment>) -> 
             continue;
         }
         let now = now(cell)?;
-        if let Some(difference) = then.into_iter().find_map(|then| difference(name, then, &now)) {
+        let differs = |then: &Environment| match run.plan.lab.nature().exact_clock {
+            true => difference(name, then, &now),
+            false => difference(name, then, &now).or_else(|| wall::difference(then, &now)),
+        };
+        if let Some(difference) = then.into_iter().find_map(differs) {
             return Ok(Some(difference));
         }
     }

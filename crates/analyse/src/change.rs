@@ -153,7 +153,7 @@ fn way(before: &RunRecord, after: &RunRecord, old: &Figures, new: &Figures) -> C
     let noiseless = [before, after].iter().all(|run| run.plan.lab.nature().exact_clock);
     // Under varied conditions a change that does not matter can move a single repeat into another phase.
     let fixed = [before, after].iter().all(|run| run.plan.conditions() == Way::Fixed);
-    let is_one = old.repeats.len() == 1 || new.repeats.len() == 1;
+    let is_one = old.repeats() == 1 || new.repeats() == 1;
     Comparison { paired, noiseless, exact: paired && noiseless && fixed && is_one }
 }
 
@@ -261,10 +261,14 @@ fn pairs(
     other: Option<usize>,
 ) -> Vec<(f64, f64)> {
     let (Some(before), Some(after), Some(other)) = (before, after, other) else { return Vec::new() };
-    let earlier: BTreeMap<u32, f64> =
-        old.repeats.iter().zip(&before.blocks[one]).filter_map(|(repeat, value)| Some((*repeat, (*value)?))).collect();
-    let later = new.repeats.iter().zip(&after.blocks[other]);
-    later.filter_map(|(repeat, value)| Some((*earlier.get(repeat)?, (*value)?))).collect()
+    let earlier: BTreeMap<u32, f64> = old
+        .blocks
+        .iter()
+        .zip(&before.blocks[one])
+        .filter_map(|((repeat, _), value)| Some((*repeat, (*value)?)))
+        .collect();
+    let later = new.blocks.iter().zip(&after.blocks[other]);
+    later.filter_map(|((repeat, _), value)| Some((*earlier.get(repeat)?, (*value)?))).collect()
 }
 
 impl Row {

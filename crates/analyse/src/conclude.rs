@@ -86,7 +86,7 @@ pub(crate) fn conclusions(evidence: &Evidence<'_>) -> Vec<Conclusion> {
 
 impl Evidence<'_> {
     fn has_repeats(&self) -> bool {
-        self.figures.repeats.len() > 1
+        self.figures.repeats() > 1
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! One figure per block: iterations in a cell are averaged first, since the unit of replication is the repeat. If a
 //! doubtful cell was run again, its block has several cells, and the block's figure is their median (of two, their
-//! mean): no cell is preferred after its value is known, and none is dropped.
+//! mean): no cell is preferred after its value is known, and none is dropped. Of a run under wall time that was cut and
+//! went on, what a repeat has before and after the cut are two blocks: nothing is compared across a cut.
 //!
 //! Figures of a task that failed or was skipped in a cell do not count, whatever else succeeded in that cell.
 
@@ -21,8 +22,8 @@ pub(crate) const JUDGED_BY: &[Metric] =
 pub(crate) struct Figures {
     /// Configuration names in the user's order.
     pub configurations: Vec<String>,
-    /// Repeat numbers, ascending: block b is repeat `repeats[b]`.
-    pub repeats: Vec<u32>,
+    /// Repeat and sitting of each block, ascending.
+    pub blocks: Vec<(u32, u32)>,
     /// Steps and tasks in execution order.
     pub tasks: Vec<Task>,
     pub missing: Vec<Missing>,
@@ -56,6 +57,8 @@ pub(crate) struct CellFigure {
     /// Cell index.
     pub cell: u32,
     pub repeat: u32,
+    /// Number of its sitting; 0 under an exact clock.
+    pub sitting: u32,
     /// Mean of its iterations.
     pub mean: f64,
     /// (iteration, value)
@@ -126,7 +129,8 @@ pub(crate) fn log_ratios(left: &[Option<f64>], right: &[Option<f64>]) -> Vec<f64
 impl Figures {
     pub fn new(run: &RunRecord, options: &Options) -> Figures {
         let names = configurations(run);
-        let repeats: Vec<u32> = run.cells.iter().map(|cell| cell.repeat).collect::<BTreeSet<_>>().into_iter().collect();
+        let blocks: Vec<(u32, u32)> =
+            run.cells.iter().map(|cell| (cell.repeat, sitting(cell))).collect::<BTreeSet<_>>().into_iter().collect();
         let mut tasks = tasks(run);
         let mut missing = Vec::new();
         missing.extend(crate::missing::cells(run, &names));
@@ -137,23 +141,31 @@ impl Figures {
             for (configuration, figure) in figures {
                 cells[configuration].push(figure);
             }
-            let blocks = cells
-                .iter()
-                .map(|cells| {
-                    let block = |repeat: &u32| {
-                        let of_block = cells.iter().filter(|cell| cell.repeat == *repeat);
-                        median(&of_block.map(|cell| cell.mean).collect::<Vec<_>>())
-                    };
-                    repeats.iter().map(block).collect()
-                })
-                .collect();
+            let of_configuration = |cells: &Vec<CellFigure>| {
+                let block = |block: &(u32, u32)| {
+                    let of_block = cells.iter().filter(|cell| (cell.repeat, cell.sitting) == *block);
+                    median(&of_block.map(|cell| cell.mean).collect::<Vec<_>>())
+                };
+                blocks.iter().map(block).collect()
+            };
+            let blocks = cells.iter().map(of_configuration).collect();
             tasks[task].series.push(Series { metric: &Metric::ALL[metric], blocks, cells });
         }
         rates(run, &mut tasks);
         missing.extend(crate::missing::absurd(absurd, &names, &tasks));
         tasks.retain(|task| !task.step || !task.series.is_empty());
-        Figures { configurations: names, repeats, tasks, missing }
+        Figures { configurations: names, blocks, tasks, missing }
     }
+
+    /// Number of repeats that have cells.
+    pub fn repeats(&self) -> usize {
+        self.blocks.chunk_by(|one, other| one.0 == other.0).count()
+    }
+}
+
+/// The number of a cell's sitting; 0 under an exact clock.
+pub(crate) fn sitting(cell: &CellRecord) -> u32 {
+    cell.environment.sitting.as_ref().map_or(0, |sitting| sitting.number)
 }
 
 /// Configurations in the user's order; any others in the run come last rather than being lost.
@@ -277,7 +289,8 @@ fn gather(
                 Some((_, last)) if last.cell == cell.index => last.values.push((sample.iteration, sample.value)),
                 _ => {
                     let values = vec![(sample.iteration, sample.value)];
-                    slot.push((configuration, CellFigure { cell: cell.index, repeat: cell.repeat, mean: 0.0, values }));
+                    let (repeat, sitting) = (cell.repeat, sitting(cell));
+                    slot.push((configuration, CellFigure { cell: cell.index, repeat, sitting, mean: 0.0, values }));
                 }
             }
         }

@@ -44,7 +44,7 @@ impl Ranked {
     /// Takes all series of `metrics`.
     pub fn new(figures: &Figures, metrics: &[Metric], options: &Options, seed: u64) -> Ranked {
         let configurations = figures.configurations.len();
-        let blocks = figures.repeats.len();
+        let blocks = figures.blocks.len();
         let mut series = Vec::new();
         let mut rows = Vec::new();
         for (task, of_task) in figures.tasks.iter().enumerate() {

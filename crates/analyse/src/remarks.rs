@@ -6,7 +6,7 @@ use mountmark_record::RunRecord;
 
 use crate::figures::Figures;
 use crate::stats::interval::FEWEST;
-use crate::{Options, Trust};
+use crate::{Drift, Options, Trust};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Remark {
@@ -25,6 +25,8 @@ pub enum Remark {
         /// Number of repeats that an interval needs.
         fewest: usize,
     },
+    /// Figures changed with time; see [`Drift`].
+    Drifts(Vec<Drift>),
     /// How differences are shown.
     HowShown,
     /// How scores are computed.
@@ -42,7 +44,7 @@ pub enum Remark {
 
 pub(crate) fn remarks(run: &RunRecord, figures: &Figures, options: &Options, baseline_unknown: bool) -> Vec<Remark> {
     let mut out = Vec::new();
-    let repeats = figures.repeats.len();
+    let repeats = figures.repeats();
     if baseline_unknown {
         out.push(Remark::UnknownBaseline(options.baseline.clone().unwrap_or_default()));
     }
@@ -54,6 +56,10 @@ pub(crate) fn remarks(run: &RunRecord, figures: &Figures, options: &Options, bas
     }
     if (2..FEWEST).contains(&repeats) {
         out.push(Remark::NoMedianIntervals { repeats, fewest: FEWEST });
+    }
+    let drifts = crate::drift::drifts(run, figures, options.matters);
+    if !drifts.is_empty() {
+        out.push(Remark::Drifts(drifts));
     }
     if repeats > 1 {
         out.push(Remark::HowShown);

@@ -18,6 +18,7 @@ pub mod needs;
 pub mod plain;
 pub mod profile;
 mod question;
+mod sitting;
 mod trace;
 mod voice;
 mod watch;
@@ -32,6 +33,7 @@ use mountmark_model::{Cell, Configuration, Environment, Event, Lab, Machine, Out
 use serde::{Deserialize, Serialize};
 
 pub use mountmark_trace::Times;
+pub use sitting::sitting;
 pub use trace::{DeviceTrace, Unseen};
 pub use voice::Token;
 

@@ -32,6 +32,21 @@ pub struct Environment {
     pub kernel_image: String,
     /// Description of the clock, as a sentence.
     pub clock: String,
+    /// Under wall time, when and where it was measured; `None` under an exact clock, and if an older version measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sitting: Option<Sitting>,
+}
+
+/// A stretch of a run under wall time: what one process measured in one go. Figures of two sittings differ by more than
+/// what is compared, so they are blocks of their own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sitting {
+    /// From 1, in the order of time.
+    pub number: u32,
+    /// The kernel's id of this boot.
+    pub boot: String,
+    /// A name of the machine that no other program uses; empty if the machine has none that outlives a boot.
+    pub machine: String,
 }
 
 impl Environment {

@@ -40,7 +40,7 @@ pub use conditions::Conditions;
 pub use configuration::{Configuration, FileSystem, Fsck, Variant};
 pub use corpus::{Corpus, CorpusKind, CorpusSource, Distribution, Extension, FileTree, Impressions, RealisedCorpus};
 pub use device::DeviceRecord;
-pub use environment::Environment;
+pub use environment::{Environment, Sitting};
 pub use event::{Event, Stage, Subject};
 pub use fate::{Case, CaseClaim, Fate, When};
 pub use lab::{Lab, Nature};

@@ -10,8 +10,13 @@ use crate::{Bytes, Disk, DiskModel};
 pub enum Target {
     /// A file, over a loop device.
     Image {
-        /// The file, or the folder in which files without names are made.
+        /// The file, or the folder in which files without names are made; absolute.
         path: String,
+        /// The type of the file system that holds it, and what that is mounted from; empty if unknown.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        filesystem: String,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        source: String,
     },
     /// A disk, partition, volume or array.
     Device(Identity),
@@ -75,10 +80,29 @@ impl Identity {
             ("its world-wide name", self.wwid.clone(), now.wwid.clone()),
             ("the kernel's count of it", self.diskseq.to_string(), now.diskseq.to_string()),
         ];
-        let (what, then, now) = facts.into_iter().find(|(_, then, now)| then != now)?;
-        let shown = |text: String| if text.is_empty() { "nothing".to_owned() } else { text };
-        Some(format!("{what} was {} and is {}", shown(then), shown(now)))
+        changed(&facts)
     }
+
+    /// In what a device differs from the one that a run was measured on, which may have been taken out, or got another
+    /// number when the machine was started anew.
+    fn difference_later(&self, now: &Identity) -> Option<String> {
+        let has_name = !self.serial.is_empty() || !self.wwid.is_empty();
+        let number = |identity: &Identity| if has_name { String::new() } else { identity.number.clone() };
+        changed(&[
+            ("its size", self.size.0.to_string(), now.size.0.to_string()),
+            ("its model", self.model.clone(), now.model.clone()),
+            ("its serial", self.serial.clone(), now.serial.clone()),
+            ("its world-wide name", self.wwid.clone(), now.wwid.clone()),
+            ("its number", number(self), number(now)),
+        ])
+    }
+}
+
+/// The first fact that differs, of names, earlier and present values.
+fn changed(facts: &[(&str, String, String)]) -> Option<String> {
+    let (what, then, now) = facts.iter().find(|(_, then, now)| then != now)?;
+    let shown = |text: &str| if text.is_empty() { "nothing".to_owned() } else { text.to_owned() };
+    Some(format!("{what} was {} and is {}", shown(then), shown(now)))
 }
 
 impl Target {
@@ -105,6 +129,35 @@ impl Target {
     /// As a disk of a plan: a drive of which no model is known.
     pub fn disk(&self) -> Disk {
         Disk { name: self.name().into(), about: self.about(), sources: Vec::new(), model: DiskModel::NO_DRIVE }
+    }
+
+    /// In what a target differs from the one that a run was measured on; `None` if it is the same thing, perhaps after the
+    /// machine was started anew.
+    pub fn difference(&self, now: &Target) -> Option<String> {
+        match (self, now) {
+            (Target::Device(then), Target::Device(now)) => then.difference_later(now),
+            (Target::Folder { options, .. }, Target::Folder { options: options_now, .. }) if options != options_now => {
+                changed(&[("how it is mounted", options.clone(), options_now.clone())])
+            }
+            _ => {
+                let [then, now] = [self, now].map(Target::place);
+                changed(&[
+                    ("its path", then[0].clone(), now[0].clone()),
+                    ("its file system", then[1].clone(), now[1].clone()),
+                    ("what is mounted there", then[2].clone(), now[2].clone()),
+                ])
+            }
+        }
+    }
+
+    /// Path, type of the file system that holds it, and what that is mounted from.
+    fn place(&self) -> [String; 3] {
+        match self {
+            Target::Image { path, filesystem, source } | Target::Folder { path, filesystem, source, .. } => {
+                [path, filesystem, source].map(Clone::clone)
+            }
+            Target::Device(identity) => [identity.path.clone(), String::new(), String::new()],
+        }
     }
 
     /// Whether its file system is somebody else's, and is neither made, mounted nor checked.
@@ -147,6 +200,49 @@ mod tests {
             let difference = then.difference(&now).unwrap();
             assert!(difference.contains(word), "{difference}");
         }
+    }
+
+    #[test]
+    fn a_disk_is_known_again_after_a_boot_and_another_is_not() {
+        let then = Target::Device(disk());
+        let now = |change: fn(&mut Identity)| {
+            let mut now = disk();
+            change(&mut now);
+            then.difference(&Target::Device(now))
+        };
+        // Its number and the count of media are the kernel's, and another boot counts anew.
+        assert_eq!(now(|now| (now.number, now.diskseq, now.name) = ("8:32".into(), 1, "sdc".into())), None);
+        assert!(now(|now| now.serial = "S2".into()).unwrap().contains("its serial was S1 and is S2"));
+        assert!(now(|now| now.wwid = "naa.5".into()).unwrap().contains("world-wide"));
+        assert!(now(|now| now.size = Bytes(512)).unwrap().contains("size"));
+        assert!(now(|now| now.model = "Other".into()).unwrap().contains("model"));
+        // What has no name of its own is known by its number alone.
+        let [nameless, moved] = ["8:16", "8:32"]
+            .map(|n| Identity { serial: String::new(), number: n.into(), ..disk() })
+            .map(Target::Device);
+        assert_eq!(nameless.difference(&nameless), None);
+        assert!(nameless.difference(&moved).unwrap().contains("its number was 8:16 and is 8:32"));
+    }
+
+    #[test]
+    fn a_folder_or_an_image_elsewhere_is_another_target() {
+        let image = |path: &str, source: &str| Target::Image {
+            path: path.into(),
+            filesystem: "xfs".into(),
+            source: source.into(),
+        };
+        assert_eq!(image("/a", "/dev/vda").difference(&image("/a", "/dev/vda")), None);
+        assert!(image("/a", "/dev/vda").difference(&image("/b", "/dev/vda")).unwrap().contains("path was /a"));
+        assert!(image("/a", "/dev/vda").difference(&image("/a", "/dev/vdb")).unwrap().contains("/dev/vdb"));
+        assert!(image("/a", "").difference(&Target::Device(disk())).unwrap().contains("is /dev/sdb"));
+        let folder = |options: &str| Target::Folder {
+            path: "/a".into(),
+            filesystem: "xfs".into(),
+            source: "/dev/vda".into(),
+            options: options.into(),
+        };
+        assert_eq!(folder("rw").difference(&folder("rw")), None);
+        assert!(folder("rw").difference(&folder("rw,noatime")).unwrap().contains("how it is mounted was rw"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use mountmark_model::Lab;
+use mountmark_model::{Lab, Machine};
 use mountmark_record::{CellRecord, RunId, Timestamp};
 use serde_json::json;
 
@@ -9,8 +9,13 @@ use super::*;
 const FILESYSTEMS: [&str; 2] = ["ext4", "xfs"];
 const TOLD: &str = "6.12.117+deb12-amd64 #1 SMP PREEMPT_DYNAMIC Debian 6.12.117-1 (2026-09-01)";
 
+pub(super) fn machine() -> Machine {
+    let machine = json!({"name": "m", "about": "", "shift": 1, "ram": 768 << 20, "disk": "ram", "second_disk": "ram", "sources": []});
+    serde_json::from_value(machine).unwrap()
+}
+
 /// Two file systems, two repeats.
-fn plan() -> Plan {
+pub(super) fn plan() -> Plan {
     let cell = |index: u64| -> Cell {
         let name = FILESYSTEMS[index as usize % 2];
         let filesystem = json!({"name": name, "about": "", "mount_type": name, "modules": [name], "min_size": 1 << 20,
@@ -23,9 +28,8 @@ fn plan() -> Plan {
         }))
         .unwrap()
     };
-    let machine = json!({"name": "m", "about": "", "shift": 1, "ram": 768 << 20, "disk": "ram", "second_disk": "ram", "sources": []});
     let mut plan: Plan = serde_json::from_value(json!({
-        "suite": "tiny", "suite_about": "", "lab": "virtual", "machine": machine, "scale": 1.0, "repeats": 2, "seed": 1,
+        "suite": "tiny", "suite_about": "", "lab": "virtual", "machine": machine(), "scale": 1.0, "repeats": 2, "seed": 1,
         "configurations": FILESYSTEMS, "kernel": "6.12", "tasks": [], "decisions": [], "cells": []
     }))
     .unwrap();
@@ -128,17 +132,28 @@ fn another_kernel_or_emulator_is_named() {
 }
 
 #[test]
-fn what_has_ended_is_not_resumed_and_wall_time_neither() {
+fn what_has_ended_is_not_resumed() {
     let done = RunRecord { status: RunStatus::Done, ..run(&[0, 1, 2, 3]) };
     assert!(rest(&done).unwrap_err().to_string().contains("is complete"));
-    let mut host = run(&[0]);
-    host.plan.lab = Lab::Host;
-    let text = rest(&host).unwrap_err().to_string();
-    assert!(text.contains("wall time") && text.contains("mountmark run"), "{text}");
     // Killed after its last cell: nothing remains to be measured, in any lab.
     for lab in [Lab::Virtual, Lab::Host] {
         let mut run = run(&[0, 1, 2, 3]);
         run.plan.lab = lab;
         assert!(rest(&run).unwrap().cells.is_empty());
     }
+}
+
+#[test]
+fn under_wall_time_tools_place_and_build_are_the_same_too() {
+    let mut host = run(&[0, 2]);
+    host.plan.lab = Lab::Host;
+    assert_eq!(rest(&host).unwrap().cells.iter().map(|cell| cell.index).collect::<Vec<_>>(), [1, 3]);
+    assert_eq!(incomparable(&host, &now).unwrap(), None);
+    let moved = |cell: &Cell| Ok(Environment { clock: "elsewhere".into(), ..now(cell)? });
+    assert_eq!(incomparable(&host, &moved).unwrap(), None, "what is not known of both is not compared");
+    for cell in &mut host.cells {
+        cell.environment.clock = "the disk is /dev/sdb".into();
+    }
+    let text = incomparable(&host, &moved).unwrap().unwrap();
+    assert_eq!(text, "its place was the disk is /dev/sdb, and is elsewhere now");
 }

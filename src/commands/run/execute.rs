@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use anyhow::{Result, bail};
 use mountmark_lab::OpenLab;
-use mountmark_model::{Bytes, Cell, DISTURBED, Plan, counted};
+use mountmark_model::{Bytes, Cell, DISTURBED, Environment, Plan, counted};
 use mountmark_record::{CellRecord, RunId, RunRecord, RunStatus, Store, Timestamp};
 use mountmark_run::schedule::{self, CellResult};
 
@@ -29,12 +29,14 @@ pub struct Session<'a> {
     pub verbose: bool,
     /// How to print the figures at the end.
     pub format: &'a FormatOptions,
+    /// Number of times that the run was begun or resumed, this one included.
+    pub sitting: u32,
 }
 
 impl Session<'_> {
     /// Starts a new run of a plan; returns the exit code.
     pub fn begin(&self, plan: &Plan) -> Result<u8> {
-        let environment = self.lab.environment(&plan.cells[0])?;
+        let environment = self.environment(plan, &plan.cells[0])?;
         let command_line = common::command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned()));
         let id = self.store.begin_run(plan, &environment, &command_line)?;
         self.run(&id, plan)
@@ -42,7 +44,7 @@ impl Session<'_> {
 
     /// Runs a plan and stores it without printing it; `None` if the user requested an end.
     pub fn collect(&self, plan: &Plan) -> Result<Option<RunRecord>> {
-        let id = self.store.begin_run(plan, &self.lab.environment(&plan.cells[0])?, "")?;
+        let id = self.store.begin_run(plan, &self.environment(plan, &plan.cells[0])?, "")?;
         let is_complete = self.cells(&id, plan)?;
         self.store.end_run(&id, if is_complete { RunStatus::Done } else { RunStatus::Interrupted })?;
         Ok(if is_complete { Some(self.store.load(&id)?) } else { None })
@@ -62,7 +64,7 @@ impl Session<'_> {
         let mut is_sure = true;
         // An exact clock would give the same figures again.
         if !plan.lab.nature().exact_clock && matches!(result, Ok(true)) {
-            let again = in_doubt(plan, &self.store.load(id)?);
+            let again = in_doubt(&self.store.load(id)?);
             if !again.cells.is_empty() {
                 let (cells, they) =
                     if again.cells.len() == 1 { ("cell has", "it is") } else { ("cells have", "they are") };
@@ -83,7 +85,7 @@ impl Session<'_> {
             Err(_) => RunStatus::Failed,
         };
         let ended = self.store.end_run(id, status);
-        if result.is_err() && plan.lab.nature().exact_clock {
+        if result.is_err() {
             let resume = self.resume(id);
             say!(
                 "mountmark: run {id} has failed and keeps what has ended; when its error is mended, {resume} the others"
@@ -101,18 +103,21 @@ impl Session<'_> {
         }
         if !complete {
             say!(
-                "mountmark: interrupted; run {id} keeps {} of {}{}",
+                "mountmark: interrupted; run {id} keeps {} of {}; {} the others",
                 counted(run.cells.len(), "cell"),
                 run.plan.cells.len(),
-                match plan.lab.nature().exact_clock {
-                    true => format!("; {} the others", self.resume(id)),
-                    false => String::new(),
-                }
+                self.resume(id)
             );
             return Ok(self.stop.code());
         }
         say!("mountmark: interrupted while cells were run again; run {id} has all that were planned");
         Ok(self.stop.code())
+    }
+
+    /// The environment of a cell, with this sitting under wall time.
+    fn environment(&self, plan: &Plan, cell: &Cell) -> Result<Environment> {
+        let sitting = (!plan.lab.nature().exact_clock).then(|| mountmark_lab::sitting(self.sitting));
+        Ok(Environment { sitting, ..self.lab.environment(cell)? })
     }
 
     /// The command that resumes a run, if it would run anything.
@@ -126,7 +131,7 @@ impl Session<'_> {
         let result = schedule::run(self.lab, &plan.cells, self.jobs, self.stop, &mut |step| {
             if let schedule::Progress::Ended(cell, result) = &step {
                 let result = recorded(plan, cell, result);
-                let record = record(cell, &result, self.lab)?;
+                let record = record(cell, &result, self.environment(plan, cell)?);
                 self.store.record_cell_with(id, &record, &result.outputs, &result.devices)?;
             }
             progress.show(&step);
@@ -149,7 +154,8 @@ pub fn show(run: &RunRecord, store: &Store, format: &FormatOptions) -> Result<u8
 }
 
 /// Cells with doubtful figures, and cells that the machine disturbed, to be run once more after the plan's own.
-fn in_doubt(plan: &Plan, run: &RunRecord) -> Plan {
+fn in_doubt(run: &RunRecord) -> Plan {
+    let plan = &run.plan;
     let is_disturbed = |cell: &&CellRecord| cell.notes.iter().any(|note| note.starts_with(DISTURBED));
     let mut doubtful: BTreeSet<u32> = run.cells.iter().filter(is_disturbed).map(|cell| cell.index).collect();
     // On a machine that is always busy another try is disturbed too; the notes say it.
@@ -162,9 +168,20 @@ fn in_doubt(plan: &Plan, run: &RunRecord) -> Plan {
         doubtful.clear();
     }
     doubtful.extend(mountmark_analyse::cells_in_doubt(run));
-    let cells = plan.cells.iter().filter(|cell| doubtful.contains(&cell.index));
-    let cells = cells.zip(plan.cells.len() as u32..).map(|(cell, index)| Cell { index, ..cell.clone() }).collect();
+    // A resumed run may have measured some of them again already.
+    let (own, again): (Vec<&CellRecord>, Vec<&CellRecord>) =
+        run.cells.iter().partition(|cell| (cell.index as usize) < plan.cells.len());
+    let is_done = |cell: &&&CellRecord| again.iter().any(|done| what(done) == what(cell));
+    let done: BTreeSet<u32> = own.iter().filter(is_done).map(|cell| cell.index).collect();
+    let cells = plan.cells.iter().filter(|cell| doubtful.contains(&cell.index) && !done.contains(&cell.index));
+    let next = run.cells.iter().map(|cell| cell.index + 1).max().unwrap_or(0).max(plan.cells.len() as u32);
+    let cells = cells.zip(next..).map(|(cell, index)| Cell { index, ..cell.clone() }).collect();
     Plan { cells, ..plan.clone() }
+}
+
+/// What a cell measured: names in records tell the point of a varied parameter.
+fn what(cell: &CellRecord) -> (u32, &str, Option<&str>) {
+    (cell.repeat, &cell.configuration, cell.samples.first().map(|sample| sample.task.as_str()))
 }
 
 /// The result with the names that tasks and steps have in records.
@@ -181,8 +198,7 @@ fn recorded<'a>(plan: &Plan, cell: &Cell, result: &'a CellResult) -> Cow<'a, Cel
     Cow::Owned(result)
 }
 
-fn record(cell: &Cell, result: &CellResult, lab: &dyn OpenLab) -> Result<CellRecord> {
-    let mut environment = lab.environment(cell)?;
+fn record(cell: &Cell, result: &CellResult, mut environment: Environment) -> CellRecord {
     if !result.kernel.is_empty() {
         environment.name_kernel(&result.kernel);
     }
@@ -194,7 +210,7 @@ fn record(cell: &Cell, result: &CellResult, lab: &dyn OpenLab) -> Result<CellRec
     record.samples = result.samples.clone();
     record.notes = result.notes.clone();
     record.log = result.log.clone();
-    Ok(record)
+    record
 }
 
 fn timestamp(time: SystemTime) -> Timestamp {
@@ -212,6 +228,12 @@ pub fn check_jobs(given: Option<usize>) -> Result<()> {
 /// Number of guests at the same time: `given`, else one per processor, limited by this machine's memory even if the
 /// guests fill their disks, which are in memory.
 pub fn jobs(given: Option<usize>, plan: &Plan) -> usize {
+    if !plan.lab.nature().guest {
+        if let Some(more @ 2..) = given {
+            say!("mountmark: --jobs {more}: the host lab runs one cell at a time, as its figures are wall time");
+        }
+        return 1;
+    }
     let wanted = given.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let wanted = wanted.min(plan.cells.len());
     let need = plan.cells.iter().map(|cell| {

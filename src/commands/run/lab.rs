@@ -8,7 +8,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use mountmark_lab::image::kernel;
 use mountmark_lab::{LabKind, OpenLab, Options, Place};
-use mountmark_model::{Lab, Machine, Nature, Plan};
+use mountmark_model::{Lab, Machine, Nature, Plan, Target};
 
 use crate::common::WrongUse;
 
@@ -76,15 +76,23 @@ impl LabOptions {
         }
     }
 
-    /// The options with which a plan for guests was made.
+    /// The options with which a plan was made, without what was given up for it.
     pub fn of(plan: &Plan, silence_limit: u64) -> LabOptions {
-        LabOptions {
+        let mut options = LabOptions {
             lab: plan.lab,
             machine: plan.machine.name.clone(),
             kernel: plan.kernel.clone(),
             silence_limit,
             ..LabOptions::usual()
+        };
+        for target in &plan.targets {
+            match target {
+                Target::Image { path, .. } => options.image = Some(path.into()),
+                Target::Device(identity) => options.device.push(identity.path.clone().into()),
+                Target::Folder { path, .. } => options.dir = Some(path.into()),
+            }
         }
+        options
     }
 
     pub fn nature(&self) -> &'static Nature {

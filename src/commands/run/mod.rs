@@ -195,16 +195,9 @@ fn measure(
         }
         lab.prepare(cell)?;
     }
-    let jobs = match arguments.jobs {
-        Some(more @ 2..) if !is_guest => {
-            say!("mountmark: --jobs {more}: the host lab runs one cell at a time, as its figures are wall time");
-            1
-        }
-        None if !is_guest => 1,
-        given => jobs(given, &plan),
-    };
+    let jobs = jobs(arguments.jobs, &plan);
     let (verbose, format) = (arguments.verbose, &arguments.format);
-    Session { lab: lab.as_ref(), store, jobs, stop, verbose, format }.begin(&plan)
+    Session { lab: lab.as_ref(), store, jobs, stop, verbose, format, sitting: 1 }.begin(&plan)
 }
 
 /// The configurations, and the parameter that is varied.

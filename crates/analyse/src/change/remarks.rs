@@ -51,7 +51,7 @@ pub(super) fn remarks(after: &RunRecord, (old, new): (&Figures, &Figures), way: 
     let only = |these: &Figures, those: &Figures| {
         these.configurations.iter().filter(|name| !those.configurations.contains(name)).cloned().collect::<Vec<_>>()
     };
-    let least = old.repeats.len().min(new.repeats.len());
+    let least = old.repeats().min(new.repeats());
     let matched = matched(old, new, after);
     if matched.is_empty() {
         out.push(ChangeRemark::NothingInCommon);
@@ -69,7 +69,7 @@ pub(super) fn remarks(after: &RunRecord, (old, new): (&Figures, &Figures), way: 
     let paired = way.paired;
     match least {
         _ if way.exact => out.push(ChangeRemark::Exact),
-        0 => out.push(ChangeRemark::NoCell { later: !old.repeats.is_empty() }),
+        0 => out.push(ChangeRemark::NoCell { later: !old.blocks.is_empty() }),
         1 => out.push(ChangeRemark::OneRepeat { paired, conditions: paired && way.noiseless }),
         _ => {
             out.extend([ChangeRemark::Repeats { paired }, ChangeRemark::HowShown]);

@@ -12,4 +12,5 @@ pub mod holm;
 pub mod interval;
 pub mod random;
 pub mod summary;
+pub mod trend;
 pub mod variance;

@@ -136,6 +136,14 @@ fn mount_of(mounts: &str, folder: &Path) -> Option<(String, String, String)> {
     found.max_by_key(|(length, _)| *length).map(|(_, mount)| mount)
 }
 
+/// Type and source of the file system that holds a path, or would hold it; empty if unknown.
+pub fn below(path: &Path) -> (String, String) {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let there = path.ancestors().find_map(|folder| fs::canonicalize(folder).ok());
+    let mount = there.and_then(|folder| mount_of(&mounts, &folder));
+    mount.map_or_else(Default::default, |(kind, source, _)| (kind, source))
+}
+
 /// The type of the file system that holds a folder.
 pub fn filesystem_of(mounts: &str, folder: &Path) -> Option<String> {
     mount_of(mounts, folder).map(|(kind, ..)| kind)

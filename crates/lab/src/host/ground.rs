@@ -7,7 +7,7 @@ use mountmark_model::{Bytes, Cell, Event, Identity, OwnTarget, Target};
 
 use super::device::{self, Claim, Facts, Made, Opened};
 use super::disks::{self, Disks};
-use super::folder::{MountedFolder, OwnFolder};
+use super::folder::{self, MountedFolder, OwnFolder};
 use super::{contents, image};
 use crate::loops::Loop;
 use crate::{Device, Hold, Options, Place};
@@ -48,8 +48,11 @@ enum With {
 pub(super) fn targets(place: &Place) -> Result<Vec<OwnTarget>> {
     match place {
         Place::Image { path, .. } => {
-            let path = path.as_deref().unwrap_or(Path::new(image::DEFAULT_FOLDER)).display().to_string();
-            Ok(vec![OwnTarget { target: Target::Image { path }, size: None, free: None }])
+            let path = path.as_deref().unwrap_or(Path::new(image::DEFAULT_FOLDER));
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+            let (filesystem, source) = folder::below(&path);
+            let target = Target::Image { path: path.display().to_string(), filesystem, source };
+            Ok(vec![OwnTarget { target, size: None, free: None }])
         }
         Place::Devices { paths, wipe } => {
             let all = looked_at(paths, wipe)?;

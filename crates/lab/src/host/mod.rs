@@ -62,7 +62,7 @@ impl LabKind for ThisMachine {
     }
 
     fn own_computer(&self, place: &Place) -> Result<Option<OwnComputer>> {
-        let disk = Target::Image { path: String::new() }.disk();
+        let disk = Target::Image { path: String::new(), filesystem: String::new(), source: String::new() }.disk();
         Ok(Some(OwnComputer {
             machine: Machine {
                 name: "host".into(),

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use mountmark_analyse::{Cut, cuts};
 use mountmark_model::{Bytes, Environment, RealisedCorpus, Scale, Vary};
 use mountmark_record::RunRecord;
 
-use super::number::counted;
+use super::number::{and, counted};
 use crate::text::clean;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +19,7 @@ pub(crate) enum Fact {
     Clock,
     Kernel,
     Seed,
+    Cut,
     Corpus,
 }
 
@@ -32,6 +34,7 @@ impl Fact {
             Fact::Clock => "clock",
             Fact::Kernel => "kernel",
             Fact::Seed => "seed",
+            Fact::Cut => "cut",
             Fact::Corpus => "corpus",
         }
     }
@@ -62,11 +65,36 @@ pub(crate) fn header(run: &RunRecord) -> Vec<(Fact, String)> {
             ),
         ),
     ]);
+    out.extend(cuts(run).iter().map(|found| (Fact::Cut, cut(found, run.plan.cells.len()))));
     out.extend(corpora(run).into_iter().map(|corpus| (Fact::Corpus, corpus)));
     for (_, text) in &mut out {
         *text = clean(text).trim_end_matches([':', ',']).to_owned();
     }
     out
+}
+
+/// When a run was cut, and what was measured after it.
+fn cut(cut: &Cut, planned: usize) -> String {
+    let boot = if cut.booted { ", after the machine was started anew" } else { "" };
+    let numbered = |repeats: &[u32]| match repeats {
+        [one] => format!("repeat {}", one + 1),
+        [first, .., last] if (last - first) as usize == repeats.len() - 1 => {
+            format!("repeats {} to {}", first + 1, last + 1)
+        }
+        _ => format!("repeats {}", and(repeats.iter().map(|repeat| (repeat + 1).to_string()))),
+    };
+    let mut text = format!("after {} of {planned} cells, {}; it went on {}{boot}", cut.cells, cut.ended, cut.began);
+    if !cut.after.is_empty() {
+        text += &format!("; {} came after it", numbered(&cut.after));
+    }
+    if !cut.split.is_empty() {
+        let (has, its) = if cut.split.len() == 1 { ("has", "it counts") } else { ("have", "they count") };
+        text += &format!(
+            "; {} {has} cells before and after it: {its} as two blocks, as nothing is compared across a cut",
+            numbered(&cut.split)
+        );
+    }
+    text
 }
 
 /// The kernels that ran, or the plan's if unknown.

@@ -1,9 +1,9 @@
 //! Sentences about the limits of findings.
 
-use mountmark_analyse::{Findings, Remark};
+use mountmark_analyse::{Drift, Findings, Remark};
 use mountmark_model::conditions::Way;
 
-use super::number::percent;
+use super::number::{and, percent};
 
 /// One or two sentences each.
 pub(crate) fn sentences(findings: &Findings) -> Vec<String> {
@@ -37,6 +37,7 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
         Remark::NoMedianIntervals { repeats, fewest } => {
             format!("{repeats} repeats: medians have no interval, which needs at least {fewest}.")
         }
+        Remark::Drifts(drifts) => drifting(findings, drifts),
         Remark::HowShown => format!(
             "A difference counts as shown where chance alone would produce one in fewer than {} of runs, over all \
              comparisons of the run together. Differences below {} decide nothing.",
@@ -57,4 +58,24 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
         }
         Remark::Trust(trust) => super::accord::trust(trust),
     }
+}
+
+/// Which tests changed with time, the most first, and by how much.
+fn drifting(findings: &Findings, drifts: &[Drift]) -> String {
+    /// Number of tests that are named.
+    const NAMED: usize = 5;
+    let mut drifts: Vec<&Drift> = drifts.iter().collect();
+    drifts.sort_by(|a, b| b.change.abs().total_cmp(&a.change.abs()));
+    let named = drifts.iter().take(NAMED).filter_map(|drift| {
+        let task = findings.tasks.get(drift.task)?;
+        let direction = if drift.worse { "worse" } else { "better" };
+        Some(format!("{} by {} ({direction})", task.id, percent(drift.change.abs())))
+    });
+    let more = if drifts.len() > NAMED { format!(" and {} more", drifts.len() - NAMED) } else { String::new() };
+    format!(
+        "Figures changed while the run went on, whatever the file system: from its first cell to its last {}{more}. Chance \
+         alone would show any such trend in fewer than 5 % of runs. File systems take turns in random order, so comparisons \
+         stand; medians and spreads hold the drift.",
+        and(named)
+    )
 }

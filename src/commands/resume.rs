@@ -30,6 +30,9 @@ pub struct Arguments {
     /// Seconds of wall time that a guest may be silent before it counts as hung
     #[arg(long, value_name = "SECONDS", default_value_t = SILENCE_LIMIT, value_parser = clap::value_parser!(u64).range(1..))]
     silence_limit: u64,
+    /// Run the missing cells with the profiler, as `mountmark run --profile` does
+    #[arg(long)]
+    profile: bool,
     /// Also a run that seems to be under way, on a machine that is gone
     #[arg(long)]
     force: bool,
@@ -58,7 +61,8 @@ fn go_on(arguments: &Arguments, run: &RunRecord, rest: &Plan, store: &Store, sto
         store.end_run(&run.id, RunStatus::Done)?;
         return show(&store.load(&run.id)?, store, &arguments.format);
     }
-    let lab = LabOptions::of(rest, arguments.silence_limit).open(&rest.machine)?;
+    let opened = LabOptions::of(rest, arguments.silence_limit).open_with(&rest.machine, arguments.profile)?;
+    let lab = opened.lab();
     for cell in &rest.cells {
         if stop.load(std::sync::atomic::Ordering::SeqCst) {
             return Ok(stop.code());
@@ -75,7 +79,11 @@ fn go_on(arguments: &Arguments, run: &RunRecord, rest: &Plan, store: &Store, sto
     }
     let jobs = jobs(arguments.jobs, rest);
     let (verbose, format) = (arguments.verbose, &arguments.format);
-    Session { lab: lab.as_ref(), store, jobs, stop, verbose, format }.go_on(&run.id, rest, arguments.force)
+    Session { lab, profiler: opened.profiler(), store, jobs, stop, verbose, format }.go_on(
+        &run.id,
+        rest,
+        arguments.force,
+    )
 }
 
 /// The plan with the missing cells; rejects a run that has ended or cannot continue.

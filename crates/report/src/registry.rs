@@ -5,10 +5,10 @@
 use anyhow::Result;
 use thiserror::Error;
 
+use crate::explained::Why;
 use crate::name::{UnknownName, unknown};
 use crate::subjects::{
     Cases, Changes, Claims, Crash, CrashList, CrashState, Device, Reports, Run, Runs, Safety, StudyBeside, Verdicts,
-    Why,
 };
 use crate::writers::{Form, Options, Subject, Writer, csv, folded, html, json, markdown, svg, text};
 

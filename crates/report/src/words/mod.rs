@@ -23,6 +23,7 @@ pub(crate) mod verdict;
 pub(crate) mod why;
 
 pub use changes::{incomparable, sentence as change};
+pub use why::{changed_most, sides};
 
 #[cfg(test)]
 mod tests;

@@ -106,13 +106,30 @@ pub fn explain<'a>(one: &'a Ledger, other: &'a Ledger, kernels: Option<&Kernels>
     lines.sort_by_key(|line| (-line.gap().abs(), -line.slow.max(line.fast)));
     let sums = [inclusive(slow), inclusive(fast)];
     // A function that ran in one of two kernels alone may have another name in the other, or be in its caller there.
-    let is_in_both = |name: &str| kernels.is_none() || sums.iter().all(|sums| sums.contains_key(name));
+    // Where its caller is not slower by as much, its work is elsewhere in that caller.
+    let part =
+        |name: &str| sums.iter().zip([1, -1]).filter_map(|(sums, sign)| Some(sums.get(name)?.0 * sign)).sum::<i64>();
+    let outer = outer(slow);
+    let is_in_both = |name: &str| {
+        let encloses = |caller: &&str| part(caller) as f64 >= NEARLY_ALL * part(name) as f64;
+        kernels.is_none() || (sums.iter().all(|sums| sums.contains_key(name)) && outer.get(name).is_none_or(encloses))
+    };
     let cause = cause(slow, &sums, gap, &lines, &is_in_both);
     let rerouted = match kernels {
         Some(_) => rerouted([slow, fast], [&sums[0], &sums[1]], gap, &has),
         None => Vec::new(),
     };
     Explanation { slow, fast, gap, lines, cause, rerouted }
+}
+
+/// By function: the kernel's function that calls it longest.
+fn outer(ledger: &Ledger) -> BTreeMap<&str, &str> {
+    let mut longest: BTreeMap<&str, (i64, &str)> = BTreeMap::new();
+    for ((caller, function), time) in super::kernels::calls(ledger) {
+        let found = longest.entry(function).or_insert((time, caller));
+        *found = (*found).max((time, caller));
+    }
+    longest.into_iter().map(|(function, (_, caller))| (function, caller)).collect()
 }
 
 /// Paths and times of all but the disk's server.

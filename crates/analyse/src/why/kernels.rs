@@ -25,14 +25,19 @@ impl Kernels {
         let Some([first, second]) = functions else { return Kernels::default() };
         let common = |names: BTreeSet<String>| names.iter().map(|name| common(name).to_owned()).collect();
         let [first, second]: [BTreeSet<String>; 2] = [common(first), common(second)];
-        let mut others: BTreeMap<&str, Vec<&String>> = BTreeMap::new();
-        for name in second.difference(&first) {
-            others.entry(bare(name)).or_default().push(name);
-        }
-        let moved: BTreeMap<String, String> = first
-            .difference(&second)
-            .filter_map(|name| match others.get(bare(name))?.as_slice() {
-                [other] => Some((name.clone(), (*other).clone())),
+        // Only where one module has such a function in each: names of static functions repeat.
+        let alone = |one: &BTreeSet<String>, other: &BTreeSet<String>| {
+            let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+            for name in one.difference(other) {
+                found.entry(bare(name).to_owned()).or_default().push(name.clone());
+            }
+            found
+        };
+        let others = alone(&second, &first);
+        let pairs = alone(&first, &second).into_iter();
+        let moved: BTreeMap<String, String> = pairs
+            .filter_map(|(name, own)| match (own.as_slice(), others.get(&name)?.as_slice()) {
+                ([own], [other]) => Some((own.clone(), other.clone())),
                 _ => None,
             })
             .collect();
@@ -152,7 +157,7 @@ pub(super) fn rerouted(
 }
 
 /// Nanoseconds by caller and function, with all that is called; each path counts once.
-fn calls(ledger: &Ledger) -> BTreeMap<(&str, &str), i64> {
+pub(super) fn calls(ledger: &Ledger) -> BTreeMap<(&str, &str), i64> {
     let mut out: BTreeMap<(&str, &str), i64> = BTreeMap::new();
     for (path, time) in super::difference::work(ledger) {
         let pairs = path.windows(2).skip(1).map(|pair| (pair[0].as_str(), pair[1].as_str()));

@@ -163,24 +163,6 @@ pub fn print(text: &str) -> Result<()> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn of(words: &[&str]) -> String {
-        command_line(words.iter().map(|word| (*word).to_owned()))
-    }
-
-    #[test]
-    fn command_lines_can_be_typed_anywhere() {
-        let typed = ["/tmp/target/release/mountmark", "run", "--out", "/tmp/store", "--fs", "ext4,xfs"];
-        assert_eq!(of(&typed), "mountmark run --fs ext4,xfs");
-        assert_eq!(of(&["./mountmark", "run", "--out=store", "--repeat", "3"]), "mountmark run --repeat 3");
-        assert_eq!(of(&["mountmark", "run", "--suite", "my suite's"]), "mountmark run --suite 'my suite'\\''s'");
-        assert_eq!(of(&["mountmark", "run", "--scale", "0.1", "--out"]), "mountmark run --scale 0.1");
-    }
-}
-
 /// Writes a file atomically; anything but a regular file is written directly.
 pub fn write_whole(path: &Path, text: &str) -> Result<()> {
     let context = || format!("cannot write {}", path.display());
@@ -201,4 +183,22 @@ pub fn write_whole(path: &Path, text: &str) -> Result<()> {
     part.write_all(text.as_bytes()).with_context(context)?;
     part.persist(&path).map_err(|error| error.error).with_context(context)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(words: &[&str]) -> String {
+        command_line(words.iter().map(|word| (*word).to_owned()))
+    }
+
+    #[test]
+    fn command_lines_can_be_typed_anywhere() {
+        let typed = ["/tmp/target/release/mountmark", "run", "--out", "/tmp/store", "--fs", "ext4,xfs"];
+        assert_eq!(of(&typed), "mountmark run --fs ext4,xfs");
+        assert_eq!(of(&["./mountmark", "run", "--out=store", "--repeat", "3"]), "mountmark run --repeat 3");
+        assert_eq!(of(&["mountmark", "run", "--suite", "my suite's"]), "mountmark run --suite 'my suite'\\''s'");
+        assert_eq!(of(&["mountmark", "run", "--scale", "0.1", "--out"]), "mountmark run --scale 0.1");
+    }
 }

@@ -8,19 +8,22 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use mountmark_analyse::claim::{JudgedClaim, Judges, judge_claims};
 use mountmark_analyse::study::{StudyComparison, compare_study};
+use mountmark_analyse::why::Explanation;
 use mountmark_analyse::{Findings, configurations, findings};
 use mountmark_model::{Accord, Study};
 use mountmark_plan::Catalogue;
 use mountmark_record::{DeviceUse, DeviceUses, Output, RunRecord, Store};
-use mountmark_report::{Form, Format, Report, Reports};
+use mountmark_report::{Form, Format, Report, Reports, Why};
 
 use super::compare;
+use super::run::{SILENCE_LIMIT, Stop};
+use super::why::{self, Explained, Guests};
 use crate::common::{self, StoreOptions, WrongUse};
 
 /// Write a report of one or more runs: an HTML file, or Markdown, CSV, JSON or a picture
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark report                                     the latest run, as report-RUN.html in this folder\n  mountmark report latest --baseline ext4 --output ext4.html\n  mountmark report latest --study piszcz-2006 --claims\n  mountmark report 20260131-0902 latest                two runs, one after the other\n  mountmark report latest --format markdown >> notes.md\n  mountmark report latest --format svg --output times.svg\n\nA file that is there already is written anew if it is a report of the same format, and left alone otherwise."
+    after_help = "Examples:\n  mountmark report                                     the latest run, as report-RUN.html in this folder\n  mountmark report latest --baseline ext4 --output ext4.html\n  mountmark report latest --study piszcz-2006 --claims\n  mountmark report latest --why 3                      with what makes the three largest differences\n  mountmark report 20260131-0902 latest                two runs, one after the other\n  mountmark report latest --format markdown >> notes.md\n  mountmark report latest --format svg --output times.svg\n\nA file that is there already is written anew if it is a report of the same format, and left alone otherwise."
 )]
 pub struct Arguments {
     /// Names of runs, their first letters, or `latest`
@@ -44,6 +47,13 @@ pub struct Arguments {
     /// With --claims: judge claims about other suites and machines too
     #[arg(long, requires = "claims")]
     anyway: bool,
+    /// Explain the N largest differences between the best and the worst file system of a test, as `mountmark why` does:
+    /// their guests run again with the profiler, unless the run was made with --profile
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    why: Option<u16>,
+    /// With --why: guests side by side
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "why", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: u16,
     #[command(flatten)]
     store: StoreOptions,
 }
@@ -54,7 +64,8 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     if form == Form::Picture && arguments.runs.len() > 1 {
         bail!(WrongUse(format!("--format {name} draws one run: name one")));
     }
-    let beside = [("--study", arguments.study.is_some()), ("--claims", arguments.claims)];
+    let beside =
+        [("--study", arguments.study.is_some()), ("--claims", arguments.claims), ("--why", arguments.why.is_some())];
     if let Some((option, _)) = beside.iter().find(|(_, is_given)| *is_given)
         && matches!(form, Form::Rows | Form::Picture)
     {
@@ -84,6 +95,31 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         .collect();
     let judged: Vec<Option<Vec<JudgedClaim>>> =
         runs.iter().map(|run| arguments.claims.then(|| judge(run, arguments.anyway, &catalogue))).collect();
+    let mut explained: Vec<Vec<Explained>> = Vec::new();
+    if let Some(count) = arguments.why {
+        let stop = Stop::on_signals()?;
+        let guests = Guests { jobs: arguments.jobs.into(), silence_limit: SILENCE_LIMIT, callers: true, stop: &stop };
+        for (run, found) in runs.iter().zip(&found) {
+            match stop.or(why::explain_largest(run, found, count.into(), &store, guests), why::Outcome::Stopped)? {
+                why::Outcome::Explained(tasks) => explained.push(tasks),
+                why::Outcome::Stopped => return Ok(stop.code()),
+                why::Outcome::Fault(fault) => {
+                    say!("mountmark: {fault}");
+                    return Ok(common::FAILED);
+                }
+            }
+        }
+    }
+    let differences: Vec<Vec<Vec<Explanation>>> = explained
+        .iter()
+        .map(|tasks| tasks.iter().map(|task| why::explanations(&task.ledgers, None)).collect())
+        .collect();
+    let whys: Vec<Vec<Why>> = (runs.iter().zip(explained.iter().zip(&differences)))
+        .map(|(run, (tasks, differences))| {
+            let pairs = tasks.iter().zip(differences);
+            pairs.map(|(task, explanations)| as_why(run, task, explanations)).collect()
+        })
+        .collect();
     let mut beside = Vec::new();
     for run in &runs {
         beside.push(first_repeat(&store, run, format)?);
@@ -96,6 +132,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
             findings: &found[index],
             study: compared[index].as_ref(),
             claims: judged[index].as_deref(),
+            whys: whys.get(index).map_or(&[], Vec::as_slice),
             devices: &beside[index].0,
             results: &beside[index].1,
         })
@@ -130,6 +167,20 @@ fn format(arguments: &Arguments) -> Result<Format> {
             given.name()
         ))),
         (Some(given), _) => Ok(given),
+    }
+}
+
+fn as_why<'a>(run: &'a RunRecord, task: &'a Explained, explanations: &'a [Explanation<'a>]) -> Why<'a> {
+    Why {
+        run,
+        later: None,
+        task: &task.task,
+        chosen: None,
+        ledgers: &task.ledgers,
+        explanations,
+        figures: task.figures,
+        is_kept: task.is_kept,
+        differs: task.differs.as_deref(),
     }
 }
 

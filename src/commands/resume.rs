@@ -36,6 +36,9 @@ pub struct Arguments {
     /// number or a UUID on it, separated by commas; a refusal shows these names
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     wipe: Vec<String>,
+    /// Run the missing cells with the profiler, as `mountmark run --profile` does
+    #[arg(long)]
+    profile: bool,
     /// Also a run that seems to be under way, on a machine that is gone
     #[arg(long)]
     force: bool,
@@ -73,7 +76,8 @@ fn go_on(arguments: &Arguments, run: &RunRecord, rest: &Plan, store: &Store, sto
     if !options.nature().guest {
         wall::make_ready(run, &options, &cache)?;
     }
-    let lab = options.open(&rest.machine)?;
+    let opened = options.open_with(&rest.machine, arguments.profile)?;
+    let lab = opened.lab();
     for cell in &rest.cells {
         if stop.load(std::sync::atomic::Ordering::SeqCst) {
             return Ok(stop.code());
@@ -91,7 +95,11 @@ fn go_on(arguments: &Arguments, run: &RunRecord, rest: &Plan, store: &Store, sto
     let jobs = jobs(arguments.jobs, rest);
     let (verbose, format) = (arguments.verbose, &arguments.format);
     let sitting = 1 + sittings(run).map(|sitting| sitting.number).max().unwrap_or(0);
-    Session { lab: lab.as_ref(), store, jobs, stop, verbose, format, sitting }.go_on(&run.id, rest, arguments.force)
+    Session { lab, profiler: opened.profiler(), store, jobs, stop, verbose, format, sitting }.go_on(
+        &run.id,
+        rest,
+        arguments.force,
+    )
 }
 
 /// The sittings of a run's cells.

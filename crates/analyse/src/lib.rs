@@ -35,7 +35,9 @@ pub mod why;
 pub use accord::{Accordance, Accorded, Trust, Unfit, accordance};
 pub use analysis::{configurations, findings};
 pub use basis::{Basis, Category};
-pub use change::{Change, ChangeOutcome, ChangeRemark, Changes, Difference, Incomparable, changes, incomparable};
+pub use change::{
+    Change, ChangeOutcome, ChangeRemark, Changes, Difference, Incomparable, changes, differences, incomparable,
+};
 pub use conclude::Conclusion;
 pub use curve::{Cliff, Curve, Curves, Unsearched, WhyUnsearched};
 pub use cut::{Cut, cuts};

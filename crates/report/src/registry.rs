@@ -5,10 +5,11 @@
 use anyhow::Result;
 use thiserror::Error;
 
+use crate::explained::Why;
 use crate::name::{UnknownName, unknown};
 use crate::subjects::{
     Agreement, Cases, Changes, Claims, Crash, CrashList, CrashState, Device, Reports, Run, Runs, Safety, StudyBeside,
-    Verdicts, Why,
+    Verdicts,
 };
 use crate::writers::{Form, Options, Subject, Writer, csv, folded, html, json, markdown, svg, text};
 

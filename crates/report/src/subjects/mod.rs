@@ -37,7 +37,6 @@ pub use runs::Runs;
 pub use safety::Safety;
 pub use study::StudyBeside;
 pub use verdicts::Verdicts;
-pub use why::Why;
 
 /// The facts about a run that stand above what is shown of it.
 fn about(run: &RunRecord) -> Vec<Part> {

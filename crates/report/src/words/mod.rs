@@ -25,6 +25,7 @@ pub(crate) mod why;
 
 pub use accord::unfit;
 pub use changes::{incomparable, sentence as change};
+pub use why::{changed_most, sides};
 
 #[cfg(test)]
 mod tests;

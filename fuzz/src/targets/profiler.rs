@@ -25,7 +25,8 @@ pub(super) fn recording(data: &[u8]) {
 pub(super) fn symbols(data: &[u8]) {
     let Some(text) = text(data) else { return };
     if let Ok((names, table)) = parsers::symbols(text) {
-        let functions: Vec<u32> = table.chunks(16).map(|entry| u32::from_le_bytes(entry[8..12].try_into().unwrap())).collect();
+        let functions: Vec<u32> =
+            table.chunks(16).map(|entry| u32::from_le_bytes(entry[8..12].try_into().unwrap())).collect();
         assert!(table.len().is_multiple_of(16) && functions.iter().all(|function| (*function as usize) < names.len()));
     }
 }

@@ -38,7 +38,7 @@ pub struct Arguments {
     /// Which repeat of the run, from 1 on
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
-    /// Leave out who calls a function: takes little more time than a run without the profiler
+    /// Leave out who calls a function, which takes less of this machine's time
     #[arg(long)]
     no_callers: bool,
     /// Guests side by side

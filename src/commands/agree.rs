@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use mountmark_model::Accord;
 use mountmark_plan::{Catalogue, Entry, Origin};
-use mountmark_report::Agreement;
+use mountmark_report::ModelBeside;
 
 use super::compare::agreement;
 use crate::common::{self, StoreOptions, WrongUse};
@@ -76,7 +76,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         }
     };
     let text = toml::to_string(&accord)?;
-    common::print(&common::written(&Agreement(&found), None)?)?;
+    common::print(&common::written(&ModelBeside(&found), None)?)?;
     common::write_whole(&path, &text)?;
     say!("mountmark: wrote {}", path.display());
     Ok(common::DONE)

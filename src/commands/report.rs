@@ -13,11 +13,11 @@ use mountmark_analyse::{Findings, configurations, findings};
 use mountmark_model::{Accord, Study};
 use mountmark_plan::Catalogue;
 use mountmark_record::{DeviceUse, DeviceUses, Output, RunRecord, Store};
-use mountmark_report::{Form, Format, Report, Reports, Why};
+use mountmark_report::{Answer, Form, Format, Report, Reports};
 
 use super::compare;
 use super::run::{SILENCE_LIMIT, Stop};
-use super::why::{self, Explained, Guests};
+use super::why::{self, Explained, Manner};
 use crate::common::{self, StoreOptions, WrongUse};
 
 /// Write a report of one or more runs: an HTML file, or Markdown, CSV, JSON or a picture
@@ -98,7 +98,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let mut explained: Vec<Vec<Explained>> = Vec::new();
     if let Some(count) = arguments.why {
         let stop = Stop::on_signals()?;
-        let guests = Guests { jobs: arguments.jobs.into(), silence_limit: SILENCE_LIMIT, callers: true, stop: &stop };
+        let guests = Manner { jobs: arguments.jobs.into(), silence_limit: SILENCE_LIMIT, callers: true, stop: &stop };
         for (run, found) in runs.iter().zip(&found) {
             match stop.or(why::explain_largest(run, found, count.into(), &store, guests), why::Outcome::Stopped)? {
                 why::Outcome::Explained(tasks) => explained.push(tasks),
@@ -114,7 +114,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         .iter()
         .map(|tasks| tasks.iter().map(|task| why::explanations(&task.ledgers, None)).collect())
         .collect();
-    let whys: Vec<Vec<Why>> = (runs.iter().zip(explained.iter().zip(&differences)))
+    let whys: Vec<Vec<Answer>> = (runs.iter().zip(explained.iter().zip(&differences)))
         .map(|(run, (tasks, differences))| {
             let pairs = tasks.iter().zip(differences);
             pairs.map(|(task, explanations)| as_why(run, task, explanations)).collect()
@@ -170,8 +170,8 @@ fn format(arguments: &Arguments) -> Result<Format> {
     }
 }
 
-fn as_why<'a>(run: &'a RunRecord, task: &'a Explained, explanations: &'a [Explanation<'a>]) -> Why<'a> {
-    Why {
+fn as_why<'a>(run: &'a RunRecord, task: &'a Explained, explanations: &'a [Explanation<'a>]) -> Answer<'a> {
+    Answer {
         run,
         later: None,
         task: &task.task,

@@ -21,7 +21,7 @@ const SLEEP: [&str; 6] =
 
 /// Where the time of a task went.
 #[derive(Clone, Copy, Debug)]
-pub struct Why<'a> {
+pub struct Answer<'a> {
     pub run: &'a RunRecord,
     /// The later run, if a change between two runs is explained.
     pub later: Option<&'a RunRecord>,
@@ -41,12 +41,12 @@ pub struct Why<'a> {
 }
 
 /// The task by its id and title.
-pub(crate) fn title(why: &Why) -> String {
+pub(crate) fn title(why: &Answer) -> String {
     let title = why.run.plan.tasks.iter().find(|(id, _)| id == why.task).map_or(why.task, |(_, title)| title);
     titled(why.task, title)
 }
 
-pub(crate) fn sentences(why: &Why) -> Vec<String> {
+pub(crate) fn sentences(why: &Answer) -> Vec<String> {
     match why.explanations {
         [] => why.ledgers.iter().map(words::alone).collect(),
         explanations => explanations.iter().map(words::difference).collect(),
@@ -54,7 +54,7 @@ pub(crate) fn sentences(why: &Why) -> Vec<String> {
 }
 
 /// Ledgers and differences, each under its heading.
-pub(crate) fn tables(why: &Why) -> Vec<Part> {
+pub(crate) fn tables(why: &Answer) -> Vec<Part> {
     let mut out = vec![Part::Heading(words::WHERE.into()), Part::Table(ledgers(why.ledgers))];
     for explanation in why.explanations {
         out.push(Part::Heading(words::longer(explanation)));
@@ -203,7 +203,7 @@ fn key(account: &Account) -> (&'static str, Option<&str>) {
 }
 
 /// What explanations are about, beside their lists.
-pub(crate) fn head(why: &Why) -> Value {
+pub(crate) fn head(why: &Answer) -> Value {
     json!({
         "run": why.run.id.as_str(),
         "later_run": why.later.map(|later| later.id.as_str()),
@@ -218,7 +218,7 @@ pub(crate) fn head(why: &Why) -> Value {
 }
 
 /// All accounts, all differences and where calls differ, in whole nanoseconds, by key.
-pub(crate) fn lists(why: &Why) -> [(&'static str, Vec<Value>); 4] {
+pub(crate) fn lists(why: &Answer) -> [(&'static str, Vec<Value>); 4] {
     let totals = why.ledgers.iter().map(|ledger| {
         json!({ "configuration": ledger.configuration, "returned": ledger.total.returned, "durable": ledger.total.durable })
     });
@@ -259,14 +259,14 @@ pub(crate) fn lists(why: &Why) -> [(&'static str, Vec<Value>); 4] {
 }
 
 /// All of that in one value.
-pub(crate) fn value(why: &Why) -> Value {
+pub(crate) fn value(why: &Answer) -> Value {
     let mut out = head(why);
     lists(why).into_iter().for_each(|(key, values)| out[key] = Value::Array(values));
     out
 }
 
 /// A flame graph until durable, of one configuration or of the difference of two.
-pub(crate) fn flames(why: &Why) -> Result<Flames> {
+pub(crate) fn flames(why: &Answer) -> Result<Flames> {
     let names = match why.explanations {
         [] => why.ledgers.first().map_or("", |ledger| &ledger.configuration).to_owned(),
         [explanation] => words::flames(explanation),
@@ -277,7 +277,7 @@ pub(crate) fn flames(why: &Why) -> Result<Flames> {
 }
 
 /// Paths until durable; with two configurations both times, the faster one's first.
-pub(crate) fn stacks(why: &Why) -> Vec<Stack> {
+pub(crate) fn stacks(why: &Answer) -> Vec<Stack> {
     let ledgers: Vec<&Ledger> = match why.explanations {
         [explanation] => vec![explanation.fast, explanation.slow],
         _ => why.ledgers.iter().collect(),

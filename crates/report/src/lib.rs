@@ -25,7 +25,7 @@ mod writers;
 
 pub use classic::{ClassicError, classic};
 pub use command::{again, shell_word};
-pub use explained::Why;
+pub use explained::Answer;
 pub use name::{UnknownName, find_metric};
 pub use registry::{Format, FormatError, SUBJECTS};
 pub use subjects::*;

@@ -5,11 +5,10 @@
 use anyhow::Result;
 use thiserror::Error;
 
-use crate::explained::Why;
 use crate::name::{UnknownName, unknown};
 use crate::subjects::{
-    Agreement, Cases, Changes, Claims, Crash, CrashList, CrashState, Device, Reports, Run, Runs, Safety, StudyBeside,
-    Verdicts,
+    Cases, Changes, Claims, Crash, CrashList, CrashState, Device, ModelBeside, Reports, Run, Runs, Safety, StudyBeside,
+    Verdicts, Why,
 };
 use crate::writers::{Form, Options, Subject, Writer, csv, folded, html, json, markdown, svg, text};
 
@@ -24,7 +23,7 @@ pub const SUBJECTS: &[Entry] = &[
     entry::<Device>(),
     entry::<Reports>(),
     entry::<Changes>(),
-    entry::<Agreement>(),
+    entry::<ModelBeside>(),
     entry::<StudyBeside>(),
     entry::<Claims>(),
     entry::<Runs>(),

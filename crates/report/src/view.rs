@@ -8,7 +8,7 @@ use mountmark_analyse::study::StudyComparison;
 use mountmark_analyse::{Findings, MetricFindings, TaskFindings};
 use mountmark_record::{DeviceUse, Output, RunRecord};
 
-use crate::explained::Why;
+use crate::explained::Answer;
 use crate::markup::Markup;
 use crate::text::titled;
 use crate::words::number::and;
@@ -24,7 +24,7 @@ pub struct Report<'a> {
     /// Verdicts on published claims, if requested.
     pub claims: Option<&'a [JudgedClaim]>,
     /// Explanations of tasks, if requested.
-    pub whys: &'a [Why<'a>],
+    pub whys: &'a [Answer<'a>],
     /// Device records of the first repeat of `run`, as far as loaded.
     pub devices: &'a [DeviceUse],
     /// Engine results of the first repeat of `run`, as far as loaded.

@@ -2,20 +2,20 @@
 
 use anyhow::Result;
 use mountmark_analyse::{Accordance, Options, accordance};
-use mountmark_report::{Agreement, words};
+use mountmark_report::{ModelBeside, words};
 
 use super::{Arguments, runs};
 use crate::common::{self, StoreOptions, WrongUse};
 
 pub(super) fn run(arguments: &Arguments) -> Result<u8> {
-    common::format_of::<Agreement>(arguments.format.as_deref())?;
+    common::format_of::<ModelBeside>(arguments.format.as_deref())?;
     let [model, machine] = &arguments.runs[..] else {
         return Err(
             WrongUse("--agreement takes two runs: one of the virtual lab, then one of a real machine".into()).into()
         );
     };
     let found = find(&arguments.store, model, machine, arguments.between.anyway)?;
-    common::print(&common::written(&Agreement(&found), arguments.format.as_deref())?)?;
+    common::print(&common::written(&ModelBeside(&found), arguments.format.as_deref())?)?;
     Ok(common::DONE)
 }
 

@@ -50,7 +50,7 @@ pub(in crate::commands) struct Measured {
 
 /// How guests run.
 #[derive(Clone, Copy)]
-pub(in crate::commands) struct Guests<'a> {
+pub(in crate::commands) struct Manner<'a> {
     /// Side by side.
     pub jobs: usize,
     /// As [`LabOptions::silence_limit`].
@@ -60,7 +60,7 @@ pub(in crate::commands) struct Guests<'a> {
     pub stop: &'a AtomicBool,
 }
 
-impl Guests<'_> {
+impl Manner<'_> {
     /// The lab of a run, with the profiler.
     pub fn profiler(&self, run: &RunRecord) -> Result<Profiler> {
         Profiler::open(LabOptions::of(&run.plan, self.silence_limit).options(&run.plan.machine), self.callers)
@@ -68,7 +68,7 @@ impl Guests<'_> {
 }
 
 /// Runs the cells again whose profiles are not kept; `None` if the user stopped it.
-pub(in crate::commands) fn measure(wanted: &[Wanted], guests: Guests) -> Result<Option<Vec<Measured>>> {
+pub(in crate::commands) fn measure(wanted: &[Wanted], guests: Manner) -> Result<Option<Vec<Measured>>> {
     let mut labs: BTreeMap<&str, Profiler> = BTreeMap::new();
     for Wanted { chosen, .. } in wanted.iter().filter(|wanted| !is_kept(wanted)) {
         let run = chosen.run;

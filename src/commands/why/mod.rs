@@ -10,11 +10,11 @@ use anyhow::{Result, bail};
 use clap::Args;
 use mountmark_analyse::why::{Explanation, Kernels, Ledger, explain};
 use mountmark_record::RunRecord;
-use mountmark_report::{Why, words};
+use mountmark_report::{Answer, Why, words};
 
 use super::run::{SILENCE_LIMIT, Stop};
 use crate::common::{self, StoreOptions, WrongUse};
-pub(super) use cells::Guests;
+pub(super) use cells::Manner;
 use cells::{Measured, Wanted, measure};
 use choose::Chosen;
 pub(super) use largest::{Explained, Outcome, explain as explain_largest};
@@ -41,7 +41,7 @@ pub struct Arguments {
     /// Leave out who calls a function, which takes less of this machine's time
     #[arg(long)]
     no_callers: bool,
-    /// Guests side by side
+    /// Manner side by side
     #[arg(long, value_name = "N", default_value_t = 1)]
     jobs: usize,
     /// How to print: table, markdown, json, svg or folded, which flame-graph tools read [default: table]
@@ -72,7 +72,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let wanted = chosen.iter().map(|chosen| Wanted::of(&store, *chosen, vec![task]));
     let wanted: Vec<Wanted> = wanted.collect::<Result<_>>()?;
     let stop = Stop::on_signals()?;
-    let guests = Guests {
+    let guests = Manner {
         jobs: arguments.jobs,
         silence_limit: arguments.silence_limit,
         callers: !arguments.no_callers,
@@ -105,7 +105,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         }
     }
     let explanations = explanations(&ledgers, kernels.as_ref());
-    let why = Why {
+    let why = Answer {
         run: &runs[0],
         later: runs.get(1),
         task,
@@ -116,7 +116,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         is_kept: measured.iter().any(|measured| measured.figures.is_none()),
         differs: measured.iter().find_map(|measured| measured.differs.as_deref()),
     };
-    common::print(&common::written(&why, arguments.format.as_deref())?)?;
+    common::print(&common::written(&Why(&why), arguments.format.as_deref())?)?;
     Ok(common::DONE)
 }
 
@@ -131,7 +131,7 @@ pub(super) fn explanations<'a>(ledgers: &'a [Ledger], kernels: Option<&Kernels>)
 }
 
 /// The functions of the kernels of two cells; `None` if both have the same kernel.
-fn kernels(chosen: [&Chosen; 2], guests: Guests) -> Option<Kernels> {
+fn kernels(chosen: [&Chosen; 2], guests: Manner) -> Option<Kernels> {
     let kernel = |chosen: &Chosen| {
         let environment = &chosen.record.environment;
         (environment.kernel.clone(), environment.kernel_image.clone())

@@ -1,6 +1,6 @@
 //! Where the time of a task went, at the task: a sentence, and on demand the ledger, the difference and a flame graph.
 
-use crate::explained::{self, Why};
+use crate::explained::{self, Answer};
 use crate::markup::{Markup, put};
 use crate::view::View;
 use crate::words;
@@ -15,7 +15,7 @@ pub(super) fn of(view: &View, task: &str) -> Markup {
     out
 }
 
-fn explain(out: &mut Markup, view: &View, why: &Why, id: &str) {
+fn explain(out: &mut Markup, view: &View, why: &Answer, id: &str) {
     put!(out, "<div class=\"why\">\n");
     for sentence in explained::sentences(why) {
         put!(out, "<p>", sentence, "</p>\n");

@@ -13,9 +13,9 @@ use crate::writers::csv::number_or_empty;
 use crate::writers::{Last, Part, Table, list};
 
 #[derive(Clone, Copy, Debug)]
-pub struct Agreement<'a>(pub &'a Accordance);
+pub struct ModelBeside<'a>(pub &'a Accordance);
 
-impl Subject for Agreement<'_> {
+impl Subject for ModelBeside<'_> {
     const COMMAND: &'static str = "compare --agreement";
     const NAME: &'static str = "the model beside a machine";
     const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
@@ -27,7 +27,7 @@ impl Subject for Agreement<'_> {
 const HEAD: &str =
     "model,machine,task,metric,unit,configuration,model_median,machine_median,tau,told,same,reversed,factor";
 
-fn rows(Agreement(found): &Agreement, out: &mut Rows) -> Result<()> {
+fn rows(ModelBeside(found): &ModelBeside, out: &mut Rows) -> Result<()> {
     out.head(HEAD)?;
     for task in &found.tasks {
         let counts = &task.counts;
@@ -52,7 +52,7 @@ fn rows(Agreement(found): &Agreement, out: &mut Rows) -> Result<()> {
     Ok(())
 }
 
-fn parts(Agreement(found): &Agreement) -> Vec<Part> {
+fn parts(ModelBeside(found): &ModelBeside) -> Vec<Part> {
     let mut out = vec![
         Part::Labelled("model".into(), found.model.clone()),
         Part::Labelled("machine".into(), found.machine.clone()),

@@ -23,7 +23,7 @@ use crate::words::header::{Fact, header};
 use crate::writers::csv::Rows;
 use crate::writers::json::Object;
 use crate::writers::{Part, Subject};
-pub use accord::Agreement;
+pub use accord::ModelBeside;
 pub use cases::Cases;
 pub use changes::Changes;
 pub use claims::{Claims, ClaimsHead};
@@ -37,6 +37,7 @@ pub use runs::Runs;
 pub use safety::Safety;
 pub use study::StudyBeside;
 pub use verdicts::Verdicts;
+pub use why::Why;
 
 /// The facts about a run that stand above what is shown of it.
 fn about(run: &RunRecord) -> Vec<Part> {

@@ -4,21 +4,24 @@ use anyhow::Result;
 use mountmark_analyse::differences;
 
 use super::{Object, Subject, about};
-use crate::explained::{Why, flames, head, lists, sentences, stacks, tables, title};
+use crate::explained::{Answer, flames, head, lists, sentences, stacks, tables, title};
 use crate::markup::Markup;
 use crate::words::why as words;
 use crate::writers::{Part, Stack};
+
+#[derive(Clone, Copy)]
+pub struct Why<'a>(pub &'a Answer<'a>);
 
 impl Subject for Why<'_> {
     const COMMAND: &'static str = "why";
     const NAME: &'static str = "where a task's time went";
     const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
-    const PICTURE: Option<fn(&Self) -> Result<Markup>> = Some(|why| Ok(flames(why)?.picture));
-    const STACKS: Option<fn(&Self) -> Vec<Stack>> = Some(stacks);
+    const PICTURE: Option<fn(&Self) -> Result<Markup>> = Some(|Why(answer)| Ok(flames(answer)?.picture));
+    const STACKS: Option<fn(&Self) -> Vec<Stack>> = Some(|Why(answer)| stacks(answer));
 }
 
-fn parts(why: &Why) -> Vec<Part> {
+fn parts(Why(why): &Why) -> Vec<Part> {
     let mut out = vec![Part::Heading(title(why))];
     out.extend(sentences(why).into_iter().map(Part::Paragraph));
     match why.later {
@@ -35,7 +38,7 @@ fn parts(why: &Why) -> Vec<Part> {
     out
 }
 
-fn object(why: &Why, out: &mut Object) -> Result<()> {
+fn object(Why(why): &Why, out: &mut Object) -> Result<()> {
     out.head(&head(why))?;
     lists(why).into_iter().try_for_each(|(key, values)| out.list(key, values))
 }

@@ -130,7 +130,7 @@ fn a_store_of_the_first_version_is_read_as_it_is_and_migrated_by_the_next_writer
     let (_folder, path, store) = store();
     let run = begin(&store);
     store.record_cell(&run, &cell(0, 2)).unwrap();
-    store.batch("DROP TABLE output; DROP TABLE device; PRAGMA user_version = 1").unwrap();
+    store.batch("DROP TABLE output; DROP TABLE device; DROP TABLE profile; PRAGMA user_version = 1").unwrap();
     drop(store);
     let reader = Store::open_read_only(&path).unwrap();
     assert!(reader.outputs(&run, None).unwrap().is_empty());

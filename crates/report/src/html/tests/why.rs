@@ -7,7 +7,7 @@ use mountmark_model::device::DeviceOperation;
 use mountmark_model::profile::{PathTime, Profile};
 
 use super::*;
-use crate::Why;
+use crate::Answer;
 
 fn profile(paths: &[(&str, u64)], read: u64) -> Profile {
     let time = |(path, running): &(&str, u64)| {
@@ -28,7 +28,7 @@ fn ledgers() -> [Ledger; 2] {
 fn with_why<T>(run: &RunRecord, found: &Findings, then: impl FnOnce(Report) -> T) -> T {
     let ledgers = ledgers();
     let explanations: Vec<Explanation> = vec![explain(&ledgers[0], &ledgers[1], None)];
-    let why = Why {
+    let why = Answer {
         run,
         later: None,
         task: "001",
@@ -50,7 +50,7 @@ fn an_explanation_stands_at_its_task_and_needs_no_network() {
     check(&text);
     let card = text.split("<figure class=\"card spread\">").nth(1).expect("the task's card is the wide one");
     let card = card.split("</figure>").next().unwrap();
-    assert!(card.contains("001") && card.contains("ext4 takes 4.5 s until durable, xfs 1 s"), "{card}");
+    assert!(card.contains("001") && card.contains("ext4 takes 4.50 s until durable, xfs 1.00 s: "), "{card}");
     for words in ["4.000000000", "waiting for reads", "together", "equal to the last bit", "Flame graph of task 001"] {
         assert!(card.contains(words), "{words:?} is missing");
     }
@@ -66,6 +66,6 @@ fn texts_and_json_have_explanations_too() {
     let found = findings(&run);
     for (format, words) in [("markdown", "4.000000000"), ("table", "Why: 001"), ("json", "\"durable\":4000000000")] {
         let text = with_why(&run, &found, |report| crate::tests::written(&Reports(&[report]), format, 200));
-        assert!(text.contains("ext4 takes 4.5 s until durable") && text.contains(words), "{format}: {text}");
+        assert!(text.contains("ext4 takes 4.50 s until durable") && text.contains(words), "{format}: {text}");
     }
 }

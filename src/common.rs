@@ -163,6 +163,14 @@ pub fn print(text: &str) -> Result<()> {
     }
 }
 
+/// Why two runs are not of the same work: each reason, and all of them in one sentence without its end.
+pub fn other_work(before: &RunRecord, after: &RunRecord) -> Option<(Vec<String>, String)> {
+    let reasons: Vec<String> =
+        mountmark_analyse::incomparable(before, after).iter().map(mountmark_report::words::incomparable).collect();
+    let sentence = format!("{} and {} are not of the same work: {}", before.id, after.id, reasons.join("; "));
+    (!reasons.is_empty()).then_some((reasons, sentence))
+}
+
 /// Writes a file atomically; anything but a regular file is written directly.
 pub fn write_whole(path: &Path, text: &str) -> Result<()> {
     let context = || format!("cannot write {}", path.display());

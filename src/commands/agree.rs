@@ -57,8 +57,8 @@ pub fn run(arguments: Arguments) -> Result<u8> {
             WrongUse(format!("--name {name}: Mountmark comes with a machine of that name: choose another")).into()
         );
     }
-    let known = catalogue.list::<Accord>().find(|known| known.name() == name);
-    let mut accord = known.cloned().unwrap_or_else(|| Accord { name: name.clone(), ..Accord::default() });
+    let new = || Accord { name: name.clone(), ..Accord::default() };
+    let mut accord = catalogue.get::<Accord>(name).cloned().unwrap_or_else(|_| new());
     if let Some(about) = &arguments.about {
         accord.about = about.trim().to_owned();
     }

@@ -85,12 +85,7 @@ fn go_on(arguments: &Arguments, run: &RunRecord, rest: &Plan, store: &Store, sto
         lab.prepare(cell)?;
     }
     if let Some(difference) = incomparable(run, &|cell| lab.environment(cell))? {
-        bail!(
-            "run {} cannot be resumed: {difference}. Its figures and those of new cells could not be compared; run it \
-             anew: {}",
-            run.id.as_str(),
-            mountmark_report::again(run)
-        );
+        return Err(unlike(run, &difference));
     }
     let jobs = jobs(arguments.jobs, rest);
     let (verbose, format) = (arguments.verbose, &arguments.format);
@@ -99,6 +94,15 @@ fn go_on(arguments: &Arguments, run: &RunRecord, rest: &Plan, store: &Store, sto
         &run.id,
         rest,
         arguments.force,
+    )
+}
+
+/// New cells would be unlike the run's.
+fn unlike(run: &RunRecord, difference: &str) -> anyhow::Error {
+    anyhow::anyhow!(
+        "run {} cannot be resumed: {difference}. Its figures and those of new cells could not be compared; run it anew: {}",
+        run.id.as_str(),
+        mountmark_report::again(run)
     )
 }
 

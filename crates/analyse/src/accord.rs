@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::change::{differences, joined, kernel};
 use crate::figures::{Figures, Series, Task};
 use crate::findings::metric_id;
-use crate::stats::summary::{mean, median};
+use crate::stats::summary::{geometric_mean, median};
 use crate::study::Agreement;
 use crate::verdict::{Family, told_apart};
 use crate::{Difference, Options};
@@ -181,8 +181,8 @@ fn ahead(way: Better, figures: &[(Option<f64>, Option<f64>)], better: usize, wor
 
 /// Geometric mean of the machine's figures over the model's.
 fn factor(pairs: &[(f64, f64)]) -> Option<f64> {
-    let logs: Vec<f64> = pairs.iter().map(|(model, machine)| libm::log(machine / model)).collect();
-    mean(&logs).map(libm::exp).filter(|factor| factor.is_finite() && *factor > 0.0)
+    let ratios: Vec<f64> = pairs.iter().map(|(model, machine)| machine / model).collect();
+    geometric_mean(&ratios).filter(|factor| factor.is_finite())
 }
 
 /// What is known about a suite of the virtual lab from real machines.

@@ -36,11 +36,10 @@ pub(crate) fn drifts(run: &RunRecord, figures: &Figures, matters: f64) -> Vec<Dr
         return Vec::new();
     }
     // What was measured again was chosen by its value.
-    let planned = run.plan.cells.len();
     let began: BTreeMap<u32, Timestamp> = run
         .cells
         .iter()
-        .filter(|cell| (cell.index as usize) < planned)
+        .filter(|cell| run.plan.is_planned(cell.index))
         .map(|cell| (cell.index, cell.started))
         .collect();
     let mut random = Random::named(run.plan.seed, "drift");

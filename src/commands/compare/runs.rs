@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use mountmark_analyse::{Changes, changes, incomparable};
+use mountmark_analyse::{Changes, changes};
 use mountmark_record::RunRecord;
 use mountmark_report::{find_metric, words};
 
@@ -61,17 +61,12 @@ pub fn run(arguments: &Arguments, before: &str, after: &str) -> Result<u8> {
 
 /// Why the runs are not of the same work, if `anyway` lets that pass.
 pub(super) fn other_work(before: &RunRecord, after: &RunRecord, anyway: bool) -> Result<Vec<String>> {
-    let reasons: Vec<String> = incomparable(before, after).iter().map(words::incomparable).collect();
-    if !reasons.is_empty() && !anyway {
-        return Err(WrongUse(format!(
-            "{} and {} are not of the same work: {}. Add --anyway to compare them all the same",
-            before.id,
-            after.id,
-            reasons.join("; ")
-        ))
-        .into());
+    match common::other_work(before, after) {
+        Some((_, sentence)) if !anyway => {
+            Err(WrongUse(format!("{sentence}. Add --anyway to compare them all the same")).into())
+        }
+        found => Ok(found.map(|(reasons, _)| reasons).unwrap_or_default()),
     }
-    Ok(reasons)
 }
 
 /// The exit code for scripts: whether anything became worse.

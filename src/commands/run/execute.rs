@@ -191,7 +191,7 @@ fn in_doubt(run: &RunRecord) -> Plan {
     doubtful.extend(mountmark_analyse::cells_in_doubt(run));
     // A resumed run may have measured some of them again already.
     let (own, again): (Vec<&CellRecord>, Vec<&CellRecord>) =
-        run.cells.iter().partition(|cell| (cell.index as usize) < plan.cells.len());
+        run.cells.iter().partition(|cell| plan.is_planned(cell.index));
     let is_done = |cell: &&&CellRecord| again.iter().any(|done| what(done) == what(cell));
     let done: BTreeSet<u32> = own.iter().filter(is_done).map(|cell| cell.index).collect();
     let cells = plan.cells.iter().filter(|cell| doubtful.contains(&cell.index) && !done.contains(&cell.index));

@@ -1,12 +1,11 @@
 //! Which cells of runs are to be explained.
 
 use anyhow::{Result, bail};
-use mountmark_analyse::incomparable;
 use mountmark_model::{Cell, Metric, Outcome, Sample, protocol_task};
 use mountmark_record::{CellRecord, RunRecord};
 use mountmark_report::words;
 
-use crate::common::WrongUse;
+use crate::common::{self, WrongUse};
 
 /// A cell of a run, and what was recorded of it.
 #[derive(Clone, Copy)]
@@ -48,10 +47,8 @@ pub(super) fn pair<'a>(
         bail!(WrongUse(format!("both are run {}: name two runs, or one and several file systems (--fs)", before.id)));
     }
     runs.iter().try_for_each(|run| check(run, task))?;
-    let reasons: Vec<String> = incomparable(before, after).iter().map(words::incomparable).collect();
-    if !reasons.is_empty() {
-        let reasons = reasons.join("; ");
-        bail!(WrongUse(format!("{} and {} are not of the same work: {reasons}", before.id, after.id)));
+    if let Some((_, sentence)) = common::other_work(before, after) {
+        bail!(WrongUse(sentence));
     }
     let of = |names: [&str; 2]| anyhow::Ok([one(before, task, names[0], repeat)?, one(after, task, names[1], repeat)?]);
     match split(names, &runs).as_slice() {

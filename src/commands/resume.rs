@@ -73,6 +73,7 @@ fn go_on(arguments: &Arguments, run: &RunRecord, rest: &Plan, store: &Store, sto
     let cache = mountmark_lab::cache::default_folder();
     let _in_use = mountmark_lab::cache::open(&cache)?;
     let options = LabOptions { wipe: arguments.wipe.clone(), ..LabOptions::of(rest, arguments.silence_limit) };
+    options.check_profile(arguments.profile)?;
     if !options.nature().guest {
         wall::make_ready(run, &options, &cache)?;
     }

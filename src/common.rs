@@ -9,7 +9,9 @@ macro_rules! say {
     }};
 }
 
-use std::io::IsTerminal;
+use std::fs;
+use std::io::{IsTerminal, Write as _};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -159,6 +161,36 @@ pub fn print(text: &str) -> Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         other => other.context("cannot write to standard output"),
     }
+}
+
+/// Why two runs are not of the same work: each reason, and all of them in one sentence without its end.
+pub fn other_work(before: &RunRecord, after: &RunRecord) -> Option<(Vec<String>, String)> {
+    let reasons: Vec<String> =
+        mountmark_analyse::incomparable(before, after).iter().map(mountmark_report::words::incomparable).collect();
+    let sentence = format!("{} and {} are not of the same work: {}", before.id, after.id, reasons.join("; "));
+    (!reasons.is_empty()).then_some((reasons, sentence))
+}
+
+/// Writes a file atomically; anything but a regular file is written directly.
+pub fn write_whole(path: &Path, text: &str) -> Result<()> {
+    let context = || format!("cannot write {}", path.display());
+    if fs::metadata(path).is_ok_and(|about| !about.is_file()) {
+        return match fs::File::options().write(true).open(path).with_context(context)?.write_all(text.as_bytes()) {
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            other => other.with_context(context),
+        };
+    }
+    // Replaces the target of a link, not the link.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    path.file_name().context("names no file")?;
+    // Readable as any file that the user makes, not by the user alone.
+    let mode = fs::Permissions::from_mode(0o666);
+    let mut part =
+        tempfile::Builder::new().prefix(".mountmark-").permissions(mode).tempfile_in(folder).with_context(context)?;
+    part.write_all(text.as_bytes()).with_context(context)?;
+    part.persist(&path).map_err(|error| error.error).with_context(context)?;
+    Ok(())
 }
 
 #[cfg(test)]

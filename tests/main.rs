@@ -1,5 +1,6 @@
 //! All integration tests, in one binary.
 
+mod agree;
 mod apt;
 mod browser;
 mod caches;

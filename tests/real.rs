@@ -1,6 +1,7 @@
 //! Real devices and mounted folders as targets of the host lab, on this machine: loop devices over files of the test
 //! alone, as root.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -99,14 +100,17 @@ fn each_configuration_visits_each_device() {
     let both = format!("{},{}", one.path, two.path);
     let result = result(&run(folder.path(), 1, &["--fs", "ext2,ext4", "--device", &both]).output().unwrap());
     let cells = result["cells"].as_array().unwrap();
-    let mut visits: Vec<(String, String)> = cells
-        .iter()
-        .map(|cell| (cell["configuration"].as_str().unwrap().to_owned(), cell["disk"].as_str().unwrap().to_owned()))
-        .collect();
-    visits.sort();
-    let mut wanted: Vec<(String, String)> =
-        ["ext2", "ext4"].iter().flat_map(|fs| [&one, &two].map(|disk| ((*fs).to_owned(), disk.path.clone()))).collect();
-    wanted.sort();
+    // On a busy machine a disturbed cell is measured once more, on the same device.
+    let is_disturbed = |cell: &serde_json::Value| {
+        let notes = cell["notes"].as_array().unwrap();
+        notes.iter().any(|note| note.as_str().unwrap().starts_with("disturbed"))
+    };
+    let disturbed = cells.iter().filter(|cell| is_disturbed(cell)).count();
+    assert!((4..=4 + disturbed).contains(&cells.len()), "{cells:?}");
+    let visits: BTreeSet<(&str, &str)> =
+        cells.iter().map(|cell| (cell["configuration"].as_str().unwrap(), cell["disk"].as_str().unwrap())).collect();
+    let wanted: BTreeSet<(&str, &str)> =
+        ["ext2", "ext4"].into_iter().flat_map(|fs| [&one, &two].map(|disk| (fs, disk.path.as_str()))).collect();
     assert_eq!(visits, wanted);
 }
 

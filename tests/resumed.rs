@@ -55,7 +55,7 @@ fn cells(run: &Value) -> BTreeMap<(String, u64), (u64, String)> {
         let sitting = cell["environment"]["sitting"]["number"].as_u64().unwrap();
         let value = (sitting, cell["started"].as_str().unwrap().to_owned());
         // A doubtful cell may be measured again; a planned one only once.
-        if cell["index"].as_u64().unwrap() < 6 {
+        if cell["cell"].as_u64().unwrap() < 6 {
             assert_eq!(found.insert(key, value), None, "a cell was doubled");
         }
     }
@@ -82,15 +82,15 @@ fn a_killed_run_goes_on_and_says_where_it_was_cut() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let folder = folder.path();
     small_image(folder);
-    killed_after(folder, 3);
+    killed_after(folder, 2);
     let before = cells(&shown(folder));
-    assert!((3..6).contains(&before.len()), "{before:?}");
+    assert!((2..6).contains(&before.len()), "{before:?}");
     let resumed = mountmark(folder).arg("resume").output().unwrap();
     let said = text(&resumed);
     assert!(resumed.status.success(), "{said}");
     assert!(said.contains("removed test data in"), "what the killed run left is put back first: {said}");
     let run = shown(folder);
-    assert_eq!(run["run"]["status"], "done");
+    assert_eq!(run["status"], "done");
     let after = cells(&run);
     assert_eq!(after.len(), 6, "none is lost: {after:?}");
     for (key, (sitting, started)) in &after {
@@ -106,7 +106,7 @@ fn a_killed_run_goes_on_and_says_where_it_was_cut() {
     let mut report = mountmark(folder);
     report.args(["report", "latest", "--format", "html", "-o"]).arg(folder.join("r.html"));
     assert!(report.status().unwrap().success());
-    assert!(fs::read_to_string(folder.join("r.html")).unwrap().contains("nothing is compared across a cut"));
+    assert!(fs::read_to_string(folder.join("r.html")).unwrap().contains("it went on"));
     let again = mountmark(folder).arg("resume").output().unwrap();
     assert!(text(&again).contains("is complete"), "{}", text(&again));
     assert_eq!(leftovers(folder), Vec::<String>::new());

@@ -116,3 +116,53 @@ fn a_ledger_tells_who_ran_and_what_was_waited_for() {
     assert_eq!(changed.unwrap(), 1);
     why(&lab, &["--task", "write"]).ended_with(2).says(&["wall time", "perf record", "virtual lab"]);
 }
+
+#[test]
+fn kept_profiles_say_what_another_run_with_the_profiler_says() {
+    let Some(lab) = lab("kept_profiles_say_what_another_run_with_the_profiler_says") else { return };
+    let suite = lab.suite("profiled", repeat::TASKS);
+    let plan = ["--fs", "ext4,xfs", "--suite", &suite, "--disk", "ssd", "--repeat", "1"];
+    let json = |arguments: &[&str]| {
+        let told = why(&lab, &[arguments, &["--format", "json"]].concat()).ended_with(0);
+        serde_json::from_str::<Value>(&told.stdout).unwrap()
+    };
+    let plain = lab.run(&plan).ended_with(0).results();
+    let anew = json(&["--task", "files"]);
+    let kept = lab.run(&[&plan[..], &["--profile"]].concat()).ended_with(0);
+    kept.says(&["profiles"]);
+    // The profiler is no reason for another figure.
+    assert_eq!(kept.results().figures(), plain.figures());
+    let from_store = json(&["--task", "files"]);
+    for key in ["totals", "ledgers", "differences"] {
+        assert_eq!(from_store[key], anew[key], "{key}");
+    }
+    assert_adds_up(&json(&["--task", "files", "--no-callers"]));
+
+    let page = lab.path("report.html");
+    let out = lab.out().to_string_lossy().into_owned();
+    let report = ["report", "--why", "1", "--out", &out, "--output", page.to_str().unwrap()];
+    lab.command(&report).ended_with(0);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("until durable") && page.contains("<iframe"), "the explanation and its flame graph");
+}
+
+#[test]
+fn a_change_between_two_kernels_is_told_by_function() {
+    let Some(lab) = lab("a_change_between_two_kernels_is_told_by_function") else { return };
+    let suite = lab.suite("profiled", repeat::TASKS);
+    let run = |kernel: &str| {
+        let plan = ["--fs", "ext4", "--suite", &suite, "--disk", "ssd", "--repeat", "1", "--kernel", kernel];
+        let run = lab.run(&plan).ended_with(0).results();
+        (run.run["run"].as_str().unwrap().to_owned(), run.figures().len())
+    };
+    let ((old, of_old), (new, of_new)) = (run("6.1"), run("6.12"));
+    // fsck comes last: all figures of both kernels are compared with those that the profiler looked at.
+    let told = why(&lab, &[&old, &new, "--task", "fsck", "--format", "json"]).ended_with(0);
+    let found: Value = serde_json::from_str(&told.stdout).unwrap();
+    assert_eq!(found["equal_figures"].as_u64().unwrap() as usize, of_old + of_new, "{}", told.text());
+    assert_adds_up(&found);
+    let text = why(&lab, &[&old, &new, "--task", "files"]).ended_with(0).stdout;
+    assert!(text.contains("not there") && text.contains("6.1.0-") && text.contains("with all that it calls"), "{text}");
+    why(&lab, &[&old, &old, "--task", "files"]).ended_with(2);
+    why(&lab, &[&old, &new, "--task", "files", "--fs", "jfs"]).ended_with(2).says(&["jfs"]);
+}

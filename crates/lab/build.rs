@@ -10,6 +10,7 @@ const FOLDER: &str = "src/profile";
 fn main() {
     println!("cargo::rerun-if-changed={FOLDER}/profiler.c");
     println!("cargo::rerun-if-changed={FOLDER}/emulator.h");
+    println!("cargo::rerun-if-changed={FOLDER}/flat.h");
     // The compiler that links Rust programs is there.
     let compiler = env::var_os("RUSTC_LINKER").unwrap_or_else(|| "cc".into());
     let folder = env::var_os("OUT_DIR").expect("cargo names a folder");

@@ -3,14 +3,14 @@
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use mountmark_crash::scenario::Scenario;
-use mountmark_model::{Corpus, Disk, FileSystem, Machine, Metric, Study, Suite};
+use mountmark_model::{Accord, Corpus, Disk, FileSystem, Machine, Metric, Study, Suite};
 use mountmark_plan::{Catalogue, configurations};
 use mountmark_report::SUBJECTS;
 
 use super::run::LabOptions;
 use crate::common::{self, WrongUse};
 
-/// List file systems, suites, machines, disks, corpora, studies, what power cuts interrupt, or metrics
+/// List file systems, suites, machines, disks, corpora, studies, what power cuts interrupt, real machines, or metrics
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  mountmark list filesystems\n  mountmark list filesystems --kernel 6.1\n  mountmark list studies\n  mountmark list metrics"
@@ -39,6 +39,8 @@ enum Kind {
     Studies,
     /// Workloads and applications for `mountmark crash`
     Crash,
+    /// Real machines that the virtual lab was compared with
+    Agreements,
     /// What is measured
     Metrics,
     /// What can be printed in which formats
@@ -58,6 +60,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         Kind::Corpora => rows(catalogue.list::<Corpus>().map(|item| (item.name.clone(), item.about.clone()))),
         Kind::Studies => studies(&catalogue),
         Kind::Crash => scenarios(&catalogue),
+        Kind::Agreements => rows(catalogue.list::<Accord>().map(|item| (item.name.clone(), item.about.clone()))),
         Kind::Metrics => {
             rows(Metric::ALL.iter().map(|item| (item.id.to_owned(), format!("[{}] {}", item.unit_text(), item.about))))
         }

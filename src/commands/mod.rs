@@ -1,5 +1,6 @@
 //! The command line: one file per command.
 
+mod agree;
 mod clean;
 mod compare;
 mod crash;
@@ -62,6 +63,7 @@ commands! {
     Show show;
     Report report;
     Compare compare;
+    Agree agree;
     Why why;
     Crash crash;
     List list;

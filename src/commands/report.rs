@@ -1,27 +1,29 @@
 //! `mountmark report`: writes the findings of runs to a file.
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use mountmark_analyse::claim::{JudgedClaim, Judges, judge_claims};
 use mountmark_analyse::study::{StudyComparison, compare_study};
+use mountmark_analyse::why::Explanation;
 use mountmark_analyse::{Findings, configurations, findings};
-use mountmark_model::Study;
+use mountmark_model::{Accord, Study};
 use mountmark_plan::Catalogue;
 use mountmark_record::{DeviceUse, DeviceUses, Output, RunRecord, Store};
-use mountmark_report::{Form, Format, Report, Reports};
+use mountmark_report::{Answer, Form, Format, Report, Reports};
 
 use super::compare;
+use super::run::{SILENCE_LIMIT, Stop};
+use super::why::{self, Explained, Manner};
 use crate::common::{self, StoreOptions, WrongUse};
 
 /// Write a report of one or more runs: an HTML file, or Markdown, CSV, JSON or a picture
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark report                                     the latest run, as report-RUN.html in this folder\n  mountmark report latest --baseline ext4 --output ext4.html\n  mountmark report latest --study piszcz-2006 --claims\n  mountmark report 20260131-0902 latest                two runs, one after the other\n  mountmark report latest --format markdown >> notes.md\n  mountmark report latest --format svg --output times.svg\n\nA file that is there already is written anew if it is a report of the same format, and left alone otherwise."
+    after_help = "Examples:\n  mountmark report                                     the latest run, as report-RUN.html in this folder\n  mountmark report latest --baseline ext4 --output ext4.html\n  mountmark report latest --study piszcz-2006 --claims\n  mountmark report latest --why 3                      with what makes the three largest differences\n  mountmark report 20260131-0902 latest                two runs, one after the other\n  mountmark report latest --format markdown >> notes.md\n  mountmark report latest --format svg --output times.svg\n\nA file that is there already is written anew if it is a report of the same format, and left alone otherwise."
 )]
 pub struct Arguments {
     /// Names of runs, their first letters, or `latest`
@@ -45,6 +47,13 @@ pub struct Arguments {
     /// With --claims: judge claims about other suites and machines too
     #[arg(long, requires = "claims")]
     anyway: bool,
+    /// Explain the N largest differences between the best and the worst file system of a test, as `mountmark why` does:
+    /// their guests run again with the profiler, unless the run was made with --profile
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    why: Option<u16>,
+    /// With --why: guests side by side
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "why", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: u16,
     #[command(flatten)]
     store: StoreOptions,
 }
@@ -55,7 +64,8 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     if form == Form::Picture && arguments.runs.len() > 1 {
         bail!(WrongUse(format!("--format {name} draws one run: name one")));
     }
-    let beside = [("--study", arguments.study.is_some()), ("--claims", arguments.claims)];
+    let beside =
+        [("--study", arguments.study.is_some()), ("--claims", arguments.claims), ("--why", arguments.why.is_some())];
     if let Some((option, _)) = beside.iter().find(|(_, is_given)| *is_given)
         && matches!(form, Form::Rows | Form::Picture)
     {
@@ -78,13 +88,38 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         refuse_foreign(path, format)?;
     }
 
-    let found: Vec<Findings> = runs.iter().map(|run| found(run, &arguments)).collect::<Result<_>>()?;
+    let found: Vec<Findings> = runs.iter().map(|run| found(run, &arguments, &catalogue)).collect::<Result<_>>()?;
     let compared: Vec<Option<StudyComparison>> = runs
         .iter()
         .map(|run| study.as_ref().and_then(|(study, its_run)| compare_study(run, study, its_run.as_deref())))
         .collect();
     let judged: Vec<Option<Vec<JudgedClaim>>> =
         runs.iter().map(|run| arguments.claims.then(|| judge(run, arguments.anyway, &catalogue))).collect();
+    let mut explained: Vec<Vec<Explained>> = Vec::new();
+    if let Some(count) = arguments.why {
+        let stop = Stop::on_signals()?;
+        let guests = Manner { jobs: arguments.jobs.into(), silence_limit: SILENCE_LIMIT, callers: true, stop: &stop };
+        for (run, found) in runs.iter().zip(&found) {
+            match stop.or(why::explain_largest(run, found, count.into(), &store, guests), why::Outcome::Stopped)? {
+                why::Outcome::Explained(tasks) => explained.push(tasks),
+                why::Outcome::Stopped => return Ok(stop.code()),
+                why::Outcome::Fault(fault) => {
+                    say!("mountmark: {fault}");
+                    return Ok(common::FAILED);
+                }
+            }
+        }
+    }
+    let differences: Vec<Vec<Vec<Explanation>>> = explained
+        .iter()
+        .map(|tasks| tasks.iter().map(|task| why::explanations(&task.ledgers, None)).collect())
+        .collect();
+    let whys: Vec<Vec<Answer>> = (runs.iter().zip(explained.iter().zip(&differences)))
+        .map(|(run, (tasks, differences))| {
+            let pairs = tasks.iter().zip(differences);
+            pairs.map(|(task, explanations)| as_why(run, task, explanations)).collect()
+        })
+        .collect();
     let mut beside = Vec::new();
     for run in &runs {
         beside.push(first_repeat(&store, run, format)?);
@@ -97,6 +132,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
             findings: &found[index],
             study: compared[index].as_ref(),
             claims: judged[index].as_deref(),
+            whys: whys.get(index).map_or(&[], Vec::as_slice),
             devices: &beside[index].0,
             results: &beside[index].1,
         })
@@ -105,7 +141,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     match target {
         Target::Stdout => common::print(&text)?,
         Target::File(path) => {
-            write(&path, &text)?;
+            common::write_whole(&path, &text)?;
             say!("mountmark: wrote {} ({})", path.display(), mountmark_model::Bytes(text.len() as u64));
         }
     }
@@ -134,6 +170,20 @@ fn format(arguments: &Arguments) -> Result<Format> {
     }
 }
 
+fn as_why<'a>(run: &'a RunRecord, task: &'a Explained, explanations: &'a [Explanation<'a>]) -> Answer<'a> {
+    Answer {
+        run,
+        later: None,
+        task: &task.task,
+        chosen: None,
+        ledgers: &task.ledgers,
+        explanations,
+        figures: task.figures,
+        is_kept: task.is_kept,
+        differs: task.differs.as_deref(),
+    }
+}
+
 /// Data that only pages show: device records and results of the engine.
 fn first_repeat(store: &Store, run: &RunRecord, format: Format) -> Result<(Vec<DeviceUse>, Vec<Output>)> {
     if format.form() != Form::Page {
@@ -143,13 +193,14 @@ fn first_repeat(store: &Store, run: &RunRecord, format: Format) -> Result<(Vec<D
     Ok((store.devices(&run.id, &wanted)?, store.results(&run.id, 0)?))
 }
 
-fn found(run: &RunRecord, arguments: &Arguments) -> Result<Findings> {
+fn found(run: &RunRecord, arguments: &Arguments, catalogue: &Catalogue) -> Result<Findings> {
     let known = configurations(run);
     if let Some(name) = arguments.baseline.as_ref().filter(|name| !known.contains(name)) {
         let known = known.join(", ");
         bail!(WrongUse(format!("--baseline {name}: run {} has no such configuration; it has {known}", run.id)));
     }
-    let options = mountmark_analyse::Options { baseline: arguments.baseline.clone(), ..Default::default() };
+    let accords = Some(catalogue.list::<Accord>().cloned().collect());
+    let options = mountmark_analyse::Options { baseline: arguments.baseline.clone(), accords, ..Default::default() };
     Ok(findings(run, &options))
 }
 
@@ -199,27 +250,5 @@ fn refuse_foreign(path: &Path, format: Format) -> Result<()> {
         let name = format.name();
         bail!(WrongUse(format!("{shown} is there already and is no {name} report: name another file, or remove it")));
     }
-    Ok(())
-}
-
-/// Writes a file atomically; anything but a regular file is written directly.
-fn write(path: &Path, text: &str) -> Result<()> {
-    let context = || format!("cannot write {}", path.display());
-    if fs::metadata(path).is_ok_and(|about| !about.is_file()) {
-        return match File::options().write(true).open(path).with_context(context)?.write_all(text.as_bytes()) {
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            other => other.with_context(context),
-        };
-    }
-    // Replaces the target of a link, not the link.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    path.file_name().context("--output names no file")?;
-    // Readable as any file that the user makes, not by the user alone.
-    let mode = fs::Permissions::from_mode(0o666);
-    let mut part =
-        tempfile::Builder::new().prefix(".mountmark-").permissions(mode).tempfile_in(folder).with_context(context)?;
-    part.write_all(text.as_bytes()).with_context(context)?;
-    part.persist(&path).map_err(|error| error.error).with_context(context)?;
     Ok(())
 }

@@ -36,6 +36,9 @@ pub struct Arguments {
     /// number or a UUID on it, separated by commas; a refusal shows these names
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     wipe: Vec<String>,
+    /// Run the missing cells with the profiler, as `mountmark run --profile` does
+    #[arg(long)]
+    profile: bool,
     /// Also a run that seems to be under way, on a machine that is gone
     #[arg(long)]
     force: bool,
@@ -70,10 +73,12 @@ fn go_on(arguments: &Arguments, run: &RunRecord, rest: &Plan, store: &Store, sto
     let cache = mountmark_lab::cache::default_folder();
     let _in_use = mountmark_lab::cache::open(&cache)?;
     let options = LabOptions { wipe: arguments.wipe.clone(), ..LabOptions::of(rest, arguments.silence_limit) };
+    options.check_profile(arguments.profile)?;
     if !options.nature().guest {
         wall::make_ready(run, &options, &cache)?;
     }
-    let lab = options.open(&rest.machine)?;
+    let opened = options.open_with(&rest.machine, arguments.profile)?;
+    let lab = opened.lab();
     for cell in &rest.cells {
         if stop.load(std::sync::atomic::Ordering::SeqCst) {
             return Ok(stop.code());
@@ -81,17 +86,25 @@ fn go_on(arguments: &Arguments, run: &RunRecord, rest: &Plan, store: &Store, sto
         lab.prepare(cell)?;
     }
     if let Some(difference) = incomparable(run, &|cell| lab.environment(cell))? {
-        bail!(
-            "run {} cannot be resumed: {difference}. Its figures and those of new cells could not be compared; run it \
-             anew: {}",
-            run.id.as_str(),
-            mountmark_report::again(run)
-        );
+        return Err(unlike(run, &difference));
     }
     let jobs = jobs(arguments.jobs, rest);
     let (verbose, format) = (arguments.verbose, &arguments.format);
     let sitting = 1 + sittings(run).map(|sitting| sitting.number).max().unwrap_or(0);
-    Session { lab: lab.as_ref(), store, jobs, stop, verbose, format, sitting }.go_on(&run.id, rest, arguments.force)
+    Session { lab, profiler: opened.profiler(), store, jobs, stop, verbose, format, sitting }.go_on(
+        &run.id,
+        rest,
+        arguments.force,
+    )
+}
+
+/// New cells would be unlike the run's.
+fn unlike(run: &RunRecord, difference: &str) -> anyhow::Error {
+    anyhow::anyhow!(
+        "run {} cannot be resumed: {difference}. Its figures and those of new cells could not be compared; run it anew: {}",
+        run.id.as_str(),
+        mountmark_report::again(run)
+    )
 }
 
 /// The sittings of a run's cells.

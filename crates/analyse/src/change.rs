@@ -18,6 +18,7 @@ use mountmark_record::RunRecord;
 use serde::Serialize;
 
 pub use differences::{Difference, Incomparable, differences, incomparable};
+pub(crate) use differences::{joined, kernel};
 pub use remarks::ChangeRemark;
 
 use crate::contrast::{self, Contrast, Tested};

@@ -26,8 +26,7 @@ pub struct Cut {
 /// The cuts of a run, in the order of time; none under an exact clock, whose figures do not depend on when they are taken.
 pub fn cuts(run: &RunRecord) -> Vec<Cut> {
     // Cells that were measured again tell nothing of the plan's progress.
-    let planned = run.plan.cells.len();
-    let cells: Vec<&CellRecord> = run.cells.iter().filter(|cell| (cell.index as usize) < planned).collect();
+    let cells: Vec<&CellRecord> = run.cells.iter().filter(|cell| run.plan.is_planned(cell.index)).collect();
     let sittings: BTreeSet<u32> = cells.iter().map(|cell| sitting(cell)).collect();
     let cut = |next: &u32| {
         let (before, after): (Vec<&CellRecord>, Vec<&CellRecord>) =

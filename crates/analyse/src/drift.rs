@@ -36,11 +36,10 @@ pub(crate) fn drifts(run: &RunRecord, figures: &Figures, matters: f64) -> Vec<Dr
         return Vec::new();
     }
     // What was measured again was chosen by its value.
-    let planned = run.plan.cells.len();
     let began: BTreeMap<u32, Timestamp> = run
         .cells
         .iter()
-        .filter(|cell| (cell.index as usize) < planned)
+        .filter(|cell| run.plan.is_planned(cell.index))
         .map(|cell| (cell.index, cell.started))
         .collect();
     let mut random = Random::named(run.plan.seed, "drift");
@@ -56,11 +55,14 @@ pub(crate) fn drifts(run: &RunRecord, figures: &Figures, matters: f64) -> Vec<Dr
     all.filter(|drift| drift.p <= ERROR && drift.change.abs() >= matters).collect()
 }
 
+/// When a cell began, its sitting and repeat, and a logarithm.
+type Placed = (Timestamp, (u32, u32), f64);
+
 /// What is left of the figures' logarithms without the medians, by block, in the order of time.
 fn in_time(series: &Series, began: &BTreeMap<u32, Timestamp>) -> Vec<Vec<f64>> {
-    let mut left: Vec<(Timestamp, (u32, u32), f64)> = Vec::new();
+    let mut left: Vec<Placed> = Vec::new();
     for cells in &series.cells {
-        let mut of_sittings: BTreeMap<u32, Vec<(Timestamp, (u32, u32), f64)>> = BTreeMap::new();
+        let mut of_sittings: BTreeMap<u32, Vec<Placed>> = BTreeMap::new();
         for cell in cells.iter().filter(|cell| cell.mean > 0.0) {
             let Some(at) = began.get(&cell.cell) else { continue };
             let of_sitting = of_sittings.entry(cell.sitting).or_default();

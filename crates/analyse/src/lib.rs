@@ -4,6 +4,7 @@
 //! Everything here is a pure function of records, options and a seed: the same run gives the same findings to the last
 //! bit. This crate does not know where runs are stored, how findings are shown or worded, or how anything was measured.
 
+mod accord;
 mod analysis;
 mod basis;
 mod change;
@@ -32,15 +33,18 @@ pub mod study;
 mod verdict;
 pub mod why;
 
+pub use accord::{Accordance, Accorded, Trust, Unfit, accordance};
 pub use analysis::{configurations, findings};
 pub use basis::{Basis, Category};
-pub use change::{Change, ChangeOutcome, ChangeRemark, Changes, Difference, Incomparable, changes, incomparable};
+pub use change::{
+    Change, ChangeOutcome, ChangeRemark, Changes, Difference, Incomparable, changes, differences, incomparable,
+};
 pub use conclude::Conclusion;
 pub use curve::{Cliff, Curve, Curves, Unsearched, WhyUnsearched};
 pub use cut::{Cut, cuts};
 pub use dependence::{Dependence, Group};
-pub use drift::Drift;
 pub use doubt::{cells_in_doubt, doubts};
+pub use drift::Drift;
 pub use findings::*;
 pub use iostat::{Iostat, Stream};
 pub use lead::{Lead, Level};

@@ -1,6 +1,6 @@
 //! Options of an analysis.
 
-use mountmark_model::Metric;
+use mountmark_model::{Accord, Metric};
 
 use crate::figures::JUDGED_BY;
 
@@ -22,11 +22,13 @@ pub struct Options {
     pub metrics: Option<Vec<&'static Metric>>,
     /// Number of resamplings of repeats behind the intervals and the stability of rankings.
     pub resamples: usize,
+    /// What real machines say about the virtual lab; `None` if nobody has looked.
+    pub accords: Option<Vec<Accord>>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { baseline: None, seed: 0, level: 0.95, matters: 0.01, metrics: None, resamples: 1000 }
+        Options { baseline: None, seed: 0, level: 0.95, matters: 0.01, metrics: None, resamples: 1000, accords: None }
     }
 }
 

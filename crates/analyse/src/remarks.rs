@@ -4,9 +4,9 @@ use mountmark_model::Scale;
 use mountmark_model::conditions::Way;
 use mountmark_record::RunRecord;
 
-use crate::{Drift, Options};
 use crate::figures::Figures;
 use crate::stats::interval::FEWEST;
+use crate::{Drift, Options, Trust};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Remark {
@@ -38,6 +38,8 @@ pub enum Remark {
         /// Whether titles of tests state the scaled counts and sizes.
         in_titles: bool,
     },
+    /// How far the lab's model can be trusted with this suite.
+    Trust(Trust),
 }
 
 pub(crate) fn remarks(run: &RunRecord, figures: &Figures, options: &Options, baseline_unknown: bool) -> Vec<Remark> {
@@ -67,6 +69,9 @@ pub(crate) fn remarks(run: &RunRecord, figures: &Figures, options: &Options, bas
     }
     if run.plan.scale != Scale::ONE {
         out.push(Remark::Scale { scale: run.plan.scale, in_titles: run.plan.titles_are_scaled() });
+    }
+    if let Some(accords) = options.accords.as_ref().filter(|_| run.plan.lab.nature().exact_clock) {
+        out.push(Remark::Trust(Trust::of(run, accords)));
     }
     out
 }

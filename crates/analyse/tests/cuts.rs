@@ -37,7 +37,7 @@ fn a_cut_is_told_with_what_came_after() {
         after: vec![3, 4, 5],
         split: vec![2],
     };
-    assert_eq!(cuts(&cut_at(5, true, 1.0)), [wanted.clone()]);
+    assert_eq!(cuts(&cut_at(5, true, 1.0)), std::slice::from_ref(&wanted));
     assert_eq!(cuts(&cut_at(4, false, 1.0))[0].split, [0u32; 0]);
     assert!(!cuts(&cut_at(4, false, 1.0))[0].booted);
     assert_eq!(cuts(&cut_at(12, true, 1.0)), []);

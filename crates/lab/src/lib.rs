@@ -165,11 +165,23 @@ pub enum CorpusData {
     File(PathBuf),
 }
 
-/// Parsers of data from a kernel and its modules, for fuzz tests.
+/// Parsers of data from a kernel, its modules and a profiled guest, for fuzz tests.
 #[doc(hidden)]
 pub mod parsers {
     pub use crate::image::kernel::parse as kernel;
     pub use crate::image::modules::modinfo;
+    use crate::profile::recording::Recording;
+    use crate::profile::symbols::Symbols;
+
+    /// A profiler's recording, of functions with these names.
+    pub fn recording(text: &str, names: &[String], shift: u8) -> anyhow::Result<Recording> {
+        Recording::parse(text, names, shift)
+    }
+
+    /// The names of functions in a kernel's list of symbols, and the table that the plugin gets.
+    pub fn symbols(list: &str) -> anyhow::Result<(Vec<String>, Vec<u8>)> {
+        Symbols::parse(list).map(|symbols| (symbols.names.clone(), symbols.table()))
+    }
 }
 
 /// What the host lab works on, as the user named it.

@@ -79,6 +79,11 @@ impl Plan {
         })
     }
 
+    /// Whether a cell of this index is the plan's own; later ones were measured once more.
+    pub fn is_planned(&self, index: u32) -> bool {
+        (index as usize) < self.cells.len()
+    }
+
     /// Whether repeats draw their conditions.
     pub fn conditions(&self) -> Way {
         if self.cells.iter().any(|cell| cell.conditions.is_some()) { Way::Varied } else { Way::Fixed }

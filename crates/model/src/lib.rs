@@ -3,6 +3,7 @@
 //! Everything here is data: it derives serde, holds no handle and starts nothing. This crate does not know where
 //! catalogue files are, what a guest is, or how results are stored.
 
+mod accord;
 mod cell;
 mod claim;
 pub mod conditions;
@@ -33,6 +34,7 @@ mod vary;
 mod visible;
 pub mod workload;
 
+pub use accord::{Accord, Side, SuiteAccord, TaskAccord};
 pub use cell::{Cell, DISTURBED, Plan, SourceMedium, protocol_task};
 pub use claim::{Among, Claim, Clause, Limits, Over, Test};
 pub use conditions::Conditions;

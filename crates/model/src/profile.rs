@@ -42,6 +42,16 @@ pub struct Profile {
     pub paths: BTreeMap<Vec<String>, PathTime>,
 }
 
+/// Where the time of one task went, the time `iteration` that it ran (from 0).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskProfile {
+    pub task: String,
+    pub iteration: u32,
+    pub returned: Profile,
+    /// After that.
+    pub sync: Profile,
+}
+
 /// Programs that are none of the task's, as the first element of paths.
 pub mod program {
     /// The processes that stand for the disks.

@@ -10,63 +10,13 @@ use std::path::{Path, PathBuf};
 use include_dir::{Dir, include_dir};
 use mountmark_crash::scenario::Scenario;
 use mountmark_crash::workload::Workload;
-use mountmark_model::{Corpus, Disk, FileSystem, Machine, Study, Suite};
+use mountmark_model::{Accord, Corpus, Disk, FileSystem, Machine, Study, Suite};
 use serde::de::DeserializeOwned;
 
 use crate::parse::{fault, parse};
-use crate::{PlanError, Result, check, fio, study, tasks};
+use crate::{Kind, PlanError, Result, check, fio, study, tasks};
 
 static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../catalog");
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// `filesystems/`
-    FileSystem,
-    /// `suites/`
-    Suite,
-    /// `machines/`
-    Machine,
-    /// `disks/`
-    Disk,
-    /// `corpora/`
-    Corpus,
-    /// `studies/`
-    Study,
-    /// `crash/`
-    Scenario,
-}
-
-impl Kind {
-    /// All kinds, in the order of lists.
-    pub const ALL: [Kind; 7] =
-        [Kind::FileSystem, Kind::Suite, Kind::Machine, Kind::Disk, Kind::Corpus, Kind::Study, Kind::Scenario];
-
-    /// Its folder in a catalogue, and its name in `mountmark list`.
-    pub fn folder(self) -> &'static str {
-        match self {
-            Kind::FileSystem => "filesystems",
-            Kind::Suite => "suites",
-            Kind::Machine => "machines",
-            Kind::Disk => "disks",
-            Kind::Corpus => "corpora",
-            Kind::Study => "studies",
-            Kind::Scenario => "crash",
-        }
-    }
-
-    /// Its singular, for sentences.
-    pub fn word(self) -> &'static str {
-        match self {
-            Kind::FileSystem => "file system",
-            Kind::Suite => "suite",
-            Kind::Machine => "machine",
-            Kind::Disk => "disk",
-            Kind::Corpus => "corpus",
-            Kind::Study => "study",
-            Kind::Scenario => "workload or application",
-        }
-    }
-}
 
 /// The origin of a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -161,6 +111,7 @@ entries! {
     Corpus corpora check::corpus;
     Study studies study::faults;
     Scenario scenarios check::scenario;
+    Accord accords Accord::faults;
 }
 
 impl Catalogue {
@@ -169,11 +120,16 @@ impl Catalogue {
     pub fn load(folder: Option<&Path>) -> Result<Catalogue> {
         match folder {
             Some(folder) => Catalogue::with_folder(folder),
-            None => match mountmark_input::own_folder("XDG_CONFIG_HOME", ".config").map(|own| own.join("catalog")) {
+            None => match Catalogue::own_folder() {
                 Some(folder) if folder.is_dir() => Catalogue::with_folder(&folder),
                 _ => Catalogue::built_in(),
             },
         }
+    }
+
+    /// Where the user's own definitions are, or would be; `None` if the environment names no home.
+    pub fn own_folder() -> Option<PathBuf> {
+        Some(mountmark_input::own_folder("XDG_CONFIG_HOME", ".config")?.join("catalog"))
     }
 
     /// Only the built-in definitions.

@@ -14,13 +14,24 @@ mod error;
 mod locks;
 mod names;
 mod process;
+mod profiles;
 mod record;
 mod store;
 mod timestamp;
 
+/// Parsers of what a stranger's store may hold, for fuzz tests.
+#[doc(hidden)]
+pub mod parsers {
+    /// All profiles of a cell, packed.
+    pub fn profiles(packed: &[u8]) -> Result<Vec<mountmark_model::profile::TaskProfile>, serde_json::Error> {
+        crate::profiles::unpack(packed, &|_| true)
+    }
+}
+
 pub use campaigns::{Campaigns, Listed, Writing};
 pub use error::StoreError;
 pub use mountmark_model::{DeviceUse, Output, OutputKind, Sample, TaskOutcome};
+pub use profiles::Profiles;
 pub use record::{CellRecord, DeviceUses, RunId, RunRecord, RunStatus, RunSummary};
 pub use store::Store;
 pub use timestamp::Timestamp;

@@ -258,7 +258,7 @@ pub(crate) fn new_id(started: Timestamp) -> RunId {
     RunId(format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}-{chance:04x}"))
 }
 
-fn json<T: serde::Serialize>(value: &T) -> String {
+pub(crate) fn json<T: serde::Serialize>(value: &T) -> String {
     serde_json::to_string(value).expect("the model's types have text keys only and do not fail by themselves")
 }
 

@@ -8,6 +8,8 @@
 mod classic;
 mod command;
 mod curves;
+mod explained;
+mod flame;
 mod html;
 mod markup;
 mod matrix;
@@ -23,6 +25,7 @@ mod writers;
 
 pub use classic::{ClassicError, classic};
 pub use command::{again, shell_word};
+pub use explained::Answer;
 pub use name::{UnknownName, find_metric};
 pub use registry::{Format, FormatError, SUBJECTS};
 pub use subjects::*;

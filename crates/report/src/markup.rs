@@ -60,6 +60,10 @@ impl Markup {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether it contains an element with this id.
     pub(crate) fn has_id(&self, id: &str) -> bool {
         self.0.contains(&format!(" id=\"{id}\""))

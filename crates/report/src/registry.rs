@@ -7,8 +7,8 @@ use thiserror::Error;
 
 use crate::name::{UnknownName, unknown};
 use crate::subjects::{
-    Cases, Changes, Claims, Crash, CrashList, CrashState, Device, Reports, Run, Runs, Safety, StudyBeside, Verdicts,
-    Why,
+    Cases, Changes, Claims, Crash, CrashList, CrashState, Device, ModelBeside, Reports, Run, Runs, Safety, StudyBeside,
+    Verdicts, Why,
 };
 use crate::writers::{Form, Options, Subject, Writer, csv, folded, html, json, markdown, svg, text};
 
@@ -23,6 +23,7 @@ pub const SUBJECTS: &[Entry] = &[
     entry::<Device>(),
     entry::<Reports>(),
     entry::<Changes>(),
+    entry::<ModelBeside>(),
     entry::<StudyBeside>(),
     entry::<Claims>(),
     entry::<Runs>(),

@@ -8,6 +8,7 @@ use mountmark_analyse::study::StudyComparison;
 use mountmark_analyse::{Findings, MetricFindings, TaskFindings};
 use mountmark_record::{DeviceUse, Output, RunRecord};
 
+use crate::explained::Answer;
 use crate::markup::Markup;
 use crate::text::titled;
 use crate::words::number::and;
@@ -22,6 +23,8 @@ pub struct Report<'a> {
     pub study: Option<&'a StudyComparison>,
     /// Verdicts on published claims, if requested.
     pub claims: Option<&'a [JudgedClaim]>,
+    /// Explanations of tasks, if requested.
+    pub whys: &'a [Answer<'a>],
     /// Device records of the first repeat of `run`, as far as loaded.
     pub devices: &'a [DeviceUse],
     /// Engine results of the first repeat of `run`, as far as loaded.
@@ -31,7 +34,7 @@ pub struct Report<'a> {
 impl<'a> Report<'a> {
     /// Without comparisons.
     pub fn of(run: &'a RunRecord, findings: &'a Findings) -> Report<'a> {
-        Report { run, findings, study: None, claims: None, devices: &[], results: &[] }
+        Report { run, findings, study: None, claims: None, whys: &[], devices: &[], results: &[] }
     }
 }
 

@@ -4,7 +4,7 @@
 use mountmark_analyse::claim::{JudgedClaim, JudgedClause, JudgedComparison};
 use mountmark_analyse::study::{Agreement, OverallComparison, StudyComparison, TestComparison};
 use mountmark_analyse::{
-    CategoryFindings, Change, Changes as TwoRuns, Findings, MetricFindings, Overall, TaskFindings, Verdict,
+    Accordance, CategoryFindings, Change, Changes as TwoRuns, Findings, MetricFindings, Overall, TaskFindings, Verdict,
 };
 use mountmark_model::Over;
 use serde::Serialize;
@@ -117,6 +117,22 @@ impl<'a> WordedChanges<'a> {
         let worded = |change| WordedChange { change, sentence: words::change(found, change) };
         let changes = found.changes.iter().map(worded).collect();
         WordedChanges { found, remarks: words::changes::remarks(found), changes }
+    }
+}
+
+#[derive(Serialize)]
+pub(crate) struct WordedAccordance<'a> {
+    #[serde(flatten)]
+    found: &'a Accordance,
+    sentence: String,
+    misleading: Vec<String>,
+    remarks: Vec<String>,
+}
+
+impl<'a> WordedAccordance<'a> {
+    pub(crate) fn new(found: &'a Accordance) -> WordedAccordance<'a> {
+        let (sentence, misleading) = (words::accord::answer(found), words::accord::misleading(found));
+        WordedAccordance { found, sentence, misleading, remarks: words::accord::remarks() }
     }
 }
 

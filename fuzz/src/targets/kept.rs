@@ -47,7 +47,7 @@ static SMALL: LazyLock<Vec<u8>> = LazyLock::new(|| {
         record.outcomes.push(TaskOutcome { task: "touch".into(), outcome: failed });
         let outputs: Vec<Output> = outputs().into_iter().map(|output| Output { cell: cell.index, ..output }).collect();
         let device = DeviceUse { cell: cell.index, task: "touch".into(), iteration: 0, record: device() };
-        store.record_cell_with(&run, &record, &outputs, &[device]).expect("a sound cell");
+        store.record_cell_with(&run, &record, &outputs, &[device], None).expect("a sound cell");
     }
     store.end_run(&run, RunStatus::Done).expect("a run");
     drop(store);

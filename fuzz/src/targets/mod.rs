@@ -4,6 +4,7 @@ mod definitions;
 mod files;
 mod kept;
 mod power;
+mod profiler;
 mod said;
 mod show;
 
@@ -24,7 +25,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 15] = [
+pub const TARGETS: [Target; 18] = [
     Target { name: "suite", run: definitions::suite, changes: 300, seeds: definitions::suites },
     Target { name: "fio_job", run: definitions::fio_job, changes: 300, seeds: definitions::fio_jobs },
     Target { name: "catalogue", run: definitions::catalogue, changes: 300, seeds: definitions::entries },
@@ -39,6 +40,9 @@ pub const TARGETS: [Target; 15] = [
     Target { name: "kernel", run: files::kernel, changes: 300, seeds: files::kernels },
     Target { name: "scenario", run: power::scenario, changes: 300, seeds: power::scenarios },
     Target { name: "log", run: power::log, changes: 300, seeds: power::logs },
+    Target { name: "recording", run: profiler::recording, changes: 300, seeds: Vec::new },
+    Target { name: "symbols", run: profiler::symbols, changes: 300, seeds: Vec::new },
+    Target { name: "profiles", run: profiler::profiles, changes: 300, seeds: Vec::new },
     Target { name: "module", run: files::module, changes: 300, seeds: files::modules },
 ];
 

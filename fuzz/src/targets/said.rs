@@ -72,7 +72,7 @@ pub(super) fn events(data: &[u8]) {
         let of_cell = |devices: &[DeviceUse]| devices.iter().filter(|one| one.cell == cell.index).cloned().collect();
         let (devices, outputs): (Vec<DeviceUse>, Vec<Output>) =
             (of_cell(&devices), outputs.iter().filter(|one: &&Output| one.cell == cell.index).cloned().collect());
-        let kept = store.record_cell_with(&run, cell, &outputs, &devices);
+        let kept = store.record_cell_with(&run, cell, &outputs, &devices, None);
         sound &= kept.map_err(|error| error.to_string()).is_ok();
     }
     if sound {

@@ -1,5 +1,6 @@
-//! `mountmark compare`: compares a run with another run, published figures, or claims.
+//! `mountmark compare`: compares a run with another run, a real machine's, published figures, or claims.
 
+pub(super) mod agreement;
 pub(super) mod claims;
 mod runs;
 pub(super) mod study;
@@ -12,7 +13,7 @@ use crate::common::{StoreOptions, WrongUse};
 /// Compare two runs, or a run with a published study or with what the old studies claimed
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark compare 20260131-0902 latest\n  mountmark compare 20260131-0902 latest --fail-on 5%\n  mountmark compare latest --study piszcz-2006\n  mountmark compare latest --study 'piszcz-2006#1'     its older run\n  mountmark compare latest --claims\n  mountmark compare latest --claims --anyway           whatever the run's suite and machine\n  mountmark compare 20260131-0902 latest --claims      also what changed between a study's runs"
+    after_help = "Examples:\n  mountmark compare 20260131-0902 latest\n  mountmark compare 20260131-0902 latest --fail-on 5%\n  mountmark compare latest --study piszcz-2006\n  mountmark compare latest --study 'piszcz-2006#1'     its older run\n  mountmark compare latest --claims\n  mountmark compare latest --claims --anyway           whatever the run's suite and machine\n  mountmark compare 20260131-0902 latest --claims      also what changed between a study's runs\n  mountmark compare VIRTUAL REAL --agreement          how far the model's order is a real machine's"
 )]
 pub struct Arguments {
     /// One run and --study or --claims; or two runs, the earlier first, with or without --claims
@@ -25,6 +26,10 @@ pub struct Arguments {
     /// older run
     #[arg(long)]
     claims: bool,
+    /// Say how far the order of file systems in the virtual lab's run agrees with that on a real machine: the run of the
+    /// virtual lab first
+    #[arg(long, conflicts_with_all = ["study", "claims"])]
+    agreement: bool,
     #[command(flatten)]
     between: runs::Options,
     /// How to print: table, markdown, csv or json [default: table]
@@ -35,6 +40,9 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: Arguments) -> Result<u8> {
+    if arguments.agreement {
+        return agreement::run(&arguments);
+    }
     match (&arguments.runs[..], &arguments.study, arguments.claims) {
         ([run], Some(study), false) if !arguments.between.anyway => study::run(&arguments, run, study),
         ([run], _, true) => claims::run(&arguments, None, run),

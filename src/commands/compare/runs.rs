@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 use clap::Args;
-use mountmark_analyse::{Changes, changes, incomparable};
+use mountmark_analyse::{Changes, changes};
+use mountmark_record::RunRecord;
 use mountmark_report::{find_metric, words};
 
 use super::Arguments;
@@ -12,10 +13,10 @@ use crate::common::{self, WrongUse};
 #[derive(Args)]
 pub struct Options {
     /// Exit with 1 when a regression larger than this is shown, or a task has no figure any more: 5%, 0.05
-    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with_all = ["study", "claims"])]
+    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with_all = ["study", "claims", "agreement"])]
     fail_on: Option<f64>,
     /// Compare this metric alone; otherwise those that tasks are judged by
-    #[arg(long, value_name = "METRIC", conflicts_with_all = ["study", "claims"])]
+    #[arg(long, value_name = "METRIC", conflicts_with_all = ["study", "claims", "agreement"])]
     metric: Option<String>,
     /// Compare runs of different suites, scales or corpora all the same; with --claims, judge claims about other suites and
     /// machines too
@@ -46,16 +47,7 @@ pub fn run(arguments: &Arguments, before: &str, after: &str) -> Result<u8> {
     if before.id == after.id {
         return Err(WrongUse(format!("both are run {}: name two runs", before.id)).into());
     }
-    let reasons: Vec<String> = incomparable(&before, &after).iter().map(words::incomparable).collect();
-    if !reasons.is_empty() && !anyway {
-        return Err(WrongUse(format!(
-            "{} and {} are not of the same work: {}. Add --anyway to compare them all the same",
-            before.id,
-            after.id,
-            reasons.join("; ")
-        ))
-        .into());
-    }
+    let reasons = other_work(&before, &after, *anyway)?;
     let found = changes(&before, &after, metric, &mountmark_analyse::Options::default());
     common::print(&common::written(&mountmark_report::Changes(&found), arguments.format.as_deref())?)?;
     for reason in reasons {
@@ -64,6 +56,16 @@ pub fn run(arguments: &Arguments, before: &str, after: &str) -> Result<u8> {
     match fail_on {
         Some(limit) => gate(&found, *limit),
         None => Ok(common::DONE),
+    }
+}
+
+/// Why the runs are not of the same work, if `anyway` lets that pass.
+pub(super) fn other_work(before: &RunRecord, after: &RunRecord, anyway: bool) -> Result<Vec<String>> {
+    match common::other_work(before, after) {
+        Some((_, sentence)) if !anyway => {
+            Err(WrongUse(format!("{sentence}. Add --anyway to compare them all the same")).into())
+        }
+        found => Ok(found.map(|(reasons, _)| reasons).unwrap_or_default()),
     }
 }
 

@@ -12,7 +12,7 @@ use mountmark_model::{Bytes, Environment, OwnComputer, Plan, Sitting};
 use mountmark_record::RunRecord;
 
 use super::super::run::LabOptions;
-use super::sittings;
+use super::{sittings, unlike};
 use crate::common::WrongUse;
 
 /// Rejects a run of another machine, and for a lab without guests one whose store another user could have written: its
@@ -96,11 +96,7 @@ pub fn make_ready(run: &RunRecord, options: &LabOptions, cache: &Path) -> Result
     }
     let Some(own) = options.kind().own_computer(&options.place())? else { return Ok(()) };
     match target_differs(&run.plan, &own) {
-        Some(difference) => bail!(
-            "run {} cannot be resumed: {difference}. Its figures and those of new cells could not be compared; run it anew: {}",
-            run.id.as_str(),
-            mountmark_report::again(run)
-        ),
+        Some(difference) => Err(unlike(run, &difference)),
         None => Ok(()),
     }
 }

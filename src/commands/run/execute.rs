@@ -7,8 +7,9 @@ use std::time::SystemTime;
 
 use anyhow::{Result, bail};
 use mountmark_lab::OpenLab;
+use mountmark_lab::emulator::Profiler;
 use mountmark_model::{Bytes, Cell, DISTURBED, Environment, Plan, counted};
-use mountmark_record::{CellRecord, RunId, RunRecord, RunStatus, Store, Timestamp};
+use mountmark_record::{CellRecord, Profiles, RunId, RunRecord, RunStatus, Store, Timestamp};
 use mountmark_run::schedule::{self, CellResult};
 
 use super::Stop;
@@ -19,6 +20,8 @@ use crate::progress::Progress;
 /// The resources of a run, and how to show its result.
 pub struct Session<'a> {
     pub lab: &'a dyn OpenLab,
+    /// The lab's profiler, if cells run with it.
+    pub profiler: Option<&'a Profiler>,
     /// Receives each cell when it ends.
     pub store: &'a Store,
     /// Number of cells at the same time.
@@ -125,14 +128,30 @@ impl Session<'_> {
         format!("{} resume {id}{} runs", next::program(), common::out_option(self.store.path()))
     }
 
+    /// What the profiler recorded of a cell, with the names that tasks have in records; or why it is not to be kept.
+    fn profiles(&self, plan: &Plan, cell: &Cell) -> Result<Option<Profiles>, String> {
+        let Some(profiler) = self.profiler else { return Ok(None) };
+        let mut profiles = profiler.take(cell)?;
+        profiles.iter_mut().for_each(|profile| profile.task = plan.recorded(cell, &profile.task));
+        let packed = Profiles::pack(&profiles);
+        match packed.size() > Profiles::MOST {
+            true => Err(format!("they take {}, and {} are the most", packed.size(), Profiles::MOST)),
+            false => Ok(Some(packed)),
+        }
+    }
+
     /// True if all ended, false if the user requested an end.
     fn cells(&self, id: &RunId, plan: &Plan) -> Result<bool> {
         let mut progress = Progress::new(plan, self.jobs, self.verbose);
         let result = schedule::run(self.lab, &plan.cells, self.jobs, self.stop, &mut |step| {
             if let schedule::Progress::Ended(cell, result) = &step {
                 let result = recorded(plan, cell, result);
-                let record = record(cell, &result, self.environment(plan, cell)?);
-                self.store.record_cell_with(id, &record, &result.outputs, &result.devices)?;
+                let mut record = record(cell, &result, self.environment(plan, cell)?);
+                let profiles = self.profiles(plan, cell).unwrap_or_else(|reason| {
+                    record.notes.push(format!("the cell's profiles are not kept: {reason}"));
+                    None
+                });
+                self.store.record_cell_with(id, &record, &result.outputs, &result.devices, profiles.as_ref())?;
             }
             progress.show(&step);
             Ok(())
@@ -145,7 +164,9 @@ impl Session<'_> {
 /// Prints the findings of a complete run, its location and next steps; returns the exit code.
 pub fn show(run: &RunRecord, store: &Store, format: &FormatOptions) -> Result<u8> {
     common::print(&format.render(run)?)?;
-    say!("mountmark: run {} is kept in {}", run.id.as_str(), store.path().display());
+    let size = store.profile_size(&run.id)?;
+    let profiles = if size.0 > 0 { format!(", with profiles of {size}") } else { String::new() };
+    say!("mountmark: run {} is kept in {}{profiles}", run.id.as_str(), store.path().display());
     // Other formats are for programs.
     if matches!(format.format.as_deref(), None | Some("table")) {
         next::say_next(run, store);
@@ -170,7 +191,7 @@ fn in_doubt(run: &RunRecord) -> Plan {
     doubtful.extend(mountmark_analyse::cells_in_doubt(run));
     // A resumed run may have measured some of them again already.
     let (own, again): (Vec<&CellRecord>, Vec<&CellRecord>) =
-        run.cells.iter().partition(|cell| (cell.index as usize) < plan.cells.len());
+        run.cells.iter().partition(|cell| plan.is_planned(cell.index));
     let is_done = |cell: &&&CellRecord| again.iter().any(|done| what(done) == what(cell));
     let done: BTreeSet<u32> = own.iter().filter(is_done).map(|cell| cell.index).collect();
     let cells = plan.cells.iter().filter(|cell| doubtful.contains(&cell.index) && !done.contains(&cell.index));

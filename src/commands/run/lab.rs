@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use mountmark_lab::emulator::Profiler;
 use mountmark_lab::image::kernel;
 use mountmark_lab::{LabKind, OpenLab, Options, Place};
 use mountmark_model::{Lab, Machine, Nature, Plan, Target};
@@ -17,6 +18,28 @@ const DEFAULT_MACHINE: &str = "modern";
 
 /// In seconds. Long, because a command that works on gigabytes prints nothing meanwhile.
 pub const SILENCE_LIMIT: u64 = 1800;
+
+/// A lab that is open.
+pub enum Opened {
+    Plain(Box<dyn OpenLab>),
+    Profiled(Box<Profiler>),
+}
+
+impl Opened {
+    pub fn lab(&self) -> &dyn OpenLab {
+        match self {
+            Opened::Plain(lab) => lab.as_ref(),
+            Opened::Profiled(profiler) => profiler.as_ref(),
+        }
+    }
+
+    pub fn profiler(&self) -> Option<&Profiler> {
+        match self {
+            Opened::Plain(_) => None,
+            Opened::Profiled(profiler) => Some(profiler),
+        }
+    }
+}
 
 /// Where cells run.
 #[derive(Args, Clone, Debug, PartialEq)]
@@ -107,6 +130,26 @@ impl LabOptions {
     /// The lab, with `machine` for guests.
     pub fn open(&self, machine: &Machine) -> Result<Box<dyn OpenLab>> {
         self.kind().open(self.options(machine))
+    }
+
+    /// The same, with the profiler if asked for.
+    pub fn open_with(&self, machine: &Machine, profile: bool) -> Result<Opened> {
+        match profile {
+            true => Ok(Opened::Profiled(Box::new(Profiler::open(self.options(machine), true)?))),
+            false => Ok(Opened::Plain(self.open(machine)?)),
+        }
+    }
+
+    /// Rejects the profiler in a lab that has none.
+    pub fn check_profile(&self, profile: bool) -> Result<()> {
+        if profile && !self.nature().exact_clock {
+            bail!(WrongUse(format!(
+                "--profile: the profiler is in the virtual lab's emulator, and would change what it looks at in the {} lab: \
+                 use perf there",
+                self.lab.name()
+            )));
+        }
+        Ok(())
     }
 
     /// The lab's own options, with `machine` for guests.

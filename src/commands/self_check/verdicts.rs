@@ -143,5 +143,5 @@ fn measure(
     }
     let jobs = jobs(arguments.jobs, plan);
     let format = FormatOptions::default();
-    Session { lab, store, jobs, stop, verbose: false, format: &format, sitting: 1 }.collect(plan)
+    Session { lab, profiler: None, store, jobs, stop, verbose: false, format: &format, sitting: 1 }.collect(plan)
 }

@@ -1,6 +1,7 @@
-//! Runs cells again with the profiler, up to the task that is to be explained, and compares their figures.
+//! Runs cells again with the profiler, up to the last task that is to be explained, and compares their figures.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -10,48 +11,88 @@ use anyhow::{Context, Result, bail};
 use mountmark_analyse::why::{Ledger, ledger};
 use mountmark_lab::Ended;
 use mountmark_lab::emulator::Profiler;
-use mountmark_model::profile::Interval;
+use mountmark_model::profile::{Interval, Profile, TaskProfile};
 use mountmark_model::{Event, Metric, Outcome, Sample, Subject};
+use mountmark_record::{RunRecord, Store};
 
-use super::Chosen;
-use crate::commands::resume::difference;
+use super::choose::{Chosen, figure};
+use crate::commands::resume::{check_inputs, difference};
+use crate::commands::run::LabOptions;
 
-/// A cell that was run with the profiler.
-pub(super) struct Measured {
-    pub ledger: Option<Ledger>,
-    /// Figures that are equal to those without the profiler.
-    pub figures: usize,
+/// A cell whose tasks are to be explained.
+pub(in crate::commands) struct Wanted<'a> {
+    pub chosen: Chosen<'a>,
+    /// Tasks and steps that have time of their own.
+    pub tasks: Vec<&'a str>,
+    /// The cell's profiles in the store; empty if the run was without the profiler.
+    pub kept: Vec<TaskProfile>,
+}
+
+impl<'a> Wanted<'a> {
+    pub fn of(store: &Store, chosen: Chosen<'a>, tasks: Vec<&'a str>) -> Result<Wanted<'a>> {
+        let kept = store.profiles(&chosen.run.id, chosen.record.index, &|task| tasks.contains(&task))?;
+        Ok(Wanted { chosen, tasks, kept })
+    }
+}
+
+/// Where the time of a cell's tasks went.
+#[derive(Default)]
+pub(in crate::commands) struct Measured {
+    /// In the order of the tasks; none if there is a fault.
+    pub ledgers: Vec<Ledger>,
+    /// Figures that are equal to those without the profiler; `None` if the run itself had it.
+    pub figures: Option<usize>,
     /// What differs from the time of the run.
     pub differs: Option<String>,
-    /// Why there is no ledger.
+    /// Why there are no ledgers.
     pub fault: Option<String>,
 }
 
-/// Figures by task, iteration and metric, as bits.
-type Figures = BTreeMap<(String, u32, String), u64>;
+/// How guests run.
+#[derive(Clone, Copy)]
+pub(in crate::commands) struct Manner<'a> {
+    /// Side by side.
+    pub jobs: usize,
+    /// As [`LabOptions::silence_limit`].
+    pub silence_limit: u64,
+    /// Whether paths of calls are recorded.
+    pub callers: bool,
+    pub stop: &'a AtomicBool,
+}
 
-/// Runs the cells, `jobs` side by side; `None` if the user stopped it.
-pub(super) fn measure(
-    profiler: &Profiler,
-    chosen: &[Chosen],
-    task: &str,
-    jobs: usize,
-    stop: &AtomicBool,
-) -> Result<Option<Vec<Measured>>> {
-    for chosen in chosen {
-        profiler.plain().prepare(chosen.cell)?;
+impl Manner<'_> {
+    /// The lab of a run, with the profiler.
+    pub fn profiler(&self, run: &RunRecord) -> Result<Profiler> {
+        Profiler::open(LabOptions::of(&run.plan, self.silence_limit).options(&run.plan.machine), self.callers)
     }
-    let next = Mutex::new(chosen.iter().enumerate());
+}
+
+/// Runs the cells again whose profiles are not kept; `None` if the user stopped it.
+pub(in crate::commands) fn measure(wanted: &[Wanted], guests: Manner) -> Result<Option<Vec<Measured>>> {
+    let mut labs: BTreeMap<&str, Profiler> = BTreeMap::new();
+    for Wanted { chosen, .. } in wanted.iter().filter(|wanted| !is_kept(wanted)) {
+        let run = chosen.run;
+        check_inputs(run, std::slice::from_ref(chosen.cell), "cannot be explained")?;
+        let lab = match labs.entry(run.id.as_str()) {
+            Entry::Occupied(lab) => lab.into_mut(),
+            Entry::Vacant(place) => place.insert(guests.profiler(run)?),
+        };
+        lab.plain().prepare(chosen.cell)?;
+    }
+    let next = Mutex::new(wanted.iter().enumerate());
     let found: Mutex<BTreeMap<usize, Result<Option<Measured>>>> = Mutex::new(BTreeMap::new());
     thread::scope(|scope| {
-        for _ in 0..jobs.min(chosen.len()) {
+        for _ in 0..guests.jobs.min(wanted.len()) {
             scope.spawn(|| {
                 loop {
-                    let Some((at, chosen)) = next.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next()
+                    let Some((at, wanted)) = next.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next()
                     else {
                         break;
                     };
-                    let measured = one(profiler, chosen, task, stop);
+                    let measured = match labs.get(wanted.chosen.run.id.as_str()).filter(|_| !is_kept(wanted)) {
+                        Some(lab) => again(lab, wanted, guests.stop),
+                        None => kept(wanted).map(Some),
+                    };
                     found.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(at, measured);
                 }
             });
@@ -60,29 +101,65 @@ pub(super) fn measure(
     found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).into_values().collect()
 }
 
-fn one(profiler: &Profiler, chosen: &Chosen, task: &str, stop: &AtomicBool) -> Result<Option<Measured>> {
-    let Chosen { cell, record } = chosen;
+fn is_kept(wanted: &Wanted) -> bool {
+    wanted.tasks.iter().all(|task| wanted.kept.iter().any(|kept| is_first(kept, task)))
+}
+
+/// Whether a profile is of the first time that a task ran.
+fn is_first(kept: &TaskProfile, task: &str) -> bool {
+    kept.task == task && kept.iteration == 0
+}
+
+/// From the run's own profiles.
+fn kept(wanted: &Wanted) -> Result<Measured> {
+    let Chosen { record, cell, .. } = wanted.chosen;
+    let figure = |task: &str, metric: &Metric| figure(record, task, metric);
+    let ledger = |task: &&str| {
+        let found = wanted.kept.iter().find(|kept| is_first(kept, task));
+        let kept = found.with_context(|| format!("task {task} has no profile"))?;
+        of(&cell.configuration.name, task, &figure, [&kept.returned, &kept.sync])
+    };
+    Ok(Measured { ledgers: wanted.tasks.iter().map(ledger).collect::<Result<_>>()?, ..Measured::default() })
+}
+
+/// A task's ledger from its figures and profiles.
+fn of(
+    name: &str,
+    task: &str,
+    figure: &dyn Fn(&str, &Metric) -> Option<f64>,
+    profiles: [&Profile; 2],
+) -> Result<Ledger> {
+    let nanoseconds = |metric: &Metric| {
+        let seconds = figure(task, metric).with_context(|| format!("task {task} has no {}", metric.id))?;
+        anyhow::Ok((seconds * 1e9).round() as u64)
+    };
+    Ok(ledger(name, nanoseconds(&Metric::ELAPSED)?, nanoseconds(&Metric::SYNC)?, profiles))
+}
+
+/// Runs a cell with the profiler, until the last of the tasks has ended.
+fn again(profiler: &Profiler, wanted: &Wanted, stop: &AtomicBool) -> Result<Option<Measured>> {
+    let Wanted { chosen: Chosen { cell, record, .. }, tasks, .. } = wanted;
     let name = &cell.configuration.name;
     let differs = difference(name, &record.environment, &profiler.plain().environment(cell)?);
     let recorded = match &differs {
         None => Some(of_samples(&record.samples)),
         Some(_) => {
-            let plain = until(task, stop, |stop, on_event| profiler.plain().run(cell, stop, on_event))?;
+            let plain = until(tasks, stop, |stop, on_event| profiler.plain().run(cell, stop, on_event))?;
             plain.map(|(plain, _)| plain.figures)
         }
     };
     let Some(recorded) = recorded else { return Ok(None) };
     let mut recording = None;
-    let profiled = until(task, stop, |stop, on_event| {
-        let (ended, found) = profiler.run(cell, stop, on_event)?;
-        recording = Some(found);
+    let profiled = until(tasks, stop, |stop, on_event| {
+        let (ended, found) = profiler.record(cell, stop, on_event)?;
+        recording = Some(found?);
         Ok(ended)
     })?;
     let Some((said, ended)) = profiled else { return Ok(None) };
     let fault =
-        |fault: String| Ok(Some(Measured { ledger: None, figures: 0, differs: differs.clone(), fault: Some(fault) }));
+        |fault: String| Ok(Some(Measured { differs: differs.clone(), fault: Some(fault), ..Measured::default() }));
     if let Some(reason) = said.failure.or_else(|| ended.reason().map(str::to_owned)) {
-        return fault(format!("task {task} on {name} failed with the profiler, and had not without: {reason}"));
+        return fault(format!("{reason} on {name} with the profiler, and not without"));
     }
     for (figure, bits) in &said.figures {
         let (task, iteration, metric) = figure;
@@ -96,34 +173,37 @@ fn one(profiler: &Profiler, chosen: &Chosen, task: &str, stop: &AtomicBool) -> R
             ));
         }
     }
-    let figure = |metric: &Metric| {
-        let bits = said.figures.get(&(task.to_owned(), 0, metric.id.to_owned()));
-        let seconds =
-            bits.map(|bits| f64::from_bits(*bits)).with_context(|| format!("task {task} has no {}", metric.id))?;
-        anyhow::Ok((seconds * 1e9).round() as u64)
+    let figure = |task: &str, metric: &Metric| {
+        said.figures.get(&(task.to_owned(), 0, metric.id.to_owned())).map(|bits| f64::from_bits(*bits))
     };
     let recording = recording.context("the profiler recorded nothing")?;
-    let profile = |interval: Interval| {
-        recording.profile(task, interval, 0).with_context(|| {
-            format!("the profiler did not see task {task} on {name}: the guest does not read its clock by instructions")
-        })
+    let ledger = |task: &&str| {
+        let profile = |interval: Interval| {
+            recording.profile(task, interval, 0).with_context(|| {
+                format!(
+                    "the profiler did not see task {task} on {name}: the guest does not read its clock by instructions"
+                )
+            })
+        };
+        of(name, task, &figure, [profile(Interval::Returned)?, profile(Interval::Sync)?])
     };
-    let (elapsed, sync) = (figure(&Metric::ELAPSED)?, figure(&Metric::SYNC)?);
-    let profiles = [profile(Interval::Returned)?, profile(Interval::Sync)?];
-    let ledger = ledger(name, elapsed, sync, profiles);
-    Ok(Some(Measured { ledger: Some(ledger), figures: said.figures.len(), differs, fault: None }))
+    let ledgers = tasks.iter().map(ledger).collect::<Result<_>>()?;
+    Ok(Some(Measured { ledgers, figures: Some(said.figures.len()), differs, fault: None }))
 }
 
-/// What a guest said until the task had ended.
+/// Figures by task, iteration and metric, as bits.
+type Figures = BTreeMap<(String, u32, String), u64>;
+
+/// What a guest said until its tasks had ended.
 #[derive(Default)]
 struct Said {
     figures: Figures,
     failure: Option<String>,
 }
 
-/// Runs a cell until a task has ended; `None` if the user stopped it.
+/// Runs a cell until all of these tasks have ended, or one has failed; `None` if the user stopped it.
 fn until(
-    task: &str,
+    tasks: &[&str],
     stop: &AtomicBool,
     run: impl FnOnce(&AtomicBool, &mut dyn FnMut(Event)) -> Result<Ended>,
 ) -> Result<Option<(Said, Outcome)>> {
@@ -131,6 +211,7 @@ fn until(
     const LOOK: Duration = Duration::from_millis(100);
     let (enough, over) = (AtomicBool::new(false), AtomicBool::new(false));
     let mut said = Said::default();
+    let mut left = tasks.to_vec();
     let ended = thread::scope(|scope| {
         scope.spawn(|| {
             while !over.load(Ordering::SeqCst) {
@@ -144,9 +225,12 @@ fn until(
                     values.into_iter().map(|(metric, value)| ((task.clone(), iteration, metric), value.to_bits()));
                 said.figures.extend(figures);
             }
-            Event::Ended { task: Subject::Task(ended), outcome } if ended == task => {
-                said.failure = outcome.reason().map(str::to_owned);
-                enough.store(true, Ordering::SeqCst);
+            Event::Ended { task: Subject::Task(ended), outcome } if left.contains(&ended.as_str()) => {
+                left.retain(|task| *task != ended);
+                said.failure = outcome.reason().map(|reason| format!("task {ended} failed ({reason})"));
+                if left.is_empty() || said.failure.is_some() {
+                    enough.store(true, Ordering::SeqCst);
+                }
             }
             _ => {}
         });

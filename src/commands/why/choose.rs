@@ -1,13 +1,16 @@
-//! Which cells of a run are to be explained.
+//! Which cells of runs are to be explained.
 
 use anyhow::{Result, bail};
 use mountmark_model::{Cell, Metric, Outcome, Sample, protocol_task};
 use mountmark_record::{CellRecord, RunRecord};
+use mountmark_report::words;
 
-use crate::common::WrongUse;
+use crate::common::{self, WrongUse};
 
 /// A cell of a run, and what was recorded of it.
-pub(super) struct Chosen<'a> {
+#[derive(Clone, Copy)]
+pub(in crate::commands) struct Chosen<'a> {
+    pub run: &'a RunRecord,
     pub cell: &'a Cell,
     pub record: &'a CellRecord,
 }
@@ -17,6 +20,92 @@ pub(super) struct Chosen<'a> {
 /// # Errors
 /// The run has no such task or configuration, the task failed there, or the lab has no profiler.
 pub(super) fn choose<'a>(run: &'a RunRecord, task: &str, names: &[String], repeat: u32) -> Result<Vec<Chosen<'a>>> {
+    check(run, task)?;
+    let mut wanted = split(names, &[run]);
+    if wanted.is_empty() {
+        wanted = extremes(run, task, repeat).into_iter().map(str::to_owned).collect();
+        if wanted.is_empty() {
+            bail!(WrongUse(format!("run {} has no figure of task {task} in repeat {}", run.id, repeat + 1)));
+        }
+    }
+    wanted.dedup();
+    wanted.iter().map(|name| one(run, task, name, repeat)).collect()
+}
+
+/// The cells of one configuration in two runs, and why it was chosen if the user named none. Two names are one of each run.
+///
+/// # Errors
+/// As [`choose`]; or the runs are not of the same work, or have no configuration in common.
+pub(super) fn pair<'a>(
+    [before, after]: [&'a RunRecord; 2],
+    task: &str,
+    names: &[String],
+    repeat: u32,
+) -> Result<([Chosen<'a>; 2], Option<String>)> {
+    let runs = [before, after];
+    if before.id == after.id {
+        bail!(WrongUse(format!("both are run {}: name two runs, or one and several file systems (--fs)", before.id)));
+    }
+    runs.iter().try_for_each(|run| check(run, task))?;
+    if let Some((_, sentence)) = common::other_work(before, after) {
+        bail!(WrongUse(sentence));
+    }
+    let of = |names: [&str; 2]| anyhow::Ok([one(before, task, names[0], repeat)?, one(after, task, names[1], repeat)?]);
+    match split(names, &runs).as_slice() {
+        [] => {}
+        [name] => return Ok((of([name, name])?, None)),
+        [first, second] => return Ok((of([first, second])?, None)),
+        more => bail!(WrongUse(format!(
+            "--fs names {} configurations: of two runs one is explained, by its name in both or by its name in each",
+            more.len()
+        ))),
+    }
+    let changes = |name: &String| -> Option<(f64, String)> {
+        let durable = |run: &RunRecord| {
+            let of_repeat = |record: &&CellRecord| record.repeat == repeat && record.configuration == *name;
+            figure(run.cells.iter().find(of_repeat)?, task, &Metric::DURABLE).filter(|time| *time > 0.0)
+        };
+        Some(((durable(after)? / durable(before)?).ln().abs(), name.clone()))
+    };
+    let changes: Vec<(f64, String)> = before.plan.configurations.iter().filter_map(changes).collect();
+    let most = changes.iter().max_by(|a, b| a.0.total_cmp(&b.0));
+    match (most, before.plan.configurations.as_slice(), after.plan.configurations.as_slice()) {
+        (Some((_, name)), ..) => {
+            let told = (changes.len() > 1).then(|| words::changed_most(name, changes.len(), task));
+            Ok((of([name, name])?, told))
+        }
+        (None, [first], [second]) => Ok((of([first, second])?, None)),
+        (None, first, second) => bail!(WrongUse(format!(
+            "runs {} and {} have no configuration in common with figures of task {task} in repeat {}: name one of each run \
+             (--fs ONE,OTHER); the first has {}, the second {}",
+            before.id,
+            after.id,
+            repeat + 1,
+            first.join(", "),
+            second.join(", ")
+        ))),
+    }
+}
+
+/// What was given, at commas that are not within the name of a configuration of these runs.
+fn split(given: &[String], runs: &[&RunRecord]) -> Vec<String> {
+    // A configuration's options may hold commas.
+    let is_whole = |name: &String| runs.iter().any(|run| run.plan.configurations.contains(name));
+    let names = |given: &String| match is_whole(given) {
+        true => vec![given.clone()],
+        false => given.split(',').map(str::to_owned).collect(),
+    };
+    given.iter().flat_map(names).collect()
+}
+
+/// Refuses runs without a profiler, and what is no task of a run with time of its own.
+fn check(run: &RunRecord, task: &str) -> Result<()> {
+    check_run(run)?;
+    check_task(run, task)
+}
+
+/// Refuses runs that the profiler cannot make again.
+pub(in crate::commands) fn check_run(run: &RunRecord) -> Result<()> {
     let (id, plan) = (&run.id, &run.plan);
     if !plan.lab.nature().exact_clock {
         bail!(WrongUse(format!(
@@ -28,28 +117,9 @@ pub(super) fn choose<'a>(run: &'a RunRecord, task: &str, names: &[String], repea
     if plan.vary.is_some() {
         bail!(WrongUse(format!("run {id} has several points (--vary), and why explains runs of one point only")));
     }
-    check_task(run, task)?;
-    let mut wanted: Vec<&str> = Vec::new();
-    for given in names {
-        // A configuration's options may hold commas.
-        let whole = plan.configurations.iter().any(|name| name == given);
-        wanted.extend(if whole { vec![given.as_str()] } else { given.split(',').collect() });
-    }
-    if let Some(unknown) = wanted.iter().find(|name| !plan.configurations.iter().any(|known| known == *name)) {
-        let all = plan.configurations.join(", ");
-        bail!(WrongUse(format!("--fs: run {id} has no {unknown:?}; it has {all}")));
-    }
-    if wanted.is_empty() {
-        wanted = extremes(run, task, repeat);
-        if wanted.is_empty() {
-            bail!(WrongUse(format!("run {id} has no figure of task {task} in repeat {}", repeat + 1)));
-        }
-    }
-    wanted.dedup();
-    wanted.into_iter().map(|name| one(run, task, name, repeat)).collect()
+    Ok(())
 }
 
-/// Refuses what is no task of the run with time of its own.
 fn check_task(run: &RunRecord, task: &str) -> Result<()> {
     let plan = &run.plan;
     let steps = [protocol_task::MKFS, protocol_task::MOUNT, protocol_task::UMOUNT, protocol_task::FSCK];
@@ -69,7 +139,8 @@ fn check_task(run: &RunRecord, task: &str) -> Result<()> {
     )))
 }
 
-fn figure(record: &CellRecord, task: &str, metric: &Metric) -> Option<f64> {
+/// A figure of the first time that a task ran.
+pub(in crate::commands) fn figure(record: &CellRecord, task: &str, metric: &Metric) -> Option<f64> {
     let is_it = |sample: &&Sample| sample.task == task && sample.iteration == 0 && sample.metric == metric.id;
     record.samples.iter().find(is_it).map(|sample| sample.value)
 }
@@ -86,8 +157,13 @@ fn extremes<'a>(run: &'a RunRecord, task: &str, repeat: u32) -> Vec<&'a str> {
     found.into_iter().chain(fastest).map(|(_, name)| name).collect()
 }
 
-fn one<'a>(run: &'a RunRecord, task: &str, name: &str, repeat: u32) -> Result<Chosen<'a>> {
+/// The cell of a configuration in a repeat, whose task has a time.
+pub(in crate::commands) fn one<'a>(run: &'a RunRecord, task: &str, name: &str, repeat: u32) -> Result<Chosen<'a>> {
     let id = &run.id;
+    if !run.plan.configurations.iter().any(|known| known == name) {
+        let all = run.plan.configurations.join(", ");
+        bail!(WrongUse(format!("--fs: run {id} has no {name:?}; it has {all}")));
+    }
     if let Some((_, reason)) = run.plan.skipped.iter().find(|(skipped, _)| skipped == name) {
         bail!(WrongUse(format!("{name} was left out of run {id}: {reason}")));
     }
@@ -108,6 +184,6 @@ fn one<'a>(run: &'a RunRecord, task: &str, name: &str, repeat: u32) -> Result<Ch
             let reason = record.outcome.reason().unwrap_or("the cell ended before it");
             bail!(WrongUse(format!("run {id} has no figure of task {task} on {name}: {reason}")))
         }
-        _ => Ok(Chosen { cell, record }),
+        _ => Ok(Chosen { run, cell, record }),
     }
 }

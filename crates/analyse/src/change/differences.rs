@@ -70,7 +70,7 @@ fn push(out: &mut Vec<Difference>, what: &str, before: String, after: String) {
     }
 }
 
-fn joined(values: impl Iterator<Item = String>) -> String {
+pub(crate) fn joined(values: impl Iterator<Item = String>) -> String {
     values.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
 }
 
@@ -84,7 +84,7 @@ fn build(run: &RunRecord) -> String {
     joined(run.cells.iter().map(|cell| cell.environment.build.chars().take(12).collect()))
 }
 
-fn kernel(run: &RunRecord) -> String {
+pub(crate) fn kernel(run: &RunRecord) -> String {
     let measured = joined(run.cells.iter().map(|cell| cell.environment.kernel_text()));
     if measured.is_empty() { run.plan.kernel.clone() } else { measured }
 }

@@ -13,6 +13,15 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     Some(if plain.is_finite() { plain } else { values.iter().map(|value| value / n).sum() })
 }
 
+/// `None` if empty, or if a value is not above 0.
+pub fn geometric_mean(values: &[f64]) -> Option<f64> {
+    if values.iter().any(|value| *value <= 0.0) {
+        return None;
+    }
+    let logarithms: Vec<f64> = values.iter().map(|value| libm::log(*value)).collect();
+    mean(&logarithms).map(libm::exp)
+}
+
 /// `None` if empty. The mean of the two middle values if their number is even.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();

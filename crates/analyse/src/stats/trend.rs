@@ -44,7 +44,10 @@ pub fn trend(blocks: &[Vec<f64>], random: &mut Random) -> Option<Trend> {
         as_strong += u32::from(score(&other).abs() >= own);
         drawn += 1;
     }
-    Some(Trend { p: f64::from(as_strong + 1) / f64::from(drawn + 1), change: slope(&values)? * (values.len() - 1) as f64 })
+    Some(Trend {
+        p: f64::from(as_strong + 1) / f64::from(drawn + 1),
+        change: slope(&values)? * (values.len() - 1) as f64,
+    })
 }
 
 /// Kendall's S: pairs that rise less pairs that fall.
@@ -76,7 +79,8 @@ mod tests {
 
     #[test]
     fn a_line_is_a_trend_and_its_change_is_known() {
-        let line: Vec<Vec<f64>> = (0..5).map(|block| (0..4).map(|at| f64::from(block * 4 + at) * 0.5).collect()).collect();
+        let line: Vec<Vec<f64>> =
+            (0..5).map(|block| (0..4).map(|at| f64::from(block * 4 + at) * 0.5).collect()).collect();
         let found = trend(&line, &mut random()).unwrap();
         assert!(found.p <= 0.001 && (found.change - 9.5).abs() < 1e-9, "{found:?}");
         let falling: Vec<Vec<f64>> = line.iter().map(|block| block.iter().map(|value| -value).collect()).collect();

@@ -1,6 +1,6 @@
 //! Compares a run with a study.
 
-use libm::{exp, log};
+use libm::log;
 use mountmark_model::{Better, Figure, Metric, Printed, Study, StudyRun};
 use mountmark_record::RunRecord;
 
@@ -13,7 +13,7 @@ use super::{
 use crate::Interval;
 use crate::stats::bootstrap;
 use crate::stats::random::Random;
-use crate::stats::summary::mean;
+use crate::stats::summary::{geometric_mean, mean};
 
 /// Number of moves and of changes to keep.
 const NAMED: usize = 8;
@@ -131,7 +131,7 @@ impl Sides<'_> {
             .collect();
         let pairs: Vec<(f64, f64)> = figures.iter().filter_map(|(first, second)| first.zip(*second)).collect();
         let (first, second): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
-        let groups = (center(&first), center(&second));
+        let groups = (geometric_mean(&first), geometric_mean(&second));
         let entries = figures
             .iter()
             .map(|(published, measured)| {
@@ -206,15 +206,6 @@ impl Sides<'_> {
     }
 }
 
-/// Geometric mean; `None` if a figure is not above 0.
-fn center(values: &[f64]) -> Option<f64> {
-    if values.iter().any(|value| *value <= 0.0) {
-        return None;
-    }
-    let logarithms: Vec<f64> = values.iter().map(|value| log(*value)).collect();
-    mean(&logarithms).map(exp)
-}
-
 /// 1 is the best; equal values share the mean of their ranks.
 fn rank(value: f64, all: &[f64], better: Better) -> f64 {
     let ahead = all.iter().filter(|other| match better {
@@ -234,7 +225,7 @@ fn overall(metric: &Metric, tests: &[TestComparison], filesystems: usize, seed: 
             .map(|fs| {
                 // Of all tests or of none: a file system that failed a slow test would look better for it.
                 let ratios: Option<Vec<f64>> = tests.iter().map(|test| pick(&test.entries[fs])).collect();
-                ratios.filter(|ratios| !ratios.is_empty()).and_then(|ratios| center(&ratios))
+                ratios.filter(|ratios| !ratios.is_empty()).and_then(|ratios| geometric_mean(&ratios))
             })
             .collect()
     };

@@ -157,6 +157,14 @@ pub(crate) fn verdict(figures: &Figures, family: &Family, judged: &Judged, optio
     Some(Verdict { outcome, groups, order, apart, gap: to_next, below, has_small: relation.has_small })
 }
 
+/// Pairs of configurations of which one is shown to be better than the other: that one first.
+pub(crate) fn told_apart(series: &Series, judged: &Judged, options: &Options) -> Vec<(usize, usize)> {
+    let relation = Superiority::new(series, judged, options);
+    let all = 0..series.blocks.len();
+    let pairs = all.clone().flat_map(|one| all.clone().map(move |other| (one, other)));
+    pairs.filter(|(one, other)| relation.is_better(*one, *other)).collect()
+}
+
 /// The distance of `other` from `best`.
 pub(crate) fn gap(series: &Series, judged: &Judged, best: usize, other: usize) -> Option<Gap> {
     let ratio = ratio(series, other, best)?;

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mountmark_model::device::DeviceOperation;
-use mountmark_model::profile::program;
+use mountmark_model::profile::{PathTime, program};
 
+use super::kernels::{Kernels, Rerouted, rerouted};
 use super::ledger::{Account, Ledger};
 
 /// A part of the difference that is at least this large is its cause.
@@ -23,6 +24,8 @@ pub struct Explanation<'a> {
     pub gap: i64,
     pub lines: Vec<Line>,
     pub cause: Cause,
+    /// Of two kernels: where one calls what the other does not.
+    pub rerouted: Vec<Rerouted>,
 }
 
 /// An account's nanoseconds in both.
@@ -31,6 +34,9 @@ pub struct Line {
     pub account: Account,
     pub slow: i64,
     pub fast: i64,
+    /// Whether the kernel of each has this function.
+    pub slow_has: bool,
+    pub fast_has: bool,
     /// Of a function: who calls it, by the difference.
     pub callers: Vec<Caller>,
 }
@@ -66,25 +72,69 @@ pub enum Cause {
     Many,
 }
 
-/// Compares two ledgers of one task.
-pub fn explain<'a>(one: &'a Ledger, other: &'a Ledger) -> Explanation<'a> {
-    let (slow, fast) = if one.total.durable >= other.total.durable { (one, other) } else { (other, one) };
+/// Compares two ledgers of one task. If they are of two kernels, `one` is of the first, and both are under common names
+/// ([`Kernels::ledger`]).
+pub fn explain<'a>(one: &'a Ledger, other: &'a Ledger, kernels: Option<&Kernels>) -> Explanation<'a> {
+    let is_first_slow = one.total.durable >= other.total.durable;
+    let (slow, fast) = if is_first_slow { (one, other) } else { (other, one) };
+    // Whether the kernel of the slow one (0) or the fast one (1) has a function.
+    let has = |which: usize, name: &str| match kernels {
+        Some(kernels) => kernels.has(if is_first_slow { which } else { 1 - which }, name),
+        None => Some(true),
+    };
     let gap = slow.total.durable - fast.total.durable;
     let accounts: BTreeSet<&Account> = slow.accounts.keys().chain(fast.accounts.keys()).collect();
     let callers = [callers(slow), callers(fast)];
-    let line = |account: &Account| Line {
-        account: account.clone(),
-        slow: slow.durable(account),
-        fast: fast.durable(account),
-        callers: match account {
-            Account::Function(name) => both(&callers, name),
-            _ => Vec::new(),
-        },
+    let line = |account: &Account| {
+        let has = |which: usize| match account {
+            Account::Function(name) => has(which, name).unwrap_or(true),
+            _ => true,
+        };
+        Line {
+            account: account.clone(),
+            slow: slow.durable(account),
+            fast: fast.durable(account),
+            slow_has: has(0),
+            fast_has: has(1),
+            callers: match account {
+                Account::Function(name) => both(&callers, name),
+                _ => Vec::new(),
+            },
+        }
     };
     let mut lines: Vec<Line> = accounts.into_iter().map(line).collect();
     lines.sort_by_key(|line| (-line.gap().abs(), -line.slow.max(line.fast)));
-    let cause = cause(slow, fast, gap, &lines);
-    Explanation { slow, fast, gap, lines, cause }
+    let sums = [inclusive(slow), inclusive(fast)];
+    // A function that ran in one of two kernels alone may have another name in the other, or be in its caller there.
+    // Where its caller is not slower by as much, its work is elsewhere in that caller.
+    let part =
+        |name: &str| sums.iter().zip([1, -1]).filter_map(|(sums, sign)| Some(sums.get(name)?.0 * sign)).sum::<i64>();
+    let outer = outer(slow);
+    let is_in_both = |name: &str| {
+        let encloses = |caller: &&str| part(caller) as f64 >= NEARLY_ALL * part(name) as f64;
+        kernels.is_none() || (sums.iter().all(|sums| sums.contains_key(name)) && outer.get(name).is_none_or(encloses))
+    };
+    let cause = cause(slow, &sums, gap, &lines, &is_in_both);
+    let rerouted = match kernels {
+        Some(_) => rerouted([slow, fast], [&sums[0], &sums[1]], gap, &has),
+        None => Vec::new(),
+    };
+    Explanation { slow, fast, gap, lines, cause, rerouted }
+}
+
+/// By function: the kernel's function that calls it longest.
+fn outer(ledger: &Ledger) -> BTreeMap<&str, &str> {
+    let mut longest: BTreeMap<&str, (i64, &str)> = BTreeMap::new();
+    for ((caller, function), time) in super::kernels::calls(ledger) {
+        let found = longest.entry(function).or_insert((time, caller));
+        *found = (*found).max((time, caller));
+    }
+    longest.into_iter().map(|(function, (_, caller))| (function, caller)).collect()
+}
+
+/// Paths and times of all but the disk's server.
+pub(super) fn work(ledger: &Ledger) -> impl Iterator<Item = (&Vec<String>, &PathTime)> {
+    ledger.paths.iter().filter(|(path, _)| path.first().is_some_and(|first| first != program::DISK_SERVER))
 }
 
 type Callers<'a> = BTreeMap<&'a str, BTreeMap<&'a str, i64>>;
@@ -92,10 +142,8 @@ type Callers<'a> = BTreeMap<&'a str, BTreeMap<&'a str, i64>>;
 /// By function: by who calls it, the instructions of the function itself.
 fn callers(ledger: &Ledger) -> Callers<'_> {
     let mut out = Callers::new();
-    for (path, time) in &ledger.paths {
-        if let [first, .., caller, function] = path.as_slice()
-            && first != program::DISK_SERVER
-        {
+    for (path, time) in work(ledger) {
+        if let [_, .., caller, function] = path.as_slice() {
             *out.entry(function).or_default().entry(caller).or_default() += time.running as i64;
         }
     }
@@ -115,11 +163,11 @@ fn both(callers: &[Callers; 2], function: &str) -> Vec<Caller> {
 
 /// Instructions of each function with all that it calls, and how deep it lies: nanoseconds, and the sum of depths
 /// weighted with them.
-fn inclusive(ledger: &Ledger) -> BTreeMap<&str, (i64, i64)> {
-    let mut out: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
-    for (path, time) in
-        ledger.paths.iter().filter(|(path, _)| path.first().is_some_and(|first| first != program::DISK_SERVER))
-    {
+pub(super) type Sums<'a> = BTreeMap<&'a str, (i64, i64)>;
+
+fn inclusive(ledger: &Ledger) -> Sums<'_> {
+    let mut out = Sums::new();
+    for (path, time) in work(ledger) {
         let mut seen = BTreeSet::new();
         for (depth, function) in path.iter().enumerate().skip(1) {
             if seen.insert(function) {
@@ -132,13 +180,13 @@ fn inclusive(ledger: &Ledger) -> BTreeMap<&str, (i64, i64)> {
     out
 }
 
-fn cause(slow: &Ledger, fast: &Ledger, gap: i64, lines: &[Line]) -> Cause {
+fn cause(slow: &Ledger, sums: &[Sums; 2], gap: i64, lines: &[Line], is_in_both: &dyn Fn(&str) -> bool) -> Cause {
     if gap == 0 {
         return Cause::Equal;
     }
     let is_most = |part: i64| part as f64 >= MOST * gap as f64;
-    let (of_slow, of_fast) = (inclusive(slow), inclusive(fast));
-    let parts = of_slow.iter().map(|(function, (sum, depths))| {
+    let [of_slow, of_fast] = sums;
+    let parts = of_slow.iter().filter(|(function, _)| is_in_both(function)).map(|(function, (sum, depths))| {
         let part = sum - of_fast.get(function).map_or(0, |(sum, _)| *sum);
         (depths / (*sum).max(1), part, *function)
     });

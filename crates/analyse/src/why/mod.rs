@@ -3,9 +3,13 @@
 //! Every nanosecond of a ledger is counted once, so its lines add up to the task's time.
 
 mod difference;
+mod kernels;
+mod largest;
 mod ledger;
 
 pub use difference::{Caller, Cause, Explanation, Line, explain};
+pub use kernels::{Callee, Kernels, Rerouted};
+pub use largest::{Gap, largest};
 pub use ledger::{Account, Ledger, Time, ledger};
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ fn the_innermost_function_with_most_of_the_difference_is_the_cause() {
     let slow = profile(&[("cp;open;new;find", 800, 0), ("cp;open", 100, 0), ("cp;open;new;find;get", 100, 0)]);
     let fast = profile(&[("cp;open;new;find", 50, 0), ("cp;open", 250, 0)]);
     let (slow, fast) = (ledger("a", 1000, 0, [&slow, &none]), ledger("b", 300, 0, [&fast, &none]));
-    let found = explain(&fast, &slow);
+    let found = explain(&fast, &slow, None);
     assert_eq!((found.slow.configuration.as_str(), found.gap), ("a", 700));
     assert_eq!(found.cause, Cause::Within { function: "find".into(), caller: Some("new".into()), gap: 850 });
     assert_eq!(found.lines[0].account, Account::Function("find".into()));
@@ -57,7 +57,7 @@ fn waiting_programs_and_nothing_in_particular_are_causes_too() {
     let none = Profile::default();
     let of = |length, paths: &[(&str, u64, u64)]| ledger("x", length, 0, [&profile(paths), &none]);
     let fast = of(100, &[("cp", 100, 0)]);
-    let cause = |slow: &Ledger| explain(slow, &fast).cause;
+    let cause = |slow: &Ledger| explain(slow, &fast, None).cause;
     let read = Some(DeviceOperation::Read);
     assert_eq!(cause(&of(400, &[("cp", 100, 300)])), Cause::Waiting { operation: read, gap: 300 });
     assert_eq!(cause(&of(400, &[("cp", 400, 0)])), Cause::Program { program: "cp".into(), gap: 300 });
@@ -67,4 +67,66 @@ fn waiting_programs_and_nothing_in_particular_are_causes_too() {
     );
     assert_eq!(cause(&of(400, &[("cp", 250, 0), ("cp;b", 0, 150)])), Cause::Many);
     assert_eq!(cause(&fast), Cause::Equal);
+}
+
+fn names(all: &[&str]) -> std::collections::BTreeSet<String> {
+    all.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[test]
+fn functions_of_two_kernels_are_the_same_by_name_wherever_they_lie() {
+    let old = names(&["open", "crc32:crc", "ext4:new.isra.0", "a:f", "b:f", ".slow", "gone"]);
+    let new = names(&["open", "lib:crc", "ext4:new", "c:f", ".slow"]);
+    let kernels = Kernels::new(Some([old, new]));
+    let run = profile(&[
+        ("c:x.y;open;ext4:new.isra.0", 10, 0),
+        ("c:x.y;open;ext4:new.cold", 5, 0),
+        ("cp;crc32:crc", 7, 0),
+        ("cp;.slow", 1, 0),
+    ]);
+    let first = kernels.ledger(0, &ledger("a", 23, 0, [&run, &Profile::default()]));
+    assert_eq!(sums(&first), first.total);
+    let of = |name: &str| first.durable(&Account::Function(name.into()));
+    assert_eq!((of("ext4:new"), of("lib:crc"), of("crc32:crc"), of(".slow")), (15, 7, 0, 1));
+    assert!(first.paths.contains_key(["c:x.y", "open", "ext4:new"].map(str::to_owned).as_slice()), "{:?}", first.paths);
+    let has = |name| [kernels.has(0, name), kernels.has(1, name)];
+    assert_eq!(has("lib:crc"), [Some(true); 2]);
+    assert_eq!((has("gone"), has("c:f")), ([Some(true), Some(false)], [Some(false), Some(true)]));
+    assert_eq!(Kernels::new(None).has(0, "open"), None);
+}
+
+#[test]
+fn what_one_kernel_alone_calls_is_told_with_who_calls_it() {
+    // The new kernel has find's work in new itself, and another name for put.
+    let kernels = Kernels::new(Some([names(&["open", "new", "find", "put"]), names(&["open", "new", "put_folio"])]));
+    let old = profile(&[("cp;open;new", 100, 0), ("cp;open;new;find", 300, 0), ("cp;open;put", 50, 0)]);
+    let new = profile(&[("cp;open;new", 900, 0), ("cp;open;put_folio", 60, 0)]);
+    let none = Profile::default();
+    let (old, new) = (ledger("old", 450, 0, [&old, &none]), ledger("new", 960, 0, [&new, &none]));
+    let found = explain(&old, &new, Some(&kernels));
+    assert_eq!((found.slow.configuration.as_str(), found.gap), ("new", 510));
+    assert_eq!(found.cause, Cause::Within { function: "new".into(), caller: Some("open".into()), gap: 500 });
+    let line = |name: &str| found.lines.iter().find(|line| line.account == Account::Function(name.into())).unwrap();
+    assert_eq!((line("find").slow_has, line("find").fast_has), (false, true));
+    assert_eq!((line("new").slow_has, line("new").fast_has), (true, true));
+    let callee = |function: &str, time| vec![Callee { function: function.into(), time, other_has: Some(false) }];
+    let rerouted = |function: &str, slow, fast, slow_only, fast_only| Rerouted {
+        function: function.into(),
+        slow,
+        fast,
+        slow_only,
+        fast_only,
+    };
+    assert_eq!(
+        found.rerouted,
+        [
+            rerouted("new", 900, 400, vec![], callee("find", 300)),
+            rerouted("open", 960, 450, callee("put_folio", 60), callee("put", 50))
+        ]
+    );
+    // Had it another name alone, nothing would be said of the function itself.
+    let kernels = Kernels::new(Some([names(&["open", "find"]), names(&["open", "look"])]));
+    let of = |name: &str, time| ledger(name, time, 0, [&profile(&[(&format!("cp;open;{name}"), time, 0)]), &none]);
+    let cause = explain(&of("find", 100), &of("look", 400), Some(&kernels)).cause;
+    assert_eq!(cause, Cause::Within { function: "open".into(), caller: None, gap: 300 });
 }

@@ -1,13 +1,16 @@
 //! The virtual lab with a profiler in the emulator: the same guests, the same figures, and where their time went.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
-use mountmark_model::{Cell, Event, Lab};
+use mountmark_model::profile::{Interval, TaskProfile};
+use mountmark_model::{Cell, Configuration, Environment, Event, Lab, Program, protocol_task};
 
 use super::layout::Layout;
 use super::qemu::{self, PROGRAM, option_value};
@@ -27,18 +30,23 @@ const TASK_MOST: u64 = 32 << 10;
 /// The list of the kernel's symbols, beside the snapshot of the guest that has them.
 const SYMBOLS: &str = "symbols";
 
-/// The virtual lab, with a profiler.
+/// The virtual lab, with a profiler. As a lab it keeps what it recorded of each cell, until it is taken.
 pub struct Profiler {
     lab: Emulator,
+    /// Whether paths of calls are recorded.
+    callers: bool,
+    /// By the cell's index in the plan; why there is nothing, in a sentence.
+    kept: Mutex<BTreeMap<u32, Result<Vec<TaskProfile>, String>>>,
 }
 
 impl Profiler {
-    /// Finds QEMU and the kernel; an error if this QEMU cannot load the profiler.
-    pub fn open(options: Options) -> Result<Profiler> {
+    /// Finds QEMU and the kernel; an error if this QEMU cannot load the profiler. Without `callers` functions have times and
+    /// no paths of calls, which takes less time on this machine.
+    pub fn open(options: Options, callers: bool) -> Result<Profiler> {
         let lab = Emulator::open(Lab::DEFAULT, options)?;
         let help = child::output(Command::new(PROGRAM).arg("-help"), child::QUICK)?;
         profile::check_emulator(&lab.qemu, &String::from_utf8_lossy(&help.stdout))?;
-        Ok(Profiler { lab })
+        Ok(Profiler { lab, callers, kept: Mutex::default() })
     }
 
     /// The same lab without a profiler.
@@ -46,11 +54,16 @@ impl Profiler {
         &self.lab
     }
 
-    /// Runs one cell as [`OpenLab::run`] does, and tells where the time of its tasks went. If it was interrupted, this
-    /// holds the tasks that had ended.
-    pub fn run(&self, cell: &Cell, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<(Ended, Recording)> {
+    /// Runs one cell as a lab without a profiler does, and tells where the time of its tasks went, or why that cannot be
+    /// told. If it was interrupted, this holds the tasks that had ended.
+    pub fn record(
+        &self,
+        cell: &Cell,
+        stop: &AtomicBool,
+        on_event: &mut dyn FnMut(Event),
+    ) -> Result<(Ended, Result<Recording>)> {
         let Some((symbols, name_at)) = self.symbols(cell, stop)? else {
-            return Ok((Ended::Interrupted, Recording::default()));
+            return Ok((Ended::Interrupted, Ok(Recording::default())));
         };
         let folder = Scratch::for_guest()?;
         let (table, out) = (folder.path().join("functions"), folder.path().join("recording"));
@@ -58,15 +71,42 @@ impl Profiler {
         let shift = self.lab.options.machine.shift;
         let plugin = profile::plugin(&self.lab.options.cache)?;
         let plugin = format!(
-            "file={},symbols={},out={},shift={shift},name={name_at}",
+            "file={},symbols={},out={},shift={shift},name={name_at},flat={}",
             option_value(&plugin),
             option_value(&table),
-            option_value(&out)
+            option_value(&out),
+            u8::from(!self.callers)
         );
         let ended = self.lab.run_with(cell, Some(&plugin), stop, on_event)?;
         let text = fs::read(&out).unwrap_or_default();
-        let recording = Recording::parse(&String::from_utf8_lossy(&text), &symbols.names, shift)?;
-        Ok((ended, recording))
+        Ok((ended, Recording::parse(&String::from_utf8_lossy(&text), &symbols.names, shift)))
+    }
+
+    /// What was recorded of a cell that this lab ran, or why nothing was.
+    pub fn take(&self, cell: &Cell) -> Result<Vec<TaskProfile>, String> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.remove(&cell.index).unwrap_or_else(|| Err("the cell did not run".into()))
+    }
+
+    /// The profiles of a cell's tasks and steps, each time that they ran.
+    fn profiles(cell: &Cell, recording: &Recording) -> Vec<TaskProfile> {
+        let steps = [protocol_task::MKFS, protocol_task::MOUNT, protocol_task::UMOUNT, protocol_task::FSCK];
+        let tasks = cell.tasks.iter().map(|task| task.id.as_str());
+        let mut out = Vec::new();
+        for task in tasks.chain(steps) {
+            for iteration in 0.. {
+                let profile = |interval| recording.profile(task, interval, iteration).cloned();
+                let Some(returned) = profile(Interval::Returned) else { break };
+                let sync = profile(Interval::Sync).unwrap_or_default();
+                out.push(TaskProfile { task: task.to_owned(), iteration, returned, sync });
+            }
+        }
+        out
+    }
+
+    /// The names of all functions of a cell's kernel and its modules; `None` if `stop` was set.
+    pub fn functions(&self, cell: &Cell, stop: &AtomicBool) -> Result<Option<BTreeSet<String>>> {
+        Ok(self.symbols(cell, stop)?.map(|(symbols, _)| symbols.names.into_iter().collect()))
     }
 
     /// The functions of a cell's kernel, and where a task's name lies in its description; `None` if `stop` was set.
@@ -123,6 +163,37 @@ impl Profiler {
         let init_task = read_at(&snapshot.ram, symbols.init_task.wrapping_sub(KERNEL_MAP), TASK_MOST)?;
         let name_at = symbols::name_offset(&init_task)?;
         Ok(Some((symbols, name_at)))
+    }
+}
+
+impl OpenLab for Profiler {
+    fn title(&self) -> String {
+        self.lab.title()
+    }
+
+    fn unavailable(&self, configuration: &Configuration) -> Result<Option<String>> {
+        self.lab.unavailable(configuration)
+    }
+
+    fn lacks(&self, program: &Program) -> Result<Option<String>> {
+        self.lab.lacks(program)
+    }
+
+    fn prepare(&self, cell: &Cell) -> Result<()> {
+        self.lab.prepare(cell)
+    }
+
+    fn run(&self, cell: &Cell, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<Ended> {
+        let (ended, recording) = self.record(cell, stop, on_event)?;
+        // Figures do not depend on it, and are kept without it too.
+        let profiles =
+            recording.map(|recording| Profiler::profiles(cell, &recording)).map_err(|error| format!("{error:#}"));
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).insert(cell.index, profiles);
+        Ok(ended)
+    }
+
+    fn environment(&self, cell: &Cell) -> Result<Environment> {
+        self.lab.environment(cell)
     }
 }
 

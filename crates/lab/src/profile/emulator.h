@@ -41,6 +41,7 @@ typedef void (*accessed)(unsigned processor, uint32_t info, uint64_t address, vo
 
 void qemu_plugin_register_vcpu_init_cb(uint64_t, void (*)(uint64_t, unsigned));
 void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t, void (*)(uint64_t, struct tb *));
+void qemu_plugin_register_vcpu_tb_exec_cb(struct tb *, seen, int flags, void *);
 void qemu_plugin_register_vcpu_tb_exec_cond_cb(struct tb *, seen, int flags, int condition, struct entry, uint64_t, void *);
 void qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(struct tb *, int operation, struct entry, uint64_t);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct insn *, seen, int flags, void *);

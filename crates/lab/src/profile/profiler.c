@@ -13,6 +13,8 @@
  * The guest says what it does by NOPs with a magic displacement and a number in rax (crates/lab/src/mark.rs), executed with
  * or without a profiler.
  *
+ * With `flat=1` paths of calls are left out (flat.h).
+ *
  * Output: lines. `n NODE PARENT FUNCTION`; `p PROGRAM NAME`, which FUNCTION minus PROGRAMS names; `w TASK PHASE BEGIN END
  * INSTRUCTIONS SKEW` begins a measured interval (times in ns of the guest), followed by its `x NODE INSTRUCTIONS`, `i
  * OPERATION NODE NS` and `e`. */
@@ -45,7 +47,7 @@ struct counters {
 };
 struct block {
     uint64_t pc;
-    uint32_t n, function;
+    uint32_t n, function, slot;
     uint8_t flags, is_start;
     uint16_t at[];
 };
@@ -79,7 +81,7 @@ static struct counters *now;
 static FILE *out;
 static struct bytes *bytes;
 static void *rax, *rdx, *rsp, *rsi;
-static unsigned shift, name_at;
+static unsigned shift, name_at, is_flat;
 
 static struct node *nodes;
 static uint32_t node_count, node_room;
@@ -232,13 +234,14 @@ static void write_node(uint32_t node) {
     }
 }
 
-static void write_interval(void) {
+/* `total`: all instructions that were counted. */
+static void write_interval(uint64_t total) {
     for (uint32_t node = 1; node < node_count; node++)
         if (nodes[node].count)
             write_node(node);
     for (uint32_t at = 0; at < idle_count; at++)
         write_node(idle[at].node);
-    fprintf(out, "w %lx %lu %lu %lu %lu %ld\n", task, clock_mark >> 8, begin_tsc, tsc, now->total - begin_total, skew);
+    fprintf(out, "w %lx %lu %lu %lu %lu %ld\n", task, clock_mark >> 8, begin_tsc, tsc, total - begin_total, skew);
     for (uint32_t node = 0; node < node_count; node++)
         if (nodes[node].count)
             fprintf(out, "x %u %lu\n", node, nodes[node].count);
@@ -248,12 +251,8 @@ static void write_interval(void) {
     fflush(out);
 }
 
-static void be_idle(uint64_t ns) {
-    uint32_t operation = 0, node = sleeper ? sleeper->frames[0].node : 0;
-    for (uint32_t at = 0; at < stack_count && !operation; at++)
-        operation = stacks[at]->operation & ~IS_SERVER;
-    if (sleeper && sleeper->depth)
-        node = sleeper->frames[sleeper->depth - 1].node;
+/* Adds idle time, in which `node` slept and a disk did `operation`. */
+static void add_idle(uint32_t operation, uint32_t node, uint64_t ns) {
     for (uint32_t at = 0; at < idle_count; at++)
         if (idle[at].operation == operation && idle[at].node == node) {
             idle[at].ns += ns;
@@ -264,6 +263,15 @@ static void be_idle(uint64_t ns) {
         return;
     }
     idle[idle_count++] = (struct idle){operation, node, ns};
+}
+
+static void be_idle(uint64_t ns) {
+    uint32_t operation = 0, node = sleeper ? sleeper->frames[0].node : 0;
+    for (uint32_t at = 0; at < stack_count && !operation; at++)
+        operation = stacks[at]->operation & ~IS_SERVER;
+    if (sleeper && sleeper->depth)
+        node = sleeper->frames[sleeper->depth - 1].node;
+    add_idle(operation, node, ns);
 }
 
 /* The guest has read its clock, which is in rax and rdx. */
@@ -290,7 +298,7 @@ static void time_read(int by_user) {
         begin_total = now->total;
         has_begun = 1;
     } else if (has_begun && task) {
-        write_interval();
+        write_interval(now->total);
     }
 }
 
@@ -392,6 +400,17 @@ static void marked(unsigned processor, void *data) {
 
 static struct entry entry(size_t offset) { return (struct entry){score, offset}; }
 
+#include "flat.h"
+
+static void path_block(struct tb *tb, struct block *block) {
+    qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, changed, READS_REGS, IF_NOT_EQUAL,
+                                              entry(offsetof(struct counters, function)),
+                                              block->flags & IS_FAULT && block->is_start ? ALWAYS : block->function, block);
+    qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, ADD, entry(offsetof(struct counters, total)), block->n);
+    qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, STORE, entry(offsetof(struct counters, last)),
+                                                      (uint64_t)(uintptr_t)block);
+}
+
 static void translated(uint64_t id, struct tb *tb) {
     static const uint8_t mark[] = {0x0f, 0x1f, 0x80};
     size_t n = qemu_plugin_tb_n_insns(tb);
@@ -405,27 +424,28 @@ static void translated(uint64_t id, struct tb *tb) {
         block->flags = symbol ? symbol->flags : 0;
         block->is_start = symbol && symbol->address == block->pc;
     }
-    qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, changed, READS_REGS, IF_NOT_EQUAL,
-                                              entry(offsetof(struct counters, function)),
-                                              block->flags & IS_FAULT && block->is_start ? ALWAYS : block->function, block);
-    qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, ADD, entry(offsetof(struct counters, total)), n);
-    qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, STORE, entry(offsetof(struct counters, last)),
-                                                      (uint64_t)(uintptr_t)block);
+    if (is_flat)
+        flat_block(tb, block);
+    else
+        path_block(tb, block);
     for (size_t at = 0; at < n; at++) {
         struct insn *insn = qemu_plugin_tb_get_insn(tb, at);
         uint64_t pc = qemu_plugin_insn_vaddr(insn);
         uint8_t code[8] = {0};
         size_t size = qemu_plugin_insn_data(insn, code, sizeof code);
         block->at[at] = pc - block->pc;
-        if ((size == 2 && code[0] == 0x0f && code[1] == 0x31) || (size == 3 && !memcmp(code, "\x0f\x01\xf9", 3)))
+        if ((size == 2 && code[0] == 0x0f && code[1] == 0x31) || (size == 3 && !memcmp(code, "\x0f\x01\xf9", 3))) {
+            if (is_flat)
+                continue;
             qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, STORE, entry(offsetof(struct counters, function)),
                                                                 block->function == USER ? TIME_OF_USER : TIME_OF_KERNEL);
-        else if (size == 7 && !memcmp(code, mark, 3) && !memcmp(code + 4, "KMm", 3))
-            qemu_plugin_register_vcpu_insn_exec_cb(insn, marked, READS_REGS, (void *)(uintptr_t)code[3]);
+        } else if (size == 7 && !memcmp(code, mark, 3) && !memcmp(code + 4, "KMm", 3))
+            qemu_plugin_register_vcpu_insn_exec_cb(insn, is_flat ? flat_marked : marked, READS_REGS, (void *)(uintptr_t)code[3]);
         else if (size == 1 && code[0] == 0xf4)
-            qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, STORE, entry(offsetof(struct counters, has_halted)), 1);
+            qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
+                insn, STORE, entry(is_flat ? offsetof(struct flat, has_halted) : offsetof(struct counters, has_halted)), 1);
         if (block->flags & HAS_DEVICE)
-            qemu_plugin_register_vcpu_mem_cb(insn, device_accessed, NO_REGS, READS_AND_WRITES, (void *)(uintptr_t)pc);
+            qemu_plugin_register_vcpu_mem_cb(insn, is_flat ? flat_device_accessed : device_accessed, NO_REGS, READS_AND_WRITES, (void *)(uintptr_t)pc);
     }
 }
 
@@ -443,6 +463,10 @@ static void started(uint64_t id, unsigned processor) {
     rdx = find_register(regs, "rdx");
     rsp = find_register(regs, "rsp");
     rsi = find_register(regs, "rsi");
+    if (is_flat) {
+        flat = qemu_plugin_scoreboard_find(score, processor);
+        return;
+    }
     now = qemu_plugin_scoreboard_find(score, processor);
     now->function = UNKNOWN;
 }
@@ -472,6 +496,8 @@ __attribute__((visibility("default"))) int qemu_plugin_install(uint64_t id, cons
             shift = atoi(text);
         else if (!strncmp(words[at], "name=", 5))
             name_at = atoi(text);
+        else if (!strncmp(words[at], "flat=", 5))
+            is_flat = atoi(text);
     }
     if (!out || !symbol_count || !info->system || info->processors != 1) {
         fprintf(stderr, "mountmark profiler: wrong arguments\n");
@@ -482,7 +508,7 @@ __attribute__((visibility("default"))) int qemu_plugin_install(uint64_t id, cons
     child_room = 4ull * node_room;
     nodes = calloc(node_room, sizeof *nodes);
     children = calloc(child_room, sizeof *children);
-    score = qemu_plugin_scoreboard_new(sizeof(struct counters));
+    score = qemu_plugin_scoreboard_new(is_flat ? sizeof(struct flat) : sizeof(struct counters));
     if (!nodes || !children || !score)
         return 1;
     node_count = 1;

@@ -12,6 +12,12 @@ use crate::mark;
 /// Functions from this number on are programs.
 const PROGRAMS: u32 = 0x4000_0000;
 
+/// A path has the plugin's 256 frames and a program, and what is called without a frame.
+const DEEPEST: usize = 300;
+
+/// In bytes: a program's name has 15, some of which may stand for no letter.
+const LONGEST: usize = 64;
+
 /// The profiles of a cell's tasks and steps.
 #[derive(Debug, Default)]
 pub struct Recording {
@@ -80,8 +86,8 @@ impl Parser<'_> {
             }
             "p" => {
                 let (number, name) = rest.split_once(' ').context("a program without a name")?;
-                if number.parse() != Ok(self.programs.len()) {
-                    bail!("a program is missing");
+                if number.parse() != Ok(self.programs.len()) || name.len() > LONGEST {
+                    bail!("a program is missing or has no such name");
                 }
                 self.programs.push(name.to_owned());
             }
@@ -93,12 +99,14 @@ impl Parser<'_> {
                 let _instructions: u64 = next(&mut fields)?;
                 let length: u64 = end.checked_sub(begin).context("an interval ends before it begins")?;
                 let skew: i64 = next(&mut fields)?;
+                let left = i64::try_from(length).ok().and_then(|length| length.checked_sub(skew));
+                let left = left.context("a time beyond all bounds")?;
                 let (interval, profile) = (interval.context("an unknown interval")?, Profile::default());
-                self.open = Some(Open { task, interval, begin, left: length as i64 - skew, profile });
+                self.open = Some(Open { task, interval, begin, left, profile });
             }
             "x" => {
                 let (node, instructions): (u32, u64) = (next(&mut fields)?, next(&mut fields)?);
-                let time = instructions << self.shift;
+                let time = instructions.checked_mul(1 << self.shift).context("a time beyond all bounds")?;
                 self.path(node, time)?.running += time;
             }
             "i" => {
@@ -135,8 +143,8 @@ impl Parser<'_> {
                     None => self.names.get(function as usize),
                 };
                 path.push(name.context("a function that is not known")?.clone());
-                // A parent is made before its child, so that no circle ends this.
-                if parent >= at {
+                // A parent is made before its child, so that a circle is no path, and the plugin follows calls so far only.
+                if parent >= at || path.len() == DEEPEST {
                     bail!("a path that leads nowhere");
                 }
                 at = parent;

@@ -7,28 +7,32 @@ use rusqlite::{OptionalExtension, params};
 
 use super::{Store, devices, json, outputs};
 use crate::error::StoreError;
-use crate::{CellRecord, DeviceUse, Output, RunId, Sample, TaskOutcome};
+use crate::{CellRecord, DeviceUse, Output, Profiles, RunId, Sample, TaskOutcome};
 
 impl Store {
     /// Stores a cell that has ended, atomically: when this returns it survives a power failure, and if it does not
     /// return nothing of the cell is in the store.
     pub fn record_cell(&self, run: &RunId, cell: &CellRecord) -> Result<(), StoreError> {
-        self.record_cell_with(run, cell, &[], &[])
+        self.record_cell_with(run, cell, &[], &[], None)
     }
 
-    /// Like [`Store::record_cell`], with outputs of programs and device records.
+    /// Like [`Store::record_cell`], with outputs of programs, device records and profiles.
     pub fn record_cell_with(
         &self,
         run: &RunId,
         cell: &CellRecord,
         outputs: &[Output],
         devices: &[DeviceUse],
+        profiles: Option<&Profiles>,
     ) -> Result<(), StoreError> {
         check_samples(cell)?;
         let transaction = self.write()?;
         let id = self.insert_cell(run, cell)?;
         outputs::insert(&self.connection, id, outputs).map_err(|source| self.error(source))?;
         devices::insert(&self.connection, id, devices).map_err(|source| self.error(source))?;
+        if let Some(profiles) = profiles {
+            self.execute("INSERT INTO profile VALUES (?1, ?2)", params![id, profiles.bytes()])?;
+        }
         self.commit(transaction)
     }
 

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use mountmark_model::profile::TaskProfile;
 use mountmark_model::{Bytes, Environment, Plan};
-use rusqlite::{Row, Transaction, TransactionBehavior};
+use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior};
 
 use super::row::{Witness, number, outcome, repeat, run_id};
-use super::{Store, devices, outputs};
+use super::{Store, devices, outputs, there};
 use crate::error::StoreError;
+use crate::profiles;
 use crate::{
     CellRecord, DeviceUse, DeviceUses, Output, OutputKind, RunId, RunRecord, RunStatus, RunSummary, Sample,
     TaskOutcome, Timestamp,
@@ -85,6 +87,41 @@ impl Store {
         let found = devices::load(&self.connection, number, wanted).map_err(|source| self.error(source))?;
         let unreadable = |source| StoreError::Unreadable { what: "record of a device", run: run.clone(), source };
         found.into_iter().map(|found| found.map_err(unreadable)).collect()
+    }
+
+    /// Where the time of some tasks of a cell went, by its index in the plan; empty if it ran without the profiler.
+    pub fn profiles(
+        &self,
+        run: &RunId,
+        cell: u32,
+        wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<TaskProfile>, StoreError> {
+        let number = self.run_number(run)?;
+        if !there(&self.connection, "profile").map_err(|source| self.error(source))? {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT record FROM cell JOIN profile ON cell = cell.id WHERE run = ?1 AND position = ?2";
+        let packed = self.connection.query_row(sql, [number, i64::from(cell)], |row| row.get::<_, Vec<u8>>(0));
+        match packed.optional().map_err(|source| self.error(source))? {
+            None => Ok(Vec::new()),
+            Some(packed) => profiles::unpack(&packed, wanted).map_err(|source| StoreError::Unreadable {
+                what: "profile of a cell",
+                run: run.clone(),
+                source,
+            }),
+        }
+    }
+
+    /// What the profiles of a run take in the store.
+    pub fn profile_size(&self, run: &RunId) -> Result<Bytes, StoreError> {
+        let number = self.run_number(run)?;
+        if !there(&self.connection, "profile").map_err(|source| self.error(source))? {
+            return Ok(Bytes(0));
+        }
+        let sql = "SELECT total(length(record)) FROM cell JOIN profile ON cell = cell.id WHERE run = ?1";
+        let size: f64 =
+            self.connection.query_row(sql, [number], |row| row.get(0)).map_err(|source| self.error(source))?;
+        Ok(Bytes(size as u64))
     }
 
     /// A run with all its cells and samples.

@@ -14,8 +14,12 @@ use crate::locks::Locks;
 
 /// The steps from an empty file to the current format; `PRAGMA user_version` counts the applied ones. These steps have
 /// been released: add new ones, never change them.
-const MIGRATIONS: &[&str] =
-    &[include_str!("../schema/001.sql"), include_str!("../schema/002.sql"), include_str!("../schema/003.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../schema/001.sql"),
+    include_str!("../schema/002.sql"),
+    include_str!("../schema/003.sql"),
+    include_str!("../schema/004.sql"),
+];
 
 /// The format that this program writes.
 pub(super) const VERSION: u32 = MIGRATIONS.len() as u32;

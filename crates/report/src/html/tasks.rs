@@ -127,7 +127,12 @@ fn card(view: &View, task: &TaskFindings) -> Markup {
     });
     let scale = AxisScale::covering(ends);
     let has_cpu = task.figures(&Metric::CPU_PERCENT).is_some();
-    put!(out, "<figure class=\"card\">\n<figcaption><strong>", label(task), "</strong>");
+    let why = super::why::of(view, &task.id);
+    put!(out, "<figure class=\"card");
+    if !why.is_empty() {
+        put!(out, " spread");
+    }
+    put!(out, "\">\n<figcaption><strong>", label(task), "</strong>");
     if found.verdict.is_some() {
         put!(out, "<span class=\"verdict\">", verdict::sentence(view.findings(), found), "</span>");
     }
@@ -173,7 +178,7 @@ fn card(view: &View, task: &TaskFindings) -> Markup {
         }
         put!(out, "</tr>\n");
     }
-    put!(out, "</tbody>\n</table>\n</figure>\n");
+    put!(out, "</tbody>\n</table>\n", why, "</figure>\n");
     out
 }
 

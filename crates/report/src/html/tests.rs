@@ -10,6 +10,7 @@ use mountmark_record::{RunRecord, Sample};
 mod graphs;
 mod hostile;
 mod large;
+mod why;
 
 use super::html;
 use crate::subjects::Reports;
@@ -153,7 +154,7 @@ pub(super) fn formats() -> impl Iterator<Item = Format> {
 }
 
 pub(super) fn report<'a>(run: &'a RunRecord, findings: &'a Findings) -> Report<'a> {
-    Report { run, findings, study: None, claims: None, devices: &[], results: &[] }
+    Report { run, findings, study: None, claims: None, whys: &[], devices: &[], results: &[] }
 }
 
 fn page(run: &RunRecord) -> String {

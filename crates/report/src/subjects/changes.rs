@@ -69,13 +69,7 @@ fn parts(Changes(changes): &Changes) -> Vec<Part> {
         Part::Labelled("after".into(), changes.after.clone()),
     ];
     out.extend(remarks(changes).into_iter().map(|remark| Part::Labelled("note".into(), remark)));
-    out.push(Part::Heading("What differs between the runs".into()));
-    if changes.differences.is_empty() {
-        out.push(Part::Paragraph("Nothing but their names.".into()));
-    } else {
-        let item = |d: &Difference| Part::Item(format!("{}: {} before, {} after", d.what, d.before, d.after));
-        out.extend(changes.differences.iter().map(item));
-    }
+    out.extend(differences(&changes.differences));
     let count = |outcome: ChangeOutcome| changes.changes.iter().filter(|change| change.outcome == outcome).count();
     out.push(Part::Heading("What changed".into()));
     out.push(Part::Paragraph(format!(
@@ -95,6 +89,17 @@ fn parts(Changes(changes): &Changes) -> Vec<Part> {
         let head = ["file system", "test", "metric", "before", "after", "ratio", "95 %", "change"];
         let head = head.map(str::to_owned).to_vec();
         out.push(Part::Table(Table { head, rows, keys: 3, last: Last::Repeated }));
+    }
+    out
+}
+
+/// What differs between two runs, beside their figures.
+pub(super) fn differences(found: &[Difference]) -> Vec<Part> {
+    let mut out = vec![Part::Heading("What differs between the runs".into())];
+    let item = |d: &Difference| Part::Item(format!("{}: {} before, {} after", d.what, d.before, d.after));
+    out.extend(found.iter().map(item));
+    if found.is_empty() {
+        out.push(Part::Paragraph("Nothing but their names.".into()));
     }
     out
 }

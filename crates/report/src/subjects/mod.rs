@@ -1,6 +1,7 @@
 //! Subjects: data that can be written, one file each. A subject provides parts, rows, keys, a page or a picture; it
 //! does not know the formats made from these.
 
+mod accord;
 mod cases;
 mod changes;
 mod claims;
@@ -22,6 +23,7 @@ use crate::words::header::{Fact, header};
 use crate::writers::csv::Rows;
 use crate::writers::json::Object;
 use crate::writers::{Part, Subject};
+pub use accord::ModelBeside;
 pub use cases::Cases;
 pub use changes::Changes;
 pub use claims::{Claims, ClaimsHead};

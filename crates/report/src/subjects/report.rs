@@ -8,9 +8,11 @@ use mountmark_model::Qualifier;
 use mountmark_model::conditions::Way;
 use mountmark_record::RunRecord;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{Object, Rows, Subject};
 use crate::command::again;
+use crate::explained;
 use crate::markup::Markup;
 use crate::matrix::Choice;
 use crate::view::{Report, View, title};
@@ -50,6 +52,12 @@ fn parts(Reports(reports): &Reports) -> Vec<Part> {
         out.extend(super::verdicts::sections(report.run, report.findings));
         out.push(Part::Heading(Section::MATRIX.heading.into()));
         out.extend(super::run::table(&view, Choice::usual(report.findings)));
+        for why in report.whys {
+            out.push(Part::Heading(words::why::heading(&explained::title(why))));
+            out.extend(explained::sentences(why).into_iter().map(Part::Paragraph));
+            out.push(Part::Labelled("figures".into(), words::why::figures(why.figures, why.is_kept, why.differs)));
+            out.extend(explained::tables(why));
+        }
         out.extend(report.study.map(study).unwrap_or_default());
         out.extend(report.claims.map(|judged| claims(report.run, judged)).unwrap_or_default());
         out.push(Part::Heading(AGAIN.into()));
@@ -172,6 +180,9 @@ struct Found<'a> {
     study: Option<WordedStudy<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     claims: Option<Vec<WordedClaim<'a>>>,
+    /// Explanations of tasks, each as `why` writes it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    why: Vec<Value>,
 }
 
 fn object(Reports(reports): &Reports, out: &mut Object) -> Result<()> {
@@ -195,5 +206,6 @@ fn found<'a>(report: &'a Report<'a>) -> Found<'a> {
         findings: WordedFindings::new(report.findings),
         study: report.study.map(WordedStudy::new),
         claims: report.claims.map(|claims| claims.iter().map(WordedClaim::new).collect()),
+        why: report.whys.iter().map(explained::value).collect(),
     }
 }

@@ -1,253 +1,44 @@
-//! Where a task's time went, and what makes it slower in one configuration than in another.
+//! Where a task's time went, and what makes it slower in one configuration, kernel or run than in another.
 
 use anyhow::Result;
-use mountmark_analyse::why::{Account, Explanation, Ledger, Line};
-use mountmark_model::profile::PathTime;
-use mountmark_record::RunRecord;
-use serde_json::{Value, json};
+use mountmark_analyse::differences;
 
 use super::{Object, Subject, about};
+use crate::explained::{Answer, flames, head, lists, sentences, stacks, tables, title};
 use crate::markup::Markup;
-use crate::svg::flame;
-use crate::text::titled;
 use crate::words::why as words;
-use crate::writers::{Last, Part, Stack, Table};
+use crate::writers::{Part, Stack};
 
-/// Lines of a table beside the rest.
-const MOST: usize = 16;
-/// Paths that are told as waiting.
-const MOST_WAITING: usize = 8;
-/// The kernel's own ways to sleep: which function slept is said by what called them.
-const SLEEP: [&str; 6] =
-    ["__switch_to", "__switch_to_asm", "__schedule", "schedule", "io_schedule", "schedule_preempt_disabled"];
-
-#[derive(Clone, Copy, Debug)]
-pub struct Why<'a> {
-    pub run: &'a RunRecord,
-    pub task: &'a str,
-    /// One for each configuration.
-    pub ledgers: &'a [Ledger],
-    /// The slower ones beside the fastest.
-    pub explanations: &'a [Explanation<'a>],
-    /// Figures that came out equal with the profiler and without.
-    pub figures: usize,
-    /// What differs from the time of the run, in a sentence without its end.
-    pub differs: Option<&'a str>,
-}
+#[derive(Clone, Copy)]
+pub struct Why<'a>(pub &'a Answer<'a>);
 
 impl Subject for Why<'_> {
     const COMMAND: &'static str = "why";
     const NAME: &'static str = "where a task's time went";
     const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
-    const PICTURE: Option<fn(&Self) -> Result<Markup>> = Some(picture);
-    const STACKS: Option<fn(&Self) -> Vec<Stack>> = Some(stacks);
+    const PICTURE: Option<fn(&Self) -> Result<Markup>> = Some(|Why(answer)| Ok(flames(answer)?.picture));
+    const STACKS: Option<fn(&Self) -> Vec<Stack>> = Some(|Why(answer)| stacks(answer));
 }
 
-fn title(why: &Why) -> String {
-    let title = why.run.plan.tasks.iter().find(|(id, _)| id == why.task).map_or(why.task, |(_, title)| title);
-    titled(why.task, title)
-}
-
-fn sentences(why: &Why) -> Vec<String> {
-    match why.explanations {
-        [] => why.ledgers.iter().map(words::alone).collect(),
-        explanations => explanations.iter().map(words::difference).collect(),
-    }
-}
-
-fn parts(why: &Why) -> Vec<Part> {
+fn parts(Why(why): &Why) -> Vec<Part> {
     let mut out = vec![Part::Heading(title(why))];
     out.extend(sentences(why).into_iter().map(Part::Paragraph));
-    out.extend(about(why.run));
-    let figures = match why.differs {
-        None => words::equal(why.figures),
-        Some(differs) => words::anew(why.figures, differs),
-    };
-    out.push(Part::Labelled("figures".into(), figures));
-    out.push(Part::Heading("Where the time went, in seconds of the lab's clock".into()));
-    out.push(Part::Table(ledgers(why.ledgers)));
-    for explanation in why.explanations {
-        let (slow, fast) = (&explanation.slow.configuration, &explanation.fast.configuration);
-        out.push(Part::Heading(format!("What {slow} takes longer than {fast}, until durable")));
-        out.push(Part::Table(differences(explanation)));
-    }
-    for ledger in why.ledgers {
-        let waits = waits(ledger);
-        if !waits.is_empty() {
-            out.push(Part::Heading(format!("Who waited on {}, until durable", ledger.configuration)));
-            let head = ["seconds", "waiting", "who"].map(str::to_owned).to_vec();
-            out.push(Part::Table(Table { head, rows: waits, keys: 1, last: Last::Words }));
+    match why.later {
+        None => out.extend(about(why.run)),
+        Some(later) => {
+            out.push(Part::Labelled("before".into(), words::run(why.run)));
+            out.push(Part::Labelled("after".into(), words::run(later)));
         }
     }
+    out.extend(why.chosen.map(|chosen| Part::Labelled("chosen".into(), chosen.into())));
+    out.push(Part::Labelled("figures".into(), words::figures(why.figures, why.is_kept, why.differs)));
+    out.extend(tables(why));
+    out.extend(why.later.into_iter().flat_map(|later| super::changes::differences(&differences(why.run, later))));
     out
 }
 
-/// Rows of one table: the largest accounts, what the others are together, and the sum.
-fn ledgers(ledgers: &[Ledger]) -> Table {
-    let mut accounts: Vec<&Account> = ledgers.iter().flat_map(|ledger| ledger.accounts.keys()).collect();
-    accounts.sort();
-    accounts.dedup();
-    let largest = |account: &Account| ledgers.iter().map(|ledger| ledger.durable(account)).max().unwrap_or(0);
-    accounts.sort_by_key(|account| -largest(account));
-    let is_always_told = |account: &Account| !matches!(account, Account::Function(_) | Account::Program(_));
-    let mut shown = 0;
-    let (told, rest): (Vec<&Account>, Vec<&Account>) = accounts.into_iter().partition(|account| {
-        let is_told = is_always_told(account) || shown < MOST;
-        shown += usize::from(is_told && !is_always_told(account));
-        is_told
-    });
-    let row = |name: String, of: &dyn Fn(&Ledger) -> (i64, i64)| {
-        let times = ledgers.iter().flat_map(|ledger| {
-            let (returned, durable) = of(ledger);
-            [words::exact(returned), words::exact(durable)]
-        });
-        std::iter::once(name).chain(times).collect::<Vec<String>>()
-    };
-    let sum = |ledger: &Ledger, accounts: &[&Account]| {
-        accounts
-            .iter()
-            .filter_map(|account| ledger.accounts.get(account))
-            .fold((0, 0), |(returned, durable), time| (returned + time.returned, durable + time.durable))
-    };
-    let mut rows: Vec<Vec<String>> =
-        told.iter().map(|account| row(words::account(account), &|ledger| sum(ledger, &[account]))).collect();
-    if !rest.is_empty() {
-        rows.push(row(format!("{} other functions and programs", rest.len()), &|ledger| sum(ledger, &rest)));
-    }
-    rows.push(row("together".into(), &|ledger| (ledger.total.returned, ledger.total.durable)));
-    let columns = ledgers.iter().flat_map(|ledger| {
-        let name = &ledger.configuration;
-        [format!("{name}\nreturned"), format!("{name}\ndurable")]
-    });
-    Table { head: std::iter::once(String::new()).chain(columns).collect(), rows, keys: 1, last: Last::Figure }
-}
-
-fn differences(explanation: &Explanation) -> Table {
-    let names = |line: &Line| {
-        let told = line.callers.iter().filter(|caller| caller.slow != caller.fast);
-        told.map(|caller| caller.name.as_str()).collect::<Vec<_>>().join(", ")
-    };
-    let cells = |name: String, slow: i64, fast: i64, callers: String| {
-        let gap = slow - fast;
-        vec![
-            name,
-            words::exact(gap),
-            words::part(gap, explanation.gap),
-            words::exact(slow),
-            words::exact(fast),
-            callers,
-        ]
-    };
-    let (told, rest) = explanation.lines.split_at(explanation.lines.len().min(MOST));
-    let mut rows: Vec<Vec<String>> =
-        told.iter().map(|line| cells(words::account(&line.account), line.slow, line.fast, names(line))).collect();
-    if !rest.is_empty() {
-        let sum = |of: fn(&Line) -> i64| rest.iter().map(of).sum::<i64>();
-        rows.push(cells(format!("{} others", rest.len()), sum(|line| line.slow), sum(|line| line.fast), String::new()));
-    }
-    let (slow, fast) = (explanation.slow, explanation.fast);
-    rows.push(cells("together".into(), slow.total.durable, fast.total.durable, String::new()));
-    let head = ["", "longer", "part", &slow.configuration, &fast.configuration, "called from"];
-    Table { head: head.map(str::to_owned).to_vec(), rows, keys: 1, last: Last::Words }
-}
-
-/// A path without the kernel's ways to sleep at its end.
-fn sleeper(path: &[String]) -> &[String] {
-    let is_sleep = |name: &String| SLEEP.contains(&name.as_str());
-    let end = path.iter().rposition(|name| !is_sleep(name)).map_or(0, |at| at + 1);
-    &path[..end]
-}
-
-fn waits(ledger: &Ledger) -> Vec<Vec<String>> {
-    let waits = |(path, time): (&Vec<String>, &PathTime)| {
-        let who = sleeper(path).join(" > ");
-        time.waiting
-            .iter()
-            .map(|(operation, waited)| (*waited, words::waiting(*operation), who.clone()))
-            .collect::<Vec<_>>()
-    };
-    let mut found: Vec<(u64, &str, String)> = ledger.paths.iter().flat_map(waits).collect();
-    found.sort_by(|a, b| b.cmp(a));
-    found.truncate(MOST_WAITING);
-    found.into_iter().map(|(waited, what, who)| vec![words::exact(waited as i64), what.to_owned(), who]).collect()
-}
-
-/// Kind and name of an account in JSON.
-fn key(account: &Account) -> (&'static str, Option<&str>) {
-    match account {
-        Account::Program(name) => ("program", Some(name)),
-        Account::Function(name) => ("function", Some(name)),
-        Account::DiskServer => ("disk_server", None),
-        Account::Waiting(operation) => ("waiting", Some(operation.map_or("timer", |operation| operation.name()))),
-        Account::Unattributed => ("unattributed", None),
-    }
-}
-
-fn object(why: &Why, out: &mut Object) -> Result<()> {
-    out.head(&json!({
-        "run": why.run.id.as_str(),
-        "task": why.task,
-        "sentences": sentences(why),
-        "equal_figures": why.figures,
-        "differs": why.differs,
-        "unit": "ns",
-    }))?;
-    let totals = why.ledgers.iter().map(|ledger| {
-        json!({ "configuration": ledger.configuration, "returned": ledger.total.returned, "durable": ledger.total.durable })
-    });
-    out.list("totals", totals)?;
-    let lines = why.ledgers.iter().flat_map(|ledger| {
-        ledger.accounts.iter().map(move |(account, time)| -> Value {
-            let (kind, name) = key(account);
-            json!({ "configuration": ledger.configuration, "kind": kind, "name": name, "returned": time.returned, "durable": time.durable })
-        })
-    });
-    out.list("ledgers", lines)?;
-    let differences = why.explanations.iter().flat_map(|explanation| {
-        explanation.lines.iter().map(move |line| -> Value {
-            let (kind, name) = key(&line.account);
-            let callers = line.callers.iter().map(|caller| json!({ "name": caller.name, "slow": caller.slow, "fast": caller.fast }));
-            json!({
-                "slow": explanation.slow.configuration, "fast": explanation.fast.configuration, "kind": kind, "name": name,
-                "slow_ns": line.slow, "fast_ns": line.fast, "callers": callers.collect::<Vec<_>>(),
-            })
-        })
-    });
-    out.list("differences", differences)
-}
-
-/// A flame graph until durable, of one configuration or of the difference of two.
-fn picture(why: &Why) -> Result<Markup> {
-    let names = match why.explanations {
-        [] => why.ledgers.first().map_or("", |ledger| &ledger.configuration).to_owned(),
-        [explanation] => words::flames(explanation),
-        _ => anyhow::bail!("a flame graph shows one file system, or what differs between two: name them with --fs"),
-    };
-    let stacks: Vec<String> = stacks(why).iter().map(Stack::line).collect();
-    flame::graph(&stacks, &format!("{}: {names}", title(why)))
-}
-
-/// Paths until durable; with two configurations both times, the faster one's first.
-fn stacks(why: &Why) -> Vec<Stack> {
-    let ledgers: Vec<&Ledger> = match why.explanations {
-        [explanation] => vec![explanation.fast, explanation.slow],
-        _ => why.ledgers.iter().collect(),
-    };
-    let mut out: std::collections::BTreeMap<Vec<String>, Vec<u64>> = std::collections::BTreeMap::new();
-    for (at, ledger) in ledgers.iter().enumerate() {
-        let mut add = |path: Vec<String>, time: u64| {
-            if time > 0 {
-                out.entry(path).or_insert_with(|| vec![0; ledgers.len()])[at] += time;
-            }
-        };
-        for (path, time) in &ledger.paths {
-            add(path.clone(), time.running);
-            for (operation, waited) in &time.waiting {
-                let end = [format!("[{}]", words::waiting(*operation))];
-                add(sleeper(path).iter().cloned().chain(end).collect(), *waited);
-            }
-        }
-    }
-    out.into_iter().map(|(frames, times)| Stack { frames, times }).collect()
+fn object(Why(why): &Why, out: &mut Object) -> Result<()> {
+    out.head(&head(why))?;
+    lists(why).into_iter().try_for_each(|(key, values)| out.list(key, values))
 }

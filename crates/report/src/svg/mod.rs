@@ -4,7 +4,6 @@
 //! It follows the reader's colour scheme if the viewer provides it. Charts inside pages are in `html/plot.rs`: there
 //! text flows, here every position is computed. This folder does not know what the figures mean.
 
-pub(crate) mod flame;
 mod matrix;
 
 use mountmark_model::Metric;

@@ -1,6 +1,7 @@
 //! All sentences about findings, made from typed findings. No other module of this crate, and none of `analyse`, words
 //! findings; this folder computes no figure and does not know where its text is shown.
 
+pub(crate) mod accord;
 pub(crate) mod cases;
 pub(crate) mod changes;
 pub(crate) mod claims;
@@ -23,7 +24,9 @@ pub(crate) mod study;
 pub(crate) mod verdict;
 pub(crate) mod why;
 
+pub use accord::unfit;
 pub use changes::{incomparable, sentence as change};
+pub use why::{changed_most, sides};
 
 #[cfg(test)]
 mod tests;

@@ -56,6 +56,7 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
         Remark::Scale { scale, in_titles: false } => {
             format!("Test titles name the suite's full counts and sizes; this run used {scale} of them.")
         }
+        Remark::Trust(trust) => super::accord::trust(trust),
     }
 }
 

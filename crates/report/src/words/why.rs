@@ -1,8 +1,9 @@
 //! Sentences about where time went.
 
-use mountmark_analyse::why::{Account, Cause, Explanation, Ledger};
+use mountmark_analyse::why::{Account, Callee, Cause, Explanation, Ledger};
 use mountmark_model::Metric;
 use mountmark_model::device::DeviceOperation;
+use mountmark_record::RunRecord;
 
 use super::number::{percent, quantity};
 
@@ -87,6 +88,71 @@ pub(crate) fn difference(explanation: &Explanation) -> String {
     }
 }
 
+/// What opens the ledgers of a page.
+pub(crate) const SHOW: &str = "Where the time went: ledger, difference, flame graph";
+
+/// What a flame graph is, for readers who cannot see it.
+pub(crate) fn flame_graph(task: &str) -> String {
+    format!("Flame graph of task {task}; the tables above have its numbers")
+}
+
+/// The heading of a task's explanation in texts.
+pub(crate) fn heading(title: &str) -> String {
+    format!("Why: {title}")
+}
+
+/// The heading of ledgers.
+pub(crate) const WHERE: &str = "Where the time went, in seconds of the lab's clock";
+
+/// The heading of what one kernel alone calls.
+pub(crate) const CALLS: &str = "Where one kernel calls what the other does not";
+
+/// The heading of waits.
+pub(crate) fn who_waited(ledger: &Ledger) -> String {
+    format!("Who waited on {}, until durable", ledger.configuration)
+}
+
+/// In place of the time of a function that a kernel does not have.
+pub(crate) const NOT_THERE: &str = "not there";
+
+/// Above what one kernel alone calls.
+pub(crate) const REROUTED: &str = "A function that is renamed, replaced, or put into its caller by the compiler, is in the lines \
+                                   above under another name. Here stand the functions around it that ran in both kernels, \
+                                   with all that they call, so that both times are of the same work.";
+
+/// What one kernel alone calls.
+pub(crate) fn callee(callee: &Callee) -> String {
+    let there = if callee.other_has == Some(false) { ", not there in the other" } else { "" };
+    format!("{} ({}{there})", callee.function, seconds(callee.time))
+}
+
+/// The heading of a difference.
+pub(crate) fn longer(explanation: &Explanation) -> String {
+    format!(
+        "What {} takes longer than {}, until durable",
+        explanation.slow.configuration, explanation.fast.configuration
+    )
+}
+
+/// A run among two.
+pub(crate) fn run(run: &RunRecord) -> String {
+    format!("{}, kernel {}", run.id, super::header::kernels(run))
+}
+
+/// Names for a configuration in two runs: by what differs, which is their names, the kernels, or else the runs.
+pub fn sides(runs: [&RunRecord; 2], names: [&str; 2], kernels: [&str; 2]) -> [String; 2] {
+    if names[0] != names[1] {
+        return names.map(str::to_owned);
+    }
+    let by = if kernels[0] != kernels[1] { kernels.map(str::to_owned) } else { runs.map(|run| run.id.to_string()) };
+    by.map(|by| format!("{} ({by})", names[0]))
+}
+
+/// Why this configuration of two runs is explained.
+pub fn changed_most(name: &str, of: usize, task: &str) -> String {
+    format!("{name} changed most at {task}, of {of} configurations that both runs have")
+}
+
 /// What the colours of a flame graph of two mean.
 pub(crate) fn flames(explanation: &Explanation) -> String {
     let (slow, fast) = (&explanation.slow.configuration, &explanation.fast.configuration);
@@ -98,15 +164,19 @@ pub(crate) fn part(part: i64, of: i64) -> String {
     if of == 0 { "-".into() } else { percent(part as f64 / of as f64) }
 }
 
-/// How the figures of the profiled cells agree with those of the run.
-pub(crate) fn equal(figures: usize) -> String {
-    format!("All {figures} figures that the run has up to this task came again, equal to the last bit.")
-}
-
-/// The same, where something differs from the run's time.
-pub(crate) fn anew(figures: usize, differs: &str) -> String {
-    format!(
-        "{differs}. So these cells were measured anew, without and with the profiler; all {figures} figures up to this \
-         task are equal to the last bit, and may differ from the run's."
-    )
+/// How the figures of the profiled cells agree with those of the run. `is_kept`: a run itself was profiled. `differs`: what
+/// is not as at the run's time.
+pub(crate) fn figures(count: usize, is_kept: bool, differs: Option<&str>) -> String {
+    let kept = "The run was made with the profiler (--profile), so no guest ran again.";
+    match (differs, is_kept) {
+        (None, true) if count == 0 => kept.into(),
+        (None, false) => {
+            format!("All {count} figures that the run has up to this task came again, equal to the last bit.")
+        }
+        (None, true) => format!("All {count} figures that came again are equal to the last bit. {kept}"),
+        (Some(differs), _) => format!(
+            "{differs}. So these cells were measured anew, without and with the profiler; all {count} figures up to this \
+             task are equal to the last bit, and may differ from the run's."
+        ),
+    }
 }

@@ -47,7 +47,8 @@ fn each_thing_that_may_change_a_figure_is_named() {
     assert_eq!(difference(&environment(), &environment()), None);
     let unnamed = Environment { kernel_build: String::new(), ..environment() };
     assert_eq!(difference(&environment(), &unnamed), None, "a guest names it when it runs");
-    let cases: [(fn(&mut Environment), &str); 6] = [
+    type Change = fn(&mut Environment);
+    let cases: [(Change, &str); 6] = [
         (|now| now.build = "b2".into(), "another build of mountmark (0.1.0)"),
         (|now| now.kernel_build = "#2 SMP".into(), "kernel was #1 SMP, and is #2 SMP"),
         (|now| now.host_kernel = "6.13".into(), "kernel was 6.12, and is 6.13"),

@@ -5,10 +5,12 @@ use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 use mountmark_model::{Bytes, Identity};
 
-use super::facts::{Content, Facts, LeadsTo, Opened, Relation, Relative};
+use super::facts::{Content, Facts, LeadsTo, Opened, Process, Relation, Relative};
 use super::mounts::{self, Uses};
 use super::relatives::{self, fact, folder, whole};
 use super::{Examined, erase};
@@ -52,9 +54,23 @@ pub fn examine(path: &Path) -> Examined {
     facts.relatives = family.iter().map(|(name, relation)| relative(name, *relation, &uses)).collect();
     let is_own = |relation: Relation| !matches!(relation, Relation::Below | Relation::Whole | Relation::Copy);
     let own = facts.relatives.iter().filter(|relative| is_own(relative.relation));
-    facts.writers = mounts::writers(&own.map(|relative| relative.number.clone()).collect::<Vec<_>>());
+    facts.writers = lasting_writers(&own.map(|relative| relative.number.clone()).collect::<Vec<_>>());
     read(&mut facts, path, claim.as_ref());
     Examined { facts, claim }
+}
+
+/// Processes that keep one of these devices open for writing. `losetup -f` and programs of udev open each device for a
+/// moment to look at it.
+fn lasting_writers(numbers: &[String]) -> Vec<Process> {
+    const LOOKS: u32 = 5;
+    for _ in 1..LOOKS {
+        let writers = mounts::writers(numbers);
+        if writers.is_empty() {
+            return writers;
+        }
+        thread::sleep(Duration::from_millis(200));
+    }
+    mounts::writers(numbers)
 }
 
 fn leads_to(path: &Path) -> LeadsTo {

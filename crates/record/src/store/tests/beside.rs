@@ -15,8 +15,8 @@ fn outputs_come_back_for_all_tasks_or_one_and_go_with_their_run() {
     };
     let (a, b, c) =
         (output(1, "a", OutputKind::Stdout), output(1, "b", OutputKind::Stderr), output(0, "a", OutputKind::Result));
-    store.record_cell_with(&run, &cell(1, 2), &[a.clone(), b.clone()], &[]).unwrap();
-    store.record_cell_with(&run, &cell(0, 2), std::slice::from_ref(&c), &[]).unwrap();
+    store.record_cell_with(&run, &cell(1, 2), &[a.clone(), b.clone()], &[], None).unwrap();
+    store.record_cell_with(&run, &cell(0, 2), std::slice::from_ref(&c), &[], None).unwrap();
     let reader = Store::open_read_only(&path).unwrap();
     assert_eq!(reader.outputs(&run, None).unwrap(), [c.clone(), a.clone(), b]);
     assert_eq!(reader.outputs(&run, Some("a")).unwrap(), [c.clone(), a]);
@@ -43,8 +43,8 @@ fn what_devices_saw_comes_back_for_all_one_task_or_one_repeat() {
         record: DeviceRecord { size: 1 << 30, settled: u64::from(cell) + 5, ..DeviceRecord::default() },
     };
     let (a, b, c) = (device(1, "a"), device(1, "b"), device(0, "a"));
-    store.record_cell_with(&run, &cell(1, 2), &[], &[a.clone(), b.clone()]).unwrap();
-    store.record_cell_with(&run, &cell(0, 2), &[], std::slice::from_ref(&c)).unwrap();
+    store.record_cell_with(&run, &cell(1, 2), &[], &[a.clone(), b.clone()], None).unwrap();
+    store.record_cell_with(&run, &cell(0, 2), &[], std::slice::from_ref(&c), None).unwrap();
     let reader = Store::open_read_only(&path).unwrap();
     let devices = |task: Option<&str>, repeat| {
         reader.devices(&run, &DeviceUses { task: task.map(str::to_owned), repeat }).unwrap()

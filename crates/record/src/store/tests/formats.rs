@@ -130,7 +130,7 @@ fn a_store_of_the_first_version_is_read_as_it_is_and_migrated_by_the_next_writer
     let (_folder, path, store) = store();
     let run = begin(&store);
     store.record_cell(&run, &cell(0, 2)).unwrap();
-    store.batch("DROP TABLE output; DROP TABLE device; PRAGMA user_version = 1").unwrap();
+    store.batch("DROP TABLE output; DROP TABLE device; DROP TABLE profile; PRAGMA user_version = 1").unwrap();
     drop(store);
     let reader = Store::open_read_only(&path).unwrap();
     assert!(reader.outputs(&run, None).unwrap().is_empty());
@@ -140,6 +140,6 @@ fn a_store_of_the_first_version_is_read_as_it_is_and_migrated_by_the_next_writer
     let store = Store::open(&path).unwrap();
     assert_eq!(store.number("PRAGMA user_version").unwrap(), i64::from(VERSION));
     let kept = Output { cell: 1, task: "a".into(), iteration: 0, kind: OutputKind::Stdout, text: "x".into() };
-    store.record_cell_with(&run, &cell(1, 2), std::slice::from_ref(&kept), &[]).unwrap();
+    store.record_cell_with(&run, &cell(1, 2), std::slice::from_ref(&kept), &[], None).unwrap();
     assert_eq!(store.outputs(&run, None).unwrap(), [kept]);
 }

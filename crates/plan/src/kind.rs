@@ -1,0 +1,63 @@
+//! The kinds of definitions, each a folder of a catalogue.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `filesystems/`
+    FileSystem,
+    /// `suites/`
+    Suite,
+    /// `machines/`
+    Machine,
+    /// `disks/`
+    Disk,
+    /// `corpora/`
+    Corpus,
+    /// `studies/`
+    Study,
+    /// `crash/`
+    Scenario,
+    /// `agreements/`
+    Accord,
+}
+
+impl Kind {
+    /// All kinds, in the order of lists.
+    pub const ALL: [Kind; 8] = [
+        Kind::FileSystem,
+        Kind::Suite,
+        Kind::Machine,
+        Kind::Disk,
+        Kind::Corpus,
+        Kind::Study,
+        Kind::Scenario,
+        Kind::Accord,
+    ];
+
+    /// Its folder in a catalogue, and its name in `mountmark list`.
+    pub fn folder(self) -> &'static str {
+        match self {
+            Kind::FileSystem => "filesystems",
+            Kind::Suite => "suites",
+            Kind::Machine => "machines",
+            Kind::Disk => "disks",
+            Kind::Corpus => "corpora",
+            Kind::Study => "studies",
+            Kind::Scenario => "crash",
+            Kind::Accord => "agreements",
+        }
+    }
+
+    /// Its singular, for sentences.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::FileSystem => "file system",
+            Kind::Suite => "suite",
+            Kind::Machine => "machine",
+            Kind::Disk => "disk",
+            Kind::Corpus => "corpus",
+            Kind::Study => "study",
+            Kind::Scenario => "workload or application",
+            Kind::Accord => "comparison with a real machine",
+        }
+    }
+}

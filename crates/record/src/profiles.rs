@@ -1,0 +1,223 @@
+//! A cell's profiles as they are kept: names, a tree of the paths of all tasks, and the times of each task's paths, as JSON,
+//! compressed.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Read};
+
+use mountmark_model::Bytes;
+use mountmark_model::device::DeviceOperation;
+use mountmark_model::profile::{PathTime, Profile, TaskProfile};
+use serde::{Deserialize, Serialize};
+use serde_json::Error;
+
+/// Better ones take longer than they save.
+const LEVEL: i32 = 9;
+/// 16 MiB, of which this level makes no use, so that a stranger's file cannot ask for more memory.
+const WINDOW: u32 = 24;
+/// Most bytes of JSON, of a name, and of all paths that are read together, and most functions of a path: more than this
+/// program writes.
+const MOST_TEXT: u64 = 32 << 20;
+const LONGEST: usize = 512;
+const MOST_PATHS: usize = 96 << 20;
+const DEEPEST: usize = 300;
+
+/// Profiles of a cell's tasks, packed.
+#[derive(Clone, Debug)]
+pub struct Profiles(Vec<u8>);
+
+impl Profiles {
+    /// Larger ones are not to be kept: most of a store would be one cell.
+    pub const MOST: Bytes = Bytes(8 << 20);
+
+    pub fn pack(profiles: &[TaskProfile]) -> Profiles {
+        let mut tree = Tree::default();
+        let tasks = profiles.iter().map(|profile| Task {
+            task: profile.task.clone(),
+            iteration: profile.iteration,
+            returned: tree.paths(&profile.returned),
+            sync: tree.paths(&profile.sync),
+        });
+        let tasks = tasks.collect();
+        let text = super::store::json(&Packed { names: tree.names, nodes: tree.nodes, tasks });
+        Profiles(zstd::stream::encode_all(text.as_bytes(), LEVEL).expect("memory takes every write"))
+    }
+
+    pub fn size(&self) -> Bytes {
+        Bytes(self.0.len() as u64)
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Packed {
+    names: Vec<String>,
+    /// The parent of each, and its name: numbers from 0. A path's first node is its own parent.
+    nodes: Vec<(u32, u32)>,
+    tasks: Vec<Task>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Task {
+    task: String,
+    iteration: u32,
+    returned: Vec<Path>,
+    sync: Vec<Path>,
+}
+
+/// The last node; nanoseconds that it ran; and that it waited, by operation (from 1, or 0 for none).
+type Path = (u32, u64, Vec<(u8, u64)>);
+
+#[derive(Default)]
+struct Tree {
+    names: Vec<String>,
+    numbers: HashMap<String, u32>,
+    nodes: Vec<(u32, u32)>,
+    children: HashMap<(Option<u32>, u32), u32>,
+}
+
+impl Tree {
+    fn paths(&mut self, profile: &Profile) -> Vec<Path> {
+        let path = |(path, time): (&Vec<String>, &PathTime)| {
+            let number = |operation: Option<DeviceOperation>| operation.map_or(0, |operation| operation as u8 + 1);
+            let waiting = time.waiting.iter().map(|(operation, waited)| (number(*operation), *waited));
+            Some((self.node(path)?, time.running, waiting.collect()))
+        };
+        profile.paths.iter().filter_map(path).collect()
+    }
+
+    /// The node of a path; `None` of the empty one.
+    fn node(&mut self, path: &[String]) -> Option<u32> {
+        let mut at = None;
+        for name in path {
+            let name = match self.numbers.get(name) {
+                Some(number) => *number,
+                None => {
+                    self.names.push(name.clone());
+                    self.numbers.insert(name.clone(), self.names.len() as u32 - 1);
+                    self.names.len() as u32 - 1
+                }
+            };
+            let new = self.nodes.len() as u32;
+            let node = *self.children.entry((at, name)).or_insert(new);
+            if node == new {
+                self.nodes.push((at.unwrap_or(new), name));
+            }
+            at = Some(node);
+        }
+        at
+    }
+}
+
+/// The profiles of tasks that are `wanted`.
+pub(crate) fn unpack(packed: &[u8], wanted: &dyn Fn(&str) -> bool) -> Result<Vec<TaskProfile>, Error> {
+    let mut text = Vec::new();
+    let mut reader = zstd::stream::Decoder::new(packed).map_err(Error::io)?;
+    reader.window_log_max(WINDOW).map_err(Error::io)?;
+    reader.take(MOST_TEXT).read_to_end(&mut text).map_err(Error::io)?;
+    let Packed { names, nodes, tasks } = serde_json::from_slice(&text)?;
+    if names.iter().any(|name| name.len() > LONGEST) {
+        return Err(damaged("a name that is too long"));
+    }
+    let mut left = MOST_PATHS;
+    let mut profile = |paths: Vec<Path>| -> Result<Profile, Error> {
+        let mut out = Profile::default();
+        for (node, running, waiting) in paths {
+            let path = path(&names, &nodes, node)?;
+            let size = path.iter().map(|name| name.len() + size_of::<String>() + size_of::<usize>()).sum();
+            left = left.checked_sub(size).ok_or_else(|| damaged("too many paths"))?;
+            let time: &mut PathTime = out.paths.entry(path).or_default();
+            time.running = running;
+            time.waiting = waiting.into_iter().map(operation).collect::<Result<BTreeMap<_, _>, Error>>()?;
+        }
+        Ok(out)
+    };
+    let tasks = tasks.into_iter().filter(|task| wanted(&task.task));
+    tasks
+        .map(|task| {
+            let (returned, sync) = (profile(task.returned)?, profile(task.sync)?);
+            Ok(TaskProfile { task: task.task, iteration: task.iteration, returned, sync })
+        })
+        .collect()
+}
+
+fn path(names: &[String], nodes: &[(u32, u32)], last: u32) -> Result<Vec<String>, Error> {
+    let mut out = Vec::new();
+    let mut at = last;
+    loop {
+        let (parent, name) = *nodes.get(at as usize).ok_or_else(|| damaged("a path that is not known"))?;
+        out.push(names.get(name as usize).ok_or_else(|| damaged("a function that is not known"))?.clone());
+        // A parent is made before its children.
+        match parent.cmp(&at) {
+            std::cmp::Ordering::Less if out.len() < DEEPEST => at = parent,
+            std::cmp::Ordering::Equal => break,
+            _ => return Err(damaged("a path that leads nowhere")),
+        }
+    }
+    out.reverse();
+    Ok(out)
+}
+
+fn operation((number, waited): (u8, u64)) -> Result<(Option<DeviceOperation>, u64), Error> {
+    let operation = match number.checked_sub(1) {
+        None => None,
+        Some(at) => Some(*DeviceOperation::ALL.get(usize::from(at)).ok_or_else(|| damaged("an unknown request"))?),
+    };
+    Ok((operation, waited))
+}
+
+fn damaged(what: &'static str) -> Error {
+    Error::io(io::Error::new(io::ErrorKind::InvalidData, what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile(paths: &[(&str, u64)]) -> Profile {
+        let time = |(path, running): &(&str, u64)| {
+            let waiting = BTreeMap::from([(None, 3), (Some(DeviceOperation::Flush), running + 1)]);
+            (path.split(';').map(str::to_owned).collect(), PathTime { running: *running, waiting })
+        };
+        Profile { paths: paths.iter().map(time).collect() }
+    }
+
+    fn all() -> Vec<TaskProfile> {
+        let returned = profile(&[("cp", 0), ("cp;read;ext4:find", u64::MAX - 1), ("cp;read", 7), ("sh;read", 8)]);
+        let sync = profile(&[("init;a;b;a;b", 9)]);
+        let one = TaskProfile { task: "001".into(), iteration: 0, returned, sync: sync.clone() };
+        vec![one.clone(), TaskProfile { task: "002".into(), iteration: 1, sync: Profile::default(), returned: sync }]
+    }
+
+    #[test]
+    fn profiles_come_back_as_they_were() {
+        let packed = Profiles::pack(&all());
+        assert_eq!(unpack(packed.bytes(), &|_| true).unwrap(), all());
+        assert_eq!(unpack(packed.bytes(), &|task| task == "002").unwrap(), all()[1..]);
+        assert!(packed.size() < Bytes(400), "{}", packed.size());
+    }
+
+    #[test]
+    fn damaged_profiles_are_refused() {
+        let text = super::super::store::json(&serde_json::json!({
+            "names": ["cp", "read"], "nodes": [[0, 0], [0, 1]],
+            "tasks": [{ "task": "001", "iteration": 0, "returned": [[1, 5, [[4, 6]]]], "sync": [] }],
+        }));
+        let read = |text: &str| unpack(&zstd::stream::encode_all(text.as_bytes(), 1).unwrap(), &|_| true);
+        assert_eq!(read(&text).unwrap()[0].returned.paths.len(), 1);
+        for (from, to) in [
+            ("[[1,5", "[[2,5"),
+            ("[0,1]]", "[1,9]]"),
+            ("[0,1]]", "[2,1]]"),
+            ("[4,6]", "[5,6]"),
+            ("\"iteration\":0", "\"iteration\":-1"),
+        ] {
+            let damaged = text.replace(from, to);
+            assert_ne!(damaged, text, "{from}");
+            assert!(read(&damaged).is_err(), "{from} as {to}");
+        }
+        assert!(unpack(b"nothing", &|_| true).is_err());
+    }
+}

@@ -1,0 +1,83 @@
+//! `mountmark agree`: keeps how far the virtual lab agrees with this machine, so that later reports say it.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use mountmark_model::Accord;
+use mountmark_plan::{Catalogue, Entry, Origin};
+use mountmark_report::ModelBeside;
+
+use super::compare::agreement;
+use crate::common::{self, StoreOptions, WrongUse};
+
+/// Keep how far the order of file systems in the virtual lab agrees with that on a real machine
+#[derive(Args)]
+#[command(
+    after_help = "What was found is put into one file of the user's catalogue, ~/.config/mountmark/catalog/agreements/NAME.toml, a\nsuite each time. Reports of the virtual lab then say in which tests its order was that of the real machine. The\nfile can be sent to others, who put it into the same folder.\n\nExamples:\n  mountmark run --suite varmail --fs ext4,xfs,btrfs --repeat 5\n  sudo mountmark run --lab host --suite varmail --fs ext4,xfs,btrfs --repeat 5\n  mountmark agree 20260131-0902 20260131-0931 --name server-7 --about 'Xeon E-2336, Intel D7-P5520'"
+)]
+pub struct Arguments {
+    /// A run of the virtual lab
+    #[arg(value_name = "VIRTUAL")]
+    model: String,
+    /// A run of the same work on a real machine
+    #[arg(value_name = "REAL")]
+    machine: String,
+    /// The real machine: letters, digits and -
+    #[arg(long, value_name = "NAME", value_parser = name)]
+    name: String,
+    /// One line about the machine, for `mountmark list agreements`
+    #[arg(long, value_name = "TEXT")]
+    about: Option<String>,
+    /// Write this file instead of the catalogue's
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Keep it although the runs are of different suites, scales or corpora
+    #[arg(long)]
+    anyway: bool,
+    #[command(flatten)]
+    store: StoreOptions,
+}
+
+fn name(text: &str) -> Result<String, String> {
+    let is_good = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
+    match !text.is_empty() && text.len() <= 60 && text.chars().all(is_good) {
+        true => Ok(text.to_owned()),
+        false => Err("a name has lower-case letters, digits and -, and at most 60 of them".into()),
+    }
+}
+
+pub fn run(arguments: Arguments) -> Result<u8> {
+    let found = agreement::find(&arguments.store, &arguments.model, &arguments.machine, arguments.anyway)?;
+    let catalogue = Catalogue::load(None)?;
+    let name = &arguments.name;
+    if matches!(catalogue.origin::<Accord>(name), Some(Origin::BuiltIn)) && arguments.output.is_none() {
+        return Err(
+            WrongUse(format!("--name {name}: Mountmark comes with a machine of that name: choose another")).into()
+        );
+    }
+    let new = || Accord { name: name.clone(), ..Accord::default() };
+    let mut accord = catalogue.get::<Accord>(name).cloned().unwrap_or_else(|_| new());
+    if let Some(about) = &arguments.about {
+        accord.about = about.trim().to_owned();
+    }
+    if accord.about.is_empty() {
+        accord.about = format!("{}, {}", found.kept.machine.machine, found.kept.machine.disk);
+    }
+    accord.put(found.kept.clone());
+    let path = match &arguments.output {
+        Some(path) => path.clone(),
+        None => {
+            let folder = Catalogue::own_folder().context("no home folder is known: name a file with --output")?;
+            let folder = folder.join(Accord::KIND.folder());
+            fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+            folder.join(format!("{name}.toml"))
+        }
+    };
+    let text = toml::to_string(&accord)?;
+    common::print(&common::written(&ModelBeside(&found), None)?)?;
+    common::write_whole(&path, &text)?;
+    say!("mountmark: wrote {}", path.display());
+    Ok(common::DONE)
+}

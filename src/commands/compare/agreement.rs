@@ -1,0 +1,31 @@
+//! Sets a run of the virtual lab beside one of a real machine.
+
+use anyhow::Result;
+use mountmark_analyse::{Accordance, Options, accordance};
+use mountmark_report::{ModelBeside, words};
+
+use super::{Arguments, runs};
+use crate::common::{self, StoreOptions, WrongUse};
+
+pub(super) fn run(arguments: &Arguments) -> Result<u8> {
+    common::format_of::<ModelBeside>(arguments.format.as_deref())?;
+    let [model, machine] = &arguments.runs[..] else {
+        return Err(
+            WrongUse("--agreement takes two runs: one of the virtual lab, then one of a real machine".into()).into()
+        );
+    };
+    let found = find(&arguments.store, model, machine, arguments.between.anyway)?;
+    common::print(&common::written(&ModelBeside(&found), arguments.format.as_deref())?)?;
+    Ok(common::DONE)
+}
+
+/// The model's run beside the machine's, which must be of the same work unless `anyway`.
+pub fn find(store: &StoreOptions, model: &str, machine: &str, anyway: bool) -> Result<Accordance> {
+    let (model, machine) = (store.load(model)?, store.load(machine)?);
+    let found = accordance(&model, &machine, &Options::default())
+        .map_err(|reason| WrongUse(words::unfit(reason, model.id.as_str(), machine.id.as_str())))?;
+    for reason in runs::other_work(&model, &machine, anyway)? {
+        say!("mountmark: compared anyway, though {reason}");
+    }
+    Ok(found)
+}

@@ -13,6 +13,7 @@ use std::fs;
 use std::io::{IsTerminal, Write as _};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -119,6 +120,23 @@ pub fn format_of<S: Subject>(name: Option<&str>) -> Result<Format> {
     Ok(Format::find::<S>(name).map_err(|error| WrongUse(format!("--format: {error}")))?)
 }
 
+/// `90s`, `30m`, `2h`, or seconds.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}` is no time such as 90s, 30m or 2h");
+    let (number, unit) = match text.find(|sign: char| sign.is_ascii_alphabetic()) {
+        Some(at) => text.split_at(at),
+        None => (text, "s"),
+    };
+    let factor = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    number.checked_mul(factor).filter(|seconds| *seconds <= 30 * 86_400).map(Duration::from_secs).ok_or_else(wrong)
+}
+
 /// A subject as text, for standard output.
 pub fn written<S: Subject>(subject: &S, format: Option<&str>) -> Result<String> {
     format_of::<S>(format)?.write(subject, &report_options())
@@ -199,6 +217,16 @@ mod tests {
 
     fn of(words: &[&str]) -> String {
         command_line(words.iter().map(|word| (*word).to_owned()))
+    }
+
+    #[test]
+    fn times_are_read_and_nonsense_is_refused() {
+        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("30m"), Ok(Duration::from_secs(1800)));
+        assert_eq!(duration("2h"), Ok(Duration::from_secs(7200)));
+        for wrong in ["", "m", "-1s", "1d", "1.5h", "10x", "99999999999999999999h", "800h"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

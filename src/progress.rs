@@ -19,6 +19,14 @@ pub struct Progress {
     bar: Option<ProgressBar>,
     verbose: bool,
     vary: Option<Vary>,
+    ahead: Option<Ahead>,
+}
+
+/// What a run that decides on its way knew of its rest at a moment, in seconds.
+struct Ahead {
+    at: Instant,
+    likely: Option<f64>,
+    most: Option<f64>,
 }
 
 struct Running {
@@ -56,6 +64,21 @@ impl Progress {
             bar,
             verbose,
             vary,
+            ahead: None,
+        }
+    }
+
+    /// For a run that decides on its way: `cells` more than before, and the seconds that all of the rest is likely to take
+    /// and takes at most.
+    pub fn look_ahead(&mut self, cells: usize, likely: Option<f64>, most: Option<f64>) {
+        self.cells += cells;
+        self.ahead = Some(Ahead { at: Instant::now(), likely, most });
+    }
+
+    /// A line, unless all is on the updated one.
+    pub fn note(&self, text: &str) {
+        if self.bar.is_none() {
+            say!("mountmark: {text}{}", self.left());
         }
     }
 
@@ -89,7 +112,7 @@ impl Progress {
                 let line = format!(
                     "[{}/{}] {} {how} ({seconds:.1} s){}",
                     self.ended,
-                    self.cells,
+                    self.planned(),
                     self.name(cell),
                     self.left()
                 );
@@ -106,7 +129,7 @@ impl Progress {
                 self.running.values().map(|cell| format!("{}: {}", cell.name, cell.stage)).collect();
             bar.set_position((self.fraction() * 1000.0) as u64);
             let running = running.join(", ").replace('\n', " ");
-            let message = format!("{}/{}{}  {running}", self.ended, self.cells, self.left());
+            let message = format!("{}/{}{}  {running}", self.ended, self.planned(), self.left());
             bar.set_message(terminal::line(&message));
         }
     }
@@ -116,6 +139,11 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+
+    /// `15`, or `15+` if there may be more.
+    fn planned(&self) -> String {
+        format!("{}{}", self.cells, if self.ahead.is_some() { "+" } else { "" })
     }
 
     fn name(&self, cell: &Cell) -> String {
@@ -132,12 +160,23 @@ impl Progress {
 
     /// `, about 40 s left`, once there is a basis for an estimate.
     fn left(&self) -> String {
+        let (how, left) = match &self.ahead {
+            Some(Ahead { at, likely: Some(likely), .. }) => ("about", Some(likely - at.elapsed().as_secs_f64())),
+            Some(Ahead { at, most: Some(most), .. }) => ("at most", Some(most - at.elapsed().as_secs_f64())),
+            Some(_) => ("at least", self.of_planned()),
+            None => ("about", self.of_planned()),
+        };
+        match left.map(|left| left.max(0.0)) {
+            None => String::new(),
+            Some(left) if left < 90.0 => format!(", {how} {left:.0} s left"),
+            Some(left) => format!(", {how} {:.0} min left", left / 60.0),
+        }
+    }
+
+    /// Seconds until the planned cells have ended.
+    fn of_planned(&self) -> Option<f64> {
         let fraction = self.fraction();
         let passed = self.begin.elapsed().as_secs_f64();
-        if !(0.05..1.0).contains(&fraction) {
-            return String::new();
-        }
-        let left = passed / fraction - passed;
-        if left < 90.0 { format!(", about {left:.0} s left") } else { format!(", about {:.0} min left", left / 60.0) }
+        (0.05..1.0).contains(&fraction).then(|| passed / fraction - passed)
     }
 }

@@ -30,6 +30,7 @@ mod next;
 mod older;
 mod outputs;
 mod places;
+mod precision;
 mod processor;
 mod programs;
 mod real;

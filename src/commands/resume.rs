@@ -121,10 +121,14 @@ fn rest(run: &RunRecord) -> Result<Plan> {
     let there: BTreeSet<u32> = run.cells.iter().map(|cell| cell.index).collect();
     let mut rest = run.plan.clone();
     rest.cells.retain(|cell| !there.contains(&cell.index));
-    if rest.cells.is_empty() {
+    if rest.cells.is_empty() && !run.plan.is_open() {
         return Ok(rest);
     }
     check_inputs(run, &rest.cells, "cannot be resumed")?;
+    if rest.cells.is_empty() {
+        // Further repeats are made like those that are there.
+        rest.cells.clone_from(&run.plan.cells);
+    }
     Ok(rest)
 }
 

@@ -1,6 +1,6 @@
 //! Missing figures of a run, and the reasons.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mountmark_model::{Metric, Outcome};
 use mountmark_record::RunRecord;
@@ -95,7 +95,7 @@ pub(crate) fn cells(run: &RunRecord, names: &[String]) -> Vec<Missing> {
         }
         out.extend(reasons.into_iter().map(|(reason, repeats)| Missing::CellFailed {
             configuration: name.clone(),
-            repeats: Repeats::of(run, repeats),
+            repeats: Repeats::of(run, name, repeats),
             reason: reason.into(),
         }));
     }
@@ -114,7 +114,7 @@ pub(crate) fn outcomes(run: &RunRecord, tasks: &[Task]) -> Vec<Missing> {
         }
     }
     let missing = |((at, configuration, skipped, reason), repeats): ((usize, &str, bool, &str), Vec<u32>)| {
-        let (task, repeats) = (tasks.get(at).map(TaskName::of), Repeats::of(run, repeats));
+        let (task, repeats) = (tasks.get(at).map(TaskName::of), Repeats::of(run, configuration, repeats));
         Missing::Task { configuration: configuration.into(), task, skipped, repeats, reason: reason.into() }
     };
     seen.into_iter().map(missing).collect()
@@ -134,12 +134,15 @@ fn reason(outcome: &Outcome) -> &str {
 }
 
 impl Repeats {
-    fn of(run: &RunRecord, mut repeats: Vec<u32>) -> Repeats {
+    fn of(run: &RunRecord, configuration: &str, mut repeats: Vec<u32>) -> Repeats {
+        // Where the number is found on the way, configurations have unequal ones.
+        let own = run.plan.cells.iter().filter(|cell| cell.configuration.name == configuration);
+        let planned = own.map(|cell| cell.repeat).collect::<BTreeSet<_>>().len().max(1);
         repeats.sort_unstable();
         repeats.dedup();
         match () {
             () if run.plan.repeats <= 1 => Repeats::Only,
-            () if repeats.len() as u32 >= run.plan.repeats => Repeats::All,
+            () if repeats.len() >= planned => Repeats::All,
             () => Repeats::Some(repeats),
         }
     }

@@ -25,16 +25,17 @@
 //! widths does them no harm. Only what is shown at [`CLEAR`] ends a comparison early, the rule of Haybittle and Peto for
 //! looks during a trial: the level at the end need not change for it (Peto and others, British Journal of Cancer 34, 1976).
 
+use std::collections::BTreeMap;
 use std::f64::consts::SQRT_2;
 
-use mountmark_model::Sampling;
-use mountmark_record::RunRecord;
+use mountmark_model::{Sampling, WhyEnded};
+use mountmark_record::{CellRecord, RunRecord};
 
 use crate::Options;
 use crate::contrast::Tested;
 use crate::figures::{Figures, Series};
 use crate::stats::distribution::t_quantile;
-use crate::stats::summary::variance;
+use crate::stats::summary::{self, variance};
 use crate::verdict::Family;
 
 /// Confidence of the intervals that decide; those of a fixed number of repeats would be at 95 %.
@@ -85,8 +86,7 @@ pub fn look(run: &RunRecord, precision: Option<f64>) -> Look {
     let options = Options { metrics: Some(Vec::new()), resamples: 0, ..Options::default() };
     let figures = Figures::new(run, &options);
     let count = figures.configurations.len();
-    let mut look =
-        Look { configurations: figures.configurations.clone(), widths: Vec::new(), further: vec![0; count] };
+    let mut look = Look { configurations: figures.configurations.clone(), widths: Vec::new(), further: vec![0; count] };
     let tests = || figures.tasks.iter().enumerate().filter(|(_, task)| !task.step);
     for (task, series) in tests().filter_map(|(_, task)| Some((task, task.main()?))) {
         for configuration in 0..count {
@@ -120,6 +120,66 @@ pub fn look(run: &RunRecord, precision: Option<f64>) -> Look {
     look
 }
 
+/// Why a run whose planned cells have all ended needs no other repeat, whatever time it has.
+pub fn ended(run: &RunRecord, look: &Look) -> Option<WhyEnded> {
+    match () {
+        () if look.is_settled() => Some(WhyEnded::Settled),
+        () if run.plan.repeats >= run.plan.most_repeats() => Some(WhyEnded::Most),
+        () => None,
+    }
+}
+
+/// How long cells take, by those that have ended.
+pub struct Pace {
+    /// Seconds of the run for a second of a cell: less than 1 if cells run side by side, more if there is work between.
+    rate: f64,
+    of: BTreeMap<String, f64>,
+    mean: f64,
+}
+
+impl Pace {
+    /// `used`: seconds of the run so far. `None` before a cell has ended.
+    pub fn new(run: &RunRecord, used: f64) -> Option<Pace> {
+        let mut of: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        for cell in &run.cells {
+            let seconds = (cell.ended.0 - cell.started.0).max(0) as f64 / 1000.0;
+            of.entry(cell.configuration.clone()).or_default().push(seconds);
+        }
+        let sum: f64 = of.values().flatten().sum();
+        let mean = sum / run.cells.len() as f64;
+        let of = of.into_iter().filter_map(|(name, seconds)| Some((name, summary::mean(&seconds)?))).collect();
+        (sum > 0.0 && used > 0.0).then_some(Pace { rate: used / sum, of, mean })
+    }
+
+    /// Seconds for one cell of each.
+    pub fn seconds<'a>(&self, names: impl Iterator<Item = &'a str>) -> f64 {
+        names.map(|name| self.rate * self.of.get(name).unwrap_or(&self.mean)).sum()
+    }
+}
+
+/// Seconds that the rest of a run is likely to take after `used` seconds: its planned cells, then the repeats that
+/// configurations need still, but no longer than its budget. `None` before a cell has ended, and before any width is
+/// known.
+pub fn left(run: &RunRecord, look: &Look, used: f64) -> Option<f64> {
+    let pace = Pace::new(run, used)?;
+    let sampling = run.plan.sampling.as_ref();
+    let has_target = sampling.is_some_and(|sampling| sampling.precision.is_some());
+    if has_target && look.widths.iter().all(|width| width.half.is_infinite()) {
+        return None;
+    }
+    let most = run.plan.most_repeats();
+    let of = |(name, further): (&String, &u32)| {
+        let planned = run.plan.cells.iter().filter(|cell| cell.configuration.name == *name).count() as u32;
+        let is_own = |cell: &&CellRecord| cell.configuration == *name && run.plan.is_planned(cell.index);
+        let done = run.cells.iter().filter(is_own).count() as u32;
+        let needed = done.saturating_add(*further).min(most).max(planned) - done;
+        f64::from(needed) * pace.seconds(std::iter::once(name.as_str()))
+    };
+    let seconds = look.configurations.iter().zip(&look.further).map(of).sum::<f64>();
+    let budget = sampling.and_then(|sampling| sampling.budget);
+    Some(budget.map_or(seconds, |budget| seconds.min((budget - used).max(0.0))))
+}
+
 /// Logarithms of a configuration's figures; `None` if there are none, or some are 0.
 fn logs(series: &Series, configuration: usize) -> Option<Vec<f64>> {
     let values = series.figures(configuration);
@@ -140,8 +200,17 @@ fn reach_of(variance: f64, n: f64) -> f64 {
 /// The number of repeats whose interval is likely to be within `target`, as a difference of logarithms.
 fn needed(logs: &[f64], target: f64) -> u32 {
     let n = logs.len() as u32;
-    let Some(variance) = variance(logs) else { return n + 1 };
-    (n..Sampling::MOST_IN_BUDGET).find(|n| variance == 0.0 || reach_of(variance, f64::from(*n)) <= target).unwrap_or(u32::MAX)
+    // A figure that fails nearly always is not waited for.
+    let Some(variance) = variance(logs) else { return n };
+    let (mut least, mut most) = (n, Sampling::MOST_IN_BUDGET.max(n));
+    while least < most {
+        let middle = least.midpoint(most);
+        match variance == 0.0 || reach_of(variance, f64::from(middle)) <= target {
+            true => most = middle,
+            false => least = middle + 1,
+        }
+    }
+    least
 }
 
 /// The number of further shared repeats that settle a pair.

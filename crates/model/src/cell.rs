@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::conditions::Way;
-use crate::{Bytes, Conditions, Configuration, Disk, Lab, Machine, RealisedCorpus, Sampling, Scale, Source, Target, Task, Vary};
+use crate::{
+    Bytes, Conditions, Configuration, Disk, Lab, Machine, RealisedCorpus, Sampling, Scale, Source, Target, Task, Vary,
+};
 
 /// Names of the steps that are measured like tasks but are not part of a suite.
 pub mod protocol_task {
@@ -82,6 +84,18 @@ impl Plan {
     /// Whether a cell of this index is the plan's own; later ones were measured once more.
     pub fn is_planned(&self, index: u32) -> bool {
         (index as usize) < self.cells.len()
+    }
+
+    /// Whether the run may get further repeats.
+    pub fn is_open(&self) -> bool {
+        self.sampling.as_ref().is_some_and(|sampling| sampling.ended.is_none())
+    }
+
+    /// Most repeats that the run may have: on several targets each is one of a target.
+    pub fn most_repeats(&self) -> u32 {
+        let Some(sampling) = &self.sampling else { return self.repeats };
+        let most = if sampling.budget.is_some() { Sampling::MOST_IN_BUDGET } else { Sampling::MOST };
+        most.saturating_mul(self.targets.len().max(1) as u32).max(sampling.least)
     }
 
     /// Whether repeats draw their conditions.

@@ -47,13 +47,8 @@ pub enum WhyEnded {
 impl Sampling {
     /// Fewest repeats before a decision by intervals: with fewer their widths are chance.
     pub const LEAST: u32 = 5;
-    /// Most repeats if no budget ends them.
+    /// Most repeats on a target if no budget ends them.
     pub const MOST: u32 = 30;
-    /// Most repeats in any case.
+    /// Most repeats on a target in any case.
     pub const MOST_IN_BUDGET: u32 = 1000;
-
-    /// Most repeats of one target.
-    pub fn most(&self) -> u32 {
-        if self.budget.is_some() { Sampling::MOST_IN_BUDGET } else { Sampling::MOST.max(self.least) }
-    }
 }

@@ -38,11 +38,7 @@ pub fn with_sampling(
 ///
 /// # Errors
 /// A plan that is of another kind, and a corpus that cannot be made or is larger than the disks allow.
-pub fn next_block(
-    plan: &Plan,
-    wanted: &dyn Fn(&str) -> bool,
-    realise: &mut Realise<'_>,
-) -> Result<Vec<Cell>> {
+pub fn next_block(plan: &Plan, wanted: &dyn Fn(&str) -> bool, realise: &mut Realise<'_>) -> Result<Vec<Cell>> {
     let Some(sampling) = plan.sampling.as_ref().filter(|_| plan.vary.is_none()) else {
         return Err(PlanError::Options("the plan's number of repeats is fixed".into()));
     };
@@ -82,12 +78,15 @@ fn tasks(plan: &Plan, sampling: &Sampling, like: &Cell, repeat: u32) -> Vec<Task
 
 /// The second disk of the repeat, with a corpus of its seed.
 fn medium(plan: &Plan, sampling: &Sampling, like: &Cell, realise: &mut Realise<'_>) -> Result<Option<SourceMedium>> {
-    let (Some(medium), Some(corpus)) = (&like.second_disk, &sampling.corpus) else { return Ok(like.second_disk.clone()) };
+    let (Some(medium), Some(corpus)) = (&like.second_disk, &sampling.corpus) else {
+        return Ok(like.second_disk.clone());
+    };
     let source = CorpusSource::Catalogue(corpus.clone());
     let seed = Some(repeat_seed(plan.seed, plan.repeats));
     let request = CorpusRequest { source, seed, scale: plan.scale };
     let (tar, facts) = realise(&request).map_err(PlanError::Corpus)?;
-    let known = plan.cells.iter().filter(|cell| cell.repeat < sampling.least).filter_map(|cell| cell.second_disk.as_ref());
+    let known =
+        plan.cells.iter().filter(|cell| cell.repeat < sampling.least).filter_map(|cell| cell.second_disk.as_ref());
     let largest = known.map(|medium| medium.corpus.tar_bytes).max().unwrap_or(0);
     if facts.tar_bytes as f64 > largest as f64 * LARGER {
         return Err(PlanError::Options(format!(

@@ -27,6 +27,11 @@ pub fn again(run: &RunRecord) -> String {
     // On several devices each repeat is a block on each.
     let repeats = plan.sampling.as_ref().map_or(plan.repeats, |sampling| sampling.least);
     add("--repeat", (repeats / plan.targets.len().max(1) as u32).to_string());
+    if let Some(sampling) = &plan.sampling {
+        let percent = |precision: f64| format!("{}%", (precision * 1e8).round() / 1e6);
+        sampling.precision.into_iter().for_each(|precision| add("--precision", percent(precision)));
+        sampling.budget.into_iter().for_each(|budget| add("--budget", format!("{budget:.0}s")));
+    }
     add("--seed", plan.seed.to_string());
     add("--conditions", plan.conditions().name().to_owned());
     add("--lab", plan.lab.name().to_owned());

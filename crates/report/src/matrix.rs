@@ -107,7 +107,7 @@ impl<'a> Matrix<'a> {
     }
 
     /// What the table shows, and of which rows it shows another figure than the one that is judged.
-    pub(crate) fn caption(&self, repeats: u32) -> String {
+    pub(crate) fn caption(&self, repeats: Option<&str>) -> String {
         let otherwise = words::judged_otherwise(&self.judged_otherwise());
         words::caption(self.of(), repeats) + &otherwise.map_or(String::new(), |sentence| format!(" {sentence}"))
     }

@@ -12,6 +12,7 @@ use crate::explained::Answer;
 use crate::markup::Markup;
 use crate::text::titled;
 use crate::words::number::and;
+use crate::words::sampling::repeats;
 use crate::words::section::Section;
 
 /// A run, its findings, and its comparisons.
@@ -76,6 +77,11 @@ impl<'a> View<'a> {
 
     pub(crate) fn findings(&self) -> &'a Findings {
         self.report.findings
+    }
+
+    /// How many repeats there are, if several.
+    pub(crate) fn repeats(&self) -> Option<String> {
+        (self.findings().repeats > 1).then(|| repeats(self.run()))
     }
 
     /// An id for the element `name`, unique among runs.

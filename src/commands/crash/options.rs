@@ -14,7 +14,7 @@ use mountmark_model::{Bytes, Configuration, Study};
 use mountmark_plan::Catalogue;
 
 use super::log::LogOptions;
-use crate::common::WrongUse;
+use crate::common::{self, WrongUse};
 
 /// Workloads of two and three operations that are generated if no count is given: more than any budget tries.
 const MANY: u64 = 100_000;
@@ -44,7 +44,7 @@ pub(super) struct Options {
     #[arg(long, value_name = "COUNT", requires = "generate", value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
     /// Wall time for each configuration, such as 90s, 30m or 2h
-    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = common::duration)]
     pub budget: Duration,
     /// Seed of everything random
     #[arg(long, value_name = "SEED", default_value_t = 1)]
@@ -141,36 +141,4 @@ fn workload(text: &str, catalogue: &Catalogue) -> Result<Workload> {
     let workload = parsed.map_err(|error| WrongUse(format!("--workload: {error}")))?;
     mountmark_crash::workload::check(&workload).map_err(|error| WrongUse(format!("--workload: {error}")))?;
     Ok(workload)
-}
-
-/// `90s`, `30m`, `2h`, or seconds.
-fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is no time such as 90s, 30m or 2h");
-    let (number, unit) = match text.find(|sign: char| sign.is_ascii_alphabetic()) {
-        Some(at) => text.split_at(at),
-        None => (text, "s"),
-    };
-    let factor = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        _ => return Err(wrong()),
-    };
-    let number: u64 = number.parse().map_err(|_| wrong())?;
-    number.checked_mul(factor).filter(|seconds| *seconds <= 30 * 86_400).map(Duration::from_secs).ok_or_else(wrong)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_read_and_nonsense_is_refused() {
-        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("30m"), Ok(Duration::from_secs(1800)));
-        assert_eq!(duration("2h"), Ok(Duration::from_secs(7200)));
-        for wrong in ["", "m", "-1s", "1d", "1.5h", "99999999999999999999h", "800h"] {
-            assert!(duration(wrong).is_err(), "{wrong}");
-        }
-    }
 }

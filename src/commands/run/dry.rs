@@ -93,6 +93,7 @@ fn lines(plan: &Plan, lab: &dyn LabKind, disk: Option<String>) -> Result<Vec<Str
     let (test, source) = (folders.test_folder.display(), folders.source_folder.display());
     let parameters = first.parameters.iter().map(|(name, value)| format!(" {name}={value}")).collect::<String>();
     lines.push(format!("variables: TEST={test} SOURCE={source}{parameters}, and SEED, the repeat's"));
+    lines.extend(mountmark_report::sampling::asked(plan).map(|asked| format!("repeats: {asked}; below, the first")));
     for repeat in 0..plan.repeats {
         let cells: Vec<&Cell> = plan.cells.iter().filter(|cell| cell.repeat == repeat).collect();
         let names: Vec<&str> = cells.iter().map(|cell| cell.configuration.name.as_str()).collect();

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use anyhow::{Result, bail};
 use mountmark_lab::OpenLab;
@@ -63,11 +63,13 @@ impl Session<'_> {
 
     /// Runs the plan's cells, stores each as it ends, and prints the result.
     fn run(&self, id: &RunId, plan: &Plan) -> Result<u8> {
-        let mut result = self.cells(id, plan);
+        let mut result = if plan.is_open() { self.sample(id) } else { self.cells(id, plan) };
         let mut is_sure = true;
         // An exact clock would give the same figures again.
         if !plan.lab.nature().exact_clock && matches!(result, Ok(true)) {
-            let again = in_doubt(&self.store.load(id)?);
+            let run = self.store.load(id)?;
+            let mut again = in_doubt(&run);
+            self.within_budget(&run, &mut again);
             if !again.cells.is_empty() {
                 let (cells, they) =
                     if again.cells.len() == 1 { ("cell has", "it is") } else { ("cells have", "they are") };
@@ -75,7 +77,10 @@ impl Session<'_> {
                     "mountmark: {} {cells} figures that do not fit the others, or were disturbed; {they} run again",
                     again.cells.len()
                 );
-                match self.cells(id, &again) {
+                let begin = Instant::now();
+                let ran = self.cells(id, &again);
+                self.also_used(id, begin.elapsed())?;
+                match ran {
                     // The plan is complete all the same.
                     Ok(ended) => is_sure = ended,
                     Err(error) => result = Err(error),
@@ -143,7 +148,14 @@ impl Session<'_> {
     /// True if all ended, false if the user requested an end.
     fn cells(&self, id: &RunId, plan: &Plan) -> Result<bool> {
         let mut progress = Progress::new(plan, self.jobs, self.verbose);
-        let result = schedule::run(self.lab, &plan.cells, self.jobs, self.stop, &mut |step| {
+        let result = self.measure(id, plan, &plan.cells, &mut progress);
+        progress.finish();
+        self.stop.or(result, false)
+    }
+
+    /// The same for some cells of a plan, with progress that goes on.
+    pub(super) fn measure(&self, id: &RunId, plan: &Plan, cells: &[Cell], progress: &mut Progress) -> Result<bool> {
+        schedule::run(self.lab, cells, self.jobs, self.stop, &mut |step| {
             if let schedule::Progress::Ended(cell, result) = &step {
                 let result = recorded(plan, cell, result);
                 let mut record = record(cell, &result, self.environment(plan, cell)?);
@@ -155,9 +167,7 @@ impl Session<'_> {
             }
             progress.show(&step);
             Ok(())
-        });
-        progress.finish();
-        self.stop.or(result, false)
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 mod dry;
 mod execute;
 mod lab;
+mod sampled;
 mod signals;
 mod targets;
 mod vary;
@@ -24,6 +25,7 @@ use mountmark_record::Store;
 use crate::common::{FormatOptions, StoreOptions, WrongUse};
 pub use execute::{Session, check_jobs, jobs, show};
 pub use lab::{LabOptions, SILENCE_LIMIT};
+use sampled::SamplingOptions;
 pub use signals::Stop;
 
 /// File systems to compare unless `--fs` names others.
@@ -35,7 +37,7 @@ const STUDY: &str = "study";
 /// Run a suite on file systems and compare them
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4,xfs --vary ram=512MiB..2GiB:8\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/sdb\n  sudo mountmark run --lab host --dir /data\n  mountmark run --lab host --suite ./my-suite.toml --dry-run     every command that would run as root\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every load, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store, and `mountmark resume` runs the others."
+    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4,xfs --vary ram=512MiB..2GiB:8\n  mountmark run --fs ext4,xfs --precision 2% --budget 30m    repeats what is not known well enough\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/sdb\n  sudo mountmark run --lab host --dir /data\n  mountmark run --lab host --suite ./my-suite.toml --dry-run     every command that would run as root\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every load, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store, and `mountmark resume` runs the others."
 )]
 pub struct Arguments {
     /// File systems, separated by commas; `mountmark list filesystems` shows them with their variants.
@@ -49,9 +51,12 @@ pub struct Arguments {
     /// Shrinks counts and sizes evenly: a number or a fraction; 1 is the suite's own size
     #[arg(long, value_name = "SCALE", default_value = "0.02", allow_hyphen_values = true)]
     scale: String,
-    /// How often each configuration is made and measured
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    repeat: u32,
+    /// How often each configuration is made and measured; with --precision or --budget at least so often [default: 3, with
+    /// --precision 5]
+    #[arg(long, value_name = "N")]
+    repeat: Option<u32>,
+    #[command(flatten)]
+    sampling: SamplingOptions,
     /// Measure at several points of a parameter, and draw the curve: NAME=FROM..TO:POINTS, with ram, scale, disk-size or a
     /// parameter of the suite as NAME. Points are a constant factor apart (a constant step if FROM is 0), rounded to what
     /// the parameter can be: memory in steps of 128 MiB, disks of 1 MiB or what their model needs, sizes of 4 KiB, counts
@@ -141,7 +146,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         disk_size,
         kernel: arguments.lab.kernel.clone(),
         scale,
-        repeats: arguments.repeat,
+        repeats: arguments.sampling.repeats(arguments.repeat, &arguments.vary)?,
         seed: arguments.seed,
         conditions: arguments.conditions,
         corpus: arguments.corpus.clone(),
@@ -266,7 +271,7 @@ fn planned(
     let mut realise = |request: &CorpusRequest| realise(request, &corpora, asked.make).map_err(Into::into);
     let mut plan = match vary {
         Some(vary) => mountmark_plan::plan_varied(catalogue, &options, vary, &mut realise)?,
-        None => mountmark_plan::plan(catalogue, &options, &mut realise)?,
+        None => arguments.sampling.of(catalogue, &options, mountmark_plan::plan(catalogue, &options, &mut realise)?)?,
     };
     let keeps = arguments.pauses.as_ref().map_or(plan.lab.nature().exact_clock, |pauses| pauses == STUDY);
     if !keeps {

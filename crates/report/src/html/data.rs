@@ -72,7 +72,7 @@ fn table(view: &View, choice: Choice) -> TableData {
             Choice::Judged => "judged",
             Choice::Metric(metric) => metric.id,
         },
-        caption: matrix.caption(view.findings().repeats),
+        caption: matrix.caption(view.repeats().as_deref()),
         rows: matrix.rows.iter().enumerate().map(row).collect(),
         total: matrix.total.as_ref().map(|total| {
             let texts = total.cells.iter().map(|cell| cell.as_ref().map(|(text, _)| text.clone()));

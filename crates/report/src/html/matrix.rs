@@ -23,7 +23,7 @@ pub(super) fn matrix(view: &View) -> Markup {
     let caption = view.id("matrix-caption");
     put!(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"", caption, "\">\n");
     put!(out, "<table class=\"matrix\" id=\"", view.id("matrix-table"), "\" data-run=\"", view.id(""), "\">\n");
-    put!(out, "<caption id=\"", caption, "\">", matrix.caption(findings.repeats), "</caption>\n");
+    put!(out, "<caption id=\"", caption, "\">", matrix.caption(view.repeats().as_deref()), "</caption>\n");
     put!(out, "<thead><tr><th scope=\"col\">test</th>");
     for name in &findings.configurations {
         put!(out, "<th scope=\"col\">", name, "</th>");

@@ -4,7 +4,6 @@ use crate::markup::{Markup, put};
 use crate::view::{View, title};
 use crate::words;
 use crate::words::header::{Fact, header};
-use crate::words::number::counted;
 use crate::words::section::Section;
 
 /// Title, facts, conclusions and their limits.
@@ -13,7 +12,7 @@ pub(super) fn overview(view: &View) -> Markup {
     let (run, findings) = (view.run(), view.findings());
     out.heading(view.level, &view.id("top"), &title(view));
     let plan = &run.plan;
-    let repeats = counted(findings.repeats as usize, "repeat", "repeats");
+    let repeats = view.repeats().unwrap_or_else(|| "1 repeat".into());
     put!(
         out,
         "<p class=\"under\">Suite ",

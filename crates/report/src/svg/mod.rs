@@ -48,10 +48,9 @@ pub(crate) fn picture(view: &View) -> Markup {
     }
     put!(out, "</defs>\n<rect class=\"page\" width=\"", WIDTH, "\" height=\"", height, "\"/>\n");
     put!(out, "<text class=\"heading\" x=\"", MARGIN, "\" y=\"34\">", heading, "</text>\n");
-    let repeats = view.findings().repeats;
     let under = format!(
         "{}; scale {}, {} lab, machine {}",
-        if repeats > 1 { format!("medians of {repeats} repeats") } else { "one repeat".to_owned() },
+        view.repeats().map_or_else(|| "one repeat".to_owned(), |repeats| format!("medians of {repeats}")),
         plan.scale,
         plan.lab.name(),
         plan.machine.name

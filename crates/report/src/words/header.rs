@@ -61,7 +61,7 @@ pub(crate) fn header(run: &RunRecord) -> Vec<(Fact, String)> {
             format!(
                 "{}, {} under {} conditions, mountmark {}",
                 plan.seed,
-                counted(plan.repeats as usize, "repeat", "repeats"),
+                super::sampling::repeats(run),
                 plan.conditions().name(),
                 run.program
             ),

@@ -3,7 +3,7 @@
 use mountmark_analyse::{Findings, TaskFindings};
 use mountmark_model::{Better, Metric, Unit};
 
-use super::number::{and, counted};
+use super::number::and;
 
 /// Head of the first column if rows have different metrics.
 pub(crate) const JUDGED: &str = "by what it is judged";
@@ -21,12 +21,9 @@ pub(crate) fn better(better: Better) -> &'static str {
     }
 }
 
-/// The metric, its direction, and the statistic. `None`: the metrics by which tests are judged.
-pub(crate) fn caption(metric: Option<&Metric>, repeats: u32) -> String {
-    let statistic = match repeats {
-        0 | 1 => String::new(),
-        repeats => format!(" Medians over {}.", counted(repeats as usize, "repeat", "repeats")),
-    };
+/// The metric, its direction, and the statistic over `repeats`, if there are several. `None`: the metrics by which tests are judged.
+pub(crate) fn caption(metric: Option<&Metric>, repeats: Option<&str>) -> String {
+    let statistic = repeats.map_or_else(String::new, |repeats| format!(" Medians over {repeats}."));
     let Some(metric) = metric else {
         return format!(
             "What each test is judged by: rates, of which more is better, and times in seconds until durable, of \
@@ -51,7 +48,7 @@ pub(crate) fn caption(metric: Option<&Metric>, repeats: u32) -> String {
 /// The metric below a table in a text; `None` as for [`caption`].
 pub(crate) fn legend(metric: Option<&Metric>) -> String {
     metric.map_or_else(
-        || caption(None, 0),
+        || caption(None, None),
         |metric| format!("{}, {}: {}", head(metric), better(metric.better), metric.about),
     )
 }

@@ -1,7 +1,7 @@
 //! How many repeats a run made that decided on its way, and how well its figures are known.
 
 use mountmark_analyse::sampling::{Look, Width, look};
-use mountmark_model::{Sampling, WhyEnded};
+use mountmark_model::{Plan, Sampling, WhyEnded};
 use mountmark_record::RunRecord;
 
 use super::number::{and, counted, percent};
@@ -48,6 +48,19 @@ fn targeted(run: &RunRecord, sampling: &Sampling, precision: f64, look: &Look) -
     format!("{named}{more}, target +-{target} not reached by {} of {all}{cause}: {many}{used}", wide.len())
 }
 
+/// What was asked for: `at least 5 repeats, then those of what is wider than +-2 %, 30 at most; at most 30 min`.
+pub fn asked(plan: &Plan) -> Option<String> {
+    let sampling = plan.sampling.as_ref()?;
+    let least = counted(sampling.least as usize, "repeat", "repeats");
+    let further = match sampling.precision {
+        Some(precision) => format!("what is wider than +-{}", percent(precision)),
+        None => "all".into(),
+    };
+    let budget = sampling.budget.map(|budget| format!("; at most {}", time(Some(budget))));
+    let most = plan.most_repeats();
+    Some(format!("at least {least}, then more of {further}, {most} at most{}", budget.unwrap_or_default()))
+}
+
 /// What is known of the run's figures at this moment, for its progress.
 pub fn progress(look: &Look, precision: f64) -> String {
     let wide = look.wide(precision).count();
@@ -64,10 +77,12 @@ fn about(look: &Look, width: &Width) -> String {
     }
 }
 
-/// How many repeats configurations have.
-fn repeats(run: &RunRecord) -> String {
-    let planned = run.plan.cells.len();
-    let cells = || run.cells.iter().filter(|cell| (cell.index as usize) < planned);
+/// How many repeats configurations have: `3 repeats`, `5 to 9 repeats` where each has its own number.
+pub(crate) fn repeats(run: &RunRecord) -> String {
+    if run.plan.sampling.is_none() {
+        return counted(run.plan.repeats as usize, "repeat", "repeats");
+    }
+    let cells = || run.cells.iter().filter(|cell| run.plan.is_planned(cell.index));
     let of = |name: &String| cells().filter(|cell| cell.configuration == *name).count();
     let counts: Vec<usize> = run.plan.configurations.iter().map(of).collect();
     let (least, most) = (counts.iter().min().copied().unwrap_or(0), counts.iter().max().copied().unwrap_or(0));

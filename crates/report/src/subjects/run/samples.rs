@@ -4,8 +4,11 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use anyhow::Result;
+use mountmark_analyse::sampling;
 use mountmark_model::conditions::Way;
-use mountmark_model::{Bytes, Environment, Lab, Machine, Metric, MetricFinder, Outcome, RealisedCorpus, Scale, Vary};
+use mountmark_model::{
+    Bytes, Environment, Lab, Machine, Metric, MetricFinder, Outcome, RealisedCorpus, Sampling, SamplingEnd, Scale, Vary,
+};
 use mountmark_record::{CellRecord, RunId, RunRecord, RunStatus, Timestamp};
 use serde::Serialize;
 
@@ -81,11 +84,34 @@ struct Head<'a> {
     seed: u64,
     conditions: Way,
     repeats: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sampling: Option<Sampled>,
     decisions: &'a [String],
     tasks: Vec<Task<'a>>,
     configurations: Vec<Configuration<'a>>,
     planned_cells: usize,
     environment: &'a Environment,
+}
+
+/// How the number of repeats was found.
+#[derive(Serialize)]
+struct Sampled {
+    precision: Option<f64>,
+    budget: Option<f64>,
+    least: u32,
+    ended: Option<SamplingEnd>,
+    /// Confidence of the intervals whose widths follow.
+    level: f64,
+    figures: Vec<Width>,
+}
+
+/// Half of an interval, as part of the figure; none below two repeats.
+#[derive(Serialize)]
+struct Width {
+    task: String,
+    configuration: String,
+    repeats: usize,
+    half: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -203,11 +229,30 @@ fn head(run: &RunRecord) -> Head<'_> {
         seed: plan.seed,
         conditions: plan.conditions(),
         repeats: plan.repeats,
+        sampling: plan.sampling.as_ref().map(|sampling| sampled(run, sampling)),
         decisions: &plan.decisions,
         tasks: plan.tasks.iter().map(|(id, title)| Task { id, title }).collect(),
         configurations,
         planned_cells: plan.cells.len(),
         environment: &run.environment,
+    }
+}
+
+fn sampled(run: &RunRecord, sampling: &Sampling) -> Sampled {
+    let look = sampling::look(run, sampling.precision);
+    let width = |width: sampling::Width| Width {
+        configuration: look.configurations[width.configuration].clone(),
+        task: width.task,
+        repeats: width.repeats,
+        half: Some(width.half).filter(|half| half.is_finite()),
+    };
+    Sampled {
+        precision: sampling.precision,
+        budget: sampling.budget,
+        least: sampling.least,
+        ended: sampling.ended,
+        level: sampling::LEVEL,
+        figures: look.widths.into_iter().map(width).collect(),
     }
 }
 

@@ -89,13 +89,16 @@ pub fn look(run: &RunRecord, precision: Option<f64>) -> Look {
     let mut look = Look { configurations: figures.configurations.clone(), widths: Vec::new(), further: vec![0; count] };
     let tests = || figures.tasks.iter().enumerate().filter(|(_, task)| !task.step);
     for (task, series) in tests().filter_map(|(_, task)| Some((task, task.main()?))) {
-        for configuration in 0..count {
-            let Some(logs) = logs(series, configuration) else { continue };
+        let all: Vec<Option<Vec<f64>>> = (0..count).map(|configuration| logs(series, configuration)).collect();
+        let variances: Vec<f64> = all.iter().flatten().filter_map(|logs| variance(logs)).collect();
+        let usual = summary::mean(&variances).unwrap_or(0.0);
+        for (configuration, logs) in all.into_iter().enumerate() {
+            let Some(logs) = logs else { continue };
             let half = libm::expm1(reach(&logs));
             look.widths.push(Width { task: task.id.clone(), configuration, half, repeats: logs.len() });
             if let Some(target) = precision {
                 let further = &mut look.further[configuration];
-                *further = (*further).max(needed(&logs, libm::log1p(target)).saturating_sub(logs.len() as u32));
+                *further = (*further).max(needed(&logs, usual, libm::log1p(target)).saturating_sub(logs.len() as u32));
             }
         }
     }
@@ -197,20 +200,16 @@ fn reach_of(variance: f64, n: f64) -> f64 {
     t_quantile(1.0 - LEVEL, n - 1.0) * (variance / n).sqrt()
 }
 
-/// The number of repeats whose interval is likely to be within `target`, as a difference of logarithms.
-fn needed(logs: &[f64], target: f64) -> u32 {
+/// The number of repeats whose interval is likely to be within `target`, as a difference of logarithms, if further ones
+/// vary as is `usual` at this test.
+fn needed(logs: &[f64], usual: f64, target: f64) -> u32 {
     let n = logs.len() as u32;
     // A figure that fails nearly always is not waited for.
-    let Some(variance) = variance(logs) else { return n };
-    let (mut least, mut most) = (n, Sampling::MOST_IN_BUDGET.max(n));
-    while least < most {
-        let middle = least.midpoint(most);
-        match variance == 0.0 || reach_of(variance, f64::from(middle)) <= target {
-            true => most = middle,
-            false => least = middle + 1,
-        }
-    }
-    least
+    let Some(own) = variance(logs).filter(|own| *own > 0.0) else { return n };
+    first(n, |all| {
+        let known = f64::from(n) / f64::from(all);
+        reach_of(own * known + usual * (1.0 - known), f64::from(all)) <= target
+    })
 }
 
 /// The number of further shared repeats that settle a pair.
@@ -219,11 +218,23 @@ fn of_pair(tested: &Tested, mean: f64, target: f64, shared: u32) -> u32 {
         return 0;
     }
     let target = libm::log1p(target) * SQRT_2;
-    let reach = t_quantile(1.0 - LEVEL, tested.df) * tested.error;
-    if reach <= target {
-        return 0;
+    // Degrees of freedom grow with the repeats, and the standard error falls with their root.
+    let needed = first(shared, |all| {
+        let df = tested.df * f64::from(all - 1) / f64::from(shared - 1);
+        t_quantile(1.0 - LEVEL, df) * tested.error * (f64::from(shared) / f64::from(all)).sqrt() <= target
+    });
+    needed - shared
+}
+
+/// The first number from `from` on that is enough, if all after it are.
+fn first(from: u32, is_enough: impl Fn(u32) -> bool) -> u32 {
+    let (mut least, mut most) = (from, Sampling::MOST_IN_BUDGET.max(from));
+    if is_enough(from) {
+        return from;
     }
-    // The standard error falls with the root of the number of repeats; so far its degrees of freedom stay.
-    let needed = f64::from(shared) * (reach / target) * (reach / target);
-    (needed.ceil() as u32).saturating_sub(shared).max(1)
+    while least + 1 < most {
+        let middle = least.midpoint(most);
+        if is_enough(middle) { most = middle } else { least = middle }
+    }
+    most.max(from + 1)
 }

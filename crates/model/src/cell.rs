@@ -61,6 +61,9 @@ pub struct Plan {
     /// How the number of repeats is found; `None` if it is what the user said. Then configurations may have unequal ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<Sampling>,
+    /// The most memory that a cell's programs and the pages they cache may take on this machine; `None`: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_limit: Option<Bytes>,
 }
 
 impl Plan {

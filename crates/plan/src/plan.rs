@@ -214,6 +214,7 @@ pub(crate) fn planned(
         vary: None,
         targets: Vec::new(),
         sampling: None,
+        memory_limit: None,
     })
 }
 
@@ -334,10 +335,7 @@ fn given_size_suits(
     } else {
         format!("the suite {} at scale {scale} does not fit on it with {name}", suite.name)
     };
-    Err(PlanError::Options(format!(
-        "--disk-size {given} is too small: {cause}; --disk-size {}MiB would do, or leave it away",
-        enough >> 20
-    )))
+    Err(computer.too_small(given, &cause, enough >> 20))
 }
 
 fn union(one: &[String], other: &[String]) -> Vec<String> {

@@ -17,7 +17,7 @@ const STEADY: &str = "sleep 0.3; touch a";
 /// Up to a quarter of a second, as chance has it.
 const ERRATIC: &str = "sleep 0.$(printf %03d $(od -An -N1 -tu1 /dev/urandom)); touch a";
 
-fn run(folder: &Path, work: &str, options: &[&str]) -> Command {
+fn run(folder: &Path, fs: &str, work: &str, options: &[&str]) -> Command {
     let suite = format!(
         "name = \"tiny\"\nabout = \"one task\"\nroom = \"8 MiB\"\ndecisions = []\n[[task]]\nid = \"work\"\ntitle = \"work\"\n\
          run = '''{work}'''\n"
@@ -25,7 +25,7 @@ fn run(folder: &Path, work: &str, options: &[&str]) -> Command {
     fs::write(folder.join("tiny.toml"), suite).unwrap();
     small_image(folder);
     let mut command = mountmark(folder);
-    command.args(["run", "--lab", "host", "--fs", "ext2,ext4", "--scale", "1", "--no-control", "--suite"]);
+    command.args(["run", "--lab", "host", "--fs", fs, "--scale", "1", "--no-control", "--suite"]);
     command.arg(folder.join("tiny.toml")).arg("--image").arg(folder.join("disk.img")).args(options);
     command
 }
@@ -59,19 +59,19 @@ fn a_run_ends_when_its_figures_are_settled() {
     }
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let folder = folder.path();
-    let output = run(folder, STEADY, &["--precision", "30%", "--budget", "5m"]).output().unwrap();
+    let output = run(folder, "ext4", STEADY, &["--precision", "30%", "--budget", "5m"]).output().unwrap();
     let said = one_line(&text(&output));
     assert!(output.status.success(), "{said}");
     assert!(said.contains("at least 5 repeats, then more of what is wider than +-30 %"), "{said}");
-    assert!(said.contains("at most 5 min left") && said.contains("figures are wider than +-30 %"), "{said}");
-    assert!(said.contains("target +-30 % reached by all 2 figures"), "{said}");
+    assert!(said.contains("at most 5 min left") && said.contains("wider than +-30 %"), "{said}");
+    assert!(said.contains("target +-30 % reached by all 1 figure"), "{said}");
     let run = shown(folder);
     let sampling = &run["sampling"];
     assert_eq!(sampling["ended"]["why"], "settled", "{sampling}");
     let halves: Vec<f64> =
         sampling["figures"].as_array().unwrap().iter().map(|of| of["half"].as_f64().unwrap()).collect();
-    assert!(halves.len() == 2 && halves.iter().all(|half| *half <= 0.3), "{halves:?}");
-    assert!(planned(&run).len() >= 10);
+    assert!(halves.len() == 1 && halves.iter().all(|half| *half <= 0.3), "{halves:?}");
+    assert!(planned(&run).len() >= 5);
     let again = text(&mountmark(folder).arg("resume").output().unwrap());
     assert!(again.contains("is complete"), "{again}");
     let mut report = mountmark(folder);
@@ -88,16 +88,17 @@ fn a_budget_ends_a_run_that_says_what_it_did_not_reach() {
     }
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let folder = folder.path();
-    let output = run(folder, ERRATIC, &["--precision", "0.1%", "--budget", "10s"]).output().unwrap();
+    let output = run(folder, "ext2,ext4", ERRATIC, &["--precision", "0.1%", "--budget", "10s"]).output().unwrap();
     let said = one_line(&text(&output));
     assert!(output.status.success(), "{said}");
     assert!(said.contains("target +-0.1 % not reached by 2 of 2 figures in 10 s"), "{said}");
     let run = shown(folder);
     assert_eq!(run["sampling"]["ended"]["why"], "time");
     let used = run["sampling"]["ended"]["used"].as_f64().unwrap();
-    // A repeat may take longer than those before it.
-    assert!((1.0..15.0).contains(&used), "{used}");
-    assert!(planned(&run).len().is_multiple_of(2), "whole repeats");
+    let cells = planned(&run);
+    assert!(cells.len().is_multiple_of(2), "whole repeats");
+    // The first repeat is made in any case; another one may take longer than those before it.
+    assert!(cells.len() == 2 || used < 15.0, "{used}");
 }
 
 #[test]
@@ -108,14 +109,14 @@ fn a_killed_run_goes_on_with_the_time_that_is_left() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let folder = folder.path();
     let said = folder.join("said");
-    let mut command = run(folder, ERRATIC, &["--precision", "0.1%", "--budget", "20s"]);
+    let mut command = run(folder, "ext2,ext4", ERRATIC, &["--precision", "0.1%", "--budget", "90s"]);
     let process = command.stdout(Stdio::null()).stderr(File::create(&said).unwrap()).spawn().unwrap();
-    awaited("the cell", || fs::read_to_string(&said).unwrap().contains("[5/").then_some(()));
+    awaited("the cell", || fs::read_to_string(&said).unwrap().contains("[3/").then_some(()));
     kill(folder, process);
     let before = shown(folder);
     assert!(before["sampling"]["ended"].is_null(), "{}", before["sampling"]);
     let many = before["cells"].as_array().unwrap().len();
-    assert!(many >= 5);
+    assert!(many >= 3);
     let table = one_line(&text(&mountmark(folder).args(["show", "latest"]).output().unwrap()));
     assert!(table.contains("the run has not ended"), "{table}");
     let resumed = mountmark(folder).arg("resume").output().unwrap();
@@ -130,7 +131,7 @@ fn a_killed_run_goes_on_with_the_time_that_is_left() {
     );
     assert_eq!(after["sampling"]["ended"]["why"], "time");
     let used = after["sampling"]["ended"]["used"].as_f64().unwrap();
-    assert!((5.0..25.0).contains(&used), "{used}");
+    assert!((25.0..120.0).contains(&used), "{used}");
 }
 
 #[test]

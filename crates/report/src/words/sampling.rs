@@ -66,7 +66,7 @@ pub fn progress(look: &Look, precision: f64) -> String {
     let wide = look.wide(precision).count();
     let widest = look.widths.first().filter(|_| wide > 0).map(|width| format!(" ({})", about(look, width)));
     let all = counted(look.widths.len(), "figure", "figures");
-    format!("{wide} of {all} are wider than +-{}{}", percent(precision), widest.unwrap_or_default())
+    format!("wider than +-{}: {wide} of {all}{}", percent(precision), widest.unwrap_or_default())
 }
 
 fn about(look: &Look, width: &Width) -> String {

@@ -15,15 +15,19 @@
 //!
 //! # What looking costs
 //!
-//! An interval that ends the measuring because it is narrow is too narrow on average: chance made it so. At 95 %, intervals
-//! of normal noise at the end cover 91 to 93 %; so the rule and its figures use 98 %, which cover at least 95 % (the tables
-//! of `tests/sampling.rs`), and take about a third more repeats. Theory: Chow and Robbins, "On the asymptotic theory of
+//! An interval that ends the measuring because it is narrow is too narrow on average: chance made it so. Hence 98 %. In 1000
+//! simulated runs to +-2 % each (`tests/sampling.rs`) these intervals hold the true mean at the end in 98.7, 97.9, 96.1 and
+//! 98.0 % where normal noise is 1, 2, 3 and 5 % (5.3, 8.5, 14.7 and 28.7 repeats), and in 97.2 % with far figures on both sides
+//! (Student's t of three degrees of freedom). Of noise with a rare mode, one figure in ten 20 % higher, they hold it in 56.5 %
+//! alone: five figures often have none of that mode, and no width can tell. Theory: Chow and Robbins, "On the asymptotic theory of
 //! fixed-width sequential confidence intervals for the mean", Annals of Mathematical Statistics 36 (1965); Starr, "The
 //! performance of a sequential procedure for the fixed-width interval estimation of the mean", the same 37 (1966).
 //!
 //! Verdicts suffer if a comparison goes on until it shows a difference. A width says nothing about a mean, so to stop by
 //! widths does them no harm. Only what is shown at [`CLEAR`] ends a comparison early, the rule of Haybittle and Peto for
 //! looks during a trial: the level at the end need not change for it (Peto and others, British Journal of Cancer 34, 1976).
+//! Of 300 simulated runs without a difference one is shown in 1.3 to 3.7 % with 3 file systems and 5 tests, and in 4.3 to 5.7 %
+//! with 2 and one, where the standard error of such a share is 1.3 %.
 
 use std::collections::BTreeMap;
 use std::f64::consts::SQRT_2;

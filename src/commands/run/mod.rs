@@ -23,7 +23,7 @@ use mountmark_record::Store;
 
 use crate::common::{FormatOptions, StoreOptions, WrongUse};
 pub use execute::{Session, check_jobs, jobs, show};
-pub use lab::{LabOptions, SILENCE_LIMIT};
+pub use lab::{LabOptions, SILENCE_LIMIT, labs};
 pub use signals::Stop;
 
 /// File systems to compare unless `--fs` names others.
@@ -222,7 +222,7 @@ struct Asked<'a> {
 }
 
 /// Generates a corpus.
-type Make = fn(
+pub type Make = fn(
     &CorpusSource,
     Scale,
     u64,
@@ -287,7 +287,7 @@ fn planned(
 }
 
 /// Omits the tasks whose benchmark programs are unavailable here, and reports them.
-fn leave_out_programs(plan: &mut Plan, lacks: &dyn Fn(&Program) -> Result<Option<String>>) -> Result<()> {
+pub fn leave_out_programs(plan: &mut Plan, lacks: &dyn Fn(&Program) -> Result<Option<String>>) -> Result<()> {
     let Some(tasks) = plan.cells.first().map(|cell| cell.tasks.clone()) else { return Ok(()) };
     for program in mountmark_plan::programs(&tasks) {
         if let Some(reason) = lacks(program)? {
@@ -302,8 +302,8 @@ fn leave_out_programs(plan: &mut Plan, lacks: &dyn Fn(&Program) -> Result<Option
     Ok(())
 }
 
-/// Generates a corpus for the plan.
-fn realise(request: &CorpusRequest, cache: &Path, make: Make) -> Result<(PathBuf, RealisedCorpus)> {
+/// Generates a corpus for the plan, in this folder.
+pub fn realise(request: &CorpusRequest, cache: &Path, make: Make) -> Result<(PathBuf, RealisedCorpus)> {
     let source = match &request.source {
         CorpusSource::Path(path) => CorpusSource::Path(
             fs::canonicalize(path)

@@ -21,7 +21,7 @@ impl Subject for Why<'_> {
     const STACKS: Option<fn(&Self) -> Vec<Stack>> = Some(|Why(answer)| stacks(answer));
 }
 
-fn parts(Why(why): &Why) -> Vec<Part> {
+pub(super) fn parts(Why(why): &Why) -> Vec<Part> {
     let mut out = vec![Part::Heading(title(why))];
     out.extend(sentences(why).into_iter().map(Part::Paragraph));
     match why.later {

@@ -37,8 +37,22 @@ fn the_step_between_debian_kernels_is_found_and_explained() {
     let (all, [last, newest]) = offered(["6.1", "6.12"]);
     let bad = (last + 2).min(newest);
     let ends = [all[last].as_str(), all[bad].as_str()];
-    let plan =
-        ["--good", ends[0], "--bad", ends[1], "--suite", &suite, "--scale", "1", "--fs", "ext4", "--disk", "ssd"];
+    let plan = [
+        "--good",
+        ends[0],
+        "--bad",
+        ends[1],
+        "--suite",
+        &suite,
+        "--scale",
+        "1",
+        "--fs",
+        "ext4",
+        "--disk",
+        "ssd",
+        "--fail-on",
+        "1%",
+    ];
     let search = |more: &[&str]| bisect(&lab, &[&plan, more].concat());
     let ran = search(&["--task", "files", "--any", "--format", "json"]).ended_with(0);
     let found = json(&ran);
@@ -101,7 +115,8 @@ fn a_commit_is_found_by_git_and_the_tree_given_back() {
     let build = r#"read kernel rest < kernel; test $kernel != none || exit 125; ln -sfn "$PWD/../$kernel" built"#;
     let folder = tree.to_string_lossy().into_owned();
     let plan = ["--tree", &folder, "--build", build, "--kernel-path", "built/vmlinux,built/modules", "--suite", &suite];
-    let more = ["--scale", "1", "--fs", "ext4", "--disk", "ssd", "--task", "files", "--format", "json"];
+    let more =
+        ["--scale", "1", "--fs", "ext4", "--disk", "ssd", "--task", "files", "--fail-on", "1%", "--format", "json"];
     let search = |good: &str, bad: &str, extra: &[&str]| {
         let ran = bisect(&lab, &[&plan[..], &more, &["--good-commit", good, "--bad-commit", bad], extra].concat());
         assert_eq!(git(&tree, &["symbolic-ref", "--short", "HEAD"]), "work", "{}", ran.text());
@@ -132,7 +147,7 @@ fn a_commit_is_found_by_git_and_the_tree_given_back() {
     let (slower, faster) = if bad > good { (forth, there) } else { (there, forth) };
     assert!(!slower.stdout.is_empty(), "{}", slower.text());
     faster.ended_with(1).says(&["the bad end is better", "--any"]);
-    search("work~6", "work~5", &[]).ended_with(1).says(&["differ by less than 3 %"]);
+    search("work~6", "work~5", &[]).ended_with(1).says(&["differ by less than 1 %"]);
     search("work~3", "work", &[]).ended_with(3).says(&["commit 3: none, the good end", "--build ended with 125"]);
     let died = ["--build", "exit 130", "--any"];
     search("work~6", "work", &died).ended_with(3).says(&["--build ended with 130, so the search ends"]);
@@ -165,7 +180,8 @@ fn what_cannot_be_searched_is_refused() {
     refused(&plain, 2, &["--good"]);
 
     let commits = |good: &str, bad: &str, folder: &str, says: &[&str]| {
-        let ends = ["--good-commit", good, "--bad-commit", bad, "--build", "true", "--tree", folder];
+        let good = format!("--good-commit={good}");
+        let ends = [&good, "--bad-commit", bad, "--build", "true", "--tree", folder];
         refused(&[&ends[..], &plain].concat(), 2, says);
     };
     commits("work", "work", &folder, &["same commit"]);

@@ -44,11 +44,12 @@ impl Tree {
         };
         let folder = arguments.tree.clone().unwrap_or_else(|| ".".into());
         let folder = fs::canonicalize(&folder)
-            .with_context(|| WrongUse(format!("--tree {}: there is no such folder", folder.display())))?;
+            .map_err(|_| WrongUse(format!("--tree {}: there is no such folder", folder.display())))?;
         if let Err(error) = git(&folder, &["rev-parse", "--show-toplevel"]) {
-            let in_none = || WrongUse(format!("{} is in no git tree: name one with --tree", folder.display()));
-            let is_missing = error.chain().any(|cause| cause.is::<std::io::Error>());
-            return Err(if is_missing { error } else { error.context(in_none()) });
+            if error.chain().any(|cause| cause.is::<std::io::Error>()) {
+                return Err(error);
+            }
+            bail!(WrongUse(format!("{} is in no git tree: name one with --tree", folder.display())));
         }
         if git(&folder, &["bisect", "log"]).is_ok() {
             bail!(WrongUse(format!("{} is being bisected already: end that with git bisect reset", folder.display())));
@@ -211,7 +212,7 @@ fn commit(folder: &Path, option: &str, name: &str) -> Result<String> {
     if name.starts_with('-') {
         bail!(unknown());
     }
-    git(folder, &["rev-parse", "--verify", "--quiet", &format!("{name}^{{commit}}")]).with_context(unknown)
+    git(folder, &["rev-parse", "--verify", "--quiet", &format!("{name}^{{commit}}")]).map_err(|_| unknown().into())
 }
 
 /// What a git command prints, without the last line's end.

@@ -141,6 +141,8 @@ fn after_a_boot_a_run_goes_on_and_on_another_place_it_does_not() {
     text(&mountmark(folder).arg("clean").output().unwrap());
     fs::rename(folder.join("disk.img"), folder.join("other.img")).unwrap();
     fs::create_dir(folder.join("disk.img")).unwrap();
+    let profiled = mountmark(folder).args(["resume", "--profile"]).output().unwrap();
+    assert!(profiled.status.code() == Some(2) && text(&profiled).contains("use perf there"), "{}", text(&profiled));
     let refused = mountmark(folder).arg("resume").output().unwrap();
     let said = text(&refused);
     assert!(!refused.status.success() && said.contains("its place was") && said.contains("run it anew"), "{said}");

@@ -166,3 +166,16 @@ fn a_change_between_two_kernels_is_told_by_function() {
     why(&lab, &[&old, &old, "--task", "files"]).ended_with(2);
     why(&lab, &[&old, &new, "--task", "files", "--fs", "jfs"]).ended_with(2).says(&["jfs"]);
 }
+
+#[test]
+fn the_self_check_finds_all_figures_equal() {
+    let Some(lab) = lab("the_self_check_finds_all_figures_equal") else { return };
+    let check = |more: &[&str]| lab.command(&[&["self-check", "profiler", "--fs", "ext4"], more].concat());
+    let ran = check(&["--disk", "ssd", "--scale", "0.002"]);
+    let row = ran.stdout.lines().find(|line| line.contains("ssd ")).unwrap_or_else(|| panic!("{}", ran.text()));
+    assert!(row.ends_with(" figures: all equal to the last bit"), "{row}");
+    // How long guests take beside other tests is not for a test to judge.
+    assert!([0, 1].contains(&ran.code()) && ran.stdout.matches("median of 1 cells").count() == 2, "{}", ran.text());
+    check(&["--scale", "much"]).ended_with(2).says(&["--scale"]);
+    check(&["--disk", "paper"]).ended_with(2).says(&["paper"]);
+}

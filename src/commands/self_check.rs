@@ -4,6 +4,7 @@
 //! of the processes.
 
 mod engines;
+mod profiler;
 mod verdicts;
 
 use std::collections::BTreeMap;
@@ -27,7 +28,7 @@ use crate::common::{self, WrongUse};
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Examples:\n  mountmark self-check\n  mountmark self-check engines\n  mountmark self-check verdicts\n  mountmark self-check --fs ext4,xfs --disk hdd\n\nEach plan runs twice: once alone, once with another number of guests side by side and a busy loop on every processor.\nExit code 1 if a figure is not equal to the last bit or a promise is missed."
+    after_help = "Examples:\n  mountmark self-check\n  mountmark self-check engines\n  mountmark self-check verdicts\n  mountmark self-check profiler\n  mountmark self-check --fs ext4,xfs --disk hdd\n\nEach plan runs twice: once alone, once with another number of guests side by side and a busy loop on every processor.\nExit code 1 if a figure is not equal to the last bit or a promise is missed."
 )]
 pub struct Arguments {
     #[command(subcommand)]
@@ -51,7 +52,11 @@ pub struct Arguments {
 enum What {
     Engines(engines::Arguments),
     Verdicts(verdicts::Arguments),
+    Profiler(profiler::Arguments),
 }
+
+/// The suite whose cells are tried.
+const SUITE: &str = "piszcz-2006";
 
 /// The longest time from the program's start to the first mkfs in a guest, with a warm cache.
 const START_LIMIT: f64 = 1.5;
@@ -78,6 +83,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     match &arguments.what {
         Some(What::Engines(arguments)) => return engines::run(arguments),
         Some(What::Verdicts(arguments)) => return verdicts::run(arguments),
+        Some(What::Profiler(arguments)) => return profiler::run(arguments),
         None => {}
     }
     // Wrong options are reported first.
@@ -88,7 +94,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let mut costs = Vec::new();
     let mut memory = Vec::new();
     common::print(&format!(
-        "Repeatability: piszcz-2006 at scale {}, {}, kernel {}\n",
+        "Repeatability: {SUITE} at scale {}, {}, kernel {}\n",
         arguments.scale, arguments.fs, arguments.kernel
     ))?;
     for disk in &arguments.disk {
@@ -161,7 +167,7 @@ fn observe(arguments: &Arguments, disk: &str, jobs: usize) -> Result<Seen> {
     let out = std::env::temp_dir().join(format!("mountmark-self-check-{}", std::process::id()));
     let begin = Instant::now();
     let mut child = Command::new("/proc/self/exe")
-        .args(["run", "--suite", "piszcz-2006", "--repeat", "1", "--format", "json", "--verbose"])
+        .args(["run", "--suite", SUITE, "--repeat", "1", "--format", "json", "--verbose"])
         .args(["--fs", &arguments.fs, "--disk", disk, "--scale", &arguments.scale, "--kernel", &arguments.kernel])
         .args(["--jobs", &jobs.to_string(), "--out"])
         .arg(&out)

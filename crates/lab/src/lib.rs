@@ -29,7 +29,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::Result;
-use mountmark_model::{Cell, Configuration, Environment, Event, Lab, Machine, Outcome, OwnComputer, Program};
+use mountmark_model::{Bytes, Cell, Configuration, Environment, Event, Lab, Machine, Outcome, OwnComputer, Program};
 use serde::{Deserialize, Serialize};
 
 pub use mountmark_trace::Times;
@@ -214,6 +214,8 @@ pub struct Options {
     pub machine: Machine,
     /// What the host lab works on.
     pub place: Place,
+    /// The most memory that a cell of the host lab may take.
+    pub memory: Option<Bytes>,
     /// Wall time without an event after which an agent counts as hung.
     pub silence_limit: Duration,
 }

@@ -90,6 +90,11 @@ impl Accord {
             for task in &suite.tasks {
                 let place = format!("{}, task {}", suite.suite, task.task);
                 let ordered = u64::from(task.same) + u64::from(task.reversed);
+                let configurations = suite.configurations.len() as u64;
+                let pairs = configurations * configurations.saturating_sub(1) / 2;
+                if u64::from(task.told) > pairs {
+                    out.push(format!("{place}: {} pairs are told apart, and there are {pairs}", task.told));
+                }
                 if ordered > task.told.into() {
                     out.push(format!("{place}: {} pairs are told apart, and {ordered} have an order", task.told));
                 }
@@ -143,6 +148,8 @@ mod tests {
         assert_eq!(accord.suites.len(), 1);
         assert_eq!(accord.faults().len(), 2, "{:?}", accord.faults());
         accord.put(suite("one", vec![task(2, 1, 1)]));
+        assert_eq!(accord.faults().len(), 1, "two file systems are one pair: {:?}", accord.faults());
+        accord.put(suite("one", vec![task(1, 1, 0)]));
         assert_eq!(accord.faults(), Vec::<String>::new());
     }
 }

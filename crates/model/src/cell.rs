@@ -56,6 +56,9 @@ pub struct Plan {
     /// What cells of the host lab work on, with [`Cell::target`]; empty in guests, and if an older version measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<Target>,
+    /// The most memory that a cell's programs and the pages they cache may take on this machine; `None`: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_limit: Option<Bytes>,
 }
 
 impl Plan {

@@ -12,14 +12,18 @@ pub(crate) struct Computer {
     pub kernel: String,
     /// The unit of a disk's size, and a sentence about it.
     unit: (u64, &'static str),
+    /// The smallest of the user's own disks, whose size all file systems get.
+    smallest: Option<String>,
 }
 
 impl Computer {
     pub fn of(catalogue: &Catalogue, options: &Options, has_second: bool) -> Result<Computer> {
         let pages = (4096, "disks have whole pages of 4096 bytes");
-        if let Some(OwnComputer { machine, disk, kernel, .. }) = options.own.clone() {
+        if let Some(OwnComputer { machine, disk, kernel, targets }) = options.own.clone() {
             let second_disk = has_second.then(|| disk.clone());
-            return Ok(Computer { machine, disk, second_disk, kernel, unit: pages });
+            let disks = targets.iter().filter(|own| own.size.is_some() && !own.target.is_mounted());
+            let smallest = disks.min_by_key(|own| own.size).map(|own| own.target.name().to_owned());
+            return Ok(Computer { machine, disk, second_disk, kernel, unit: pages, smallest });
         }
         let mut machine = catalogue.get::<Machine>(&options.machine)?.clone();
         // A plan records the processor's features, even if the profile omits them.
@@ -30,7 +34,7 @@ impl Computer {
         // The guest's kernel takes memory for a disk in units of that size: the rest of one would become disk too.
         let parts = (RAM_UNIT, "a disk in memory has whole parts of 128 MiB");
         let unit = if disk.model.has_drive() { pages } else { parts };
-        Ok(Computer { machine, disk, second_disk, kernel: options.kernel.clone(), unit })
+        Ok(Computer { machine, disk, second_disk, kernel: options.kernel.clone(), unit, smallest: None })
     }
 
     /// With other memory.
@@ -53,6 +57,20 @@ impl Computer {
             return Err(PlanError::Options(format!("--disk-size {}: {what}; give {} ({up})", given.0, up.0)));
         }
         holds(&self.disk, given.0)
+    }
+
+    /// The disk under test is too small, for a `cause`; `enough` MiB would do.
+    pub fn too_small(&self, given: Bytes, cause: &str, enough: u64) -> PlanError {
+        PlanError::Options(match &self.smallest {
+            Some(name) => {
+                format!(
+                    "{name} has {given}, which is too small: {cause}; take a disk of {enough} MiB, or a smaller --scale"
+                )
+            }
+            None => {
+                format!("--disk-size {given} is too small: {cause}; --disk-size {enough}MiB would do, or leave it away")
+            }
+        })
     }
 
     /// Rejects sizes that its disks cannot have.

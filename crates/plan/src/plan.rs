@@ -213,6 +213,7 @@ pub(crate) fn planned(
         skipped,
         vary: None,
         targets: Vec::new(),
+        memory_limit: None,
     })
 }
 
@@ -333,10 +334,7 @@ fn given_size_suits(
     } else {
         format!("the suite {} at scale {scale} does not fit on it with {name}", suite.name)
     };
-    Err(PlanError::Options(format!(
-        "--disk-size {given} is too small: {cause}; --disk-size {}MiB would do, or leave it away",
-        enough >> 20
-    )))
+    Err(computer.too_small(given, &cause, enough >> 20))
 }
 
 fn union(one: &[String], other: &[String]) -> Vec<String> {

@@ -32,6 +32,9 @@ pub fn again(run: &RunRecord) -> String {
     if !plan.lab.nature().exact_clock && plan.cells.iter().any(|cell| cell.pause_seconds > 0.0) {
         add("--pauses", "study".to_owned());
     }
+    if let Some(limit) = plan.memory_limit {
+        add("--memory", format!("{}B", limit.0));
+    }
     if plan.lab.nature().guest {
         add("--machine", plan.machine.name.clone());
         add("--kernel", plan.kernel.clone());

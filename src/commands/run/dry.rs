@@ -58,8 +58,9 @@ fn lines(plan: &Plan, lab: &dyn LabKind, disk: Option<String>) -> Result<Vec<Str
         lines.push(format!("as root: {AS_ROOT}"));
     }
     lines.push(format!("suite: {}, scale {}: {}", plan.suite, plan.scale, plan.suite_about));
+    let limit = plan.memory_limit.map(|most| format!(", {most} for a cell")).unwrap_or_default();
     lines.push(match is_guest {
-        false => format!("machine: this one, its own kernel, {} of memory", plan.machine.ram),
+        false => format!("machine: this one, its own kernel, {} of memory{limit}", plan.machine.ram),
         true => format!(
             "machine: {}, {} of memory, in a throw-away guest ({} lab) with kernel {}",
             plan.machine.name,

@@ -9,7 +9,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use mountmark_lab::emulator::Profiler;
 use mountmark_lab::image::kernel;
 use mountmark_lab::{LabKind, OpenLab, Options, Place};
-use mountmark_model::{Lab, Machine, Nature, Plan, Target};
+use mountmark_model::{Bytes, Lab, Machine, Nature, Plan, Target};
 
 use crate::common::WrongUse;
 
@@ -76,6 +76,10 @@ pub struct LabOptions {
     /// made, mounted or checked, and --fs has no effect
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["image", "device"])]
     pub dir: Option<PathBuf>,
+    /// Host lab: the most memory that a cell's programs and the pages they cache may take together, so that large files
+    /// leave the cache as on a small machine; needs cgroup v2
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<Bytes>,
 }
 
 pub fn labs() -> impl TypedValueParser<Value = Lab> {
@@ -96,6 +100,7 @@ impl LabOptions {
             device: Vec::new(),
             wipe: Vec::new(),
             dir: None,
+            memory: None,
         }
     }
 
@@ -106,6 +111,7 @@ impl LabOptions {
             machine: plan.machine.name.clone(),
             kernel: plan.kernel.clone(),
             silence_limit,
+            memory: plan.memory_limit,
             ..LabOptions::usual()
         };
         for target in &plan.targets {
@@ -159,6 +165,7 @@ impl LabOptions {
             kernel: self.kernel.clone(),
             machine: machine.clone(),
             place: self.place(),
+            memory: self.memory,
             silence_limit: Duration::from_secs(self.silence_limit),
         }
     }
@@ -178,6 +185,12 @@ impl LabOptions {
         let real = [("--device", !self.device.is_empty()), ("--dir", self.dir.is_some())];
         if let Some((option, _)) = real.iter().find(|(_, is_given)| is_guest && *is_given) {
             bail!(WrongUse(format!("{option} is an option of --lab host; guests have disks of their own")));
+        }
+        if is_guest && self.memory.is_some() {
+            bail!(WrongUse(
+                "--memory is an option of --lab host; a guest has the memory of its --machine, and --vary ram=FROM..TO varies it"
+                    .into()
+            ));
         }
         if self.device.iter().any(|path| path.as_os_str().is_empty()) {
             bail!(WrongUse("--device names no device; give a path, such as /dev/sdb".into()));

@@ -49,6 +49,7 @@ const FACTS: &[Fact] = &[
     ("speed of the machine (shift)", |run| run.plan.machine.shift.to_string()),
     ("processor", processor),
     ("memory", |run| run.plan.machine.ram.to_string()),
+    ("limit of memory", |run| run.plan.memory_limit.map_or("none".into(), |limit| limit.to_string())),
     ("disk", |run| joined(run.cells.iter().map(|cell| cell.disk.clone()))),
     ("disk size", |run| joined(run.cells.iter().map(|cell| cell.disk_size.to_string()))),
     ("kernel", kernel),

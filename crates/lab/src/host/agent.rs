@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::device::Claim;
 use super::folder;
+use super::group::OwnGroup;
 use super::trace::{KernelTrace, unseen};
 use crate::guest::Agent;
 use crate::{CorpusData, Device, DeviceTrace, Devices, Hold, Places, Token, Unseen, voice};
@@ -49,6 +50,8 @@ pub(super) struct HostJob {
     pub source: Option<Device>,
     /// A plain tar file.
     pub corpus: Option<PathBuf>,
+    /// The control group that the agent and all that it starts belong to.
+    pub group: Option<OwnGroup>,
 }
 
 pub fn is_agent() -> bool {
@@ -80,6 +83,9 @@ fn live(agent: Agent) -> Result<()> {
         format!("`mountmark {ARGUMENT}` is started by `mountmark run --lab host` and reads its job from standard input")
     })?;
     voice::bear(job.token);
+    if let Some(group) = &job.group {
+        group.enter()?;
+    }
     // Opened now, since a mount may soon hide it.
     let corpus = match &job.corpus {
         Some(path) => Some(File::open(path).with_context(|| format!("cannot read the corpus {}", path.display()))?),

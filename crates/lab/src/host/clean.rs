@@ -80,6 +80,13 @@ fn undo(journal: &Path, dry_run: bool, done: &mut Vec<Undone>) -> Result<()> {
             done.push(Undone::PutBack(format!("{path} (folder of a host lab that is gone)")));
         }
     }
+    for group in &entries.groups {
+        let is_there = if dry_run { group.path.exists() } else { group.remove()? };
+        if is_there {
+            let path = group.path.display();
+            done.push(Undone::PutBack(format!("{path} (control group of a host lab that is gone)")));
+        }
+    }
     // What is on a disk is left: it may have been put to use since. The next run shows it, and is told to wipe it.
     for made in &entries.devices {
         let (device, holds) = (&made.device, made.holds.as_deref().unwrap_or("half of a new file system"));

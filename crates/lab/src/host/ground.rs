@@ -8,6 +8,7 @@ use mountmark_model::{Bytes, Cell, Event, Identity, OwnTarget, Target};
 use super::device::{self, Claim, Facts, Made, Opened};
 use super::disks::{self, Disks};
 use super::folder::{self, MountedFolder, OwnFolder};
+use super::undo::Journal;
 use super::{contents, image};
 use crate::loops::Loop;
 use crate::{Device, Hold, Options, Place};
@@ -48,8 +49,7 @@ enum With {
 pub(super) fn targets(place: &Place) -> Result<Vec<OwnTarget>> {
     match place {
         Place::Image { path, .. } => {
-            let path = path.as_deref().unwrap_or(Path::new(image::DEFAULT_FOLDER));
-            let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+            let path = image_path(path.as_deref());
             let (filesystem, source) = folder::below(&path);
             let target = Target::Image { path: path.display().to_string(), filesystem, source };
             Ok(vec![OwnTarget { target, size: None, free: None }])
@@ -69,6 +69,16 @@ pub(super) fn targets(place: &Place) -> Result<Vec<OwnTarget>> {
             Ok(vec![OwnTarget { target: folder.target(), size, free }])
         }
     }
+}
+
+fn image_path(given: Option<&Path>) -> PathBuf {
+    let path = given.unwrap_or(Path::new(image::DEFAULT_FOLDER));
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Whether the disk under test is a file in memory.
+pub(super) fn is_in_memory(place: &Place) -> bool {
+    matches!(place, Place::Image { path, .. } if folder::below(&image_path(path.as_deref())).0 == "tmpfs")
 }
 
 /// What is on each device, for people: one line a device.
@@ -132,6 +142,10 @@ impl Ground {
             Place::Folder(path) => Kind::Folder(MountedFolder::find(path)?),
         };
         Ok(Ground { disks, kind })
+    }
+
+    pub(super) fn journal(&self) -> &Journal {
+        self.disks.journal()
     }
 
     /// Whether its disks are not made by this run.

@@ -12,6 +12,7 @@ mod device;
 mod disks;
 mod folder;
 mod ground;
+mod group;
 mod image;
 mod lock;
 mod messages;
@@ -32,6 +33,7 @@ use crate::watch::{Expected, Heard, Watch};
 use crate::{Ended, LabKind, OpenLab, Options, Place, Places, Token};
 use agent::HostJob;
 use ground::Ground;
+use group::OwnGroup;
 use messages::Messages;
 use noise::Noise;
 use process::Agent;
@@ -49,6 +51,7 @@ pub(crate) struct ThisMachine;
 impl LabKind for ThisMachine {
     fn open(&self, options: Options) -> Result<Box<dyn OpenLab>> {
         check_rights()?;
+        check_limit(&options)?;
         let ground = Ground::open(&options)?;
         Ok(Box::new(HostLab { options, release: release(), ground }))
     }
@@ -96,6 +99,7 @@ impl LabKind for ThisMachine {
         if let Some(reason) = tools::suite_unavailable(cell) {
             bail!("{reason}");
         }
+        check_limit(options)?;
         let Place::Image { path, force } = &options.place else { return Ok(Some(cell.disk.about.clone())) };
         let file = image::foresee(path.as_deref(), *force, disks::needs(cell))?;
         Ok(Some(format!("a loop device on {file}")))
@@ -125,6 +129,15 @@ fn check_rights() -> Result<()> {
     Ok(())
 }
 
+/// Refuses a limit of memory that cannot be kept.
+fn check_limit(options: &Options) -> Result<()> {
+    let Some(limit) = options.memory else { return Ok(()) };
+    if ground::is_in_memory(&options.place) {
+        bail!("--memory: the image would lie in memory (tmpfs) and count too; name a place on a disk with --image");
+    }
+    group::check(limit)
+}
+
 fn release() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
@@ -137,6 +150,29 @@ fn may(status: &str, capability: u32) -> bool {
 }
 
 impl HostLab {
+    /// The control group that limits a cell's memory, if the user wants one.
+    fn limited(&self, cell: &Cell) -> Result<Option<OwnGroup>> {
+        let Some(limit) = self.options.memory else { return Ok(None) };
+        let group = OwnGroup::new(cell.index)?;
+        self.ground.journal().add_group(group.clone())?;
+        group.make(limit)?;
+        Ok(Some(group))
+    }
+
+    /// After the agent's end.
+    fn unlimited(&self, group: &OwnGroup, on_event: &mut dyn FnMut(Event)) -> Result<()> {
+        let killed = group.killed();
+        if killed > 0 {
+            let text = format!(
+                "the kernel killed {} of this cell, which needed more than --memory gives",
+                mountmark_model::counted(killed as usize, "process")
+            );
+            on_event(Event::Note { text });
+        }
+        group.remove()?;
+        self.ground.journal().remove_group(group)
+    }
+
     fn run_attached(&self, job: &HostJob, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<Ended> {
         let mut messages = Messages::from_now_on();
         let mut agent = Agent::start(job)?;
@@ -212,6 +248,7 @@ impl OpenLab for HostLab {
             folder: entered.folder.clone(),
             source: medium.map(|(source, medium)| disks::device(source, medium.size.0)),
             corpus: cell.second_disk.as_ref().map(|medium| medium.tar.clone().into()),
+            group: self.limited(cell)?,
         };
         let mut observer = disks::Observer::default();
         let noise = Noise::now();
@@ -222,6 +259,9 @@ impl OpenLab for HostLab {
         let disturbance = noise.since();
         if let Some(text) = disturbance.remark() {
             on_event(Event::Note { text });
+        }
+        if let Some(group) = &job.group {
+            self.unlimited(group, on_event)?;
         }
         let mut left = self.ground.leave(entered);
         if let Some(source) = source {
@@ -237,9 +277,10 @@ impl OpenLab for HostLab {
     }
 
     fn environment(&self, cell: &Cell) -> Result<Environment> {
+        let limit = self.options.memory.map(|limit| format!("; {}", group::about(limit))).unwrap_or_default();
         let mut environment = Environment {
             packages: tools::package_versions(cell),
-            clock: format!("wall time of this machine; {}", self.ground.about(cell)),
+            clock: format!("wall time of this machine; {}{limit}", self.ground.about(cell)),
             ..crate::host_environment()
         };
         environment.name_kernel(&crate::guest::kernel_version()?);

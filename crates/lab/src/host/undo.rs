@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::alive::{Moment, Sign};
 use super::device::Made;
 use super::folder::OwnFolder;
+use super::group::OwnGroup;
 use super::own::OwnImage;
 use crate::cache::{self, Lock};
 use crate::loops;
@@ -51,6 +52,9 @@ pub(super) struct Entries {
     /// The run's folders in mounted file systems, from before they are made until they are removed.
     #[serde(default)]
     pub folders: Vec<OwnFolder>,
+    /// Control groups, from before they are made until they are removed.
+    #[serde(default)]
+    pub groups: Vec<OwnGroup>,
 }
 
 impl Journal {
@@ -134,6 +138,16 @@ impl Journal {
     /// Records that a folder is gone.
     pub fn remove_folder(&self, folder: &OwnFolder) -> Result<()> {
         self.change(|state| state.entries.folders.retain(|other| other != folder))
+    }
+
+    /// Records a control group that will be made.
+    pub fn add_group(&self, group: OwnGroup) -> Result<()> {
+        self.change(|state| state.entries.groups.push(group))
+    }
+
+    /// Records that a control group is gone.
+    pub fn remove_group(&self, group: &OwnGroup) -> Result<()> {
+        self.change(|state| state.entries.groups.retain(|other| other != group))
     }
 
     /// Removes loop devices that have detached themselves, as those of failed cells do; false if one is still attached.

@@ -1,6 +1,8 @@
 //! All formats show the same number for a figure.
 
 use mountmark_analyse::{Options as Analysis, findings};
+use mountmark_model::Lab;
+use mountmark_record::Timestamp;
 use serde_json::Value;
 
 use super::{of, run, written};
@@ -71,4 +73,20 @@ fn every_format_shows_the_same_statistic_of_a_figure() {
 
 fn task_metric() -> &'static mountmark_model::Metric {
     &mountmark_model::Metric::ELAPSED
+}
+
+/// The figures of `run` already grow by 1 % with each repeat.
+#[test]
+fn a_drift_is_told_with_its_size_and_under_wall_time_alone() {
+    let mut run = run(&["ext4", "xfs"], 12);
+    for (at, cell) in run.cells.iter_mut().enumerate() {
+        (cell.started, cell.ended) = (Timestamp(at as i64 * 1000), Timestamp(at as i64 * 1000 + 900));
+    }
+    for (lab, is_told) in [(Lab::Host, true), (Lab::Virtual, false)] {
+        run.plan.lab = lab;
+        let found = findings(&run, &Analysis::default());
+        let text = written(&Verdicts { run: &run, findings: &found }, "table", 1000);
+        assert_eq!(text.contains("Figures changed while the run went on"), is_told, "{text}");
+        assert_eq!(text.contains("001 by 11 % (worse)"), is_told, "{text}");
+    }
 }

@@ -47,7 +47,7 @@ pub(crate) fn header(run: &RunRecord) -> Vec<(Fact, String)> {
         (Fact::Name, format!("{} ({}), started {}", run.id, run.status, run.started)),
         (Fact::Suite, format!("{}: {}", plan.suite, plan.suite_about)),
         (Fact::Scale, scale(run)),
-        (Fact::Lab, format!("{}, machine {}, disk {}", plan.lab.name(), plan.machine.name, disks(run))),
+        (Fact::Lab, format!("{}, machine {}, disk {}{}", plan.lab.name(), plan.machine.name, disks(run), limit(run))),
     ];
     let varied = plan.vary.as_ref().map(|vary| super::curves::varied(&vary.parameter, &vary.points));
     out.extend(varied.map(|text| (Fact::Varied, text)));
@@ -71,6 +71,13 @@ pub(crate) fn header(run: &RunRecord) -> Vec<(Fact, String)> {
         *text = clean(text).trim_end_matches([':', ',']).to_owned();
     }
     out
+}
+
+/// What a cell could take of the machine's memory, if less than all.
+fn limit(run: &RunRecord) -> String {
+    run.plan
+        .memory_limit
+        .map_or(String::new(), |limit| format!(", {limit} of memory for a cell's programs and page cache"))
 }
 
 /// When a run was cut, and what was measured after it.

@@ -1,0 +1,164 @@
+//! `mountmark self-check profiler`: whether the profiler changes a figure, and what it takes of this machine.
+//!
+//! Each cell runs three times, one after the other: plainly, with the profiler without callers, and with them. It does not
+//! look at what was recorded: a recording that does not add up to the figures is refused by `mountmark why`.
+
+use std::collections::BTreeMap;
+use std::mem::MaybeUninit;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use mountmark_lab::emulator::Profiler;
+use mountmark_lab::{Ended, OpenLab};
+use mountmark_model::conditions::Way;
+use mountmark_model::{Cell, Event, Plan, Scale};
+use mountmark_plan::{Catalogue, CorpusRequest};
+
+use super::{SUITE, compare, median};
+use crate::commands::run::{DEFAULT_FILESYSTEMS, LabOptions, Stop};
+use crate::common::{self, WrongUse};
+
+/// The largest processor time of a guest with the profiler over that without, median over cells: without and with callers.
+const LIMITS: [f64; 2] = [1.5, 5.0];
+/// The ways to profile, as they are told.
+const WAYS: [&str; 2] = ["without callers", "with callers"];
+
+/// Run cells with and without the profiler, and compare their figures and what they took of this machine
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mountmark self-check profiler\n  mountmark self-check profiler --kernel 6.12,6.1 --disk ram,hdd,ssd,nvme\n\nExit code 1 if a figure is not equal to the last bit, or if guests take more than 1.5 times the processor time with the\nprofiler without callers, or more than 5 times with callers (medians over all cells)."
+)]
+pub struct Arguments {
+    /// File systems to try
+    #[arg(long, value_name = "LIST", default_value = DEFAULT_FILESYSTEMS)]
+    fs: String,
+    /// Disks to try, separated by commas
+    #[arg(long, value_name = "LIST", default_value = "ram,ssd", value_delimiter = ',')]
+    disk: Vec<String>,
+    /// Kernels to try, separated by commas
+    #[arg(long, value_name = "LIST", default_value = mountmark_lab::image::kernel::DEFAULT, value_delimiter = ',')]
+    kernel: Vec<String>,
+    /// How much the suite piszcz-2006 is shrunk
+    #[arg(long, value_name = "SCALE", default_value = "0.005")]
+    scale: String,
+}
+
+/// What a cell's guest said, and its processor time in seconds.
+type Seen = (BTreeMap<String, u64>, f64);
+
+pub fn run(arguments: &Arguments) -> Result<u8> {
+    let scale = arguments.scale.parse::<Scale>().map_err(|error| WrongUse(format!("--scale: {error}")))?;
+    let stop = Stop::on_signals()?;
+    stop.or(check(arguments, scale, &stop), stop.code())
+}
+
+fn check(arguments: &Arguments, scale: Scale, stop: &Stop) -> Result<u8> {
+    let catalogue = Catalogue::load(None)?;
+    let _in_use = mountmark_lab::cache::open(&mountmark_lab::cache::default_folder())?;
+    common::print(&format!(
+        "Profiler: {SUITE} at scale {scale}, {}, kernel {}\n",
+        arguments.fs,
+        arguments.kernel.join(", ")
+    ))?;
+    let mut good = true;
+    let mut ratios: [Vec<f64>; 2] = Default::default();
+    for kernel in &arguments.kernel {
+        for disk in &arguments.disk {
+            let plan = plan(arguments, &catalogue, scale, kernel, disk)?;
+            let options = LabOptions { kernel: kernel.clone(), ..LabOptions::usual() }.options(&plan.machine);
+            let labs = [Profiler::open(options.clone(), false)?, Profiler::open(options, true)?];
+            let (mut figures, mut differ) = (0, [0, 0]);
+            for cell in &plan.cells {
+                labs[0].prepare(cell)?;
+                let Some((plain, alone)) = measure(labs[0].plain(), cell, stop)? else { return Ok(stop.code()) };
+                figures += plain.len();
+                for (way, lab) in labs.iter().enumerate() {
+                    let Some((seen, beside)) = measure(lab, cell, stop)? else { return Ok(stop.code()) };
+                    differ[way] += compare(&plain, &seen).0;
+                    ratios[way].push(beside / alone);
+                    if let Err(reason) = lab.take(cell) {
+                        bail!("{} on {}: {reason}", WAYS[way], cell.configuration.name);
+                    }
+                }
+            }
+            good &= differ == [0, 0];
+            let verdict = match differ {
+                [0, 0] => "all equal to the last bit".to_owned(),
+                [one, other] => format!("{one} differ {}, {other} {}", WAYS[0], WAYS[1]),
+            };
+            common::print(&format!("  {kernel:<6} {disk:<6} {figures} figures: {verdict}\n"))?;
+        }
+    }
+    for ((ratios, limit), way) in ratios.iter_mut().zip(LIMITS).zip(WAYS) {
+        let middle = median(ratios);
+        good &= middle <= limit;
+        common::print(&format!(
+            "Processor time of guests {way}, over that without the profiler: {middle:.2}, median of {} cells ({:.2} to {:.2}; at \
+             most {limit})\n",
+            ratios.len(),
+            ratios.first().copied().unwrap_or(f64::NAN),
+            ratios.last().copied().unwrap_or(f64::NAN)
+        ))?;
+    }
+    Ok(if good { common::DONE } else { common::FAILED })
+}
+
+fn plan(arguments: &Arguments, catalogue: &Catalogue, scale: Scale, kernel: &str, disk: &str) -> Result<Plan> {
+    let options = mountmark_plan::Options {
+        fs: vec![arguments.fs.clone()],
+        suite: SUITE.to_owned(),
+        lab: LabOptions::usual().lab,
+        own: None,
+        machine: LabOptions::usual().machine,
+        disk: Some(disk.to_owned()),
+        disk_size: None,
+        kernel: kernel.to_owned(),
+        scale,
+        repeats: 1,
+        seed: 1,
+        conditions: Way::Varied,
+        corpus: None,
+    };
+    let corpora = mountmark_lab::cache::default_folder().join("corpora");
+    let mut realise = |request: &CorpusRequest| {
+        let seed = request.seed.unwrap_or_default();
+        mountmark_corpus::realise(&request.source, request.scale, seed, &corpora, &mut |_| {}).map_err(Into::into)
+    };
+    Ok(mountmark_plan::plan(catalogue, &options, &mut realise)?)
+}
+
+/// Runs a cell; `None` if the user stopped it.
+fn measure(lab: &dyn OpenLab, cell: &Cell, stop: &Stop) -> Result<Option<Seen>> {
+    let name = &cell.configuration.name;
+    let mut figures = BTreeMap::new();
+    let before = children_time();
+    let ended = lab.run(cell, stop, &mut |event| {
+        if let Event::Sample { task, iteration, values } = event {
+            figures.extend(
+                values.into_iter().map(|(metric, value)| (format!("{task} {iteration} {metric}"), value.to_bits())),
+            );
+        }
+    })?;
+    match ended {
+        Ended::Interrupted => return Ok(None),
+        Ended::Refused { reason, .. } => bail!("{name}: a guest's figures cannot be believed: {reason}"),
+        Ended::Outcome { outcome, .. } => {
+            if let Some(reason) = outcome.reason() {
+                bail!("{name} failed: {reason}");
+            }
+        }
+    }
+    Ok(Some((figures, children_time() - before)))
+}
+
+/// Processor time of this program's children that have ended, in seconds: getrusage(2).
+fn children_time() -> f64 {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the kernel fills the structure, which zeros are a value of too.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+}

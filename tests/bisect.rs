@@ -205,3 +205,19 @@ fn what_cannot_be_searched_is_refused() {
     let ends = ["--good-commit", "work~1", "--bad-commit", "work", "--build", "true", "--tree", &folder];
     bisect(&no_git, &[&ends[..], &plain].concat()).ended_with(3).says(&["cannot start git", "install"]);
 }
+
+#[test]
+fn ctrl_c_ends_a_build_and_gives_the_tree_back() {
+    let lab = Lab::without_guests();
+    let tree = tree(&lab, &["one", "two", "three"]);
+    let (folder, out) = (tree.to_string_lossy().into_owned(), lab.out().to_string_lossy().into_owned());
+    let mut search = vec!["bisect", "--out", &out, "--tree", &folder, "--build", "echo began >&2; sleep 600"];
+    search.extend(["--good-commit", "work~2", "--bad-commit", "work", "--task", "mount", "--fs", "ext4"]);
+    let mut search = lab.start_command(&search);
+    search.wait_for("began");
+    assert!(git(&tree, &["bisect", "log"]).contains("git bisect start"));
+    search.signal(libc::SIGINT);
+    search.wait().ended_with(128 + libc::SIGINT).says(&["commit 0: one", "interrupted", "the same command goes on"]);
+    assert_eq!(git(&tree, &["symbolic-ref", "--short", "HEAD"]), "work");
+    assert!(!tree.join(".git/BISECT_LOG").exists());
+}

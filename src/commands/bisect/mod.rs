@@ -16,7 +16,7 @@ use mountmark_record::{RunRecord, Store};
 use mountmark_report::Bisected;
 
 use super::compare::runs::share;
-use super::run::{LabOptions, SILENCE_LIMIT, Stop, labs};
+use super::run::{DEFAULT_SUITE, LabOptions, SILENCE_LIMIT, Stop, labs};
 use super::why::{self, Looked, Manner, Wanted};
 use crate::common::{self, StoreOptions, WrongUse};
 use trial::{Journal, Trial};
@@ -65,7 +65,7 @@ pub struct Arguments {
     #[arg(long)]
     no_why: bool,
     /// The suite: a name, or the path of a TOML file of your own
-    #[arg(long, value_name = "SUITE", default_value = "piszcz-2006")]
+    #[arg(long, value_name = "SUITE", default_value = DEFAULT_SUITE)]
     suite: String,
     /// Shrinks counts and sizes evenly: a number or a fraction; 1 is the suite's own size
     #[arg(long, value_name = "SCALE", default_value = "0.02", allow_hyphen_values = true)]

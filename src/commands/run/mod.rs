@@ -29,6 +29,9 @@ pub use signals::Stop;
 /// File systems to compare unless `--fs` names others.
 pub const DEFAULT_FILESYSTEMS: &str = "ext2,ext3,ext4,jfs,reiserfs,xfs,btrfs";
 
+/// The suite unless `--suite` names another.
+pub const DEFAULT_SUITE: &str = "piszcz-2006";
+
 /// The value of `--pauses` that keeps a study's pauses.
 const STUDY: &str = "study";
 
@@ -44,7 +47,7 @@ pub struct Arguments {
     #[arg(long, value_name = "LIST", default_value = DEFAULT_FILESYSTEMS)]
     fs: Vec<String>,
     /// The suite: a name, the path of a TOML file of your own, or a job file of fio (FILE.fio)
-    #[arg(long, value_name = "SUITE", default_value = "piszcz-2006")]
+    #[arg(long, value_name = "SUITE", default_value = DEFAULT_SUITE)]
     suite: String,
     /// Shrinks counts and sizes evenly: a number or a fraction; 1 is the suite's own size
     #[arg(long, value_name = "SCALE", default_value = "0.02", allow_hyphen_values = true)]

@@ -33,8 +33,11 @@ fn parts(Bisected { found, runs, why }: &Bisected) -> Vec<Part> {
     if !found.hidden.is_empty() {
         out.push(Part::Paragraph(words::hidden(&found.hidden)));
     }
-    out.push(Part::Labelled("before".into(), crate::words::why::run(runs[0])));
-    out.push(Part::Labelled("after".into(), crate::words::why::run(runs[1])));
+    // An explanation has them, too.
+    if why.is_none() {
+        out.push(Part::Labelled("before".into(), crate::words::why::run(runs[0])));
+        out.push(Part::Labelled("after".into(), crate::words::why::run(runs[1])));
+    }
     out.extend(words::change(*runs).map(|change| Part::Labelled("change".into(), change)));
     let row = |tried: &Tried| {
         let figure = tried.figure.map_or(String::new(), |figure| quantity(found.metric, figure));

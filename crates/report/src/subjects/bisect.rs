@@ -5,7 +5,8 @@ use mountmark_analyse::bisect::{Bisection, Tried};
 use mountmark_record::RunRecord;
 use serde_json::json;
 
-use super::{Object, Subject, why};
+use super::why::told;
+use super::{Object, Subject};
 use crate::explained::{Answer, value};
 use crate::words::bisect as words;
 use crate::words::metric::subject;
@@ -46,7 +47,7 @@ fn parts(Bisected { found, runs, why }: &Bisected) -> Vec<Part> {
     let head = ["tried", subject(found.metric), "run", "verdict"].map(str::to_owned).to_vec();
     out.push(Part::Table(Table { head, rows: found.tried.iter().map(row).collect(), keys: 1, last: Last::Words }));
     if let Some(answer) = why {
-        out.extend(why::parts(&why::Why(answer)));
+        out.extend(told(answer));
     }
     out
 }

@@ -78,7 +78,8 @@ fn image_path(given: Option<&Path>) -> PathBuf {
 
 /// Whether the disk under test is a file in memory.
 pub(super) fn is_in_memory(place: &Place) -> bool {
-    matches!(place, Place::Image { path, .. } if folder::below(&image_path(path.as_deref())).0 == "tmpfs")
+    let Place::Image { path, .. } = place else { return false };
+    ["tmpfs", "ramfs", "rootfs"].contains(&folder::below(&image_path(path.as_deref())).0.as_str())
 }
 
 /// What is on each device, for people: one line a device.

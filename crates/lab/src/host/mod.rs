@@ -133,7 +133,7 @@ fn check_rights() -> Result<()> {
 fn check_limit(options: &Options) -> Result<()> {
     let Some(limit) = options.memory else { return Ok(()) };
     if ground::is_in_memory(&options.place) {
-        bail!("--memory: the image would lie in memory (tmpfs) and count too; name a place on a disk with --image");
+        bail!("--memory: the image would lie in memory itself and count too; name a place on a disk with --image");
     }
     group::check(limit)
 }

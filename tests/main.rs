@@ -2,6 +2,7 @@
 
 mod agree;
 mod apt;
+mod bisect;
 mod browser;
 mod caches;
 mod cold;

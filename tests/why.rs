@@ -14,7 +14,7 @@ run = "exit 3"
 "#;
 
 /// A lab whose QEMU can load the profiler.
-fn lab(test: &str) -> Option<Lab> {
+pub fn lab(test: &str) -> Option<Lab> {
     let lab = Lab::with_guests(test, 1)?;
     let said = std::process::Command::new("qemu-system-x86_64").arg("--version").output().ok()?;
     let said = String::from_utf8_lossy(&said.stdout).into_owned();

@@ -1,6 +1,7 @@
 //! The command line: one file per command.
 
 mod agree;
+mod bisect;
 mod clean;
 mod compare;
 mod crash;
@@ -65,6 +66,7 @@ commands! {
     Compare compare;
     Agree agree;
     Why why;
+    Bisect bisect;
     Crash crash;
     List list;
     Doctor doctor;

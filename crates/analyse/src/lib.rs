@@ -7,6 +7,7 @@
 mod accord;
 mod analysis;
 mod basis;
+pub mod bisect;
 mod change;
 pub mod claim;
 mod column;

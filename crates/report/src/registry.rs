@@ -7,8 +7,8 @@ use thiserror::Error;
 
 use crate::name::{UnknownName, unknown};
 use crate::subjects::{
-    Cases, Changes, Claims, Crash, CrashList, CrashState, Device, ModelBeside, Reports, Run, Runs, Safety, StudyBeside,
-    Verdicts, Why,
+    Bisected, Cases, Changes, Claims, Crash, CrashList, CrashState, Device, ModelBeside, Reports, Run, Runs, Safety,
+    StudyBeside, Verdicts, Why,
 };
 use crate::writers::{Form, Options, Subject, Writer, csv, folded, html, json, markdown, svg, text};
 
@@ -33,6 +33,7 @@ pub const SUBJECTS: &[Entry] = &[
     entry::<CrashState>(),
     entry::<CrashList>(),
     entry::<Why>(),
+    entry::<Bisected>(),
 ];
 
 pub struct Entry {

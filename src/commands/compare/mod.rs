@@ -2,7 +2,7 @@
 
 pub(super) mod agreement;
 pub(super) mod claims;
-mod runs;
+pub(super) mod runs;
 pub(super) mod study;
 
 use anyhow::Result;

@@ -25,7 +25,7 @@ pub struct Options {
 }
 
 /// `5%` or `0.05`.
-fn share(text: &str) -> Result<f64, String> {
+pub(in crate::commands) fn share(text: &str) -> Result<f64, String> {
     let (number, unit) = match text.trim().strip_suffix('%') {
         Some(number) => (number, 0.01),
         None => (text.trim(), 1.0),

@@ -39,15 +39,19 @@ pub struct Session<'a> {
 impl Session<'_> {
     /// Starts a new run of a plan; returns the exit code.
     pub fn begin(&self, plan: &Plan) -> Result<u8> {
+        self.run(&self.enter(plan)?, plan)
+    }
+
+    /// A new run in the store.
+    fn enter(&self, plan: &Plan) -> Result<RunId> {
         let environment = self.environment(plan, &plan.cells[0])?;
         let command_line = common::command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned()));
-        let id = self.store.begin_run(plan, &environment, &command_line)?;
-        self.run(&id, plan)
+        Ok(self.store.begin_run(plan, &environment, &command_line)?)
     }
 
     /// Runs a plan and stores it without printing it; `None` if the user requested an end.
     pub fn collect(&self, plan: &Plan) -> Result<Option<RunRecord>> {
-        let id = self.store.begin_run(plan, &self.environment(plan, &plan.cells[0])?, "")?;
+        let id = self.enter(plan)?;
         let is_complete = self.cells(&id, plan)?;
         self.store.end_run(&id, if is_complete { RunStatus::Done } else { RunStatus::Interrupted })?;
         Ok(if is_complete { Some(self.store.load(&id)?) } else { None })

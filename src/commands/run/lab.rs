@@ -82,7 +82,7 @@ pub struct LabOptions {
     pub memory: Option<Bytes>,
 }
 
-fn labs() -> impl TypedValueParser<Value = Lab> {
+pub fn labs() -> impl TypedValueParser<Value = Lab> {
     let names = Lab::ALL.iter().map(|lab| PossibleValue::new(lab.name()).help(lab.nature().about));
     PossibleValuesParser::new(names).map(|name| Lab::find(&name).expect("one of the possible values"))
 }

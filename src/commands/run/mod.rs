@@ -24,12 +24,15 @@ use mountmark_record::Store;
 
 use crate::common::{FormatOptions, StoreOptions, WrongUse};
 pub use execute::{Session, check_jobs, jobs, show};
-pub use lab::{LabOptions, SILENCE_LIMIT};
+pub use lab::{LabOptions, SILENCE_LIMIT, labs};
 use sampled::SamplingOptions;
 pub use signals::Stop;
 
 /// File systems to compare unless `--fs` names others.
 pub const DEFAULT_FILESYSTEMS: &str = "ext2,ext3,ext4,jfs,reiserfs,xfs,btrfs";
+
+/// The suite unless `--suite` names another.
+pub const DEFAULT_SUITE: &str = "piszcz-2006";
 
 /// The value of `--pauses` that keeps a study's pauses.
 const STUDY: &str = "study";
@@ -46,7 +49,7 @@ pub struct Arguments {
     #[arg(long, value_name = "LIST", default_value = DEFAULT_FILESYSTEMS)]
     fs: Vec<String>,
     /// The suite: a name, the path of a TOML file of your own, or a job file of fio (FILE.fio)
-    #[arg(long, value_name = "SUITE", default_value = "piszcz-2006")]
+    #[arg(long, value_name = "SUITE", default_value = DEFAULT_SUITE)]
     suite: String,
     /// Shrinks counts and sizes evenly: a number or a fraction; 1 is the suite's own size
     #[arg(long, value_name = "SCALE", default_value = "0.02", allow_hyphen_values = true)]
@@ -227,7 +230,7 @@ struct Asked<'a> {
 }
 
 /// Generates a corpus.
-type Make = fn(
+pub type Make = fn(
     &CorpusSource,
     Scale,
     u64,
@@ -293,7 +296,7 @@ fn planned(
 }
 
 /// Omits the tasks whose benchmark programs are unavailable here, and reports them.
-fn leave_out_programs(plan: &mut Plan, lacks: &dyn Fn(&Program) -> Result<Option<String>>) -> Result<()> {
+pub fn leave_out_programs(plan: &mut Plan, lacks: &dyn Fn(&Program) -> Result<Option<String>>) -> Result<()> {
     let Some(tasks) = plan.cells.first().map(|cell| cell.tasks.clone()) else { return Ok(()) };
     for program in mountmark_plan::programs(&tasks) {
         if let Some(reason) = lacks(program)? {
@@ -308,8 +311,8 @@ fn leave_out_programs(plan: &mut Plan, lacks: &dyn Fn(&Program) -> Result<Option
     Ok(())
 }
 
-/// Generates a corpus for the plan.
-fn realise(request: &CorpusRequest, cache: &Path, make: Make) -> Result<(PathBuf, RealisedCorpus)> {
+/// Generates a corpus for the plan, in this folder.
+pub fn realise(request: &CorpusRequest, cache: &Path, make: Make) -> Result<(PathBuf, RealisedCorpus)> {
     let source = match &request.source {
         CorpusSource::Path(path) => CorpusSource::Path(
             fs::canonicalize(path)

@@ -47,6 +47,11 @@ impl Stop {
         }
     }
 
+    /// Whether the user requests an end.
+    pub fn is_set(&self) -> bool {
+        self.load(Ordering::SeqCst)
+    }
+
     /// The exit code of a program ended by a signal.
     pub fn code(&self) -> u8 {
         128 + self.signal.load(Ordering::SeqCst) as u8

@@ -33,6 +33,11 @@ impl<'a> Wanted<'a> {
         let kept = store.profiles(&chosen.run.id, chosen.record.index, &|task| tasks.contains(&task))?;
         Ok(Wanted { chosen, tasks, kept })
     }
+
+    /// Whether the store tells all, so that no guest runs again.
+    pub fn is_kept(&self) -> bool {
+        self.tasks.iter().all(|task| self.kept.iter().any(|kept| is_first(kept, task)))
+    }
 }
 
 /// Where the time of a cell's tasks went.
@@ -70,7 +75,7 @@ impl Manner<'_> {
 /// Runs the cells again whose profiles are not kept; `None` if the user stopped it.
 pub(in crate::commands) fn measure(wanted: &[Wanted], guests: Manner) -> Result<Option<Vec<Measured>>> {
     let mut labs: BTreeMap<&str, Profiler> = BTreeMap::new();
-    for Wanted { chosen, .. } in wanted.iter().filter(|wanted| !is_kept(wanted)) {
+    for Wanted { chosen, .. } in wanted.iter().filter(|wanted| !wanted.is_kept()) {
         let run = chosen.run;
         check_inputs(run, std::slice::from_ref(chosen.cell), "cannot be explained")?;
         let lab = match labs.entry(run.id.as_str()) {
@@ -89,7 +94,7 @@ pub(in crate::commands) fn measure(wanted: &[Wanted], guests: Manner) -> Result<
                     else {
                         break;
                     };
-                    let measured = match labs.get(wanted.chosen.run.id.as_str()).filter(|_| !is_kept(wanted)) {
+                    let measured = match labs.get(wanted.chosen.run.id.as_str()).filter(|_| !wanted.is_kept()) {
                         Some(lab) => again(lab, wanted, guests.stop),
                         None => kept(wanted).map(Some),
                     };
@@ -99,10 +104,6 @@ pub(in crate::commands) fn measure(wanted: &[Wanted], guests: Manner) -> Result<
         }
     });
     found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).into_values().collect()
-}
-
-fn is_kept(wanted: &Wanted) -> bool {
-    wanted.tasks.iter().all(|task| wanted.kept.iter().any(|kept| is_first(kept, task)))
 }
 
 /// Whether a profile is of the first time that a task ran.

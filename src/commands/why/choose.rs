@@ -36,7 +36,7 @@ pub(super) fn choose<'a>(run: &'a RunRecord, task: &str, names: &[String], repea
 ///
 /// # Errors
 /// As [`choose`]; or the runs are not of the same work, or have no configuration in common.
-pub(super) fn pair<'a>(
+pub(in crate::commands) fn pair<'a>(
     [before, after]: [&'a RunRecord; 2],
     task: &str,
     names: &[String],

@@ -15,8 +15,10 @@ use mountmark_report::{Answer, Why, words};
 use super::run::{SILENCE_LIMIT, Stop};
 use crate::common::{self, StoreOptions, WrongUse};
 pub(super) use cells::Manner;
-use cells::{Measured, Wanted, measure};
+pub(super) use cells::Wanted;
+use cells::measure;
 use choose::Chosen;
+pub(super) use choose::{figure, one, pair};
 pub(super) use largest::{Explained, Outcome, explain as explain_largest};
 
 /// Tell where a task's time went, and what makes one file system, kernel or option slower than another
@@ -78,46 +80,91 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         callers: !arguments.no_callers,
         stop: &stop,
     };
-    let measured = || -> Result<Option<(Vec<Measured>, Option<Kernels>)>> {
-        let Some(measured) = measure(&wanted, guests)? else { return Ok(None) };
-        let kernels = match chosen.as_slice() {
-            [one, other] if runs.len() == 2 && measured.iter().all(|measured| measured.fault.is_none()) => {
-                kernels([one, other], guests)
-            }
-            _ => None,
-        };
-        Ok(Some((measured, kernels)))
+    let found = match stop.or(look(&runs, &wanted, guests), Looked::Stopped)? {
+        Looked::Found(found) => found,
+        Looked::Stopped => return Ok(stop.code()),
+        Looked::Fault(fault) => {
+            say!("mountmark: {fault}");
+            return Ok(common::FAILED);
+        }
     };
-    let Some((measured, kernels)) = stop.or(measured(), None)? else { return Ok(stop.code()) };
-    if let Some(fault) = measured.iter().find_map(|measured| measured.fault.as_ref()) {
-        say!("mountmark: {fault}");
-        return Ok(common::FAILED);
+    let explanations = found.explanations();
+    let answer = found.answer(&runs, task, told.as_deref(), &explanations);
+    common::print(&common::written(&Why(&answer), arguments.format.as_deref())?)?;
+    Ok(common::DONE)
+}
+
+/// Where the time of a task went on some cells.
+pub(super) struct Found {
+    ledgers: Vec<Ledger>,
+    kernels: Option<Kernels>,
+    /// As [`cells::Measured::figures`], of all.
+    figures: usize,
+    is_kept: bool,
+    differs: Option<String>,
+}
+
+/// What became of a look at cells.
+pub(super) enum Looked {
+    Found(Box<Found>),
+    /// A cell with the profiler was not as the run has it: a sentence.
+    Fault(String),
+    /// The user stopped it.
+    Stopped,
+}
+
+/// Looks at the cells of a run, or at one of each of two runs, in that order.
+pub(super) fn look(runs: &[RunRecord], wanted: &[Wanted], guests: Manner) -> Result<Looked> {
+    let Some(measured) = measure(wanted, guests)? else { return Ok(Looked::Stopped) };
+    if let Some(fault) = measured.iter().find_map(|measured| measured.fault.clone()) {
+        return Ok(Looked::Fault(fault));
     }
     let mut ledgers: Vec<Ledger> = measured.iter().flat_map(|measured| measured.ledgers.clone()).collect();
-    if let ([before, after], [one, other], [first, second]) =
-        (runs.as_slice(), chosen.as_slice(), ledgers.as_mut_slice())
-    {
-        let releases = [one, other].map(|chosen| chosen.record.environment.kernel.as_str());
-        let names = [one, other].map(|chosen| chosen.cell.configuration.name.as_str());
+    let mut of_both = None;
+    if let ([before, after], [one, other], [first, second]) = (runs, wanted, ledgers.as_mut_slice()) {
+        let pair = [one, other];
+        let releases = pair.map(|wanted| wanted.chosen.record.environment.kernel.as_str());
+        let names = pair.map(|wanted| wanted.chosen.cell.configuration.name.as_str());
         [first.configuration, second.configuration] = words::sides([before, after], names, releases);
-        if let Some(kernels) = &kernels {
+        of_both = kernels(pair, guests);
+        if let Some(kernels) = &of_both {
             [*first, *second] = [kernels.ledger(0, first), kernels.ledger(1, second)];
         }
     }
-    let explanations = explanations(&ledgers, kernels.as_ref());
-    let why = Answer {
-        run: &runs[0],
-        later: runs.get(1),
-        task,
-        chosen: told.as_deref(),
-        ledgers: &ledgers,
-        explanations: &explanations,
+    Ok(Looked::Found(Box::new(Found {
+        ledgers,
+        kernels: of_both,
         figures: measured.iter().filter_map(|measured| measured.figures).sum(),
         is_kept: measured.iter().any(|measured| measured.figures.is_none()),
-        differs: measured.iter().find_map(|measured| measured.differs.as_deref()),
-    };
-    common::print(&common::written(&Why(&why), arguments.format.as_deref())?)?;
-    Ok(common::DONE)
+        differs: measured.into_iter().find_map(|measured| measured.differs),
+    })))
+}
+
+impl Found {
+    pub fn explanations(&self) -> Vec<Explanation<'_>> {
+        explanations(&self.ledgers, self.kernels.as_ref())
+    }
+
+    /// `told`: why these cells were chosen, if the user has not.
+    pub fn answer<'a>(
+        &'a self,
+        runs: &'a [RunRecord],
+        task: &'a str,
+        told: Option<&'a str>,
+        explanations: &'a [Explanation<'a>],
+    ) -> Answer<'a> {
+        Answer {
+            run: &runs[0],
+            later: runs.get(1),
+            task,
+            chosen: told,
+            ledgers: &self.ledgers,
+            explanations,
+            figures: self.figures,
+            is_kept: self.is_kept,
+            differs: self.differs.as_deref(),
+        }
+    }
 }
 
 /// Each of these beside the fastest. `kernels` are those of the first two, if they differ.
@@ -131,18 +178,23 @@ pub(super) fn explanations<'a>(ledgers: &'a [Ledger], kernels: Option<&Kernels>)
 }
 
 /// The functions of the kernels of two cells; `None` if both have the same kernel.
-fn kernels(chosen: [&Chosen; 2], guests: Manner) -> Option<Kernels> {
-    let kernel = |chosen: &Chosen| {
-        let environment = &chosen.record.environment;
+fn kernels(pair: [&Wanted; 2], guests: Manner) -> Option<Kernels> {
+    let kernel = |wanted: &Wanted| {
+        let environment = &wanted.chosen.record.environment;
         (environment.kernel.clone(), environment.kernel_image.clone())
     };
-    if kernel(chosen[0]) == kernel(chosen[1]) {
+    if kernel(pair[0]) == kernel(pair[1]) {
         return None;
     }
-    let functions = |chosen: &Chosen| -> Option<BTreeSet<String>> {
-        // Without a kernel there is no list of its functions: the profiles have what was called.
-        guests.profiler(chosen.run).ok()?.functions(chosen.cell, guests.stop).ok()?
+    let functions = |wanted: &Wanted| -> Option<BTreeSet<String>> {
+        // Without the kernel there is no list of its functions: the profiles have what was called.
+        let Chosen { run, cell, record } = wanted.chosen;
+        let profiler = guests.profiler(run).ok()?;
+        let now = || Some(profiler.plain().environment(cell).ok()?.kernel_image);
+        // Kept profiles are of a kernel that may have been built again since.
+        let is_it = !wanted.is_kept() || now()? == record.environment.kernel_image;
+        is_it.then(|| profiler.functions(cell, guests.stop).ok()).flatten()?
     };
-    let [one, other] = chosen.map(functions);
+    let [one, other] = pair.map(functions);
     Some(Kernels::new(one.zip(other).map(|(one, other)| [one, other])))
 }

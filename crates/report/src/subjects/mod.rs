@@ -2,6 +2,7 @@
 //! does not know the formats made from these.
 
 mod accord;
+mod bisect;
 mod cases;
 mod changes;
 mod claims;
@@ -24,6 +25,7 @@ use crate::writers::csv::Rows;
 use crate::writers::json::Object;
 use crate::writers::{Part, Subject};
 pub use accord::ModelBeside;
+pub use bisect::Bisected;
 pub use cases::Cases;
 pub use changes::Changes;
 pub use claims::{Claims, ClaimsHead};

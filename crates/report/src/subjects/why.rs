@@ -22,6 +22,11 @@ impl Subject for Why<'_> {
 }
 
 fn parts(Why(why): &Why) -> Vec<Part> {
+    told(why)
+}
+
+/// Title, sentences, facts and tables.
+pub(super) fn told(why: &Answer) -> Vec<Part> {
     let mut out = vec![Part::Heading(title(why))];
     out.extend(sentences(why).into_iter().map(Part::Paragraph));
     match why.later {

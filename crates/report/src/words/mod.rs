@@ -2,6 +2,7 @@
 //! findings; this folder computes no figure and does not know where its text is shown.
 
 pub(crate) mod accord;
+pub(crate) mod bisect;
 pub(crate) mod cases;
 pub(crate) mod changes;
 pub(crate) mod claims;
@@ -25,6 +26,7 @@ pub(crate) mod verdict;
 pub(crate) mod why;
 
 pub use accord::unfit;
+pub use bisect::{not_there, tried};
 pub use changes::{incomparable, sentence as change};
 pub use why::{changed_most, sides};
 

@@ -30,20 +30,32 @@ fn kept_name(wanted: &str, cache: &Path) -> PathBuf {
     cache.join(format!("kernels/{}.name", wanted.replace(|c: char| !c.is_ascii_alphanumeric(), "_")))
 }
 
+/// The version in the name of a plain amd64 kernel's package: other flavours are other kernels.
+fn version_of(name: &str) -> Option<String> {
+    let version = name.strip_prefix("linux-image-")?.trim_end_matches("-unsigned").strip_suffix("-amd64")?;
+    let plain =
+        !version.contains("cloud") && !version.contains("rt") && version.starts_with(|c: char| c.is_ascii_digit());
+    // A name becomes part of a file name and an argument of apt, so it is checked.
+    let clean = version.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".+-~".contains(&byte));
+    // `linux-image-6.12-amd64` would be an empty meta package.
+    (plain && clean && version.matches('.').count() >= 2).then(|| version.to_owned())
+}
+
+/// What versions are ordered by.
+fn numbers(name: &str) -> Vec<u64> {
+    name.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
+}
+
+/// The plain kernels among packages, oldest first, as `--kernel` takes them.
+pub fn in_order(names: &[String]) -> Vec<String> {
+    let mut known: Vec<String> = names.iter().filter_map(|name| version_of(name)).collect();
+    known.sort_by_key(|version| numbers(version));
+    known.dedup();
+    known.into_iter().map(|version| version + "-amd64").collect()
+}
+
 /// The newest signed package whose version begins with `wanted`.
 pub fn choose(wanted: &str, names: &[String]) -> Result<String> {
-    let version_of = |name: &str| -> Option<String> {
-        let version = name.strip_prefix("linux-image-")?.trim_end_matches("-unsigned").strip_suffix("-amd64")?;
-        let plain =
-            !version.contains("cloud") && !version.contains("rt") && version.starts_with(|c: char| c.is_ascii_digit());
-        // A name becomes part of a file name and an argument of apt, so it is checked.
-        let clean = version.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".+-~".contains(&byte));
-        // `linux-image-6.12-amd64` would be an empty meta package.
-        (plain && clean && version.matches('.').count() >= 2).then(|| version.to_owned())
-    };
-    let numbers = |name: &str| -> Vec<u64> {
-        name.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
-    };
     let bare = wanted.trim_start_matches("linux-image-").trim_end_matches("-unsigned").trim_end_matches("-amd64");
     let matches = |version: &str| {
         version == bare || version.strip_prefix(bare).is_some_and(|rest| rest.starts_with(['.', '-', '+']))
@@ -55,9 +67,8 @@ pub fn choose(wanted: &str, names: &[String]) -> Result<String> {
     match found {
         Some(name) => Ok(name.clone()),
         None => {
-            let mut known: Vec<String> = names.iter().filter_map(|name| version_of(name)).collect();
-            known.sort_by_key(|version| numbers(version));
-            known.dedup();
+            let known: Vec<String> =
+                in_order(names).iter().map(|name| name.trim_end_matches("-amd64").to_owned()).collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             bail!(
                 "no Debian kernel {wanted:?}; the package lists have: {known}. Choose one of them with --kernel, add the \
@@ -97,6 +108,16 @@ mod tests {
         assert_eq!(choose("linux-image-6.12.9+deb12-amd64").unwrap(), "linux-image-6.12.9+deb12-amd64");
         let error = choose("5.10").unwrap_err().to_string();
         assert!(error.contains("6.12.117+deb12") && error.contains("5.10"), "{error}");
+    }
+
+    #[test]
+    fn kernels_are_in_the_order_of_their_versions_and_of_one_flavour() {
+        let order = in_order(&names());
+        let versions = ["6.1.0-50", "6.1.0-56", "6.12.9+deb12", "6.12.117+deb12"];
+        assert_eq!(order, versions.map(|version| format!("{version}-amd64")));
+        for name in &order {
+            assert_eq!(choose(name, &names()).unwrap(), format!("linux-image-{name}"));
+        }
     }
 
     /// A cache with one kernel's package in it.

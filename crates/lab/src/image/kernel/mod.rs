@@ -86,6 +86,27 @@ impl Kernel {
         debian::choose(wanted, &packages.names("linux-image-")?)
     }
 
+    /// Debian's kernels that a guest can have, oldest first, as [`Kernel::find`] takes them; and which of them two words
+    /// stand for.
+    ///
+    /// # Errors
+    /// apt cannot tell, or there is no such kernel.
+    pub fn offered(ends: [&str; 2], packages: &Packages, cache: &Path) -> Result<(Vec<String>, [usize; 2])> {
+        let mut names = packages.names("linux-image-")?;
+        let kept = ends.map(|wanted| debian::kept(wanted, packages, cache));
+        // One that is in the cache may be offered no longer.
+        names.extend(kept.iter().flatten().cloned());
+        let all = debian::in_order(&names);
+        let place = |(wanted, kept): (&str, Option<String>)| {
+            let name = kept.map_or_else(|| debian::choose(wanted, &names), Ok)?;
+            let version = debian::in_order(&[name]);
+            anyhow::Ok(all.iter().position(|one| version.first() == Some(one)).unwrap_or_default())
+        };
+        let [first, second] = kept;
+        let places = [place((ends[0], first))?, place((ends[1], second))?];
+        Ok((all, places))
+    }
+
     /// The file of each module, by its name with underscores.
     pub(crate) fn module_files(&self) -> Result<BTreeMap<String, PathBuf>> {
         self.modules.as_ref().map_or_else(|| Ok(BTreeMap::new()), Modules::files)

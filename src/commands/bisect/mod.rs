@@ -1,0 +1,257 @@
+//! `mountmark bisect`: the kernel or commit at which a task became slower, found in as few cells as halves need.
+
+mod commits;
+mod kernels;
+mod trial;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use mountmark_analyse::bisect::{Bisection, Verdict};
+use mountmark_model::conditions::Way;
+use mountmark_model::{Disk, Lab, Machine, Scale, protocol_task};
+use mountmark_plan::{Catalogue, Options, configurations};
+use mountmark_record::{RunRecord, Store};
+use mountmark_report::Bisected;
+
+use super::compare::runs::share;
+use super::run::{DEFAULT_SUITE, LabOptions, SILENCE_LIMIT, Stop, labs};
+use super::why::{self, Looked, Manner, Wanted};
+use crate::common::{self, StoreOptions, WrongUse};
+use trial::{Journal, Trial};
+
+/// Find the kernel, or the commit of a kernel's source, at which a task became slower, and tell why
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mountmark bisect --good 6.1 --bad 6.12 --task mount --fs reiserfs\n  mountmark bisect --good 6.1.0-42-amd64 --bad 6.1 --suite hans-2006 --task read --fs ext4 --fail-on 1%\n  mountmark bisect --good-commit v6.12 --bad-commit HEAD --build 'make -j8' --task mount --fs xfs\n  mountmark bisect --good-commit v6.12 --bad-commit HEAD --build 'make O=../lab -j8' --kernel-path ../lab --task 016 --fs ext4\n\nOne cell decides, since figures of the virtual lab repeat to the bit under fixed conditions. A kernel counts as the end that its figure is nearer to. What cannot be built, booted or measured is skipped. Cells that the store has already are not measured again: after Ctrl-C the same command goes on.\nExit code 1 if the ends do not differ, or if the step lies among kernels that were skipped."
+)]
+pub struct Arguments {
+    /// Where the task is not yet slow: a kernel of Debian, such as 6.1 or 6.1.0-42-amd64
+    #[arg(long, value_name = "KERNEL", requires = "bad", required_unless_present = "good_commit")]
+    good: Option<String>,
+    /// Where it is: a newer kernel of Debian
+    #[arg(long, value_name = "KERNEL", requires = "good")]
+    bad: Option<String>,
+    /// The same in your own git tree, as for `git bisect`: the older commit
+    #[arg(long, value_name = "COMMIT", requires_all = ["bad_commit", "build"], conflicts_with = "good")]
+    good_commit: Option<String>,
+    /// The newer commit
+    #[arg(long, value_name = "COMMIT", requires = "good_commit")]
+    bad_commit: Option<String>,
+    /// A shell command that builds a commit, run in the tree. Exit code 0: it is built; 1 to 127, such as 125: the commit is
+    /// skipped; more: the search ends
+    #[arg(long, value_name = "COMMAND", requires = "good_commit")]
+    build: Option<String>,
+    /// The git tree, without changes that are not committed [default: the current folder]
+    #[arg(long, value_name = "FOLDER", requires = "good_commit")]
+    tree: Option<PathBuf>,
+    /// What was built, as `run --kernel` takes it and seen from the tree [default: the tree]
+    #[arg(long, value_name = "PATH[,MODULES]", requires = "good_commit")]
+    kernel_path: Option<String>,
+    /// The task; also mkfs, mount, umount and fsck
+    #[arg(long, value_name = "TASK")]
+    task: String,
+    /// The file system, made and mounted as after `run --fs`
+    #[arg(long, value_name = "FS")]
+    fs: String,
+    /// The smallest change of the ends that is looked for: 3%, 0.03
+    #[arg(long, value_name = "SHARE", default_value = "3%", value_parser = limit)]
+    fail_on: f64,
+    /// Look for a change to the better, too
+    #[arg(long)]
+    any: bool,
+    /// Leave out what `mountmark why` says of the step
+    #[arg(long)]
+    no_why: bool,
+    /// The suite: a name, or the path of a TOML file of your own
+    #[arg(long, value_name = "SUITE", default_value = DEFAULT_SUITE)]
+    suite: String,
+    /// Shrinks counts and sizes evenly: a number or a fraction; 1 is the suite's own size
+    #[arg(long, value_name = "SCALE", default_value = "0.02", allow_hyphen_values = true)]
+    scale: String,
+    /// What everything random comes from
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    seed: u64,
+    /// The files to work on instead of the suite's: a name, a tar or a folder
+    #[arg(long, value_name = "CORPUS")]
+    corpus: Option<String>,
+    /// The computer of the virtual lab; `mountmark list machines`
+    #[arg(long, value_name = "MACHINE", default_value_t = LabOptions::usual().machine)]
+    machine: String,
+    /// The disk under test instead of the machine's
+    #[arg(long, value_name = "DISK")]
+    disk: Option<String>,
+    /// The virtual lab alone: wall time would need many repeats of each kernel
+    #[arg(long, value_name = "LAB", value_parser = labs(), default_value = Lab::DEFAULT.name(), hide = true)]
+    lab: Lab,
+    /// Seconds of wall time that a guest may be silent before it counts as hung
+    #[arg(long, value_name = "SECONDS", default_value_t = SILENCE_LIMIT, value_parser = clap::value_parser!(u64).range(1..))]
+    silence_limit: u64,
+    /// How to print: table, markdown or json [default: table]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<String>,
+    #[command(flatten)]
+    store: StoreOptions,
+}
+
+/// A share above 0.
+fn limit(text: &str) -> Result<f64, String> {
+    match share(text)? {
+        0.0 => Err("every two kernels differ by more than nothing: give a share such as 3%".into()),
+        share => Ok(share),
+    }
+}
+
+/// How a search ended.
+enum Ended {
+    /// The last good and the first bad one, in the journal; names of those between, which could not be tried.
+    Found {
+        pair: [usize; 2],
+        hidden: Vec<String>,
+    },
+    /// The ends are not as they were said to be: a sentence.
+    NotThere(String),
+    Stopped,
+}
+
+pub fn run(arguments: Arguments) -> Result<u8> {
+    common::format_of::<Bisected>(arguments.format.as_deref())?;
+    if !arguments.lab.nature().exact_clock {
+        bail!(WrongUse(format!(
+            "--lab {}: one cell decides nothing under wall time; leave it out, and the virtual lab is used",
+            arguments.lab.name()
+        )));
+    }
+    let scale: Scale = arguments.scale.parse().map_err(|error| WrongUse(format!("--scale: {error}")))?;
+    let catalogue = Catalogue::load(None)?;
+    let machine = catalogue.get::<Machine>(&arguments.machine)?;
+    if let Some(disk) = &arguments.disk {
+        catalogue.get::<Disk>(disk)?;
+    }
+    let wanted = configurations(&catalogue, std::slice::from_ref(&arguments.fs))?;
+    let [configuration] = wanted.as_slice() else {
+        bail!(WrongUse(format!("--fs {}: one file system is looked at; name one", arguments.fs)));
+    };
+    check_task(&catalogue, &arguments)?;
+    let tree = commits::Tree::of(&arguments)?;
+    let store = arguments.store.open()?;
+    let stop = Stop::on_signals()?;
+    let options = Options {
+        fs: vec![arguments.fs.clone()],
+        suite: arguments.suite.clone(),
+        lab: arguments.lab,
+        own: None,
+        machine: arguments.machine.clone(),
+        disk: arguments.disk.clone(),
+        disk_size: None,
+        kernel: String::new(),
+        scale,
+        repeats: 1,
+        seed: arguments.seed,
+        conditions: Way::Fixed,
+        corpus: arguments.corpus.clone(),
+    };
+    let trial = Trial {
+        catalogue: &catalogue,
+        options,
+        configuration,
+        machine,
+        task: &arguments.task,
+        silence_limit: arguments.silence_limit,
+        // A commit's kernel is gone when the next one is built.
+        profile: tree.is_some() && !arguments.no_why,
+        store: &store,
+        stop: &stop,
+    };
+    let mut journal = Journal::new(trial, arguments.fail_on, arguments.any);
+    let search = || {
+        let _in_use = mountmark_lab::cache::open(&mountmark_lab::cache::default_folder())?;
+        let ended = match (&tree, &arguments.good, &arguments.bad) {
+            (Some(tree), ..) => tree.search(&mut journal)?,
+            (None, Some(good), Some(bad)) => kernels::search(&mut journal, [good, bad])?,
+            (None, ..) => bail!(WrongUse("name both ends: --good and --bad".into())),
+        };
+        match ended {
+            Ended::Found { pair, hidden } => tell(&arguments, journal, pair, hidden, &store, &stop),
+            Ended::NotThere(sentence) => {
+                say!("mountmark: {sentence}");
+                Ok(common::FAILED)
+            }
+            Ended::Stopped => {
+                say!("mountmark: interrupted; cells that have ended are kept, and the same command goes on");
+                Ok(stop.code())
+            }
+        }
+    };
+    stop.or(search(), stop.code())
+}
+
+fn check_task(catalogue: &Catalogue, arguments: &Arguments) -> Result<()> {
+    let suite = catalogue.suite(&arguments.suite)?;
+    let steps = [protocol_task::MKFS, protocol_task::MOUNT, protocol_task::UMOUNT, protocol_task::FSCK];
+    let tasks: Vec<&str> = suite.tasks.iter().map(|task| task.id.as_str()).chain(steps).collect();
+    if tasks.contains(&arguments.task.as_str()) {
+        return Ok(());
+    }
+    let (suite, task) = (&suite.name, &arguments.task);
+    bail!(WrongUse(format!("--task: suite {suite} has no task {task:?}; there are: {}", tasks.join(", "))))
+}
+
+/// Prints what was found, and why; returns the exit code.
+fn tell(
+    arguments: &Arguments,
+    journal: Journal,
+    pair: [usize; 2],
+    hidden: Vec<String>,
+    store: &Store,
+    stop: &Stop,
+) -> Result<u8> {
+    let run = |at: usize| journal.runs[at].clone().context("a kernel with a figure has a run");
+    let runs: Vec<RunRecord> = pair.into_iter().map(run).collect::<Result<_>>()?;
+    let found = Bisection {
+        configuration: journal.trial.configuration.name.clone(),
+        task: arguments.task.clone(),
+        metric: journal.metric.context("the ends have figures")?,
+        tried: journal.tried,
+        pair,
+        hidden,
+    };
+    let looked = match arguments.no_why {
+        true => None,
+        false => match look(&runs, arguments, store, stop, journal.trial.profile) {
+            _ if stop.is_set() => return Ok(stop.code()),
+            Ok(Looked::Found(looked)) => Some(looked),
+            Ok(Looked::Stopped) => return Ok(stop.code()),
+            Ok(Looked::Fault(reason)) => not_told(&reason),
+            Err(error) => not_told(&format!("{error:#}")),
+        },
+    };
+    let explanations = looked.as_ref().map(|looked| looked.explanations()).unwrap_or_default();
+    let answer = looked.as_ref().map(|looked| looked.answer(&runs, &arguments.task, None, &explanations));
+    let bisected = Bisected { found: &found, runs: [&runs[0], &runs[1]], why: answer.as_ref() };
+    common::print(&common::written(&bisected, arguments.format.as_deref())?)?;
+    Ok(if found.hidden.is_empty() { common::DONE } else { common::FAILED })
+}
+
+fn not_told<T>(reason: &str) -> Option<T> {
+    say!("mountmark: why is not told: {reason}");
+    None
+}
+
+/// Where the time of the task went before and after. `kept`: only profiles in the store can tell.
+fn look(runs: &[RunRecord], arguments: &Arguments, store: &Store, stop: &Stop, kept: bool) -> Result<Looked> {
+    let (chosen, _) = why::pair([&runs[0], &runs[1]], &arguments.task, &[], 0)?;
+    let wanted = chosen.map(|chosen| Wanted::of(store, chosen, vec![&arguments.task]));
+    let wanted: Vec<Wanted> = wanted.into_iter().collect::<Result<_>>()?;
+    if kept && !wanted.iter().all(Wanted::is_kept) {
+        return Ok(Looked::Fault("a cell's profiles were too large for the store, and its kernel is gone".into()));
+    }
+    say!("mountmark: where the time went, before and after");
+    why::look(runs, &wanted, Manner { jobs: 1, silence_limit: arguments.silence_limit, callers: true, stop })
+}
+
+/// The last one of a verdict.
+fn last(journal: &Journal, verdict: Verdict) -> usize {
+    journal.tried.iter().rposition(|tried| tried.verdict == verdict).unwrap_or_default()
+}

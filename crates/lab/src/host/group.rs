@@ -1,7 +1,6 @@
 //! A limit on the memory of a cell: a control group that its programs, and the pages that they cache, are charged to.
 //!
-//! Source: Documentation/admin-guide/cgroup-v2.rst. Version 1 of control groups is not used: it does not hold back dirty
-//! pages, so that a small limit ends programs that only write.
+//! Source: Documentation/admin-guide/cgroup-v2.rst. Version 1 of control groups is not used: it ties no write-back to a group.
 
 use std::fs;
 use std::io::ErrorKind;

@@ -115,7 +115,7 @@ fn total(table: &mut Table, matrix: &Matrix, has_spread: bool) {
 }
 
 const ROOM: [(&Metric, &str); 2] =
-    [(&Metric::CAPACITY, "usable after mkfs (%)"), (&Metric::CAPACITY_RESIDUAL, "usable after removal (%)")];
+    [(&Metric::CAPACITY, "free after mkfs (%)"), (&Metric::CAPACITY_RESIDUAL, "free after removal (%)")];
 
 /// Adds usable space, which the studies print beside the times.
 fn room(table: &mut Table, findings: &Findings, choice: Choice, has_spread: bool) {

@@ -71,9 +71,12 @@ pub fn progress(look: &Look, precision: f64) -> String {
 
 fn about(look: &Look, width: &Width) -> String {
     let name = look.configurations.get(width.configuration).map_or("", String::as_str);
-    match width.half.is_finite() {
-        true => format!("{} of {name}: +-{}", width.task, percent(width.half)),
-        false => format!("{} of {name}: one repeat", width.task),
+    /// Beyond this nothing is known: two repeats have such intervals.
+    const UNKNOWN: f64 = 10.0;
+    match width.half {
+        half if half.is_infinite() => format!("{} of {name}: one repeat", width.task),
+        half if half > UNKNOWN => format!("{} of {name}: more than +-{}", width.task, percent(UNKNOWN)),
+        half => format!("{} of {name}: +-{}", width.task, percent(half)),
     }
 }
 

@@ -71,7 +71,7 @@ impl Agent<'_> {
         // unrelated.
         if probes::memory_kills() > kills && (failure.is_some() || self.devices.exclusive) {
             let reason = failure.get_or_insert_with(|| format!("task {}: a process of it was killed", task.id));
-            reason.push_str(": memory ran out");
+            reason.push_str(": out of memory");
         }
         let mut shared = Shared::default();
         if job.keep == Keep::All {

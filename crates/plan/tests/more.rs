@@ -8,18 +8,6 @@ use mountmark_model::conditions::Way;
 use mountmark_model::{Plan, RealisedCorpus};
 use mountmark_plan::{CorpusRequest, Options, next_block, plan, with_sampling};
 
-const CORPUS: &str = r#"
-name = "small"
-about = "small"
-sources = []
-kind = "tree"
-files = 100
-directories = 10
-total = "100 MiB"
-max_depth = 3
-sizes = { distribution = "log-uniform", min = 1, max = "10 MiB" }
-"#;
-
 const SUITE: &str = r#"
 name = "mine"
 about = "mine"
@@ -53,7 +41,7 @@ fn realise(request: &CorpusRequest) -> Corpora {
 }
 
 fn planned(repeats: u32, way: Way) -> Plan {
-    let catalogue = support::catalogue(&[("corpora/small.toml", CORPUS), ("suites/mine.toml", SUITE)]);
+    let catalogue = support::catalogue(&[("corpora/small.toml", support::CORPUS), ("suites/mine.toml", SUITE)]);
     let options = Options { repeats, conditions: way, ..support::options("ext4,xfs,btrfs", "mine", "plain") };
     let plan = plan(&catalogue, &options, &mut realise).unwrap();
     let plan = with_sampling(&catalogue, &options, Some(0.02), None, plan).unwrap();

@@ -7,18 +7,6 @@ use std::path::PathBuf;
 use mountmark_model::{Bytes, CorpusSource, Lab, Plan, Processor, RealisedCorpus, Scale};
 use mountmark_plan::{Catalogue, CorpusRequest, Options, PlanError, plan};
 
-const CORPUS: &str = r#"
-name = "small"
-about = "small"
-sources = []
-kind = "tree"
-files = 100
-directories = 10
-total = "100 MiB"
-max_depth = 3
-sizes = { distribution = "log-uniform", min = 1, max = "10 MiB" }
-"#;
-
 const SUITE: &str = r#"
 name = "mine"
 about = "mine"
@@ -45,7 +33,7 @@ run = "true"
 
 /// The built-in catalogue with the definitions above, and with changes to the suite.
 fn catalogue(change: impl Fn(&str) -> String) -> Catalogue {
-    support::catalogue(&[("corpora/small.toml", CORPUS), ("suites/mine.toml", &change(SUITE))])
+    support::catalogue(&[("corpora/small.toml", support::CORPUS), ("suites/mine.toml", &change(SUITE))])
 }
 
 fn options(fs: &str) -> Options {

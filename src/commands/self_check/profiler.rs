@@ -15,7 +15,7 @@ use mountmark_model::{Cell, Event, Plan, Scale};
 use mountmark_plan::{Catalogue, CorpusRequest};
 
 use super::{SUITE, compare, median};
-use crate::commands::run::{DEFAULT_FILESYSTEMS, LabOptions, Stop};
+use crate::commands::run::{self, DEFAULT_FILESYSTEMS, LabOptions, Stop};
 use crate::common::{self, WrongUse};
 
 /// The largest processor time of a guest with the profiler over that without, median over cells: without and with callers.
@@ -120,10 +120,8 @@ fn plan(arguments: &Arguments, catalogue: &Catalogue, scale: Scale, kernel: &str
         corpus: None,
     };
     let corpora = mountmark_lab::cache::default_folder().join("corpora");
-    let mut realise = |request: &CorpusRequest| {
-        let seed = request.seed.unwrap_or_default();
-        mountmark_corpus::realise(&request.source, request.scale, seed, &corpora, &mut |_| {}).map_err(Into::into)
-    };
+    let mut realise =
+        |request: &CorpusRequest| run::realise(request, &corpora, mountmark_corpus::realise).map_err(Into::into);
     Ok(mountmark_plan::plan(catalogue, &options, &mut realise)?)
 }
 

@@ -260,10 +260,10 @@ impl OpenLab for HostLab {
         if let Some(text) = disturbance.remark() {
             on_event(Event::Note { text });
         }
-        if let Some(group) = &job.group {
-            self.unlimited(group, on_event)?;
-        }
         let mut left = self.ground.leave(entered);
+        if let Some(group) = &job.group {
+            left = left.and(self.unlimited(group, on_event));
+        }
         if let Some(source) = source {
             left = left.and(self.ground.detach(source));
         }

@@ -19,6 +19,19 @@ sources = []
 
 const DISK: &str = "name = \"memory\"\nabout = \"memory\"\nsources = []\nmodel = \"ram\"\n";
 
+/// The corpus `small`, for `corpora/small.toml`.
+pub const CORPUS: &str = r#"
+name = "small"
+about = "small"
+sources = []
+kind = "tree"
+files = 100
+directories = 10
+total = "100 MiB"
+max_depth = 3
+sizes = { distribution = "log-uniform", min = 1, max = "10 MiB" }
+"#;
+
 /// The built-in catalogue with the machine `plain`, its disk, and these files.
 pub fn catalogue(files: &[(&str, &str)]) -> Catalogue {
     let folder = tempfile::tempdir().unwrap();

@@ -46,6 +46,13 @@ pub(crate) fn mountmark(folder: &Path) -> Command {
     command
 }
 
+/// The latest run, as JSON.
+pub(crate) fn shown(folder: &Path) -> serde_json::Value {
+    let output = mountmark(folder).args(["show", "latest", "--format", "json"]).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
 pub(crate) fn run_tiny(folder: &Path, seconds: u32) -> Command {
     run_tiny_on("ext4", folder, seconds)
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::host::{awaited, kill, leftovers, mountmark, obstacle, small_image, text};
+use crate::host::{awaited, kill, leftovers, mountmark, obstacle, shown, small_image, text};
 use crate::lab::Lab;
 use crate::repeat::TASKS;
 
@@ -33,12 +33,6 @@ fn run(folder: &Path, fs: &str, work: &str, options: &[&str]) -> Command {
 /// Its output in one line: tables have lines of some width.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn shown(folder: &Path) -> Value {
-    let output = mountmark(folder).args(["show", "latest", "--format", "json"]).output().unwrap();
-    assert!(output.status.success(), "{}", text(&output));
-    serde_json::from_slice(&output.stdout).unwrap()
 }
 
 /// Planned cells, of which there is one of each configuration in a repeat.
@@ -163,7 +157,6 @@ fn wrong_use_is_told_with_its_mend() {
     refused(&["--precision", "2%", "--repeat", "3"], &["--repeat 3", "at least 5"]);
     refused(&["--precision", "2%", "--vary", "ram=512MiB..1GiB:2"], &["--vary", "give --repeat"]);
     let dry = lab.command(&["run", "--dry-run", "--fs", "ext4", "--precision", "2%", "--budget", "30m"]).ended_with(0);
-    let asked =
-        "repeats: at least 5 repeats, then more of what is wider than +-2 %, 1000 at most; at most 30 min; below";
+    let asked = "repeats: at least 5 repeats, then more of what is wider than +-2 %, 1000 at most; no more than fit into 30 min; below";
     assert!(dry.stdout.contains(asked), "{}", dry.text());
 }

@@ -10,6 +10,23 @@ use std::time::{Duration, Instant};
 
 use crate::host::{SUITE, mountmark, obstacle, text};
 
+/// A file system in memory; unmounted at the end.
+struct Mounted(PathBuf);
+
+impl Mounted {
+    fn new(point: PathBuf) -> Mounted {
+        fs::create_dir(&point).unwrap();
+        assert!(Command::new("mount").args(["-t", "tmpfs", "tmpfs"]).arg(&point).status().unwrap().success());
+        Mounted(point)
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        drop(Command::new("umount").arg("-l").arg(&self.0).status());
+    }
+}
+
 /// A loop device on a file of the test; detached at the end.
 struct Attached {
     path: String,
@@ -120,20 +137,22 @@ fn a_folder_of_a_mounted_file_system_is_used_and_left_as_it_was() {
         return eprintln!("skipped: {reason}");
     }
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    let place = folder.path().join("place");
-    fs::create_dir(&place).unwrap();
+    // The kernel's list of mounts has a space as an escape.
+    let mounted = Mounted::new(folder.path().join("my place"));
+    let place = &mounted.0;
     fs::write(place.join("mine"), "precious").unwrap();
     let name = place.display().to_string();
     let printed = result(&run(folder.path(), 1, &["--dir", &name]).output().unwrap()).to_string();
+    assert!(printed.contains("\"filesystem\":\"tmpfs\""), "{printed}");
     assert!(printed.contains(&name) && printed.contains("create") && !printed.contains("\"mkfs\""), "{printed}");
-    let left: Vec<_> = fs::read_dir(&place).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    let left: Vec<_> = fs::read_dir(place).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(left, ["mine"]);
     let wrong = run(folder.path(), 1, &["--dir", &name, "--fs", "ext4"]).output().unwrap();
     assert!(text(&wrong).contains("--fs has no effect with --dir"), "{}", text(&wrong));
     // A killed run leaves its folder, and `clean` removes it.
     let mut killed = run(folder.path(), 1000, &["--dir", &name]).spawn().unwrap();
     let begin = Instant::now();
-    while !fs::read_dir(&place).unwrap().flatten().any(|entry| entry.path().join("c").exists()) {
+    while !fs::read_dir(place).unwrap().flatten().any(|entry| entry.path().join("c").exists()) {
         assert!(begin.elapsed() < Duration::from_secs(120), "the task never began");
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -142,7 +161,7 @@ fn a_folder_of_a_mounted_file_system_is_used_and_left_as_it_was() {
     std::thread::sleep(Duration::from_millis(500));
     let cleaned = mountmark(folder.path()).arg("clean").output().unwrap();
     assert!(text(&cleaned).contains("folder of a host lab that is gone"), "{}", text(&cleaned));
-    let left: Vec<_> = fs::read_dir(&place).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    let left: Vec<_> = fs::read_dir(place).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(left, ["mine"]);
 }
 

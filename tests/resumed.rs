@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::host::{awaited, kill, leftovers, loop_devices, mountmark, obstacle, small_image, text};
+use crate::host::{awaited, kill, leftovers, loop_devices, mountmark, obstacle, shown, small_image, text};
 
 const SUITE: &str = r#"
 name = "tiny"
@@ -39,12 +39,6 @@ fn killed_after(folder: &Path, cells: usize) {
     // Into the next one, whose file system is made by now.
     awaited("a loop device", || loop_devices(folder).pop());
     kill(folder, run);
-}
-
-fn shown(folder: &Path) -> Value {
-    let output = mountmark(folder).args(["show", "latest", "--format", "json"]).output().unwrap();
-    assert!(output.status.success(), "{}", text(&output));
-    serde_json::from_slice(&output.stdout).unwrap()
 }
 
 /// By configuration and repeat: in which sitting a cell was measured, and when it began.

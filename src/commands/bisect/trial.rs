@@ -4,12 +4,12 @@ use anyhow::{Result, bail};
 use mountmark_analyse::bisect::{Tried, Verdict, verdict, worse};
 use mountmark_lab::OpenLab;
 use mountmark_model::{Configuration, Machine, Metric, Plan};
-use mountmark_plan::{Catalogue, CorpusRequest, Options, PlanError};
+use mountmark_plan::{Catalogue, Options, PlanError};
 use mountmark_record::{RunRecord, RunStatus, Store, StoreError};
 use mountmark_report::words;
 
 use crate::commands::resume::difference;
-use crate::commands::run::{LabOptions, Session, Stop, leave_out_programs, realise};
+use crate::commands::run::{LabOptions, Session, Stop, corpora, leave_out_programs};
 use crate::commands::why::{figure, one};
 use crate::common::FormatOptions;
 
@@ -63,11 +63,8 @@ impl Trial<'_> {
         if let Some(reason) = lab.unavailable(self.configuration)? {
             return Ok(Said::Skipped(reason));
         }
-        let corpora = mountmark_lab::cache::default_folder().join("corpora");
-        let mut corpus =
-            |request: &CorpusRequest| realise(request, &corpora, mountmark_corpus::realise).map_err(Into::into);
         let options = Options { kernel: kernel.to_owned(), ..self.options.clone() };
-        let mut plan = mountmark_plan::plan(self.catalogue, &options, &mut corpus)?;
+        let mut plan = mountmark_plan::plan(self.catalogue, &options, &mut corpora(mountmark_corpus::realise))?;
         leave_out_programs(&mut plan, &|program| lab.lacks(program))?;
         lab.prepare(&plan.cells[0])?;
         if let Some(run) = self.kept(&plan, lab)? {

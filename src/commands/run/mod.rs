@@ -8,6 +8,7 @@ mod signals;
 mod targets;
 mod vary;
 
+use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -270,8 +271,7 @@ fn planned(
     if options.fs.is_empty() {
         bail!("none of the file systems can run here");
     }
-    let corpora = mountmark_lab::cache::default_folder().join("corpora");
-    let mut realise = |request: &CorpusRequest| realise(request, &corpora, asked.make).map_err(Into::into);
+    let mut realise = corpora(asked.make);
     let mut plan = match vary {
         Some(vary) => mountmark_plan::plan_varied(catalogue, &options, vary, &mut realise)?,
         None => arguments.sampling.of(catalogue, &options, mountmark_plan::plan(catalogue, &options, &mut realise)?)?,
@@ -311,8 +311,15 @@ pub fn leave_out_programs(plan: &mut Plan, lacks: &dyn Fn(&Program) -> Result<Op
     Ok(())
 }
 
-/// Generates a corpus for the plan, in this folder.
-pub fn realise(request: &CorpusRequest, cache: &Path, make: Make) -> Result<(PathBuf, RealisedCorpus)> {
+/// Generates in the cache the corpora that plans ask for.
+pub fn corpora(
+    make: Make,
+) -> impl FnMut(&CorpusRequest) -> Result<(PathBuf, RealisedCorpus), Box<dyn Error + Send + Sync>> {
+    let folder = mountmark_lab::cache::default_folder().join("corpora");
+    move |request| realise(request, &folder, make).map_err(Into::into)
+}
+
+fn realise(request: &CorpusRequest, cache: &Path, make: Make) -> Result<(PathBuf, RealisedCorpus)> {
     let source = match &request.source {
         CorpusSource::Path(path) => CorpusSource::Path(
             fs::canonicalize(path)

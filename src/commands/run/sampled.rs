@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use mountmark_analyse::sampling::{Look, Pace, ended, left, look};
 use mountmark_model::{Cell, Plan, Sampling, SamplingEnd, WhyEnded, counted};
-use mountmark_plan::{Catalogue, CorpusRequest, Options, next_block};
+use mountmark_plan::{Catalogue, Options, next_block};
 use mountmark_record::{RunId, RunRecord};
 
 use super::Session;
@@ -180,9 +180,7 @@ fn next_planned(run: &RunRecord) -> Vec<Cell> {
 
 /// Adds another round of what is wanted to the plan.
 fn further(plan: &mut Plan, found: &Look) -> Result<Vec<Cell>> {
-    let corpora = mountmark_lab::cache::default_folder().join("corpora");
-    let mut realise =
-        |request: &CorpusRequest| super::realise(request, &corpora, mountmark_corpus::realise).map_err(Into::into);
+    let mut realise = super::corpora(mountmark_corpus::realise);
     let before = plan.cells.len();
     for _ in 0..plan.targets.len().max(1) {
         let block = next_block(plan, &|name| found.wants(name), &mut realise)?;

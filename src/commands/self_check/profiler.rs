@@ -12,7 +12,7 @@ use mountmark_lab::emulator::Profiler;
 use mountmark_lab::{Ended, OpenLab};
 use mountmark_model::conditions::Way;
 use mountmark_model::{Cell, Event, Plan, Scale};
-use mountmark_plan::{Catalogue, CorpusRequest};
+use mountmark_plan::Catalogue;
 
 use super::{SUITE, compare, median};
 use crate::commands::run::{self, DEFAULT_FILESYSTEMS, LabOptions, Stop};
@@ -119,10 +119,7 @@ fn plan(arguments: &Arguments, catalogue: &Catalogue, scale: Scale, kernel: &str
         conditions: Way::Varied,
         corpus: None,
     };
-    let corpora = mountmark_lab::cache::default_folder().join("corpora");
-    let mut realise =
-        |request: &CorpusRequest| run::realise(request, &corpora, mountmark_corpus::realise).map_err(Into::into);
-    Ok(mountmark_plan::plan(catalogue, &options, &mut realise)?)
+    Ok(mountmark_plan::plan(catalogue, &options, &mut run::corpora(mountmark_corpus::realise))?)
 }
 
 /// Runs a cell; `None` if the user stopped it.

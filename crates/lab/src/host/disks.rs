@@ -10,7 +10,7 @@ use mountmark_model::{Bytes, Cell, Event, Outcome, Stage, Subject, protocol_task
 
 use super::alive::{Alive, Holds};
 use super::contents;
-use super::folder::filesystem_of;
+use super::folder;
 use super::image::{self, Place, new_image};
 use super::own::{OwnImage, Stamp};
 use super::undo::Journal;
@@ -125,9 +125,11 @@ impl Disks {
 
     /// Where they are, for the record.
     pub(super) fn about(&self, size: u64) -> String {
-        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let folder = self.folder();
-        let below = filesystem_of(&mounts, folder).unwrap_or_else(|| "an unknown file system".into());
+        let below = match folder::below(folder).0 {
+            unknown if unknown.is_empty() => "an unknown file system".into(),
+            known => known,
+        };
         let files = if self.is_allocated(size) { "files with their room allocated" } else { "sparse files" };
         format!("the disks are loop devices on {files} in {}, on {below}", folder.display())
     }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::alive::Moment;
 use super::device::{name_of_number, number_of};
+use super::mountinfo;
 
 /// The beginning of names of folders of runs.
 const NAME: &str = "mountmark-test-";
@@ -54,8 +55,8 @@ impl MountedFolder {
         rustix::fs::access(&path, access)
             .with_context(|| format!("--dir {shown} cannot be written; name a folder that can"))?;
         // Some file systems show numbers of no device; their source names it.
-        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-        let named = || number_of(Path::new(&mount_of(&mounts, &path)?.1));
+        let mounts = mountinfo::of("self");
+        let named = || number_of(Path::new(&mountinfo::holding(&mounts, &path)?.source));
         let number = format!("{}:{}", libc::major(data.dev()), libc::minor(data.dev()));
         let device = name_of_number(&number).or_else(|| name_of_number(&named()?)).unwrap_or_default();
         Ok(MountedFolder { path, device })
@@ -66,9 +67,12 @@ impl MountedFolder {
     }
 
     pub fn target(&self) -> Target {
-        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-        let (filesystem, source, options) = mount_of(&mounts, &self.path).unwrap_or_default();
-        Target::Folder { path: self.path.display().to_string(), filesystem, source, options }
+        let (path, mounts) = (self.path.display().to_string(), mountinfo::of("self"));
+        let mount = mountinfo::holding(&mounts, &self.path);
+        let (filesystem, source, options) = mount
+            .map(|mount| (mount.filesystem.clone(), mount.source.clone(), mount.options.clone()))
+            .unwrap_or_default();
+        Target::Folder { path, filesystem, source, options }
     }
 
     /// Bytes of its file system.
@@ -104,11 +108,11 @@ impl OwnFolder {
         if !data.is_dir() || !name.starts_with(NAME) {
             bail!("{shown} is no folder of a run; it was left as it is");
         }
-        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-        let inside = mounts.lines().filter_map(|line| line.split_whitespace().nth(4));
-        if let Some(point) = inside.into_iter().find(|point| Path::new(point).starts_with(&self.path)) {
+        if let Some(inside) = mountinfo::of("self").iter().find(|mount| Path::new(&mount.point).starts_with(&self.path))
+        {
             bail!(
-                "something is mounted at {point}, in the folder of a run; unmount it, then `mountmark clean` goes on"
+                "something is mounted at {}, in the folder of a run; unmount it, then `mountmark clean` goes on",
+                inside.point
             );
         }
         fs::remove_dir_all(&self.path).with_context(|| format!("cannot remove {shown}"))?;
@@ -121,49 +125,17 @@ fn statvfs(path: &Path) -> Result<rustix::fs::StatVfs> {
     rustix::fs::statvfs(&*name).with_context(|| format!("cannot ask {} for its room", path.display()))
 }
 
-/// Type, source and options of the mount that holds a folder.
-fn mount_of(mounts: &str, folder: &Path) -> Option<(String, String, String)> {
-    let found = mounts.lines().filter_map(|line| {
-        let (head, tail) = line.split_once(" - ")?;
-        let mut fields = head.split_whitespace();
-        let point = fields.nth(4)?;
-        let options = fields.next()?;
-        let mut tail = tail.split_whitespace();
-        let (kind, source) = (tail.next()?, tail.next()?);
-        folder.starts_with(point).then(|| (point.len(), (kind.to_owned(), source.to_owned(), options.to_owned())))
-    });
-    // Of several mounts at one place, the last one is visible.
-    found.max_by_key(|(length, _)| *length).map(|(_, mount)| mount)
-}
-
 /// Type and source of the file system that holds a path, or would hold it; empty if unknown.
 pub fn below(path: &Path) -> (String, String) {
-    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let mounts = mountinfo::of("self");
     let there = path.ancestors().find_map(|folder| fs::canonicalize(folder).ok());
-    let mount = there.and_then(|folder| mount_of(&mounts, &folder));
-    mount.map_or_else(Default::default, |(kind, source, _)| (kind, source))
-}
-
-/// The type of the file system that holds a folder.
-pub fn filesystem_of(mounts: &str, folder: &Path) -> Option<String> {
-    mount_of(mounts, folder).map(|(kind, ..)| kind)
+    let mount = there.and_then(|folder| mountinfo::holding(&mounts, &folder));
+    mount.map(|mount| (mount.filesystem.clone(), mount.source.clone())).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_folders_file_system_is_the_deepest_mount() {
-        let mounts = "21 1 254:0 / / rw,noatime - ext4 /dev/vda rw\n\
-                      30 21 0:25 / /tmp rw shared:4 - tmpfs tmpfs rw\n\
-                      31 21 0:26 / /tmp/deep ro - xfs /dev/sdb rw\n";
-        assert_eq!(filesystem_of(mounts, Path::new("/var/tmp")).unwrap(), "ext4");
-        assert_eq!(filesystem_of(mounts, Path::new("/tmp/x")).unwrap(), "tmpfs");
-        assert_eq!(filesystem_of(mounts, Path::new("/tmpx")).unwrap(), "ext4");
-        let deep = mount_of(mounts, Path::new("/tmp/deep")).unwrap();
-        assert_eq!(deep, ("xfs".into(), "/dev/sdb".into(), "ro".into()));
-    }
 
     #[test]
     fn a_runs_folder_comes_and_goes_and_no_other_does() {

@@ -13,6 +13,7 @@ use mountmark_model::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::alive::Moment;
+use super::mountinfo;
 
 /// The beginning of names of groups.
 const NAME: &str = "mountmark-";
@@ -44,8 +45,9 @@ pub fn check(limit: Bytes) -> Result<()> {
 
 /// The top of the control groups, below which groups with a limit can be made.
 fn root() -> Result<PathBuf> {
-    let mounts = fs::read_to_string("/proc/self/mountinfo").context("cannot read /proc/self/mountinfo")?;
-    let Some(root) = point(&mounts) else {
+    let mounts = mountinfo::of("self");
+    let Some(root) = mounts.iter().find(|mount| mount.filesystem == "cgroup2").map(|mount| PathBuf::from(&mount.point))
+    else {
         bail!(
             "--memory needs control groups of version 2, and none are mounted here: mount -t cgroup2 none /sys/fs/cgroup"
         );
@@ -67,14 +69,6 @@ fn root() -> Result<PathBuf> {
         );
     }
     Ok(root)
-}
-
-/// Where cgroup v2 is mounted.
-fn point(mounts: &str) -> Option<PathBuf> {
-    mounts.lines().find_map(|line| {
-        let (head, tail) = line.split_once(" - ")?;
-        tail.starts_with("cgroup2 ").then(|| head.split_whitespace().nth(4)).flatten().map(PathBuf::from)
-    })
 }
 
 /// What a limit holds and what it does not, in a sentence.
@@ -156,14 +150,6 @@ mod tests {
     fn kills_are_read_and_others_are_not() {
         assert_eq!(events("low 0\nhigh 0\nmax 512\noom 3\noom_kill 2\noom_group_kill 0\n"), 2);
         assert_eq!(events(""), 0);
-    }
-
-    #[test]
-    fn the_hierarchy_of_version_2_is_found() {
-        let mounts = "24 21 0:22 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n\
-                      25 21 0:23 / /sys/fs/cgroup/unified rw shared:9 - cgroup2 cgroup2 rw\n";
-        assert_eq!(point(mounts).unwrap(), PathBuf::from("/sys/fs/cgroup/unified"));
-        assert_eq!(point(mounts.split_once('\n').unwrap().0), None);
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod group;
 mod image;
 mod lock;
 mod messages;
+mod mountinfo;
 mod noise;
 mod own;
 mod process;

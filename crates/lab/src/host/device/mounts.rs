@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::facts::{Mounted, Process};
 use super::relatives::folder;
+use crate::host::mountinfo::{self, unescaped};
 
 /// All that uses block devices now.
 pub(super) struct Uses {
@@ -94,10 +95,9 @@ fn mounts() -> Vec<(String, Option<String>, Mounted)> {
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     let mut read = |process: &str, by: Option<Process>| {
-        let text = fs::read_to_string(format!("/proc/{process}/mountinfo")).unwrap_or_default();
-        for (device, source, point) in text.lines().filter_map(parse) {
-            let from = source.starts_with('/').then(|| number(Path::new(&source))).flatten();
-            found.push((device, from, Mounted { point, by: by.clone() }));
+        for mount in mountinfo::of(process) {
+            let from = mount.source.starts_with('/').then(|| number(Path::new(&mount.source))).flatten();
+            found.push((mount.number, from, Mounted { point: mount.point, by: by.clone() }));
         }
     };
     read("self", None);
@@ -112,32 +112,6 @@ fn mounts() -> Vec<(String, Option<String>, Mounted)> {
         read(&process, Some(Process { id, name: comm(id) }));
     }
     found
-}
-
-/// Device, source and mount point of a line of mountinfo.
-fn parse(line: &str) -> Option<(String, String, String)> {
-    let (head, tail) = line.split_once(" - ")?;
-    let mut fields = head.split_whitespace();
-    let device = fields.nth(2)?.to_owned();
-    let point = unescaped(fields.nth(1)?);
-    let source = unescaped(tail.split_whitespace().nth(1)?);
-    Some((device, source, point))
-}
-
-/// Octal escapes of /proc: a space is `\040`.
-fn unescaped(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find('\\') {
-        out += &rest[..at];
-        let code = rest.get(at + 1..at + 4).and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        match code {
-            Some(code) => out.push(char::from(code)),
-            None => out.push('\\'),
-        }
-        rest = &rest[at + if code.is_some() { 4 } else { 1 }..];
-    }
-    out + rest
 }
 
 pub fn processes() -> Vec<u32> {
@@ -188,14 +162,6 @@ pub(super) fn fstab(text: &str, names: &[String], is_device: impl Fn(&str) -> bo
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_line_of_mountinfo_has_device_source_and_point() {
-        let line = r"36 35 98:0 /mnt1 /mnt\0402 rw,noatime master:1 shared:2 - ext3 /dev/my\040disk rw,errors=continue";
-        assert_eq!(parse(line), Some(("98:0".into(), "/dev/my disk".into(), "/mnt 2".into())));
-        assert_eq!(parse("36 35 98:0"), None);
-        assert_eq!(unescaped(r"a\b\04"), r"a\b\04");
-    }
 
     #[test]
     fn members_of_arrays_are_found_active_or_not() {

@@ -55,39 +55,39 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
 fn check(arguments: &Arguments, scale: Scale, stop: &Stop) -> Result<u8> {
     let catalogue = Catalogue::load(None)?;
     let _in_use = mountmark_lab::cache::open(&mountmark_lab::cache::default_folder())?;
-    common::print(&format!(
-        "Profiler: {SUITE} at scale {scale}, {}, kernel {}\n",
-        arguments.fs,
-        arguments.kernel.join(", ")
-    ))?;
-    let mut good = true;
-    let mut ratios: [Vec<f64>; 2] = Default::default();
+    let mut plans = Vec::new();
     for kernel in &arguments.kernel {
         for disk in &arguments.disk {
-            let plan = plan(arguments, &catalogue, scale, kernel, disk)?;
-            let options = LabOptions { kernel: kernel.clone(), ..LabOptions::usual() }.options(&plan.machine);
-            let labs = [Profiler::open(options.clone(), false)?, Profiler::open(options, true)?];
-            let (mut figures, mut differ) = (0, [0, 0]);
-            for cell in &plan.cells {
-                labs[0].prepare(cell)?;
-                let Some((plain, alone)) = measure(labs[0].plain(), cell, stop)? else { return Ok(stop.code()) };
-                figures += plain.len();
-                for (way, lab) in labs.iter().enumerate() {
-                    let Some((seen, beside)) = measure(lab, cell, stop)? else { return Ok(stop.code()) };
-                    differ[way] += compare(&plain, &seen).0;
-                    ratios[way].push(beside / alone);
-                    if let Err(reason) = lab.take(cell) {
-                        bail!("{} on {}: {reason}", WAYS[way], cell.configuration.name);
-                    }
+            plans.push((kernel, disk, plan(arguments, &catalogue, scale, kernel, disk)?));
+        }
+    }
+    let kernels = arguments.kernel.join(", ");
+    common::print(&format!("Profiler: {SUITE} at scale {scale}, {}, kernel {kernels}\n", arguments.fs))?;
+    let mut good = true;
+    let mut ratios: [Vec<f64>; 2] = Default::default();
+    for (kernel, disk, plan) in &plans {
+        let options = LabOptions { kernel: (*kernel).clone(), ..LabOptions::usual() }.options(&plan.machine);
+        let labs = [Profiler::open(options.clone(), false)?, Profiler::open(options, true)?];
+        let (mut figures, mut differ) = (0, [0, 0]);
+        for cell in &plan.cells {
+            labs[0].prepare(cell)?;
+            let Some((plain, alone)) = measure(labs[0].plain(), cell, stop)? else { return Ok(stop.code()) };
+            figures += plain.len();
+            for (way, lab) in labs.iter().enumerate() {
+                let Some((seen, beside)) = measure(lab, cell, stop)? else { return Ok(stop.code()) };
+                differ[way] += compare(&plain, &seen).0;
+                ratios[way].push(beside / alone);
+                if let Err(reason) = lab.take(cell) {
+                    bail!("{} on {}: {reason}", WAYS[way], cell.configuration.name);
                 }
             }
-            good &= differ == [0, 0];
-            let verdict = match differ {
-                [0, 0] => "all equal to the last bit".to_owned(),
-                [one, other] => format!("{one} differ {}, {other} {}", WAYS[0], WAYS[1]),
-            };
-            common::print(&format!("  {kernel:<6} {disk:<6} {figures} figures: {verdict}\n"))?;
         }
+        good &= differ == [0, 0];
+        let verdict = match differ {
+            [0, 0] => "all equal to the last bit".to_owned(),
+            [one, other] => format!("{one} differ {}, {other} {}", WAYS[0], WAYS[1]),
+        };
+        common::print(&format!("  {kernel:<6} {disk:<6} {figures} figures: {verdict}\n"))?;
     }
     for ((ratios, limit), way) in ratios.iter_mut().zip(LIMITS).zip(WAYS) {
         let middle = median(ratios);

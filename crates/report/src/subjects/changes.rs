@@ -6,7 +6,7 @@ use mountmark_analyse::{Change, ChangeOutcome, Difference};
 use super::{Object, Rows, Subject};
 use crate::text::titled;
 use crate::worded::WordedChanges;
-use crate::words::changes::{more_or_less, remarks};
+use crate::words::changes::{counts, more_or_less, remarks};
 use crate::words::number::{quantity, ratio};
 use crate::writers::csv::number_or_empty;
 use crate::writers::{Last, Part, Table};
@@ -70,18 +70,8 @@ fn parts(Changes(changes): &Changes) -> Vec<Part> {
     ];
     out.extend(remarks(changes).into_iter().map(|remark| Part::Labelled("note".into(), remark)));
     out.extend(differences(&changes.differences));
-    let count = |outcome: ChangeOutcome| changes.changes.iter().filter(|change| change.outcome == outcome).count();
     out.push(Part::Heading("What changed".into()));
-    out.push(Part::Paragraph(format!(
-        "Of {} figures, {} worse, {} better, {} without a difference that matters, {} lost, {} new, {} not judged.",
-        changes.changes.len(),
-        count(ChangeOutcome::Regression),
-        count(ChangeOutcome::Improvement),
-        count(ChangeOutcome::NoDifferenceShown),
-        count(ChangeOutcome::Lost),
-        count(ChangeOutcome::New),
-        count(ChangeOutcome::NotJudged),
-    )));
+    out.push(Part::Paragraph(counts(&changes.changes)));
     // The count above includes the others; JSON and CSV list them.
     let told = changes.changes.iter().filter(|change| change.outcome != ChangeOutcome::NoDifferenceShown);
     let rows: Vec<Vec<String>> = told.map(row).collect();

@@ -43,6 +43,21 @@ pub(crate) fn more_or_less(change: &Change) -> String {
     format!("{} {}", percent((ratio - 1.0).abs()), if ratio < 1.0 { "less" } else { "more" })
 }
 
+/// How many figures came out in which way.
+pub(crate) fn counts(changes: &[Change]) -> String {
+    let count = |outcome: ChangeOutcome| changes.iter().filter(|change| change.outcome == outcome).count();
+    format!(
+        "Of {} figures, {} worse, {} better, {} without a difference that matters, {} lost, {} new, {} not judged.",
+        changes.len(),
+        count(ChangeOutcome::Regression),
+        count(ChangeOutcome::Improvement),
+        count(ChangeOutcome::NoDifferenceShown),
+        count(ChangeOutcome::Lost),
+        count(ChangeOutcome::New),
+        count(ChangeOutcome::NotJudged),
+    )
+}
+
 /// How the runs are compared, and limits of the comparison.
 pub(crate) fn remarks(changes: &TwoRuns) -> Vec<String> {
     changes.remarks.iter().map(|remark| self::remark(changes, remark)).collect()

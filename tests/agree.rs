@@ -13,6 +13,7 @@ const FS: [&str; 3] = ["ext4", "xfs", "btrfs"];
 /// Five repeats in which xfs is the best, but for the task `reversed`, of which it is the worst.
 fn run(lab: &Lab, name: LabName, reversed: &str) -> RunId {
     let mut plan = plan("piszcz-2006", &FS, 5, 1, "0.02");
+    plan.suite = "tried".into();
     plan.lab = name;
     record(lab, &plan, &[], |name, task, repeat| {
         let place = FS.iter().position(|known| *known == name).unwrap() as f64;

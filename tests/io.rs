@@ -109,5 +109,5 @@ fn a_disk_without_a_queue_says_so() {
     let words = table.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("it has no queue") && !words.contains("Nothing was read"), "{}", table.text());
     show(&["no-such"]).ended_with(2).says(&["no-such", "mkfs, mount, write"]);
-    show(&["--format", "csv"]).ended_with(2).says(&["cannot be written as csv", "table, markdown, json"]);
+    show(&["--format", "csv"]).ended_with(2).says(&["cannot be written as csv", "table, markdown, json, html"]);
 }

@@ -14,6 +14,7 @@ mod html;
 mod markup;
 mod matrix;
 mod name;
+mod page;
 mod registry;
 mod subjects;
 mod svg;

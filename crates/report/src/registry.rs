@@ -51,7 +51,7 @@ fn has<S: Subject>(form: Form) -> bool {
         Form::Parts => S::PARTS.is_some(),
         Form::Rows => S::ROWS.is_some(),
         Form::Object => S::OBJECT.is_some(),
-        Form::Page => S::PAGE.is_some(),
+        Form::Page => S::PAGE.is_some() || S::PARTS.is_some(),
         Form::Picture => S::PICTURE.is_some(),
         Form::Stacks => S::STACKS.is_some(),
     }

@@ -132,7 +132,7 @@ fn row(out: &mut Markup, view: &View, bar: &Bar, scale: AxisScale, categories: &
     if bar.lacking > 0 {
         put!(out, "<td class=\"none\">", sum, " s without ", bar.lacking, " of the tests</td>");
     } else if view.findings().configurations.len() > 1 && least == Some(sum.as_str()) {
-        super::matrix::put_best(out, &format!("{sum} s"));
+        crate::writers::html::put_best(out, &format!("{sum} s"));
     } else {
         put!(out, "<td>", sum, " s</td>");
     }

@@ -2,10 +2,11 @@
 
 use mountmark_crash::campaign::{Campaign, Cause};
 
-use super::page::Page;
 use super::write_order::write_order;
 use crate::markup::{Markup, put};
+use crate::page::Page;
 use crate::words::crash as words;
+use crate::writers::html::{in_turn, table};
 use crate::writers::{Part, Table};
 
 /// What a page shows of a configuration.
@@ -21,14 +22,8 @@ pub(crate) fn page(about: &[Part], summary: &Table, shown: &[Shown]) -> Markup {
     let heading = words::heading(&names);
     let mut main = Markup::new();
     main.heading(1, "top", &heading);
-    put!(main, "<dl class=\"facts\">");
-    for part in about {
-        if let Part::Labelled(label, text) = part {
-            put!(main, "<div><dt>", label, "</dt><dd>", text, "</dd></div>");
-        }
-    }
-    put!(main, "</dl>\n");
-    table(&mut main, summary);
+    put!(main, in_turn(about));
+    put!(main, table(summary, &heading));
     let mut contents = Markup::new();
     put!(contents, "<nav class=\"contents\" aria-label=\"Contents\">\n<ul>\n");
     for (index, Shown { campaign, again }) in shown.iter().enumerate() {
@@ -68,26 +63,4 @@ pub(crate) fn page(about: &[Part], summary: &Table, shown: &[Shown]) -> Markup {
     put!(contents, "</ul>\n</nav>\n");
     let footer = words::heading(&names);
     Page { heading: &heading, contents, main, footer, data: "[]".into() }.markup()
-}
-
-fn table(out: &mut Markup, table: &Table) {
-    put!(
-        out,
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"top\"><table class=\"plain\"><thead><tr>"
-    );
-    for head in &table.head {
-        put!(out, "<th scope=\"col\">", head, "</th>");
-    }
-    put!(out, "</tr></thead><tbody>\n");
-    for row in &table.rows {
-        put!(out, "<tr>");
-        for (index, cell) in row.iter().enumerate() {
-            match index {
-                0 => put!(out, "<th scope=\"row\">", cell, "</th>"),
-                _ => put!(out, "<td class=\"number\">", cell, "</td>"),
-            }
-        }
-        put!(out, "</tr>\n");
-    }
-    put!(out, "</tbody></table></div>\n");
 }

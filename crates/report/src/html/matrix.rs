@@ -9,6 +9,7 @@ use crate::matrix::{Choice, Figure, Matrix};
 use crate::view::{HEAT, View};
 use crate::words::matrix as words;
 use crate::words::section::Section;
+use crate::writers::html::put_best;
 
 pub(super) fn matrix(view: &View) -> Markup {
     let mut out = Markup::new();
@@ -76,12 +77,6 @@ fn cell(out: &mut Markup, figure: &Figure) {
         (false, 0) => put!(out, "<td>", figure.text, "</td>"),
         (false, heat) => put!(out, "<td class=\"heat", heat, "\">", figure.text, "</td>"),
     }
-}
-
-/// A best figure: a star and bold on the shade, and a word for screen readers.
-pub(super) fn put_best(out: &mut Markup, text: &str) {
-    put!(out, "<td class=\"best\"><span class=\"star\" aria-hidden=\"true\">★</span>", text);
-    put!(out, "<span class=\"unseen\"> best</span></td>");
 }
 
 /// Controls of the script; shown only if it runs.

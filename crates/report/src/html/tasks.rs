@@ -4,7 +4,7 @@
 use mountmark_analyse::{Estimate, MetricFindings, TaskFindings};
 use mountmark_model::{Metric, protocol_task};
 
-use super::matrix::{label, put_best};
+use super::matrix::label;
 use super::plot::{AxisScale, Drawing, axis, draw};
 use crate::markup::{Markup, put};
 use crate::view::View;
@@ -12,6 +12,7 @@ use crate::words::dependence::depends;
 use crate::words::number::quantity;
 use crate::words::section::Section;
 use crate::words::verdict;
+use crate::writers::html::put_best;
 
 /// Above this number of results, a page shows only the best few of each test: browsers would be slow and files large.
 const ROWS: usize = 2000;

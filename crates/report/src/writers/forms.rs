@@ -16,7 +16,7 @@ pub enum Form {
     Rows,
     /// Keys and values.
     Object,
-    /// A page for a browser.
+    /// A page for a browser, which parts are enough for.
     Page,
     Picture,
     /// Paths of calls with times.
@@ -33,7 +33,7 @@ pub trait Subject: Sized {
     const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = None;
     /// Keys and values, for programs.
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = None;
-    /// A page for a browser.
+    /// A page for a browser, better than its parts make.
     const PAGE: Option<fn(&Self) -> Result<Markup>> = None;
     const PICTURE: Option<fn(&Self) -> Result<Markup>> = None;
     /// Paths of calls with times.
@@ -42,6 +42,8 @@ pub trait Subject: Sized {
 
 /// Type-erased access to the forms of a subject.
 pub trait Forms {
+    fn name(&self) -> &'static str;
+    fn command(&self) -> &'static str;
     fn parts(&self) -> Option<Vec<Part>>;
     fn rows(&self, out: &mut Rows) -> Option<Result<()>>;
     fn object(&self, out: &mut Object) -> Option<Result<()>>;
@@ -51,6 +53,14 @@ pub trait Forms {
 }
 
 impl<S: Subject> Forms for S {
+    fn name(&self) -> &'static str {
+        S::NAME
+    }
+
+    fn command(&self) -> &'static str {
+        S::COMMAND
+    }
+
     fn parts(&self) -> Option<Vec<Part>> {
         Some(S::PARTS?(self))
     }

@@ -1,14 +1,151 @@
-//! A page for a browser, which needs no network.
+//! A page for a browser, which needs no network: the subject's own, or one of its parts.
 
-use super::{Form, Writer};
-
-/// In the head of each page of this program.
-pub(crate) const GENERATOR: &str = "<meta name=\"generator\" content=\"mountmark report\">";
+use super::{Form, Forms, Last, Mark, Part, Table, Writer};
+use crate::markup::{Markup, Show, put};
+use crate::page::{GENERATOR, Page};
+use crate::text::{BEST, clean};
 
 pub(crate) const HTML: Writer = Writer {
     name: "html",
     endings: &["html", "htm"],
     form: Form::Page,
     mark: GENERATOR,
-    write: |subject, _| Some(subject.page()?.map(crate::markup::Markup::into_string)),
+    write: |subject, _| Some(written(subject)?.map(Markup::into_string)),
 };
+
+fn written(subject: &dyn Forms) -> Option<anyhow::Result<Markup>> {
+    subject.page().or_else(|| Some(Ok(page(&subject.parts()?, subject.name(), subject.command()))))
+}
+
+/// Each heading begins a section, which the contents list.
+fn page(parts: &[Part], name: &str, command: &str) -> Markup {
+    let title = parts.iter().find_map(|part| if let Part::Title(text) = part { Some(clean(text)) } else { None });
+    let heading = title.unwrap_or_else(|| capitalised(name));
+    let (mut main, mut contents) = (Markup::new(), Markup::new());
+    put!(contents, "<nav class=\"contents\" aria-label=\"Contents\">\n<ul>\n");
+    main.heading(1, "top", &heading);
+    for (index, section) in parts.chunk_by(|_, next| !matches!(next, Part::Heading(_))).enumerate() {
+        let Some(Part::Heading(text)) = section.first() else {
+            put!(main, in_turn(section));
+            continue;
+        };
+        let (id, text) = (format!("s{index}"), clean(text));
+        put!(contents, "<li><a href=\"#", id, "\">", text, "</a></li>\n");
+        put!(main, "<section aria-labelledby=\"", id, "\">\n");
+        main.heading(2, &id, &text);
+        put!(main, in_turn(section), "</section>\n");
+    }
+    put!(contents, "</ul>\n</nav>\n");
+    let footer = format!("the results of mountmark {command}");
+    Page { heading: &heading, contents, main, footer, data: "[]".into() }.markup()
+}
+
+fn capitalised(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Parts below their heading; those of a list are put together.
+pub(crate) fn in_turn(parts: &[Part]) -> Markup {
+    let mut out = Markup::new();
+    let is_of_list = |part: &Part| matches!(part, Part::Labelled(..) | Part::Item(_));
+    let same = |one: &Part, next: &Part| is_of_list(one) && std::mem::discriminant(one) == std::mem::discriminant(next);
+    let mut tables = 0;
+    for run in parts.chunk_by(same) {
+        match &run[0] {
+            Part::Labelled(..) => facts(&mut out, run),
+            Part::Item(_) => {
+                put!(out, "<ul>\n");
+                for part in run {
+                    if let Part::Item(text) = part {
+                        put!(out, "<li>", clean(text), "</li>\n");
+                    }
+                }
+                put!(out, "</ul>\n");
+            }
+            Part::Title(_) | Part::Heading(_) => {}
+            Part::Paragraph(text) => put!(out, "<p>", clean(text), "</p>\n"),
+            Part::Note(mark, text) => {
+                let mark = match mark {
+                    Mark::Best => STAR,
+                    Mark::NoFigure => "-",
+                    Mark::Note(mark) => mark,
+                };
+                put!(out, "<p class=\"legend\">", clean(mark), " ", clean(text), "</p>\n");
+            }
+            Part::Command(text) => put!(out, "<div class=\"command\"><pre>", text, "</pre></div>\n"),
+            Part::Table(found) => {
+                tables += 1;
+                put!(out, table(found, &format!("Table {tables}")));
+            }
+        }
+    }
+    out
+}
+
+/// Labels with their texts; an empty label continues the text above.
+fn facts(out: &mut Markup, parts: &[Part]) {
+    put!(out, "<dl class=\"facts\">\n");
+    let continues = |_: &Part, next: &Part| matches!(next, Part::Labelled(label, _) if label.is_empty());
+    for fact in parts.chunk_by(continues) {
+        put!(out, "<div>");
+        for (index, part) in fact.iter().enumerate() {
+            let Part::Labelled(label, text) = part else { continue };
+            if index == 0 {
+                put!(out, "<dt>", clean(label), "</dt>");
+            }
+            put!(out, "<dd>", clean(text), "</dd>");
+        }
+        put!(out, "</div>\n");
+    }
+    put!(out, "</dl>\n");
+}
+
+const STAR: &str = "★";
+
+/// A table that can be scrolled; `label` is read out where it is reached.
+pub(crate) fn table(table: &Table, label: &str) -> Markup {
+    let mut out = Markup::new();
+    let last = table.head.len().saturating_sub(1);
+    let is_words = |column: usize| column < table.keys || column == last && table.last != Last::Figure;
+    let class = |column: usize| if is_words(column) { "words" } else { "number" };
+    put!(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", label, "\">");
+    put!(out, "<table class=\"plain\"><thead><tr>");
+    for (column, head) in table.head.iter().enumerate() {
+        match head.as_str() {
+            "" => put!(out, "<td></td>"),
+            head => put!(out, "<th scope=\"col\" class=\"", class(column), "\">", lines(head), "</th>"),
+        }
+    }
+    put!(out, "</tr></thead><tbody>\n");
+    for row in &table.rows {
+        put!(out, "<tr>");
+        for (column, cell) in row.iter().enumerate() {
+            match (column, cell.starts_with(BEST)) {
+                (0, _) => put!(out, "<th scope=\"row\">", lines(cell), "</th>"),
+                (_, false) => put!(out, "<td class=\"", class(column), "\">", lines(cell), "</td>"),
+                (_, true) => put_best(&mut out, &lines(cell)),
+            }
+        }
+        put!(out, "</tr>\n");
+    }
+    put!(out, "</tbody></table></div>\n");
+    out
+}
+
+/// A best figure: a star and bold on the shade, and a word for screen readers.
+pub(crate) fn put_best(out: &mut Markup, figure: &impl Show) {
+    put!(out, "<td class=\"best\"><span class=\"star\" aria-hidden=\"true\">", STAR, "</span>", figure);
+    put!(out, "<span class=\"unseen\"> best</span></td>");
+}
+
+fn lines(cell: &str) -> Markup {
+    let mut out = Markup::new();
+    for (index, line) in cell.lines().enumerate() {
+        if index > 0 {
+            put!(out, "<br>");
+        }
+        put!(out, clean(line));
+    }
+    out
+}

@@ -7,6 +7,7 @@ use mountmark_record::RunId;
 
 use crate::lab::{Lab, Ran};
 use crate::made::{noise, plan, record};
+use crate::report::readable;
 
 const FS: [&str; 3] = ["ext4", "xfs", "btrfs"];
 
@@ -45,6 +46,17 @@ fn a_machine_that_disagrees_is_kept_and_reports_say_so() {
     for format in ["markdown", "csv", "json"] {
         let told = with_store(&lab, &["compare", model, machine, "--agreement", "--format", format]).ended_with(0);
         assert!(told.stdout.contains("014"), "{format}: {}", told.text());
+    }
+
+    let name = "a_machine_that_disagrees_is_kept_and_reports_say_so";
+    for (subject, many) in [(&["compare", model, machine, "--agreement"][..], 2), (&["show", model, "--verdict"], 5)] {
+        let page = lab.path("table.html");
+        let told = with_store(&lab, &[subject, &["--format", "html"]].concat()).ended_with(0);
+        fs::write(&page, told.stdout).unwrap();
+        readable(name, &page, |browser| {
+            let tables = browser.evaluate("document.querySelectorAll('table.plain').length");
+            assert!(tables.as_u64() >= Some(many), "{subject:?}: {tables} tables");
+        });
     }
 
     let report = || with_store(&lab, &["report", model, "--format", "table"]).ended_with(0);

@@ -1,12 +1,9 @@
 //! `mountmark crash`: a guest under a recorded disk, images of power cuts, and what they hold.
 
-use std::path::Path;
-
 use serde_json::Value;
 
-use crate::browser::Browser;
 use crate::lab::{Lab, Ran, skip};
-use crate::report::{accessible, fits};
+use crate::report::readable;
 
 /// What fsync has covered must be there.
 const WRITTEN: &str = "creat foo; sync | write foo 0+4096; fsync foo";
@@ -56,22 +53,10 @@ fn a_disk_that_keeps_its_promises_loses_nothing_and_one_that_leaves_writes_out_d
     assert_eq!(std::fs::metadata(&image).unwrap().len(), 512 << 20);
     let page = lab.path("crash.html");
     std::fs::write(&page, crash(&lab, &["show", "--format", "html"]).ended_with(0).stdout).unwrap();
-    readable(name, &page);
-}
-
-/// A browser shows the page, narrow and wide, light and dark.
-fn readable(test: &str, page: &Path) {
-    let Some(mut browser) = Browser::start() else { return skip(test, "there is no browser") };
-    for (width, scheme) in [(400, "light"), (1300, "dark")] {
-        browser.show(width, scheme);
-        browser.open(page);
+    readable(name, &page, |browser| {
         let drawn = browser.evaluate("document.querySelectorAll('svg.write-order rect.lost').length");
         assert!(drawn.as_u64() > Some(0), "no lost write is drawn: {drawn}");
-        let place = format!("{width} pixels, {scheme}");
-        fits(&mut browser, &place);
-        accessible(&mut browser, test, &place);
-        assert!(browser.errors.is_empty(), "{:?}", browser.errors);
-    }
+    });
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The report of a real run, in a real browser.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -79,6 +79,20 @@ pub fn fits(browser: &mut Browser, place: &str) {
          && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 120))",
     );
     assert_eq!(beyond, json!([]), "{place}");
+}
+
+/// A browser shows the page, narrow and wide, light and dark; `see` looks at what is on it.
+pub fn readable(test: &str, page: &Path, see: impl Fn(&mut Browser)) {
+    let Some(mut browser) = Browser::start() else { return skip(test, "there is no browser") };
+    for (width, scheme) in [(400, "light"), (1300, "dark")] {
+        browser.show(width, scheme);
+        browser.open(page);
+        see(&mut browser);
+        let place = format!("{width} pixels, {scheme}");
+        fits(&mut browser, &place);
+        accessible(&mut browser, test, &place);
+        assert!(browser.errors.is_empty(), "{:?}", browser.errors);
+    }
 }
 
 /// No faults that an accessibility checker considers serious or critical, such as contrast below 4.5:1.

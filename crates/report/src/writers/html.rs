@@ -30,9 +30,11 @@ fn page(parts: &[Part], name: &str, command: &str) -> Markup {
             continue;
         };
         let (id, text) = (format!("s{index}"), clean(text));
-        put!(contents, "<li><a href=\"#", id, "\">", text, "</a></li>\n");
+        let text = text.trim_end_matches(':');
+        let short = text.split(':').next().unwrap_or(text);
+        put!(contents, "<li><a href=\"#", id, "\">", short, "</a></li>\n");
         put!(main, "<section aria-labelledby=\"", id, "\">\n");
-        main.heading(2, &id, &text);
+        main.heading(2, &id, text);
         put!(main, in_turn(section), "</section>\n");
     }
     put!(contents, "</ul>\n</nav>\n");
@@ -107,7 +109,7 @@ const STAR: &str = "★";
 pub(crate) fn table(table: &Table, label: &str) -> Markup {
     let mut out = Markup::new();
     let last = table.head.len().saturating_sub(1);
-    let is_words = |column: usize| column < table.keys || column == last && table.last != Last::Figure;
+    let is_words = |column: usize| column < table.keys || column == last && table.last == Last::Words;
     let class = |column: usize| if is_words(column) { "words" } else { "number" };
     put!(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", label, "\">");
     put!(out, "<table class=\"plain\"><thead><tr>");
@@ -148,4 +150,49 @@ fn lines(cell: &str) -> Markup {
         put!(out, clean(line));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_has_every_part_and_no_markup_of_a_stranger() {
+        let evil = "<b>&\u{202e}";
+        let rows = vec![vec![evil.to_owned(), "1\n2".to_owned(), format!("{BEST}3"), "why\u{1b}[0m".to_owned()]];
+        let head = ["name", "", "figure", "words"].map(str::to_owned).to_vec();
+        let labelled = |label: &str, text: &str| Part::Labelled(label.into(), text.into());
+        let parts = [
+            labelled("run", evil),
+            labelled("", "more"),
+            labelled("suite", "mail"),
+            Part::Heading("What changed: all of it".into()),
+            Part::Item("one".into()),
+            Part::Item("two".into()),
+            Part::Note(Mark::Best, "the best".into()),
+            Part::Note(Mark::Note("[a]".into()), evil.into()),
+            Part::Paragraph(evil.into()),
+            Part::Command("mountmark show 'a b' > \"c\"".into()),
+            Part::Table(Table { head, rows, keys: 1, last: Last::Words }),
+            Part::Heading("Notes:".into()),
+        ];
+        let page = page(&parts, "a comparison", "compare RUN RUN").into_string();
+        for there in [
+            "<h1 id=\"top\">A comparison</h1>",
+            "<div><dt>run</dt><dd>&lt;b&gt;&amp;</dd><dd>more</dd></div>\n<div><dt>suite</dt>",
+            "<a href=\"#s1\">What changed</a>",
+            "<h2 id=\"s1\">What changed: all of it</h2>",
+            "<h2 id=\"s2\">Notes</h2>",
+            "<ul>\n<li>one</li>\n<li>two</li>\n</ul>",
+            "<p class=\"legend\">★ the best</p>",
+            "<p class=\"legend\">[a] &lt;b&gt;&amp;</p>",
+            "<pre>mountmark show &#39;a b&#39; &gt; &quot;c&quot;</pre>",
+            "<th scope=\"row\">&lt;b&gt;&amp;</th><td class=\"number\">1<br>2</td><td class=\"best\">",
+            "<td class=\"words\">why [0m</td>",
+            "Made by mountmark from the results of mountmark compare RUN RUN.",
+        ] {
+            assert!(page.contains(there), "{there}\n{page}");
+        }
+        assert!(!page.contains("<b>") && !page.contains('\u{202e}') && !page.contains(BEST), "{page}");
+    }
 }

@@ -23,7 +23,7 @@ mod tails;
 mod tasks;
 mod trouble;
 mod varied;
-mod why;
+pub(crate) mod why;
 mod write_order;
 
 use anyhow::Result;

@@ -35,14 +35,19 @@ fn explain(out: &mut Markup, view: &View, why: &Answer, id: &str) {
             _ => {}
         }
     }
-    // Nothing to draw is no reason for a page without the rest.
+    put!(out, flames(why), "</details>\n</div>\n");
+}
+
+/// The flame graph; empty if there is nothing to draw, which is no reason for a page without the rest.
+pub(crate) fn flames(why: &Answer) -> Markup {
+    let mut out = Markup::new();
     if let Ok(flames) = explained::flames(why) {
         let height = flames.height;
         put!(out, "<iframe class=\"flames\" sandbox=\"allow-scripts\" loading=\"lazy\" title=\"");
         put!(out, words::why::flame_graph(why.task), "\" style=\"height:", height, "px\" src=\"", flames.address());
         put!(out, "\"></iframe>\n");
     }
-    put!(out, "</details>\n</div>\n");
+    out
 }
 
 fn table(out: &mut Markup, table: &Table, heading: &str) {

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::why::told;
 use super::{Object, Subject};
 use crate::explained::{Answer, value};
+use crate::markup::Markup;
 use crate::words::bisect as words;
 use crate::words::metric::subject;
 use crate::words::number::quantity;
@@ -26,6 +27,10 @@ impl Subject for Bisected<'_> {
     const COMMAND: &'static str = "bisect";
     const NAME: &'static str = "the step at which a task became slower";
     const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
+    const PAGE: Option<fn(&Self) -> Result<Markup>> = Some(|found| {
+        let drawn = found.why.map(crate::html::why::flames).unwrap_or_default();
+        Ok(crate::writers::html::page(&parts(found), Self::NAME, Self::COMMAND, &drawn))
+    });
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
 }
 

@@ -17,6 +17,10 @@ impl Subject for Why<'_> {
     const NAME: &'static str = "where a task's time went";
     const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
+    const PAGE: Option<fn(&Self) -> Result<Markup>> = Some(|Why(answer)| {
+        let drawn = crate::html::why::flames(answer);
+        Ok(crate::writers::html::page(&told(answer), Self::NAME, Self::COMMAND, &drawn))
+    });
     const PICTURE: Option<fn(&Self) -> Result<Markup>> = Some(|Why(answer)| Ok(flames(answer)?.picture));
     const STACKS: Option<fn(&Self) -> Vec<Stack>> = Some(|Why(answer)| stacks(answer));
 }

@@ -14,11 +14,11 @@ pub(crate) const HTML: Writer = Writer {
 };
 
 fn written(subject: &dyn Forms) -> Option<anyhow::Result<Markup>> {
-    subject.page().or_else(|| Some(Ok(page(&subject.parts()?, subject.name(), subject.command()))))
+    subject.page().or_else(|| Some(Ok(page(&subject.parts()?, subject.name(), subject.command(), &Markup::new()))))
 }
 
-/// Each heading begins a section, which the contents list.
-fn page(parts: &[Part], name: &str, command: &str) -> Markup {
+/// Each heading begins a section, which the contents list; `drawn` ends the page.
+pub(crate) fn page(parts: &[Part], name: &str, command: &str, drawn: &Markup) -> Markup {
     let title = parts.iter().find_map(|part| if let Part::Title(text) = part { Some(clean(text)) } else { None });
     let heading = title.unwrap_or_else(|| capitalised(name));
     let (mut main, mut contents) = (Markup::new(), Markup::new());
@@ -37,6 +37,7 @@ fn page(parts: &[Part], name: &str, command: &str) -> Markup {
         main.heading(2, &id, text);
         put!(main, in_turn(section), "</section>\n");
     }
+    put!(main, drawn);
     put!(contents, "</ul>\n</nav>\n");
     let footer = format!("the results of mountmark {command}");
     Page { heading: &heading, contents, main, footer, data: "[]".into() }.markup()
@@ -176,7 +177,7 @@ mod tests {
             Part::Table(Table { head, rows, keys: 1, last: Last::Words }),
             Part::Heading("Notes:".into()),
         ];
-        let page = page(&parts, "a comparison", "compare RUN RUN").into_string();
+        let page = page(&parts, "a comparison", "compare RUN RUN", &Markup::new()).into_string();
         for there in [
             "<h1 id=\"top\">A comparison</h1>",
             "<div><dt>run</dt><dd>&lt;b&gt;&amp;</dd><dd>more</dd></div>\n<div><dt>suite</dt>",

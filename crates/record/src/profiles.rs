@@ -8,28 +8,49 @@ use mountmark_model::Bytes;
 use mountmark_model::device::DeviceOperation;
 use mountmark_model::profile::{PathTime, Profile, TaskProfile};
 use serde::{Deserialize, Serialize};
-use serde_json::Error;
+use serde_json::Error as JsonError;
+use thiserror::Error;
 
 /// Better ones take longer than they save.
 const LEVEL: i32 = 9;
 /// 16 MiB, of which this level makes no use, so that a stranger's file cannot ask for more memory.
 const WINDOW: u32 = 24;
-/// Most bytes of JSON, of a name, and of all paths that are read together, and most functions of a path: more than this
-/// program writes.
-const MOST_TEXT: u64 = 32 << 20;
+/// Most bytes of a cell in a store, of which it would be most otherwise.
+const MOST_PACKED: Bytes = Bytes(8 << 20);
+/// Most bytes of JSON, and of the paths of a task in memory: what is written keeps to them, and what is read must.
+const MOST_TEXT: Bytes = Bytes(64 << 20);
+const MOST_PATHS: Bytes = Bytes(1 << 30);
+/// Most bytes of a name and functions of a path: more than the profiler has.
 const LONGEST: usize = 512;
-const MOST_PATHS: usize = 96 << 20;
 const DEEPEST: usize = 300;
 
 /// Profiles of a cell's tasks, packed.
 #[derive(Clone, Debug)]
 pub struct Profiles(Vec<u8>);
 
-impl Profiles {
-    /// Larger ones are not to be kept: most of a store would be one cell.
-    pub const MOST: Bytes = Bytes(8 << 20);
+/// Profiles that are not to be kept.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{what} take {size}, and {most} are the most")]
+pub struct TooLarge {
+    what: String,
+    size: Bytes,
+    most: Bytes,
+}
 
-    pub fn pack(profiles: &[TaskProfile]) -> Profiles {
+fn fit(what: &str, size: usize, most: Bytes) -> Result<(), TooLarge> {
+    let size = Bytes(size as u64);
+    if size > most { Err(TooLarge { what: what.to_owned(), size, most }) } else { Ok(()) }
+}
+
+impl Profiles {
+    /// # Errors
+    /// They would fill the store, or could not be read again.
+    pub fn pack(profiles: &[TaskProfile]) -> Result<Profiles, TooLarge> {
+        for TaskProfile { task, returned, sync, .. } in profiles {
+            let held =
+                [returned, sync].into_iter().flat_map(|profile| profile.paths.keys()).map(|path| held(path)).sum();
+            fit(&format!("the paths of {task}"), held, MOST_PATHS)?;
+        }
         let mut tree = Tree::default();
         let tasks = profiles.iter().map(|profile| Task {
             task: profile.task.clone(),
@@ -39,11 +60,10 @@ impl Profiles {
         });
         let tasks = tasks.collect();
         let text = super::store::json(&Packed { names: tree.names, nodes: tree.nodes, tasks });
-        Profiles(zstd::stream::encode_all(text.as_bytes(), LEVEL).expect("memory takes every write"))
-    }
-
-    pub fn size(&self) -> Bytes {
-        Bytes(self.0.len() as u64)
+        fit("they", text.len(), MOST_TEXT)?;
+        let packed = zstd::stream::encode_all(text.as_bytes(), LEVEL).expect("memory takes every write");
+        fit("they", packed.len(), MOST_PACKED)?;
+        Ok(Profiles(packed))
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -112,38 +132,42 @@ impl Tree {
 }
 
 /// The profiles of tasks that are `wanted`.
-pub(crate) fn unpack(packed: &[u8], wanted: &dyn Fn(&str) -> bool) -> Result<Vec<TaskProfile>, Error> {
+pub(crate) fn unpack(packed: &[u8], wanted: &dyn Fn(&str) -> bool) -> Result<Vec<TaskProfile>, JsonError> {
     let mut text = Vec::new();
-    let mut reader = zstd::stream::Decoder::new(packed).map_err(Error::io)?;
-    reader.window_log_max(WINDOW).map_err(Error::io)?;
-    reader.take(MOST_TEXT).read_to_end(&mut text).map_err(Error::io)?;
+    let mut reader = zstd::stream::Decoder::new(packed).map_err(JsonError::io)?;
+    reader.window_log_max(WINDOW).map_err(JsonError::io)?;
+    reader.take(MOST_TEXT.0).read_to_end(&mut text).map_err(JsonError::io)?;
     let Packed { names, nodes, tasks } = serde_json::from_slice(&text)?;
     if names.iter().any(|name| name.len() > LONGEST) {
         return Err(damaged("a name that is too long"));
     }
-    let mut left = MOST_PATHS;
-    let mut profile = |paths: Vec<Path>| -> Result<Profile, Error> {
+    let profile = |paths: Vec<Path>, left: &mut usize| -> Result<Profile, JsonError> {
         let mut out = Profile::default();
         for (node, running, waiting) in paths {
             let path = path(&names, &nodes, node)?;
-            let size = path.iter().map(|name| name.len() + size_of::<String>() + size_of::<usize>()).sum();
-            left = left.checked_sub(size).ok_or_else(|| damaged("too many paths"))?;
+            *left = left.checked_sub(held(&path)).ok_or_else(|| damaged("too many paths"))?;
             let time: &mut PathTime = out.paths.entry(path).or_default();
             time.running = running;
-            time.waiting = waiting.into_iter().map(operation).collect::<Result<BTreeMap<_, _>, Error>>()?;
+            time.waiting = waiting.into_iter().map(operation).collect::<Result<BTreeMap<_, _>, JsonError>>()?;
         }
         Ok(out)
     };
     let tasks = tasks.into_iter().filter(|task| wanted(&task.task));
     tasks
         .map(|task| {
-            let (returned, sync) = (profile(task.returned)?, profile(task.sync)?);
+            let mut left = MOST_PATHS.0 as usize;
+            let (returned, sync) = (profile(task.returned, &mut left)?, profile(task.sync, &mut left)?);
             Ok(TaskProfile { task: task.task, iteration: task.iteration, returned, sync })
         })
         .collect()
 }
 
-fn path(names: &[String], nodes: &[(u32, u32)], last: u32) -> Result<Vec<String>, Error> {
+/// Bytes of memory of a path.
+fn held(path: &[String]) -> usize {
+    path.iter().map(|name| name.len() + size_of::<String>() + size_of::<usize>()).sum()
+}
+
+fn path(names: &[String], nodes: &[(u32, u32)], last: u32) -> Result<Vec<String>, JsonError> {
     let mut out = Vec::new();
     let mut at = last;
     loop {
@@ -160,7 +184,7 @@ fn path(names: &[String], nodes: &[(u32, u32)], last: u32) -> Result<Vec<String>
     Ok(out)
 }
 
-fn operation((number, waited): (u8, u64)) -> Result<(Option<DeviceOperation>, u64), Error> {
+fn operation((number, waited): (u8, u64)) -> Result<(Option<DeviceOperation>, u64), JsonError> {
     let operation = match number.checked_sub(1) {
         None => None,
         Some(at) => Some(*DeviceOperation::ALL.get(usize::from(at)).ok_or_else(|| damaged("an unknown request"))?),
@@ -168,8 +192,8 @@ fn operation((number, waited): (u8, u64)) -> Result<(Option<DeviceOperation>, u6
     Ok((operation, waited))
 }
 
-fn damaged(what: &'static str) -> Error {
-    Error::io(io::Error::new(io::ErrorKind::InvalidData, what))
+fn damaged(what: &'static str) -> JsonError {
+    JsonError::io(io::Error::new(io::ErrorKind::InvalidData, what))
 }
 
 #[cfg(test)]
@@ -193,10 +217,28 @@ mod tests {
 
     #[test]
     fn profiles_come_back_as_they_were() {
-        let packed = Profiles::pack(&all());
+        let packed = Profiles::pack(&all()).unwrap();
         assert_eq!(unpack(packed.bytes(), &|_| true).unwrap(), all());
         assert_eq!(unpack(packed.bytes(), &|task| task == "002").unwrap(), all()[1..]);
-        assert!(packed.size() < Bytes(400), "{}", packed.size());
+        assert!(packed.bytes().len() < 400, "{}", packed.bytes().len());
+    }
+
+    #[test]
+    fn as_many_paths_as_a_long_task_has_come_back() {
+        // 120,000 paths of 25 functions: more than 100 MiB in memory, and a small part of that in the store.
+        let deep = "entry_SYSCALL_64_after_hwframe;".repeat(24);
+        let paths: Vec<(String, u64)> = (0..120_000).map(|number| (format!("{deep}f{number}"), number)).collect();
+        let paths: Vec<(&str, u64)> = paths.iter().map(|(path, time)| (path.as_str(), *time)).collect();
+        let long =
+            TaskProfile { task: "long".into(), iteration: 0, returned: profile(&paths), sync: Profile::default() };
+        let packed = Profiles::pack(std::slice::from_ref(&long)).unwrap();
+        assert_eq!(unpack(packed.bytes(), &|_| true).unwrap(), [long]);
+    }
+
+    #[test]
+    fn what_could_not_be_read_again_is_not_packed() {
+        let too_large = fit("the paths of 001", 2 * MOST_PATHS.0 as usize, MOST_PATHS).unwrap_err();
+        assert_eq!(too_large.to_string(), "the paths of 001 take 2.00 GiB, and 1.00 GiB are the most");
     }
 
     #[test]

@@ -142,11 +142,7 @@ impl Session<'_> {
         let Some(profiler) = self.profiler else { return Ok(None) };
         let mut profiles = profiler.take(cell)?;
         profiles.iter_mut().for_each(|profile| profile.task = plan.recorded(cell, &profile.task));
-        let packed = Profiles::pack(&profiles);
-        match packed.size() > Profiles::MOST {
-            true => Err(format!("they take {}, and {} are the most", packed.size(), Profiles::MOST)),
-            false => Ok(Some(packed)),
-        }
+        Profiles::pack(&profiles).map(Some).map_err(|error| error.to_string())
     }
 
     /// True if all ended, false if the user requested an end.

@@ -1,7 +1,7 @@
 //! Limits of the findings of a run, and hints for reading them.
 
-use mountmark_model::Scale;
 use mountmark_model::conditions::Way;
+use mountmark_model::{Bytes, Scale};
 use mountmark_record::RunRecord;
 
 use crate::figures::Figures;
@@ -38,6 +38,14 @@ pub enum Remark {
         /// Whether titles of tests state the scaled counts and sizes.
         in_titles: bool,
     },
+    /// A configuration is slower for want of room alone.
+    Cramped {
+        configuration: String,
+        /// Of its disk.
+        size: Bytes,
+        /// The size from which it is not.
+        roomy: Bytes,
+    },
     /// How far the lab's model can be trusted with this suite.
     Trust(Trust),
 }
@@ -70,6 +78,11 @@ pub(crate) fn remarks(run: &RunRecord, figures: &Figures, options: &Options, bas
     if run.plan.scale != Scale::ONE {
         out.push(Remark::Scale { scale: run.plan.scale, in_titles: run.plan.titles_are_scaled() });
     }
+    out.extend(run.plan.cramped().into_iter().map(|(name, size, roomy)| Remark::Cramped {
+        configuration: name.to_owned(),
+        size,
+        roomy,
+    }));
     if let Some(accords) = options.accords.as_ref().filter(|_| run.plan.lab.nature().exact_clock) {
         out.push(Remark::Trust(Trust::of(run, accords)));
     }

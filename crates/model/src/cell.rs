@@ -101,6 +101,18 @@ impl Plan {
         most.saturating_mul(self.targets.len().max(1) as u32).max(sampling.least)
     }
 
+    /// Configurations that are slower for want of room alone, with their disk's size and that on which they are not.
+    pub fn cramped(&self) -> Vec<(&str, Bytes, Bytes)> {
+        let found = self.cells.iter().filter_map(|cell| {
+            let roomy = cell.configuration.filesystem.roomy_size.filter(|roomy| cell.disk_size < *roomy)?;
+            Some((cell.configuration.name.as_str(), cell.disk_size, roomy))
+        });
+        let mut found: Vec<_> = found.collect();
+        found.sort_unstable();
+        found.dedup_by_key(|(name, ..)| *name);
+        found
+    }
+
     /// Whether repeats draw their conditions.
     pub fn conditions(&self) -> Way {
         if self.cells.iter().any(|cell| cell.conditions.is_some()) { Way::Varied } else { Way::Fixed }

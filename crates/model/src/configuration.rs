@@ -43,6 +43,10 @@ pub struct FileSystem {
     pub no_fsck: Option<String>,
     /// The smallest device that mkfs accepts and that can be mounted.
     pub min_size: Bytes,
+    /// On smaller devices it is slower for want of room alone; the catalogue says beside it how that was seen.
+    // Omitted if absent: a changed job text would change figures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub roomy_size: Option<Bytes>,
     /// The largest device, if it has a relevant limit.
     #[serde(default)]
     pub max_size: Option<Bytes>,

@@ -257,6 +257,9 @@ pub(crate) fn filesystem(fs: &FileSystem) -> Vec<String> {
     if let Some(max) = fs.max_size.filter(|max| *max < fs.min_size) {
         faults.push(format!("max_size ({max}) is below min_size ({})", fs.min_size));
     }
+    if let Some(roomy) = fs.roomy_size.filter(|roomy| *roomy < fs.min_size) {
+        faults.push(format!("roomy_size ({roomy}) is below min_size ({})", fs.min_size));
+    }
     for (name, variant) in &fs.variants {
         let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_=.".contains(c));
         if name.is_empty() || !plain || name.starts_with("mkfs=") || name.starts_with("mount=") {

@@ -57,6 +57,7 @@ pub fn put_mounted(catalogue: &mut Catalogue, kind: &str) -> String {
         fsck: None,
         no_fsck: Some("It is mounted by somebody else.".into()),
         min_size: Bytes(1),
+        roomy_size: None,
         max_size: None,
         keeps_deleted: None,
         posix: known.is_none_or(|known| known.posix),

@@ -269,6 +269,7 @@ fn faults_of_meaning_are_named_with_their_mend() {
     filesystem("\"{device}\"", "\"/dev/sda\"", "{device}");
     filesystem("no_fsck = \"None.\"", "", "neither");
     filesystem("\"8 MiB\"", "0", "min_size");
+    filesystem("\"8 MiB\"", "\"8 MiB\"\nroomy_size = \"7 MiB\"", "roomy_size (7.00 MiB) is below");
     filesystem("no_fsck = \"None.\"", "no_fsck = \"None.\"\n[variants.x]\nabout = \"\"", "changes nothing");
     let machine = "name = \"mine\"\nabout = \"\"\nshift = 1\nram = \"100 MiB\"\ndisk = \"x\"\nsecond_disk = \"x\"\nsources = []\n";
     assert!(fault("machines/mine.toml", machine).contains("multiple of 128 MiB"));

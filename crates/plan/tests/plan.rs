@@ -161,6 +161,18 @@ fn disks_are_equal_whatever_is_in_the_plan() {
 }
 
 #[test]
+fn a_disk_that_is_small_for_a_file_system_is_told() {
+    let told = |size: &str| {
+        let options = Options { disk_size: Some(size.parse().unwrap()), ..options("ext4,btrfs,btrfs:single") };
+        let plan = planned(&options);
+        let sizes = |(name, size, roomy): &(&str, Bytes, Bytes)| format!("{name} {size} {roomy}");
+        plan.cramped().iter().map(sizes).collect::<Vec<_>>()
+    };
+    assert_eq!(told("1 GiB"), ["btrfs 1.00 GiB 2.00 GiB", "btrfs:single 1.00 GiB 2.00 GiB"]);
+    assert_eq!(told("2 GiB"), Vec::<String>::new());
+}
+
+#[test]
 fn a_file_system_that_gives_nothing_back_gets_room_for_everything() {
     let change = |text: &str| text.replace("subdirectories", "written = \"1 GiB\"\ncorpus_written = 3\nsubdirectories");
     let catalogue = catalogue(change);

@@ -33,6 +33,7 @@ pub use subjects::*;
 pub use text::hang;
 pub use view::Report;
 pub use words::header::reduced;
+pub use words::remarks::cramped;
 pub use words::sampling;
 pub use writers::text::{BRIGHT, USUAL};
 pub use writers::{Form, Options, Subject};

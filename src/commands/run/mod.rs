@@ -287,6 +287,9 @@ fn planned(
     for (name, reason) in &plan.skipped {
         say!("mountmark: {name} is skipped: {reason}");
     }
+    for (name, size, roomy) in plan.cramped() {
+        say!("mountmark: {}", mountmark_report::cramped(name, size, roomy));
+    }
     plan.skipped.splice(0..0, skipped);
     leave_out_programs(&mut plan, asked.lacks)?;
     if plan.cells.is_empty() {

@@ -1,6 +1,7 @@
 //! Sentences about the limits of findings.
 
 use mountmark_analyse::{Drift, Findings, Remark};
+use mountmark_model::Bytes;
 use mountmark_model::conditions::Way;
 
 use super::number::{and, percent};
@@ -8,6 +9,14 @@ use super::number::{and, percent};
 /// One or two sentences each.
 pub(crate) fn sentences(findings: &Findings) -> Vec<String> {
     findings.remarks.iter().map(|remark| sentence(findings, remark)).collect()
+}
+
+/// A configuration is slower for want of room alone.
+pub fn cramped(configuration: &str, size: Bytes, roomy: Bytes) -> String {
+    format!(
+        "A disk of {size} is small for {configuration}: with {roomy} and more it may be several times faster (--disk-size, or a \
+         larger device)."
+    )
 }
 
 fn sentence(findings: &Findings, remark: &Remark) -> String {
@@ -56,6 +65,7 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
         Remark::Scale { scale, in_titles: false } => {
             format!("Test titles name the suite's full counts and sizes; this run used {scale} of them.")
         }
+        Remark::Cramped { configuration, size, roomy } => cramped(configuration, *size, *roomy),
         Remark::Trust(trust) => super::accord::trust(trust),
     }
 }

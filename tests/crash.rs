@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::lab::{Lab, Ran, skip};
+use crate::lab::{Lab, Ran};
 use crate::report::readable;
 
 /// What fsync has covered must be there.

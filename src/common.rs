@@ -82,7 +82,7 @@ pub fn out_option(store: &Path) -> String {
 /// Options of everything that prints figures.
 #[derive(Args, Clone, Debug, Default)]
 pub struct FormatOptions {
-    /// How to print: table, markdown, csv or json [default: table]
+    /// How to print: table, markdown, csv, json or html [default: table]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<String>,
     /// Which figure tables show; `mountmark list metrics` has them all [default: what each test is judged by]
@@ -95,7 +95,7 @@ impl FormatOptions {
     pub fn check(&self) -> Result<()> {
         let format = format_of::<Run>(self.format.as_deref())?;
         self.metric()?;
-        if format.form() != Form::Parts && self.metric.is_some() {
+        if matches!(format.form(), Form::Rows | Form::Object) && self.metric.is_some() {
             let format = format.name();
             return Err(WrongUse(format!("--metric chooses the figure of tables, and {format} has them all")).into());
         }

@@ -20,7 +20,7 @@ pub struct Arguments {
     /// With --delete: also a run that seems to be under way, on a machine that is gone
     #[arg(long, requires = "delete")]
     force: bool,
-    /// How to print: table, markdown, csv or json [default: table]
+    /// How to print: table, markdown, csv, json or html [default: table]
     #[arg(long, value_name = "FORMAT", conflicts_with = "delete")]
     format: Option<String>,
     #[command(flatten)]

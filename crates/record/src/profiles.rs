@@ -17,7 +17,7 @@ const LEVEL: i32 = 9;
 const WINDOW: u32 = 24;
 /// Most bytes of a cell in a store, of which it would be most otherwise.
 const MOST_PACKED: Bytes = Bytes(8 << 20);
-/// Most bytes of JSON, and of the paths of a task in memory: what is written keeps to them, and what is read must.
+/// Most bytes of JSON, and of the paths of a cell in memory: what is written keeps to them, and what is read must.
 const MOST_TEXT: Bytes = Bytes(64 << 20);
 const MOST_PATHS: Bytes = Bytes(1 << 30);
 /// Most bytes of a name and functions of a path: more than the profiler has.
@@ -46,11 +46,8 @@ impl Profiles {
     /// # Errors
     /// They would fill the store, or could not be read again.
     pub fn pack(profiles: &[TaskProfile]) -> Result<Profiles, TooLarge> {
-        for TaskProfile { task, returned, sync, .. } in profiles {
-            let held =
-                [returned, sync].into_iter().flat_map(|profile| profile.paths.keys()).map(|path| held(path)).sum();
-            fit(&format!("the paths of {task}"), held, MOST_PATHS)?;
-        }
+        let parts = profiles.iter().flat_map(|profile| [&profile.returned, &profile.sync]);
+        fit("their paths", parts.flat_map(|part| part.paths.keys()).map(|path| held(path)).sum(), MOST_PATHS)?;
         let mut tree = Tree::default();
         let tasks = profiles.iter().map(|profile| Task {
             task: profile.task.clone(),
@@ -141,11 +138,12 @@ pub(crate) fn unpack(packed: &[u8], wanted: &dyn Fn(&str) -> bool) -> Result<Vec
     if names.iter().any(|name| name.len() > LONGEST) {
         return Err(damaged("a name that is too long"));
     }
-    let profile = |paths: Vec<Path>, left: &mut usize| -> Result<Profile, JsonError> {
+    let mut left = MOST_PATHS.0 as usize;
+    let mut profile = |paths: Vec<Path>| -> Result<Profile, JsonError> {
         let mut out = Profile::default();
         for (node, running, waiting) in paths {
             let path = path(&names, &nodes, node)?;
-            *left = left.checked_sub(held(&path)).ok_or_else(|| damaged("too many paths"))?;
+            left = left.checked_sub(held(&path)).ok_or_else(|| damaged("too many paths"))?;
             let time: &mut PathTime = out.paths.entry(path).or_default();
             time.running = running;
             time.waiting = waiting.into_iter().map(operation).collect::<Result<BTreeMap<_, _>, JsonError>>()?;
@@ -155,8 +153,7 @@ pub(crate) fn unpack(packed: &[u8], wanted: &dyn Fn(&str) -> bool) -> Result<Vec
     let tasks = tasks.into_iter().filter(|task| wanted(&task.task));
     tasks
         .map(|task| {
-            let mut left = MOST_PATHS.0 as usize;
-            let (returned, sync) = (profile(task.returned, &mut left)?, profile(task.sync, &mut left)?);
+            let (returned, sync) = (profile(task.returned)?, profile(task.sync)?);
             Ok(TaskProfile { task: task.task, iteration: task.iteration, returned, sync })
         })
         .collect()
@@ -237,8 +234,8 @@ mod tests {
 
     #[test]
     fn what_could_not_be_read_again_is_not_packed() {
-        let too_large = fit("the paths of 001", 2 * MOST_PATHS.0 as usize, MOST_PATHS).unwrap_err();
-        assert_eq!(too_large.to_string(), "the paths of 001 take 2.00 GiB, and 1.00 GiB are the most");
+        let too_large = fit("their paths", 2 * MOST_PATHS.0 as usize, MOST_PATHS).unwrap_err();
+        assert_eq!(too_large.to_string(), "their paths take 2.00 GiB, and 1.00 GiB are the most");
     }
 
     #[test]

@@ -88,7 +88,7 @@ pub struct Arguments {
     /// Seconds of wall time that a guest may be silent before it counts as hung
     #[arg(long, value_name = "SECONDS", default_value_t = SILENCE_LIMIT, value_parser = clap::value_parser!(u64).range(1..))]
     silence_limit: u64,
-    /// How to print: table, markdown or json [default: table]
+    /// How to print: table, markdown, json or html [default: table]
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
     #[command(flatten)]

@@ -32,7 +32,7 @@ pub struct Arguments {
     agreement: bool,
     #[command(flatten)]
     between: runs::Options,
-    /// How to print: table, markdown, csv or json [default: table]
+    /// How to print: table, markdown, csv, json or html [default: table]
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
     #[command(flatten)]

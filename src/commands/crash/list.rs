@@ -14,7 +14,7 @@ pub(super) struct Arguments {
     /// Delete these: names, their first letters, or `latest`
     #[arg(long, value_name = "CAMPAIGN", num_args = 1..)]
     delete: Vec<String>,
-    /// How to print: table, markdown, csv or json [default: table]
+    /// How to print: table, markdown, csv, json or html [default: table]
     #[arg(long, value_name = "FORMAT", conflicts_with = "delete")]
     format: Option<String>,
     #[command(flatten)]

@@ -49,7 +49,7 @@ pub struct Arguments {
     /// Write what the disk held before that log to this file
     #[arg(long, value_name = "FILE", requires = "export_log")]
     export_base: Option<std::path::PathBuf>,
-    /// How to print: table, markdown, csv or json [default: table]
+    /// How to print: table, markdown, csv, json or html [default: table]
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
     #[command(flatten)]

@@ -20,7 +20,7 @@ pub(super) struct Arguments {
     /// Guests side by side [default: the number of processors]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
-    /// How to print: table, markdown, csv or json [default: table]
+    /// How to print: table, markdown, csv, json or html [default: table]
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
     #[command(flatten)]

@@ -46,7 +46,7 @@ pub struct Arguments {
     /// Manner side by side
     #[arg(long, value_name = "N", default_value_t = 1)]
     jobs: usize,
-    /// How to print: table, markdown, json, svg or folded, which flame-graph tools read [default: table]
+    /// How to print: table, markdown, json, html, svg or folded, which flame-graph tools read [default: table]
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
     /// Seconds of wall time that a guest may be silent before it counts as hung

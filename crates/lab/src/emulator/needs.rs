@@ -16,6 +16,7 @@ pub(super) fn essence(cell: &Cell) -> Cell {
     let filesystem = &mut cell.configuration.filesystem;
     filesystem.variants.clear();
     filesystem.crash = None;
+    filesystem.roomy_size = None;
     if cell.tasks.iter().all(|task| task.restart.is_none()) {
         filesystem.recovery = None;
     }

@@ -17,7 +17,9 @@ pub struct Mount {
 
 /// The mounts that a process sees, in the order in which they were made; none if it may not be asked. `self` is this one.
 pub fn of(process: &str) -> Vec<Mount> {
-    parse(&fs::read_to_string(format!("/proc/{process}/mountinfo")).unwrap_or_default())
+    // A mount point may have any bytes.
+    let text = fs::read(format!("/proc/{process}/mountinfo")).unwrap_or_default();
+    parse(&String::from_utf8_lossy(&text))
 }
 
 pub fn parse(text: &str) -> Vec<Mount> {
@@ -33,7 +35,7 @@ pub fn holding<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
 
 fn line(line: &str) -> Option<Mount> {
     let (head, tail) = line.split_once(" - ")?;
-    let (mut head, mut tail) = (head.split_whitespace().skip(2), tail.split_whitespace());
+    let (mut head, mut tail) = (head.split(' ').skip(2), tail.split(' '));
     let number = head.next()?.to_owned();
     let point = unescaped(head.nth(1)?);
     let options = head.next()?.to_owned();
@@ -72,6 +74,9 @@ mod tests {
         };
         assert_eq!(parse(line), [mount]);
         assert_eq!(parse("36 35 98:0\n36 35 98:0 / /mnt rw - ext3"), []);
+        // A space that is no escape, and no source.
+        let odd = parse("36 35 0:5 / /a\u{a0}b rw - proc  rw").remove(0);
+        assert_eq!((odd.point.as_str(), odd.source.as_str()), ("/a\u{a0}b", ""));
         assert_eq!(unescaped(r"a\b\04"), r"a\b\04");
     }
 

@@ -22,7 +22,7 @@ pub(crate) fn page(about: &[Part], summary: &Table, shown: &[Shown]) -> Markup {
     let heading = words::heading(&names);
     let mut main = Markup::new();
     main.heading(1, "top", &heading);
-    put!(main, in_turn(about));
+    put!(main, in_turn(about, &heading));
     put!(main, table(summary, &heading));
     let mut contents = Markup::new();
     put!(contents, "<nav class=\"contents\" aria-label=\"Contents\">\n<ul>\n");

@@ -23,10 +23,11 @@ pub(crate) fn page(parts: &[Part], name: &str, command: &str, drawn: &Markup) ->
     let heading = title.unwrap_or_else(|| capitalised(name));
     let (mut main, mut contents) = (Markup::new(), Markup::new());
     put!(contents, "<nav class=\"contents\" aria-label=\"Contents\">\n<ul>\n");
+    put!(contents, "<li><a href=\"#top\">", heading, "</a></li>\n");
     main.heading(1, "top", &heading);
     for (index, section) in parts.chunk_by(|_, next| !matches!(next, Part::Heading(_))).enumerate() {
         let Some(Part::Heading(text)) = section.first() else {
-            put!(main, in_turn(section));
+            put!(main, in_turn(section, &heading));
             continue;
         };
         let (id, text) = (format!("s{index}"), clean(text));
@@ -35,7 +36,7 @@ pub(crate) fn page(parts: &[Part], name: &str, command: &str, drawn: &Markup) ->
         put!(contents, "<li><a href=\"#", id, "\">", short, "</a></li>\n");
         put!(main, "<section aria-labelledby=\"", id, "\">\n");
         main.heading(2, &id, text);
-        put!(main, in_turn(section), "</section>\n");
+        put!(main, in_turn(section, text), "</section>\n");
     }
     put!(main, drawn);
     put!(contents, "</ul>\n</nav>\n");
@@ -49,7 +50,7 @@ fn capitalised(name: &str) -> String {
 }
 
 /// Parts below their heading; those of a list are put together.
-pub(crate) fn in_turn(parts: &[Part]) -> Markup {
+pub(crate) fn in_turn(parts: &[Part], heading: &str) -> Markup {
     let mut out = Markup::new();
     let is_of_list = |part: &Part| matches!(part, Part::Labelled(..) | Part::Item(_));
     let same = |one: &Part, next: &Part| is_of_list(one) && std::mem::discriminant(one) == std::mem::discriminant(next);
@@ -79,7 +80,8 @@ pub(crate) fn in_turn(parts: &[Part]) -> Markup {
             Part::Command(text) => put!(out, "<div class=\"command\"><pre>", text, "</pre></div>\n"),
             Part::Table(found) => {
                 tables += 1;
-                put!(out, table(found, &format!("Table {tables}")));
+                let number = if tables == 1 { String::new() } else { format!(" {tables}") };
+                put!(out, table(found, &format!("{heading}, table{number}")));
             }
         }
     }

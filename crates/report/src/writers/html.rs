@@ -4,6 +4,7 @@ use super::{Form, Forms, Last, Mark, Part, Table, Writer};
 use crate::markup::{Markup, Show, put};
 use crate::page::{GENERATOR, Page};
 use crate::text::{BEST, clean};
+use crate::words::number::capital;
 
 pub(crate) const HTML: Writer = Writer {
     name: "html",
@@ -20,7 +21,7 @@ fn written(subject: &dyn Forms) -> Option<anyhow::Result<Markup>> {
 /// Each heading begins a section, which the contents list; `drawn` ends the page.
 pub(crate) fn page(parts: &[Part], name: &str, command: &str, drawn: &Markup) -> Markup {
     let title = parts.iter().find_map(|part| if let Part::Title(text) = part { Some(clean(text)) } else { None });
-    let heading = title.unwrap_or_else(|| capitalised(name));
+    let heading = title.unwrap_or_else(|| capital(name));
     let (mut main, mut contents) = (Markup::new(), Markup::new());
     put!(contents, "<nav class=\"contents\" aria-label=\"Contents\">\n<ul>\n");
     put!(contents, "<li><a href=\"#top\">", heading, "</a></li>\n");
@@ -42,11 +43,6 @@ pub(crate) fn page(parts: &[Part], name: &str, command: &str, drawn: &Markup) ->
     put!(contents, "</ul>\n</nav>\n");
     let footer = format!("the results of mountmark {command}");
     Page { heading: &heading, contents, main, footer, data: "[]".into() }.markup()
-}
-
-fn capitalised(name: &str) -> String {
-    let mut letters = name.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Parts below their heading; those of a list are put together.

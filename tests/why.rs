@@ -118,6 +118,52 @@ fn a_ledger_tells_who_ran_and_what_was_waited_for() {
 }
 
 #[test]
+fn waits_lead_to_what_the_requests_touched() {
+    let Some(lab) = lab("waits_lead_to_what_the_requests_touched") else { return };
+    let suite = lab.suite("profiled", repeat::TASKS);
+    let fs = "ext3,ext4,xfs,btrfs,jfs";
+    lab.run(&["--fs", fs, "--suite", &suite, "--disk", "hdd", "--repeat", "1", "--profile"]).ended_with(0);
+    let json = |task: &str| -> Value {
+        let said = why(&lab, &["--task", task, "--fs", fs, "--format", "json"]).ended_with(0).stdout;
+        serde_json::from_str(&said).unwrap()
+    };
+    let durable = |found: &Value, name: &str, operation: &str, part: &dyn Fn(&str) -> bool| -> i64 {
+        let of = list(found, "requests").iter().filter(|line| line["configuration"] == name);
+        let of = of.filter(|line| line["operation"] == operation && line["part"].as_str().is_some_and(part));
+        of.map(|line| line["durable"].as_i64().unwrap()).sum()
+    };
+    let (files, read) = (json("files"), json("read"));
+    for found in [&files, &read] {
+        for line in list(found, "ledgers").iter().filter(|line| line["kind"] == "waiting") {
+            let (name, operation) = (line["configuration"].as_str().unwrap(), line["name"].as_str().unwrap());
+            if ["read", "write"].contains(&operation) {
+                let parts = durable(found, name, operation, &|_| true);
+                assert_eq!(parts, line["durable"].as_i64().unwrap(), "{operation}s of {name} add up");
+            }
+        }
+    }
+    for name in ["ext3", "ext4", "xfs"] {
+        assert!(durable(&files, name, "write", &|part| part == "journal") > 0, "{name} commits new files: {files}");
+    }
+    assert!(durable(&files, "btrfs", "write", &|part| part == "file_tree") > 0, "{files}");
+    for name in ["ext3", "ext4", "xfs", "btrfs"] {
+        let [data, unused, all] = ["data", "unused", ""].map(|of| {
+            [&files, &read].map(|found| {
+                ["read", "write"]
+                    .map(|kind| durable(found, name, kind, &|part| part.starts_with(of)))
+                    .iter()
+                    .sum::<i64>()
+            })
+        });
+        assert!(data[1] * 2 > all[1], "{name} reads files: {read}");
+        assert!(unused.iter().sum::<i64>() * 20 <= all.iter().sum(), "what {name} touches is in use: {files} {read}");
+    }
+    assert!(durable(&files, "jfs", "write", &|part| part.starts_with("sixteenth_")) > 0, "{files}");
+    let text = why(&lab, &["--task", "files", "--fs", "ext4,xfs"]).ended_with(0).stdout;
+    assert!(text.contains("What was waited for") && text.contains("writes to the journal"), "{text}");
+}
+
+#[test]
 fn kept_profiles_say_what_another_run_with_the_profiler_says() {
     let Some(lab) = lab("kept_profiles_say_what_another_run_with_the_profiler_says") else { return };
     let suite = lab.suite("profiled", repeat::TASKS);

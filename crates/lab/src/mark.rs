@@ -15,6 +15,8 @@ const CLOCK_READ: u8 = 3;
 const DISK: u8 = 4;
 const BEGIN: u64 = 1;
 const END: u64 = 2;
+/// Bytes by which the place of a request is told.
+pub(crate) const SECTOR: u64 = 512;
 
 fn mark<const CODE: u8>(number: u64) {
     // SAFETY: a NOP: it reads no memory and changes nothing.
@@ -56,7 +58,8 @@ fn read(interval: Interval, edge: u64, clock: impl FnOnce() -> u64) -> u64 {
     time
 }
 
-/// What a disk's server works on; `None` if nothing was asked of it.
-pub(crate) fn serves(operation: Option<DeviceOperation>) {
-    mark::<DISK>(operation.map_or(0, |operation| operation as u64 + 1));
+/// What a disk's server works on, and at which byte of the disk under test; `None` if nothing was asked of it.
+pub(crate) fn serves(request: Option<(DeviceOperation, u64)>, is_under_test: bool) {
+    let place = |offset: u64| if is_under_test { offset / SECTOR + 1 } else { 0 };
+    mark::<DISK>(request.map_or(0, |(operation, offset)| place(offset) << 8 | (operation as u64 + 1)));
 }

@@ -30,9 +30,79 @@ impl Interval {
 pub struct PathTime {
     /// While its instructions were executed.
     pub running: u64,
-    /// While the processor was idle and this path was the last to sleep, by what the disk did: `None` if it had nothing
-    /// to do.
-    pub waiting: BTreeMap<Option<DeviceOperation>, u64>,
+    /// While the processor was idle and this path was the last to sleep, by the request that the disk would answer next:
+    /// `None` if it had nothing to do.
+    pub waiting: BTreeMap<Option<Awaited>, u64>,
+}
+
+/// A request that was waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Awaited {
+    pub operation: DeviceOperation,
+    /// Where it began; `None` of a flush, of another disk than the one under test, and where nobody looked.
+    pub part: Option<Part>,
+}
+
+/// What a part of a disk holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    Superblock,
+    /// Descriptors of block groups, headers of allocation groups.
+    Groups,
+    /// Which blocks and inodes are free: bitmaps, trees.
+    FreeSpace,
+    Inodes,
+    Directories,
+    /// Where a file's blocks lie: indirect blocks, extents outside the inode.
+    Mapping,
+    Attributes,
+    /// Also a log, or a tree that serves as one.
+    Journal,
+    Checksums,
+    /// A tree that holds inodes, names and mappings alike.
+    FileTree,
+    OtherTrees,
+    Data,
+    /// No file, and nothing of the file system's own.
+    Unused,
+    /// A sixteenth of the disk, from 0 on, of a file system that nobody here can read.
+    Sixteenth(u8),
+}
+
+impl Part {
+    /// All kinds, in the order of their numbers in stores, which stay.
+    const ALL: [Part; 13] = [
+        Part::Superblock,
+        Part::Groups,
+        Part::FreeSpace,
+        Part::Inodes,
+        Part::Directories,
+        Part::Mapping,
+        Part::Attributes,
+        Part::Journal,
+        Part::Checksums,
+        Part::FileTree,
+        Part::OtherTrees,
+        Part::Data,
+        Part::Unused,
+    ];
+    const FIRST_SIXTEENTH: u8 = 64;
+
+    /// Its number in stores; never 0.
+    pub fn number(self) -> u8 {
+        match self {
+            Part::Sixteenth(part) => Part::FIRST_SIXTEENTH + part,
+            named => Part::ALL.iter().position(|part| *part == named).map_or(0, |at| at as u8 + 1),
+        }
+    }
+
+    /// The part with this number.
+    pub fn of_number(number: u8) -> Option<Part> {
+        match number.checked_sub(Part::FIRST_SIXTEENTH) {
+            Some(part) => (part < 16).then_some(Part::Sixteenth(part)),
+            None => Part::ALL.get(usize::from(number.checked_sub(1)?)).copied(),
+        }
+    }
 }
 
 /// An interval of one task.
@@ -58,4 +128,18 @@ pub mod program {
     pub const DISK_SERVER: &str = "disk server";
     /// What interrupts do, whoever they interrupt.
     pub const INTERRUPTS: &str = "interrupts";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_comes_back_from_its_number() {
+        let parts = (0..16).map(Part::Sixteenth);
+        for part in Part::ALL.into_iter().chain(parts) {
+            assert_eq!(Part::of_number(part.number()), Some(part));
+        }
+        assert_eq!([0, 14, 63, 80, 255].map(Part::of_number), [None; 5]);
+    }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 
 use mountmark_model::Bytes;
 use mountmark_model::device::DeviceOperation;
-use mountmark_model::profile::{PathTime, Profile, TaskProfile};
+use mountmark_model::profile::{Awaited, Part, PathTime, Profile, TaskProfile};
 use serde::{Deserialize, Serialize};
 use serde_json::Error as JsonError;
 use thiserror::Error;
@@ -84,8 +84,13 @@ struct Task {
     sync: Vec<Path>,
 }
 
-/// The last node; nanoseconds that it ran; and that it waited, by operation (from 1, or 0 for none).
-type Path = (u32, u64, Vec<(u8, u64)>);
+/// The last node; nanoseconds that it ran; and that it waited.
+type Path = (u32, u64, Vec<Wait>);
+
+/// The operation (from 1, or 0 for none), nanoseconds, and the number of what the request touched (0 for none, as in
+/// profiles of before it was told).
+#[derive(Serialize, Deserialize)]
+struct Wait(u8, u64, #[serde(default)] u8);
 
 #[derive(Default)]
 struct Tree {
@@ -98,8 +103,11 @@ struct Tree {
 impl Tree {
     fn paths(&mut self, profile: &Profile) -> Vec<Path> {
         let path = |(path, time): (&Vec<String>, &PathTime)| {
-            let number = |operation: Option<DeviceOperation>| operation.map_or(0, |operation| operation as u8 + 1);
-            let waiting = time.waiting.iter().map(|(operation, waited)| (number(*operation), *waited));
+            let wait = |(awaited, waited): (&Option<Awaited>, &u64)| {
+                let operation = awaited.map_or(0, |awaited| awaited.operation as u8 + 1);
+                Wait(operation, *waited, awaited.and_then(|awaited| awaited.part).map_or(0, Part::number))
+            };
+            let waiting = time.waiting.iter().map(wait);
             Some((self.node(path)?, time.running, waiting.collect()))
         };
         profile.paths.iter().filter_map(path).collect()
@@ -146,7 +154,7 @@ pub(crate) fn unpack(packed: &[u8], wanted: &dyn Fn(&str) -> bool) -> Result<Vec
             left = left.checked_sub(held(&path)).ok_or_else(|| damaged("too many paths"))?;
             let time: &mut PathTime = out.paths.entry(path).or_default();
             time.running = running;
-            time.waiting = waiting.into_iter().map(operation).collect::<Result<BTreeMap<_, _>, JsonError>>()?;
+            time.waiting = waiting.into_iter().map(awaited).collect::<Result<BTreeMap<_, _>, JsonError>>()?;
         }
         Ok(out)
     };
@@ -181,12 +189,14 @@ fn path(names: &[String], nodes: &[(u32, u32)], last: u32) -> Result<Vec<String>
     Ok(out)
 }
 
-fn operation((number, waited): (u8, u64)) -> Result<(Option<DeviceOperation>, u64), JsonError> {
-    let operation = match number.checked_sub(1) {
-        None => None,
-        Some(at) => Some(*DeviceOperation::ALL.get(usize::from(at)).ok_or_else(|| damaged("an unknown request"))?),
+fn awaited(Wait(number, waited, part): Wait) -> Result<(Option<Awaited>, u64), JsonError> {
+    let Some(at) = number.checked_sub(1) else { return Ok((None, waited)) };
+    let operation = *DeviceOperation::ALL.get(usize::from(at)).ok_or_else(|| damaged("an unknown request"))?;
+    let part = match part {
+        0 => None,
+        part => Some(Part::of_number(part).ok_or_else(|| damaged("an unknown part of a file system"))?),
     };
-    Ok((operation, waited))
+    Ok((Some(Awaited { operation, part }), waited))
 }
 
 fn damaged(what: &'static str) -> JsonError {
@@ -199,7 +209,13 @@ mod tests {
 
     fn profile(paths: &[(&str, u64)]) -> Profile {
         let time = |(path, running): &(&str, u64)| {
-            let waiting = BTreeMap::from([(None, 3), (Some(DeviceOperation::Flush), running + 1)]);
+            let awaited = |operation, part| Some(Awaited { operation, part });
+            let waiting = BTreeMap::from([
+                (None, 3),
+                (awaited(DeviceOperation::Flush, None), running + 1),
+                (awaited(DeviceOperation::Write, Some(Part::Journal)), 5),
+                (awaited(DeviceOperation::Write, Some(Part::Sixteenth(15))), 6),
+            ]);
             (path.split(';').map(str::to_owned).collect(), PathTime { running: *running, waiting })
         };
         Profile { paths: paths.iter().map(time).collect() }
@@ -251,6 +267,8 @@ mod tests {
             ("[0,1]]", "[1,9]]"),
             ("[0,1]]", "[2,1]]"),
             ("[4,6]", "[5,6]"),
+            ("[4,6]", "[4,6,14]"),
+            ("[4,6]", "[4,6,8,1]"),
             ("\"iteration\":0", "\"iteration\":-1"),
         ] {
             let damaged = text.replace(from, to);

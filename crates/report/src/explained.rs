@@ -1,8 +1,10 @@
 //! Explanations of a task's time, in the forms that a report and `why` share: sentences, tables, values, stacks, flame graphs.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
-use mountmark_analyse::why::{Account, Callee, Explanation, Ledger, Line, Rerouted};
-use mountmark_model::profile::PathTime;
+use mountmark_analyse::why::{Account, Callee, Explanation, Ledger, Line, Rerouted, Time};
+use mountmark_model::profile::{Awaited, PathTime};
 use mountmark_record::RunRecord;
 use serde_json::{Value, json};
 
@@ -56,6 +58,11 @@ pub(crate) fn sentences(why: &Answer) -> Vec<String> {
 /// Ledgers and differences, each under its heading.
 pub(crate) fn tables(why: &Answer) -> Vec<Part> {
     let mut out = vec![Part::Heading(words::WHERE.into()), Part::Table(ledgers(why.ledgers))];
+    let requests = requests(why.ledgers);
+    if !requests.rows.is_empty() {
+        out.push(Part::Heading(words::REQUESTS.into()));
+        out.push(Part::Table(requests));
+    }
     for explanation in why.explanations {
         out.push(Part::Heading(words::longer(explanation)));
         out.push(Part::Table(differences(explanation)));
@@ -90,25 +97,41 @@ fn ledgers(ledgers: &[Ledger]) -> Table {
         shown += usize::from(is_told && !is_always_told(account));
         is_told
     });
-    let row = |name: String, of: &dyn Fn(&Ledger) -> (i64, i64)| {
-        let times = ledgers.iter().flat_map(|ledger| {
-            let (returned, durable) = of(ledger);
-            [words::exact(returned), words::exact(durable)]
-        });
-        std::iter::once(name).chain(times).collect::<Vec<String>>()
-    };
-    let sum = |ledger: &Ledger, accounts: &[&Account]| {
-        accounts
-            .iter()
-            .filter_map(|account| ledger.accounts.get(account))
-            .fold((0, 0), |(returned, durable), time| (returned + time.returned, durable + time.durable))
-    };
-    let mut rows: Vec<Vec<String>> =
-        told.iter().map(|account| row(words::account(account), &|ledger| sum(ledger, &[account]))).collect();
+    let sum = |ledger: &Ledger, accounts: &[&Account]| sum(accounts.iter().filter_map(|of| ledger.accounts.get(of)));
+    let one = |account: &&Account| row(ledgers, words::account(account), &|ledger| sum(ledger, &[account]));
+    let mut rows: Vec<Vec<String>> = told.iter().map(one).collect();
     if !rest.is_empty() {
-        rows.push(row(format!("{} other functions and programs", rest.len()), &|ledger| sum(ledger, &rest)));
+        rows.push(row(ledgers, format!("{} other functions and programs", rest.len()), &|ledger| sum(ledger, &rest)));
     }
-    rows.push(row("together".into(), &|ledger| (ledger.total.returned, ledger.total.durable)));
+    rows.push(row(ledgers, "together".into(), &|ledger| ledger.total));
+    by_ledger(ledgers, rows)
+}
+
+/// What was waited for at the disk, the longest first; no rows if nobody knows what requests touched.
+fn requests(ledgers: &[Ledger]) -> Table {
+    let time = |ledger: &Ledger, awaited: &Awaited| ledger.requests.get(awaited).copied().unwrap_or_default();
+    let all: BTreeSet<&Awaited> = ledgers.iter().flat_map(|ledger| ledger.requests.keys()).collect();
+    let is_known = all.iter().any(|awaited| awaited.part.is_some());
+    let mut all: Vec<&Awaited> = all.into_iter().filter(|_| is_known).collect();
+    all.sort_by_key(|awaited| -ledgers.iter().map(|ledger| time(ledger, awaited).durable).max().unwrap_or(0));
+    let one = |awaited: &&Awaited| row(ledgers, words::request(**awaited), &|ledger| time(ledger, awaited));
+    by_ledger(ledgers, all.iter().map(one).collect())
+}
+
+fn sum<'a>(times: impl Iterator<Item = &'a Time>) -> Time {
+    times.fold(Time::default(), |sum, time| Time {
+        returned: sum.returned + time.returned,
+        durable: sum.durable + time.durable,
+    })
+}
+
+/// A row of a table that has two columns for each ledger.
+fn row(ledgers: &[Ledger], name: String, of: &dyn Fn(&Ledger) -> Time) -> Vec<String> {
+    let times = ledgers.iter().map(of).flat_map(|time| [words::exact(time.returned), words::exact(time.durable)]);
+    std::iter::once(name).chain(times).collect()
+}
+
+fn by_ledger(ledgers: &[Ledger], rows: Vec<Vec<String>>) -> Table {
     let columns = ledgers.iter().flat_map(|ledger| {
         let name = &ledger.configuration;
         [format!("{name}\nreturned"), format!("{name}\ndurable")]
@@ -182,13 +205,13 @@ fn waits(ledger: &Ledger) -> Vec<Vec<String>> {
         let who = sleeper(path).join(" > ");
         time.waiting
             .iter()
-            .map(|(operation, waited)| (*waited, words::waiting(*operation), who.clone()))
+            .map(|(awaited, waited)| (*waited, words::awaited(*awaited), who.clone()))
             .collect::<Vec<_>>()
     };
-    let mut found: Vec<(u64, &str, String)> = ledger.paths.iter().flat_map(waits).collect();
+    let mut found: Vec<(u64, String, String)> = ledger.paths.iter().flat_map(waits).collect();
     found.sort_by(|a, b| b.cmp(a));
     found.truncate(MOST_WAITING);
-    found.into_iter().map(|(waited, what, who)| vec![words::exact(waited as i64), what.to_owned(), who]).collect()
+    found.into_iter().map(|(waited, what, who)| vec![words::exact(waited as i64), what, who]).collect()
 }
 
 /// Kind and name of an account in JSON.
@@ -218,7 +241,7 @@ pub(crate) fn head(why: &Answer) -> Value {
 }
 
 /// All accounts, all differences and where calls differ, in whole nanoseconds, by key.
-pub(crate) fn lists(why: &Answer) -> [(&'static str, Vec<Value>); 4] {
+pub(crate) fn lists(why: &Answer) -> [(&'static str, Vec<Value>); 5] {
     let totals = why.ledgers.iter().map(|ledger| {
         json!({ "configuration": ledger.configuration, "returned": ledger.total.returned, "durable": ledger.total.durable })
     });
@@ -226,6 +249,14 @@ pub(crate) fn lists(why: &Answer) -> [(&'static str, Vec<Value>); 4] {
         ledger.accounts.iter().map(move |(account, time)| -> Value {
             let (kind, name) = key(account);
             json!({ "configuration": ledger.configuration, "kind": kind, "name": name, "returned": time.returned, "durable": time.durable })
+        })
+    });
+    let requests = why.ledgers.iter().flat_map(|ledger| {
+        ledger.requests.iter().map(move |(awaited, time)| -> Value {
+            json!({
+                "configuration": ledger.configuration, "operation": awaited.operation.name(),
+                "part": awaited.part.map(words::part_key), "returned": time.returned, "durable": time.durable,
+            })
         })
     });
     let differences = why.explanations.iter().flat_map(|explanation| {
@@ -253,6 +284,7 @@ pub(crate) fn lists(why: &Answer) -> [(&'static str, Vec<Value>); 4] {
     [
         ("totals", totals.collect()),
         ("ledgers", lines.collect()),
+        ("requests", requests.collect()),
         ("differences", differences.collect()),
         ("calls", calls.collect()),
     ]
@@ -291,8 +323,8 @@ pub(crate) fn stacks(why: &Answer) -> Vec<Stack> {
         };
         for (path, time) in &ledger.paths {
             add(path.clone(), time.running);
-            for (operation, waited) in &time.waiting {
-                let end = [format!("[{}]", words::waiting(*operation))];
+            for (awaited, waited) in &time.waiting {
+                let end = [format!("[{}]", words::awaited(*awaited))];
                 add(sleeper(path).iter().cloned().chain(end).collect(), *waited);
             }
         }

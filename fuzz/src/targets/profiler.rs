@@ -1,5 +1,7 @@
-//! What a profiled guest may have made: the plugin's recording, the kernel's list of symbols, and profiles in a store.
+//! What a profiled guest may have made: the plugin's recording, the kernel's list of symbols, its disk, and profiles in a
+//! store.
 
+use std::io::Read;
 use std::sync::LazyLock;
 
 use mountmark_lab::parsers;
@@ -37,4 +39,25 @@ pub(super) fn profiles(data: &[u8]) {
     for bytes in [data, &packed] {
         let _ = mountmark_record::parsers::profiles(bytes).map_err(|error| error.to_string());
     }
+}
+
+/// What a guest left on its disk.
+pub(super) fn disk(data: &[u8]) {
+    assert!(parsers::disk(data) <= 16);
+}
+
+/// The beginnings of real file systems.
+pub(super) fn disks() -> Vec<(String, Vec<u8>)> {
+    let images: [(&str, &[u8]); 3] = [
+        ("ext3", include_bytes!("../../../crates/lab/src/profile/parts/data/ext3.img.zst")),
+        ("ext4", include_bytes!("../../../crates/lab/src/profile/parts/data/ext4.img.zst")),
+        ("xfs", include_bytes!("../../../crates/lab/src/profile/parts/data/xfs.img.zst")),
+    ];
+    let beginning = |packed: &[u8]| {
+        let mut out = Vec::new();
+        let reader = zstd::stream::Decoder::new(packed).expect("packed by zstd");
+        reader.take(crate::MOST_INPUT as u64).read_to_end(&mut out).expect("packed by zstd");
+        out
+    };
+    images.map(|(name, packed)| (name.to_owned(), beginning(packed))).into()
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mountmark_model::device::DeviceOperation;
-use mountmark_model::profile::{PathTime, program};
+use mountmark_model::profile::{Awaited, Part, PathTime, program};
 
 use super::kernels::{Kernels, Rerouted, rerouted};
 use super::ledger::{Account, Ledger};
@@ -64,8 +64,8 @@ pub enum Cause {
     Within { function: String, caller: Option<String>, gap: i64 },
     /// A program's own instructions.
     Program { program: String, gap: i64 },
-    /// Waiting for the disk, or for a timer.
-    Waiting { operation: Option<DeviceOperation>, gap: i64 },
+    /// Waiting for the disk, or for a timer. `part` has most of it.
+    Waiting { operation: Option<DeviceOperation>, gap: i64, part: Option<Part> },
     /// Instructions of the kernel, of no function alone.
     Kernel { gap: i64 },
     /// Nothing makes up most of it.
@@ -114,7 +114,7 @@ pub fn explain<'a>(one: &'a Ledger, other: &'a Ledger, kernels: Option<&Kernels>
         let encloses = |caller: &&str| part(caller) as f64 >= NEARLY_ALL * part(name) as f64;
         kernels.is_none() || (sums.iter().all(|sums| sums.contains_key(name)) && outer.get(name).is_none_or(encloses))
     };
-    let cause = cause(slow, &sums, gap, &lines, &is_in_both);
+    let cause = cause([slow, fast], &sums, gap, &lines, &is_in_both);
     let rerouted = match kernels {
         Some(_) => rerouted([slow, fast], [&sums[0], &sums[1]], gap, &has),
         None => Vec::new(),
@@ -180,7 +180,13 @@ fn inclusive(ledger: &Ledger) -> Sums<'_> {
     out
 }
 
-fn cause(slow: &Ledger, sums: &[Sums; 2], gap: i64, lines: &[Line], is_in_both: &dyn Fn(&str) -> bool) -> Cause {
+fn cause(
+    ledgers: [&Ledger; 2],
+    sums: &[Sums; 2],
+    gap: i64,
+    lines: &[Line],
+    is_in_both: &dyn Fn(&str) -> bool,
+) -> Cause {
     if gap == 0 {
         return Cause::Equal;
     }
@@ -196,7 +202,7 @@ fn cause(slow: &Ledger, sums: &[Sums; 2], gap: i64, lines: &[Line], is_in_both: 
     let innermost = within.into_iter().filter(|(_, part, _)| *part as f64 >= NEARLY_ALL * largest as f64).max();
     if let Some((_, part, function)) = innermost {
         let mut callers: BTreeMap<&str, i64> = BTreeMap::new();
-        for (path, time) in &slow.paths {
+        for (path, time) in &ledgers[0].paths {
             if let Some(at) = path.iter().position(|name| name == function).filter(|at| *at > 1) {
                 *callers.entry(&path[at - 1]).or_default() += time.running as i64;
             }
@@ -207,10 +213,21 @@ fn cause(slow: &Ledger, sums: &[Sums; 2], gap: i64, lines: &[Line], is_in_both: 
     if let Some(line) = lines.iter().find(|line| is_most(line.gap())) {
         match &line.account {
             Account::Program(program) => return Cause::Program { program: program.clone(), gap: line.gap() },
-            Account::Waiting(operation) => return Cause::Waiting { operation: *operation, gap: line.gap() },
+            Account::Waiting(operation) => {
+                let (operation, gap) = (*operation, line.gap());
+                return Cause::Waiting { operation, gap, part: operation.and_then(|of| most_of(of, ledgers, gap)) };
+            }
             _ => {}
         }
     }
     let kernel = lines.iter().filter(|line| matches!(line.account, Account::Function(_))).map(Line::gap).sum::<i64>();
     if is_most(kernel) { Cause::Kernel { gap: kernel } } else { Cause::Many }
+}
+
+/// What most of such requests that the slow one waits longer for touch.
+fn most_of(operation: DeviceOperation, [slow, fast]: [&Ledger; 2], gap: i64) -> Option<Part> {
+    let time = |ledger: &Ledger, awaited: &Awaited| ledger.requests.get(awaited).map_or(0, |time| time.durable);
+    let of_kind = slow.requests.keys().filter(|awaited| awaited.operation == operation);
+    let (longer, awaited) = of_kind.map(|awaited| (time(slow, awaited) - time(fast, awaited), awaited)).max()?;
+    awaited.part.filter(|_| longer as f64 >= MOST * gap as f64)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mountmark_model::device::DeviceOperation;
-use mountmark_model::profile::{PathTime, Profile, program};
+use mountmark_model::profile::{Awaited, PathTime, Profile, program};
 
 /// What a part of the time was for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,6 +29,13 @@ pub struct Time {
     pub durable: i64,
 }
 
+impl Time {
+    fn add(&mut self, nanoseconds: i64, is_returned: bool) {
+        self.durable += nanoseconds;
+        self.returned += if is_returned { nanoseconds } else { 0 };
+    }
+}
+
 /// Where the time of one task went, in one configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ledger {
@@ -36,6 +43,8 @@ pub struct Ledger {
     /// The task's figures, to which the accounts add up.
     pub total: Time,
     pub accounts: BTreeMap<Account, Time>,
+    /// What of the accounts was waiting for a request, by what it touched.
+    pub requests: BTreeMap<Awaited, Time>,
     /// Until durable, by path.
     pub paths: BTreeMap<Vec<String>, PathTime>,
 }
@@ -50,12 +59,11 @@ impl Ledger {
 /// The ledger of a task that took `elapsed` and then `sync` nanoseconds, from the profiles of both parts.
 pub fn ledger(configuration: &str, elapsed: u64, sync: u64, profiles: [&Profile; 2]) -> Ledger {
     let mut accounts: BTreeMap<Account, Time> = BTreeMap::new();
+    let mut requests: BTreeMap<Awaited, Time> = BTreeMap::new();
     let mut paths: BTreeMap<Vec<String>, PathTime> = BTreeMap::new();
     for (profile, figure, is_returned) in [(profiles[0], elapsed, true), (profiles[1], sync, false)] {
         let mut add = |account: Account, nanoseconds: i64| {
-            let time = accounts.entry(account).or_default();
-            time.durable += nanoseconds;
-            time.returned += if is_returned { nanoseconds } else { 0 };
+            accounts.entry(account).or_default().add(nanoseconds, is_returned);
         };
         let mut rest = figure as i64;
         for (path, time) in &profile.paths {
@@ -63,15 +71,20 @@ pub fn ledger(configuration: &str, elapsed: u64, sync: u64, profiles: [&Profile;
             if time.running > 0 {
                 add(account(path), time.running as i64);
             }
-            time.waiting.iter().for_each(|(operation, waited)| add(Account::Waiting(*operation), *waited as i64));
             let both = paths.entry(path.clone()).or_default();
             both.running += time.running;
-            time.waiting.iter().for_each(|(operation, waited)| *both.waiting.entry(*operation).or_default() += waited);
+            for (awaited, waited) in &time.waiting {
+                add(Account::Waiting(awaited.map(|awaited| awaited.operation)), *waited as i64);
+                *both.waiting.entry(*awaited).or_default() += waited;
+                if let Some(awaited) = awaited {
+                    requests.entry(*awaited).or_default().add(*waited as i64, is_returned);
+                }
+            }
         }
         add(Account::Unattributed, rest);
     }
     let total = Time { returned: elapsed as i64, durable: (elapsed + sync) as i64 };
-    Ledger { configuration: configuration.to_owned(), total, accounts, paths }
+    Ledger { configuration: configuration.to_owned(), total, accounts, requests, paths }
 }
 
 /// The account of the instructions at the end of a path.

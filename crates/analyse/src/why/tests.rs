@@ -1,13 +1,17 @@
 use std::collections::BTreeMap;
 
 use mountmark_model::device::DeviceOperation;
-use mountmark_model::profile::{PathTime, Profile};
+use mountmark_model::profile::{Awaited, Part, PathTime, Profile};
 
 use super::*;
 
+fn read(part: Option<Part>) -> Awaited {
+    Awaited { operation: DeviceOperation::Read, part }
+}
+
 fn profile(paths: &[(&str, u64, u64)]) -> Profile {
     let time = |(path, running, reading): &(&str, u64, u64)| {
-        let waiting = (*reading > 0).then_some((Some(DeviceOperation::Read), *reading));
+        let waiting = (*reading > 0).then_some((Some(read(Some(Part::Inodes))), *reading));
         let path: Vec<String> = path.split(';').map(str::to_owned).collect();
         (path, PathTime { running: *running, waiting: BTreeMap::from_iter(waiting) })
     };
@@ -36,6 +40,8 @@ fn a_ledger_adds_up_to_the_task_s_time() {
     assert_eq!(of(Account::DiskServer), Time { returned: 70, durable: 70 });
     assert_eq!(of(Account::Waiting(Some(DeviceOperation::Read))), Time { returned: 50, durable: 140 });
     assert_eq!(of(Account::Unattributed), Time { returned: 447, durable: 457 });
+    let of_inodes = (read(Some(Part::Inodes)), Time { returned: 50, durable: 140 });
+    assert_eq!(found.requests.into_iter().collect::<Vec<_>>(), [of_inodes]);
 }
 
 #[test]
@@ -58,8 +64,13 @@ fn waiting_programs_and_nothing_in_particular_are_causes_too() {
     let of = |length, paths: &[(&str, u64, u64)]| ledger("x", length, 0, [&profile(paths), &none]);
     let fast = of(100, &[("cp", 100, 0)]);
     let cause = |slow: &Ledger| explain(slow, &fast, None).cause;
-    let read = Some(DeviceOperation::Read);
-    assert_eq!(cause(&of(400, &[("cp", 100, 300)])), Cause::Waiting { operation: read, gap: 300 });
+    let operation = Some(DeviceOperation::Read);
+    let waiting = |part| Cause::Waiting { operation, gap: 300, part };
+    let mut slow = of(400, &[("cp", 100, 300)]);
+    assert_eq!(cause(&slow), waiting(Some(Part::Inodes)));
+    let (some, other) = (Time { returned: 170, durable: 170 }, Time { returned: 130, durable: 130 });
+    slow.requests = BTreeMap::from([(read(Some(Part::Inodes)), some), (read(Some(Part::Journal)), other)]);
+    assert_eq!(cause(&slow), waiting(None), "no part has most of it");
     assert_eq!(cause(&of(400, &[("cp", 400, 0)])), Cause::Program { program: "cp".into(), gap: 300 });
     assert_eq!(
         cause(&of(400, &[("cp;a", 100, 0), ("cp;b", 100, 0), ("cp;c", 100, 0), ("cp;d", 100, 0)])),

@@ -15,6 +15,7 @@ mod witness;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock};
@@ -36,7 +37,7 @@ pub use hardware::Clock;
 pub use profiler::Profiler;
 pub use witness::{Answer, Witness, Witnesses};
 
-use crate::{Ended, Job, LabKind, OpenLab, Options, Places, Token};
+use crate::{Ended, Job, LabKind, OpenLab, Options, Places, Region, Token};
 use hardware::Hardware;
 use layout::Layout;
 use needs::{NBD, essence, needed_by, wanted};
@@ -46,6 +47,13 @@ use snapshot::Snapshot;
 /// Upper limit of a guest's memory: above it QEMU's machine has its PCI hole, and more would move the media from
 /// `MEDIA_START`.
 const RAM_MOST: u64 = 3 << 30;
+
+/// A plugin of QEMU, and who is given the guest's media, with the place of the disk under test, before it starts.
+struct Plug<'a> {
+    /// As [`Qemu::start`] takes it.
+    argument: String,
+    on_media: &'a dyn Fn(OwnedFd, Region),
+}
 
 /// A lab of QEMU guests.
 pub(crate) struct Guests(pub Lab);
@@ -141,18 +149,21 @@ impl Emulator {
     }
 
     /// Starts the cell's guest, paused. Returns its first lines, and how to recognise the further ones. `None`
-    /// if `stop` was set before. `plugin` as in [`Qemu::start`].
+    /// if `stop` was set before. With a plugin if there is one.
     fn start(
         &self,
         cell: &Cell,
         folder: &Path,
-        plugin: Option<&str>,
+        plug: Option<&Plug>,
         stop: &AtomicBool,
     ) -> Result<Option<(Qemu, Vec<String>, Expected)>> {
         let image = self.image(cell)?;
         let layout = Layout::of(cell)?;
         let hardware = self.hardware(cell, &image, &layout)?;
         let media = qemu::media(layout.total)?;
+        if let Some(plug) = plug {
+            (plug.on_media)(media.try_clone()?, layout.test);
+        }
         if let (Some(region), Some(source)) = (&layout.corpus, &cell.second_disk) {
             qemu::fill(&media, region.offset, Path::new(&source.tar))?;
         }
@@ -179,7 +190,14 @@ impl Emulator {
         match self.clock() {
             Clock::Instructions { .. } => {
                 let Some(snapshot) = self.snapshot(&hardware, &image, stop)? else { return Ok(None) };
-                let guest = snapshot::restore(&hardware, &snapshot, &media, &serial, &job, plugin)?;
+                let guest = snapshot::restore(
+                    &hardware,
+                    &snapshot,
+                    &media,
+                    &serial,
+                    &job,
+                    plug.map(|plug| plug.argument.as_str()),
+                )?;
                 Ok(Some((guest, snapshot.lines, expected)))
             }
             Clock::Kvm => {
@@ -198,17 +216,17 @@ impl Emulator {
         snapshot::get(cache, hardware, &image.sha256, &kernel, &self.qemu, limit, stop)
     }
 
-    /// Runs one cell; `plugin` as in [`Qemu::start`].
+    /// Runs one cell, with a plugin if there is one.
     fn run_with(
         &self,
         cell: &Cell,
-        plugin: Option<&str>,
+        plug: Option<&Plug>,
         stop: &AtomicBool,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<Ended> {
         let folder = Scratch::for_guest()?;
         let serial = folder.path().join("kernel.log");
-        let Some((mut guest, first, expected)) = self.start(cell, folder.path(), plugin, stop)? else {
+        let Some((mut guest, first, expected)) = self.start(cell, folder.path(), plug, stop)? else {
             return Ok(Ended::Interrupted);
         };
         guest.qmp.run("cont", serde_json::json!({}))?;

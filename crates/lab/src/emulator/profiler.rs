@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread;
 
 use anyhow::{Context, Result, bail};
 use mountmark_model::profile::{Interval, TaskProfile};
@@ -14,13 +16,15 @@ use mountmark_model::{Cell, Configuration, Environment, Event, Lab, Program, pro
 
 use super::layout::Layout;
 use super::qemu::{self, PROGRAM, option_value};
-use super::{Emulator, essence, read_log, snapshot};
+use super::{Emulator, Plug, essence, read_log, snapshot};
 use crate::cache;
 use crate::cache::lock::Scratch;
+use crate::profile::pipes::Pipes;
 use crate::profile::recording::Recording;
 use crate::profile::symbols::{self, Symbols};
+use crate::profile::{Disk, parts};
 use crate::watch::{Expected, Heard, Watch};
-use crate::{Ended, Job, OpenLab, Options, Token, child, profile};
+use crate::{Ended, Job, OpenLab, Options, Region, Token, child, profile};
 
 /// Guest-virtual address of the start of physical memory in the kernel's own map; it is not moved (`nokaslr`).
 const KERNEL_MAP: u64 = 0xffff_ffff_8000_0000;
@@ -66,20 +70,36 @@ impl Profiler {
             return Ok((Ended::Interrupted, Ok(Recording::default())));
         };
         let folder = Scratch::for_guest()?;
-        let (table, out) = (folder.path().join("functions"), folder.path().join("recording"));
+        let table = folder.path().join("functions");
         fs::write(&table, symbols.table()).with_context(|| format!("cannot write {}", table.display()))?;
         let shift = self.lab.options.machine.shift;
         let plugin = profile::plugin(&self.lab.options.cache)?;
-        let plugin = format!(
-            "file={},symbols={},out={},shift={shift},name={name_at},flat={}",
+        let pipes = Pipes::new(folder.path())?;
+        let argument = format!(
+            "file={},symbols={},out={},go={},shift={shift},name={name_at},flat={}",
             option_value(&plugin),
             option_value(&table),
-            option_value(&out),
+            option_value(&pipes.lines),
+            option_value(&pipes.go),
             u8::from(!self.callers)
         );
-        let ended = self.lab.run_with(cell, Some(&plugin), stop, on_event)?;
-        let text = fs::read(&out).unwrap_or_default();
-        Ok((ended, Recording::parse(&String::from_utf8_lossy(&text), &symbols.names, shift)))
+        // A file system on a loop device lies in the sectors of a file.
+        let disk: OnceLock<Disk> = OnceLock::new();
+        let on_media = |media: OwnedFd, region: Region| {
+            if !cell.on_loop {
+                let _first = disk.set(Disk { media: media.into(), region });
+            }
+        };
+        let look = |sectors: &BTreeSet<u64>| disk.get().map_or_else(BTreeMap::new, |disk| parts(disk, sectors));
+        let (mut lines, mut go) = pipes.ends()?;
+        thread::scope(|scope| {
+            let names = &symbols.names;
+            let reading = scope.spawn(move || Recording::read(&mut lines, names, shift, &mut { look }, &mut go));
+            let ended = self.lab.run_with(cell, Some(&Plug { argument, on_media: &on_media }), stop, on_event);
+            pipes.close();
+            let recording = reading.join().unwrap_or_else(|_| bail!("the reader of the profiler's lines failed"));
+            Ok((ended?, recording))
+        })
     }
 
     /// What was recorded of a cell that this lab ran, or why nothing was.

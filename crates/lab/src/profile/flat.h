@@ -8,8 +8,8 @@ struct flat {
 };
 /* A thread, by the address of its description. */
 struct flat_thread {
-    uint64_t task;
-    uint32_t root, operation, has_user, is_stale;
+    uint64_t task, request;
+    uint32_t root, has_user, is_stale;
 };
 
 static struct flat *flat;
@@ -49,7 +49,7 @@ static uint64_t flat_total(void) {
 
 static void flat_rename(struct flat_thread *thread) {
     thread->is_stale = 0;
-    if (!thread->operation && qemu_plugin_read_memory_vaddr(thread->task + name_at, bytes, 16))
+    if (!thread->request && qemu_plugin_read_memory_vaddr(thread->task + name_at, bytes, 16))
         thread->root = root_of((char *)bytes->data);
 }
 
@@ -57,7 +57,7 @@ static void flat_rename(struct flat_thread *thread) {
 static void flat_charge(void) {
     if (flat_now && flat_now->is_stale)
         flat_rename(flat_now);
-    if (flat_now && flat_now->operation) {
+    if (flat_now && flat_now->request) {
         uint64_t served = 0;
         for (uint32_t slot = 0; slot < flat_slots; slot++) {
             served += flat->slots[slot] - flat_before[slot];
@@ -81,7 +81,7 @@ static void flat_begin_serving(void) { memcpy(flat_before, flat->slots, flat_slo
 static void flat_switch(unsigned processor, void *data) {
     uint64_t next = value(rsi);
     flat_charge();
-    if (flat_now && flat_now->has_user && !flat_now->operation)
+    if (flat_now && flat_now->has_user && !flat_now->request)
         flat_sleeper = flat_now;
     struct flat_thread *found = NULL;
     for (uint32_t at = 0; at < flat_count && !found; at++)
@@ -95,7 +95,7 @@ static void flat_switch(unsigned processor, void *data) {
     }
     flat_now = found;
     flat_rename(found);
-    if (found->operation)
+    if (found->request)
         flat_begin_serving();
 }
 
@@ -131,10 +131,10 @@ static void flat_device_accessed(unsigned processor, uint32_t info, uint64_t add
 }
 
 static void flat_idle(uint64_t ns) {
-    uint32_t operation = 0;
-    for (uint32_t at = 0; at < flat_count && !operation; at++)
-        operation = flat_threads[at]->operation & ~IS_SERVER;
-    add_idle(operation, flat_sleeper ? flat_sleeper->root : 0, ns);
+    uint64_t request = 0;
+    for (uint32_t at = 0; at < flat_count && !request; at++)
+        request = flat_threads[at]->request & ~IS_SERVER;
+    add_idle(request, flat_sleeper ? flat_sleeper->root : 0, ns);
 }
 
 /* The guest has read its clock after it was idle, or for a mark: the time is in rax and rdx. */
@@ -158,7 +158,7 @@ static void flat_time_read(unsigned processor, void *data) {
             nodes[node].count = 0;
         memset(flat->slots, 0, flat_slots * sizeof *flat->slots);
         flat_user = flat_served = 0;
-        idle_count = 0;
+        forget_idle();
         skew = 0;
         begin_tsc = time;
         begin_total = tsc_total = 0;
@@ -190,14 +190,14 @@ static void flat_marked(unsigned processor, void *data) {
         break;
     case MARK_DISK:
         /* As in `marked`. */
-        if (!flat_now || (!flat_now->operation && has_begun))
+        if (!flat_now || (!flat_now->request && has_begun))
             break;
-        if (!flat_now->operation) {
+        if (!flat_now->request) {
             flat_charge();
             flat_now->root = root_of("disk server");
             flat_begin_serving();
         }
-        flat_now->operation = IS_SERVER | number;
+        flat_now->request = IS_SERVER | number;
         break;
     }
 }

@@ -1,9 +1,14 @@
-//! The profiler: a plugin of QEMU in C, the table of functions that it gets, and the recording that it writes.
+//! The profiler: a plugin of QEMU in C, the table of functions that it gets, the recording that it writes, and what the
+//! disk holds where a request was waited for.
 //!
 //! The plugin is built with this crate (`build.rs`) and carried in the program; QEMU loads it from the cache.
 
+mod parts;
+pub(crate) mod pipes;
 pub(crate) mod recording;
 pub(crate) mod symbols;
+
+pub(crate) use parts::{Disk, Medium, parts};
 
 use std::path::{Path, PathBuf};
 

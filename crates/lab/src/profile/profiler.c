@@ -17,8 +17,10 @@
  *
  * Output: lines. `n NODE PARENT FUNCTION`; `p PROGRAM NAME`, which FUNCTION minus PROGRAMS names; `w TASK PHASE BEGIN END
  * INSTRUCTIONS SKEW` begins a measured interval (times in ns of the guest), followed by its `x NODE INSTRUCTIONS`, `i
- * OPERATION NODE NS` and `e`. */
+ * REQUEST NODE NS` (REQUEST as the guest marks it) and `e`. Then the guest stands still until Mountmark, which looks at
+ * the disk meanwhile, has written a byte to `go`. */
 #include "emulator.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,8 +39,8 @@ enum { PROGRAMS = 0x40000000 };
 enum { IS_FAULT = 1, IS_SWITCH = 2, IS_RENAME = 4, HAS_DEVICE = 8 };
 enum { MARK_TASK = 1, MARK_CLOCK, MARK_CLOCK_READ, MARK_DISK };
 enum { BEGIN = 1, END };
-/* In a stack's operation: its thread serves a disk. */
-enum { IS_SERVER = 0x100 };
+/* In a thread's request: it serves a disk. The rest is as the guest marks it. */
+#define IS_SERVER (1ull << 63)
 #define USER_END (1ull << 47)
 #define STACK_SHIFT 14
 
@@ -60,13 +62,13 @@ struct frame {
     uint32_t function, node;
 };
 struct stack {
-    uint64_t key, task;
-    uint32_t root, depth, has_user, operation;
+    uint64_t key, task, request;
+    uint32_t root, depth, has_user;
     struct frame frames[256];
 };
 struct idle {
-    uint32_t operation, node;
-    uint64_t ns;
+    uint64_t request, ns;
+    uint32_t node;
 };
 /* A symbol of the table that Mountmark wrote, sorted by address. */
 struct symbol {
@@ -95,11 +97,12 @@ static struct stack *thread, *sleeper;
 static struct stack outside;
 static uint32_t current, function, is_stale;
 static uint64_t counted;
-static struct idle idle[4096];
-static uint32_t idle_count;
+/* A hash table of places in `idle`, plus 1. */
+static uint32_t *idle_slots, idle_count, idle_room;
+static struct idle *idle;
 static uint64_t task, clock_mark, tsc, tsc_total, begin_tsc, begin_total;
 static int64_t skew;
-static int has_begun;
+static int has_begun, go;
 
 static void fail(const char *what) {
     fprintf(stderr, "mountmark profiler: %s\n", what);
@@ -204,7 +207,7 @@ static struct stack *stack_of(uint64_t rsp) {
 }
 
 static void rename_thread(struct stack *stack) {
-    if (!stack->operation && qemu_plugin_read_memory_vaddr(stack->task + name_at, bytes, 16))
+    if (!stack->request && qemu_plugin_read_memory_vaddr(stack->task + name_at, bytes, 16))
         stack->root = root_of((char *)bytes->data);
 }
 
@@ -246,32 +249,59 @@ static void write_interval(uint64_t total) {
         if (nodes[node].count)
             fprintf(out, "x %u %lu\n", node, nodes[node].count);
     for (uint32_t at = 0; at < idle_count; at++)
-        fprintf(out, "i %u %u %lu\n", idle[at].operation, idle[at].node, idle[at].ns);
+        fprintf(out, "i %lu %u %lu\n", idle[at].request, idle[at].node, idle[at].ns);
     fprintf(out, "e\n");
     fflush(out);
+    char answer;
+    while (read(go, &answer, 1) < 0 && errno == EINTR)
+        ;
 }
 
-/* Adds idle time, in which `node` slept and a disk did `operation`. */
-static void add_idle(uint32_t operation, uint32_t node, uint64_t ns) {
-    for (uint32_t at = 0; at < idle_count; at++)
-        if (idle[at].operation == operation && idle[at].node == node) {
-            idle[at].ns += ns;
-            return;
-        }
-    if (idle_count == sizeof idle / sizeof *idle) {
-        skew += ns;
-        return;
+static uint32_t *idle_slot(uint64_t request, uint32_t node) {
+    uint64_t slot = ((request << 24 ^ node) * 0x9e3779b97f4a7c15ull) >> 20;
+    for (;; slot++) {
+        uint32_t *at = &idle_slots[slot & (4ull * idle_room - 1)];
+        if (!*at || (idle[*at - 1].request == request && idle[*at - 1].node == node))
+            return at;
     }
-    idle[idle_count++] = (struct idle){operation, node, ns};
+}
+
+static void make_idle_room(uint32_t room) {
+    idle_room = room;
+    idle = realloc(idle, room * sizeof *idle);
+    free(idle_slots);
+    idle_slots = calloc(4ull * room, sizeof *idle_slots);
+    if (!idle || !idle_slots)
+        fail("this machine has no memory for so many waits");
+    for (uint32_t at = 0; at < idle_count; at++)
+        *idle_slot(idle[at].request, idle[at].node) = at + 1;
+}
+
+static void forget_idle(void) {
+    idle_count = 0;
+    memset(idle_slots, 0, 4ull * idle_room * sizeof *idle_slots);
+}
+
+/* Adds idle time, in which `node` slept and a disk worked on `request`. */
+static void add_idle(uint64_t request, uint32_t node, uint64_t ns) {
+    if (idle_count == idle_room)
+        make_idle_room(2 * idle_room);
+    uint32_t *slot = idle_slot(request, node);
+    if (!*slot) {
+        idle[idle_count++] = (struct idle){.request = request, .node = node};
+        *slot = idle_count;
+    }
+    idle[*slot - 1].ns += ns;
 }
 
 static void be_idle(uint64_t ns) {
-    uint32_t operation = 0, node = sleeper ? sleeper->frames[0].node : 0;
-    for (uint32_t at = 0; at < stack_count && !operation; at++)
-        operation = stacks[at]->operation & ~IS_SERVER;
+    uint64_t request = 0;
+    uint32_t node = sleeper ? sleeper->frames[0].node : 0;
+    for (uint32_t at = 0; at < stack_count && !request; at++)
+        request = stacks[at]->request & ~IS_SERVER;
     if (sleeper && sleeper->depth)
         node = sleeper->frames[sleeper->depth - 1].node;
-    add_idle(operation, node, ns);
+    add_idle(request, node, ns);
 }
 
 /* The guest has read its clock, which is in rax and rdx. */
@@ -292,7 +322,7 @@ static void time_read(int by_user) {
     if ((clock_mark & 0xff) == BEGIN) {
         for (uint32_t node = 0; node < node_count; node++)
             nodes[node].count = 0;
-        idle_count = 0;
+        forget_idle();
         skew = 0;
         begin_tsc = time;
         begin_total = now->total;
@@ -313,12 +343,12 @@ static void in_kernel(const struct block *block) {
     while (stack->depth && stack->frames[stack->depth - 1].rsp < pointer)
         stack->depth--;
     if (block->is_start && block->flags & IS_SWITCH) {
-        if (thread->has_user && !thread->operation)
+        if (thread->has_user && !thread->request)
             sleeper = thread;
         uint64_t next = value(rsi);
         if (stack->task != next) {
             stack->task = next;
-            stack->has_user = stack->operation = 0;
+            stack->has_user = stack->request = 0;
         }
         thread = stack;
         rename_thread(stack);
@@ -386,14 +416,14 @@ static void marked(unsigned processor, void *data) {
         break;
     case MARK_DISK:
         // The servers are there before the first task; a task's own NOPs make no server of it.
-        if (!thread->operation && has_begun)
+        if (!thread->request && has_begun)
             break;
         charge();
-        if (!thread->operation) {
+        if (!thread->request) {
             thread->root = root_of("disk server");
             current = thread->root;
         }
-        thread->operation = IS_SERVER | number;
+        thread->request = IS_SERVER | number;
         break;
     }
 }
@@ -492,6 +522,8 @@ __attribute__((visibility("default"))) int qemu_plugin_install(uint64_t id, cons
             read_symbols(text);
         else if (!strncmp(words[at], "out=", 4))
             out = fopen(text, "we");
+        else if (!strncmp(words[at], "go=", 3))
+            go = open(text, O_RDWR | O_CLOEXEC);
         else if (!strncmp(words[at], "shift=", 6))
             shift = atoi(text);
         else if (!strncmp(words[at], "name=", 5))
@@ -499,7 +531,7 @@ __attribute__((visibility("default"))) int qemu_plugin_install(uint64_t id, cons
         else if (!strncmp(words[at], "flat=", 5))
             is_flat = atoi(text);
     }
-    if (!out || !symbol_count || !info->system || info->processors != 1) {
+    if (!out || go <= 0 || !symbol_count || !info->system || info->processors != 1) {
         fprintf(stderr, "mountmark profiler: wrong arguments\n");
         return 1;
     }
@@ -512,6 +544,7 @@ __attribute__((visibility("default"))) int qemu_plugin_install(uint64_t id, cons
     if (!nodes || !children || !score)
         return 1;
     node_count = 1;
+    make_idle_room(4096);
     thread = &outside;
     outside.root = root_of("unknown");
     qemu_plugin_register_vcpu_init_cb(id, started);

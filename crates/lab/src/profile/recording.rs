@@ -1,11 +1,12 @@
-//! What the plugin wrote: profiles by task and interval. `profiler.c` says what its lines are.
+//! What the plugin writes: profiles by task and interval. `profiler.c` says what its lines are.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::BufRead;
 use std::str::{FromStr, SplitAsciiWhitespace};
 
 use anyhow::{Context, Result, bail};
 use mountmark_model::device::DeviceOperation;
-use mountmark_model::profile::{Interval, PathTime, Profile, program};
+use mountmark_model::profile::{Awaited, Interval, Part, PathTime, Profile, program};
 
 use crate::mark;
 
@@ -15,6 +16,9 @@ const PROGRAMS: u32 = 0x4000_0000;
 /// A path has the plugin's 256 frames and a program, and what is called without a frame.
 const DEEPEST: usize = 300;
 
+/// The line that ends an interval, after which the guest stands still.
+const END: &str = "e";
+
 /// In bytes: a program's name has 15, some of which may stand for no letter.
 const LONGEST: usize = 64;
 
@@ -23,6 +27,8 @@ const LONGEST: usize = 64;
 pub struct Recording {
     /// By the task's number, in the order of its iterations.
     profiles: BTreeMap<(u64, Interval), Vec<Profile>>,
+    /// When the last interval began.
+    last: Option<u64>,
 }
 
 impl Recording {
@@ -31,27 +37,67 @@ impl Recording {
         self.profiles.get(&(mark::number(task), interval))?.get(iteration as usize)
     }
 
-    /// Reads the plugin's lines. `names` are the functions; an instruction takes 2^`shift` ns.
-    pub(crate) fn parse(text: &str, names: &[String], shift: u8) -> Result<Recording> {
+    /// Reads the plugin's lines until it ends. `names` are the functions; an instruction takes 2^`shift` ns.
+    ///
+    /// The guest stands still at the end of an interval: `look` then tells what the disk holds at sectors, and `go` lets the
+    /// guest go on, also where a line is not understood.
+    pub(crate) fn read(
+        lines: &mut dyn BufRead,
+        names: &[String],
+        shift: u8,
+        look: &mut dyn FnMut(&BTreeSet<u64>) -> BTreeMap<u64, Part>,
+        go: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Recording> {
         let mut parser =
             Parser { names, shift, nodes: HashMap::new(), programs: Vec::new(), paths: HashMap::new(), open: None };
-        let mut recording = Recording::default();
-        let mut last = None;
-        // The last line may have been cut when QEMU ended.
-        for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
-            let ended = parser
-                .line(line)
-                .with_context(|| format!("the profiler wrote {line:?}, which is none of its lines"))?;
-            let Some(ended) = ended else { continue };
-            let profiles = recording.profiles.entry((ended.task, ended.interval)).or_default();
-            // The guest read its clock again, since its kernel had changed the time meanwhile: the last reading counts.
-            if last == Some(ended.begin) {
+        let mut found = Ok(Recording::default());
+        let mut before: Option<Open> = None;
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            lines.read_until(b'\n', &mut line).context("the profiler's lines cannot be read")?;
+            // The last line may have been cut when QEMU ended.
+            let Some(text) = line.strip_suffix(b"\n") else { return found };
+            let text = String::from_utf8_lossy(text);
+            if let Ok(recording) = &mut found {
+                match parser.line(&text) {
+                    Ok(None) => {}
+                    Ok(Some(ended)) => before = Some(recording.take(before.take(), ended, look)),
+                    Err(error) => {
+                        found = Err(error.context(format!("the profiler wrote {text:?}, which is none of its lines")));
+                    }
+                }
+            }
+            if text == END {
+                go()?;
+            }
+        }
+    }
+
+    /// Takes an interval, and gives it back; `before` is the one before it.
+    fn take(
+        &mut self,
+        before: Option<Open>,
+        ended: Open,
+        look: &mut dyn FnMut(&BTreeSet<u64>) -> BTreeMap<u64, Part>,
+    ) -> Open {
+        // What a command leaves to be written may have its place only once it is.
+        let of_task = before.filter(|before| before.task == ended.task && before.interval < ended.interval);
+        let sectors = of_task.iter().chain([&ended]).flat_map(Open::sectors).collect();
+        let parts = look(&sectors);
+        let mut keep = |open: &Open, is_again: bool| {
+            let profiles = self.profiles.entry((open.task, open.interval)).or_default();
+            if is_again {
                 profiles.pop();
             }
-            last = Some(ended.begin);
-            profiles.push(ended.profile);
-        }
-        Ok(recording)
+            profiles.push(open.profile(&parts));
+        };
+        of_task.iter().for_each(|before| keep(before, true));
+        // The guest read its clock again, since its kernel had changed the time meanwhile: the last reading counts.
+        let is_again = self.last == Some(ended.begin);
+        self.last = Some(ended.begin);
+        keep(&ended, is_again);
+        ended
     }
 }
 
@@ -71,7 +117,52 @@ struct Open {
     begin: u64,
     /// Of its length, what no path has had so far.
     left: i64,
-    profile: Profile,
+    paths: BTreeMap<Vec<String>, Times>,
+}
+
+/// As [`PathTime`], with requests as the plugin writes them.
+#[derive(Default)]
+struct Times {
+    running: u64,
+    waiting: BTreeMap<Option<Request>, u64>,
+}
+
+/// What a disk works on, and its sector, if it is of the disk under test.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Request {
+    operation: DeviceOperation,
+    sector: Option<u64>,
+}
+
+impl Request {
+    /// As [`mark::serves`] writes it; `None` if nothing was asked of a disk.
+    fn of(number: u64) -> Result<Option<Request>> {
+        let Some(operation) = (number & 0xff).checked_sub(1) else { return Ok(None) };
+        let operation = *DeviceOperation::ALL.get(operation as usize).context("an unknown request")?;
+        let sector = (number >> 8).checked_sub(1).filter(|_| operation != DeviceOperation::Flush);
+        Ok(Some(Request { operation, sector }))
+    }
+}
+
+impl Open {
+    fn sectors(&self) -> impl Iterator<Item = u64> {
+        self.paths.values().flat_map(|times| times.waiting.keys()).filter_map(|request| request.as_ref()?.sector)
+    }
+
+    /// The interval's profile, with the parts of its requests.
+    fn profile(&self, parts: &BTreeMap<u64, Part>) -> Profile {
+        let mut out = Profile::default();
+        for (path, times) in &self.paths {
+            let time =
+                out.paths.entry(path.clone()).or_insert(PathTime { running: times.running, ..PathTime::default() });
+            for (request, waited) in &times.waiting {
+                let part = |request: &Request| request.sector.and_then(|sector| parts.get(&sector).copied());
+                let awaited = request.map(|request| Awaited { operation: request.operation, part: part(&request) });
+                *time.waiting.entry(awaited).or_default() += waited;
+            }
+        }
+        out
+    }
 }
 
 impl Parser<'_> {
@@ -101,8 +192,8 @@ impl Parser<'_> {
                 let skew: i64 = next(&mut fields)?;
                 let left = i64::try_from(length).ok().and_then(|length| length.checked_sub(skew));
                 let left = left.context("a time beyond all bounds")?;
-                let (interval, profile) = (interval.context("an unknown interval")?, Profile::default());
-                self.open = Some(Open { task, interval, begin, left, profile });
+                let interval = interval.context("an unknown interval")?;
+                self.open = Some(Open { task, interval, begin, left, paths: BTreeMap::new() });
             }
             "x" => {
                 let (node, instructions): (u32, u64) = (next(&mut fields)?, next(&mut fields)?);
@@ -110,15 +201,11 @@ impl Parser<'_> {
                 self.path(node, time)?.running += time;
             }
             "i" => {
-                let (operation, node, time): (usize, u32, u64) =
+                let (request, node, time): (u64, u32, u64) =
                     (next(&mut fields)?, next(&mut fields)?, next(&mut fields)?);
-                let operation = match operation {
-                    0 => None,
-                    number => Some(*DeviceOperation::ALL.get(number - 1).context("an unknown request")?),
-                };
-                *self.path(node, time)?.waiting.entry(operation).or_default() += time;
+                *self.path(node, time)?.waiting.entry(Request::of(request)?).or_default() += time;
             }
-            "e" => {
+            END => {
                 let ended = self.open.take().context("the end of no interval")?;
                 if ended.left != 0 {
                     bail!("an interval's paths are {} ns away from its length", ended.left);
@@ -132,7 +219,7 @@ impl Parser<'_> {
     }
 
     /// The time of the path that ends in `node`, to which `time` is added by the caller.
-    fn path(&mut self, node: u32, time: u64) -> Result<&mut PathTime> {
+    fn path(&mut self, node: u32, time: u64) -> Result<&mut Times> {
         if !self.paths.contains_key(&node) {
             let mut path = Vec::new();
             let mut at = node;
@@ -158,7 +245,7 @@ impl Parser<'_> {
         }
         let open = self.open.as_mut().context("a figure of no interval")?;
         open.left = open.left.checked_sub_unsigned(time).context("a time beyond all bounds")?;
-        Ok(open.profile.paths.entry(self.paths[&node].clone()).or_default())
+        Ok(open.paths.entry(self.paths[&node].clone()).or_default())
     }
 }
 
@@ -177,14 +264,28 @@ mod tests {
 
     fn parse(text: &str) -> Result<Recording> {
         let names = ["user", "unknown", "ksys_read", "ext4:ext4_match", "asm_sysvec_x", "tick"].map(str::to_owned);
-        Recording::parse(text, &names, 1)
+        let mut look = |sectors: &BTreeSet<u64>| sectors.iter().map(|sector| (*sector, part(*sector))).collect();
+        let mut gone = 0;
+        let go = &mut || {
+            gone += 1;
+            Ok(())
+        };
+        let read = Recording::read(&mut text.as_bytes(), &names, 1, &mut look, go);
+        assert_eq!(gone, text.lines().filter(|line| *line == END).count(), "the guest goes on");
+        read
+    }
+
+    fn part(sector: u64) -> Part {
+        if sector == 5 { Part::Journal } else { Part::Data }
     }
 
     fn text() -> String {
         let task = mark::number("001");
+        let read = (5 + 1) << 8 | 1;
+        let flush = 1 << 8 | 4;
         format!(
             "p 0 unknown\np 1 cp\nn 2 0 1073741825\nn 3 2 2\nn 5 3 3\nn 6 3 4\nn 7 6 5\nw {task:x} 1 1000 2040 300 -7\nx 2 100\nx 7 \
-             20\nx 5 200\ni 1 3 400\ni 0 2 7\ne\nw {task:x} 1 9"
+             20\nx 5 200\ni {read} 3 300\ni 1 3 99\ni {flush} 3 1\ni 0 2 7\ne\nw {task:x} 1 9"
         )
     }
 
@@ -196,7 +297,13 @@ mod tests {
         assert_eq!(profile.paths.len(), 4);
         assert_eq!(of(&["interrupts", "asm_sysvec_x", "tick"]).running, 40, "whatever it interrupts");
         assert_eq!(of(&["cp", "ksys_read", "ext4:ext4_match"]).running, 400);
-        assert_eq!(of(&["cp", "ksys_read"]).waiting, BTreeMap::from([(Some(DeviceOperation::Read), 400)]));
+        let awaited = |operation, part| Some(Awaited { operation, part });
+        let waiting = BTreeMap::from([
+            (awaited(DeviceOperation::Read, Some(Part::Journal)), 300),
+            (awaited(DeviceOperation::Read, None), 99),
+            (awaited(DeviceOperation::Flush, None), 1),
+        ]);
+        assert_eq!(of(&["cp", "ksys_read"]).waiting, waiting);
         assert_eq!((of(&["cp"]).running, of(&["cp"]).waiting[&None]), (200, 7));
         assert!(recording.profile("001", Interval::Returned, 1).is_none(), "it was cut");
         assert!(recording.profile("002", Interval::Returned, 0).is_none());
@@ -211,6 +318,7 @@ mod tests {
             ("x 5 200", "x 5"),
             ("x 5 200", "x 6 1"),
             ("i 1 3", "i 9 3"),
+            ("i 1 3", "i -1 3"),
             ("1000 2040", "2040 1000"),
             ("1000 2040", "1000 2041"),
             ("p 1 cp", "p 2 cp"),

@@ -3,6 +3,7 @@
 use mountmark_analyse::why::{Account, Callee, Cause, Explanation, Ledger};
 use mountmark_model::Metric;
 use mountmark_model::device::DeviceOperation;
+use mountmark_model::profile::{Awaited, Part};
 use mountmark_record::RunRecord;
 
 use super::number::{percent, quantity};
@@ -28,6 +29,63 @@ pub(crate) fn waiting(operation: Option<DeviceOperation>) -> &'static str {
         Some(DeviceOperation::Flush) => "waiting for flushes",
         None => "waiting for timers",
     }
+}
+
+/// The name of a request, with what it touched where that is known: `writes to the journal`.
+pub(crate) fn request(awaited: Awaited) -> String {
+    let (kind, direction) = match awaited.operation {
+        DeviceOperation::Read => ("reads", "of"),
+        DeviceOperation::Write => ("writes", "to"),
+        DeviceOperation::Discard => ("discards", "of"),
+        DeviceOperation::Flush => ("flushes", "of"),
+    };
+    awaited.part.map_or(kind.into(), |touched| format!("{kind} {direction} {}", part_of_disk(touched)))
+}
+
+/// What was waited for, with what the request touched.
+pub(crate) fn awaited(awaited: Option<Awaited>) -> String {
+    awaited.map_or_else(|| waiting(None).into(), |awaited| format!("waiting for {}", request(awaited)))
+}
+
+/// A part of a file system, as a request touches it.
+fn part_of_disk(part: Part) -> String {
+    match part {
+        Part::Superblock => "the superblock".into(),
+        Part::Groups => "group descriptors".into(),
+        Part::FreeSpace => "maps of free space".into(),
+        Part::Inodes => "inodes".into(),
+        Part::Directories => "directories".into(),
+        Part::Mapping => "maps of files' blocks".into(),
+        Part::Attributes => "extended attributes".into(),
+        Part::Journal => "the journal".into(),
+        Part::Checksums => "checksums".into(),
+        Part::FileTree => "the tree of files".into(),
+        Part::OtherTrees => "other trees".into(),
+        Part::Data => "data".into(),
+        Part::Unused => "blocks that are in no use afterwards".into(),
+        Part::Sixteenth(at) => format!("sixteenth {} of the disk", at + 1),
+    }
+}
+
+/// The name of a part in JSON.
+pub(crate) fn part_key(part: Part) -> String {
+    match part {
+        Part::Superblock => "superblock",
+        Part::Groups => "groups",
+        Part::FreeSpace => "free_space",
+        Part::Inodes => "inodes",
+        Part::Directories => "directories",
+        Part::Mapping => "mapping",
+        Part::Attributes => "attributes",
+        Part::Journal => "journal",
+        Part::Checksums => "checksums",
+        Part::FileTree => "file_tree",
+        Part::OtherTrees => "other_trees",
+        Part::Data => "data",
+        Part::Unused => "unused",
+        Part::Sixteenth(at) => return format!("sixteenth_{}", at + 1),
+    }
+    .into()
 }
 
 /// The name of a line of a ledger.
@@ -80,7 +138,11 @@ pub(crate) fn difference(explanation: &Explanation) -> String {
             format!("{both}: {} are in {function} and what it calls{called}.", of(gap))
         }
         Cause::Program { program, gap } => format!("{both}: {} are instructions of {program} itself.", of(gap)),
-        Cause::Waiting { operation, gap } => format!("{both}: {} are spent {}.", of(gap), waiting(*operation)),
+        Cause::Waiting { operation, gap, part } => {
+            let most = operation.zip(*part).map(|(operation, part)| Awaited { operation, part: Some(part) });
+            let most = most.map_or(String::new(), |awaited| format!(", most of it for {}", request(awaited)));
+            format!("{both}: {} are spent {}{most}.", of(gap), waiting(*operation))
+        }
         Cause::Kernel { gap } => {
             format!("{both}: {} are instructions of the kernel, and no function makes up most of them.", of(gap))
         }
@@ -106,6 +168,9 @@ pub(crate) const WHERE: &str = "Where the time went, in seconds of the lab's clo
 
 /// The heading of what one kernel alone calls.
 pub(crate) const CALLS: &str = "Where one kernel calls what the other does not";
+
+/// The heading of requests.
+pub(crate) const REQUESTS: &str = "What was waited for at the disk, in seconds of the lab's clock";
 
 /// The heading of waits.
 pub(crate) fn who_waited(ledger: &Ledger) -> String {

@@ -72,6 +72,8 @@ pub fn serve(
     orders: &dyn Orders,
     observer: Option<&dyn Observer>,
 ) -> Result<()> {
+    // Nobody observes another disk.
+    let is_under_test = observer.is_some();
     let mut server = Server {
         model: model.start(),
         waiting: BinaryHeap::new(),
@@ -81,7 +83,7 @@ pub fn serve(
         volatile: None,
     };
     loop {
-        mark::serves(server.works_on());
+        mark::serves(server.works_on(), is_under_test);
         let limit = server.waiting.peek().map(|Reverse(next)| next.due.saturating_sub(now()));
         if server.coming.is_some() {
             server.gather(&socket, &mut medium, limit)?;
@@ -147,10 +149,11 @@ struct Coming {
 }
 
 impl Server {
-    /// What is to be answered next.
-    fn works_on(&self) -> Option<DeviceOperation> {
-        let due = self.waiting.peek().map(|Reverse(next)| next.request.operation);
-        due.or(self.coming.as_ref().map(|_| DeviceOperation::Write))
+    /// What is to be answered next, and the byte at which it begins.
+    fn works_on(&self) -> Option<(DeviceOperation, u64)> {
+        let due = self.waiting.peek().map(|Reverse(next)| &next.request);
+        let next = due.or(self.coming.as_ref().map(|coming| &coming.write.request))?;
+        Some((next.operation, next.offset))
     }
 
     /// Carries out what process 1 wants of the power.

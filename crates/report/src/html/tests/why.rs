@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use mountmark_analyse::why::{Explanation, Ledger, explain, ledger};
 use mountmark_model::device::DeviceOperation;
-use mountmark_model::profile::{PathTime, Profile};
+use mountmark_model::profile::{Awaited, Part, PathTime, Profile};
 
 use super::*;
 use crate::Answer;
 
 fn profile(paths: &[(&str, u64)], read: u64) -> Profile {
     let time = |(path, running): &(&str, u64)| {
-        let waiting = BTreeMap::from([(Some(DeviceOperation::Read), read)]);
+        let awaited = Awaited { operation: DeviceOperation::Read, part: Some(Part::Directories) };
+        let waiting = BTreeMap::from([(Some(awaited), read)]);
         (path.split(';').map(str::to_owned).collect(), PathTime { running: *running, waiting })
     };
     Profile { paths: paths.iter().map(time).collect() }
@@ -51,7 +52,14 @@ fn an_explanation_stands_at_its_task_and_needs_no_network() {
     let card = text.split("<figure class=\"card spread\">").nth(1).expect("the task's card is the wide one");
     let card = card.split("</figure>").next().unwrap();
     assert!(card.contains("001") && card.contains("ext4 takes 4.50 s until durable, xfs 1.00 s: "), "{card}");
-    for words in ["4.000000000", "waiting for reads", "together", "equal to the last bit", "Flame graph of task 001"] {
+    for words in [
+        "4.000000000",
+        "waiting for reads",
+        "reads of directories",
+        "together",
+        "equal to the last bit",
+        "Flame graph of task 001",
+    ] {
         assert!(card.contains(words), "{words:?} is missing");
     }
     assert_eq!(text.matches("<iframe").count(), 1);

@@ -155,9 +155,10 @@ fn waits_lead_to_what_the_requests_touched() {
                     .sum::<i64>()
             })
         });
-        assert!(data[1] * 2 > all[1], "{name} reads files: {read}");
+        assert!(data[1] > 0, "{name} reads files: {read}");
         assert!(unused.iter().sum::<i64>() * 20 <= all.iter().sum(), "what {name} touches is in use: {files} {read}");
     }
+    assert!(durable(&read, "ext3", "read", &|part| part == "mapping") > 0, "a block says where the file lies: {read}");
     assert!(durable(&files, "jfs", "write", &|part| part.starts_with("sixteenth_")) > 0, "{files}");
     let text = why(&lab, &["--task", "files", "--fs", "ext4,xfs"]).ended_with(0).stdout;
     assert!(text.contains("What was waited for") && text.contains("writes to the journal"), "{text}");

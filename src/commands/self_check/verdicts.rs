@@ -30,7 +30,7 @@ const SLOWDOWN: f64 = 0.03;
 /// Measure one plan many times, and plans that differ in nothing that matters, and count false verdicts
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark self-check verdicts\n  mountmark self-check verdicts --fs ext4,xfs,btrfs --repeat 100\n  mountmark self-check verdicts --conditions fixed     what they were worth without varied conditions\n\nThe plans differ in a task that does nothing, 4 MiB of memory, a larger guest image, the order of tasks, the seed and the date. Groups of 5 and of 10 repeats are compared as runs of their own; all comparisons of a pair are a family. In one more plan each task takes 3 % longer.\nExit code 1 if more than 5 % of families have a false verdict (or the number that chance allows with few), or fewer than 90 % of slowdowns are found with ten repeats."
+    after_help = "Examples:\n  mountmark self-check verdicts\n  mountmark self-check verdicts --fs ext4,xfs,btrfs --repeat 100\n  mountmark self-check verdicts --conditions fixed     what they were worth without varied conditions\n\nThe plans differ in a task that does nothing, 4 MiB of memory, a larger guest image, the order of tasks, the seed and the date. Groups of 5 and of 10 repeats are compared as runs of their own; all comparisons of a pair are a family. In one more plan each task takes 3 % longer.\nExit code 1 if more than 5 % of families have a false verdict (or the number that chance allows with few), or fewer than 90 % of slowdowns are found with ten repeats, among figures that are not marked as depending on conditions."
 )]
 pub struct Arguments {
     /// File systems to try
@@ -84,15 +84,18 @@ fn check(arguments: &Arguments, stop: &Stop) -> Result<u8> {
     let measure = |plan: &Plan, what: &str| measure(arguments, lab.as_ref(), &store, stop, plan, what);
 
     let Some(long) = measure(&long_plan, "the plan")? else { return Ok(stop.code()) };
-    let mut equals = Vec::new();
+    let (mut equals, mut with_nothing) = (Vec::new(), None);
     for variant in &VARIANTS {
         let base =
             self::plan(arguments, &catalogue, &suite, arguments.seed.wrapping_add(variant.seed), arguments.repeat)?;
         let Some(other) = measure(&variant.of(&base), variant.name)? else { return Ok(stop.code()) };
         equals.push((variant.name, GROUPS.map(|size| judge::compare(&long, &other, size))));
+        with_nothing.get_or_insert(other);
     }
-    let found = mountmark_analyse::findings(&long, &mountmark_analyse::Options::default());
+    let findings = |run| mountmark_analyse::findings(run, &mountmark_analyse::Options::default());
+    let (found, with_nothing) = (findings(&long), with_nothing.as_ref().map(findings));
     let seconds = |name: &str, task: &str| {
+        let found = if task == variants::NOTHING { with_nothing.as_ref()? } else { &found };
         let at = found.configurations.iter().position(|known| known == name)?;
         found.tasks.iter().find(|known| known.id == task)?.median(&Metric::DURABLE, at)
     };
@@ -103,7 +106,7 @@ fn check(arguments: &Arguments, stop: &Stop) -> Result<u8> {
         plan: &long_plan,
         equals,
         coverage: GROUPS.map(|size| judge::coverage(&long, size)),
-        slowdowns: GROUPS.map(|size| judge::slowdowns(&long, &slowed, size)),
+        slowdowns: GROUPS.map(|size| judge::slowdowns(&long, &slowed, &found, size)),
     };
     common::print(&result.text())?;
     Ok(if result.is_good() { common::DONE } else { common::FAILED })

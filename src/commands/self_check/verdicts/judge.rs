@@ -73,14 +73,43 @@ pub fn compare(run: &RunRecord, other: &RunRecord, size: u32) -> False {
 }
 
 /// In how many figures of tasks the slowdown was found, over all groups.
-pub fn slowdowns(run: &RunRecord, slowed: &RunRecord, size: u32) -> Share {
-    let mut found = Share::default();
+#[derive(Default)]
+pub struct Slowdowns {
+    pub found: Share,
+    /// Of figures that the run marks as depending on conditions.
+    pub dependent: Share,
+    /// Configuration and task of the others that were found least often, with that share, the worst first.
+    pub worst: Vec<Worst>,
+}
+
+/// `whole` are the findings of all repeats of `run`.
+pub fn slowdowns(run: &RunRecord, slowed: &RunRecord, whole: &Findings, size: u32) -> Slowdowns {
+    let mut out = Slowdowns::default();
+    let mut each: BTreeMap<(String, String), Share> = BTreeMap::new();
+    let depends: Vec<(&str, &str)> =
+        whole.dependent().map(|(task, one, _)| (whole.configurations[one].as_str(), task.id.as_str())).collect();
     for (before, after) in groups(run, size).iter().zip(&groups(slowed, size)) {
         for change in changes(before, after, None, &Options::default()).changes.iter().filter(|change| !change.step) {
-            found.count(change.outcome == ChangeOutcome::Regression);
+            let is_found = change.outcome == ChangeOutcome::Regression;
+            if depends.contains(&(change.configuration.as_str(), change.task.as_str())) {
+                out.dependent.count(is_found);
+                continue;
+            }
+            out.found.count(is_found);
+            each.entry((change.configuration.clone(), change.task.clone())).or_default().count(is_found);
         }
     }
-    found
+    out.worst = worst(each);
+    out
+}
+
+/// Configuration, task, and how often something held of them.
+pub type Worst = (String, String, Share);
+
+fn worst(each: BTreeMap<(String, String), Share>) -> Vec<Worst> {
+    let mut out: Vec<Worst> = each.into_iter().map(|((name, task), share)| (name, task, share)).collect();
+    out.sort_by(|one, other| one.2.percent().total_cmp(&other.2.percent()));
+    out
 }
 
 /// How often intervals of groups contain what all repeats show.
@@ -91,7 +120,7 @@ pub struct Coverage {
     /// Intervals of ratios to the first configuration: the geometric mean of the ratios of all repeats.
     pub ratios: Share,
     /// Configuration and task of the figures whose intervals held least often, with that share, the worst first.
-    pub worst: Vec<(String, String, Share)>,
+    pub worst: Vec<Worst>,
 }
 
 pub fn coverage(run: &RunRecord, size: u32) -> Coverage {
@@ -119,8 +148,7 @@ pub fn coverage(run: &RunRecord, size: u32) -> Coverage {
             }
         }
     }
-    out.worst = each.into_iter().map(|((name, task), share)| (name, task, share)).collect();
-    out.worst.sort_by(|one, other| one.2.percent().total_cmp(&other.2.percent()));
+    out.worst = worst(each);
     out
 }
 

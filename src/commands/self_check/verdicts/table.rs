@@ -2,7 +2,7 @@
 
 use mountmark_model::Plan;
 
-use super::judge::{Coverage, False, GROUPS, Share};
+use super::judge::{Coverage, False, GROUPS, Slowdowns, Worst};
 
 /// The largest part of families that may have a false verdict.
 const FALSE_FAMILIES: f64 = 0.05;
@@ -16,7 +16,7 @@ pub struct Result<'a> {
     /// By variant, then by size of the groups.
     pub equals: Vec<(&'static str, [False; GROUPS.len()])>,
     pub coverage: [Coverage; GROUPS.len()],
-    pub slowdowns: [Share; GROUPS.len()],
+    pub slowdowns: [Slowdowns; GROUPS.len()],
 }
 
 impl Result<'_> {
@@ -24,7 +24,7 @@ impl Result<'_> {
     pub fn is_good(&self) -> bool {
         let families: usize = self.equals.iter().flat_map(|(_, sizes)| sizes).map(|found| found.families).sum();
         let wrong: usize = self.equals.iter().flat_map(|(_, sizes)| sizes).map(|found| found.wrong).sum();
-        wrong <= allowed(families) && self.slowdowns[GROUPS.len() - 1].percent() >= FOUND
+        wrong <= allowed(families) && self.slowdowns[GROUPS.len() - 1].found.percent() >= FOUND
     }
 
     pub fn text(&self) -> String {
@@ -64,16 +64,27 @@ impl Result<'_> {
                 found.ratios.percent(),
                 found.ratios.of
             );
-            for (name, task, share) in found.worst.iter().take(WORST) {
-                out += &format!("      {name} {task}: {:.0} % of {}\n", share.percent(), share.of);
-            }
+            out += &least(&found.worst);
         }
         out += "\nTasks slowed down by 3 % that are found\n";
-        for (size, share) in GROUPS.iter().zip(&self.slowdowns) {
-            out += &format!("  with {size:>2} repeats: {:.1} % of {}\n", share.percent(), share.of);
+        for (size, Slowdowns { found, dependent, worst }) in GROUPS.iter().zip(&self.slowdowns) {
+            out += &format!(
+                "  with {size:>2} repeats: {:.1} % of {}; {:.1} % of {} that are marked as depending on conditions\n",
+                found.percent(),
+                found.of,
+                dependent.percent(),
+                dependent.of
+            );
+            out += &least(worst);
         }
         out
     }
+}
+
+/// Figures of which something held least often.
+fn least(worst: &[Worst]) -> String {
+    let line = |(name, task, share): &Worst| format!("      {name} {task}: {:.0} % of {}\n", share.percent(), share.of);
+    worst.iter().take(WORST).map(line).collect()
 }
 
 impl False {

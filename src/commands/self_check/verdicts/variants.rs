@@ -4,6 +4,8 @@ use mountmark_model::{Cell, Plan, Task};
 
 /// The task that only loops.
 const LOOP: &str = "loop";
+/// The task that does nothing, of the variant that puts it first.
+pub const NOTHING: &str = "nothing";
 /// The parameter with its rounds.
 const ROUNDS: &str = "ROUNDS";
 
@@ -35,7 +37,7 @@ impl Variant {
 
 fn nothing_first(cell: &mut Cell) {
     let Some(any) = cell.tasks.iter().find(|task| task.id == LOOP) else { return };
-    let nothing = Task { id: "nothing".into(), title: "nothing".into(), run: "true".into(), ..any.clone() };
+    let nothing = Task { id: NOTHING.into(), title: NOTHING.into(), run: "true".into(), ..any.clone() };
     cell.tasks.insert(0, nothing);
 }
 
@@ -50,8 +52,10 @@ pub fn slowed(plan: &Plan, part: f64, seconds: &dyn Fn(&str, &str) -> Option<f64
     let mut plan = plan.clone();
     for cell in &mut plan.cells {
         let name = &cell.configuration.name;
-        let Some((seconds_of_loop, rounds)) = seconds(name, LOOP).zip(cell.parameters.get(ROUNDS)) else { continue };
-        let round = seconds_of_loop / *rounds as f64;
+        // What starting a shell takes is no part of a round.
+        let Some((with_loop, without)) = seconds(name, LOOP).zip(seconds(name, NOTHING)) else { continue };
+        let Some(rounds) = cell.parameters.get(ROUNDS) else { continue };
+        let round = (with_loop - without) / *rounds as f64;
         for task in &mut cell.tasks {
             let Some(usual) = seconds(name, &task.id) else { continue };
             let rounds = (part * usual / round).ceil();

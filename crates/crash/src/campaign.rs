@@ -280,6 +280,12 @@ impl Campaign {
     pub fn total(&self, of: impl Fn(&Explored) -> usize) -> usize {
         self.chosen().map(|tried| of(&tried.explored)).sum()
     }
+
+    /// Images for each second of wall time that a guest worked, recordings included; `None` if none did.
+    pub fn rate(&self) -> Option<f64> {
+        let seconds: f64 = self.chosen().map(|tried| tried.explored.seconds[1]).sum();
+        (seconds > 0.0).then(|| self.total(|explored| explored.states) as f64 / seconds)
+    }
 }
 
 #[cfg(test)]
@@ -289,7 +295,7 @@ mod tests {
 
     fn tried(ops: usize, faults: &[Fault]) -> Tried {
         let workload = Workload { ops: vec![Op::Sync; ops], ..Workload::default() };
-        let mut explored = Explored { states: 5, ..Explored::default() };
+        let mut explored = Explored { states: 5, seconds: [0.1, 0.5], ..Explored::default() };
         for (fault, index) in faults.iter().zip(0..) {
             let state = if index == 0 && ops > 2 { "e3.t3.+2f1" } else { "e3.t1.-2" };
             let told = Told { fault: fault.clone(), promised: true };
@@ -321,5 +327,7 @@ mod tests {
             .collect();
         assert_eq!(told, [("L0 check: status 4", 1, 1, 5), ("L0 mount: Structure needs cleaning", 3, 2, 2)]);
         assert_eq!(campaign.total(|explored| explored.states), 10);
+        assert_eq!(campaign.rate(), Some(10.0));
+        assert_eq!(Campaign { tried: Vec::new(), ..campaign }.rate(), None);
     }
 }

@@ -4,33 +4,31 @@ use crate::explained::{self, Answer};
 use crate::markup::{Markup, put};
 use crate::view::View;
 use crate::words;
-use crate::writers::{Part, Table};
+use crate::writers::Part;
+use crate::writers::html::table;
 
 /// The explanations of a task; empty if it was not explained.
 pub(super) fn of(view: &View, task: &str) -> Markup {
     let mut out = Markup::new();
-    for (at, why) in view.report.whys.iter().enumerate().filter(|(_, why)| why.task == task) {
-        explain(&mut out, view, why, &format!("why-{at}"));
-    }
+    view.report.whys.iter().filter(|why| why.task == task).for_each(|why| explain(&mut out, why));
     out
 }
 
-fn explain(out: &mut Markup, view: &View, why: &Answer, id: &str) {
+fn explain(out: &mut Markup, why: &Answer) {
     put!(out, "<div class=\"why\">\n");
     for sentence in explained::sentences(why) {
         put!(out, "<p>", sentence, "</p>\n");
     }
     put!(out, "<details><summary>", words::why::SHOW, "</summary>\n");
     put!(out, "<p>", words::why::figures(why.figures, why.is_kept, why.differs), "</p>\n");
-    let mut headings = 0;
-    let place = |number: usize| view.id(&format!("{id}-{number}"));
+    let mut heading = String::new();
     for part in explained::tables(why) {
         match part {
             Part::Heading(text) => {
-                headings += 1;
-                put!(out, "<p class=\"side\" id=\"", place(headings), "\">", text, "</p>\n");
+                put!(out, "<p class=\"side\">", text, "</p>\n");
+                heading = text;
             }
-            Part::Table(found) => table(out, &found, &place(headings)),
+            Part::Table(found) => put!(out, table(&found, &heading)),
             Part::Paragraph(text) => put!(out, "<p>", text, "</p>\n"),
             _ => {}
         }
@@ -48,30 +46,4 @@ pub(crate) fn flames(why: &Answer) -> Markup {
         put!(out, "\"></iframe>\n");
     }
     out
-}
-
-fn table(out: &mut Markup, table: &Table, heading: &str) {
-    put!(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"", heading, "\">");
-    put!(out, "<table class=\"ledger\">\n<thead><tr>");
-    for head in &table.head {
-        // The first one's may be empty, since its rows need none.
-        match head.as_str() {
-            "" => put!(out, "<td></td>"),
-            head => put!(out, "<th scope=\"col\">", head, "</th>"),
-        }
-    }
-    put!(out, "</tr></thead>\n<tbody>\n");
-    for row in &table.rows {
-        put!(out, "<tr>");
-        for (at, cell) in row.iter().enumerate() {
-            let is_words = table.last == crate::writers::Last::Words && at + 1 == row.len();
-            match (at, is_words) {
-                (0, _) => put!(out, "<th scope=\"row\">", cell, "</th>"),
-                (_, true) => put!(out, "<td class=\"words\">", cell, "</td>"),
-                _ => put!(out, "<td>", cell, "</td>"),
-            }
-        }
-        put!(out, "</tr>\n");
-    }
-    put!(out, "</tbody>\n</table></div>\n");
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use mountmark_crash::campaign::{Campaign, Cause, Tried};
 use mountmark_crash::policy::Policy;
-use mountmark_model::{Bytes, format_seconds};
+use mountmark_model::{Bytes, format_count, format_seconds};
 use serde::Serialize;
 
 use super::{Object, Rows, Subject};
@@ -26,7 +26,8 @@ impl Subject for Crash<'_> {
     const PAGE: Option<fn(&Self) -> Result<Markup>> = Some(page);
 }
 
-const HEAD: [&str; 7] = ["file system", "workloads", "images", "mounted", "promises broken", "given up", "seconds"];
+const HEAD: [&str; 8] =
+    ["file system", "workloads", "images", "mounted", "promises broken", "given up", "seconds", "images/s a guest"];
 
 fn summary(campaigns: &[Campaign]) -> Table {
     let row = |campaign: &Campaign| {
@@ -40,6 +41,7 @@ fn summary(campaigns: &[Campaign]) -> Table {
             broken.to_string(),
             (causes.len() - broken).to_string(),
             format_seconds(campaign.seconds),
+            campaign.rate().map_or("-".into(), format_count),
         ]
     };
     let rows = campaigns.iter().map(row).collect();

@@ -32,6 +32,7 @@ mod older;
 mod outputs;
 mod places;
 mod precision;
+mod precondition;
 mod processor;
 mod programs;
 mod real;

@@ -28,13 +28,13 @@ impl Drop for Mounted {
 }
 
 /// A loop device on a file of the test; detached at the end.
-struct Attached {
-    path: String,
-    file: PathBuf,
+pub(crate) struct Attached {
+    pub(crate) path: String,
+    pub(crate) file: PathBuf,
 }
 
 impl Attached {
-    fn new(folder: &Path, name: &str) -> Attached {
+    pub(crate) fn new(folder: &Path, name: &str) -> Attached {
         let file = folder.join(name);
         File::create(&file).unwrap().set_len(64 << 20).unwrap();
         let output = Command::new("losetup").args(["--show", "-f"]).arg(&file).output().unwrap();
@@ -42,7 +42,7 @@ impl Attached {
         Attached { path: String::from_utf8_lossy(&output.stdout).trim().to_owned(), file }
     }
 
-    fn start(&self) -> [u8; 64] {
+    pub(crate) fn start(&self) -> [u8; 64] {
         let mut start = [0; 64];
         File::open(&self.path).unwrap().read_exact_at(&mut start, 0).unwrap();
         start
@@ -56,7 +56,7 @@ impl Drop for Attached {
 }
 
 /// Why nothing can be tested here.
-fn reason() -> Option<&'static str> {
+pub(crate) fn reason() -> Option<&'static str> {
     let has_losetup = Command::new("losetup").arg("--version").output().is_ok_and(|output| output.status.success());
     obstacle().or_else(|| (!has_losetup).then_some("there is no losetup"))
 }
@@ -103,7 +103,7 @@ fn a_device_is_used_marked_and_used_again() {
 }
 
 /// Journals of runs in the cache.
-fn journals(folder: &Path) -> usize {
+pub(crate) fn journals(folder: &Path) -> usize {
     fs::read_dir(folder.join("cache/undo")).map_or(0, |entries| entries.count())
 }
 

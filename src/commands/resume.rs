@@ -88,6 +88,8 @@ fn go_on(arguments: &Arguments, run: &RunRecord, rest: &Plan, store: &Store, sto
     if let Some(difference) = incomparable(run, &|cell| lab.environment(cell))? {
         return Err(unlike(run, &difference));
     }
+    // Nobody knows what the disk was used for meanwhile.
+    lab.precondition(stop, &mut |line| say!("mountmark: preconditioning {line}"))?;
     let jobs = jobs(arguments.jobs, rest);
     let (verbose, format) = (arguments.verbose, &arguments.format);
     let sitting = 1 + sittings(run).map(|sitting| sitting.number).max().unwrap_or(0);

@@ -29,7 +29,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::Result;
-use mountmark_model::{Bytes, Cell, Configuration, Environment, Event, Lab, Machine, Outcome, OwnComputer, Program};
+use mountmark_model::{
+    Bytes, Cell, Configuration, Environment, Event, Lab, Machine, Outcome, OwnComputer, Precondition, Program,
+};
 use serde::{Deserialize, Serialize};
 
 pub use mountmark_trace::Times;
@@ -236,6 +238,8 @@ pub struct Options {
     pub place: Place,
     /// The most memory that a cell of the host lab may take.
     pub memory: Option<Bytes>,
+    /// How the host lab brings real disks into steady state, if it is to.
+    pub precondition: Option<Precondition>,
     /// Wall time without an event after which an agent counts as hung.
     pub silence_limit: Duration,
 }
@@ -299,6 +303,15 @@ pub trait OpenLab: Sync {
 
     /// Makes everything that a cell needs before it can start, so that the wait is not part of the run.
     fn prepare(&self, cell: &Cell) -> Result<()>;
+
+    /// Brings real disks into steady state, if the user wants that: once, before the first cell. `tell` gets lines about
+    /// how far it is.
+    ///
+    /// # Errors
+    /// A disk that cannot be written, and `stop`.
+    fn precondition(&self, _stop: &AtomicBool, _tell: &mut dyn FnMut(&str)) -> Result<()> {
+        Ok(())
+    }
 
     /// Runs one cell to its end, or until `stop` is set. A guest that fails is an outcome; an error is a lab that
     /// cannot work.

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::conditions::Way;
 use crate::{
-    Bytes, Conditions, Configuration, Disk, Lab, Machine, RealisedCorpus, Sampling, Scale, Source, Target, Task, Vary,
+    Bytes, Conditions, Configuration, Disk, Lab, Machine, Precondition, RealisedCorpus, Sampling, Scale, Source,
+    Target, Task, Vary,
 };
 
 /// Names of the steps that are measured like tasks but are not part of a suite.
@@ -64,6 +65,9 @@ pub struct Plan {
     /// The most memory that a cell's programs and the pages they cache may take on this machine; `None`: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_limit: Option<Bytes>,
+    /// How real disks are brought into steady state before the first cell; `None`: they are not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precondition: Option<Precondition>,
 }
 
 impl Plan {

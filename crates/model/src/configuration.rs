@@ -29,6 +29,10 @@ pub struct FileSystem {
     /// The mkfs command.
     #[serde(default)]
     pub mkfs: Vec<String>,
+    /// Arguments that keep mkfs from discarding the device; empty if it does not, or has none.
+    // Never stored: a changed job text would change figures, and what is used is among a configuration's options.
+    #[serde(default, skip_serializing)]
+    pub nodiscard: Vec<String>,
     /// Mount options that it requires.
     #[serde(default)]
     pub mount_options: Vec<String>,

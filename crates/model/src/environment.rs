@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::{DriveHealth, Preconditioned};
+
 /// Everything that may change a figure, stored with it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
@@ -35,6 +37,12 @@ pub struct Environment {
     /// Under wall time, when and where it was measured; `None` under an exact clock, and if an older version measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sitting: Option<Sitting>,
+    /// How the cell's disk was brought into steady state; `None` if nobody asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preconditioned: Option<Preconditioned>,
+    /// What the drive of the cell's disk said about itself; `None` if it is none that could be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health: Option<DriveHealth>,
 }
 
 /// A stretch of a run under wall time: what one process measured in one go. Figures of two sittings differ by more than

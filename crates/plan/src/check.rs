@@ -260,6 +260,9 @@ pub(crate) fn filesystem(fs: &FileSystem) -> Vec<String> {
     if let Some(roomy) = fs.roomy_size.filter(|roomy| *roomy < fs.min_size) {
         faults.push(format!("roomy_size ({roomy}) is below min_size ({})", fs.min_size));
     }
+    if !fs.nodiscard.is_empty() && !fs.mkfs.iter().any(|argument| argument == "{options}") {
+        faults.push("nodiscard has arguments for mkfs, but mkfs has no \"{options}\" to put them".to_owned());
+    }
     for (name, variant) in &fs.variants {
         let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_=.".contains(c));
         if name.is_empty() || !plain || name.starts_with("mkfs=") || name.starts_with("mount=") {

@@ -37,7 +37,7 @@ pub use more::{next_block, with_sampling};
 pub use order::repeat_seed;
 pub use plan::{CorpusRequest, Options, Realise, plan};
 pub use stored::check_stored;
-pub use targets::{on_targets, put_mounted};
+pub use targets::{keep_written, on_targets, put_mounted};
 pub use tasks::{leave_out, programs};
 pub use vary::{plan_varied, vary};
 

@@ -215,6 +215,7 @@ pub(crate) fn planned(
         targets: Vec::new(),
         sampling: None,
         memory_limit: None,
+        precondition: None,
     })
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use mountmark_model::{Bytes, FileSystem, OwnTarget, Plan};
+use mountmark_model::{Bytes, Configuration, FileSystem, OwnTarget, Plan};
 
 use crate::{Catalogue, Origin, PlanError, Result, configuration};
 
@@ -39,6 +39,14 @@ pub fn on_targets(mut plan: Plan, targets: &[OwnTarget]) -> Result<Plan> {
     Ok(plan)
 }
 
+/// Leaves out what mkfs programs discard by themselves, where they have an argument for it: a disk that was brought into
+/// steady state would lose it. Arguments of the user's own come later, and may say otherwise.
+pub fn keep_written(plan: &mut Plan) {
+    for Configuration { filesystem, mkfs_options, .. } in plan.cells.iter_mut().map(|cell| &mut cell.configuration) {
+        mkfs_options.splice(0..0, std::mem::take(&mut filesystem.nodiscard));
+    }
+}
+
 /// Puts the file system that somebody has mounted into the catalogue: known by the kernel's name for its type, and not
 /// made, mounted or checked. Returns its name for `--fs`.
 pub fn put_mounted(catalogue: &mut Catalogue, kind: &str) -> String {
@@ -52,6 +60,7 @@ pub fn put_mounted(catalogue: &mut Catalogue, kind: &str) -> String {
         modules: Vec::new(),
         packages: Vec::new(),
         mkfs: Vec::new(),
+        nodiscard: Vec::new(),
         mount_options: Vec::new(),
         tools: Vec::new(),
         fsck: None,

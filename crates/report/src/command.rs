@@ -48,6 +48,9 @@ pub fn again(run: &RunRecord) -> String {
             add("--disk", cell.disk.name.clone());
         }
     }
+    if let Some(precondition) = plan.precondition.filter(|_| !has("--precondition")) {
+        words.push(format!("--precondition={}", precondition.round_seconds));
+    }
     crate::text::clean(&words.join(" "))
 }
 

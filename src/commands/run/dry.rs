@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anyhow::{Result, bail};
 use mountmark_lab::LabKind;
-use mountmark_model::{Cell, Machine, Plan, counted, visible};
+use mountmark_model::{Bytes, Cell, Identity, Machine, Plan, Precondition, Target, Window, counted, visible};
 use mountmark_plan::{Catalogue, Options};
 use mountmark_run::agent;
 
@@ -41,12 +41,39 @@ pub fn run(
     for line in lab.about(&arguments.lab.place()) {
         writeln!(text, "{}", visible(&format!("target: {line}")).replace('\n', "\\u{a}"))?;
     }
+    for line in preconditioning(&plan) {
+        writeln!(text, "{}", visible(&line).replace('\n', "\\u{a}"))?;
+    }
     for line in lines(&plan, lab, disk)? {
         // One line per command, even if a name contains a line end, and also in a file.
         writeln!(text, "{}", visible(&line).replace('\n', "\\u{a}"))?;
     }
     common::print(&text)?;
     Ok(common::DONE)
+}
+
+/// What is written to each disk before the first cell.
+fn preconditioning(plan: &Plan) -> Vec<String> {
+    let Some(how) = plan.precondition else { return Vec::new() };
+    let disks = plan.targets.iter().filter_map(|target| match target {
+        Target::Device(identity) => Some(identity),
+        _ => None,
+    });
+    let text = |disk: &Identity| {
+        format!(
+            "precondition: {} is discarded, written {} times from end to end ({} in all) in pieces of {}, then in pieces of {} \
+             at random, in rounds of {} s until {} are alike, {} at most; no discard before mkfs",
+            disk.path,
+            Precondition::PASSES,
+            Bytes(Precondition::PASSES * disk.size.0),
+            Bytes(Precondition::SEQUENTIAL),
+            Bytes(Precondition::RANDOM),
+            how.round_seconds,
+            Window::ROUNDS,
+            Precondition::MOST_ROUNDS
+        )
+    };
+    disks.map(text).collect()
 }
 
 /// The whole text; `disk` says what would hold the disk under test.
@@ -83,7 +110,7 @@ fn lines(plan: &Plan, lab: &dyn LabKind, disk: Option<String>) -> Result<Vec<Str
             "corpus: {}, {}, {}",
             corpus.name,
             counted(corpus.files as usize, "file"),
-            mountmark_model::Bytes(corpus.bytes)
+            Bytes(corpus.bytes)
         ));
     }
     if let Some(vary) = &plan.vary {

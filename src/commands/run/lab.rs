@@ -9,7 +9,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use mountmark_lab::emulator::Profiler;
 use mountmark_lab::image::kernel;
 use mountmark_lab::{LabKind, OpenLab, Options, Place};
-use mountmark_model::{Bytes, Lab, Machine, Nature, Plan, Target};
+use mountmark_model::{Bytes, Lab, Machine, Nature, Plan, Precondition, Target};
 
 use crate::common::WrongUse;
 
@@ -18,6 +18,9 @@ const DEFAULT_MACHINE: &str = "modern";
 
 /// In seconds. Long, because a command that works on gigabytes prints nothing meanwhile.
 pub const SILENCE_LIMIT: u64 = 1800;
+
+/// Seconds of a round of preconditioning, as SNIA has it.
+const ROUND: &str = "60";
 
 /// A lab that is open.
 pub enum Opened {
@@ -80,6 +83,11 @@ pub struct LabOptions {
     /// leave the cache as on a small machine; needs cgroup v2
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<Bytes>,
+    /// Host lab, with --device: bring flash disks into steady state before the first cell, as SNIA's PTS 2.0.1 has it:
+    /// discard, write twice from end to end, then at random in rounds of so many seconds until five of them are alike, 25
+    /// at most [default: 60]. Nothing is discarded before mkfs then
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = ROUND, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    pub precondition: Option<u32>,
 }
 
 pub fn labs() -> impl TypedValueParser<Value = Lab> {
@@ -101,6 +109,7 @@ impl LabOptions {
             wipe: Vec::new(),
             dir: None,
             memory: None,
+            precondition: None,
         }
     }
 
@@ -112,6 +121,7 @@ impl LabOptions {
             kernel: plan.kernel.clone(),
             silence_limit,
             memory: plan.memory_limit,
+            precondition: plan.precondition.map(|how| how.round_seconds),
             ..LabOptions::usual()
         };
         for target in &plan.targets {
@@ -166,6 +176,7 @@ impl LabOptions {
             machine: machine.clone(),
             place: self.place(),
             memory: self.memory,
+            precondition: self.preconditioning(),
             silence_limit: Duration::from_secs(self.silence_limit),
         }
     }
@@ -177,6 +188,30 @@ impl LabOptions {
             None if self.device.is_empty() => Place::Image { path: self.image.clone(), force: self.force_image },
             None => Place::Devices { paths: self.device.clone(), wipe: self.wipe.clone() },
         }
+    }
+
+    /// How real disks are brought into steady state.
+    pub fn preconditioning(&self) -> Option<Precondition> {
+        self.precondition.map(|round_seconds| Precondition { round_seconds })
+    }
+
+    /// Rejects preconditioning of what is no disk.
+    fn check_precondition(&self) -> Result<()> {
+        let reason = match self.precondition {
+            None => return Ok(()),
+            Some(_) if self.nature().guest => {
+                "a guest's disk is a model, which is not flash or has no past; name a real one with --lab host --device"
+            }
+            Some(_) if self.dir.is_some() => {
+                "the disk below --dir is in use, and all that it holds would be lost; name a disk that holds nothing with --device"
+            }
+            Some(_) if self.device.is_empty() => {
+                "an image is a file, in memory or wherever its file system puts it, and each cell gets an empty one; name \
+                 the disk itself with --device"
+            }
+            Some(_) => return Ok(()),
+        };
+        bail!(WrongUse(format!("--precondition: {reason}")))
     }
 
     /// Rejects options that have no effect in the lab.
@@ -192,6 +227,7 @@ impl LabOptions {
                     .into()
             ));
         }
+        self.check_precondition()?;
         if self.device.iter().any(|path| path.as_os_str().is_empty()) {
             bail!(WrongUse("--device names no device; give a path, such as /dev/sdb".into()));
         }

@@ -41,7 +41,7 @@ const STUDY: &str = "study";
 /// Run a suite on file systems and compare them
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4,xfs --vary ram=512MiB..2GiB:8\n  mountmark run --fs ext4,xfs --precision 2% --budget 30m    repeats what is not known well enough\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/sdb\n  sudo mountmark run --lab host --dir /data\n  sudo mountmark run --lab host --fs ext4,xfs --memory 512MiB\n  mountmark run --lab host --suite ./my-suite.toml --dry-run     every command that would run as root\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every load, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store, and `mountmark resume` runs the others."
+    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4,xfs --vary ram=512MiB..2GiB:8\n  mountmark run --fs ext4,xfs --precision 2% --budget 30m    repeats what is not known well enough\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/sdb\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/nvme1n1 --precondition\n  sudo mountmark run --lab host --dir /data\n  sudo mountmark run --lab host --fs ext4,xfs --memory 512MiB\n  mountmark run --lab host --suite ./my-suite.toml --dry-run     every command that would run as root\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every load, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store, and `mountmark resume` runs the others."
 )]
 pub struct Arguments {
     /// File systems, separated by commas; `mountmark list filesystems` shows them with their variants.
@@ -210,6 +210,7 @@ fn measure(
         }
         lab.prepare(cell)?;
     }
+    lab.precondition(stop, &mut |line| say!("mountmark: preconditioning {line}"))?;
     let jobs = jobs(arguments.jobs, &plan);
     let (verbose, format) = (arguments.verbose, &arguments.format);
     Session { lab, profiler: opened.profiler(), store, jobs, stop, verbose, format, sitting: 1 }.begin(&plan)
@@ -281,6 +282,10 @@ fn planned(
         plan.cells.iter_mut().for_each(|cell| cell.pause_seconds = 0.0);
     }
     plan.memory_limit = arguments.lab.memory;
+    plan.precondition = arguments.lab.preconditioning();
+    if plan.precondition.is_some() {
+        mountmark_plan::keep_written(&mut plan);
+    }
     if let Some(own) = &options.own {
         plan = mountmark_plan::on_targets(plan, &own.targets)?;
     }

@@ -50,6 +50,9 @@ const FACTS: &[Fact] = &[
     ("processor", processor),
     ("memory", |run| run.plan.machine.ram.to_string()),
     ("limit of memory", |run| run.plan.memory_limit.map_or("none".into(), |limit| limit.to_string())),
+    ("preconditioning", |run| {
+        run.plan.precondition.map_or("none".into(), |how| format!("in rounds of {} s", how.round_seconds))
+    }),
     ("disk", |run| joined(run.cells.iter().map(|cell| cell.disk.clone()))),
     ("disk size", |run| joined(run.cells.iter().map(|cell| cell.disk_size.to_string()))),
     ("kernel", kernel),

@@ -1,9 +1,12 @@
 //! What a run of the host lab works on: files over loop devices, real disks, or a folder of a mounted file system.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use anyhow::{Context, Result, bail};
-use mountmark_model::{Bytes, Cell, Event, Identity, OwnTarget, Target};
+use mountmark_model::{Bytes, Cell, DriveHealth, Event, Identity, OwnTarget, Precondition, Preconditioned, Target};
 
 use super::device::{self, Claim, Facts, Made, Opened};
 use super::disks::{self, Disks};
@@ -20,6 +23,11 @@ const UNIT: u64 = 4096;
 pub(super) struct Ground {
     disks: Disks,
     kind: Kind,
+    precondition: Option<Precondition>,
+    /// What came of it, of each device.
+    preconditioned: OnceLock<Vec<Preconditioned>>,
+    /// What the drives of cells said about themselves, by cell: the next one may have begun when a cell is recorded.
+    health: Mutex<BTreeMap<u32, DriveHealth>>,
 }
 
 enum Kind {
@@ -41,7 +49,8 @@ pub(super) struct Entered {
 
 enum With {
     Loop(Loop),
-    Device(usize),
+    /// Its place among the run's devices, and bytes that it had been told to forget before.
+    Device(usize, u64),
     Folder(OwnFolder),
 }
 
@@ -142,7 +151,8 @@ impl Ground {
             }
             Place::Folder(path) => Kind::Folder(MountedFolder::find(path)?),
         };
-        Ok(Ground { disks, kind })
+        let (preconditioned, health) = (OnceLock::new(), Mutex::default());
+        Ok(Ground { disks, kind, precondition: options.precondition, preconditioned, health })
     }
 
     pub(super) fn journal(&self) -> &Journal {
@@ -152,6 +162,25 @@ impl Ground {
     /// Whether its disks are not made by this run.
     pub(super) fn is_real(&self) -> bool {
         matches!(self.kind, Kind::Devices(_))
+    }
+
+    /// Brings its devices into steady state, one after the other, if that is wanted.
+    pub(super) fn precondition(&self, stop: &AtomicBool, tell: &mut dyn FnMut(&str)) -> Result<()> {
+        let (Kind::Devices(claims), Some(how)) = (&self.kind, self.precondition) else { return Ok(()) };
+        let mut all = Vec::new();
+        for claim in claims {
+            claim.take()?;
+            let holds = Some("what --precondition wrote".to_owned());
+            self.disks.journal().change_device(Made { device: claim.identity().clone(), holds })?;
+            all.push(claim.precondition(how, stop, tell)?);
+        }
+        let _ = self.preconditioned.set(all);
+        Ok(())
+    }
+
+    /// How a cell's device was brought into steady state.
+    pub(super) fn preconditioned(&self, cell: &Cell) -> Option<Preconditioned> {
+        self.preconditioned.get()?.get(cell.target.unwrap_or(0) as usize).cloned()
     }
 
     pub(super) fn has_room(&self, cell: &Cell) -> Result<()> {
@@ -185,16 +214,21 @@ impl Ground {
                 let identity = claim.identity().clone();
                 // The journal first; then all that was there goes.
                 self.disks.journal().change_device(Made { device: identity.clone(), holds: None })?;
-                let discarded = claim.empty()?;
-                let notes = vec![match discarded {
+                let keeps = self.precondition.is_some();
+                let notes = vec![match claim.empty(keeps)? {
                     true => "the disk was discarded before mkfs".to_owned(),
+                    false if keeps => "the disk was not discarded before mkfs, as it was preconditioned".to_owned(),
                     false => "the disk takes no discards: what lies beyond its ends is older data".to_owned(),
                 }];
+                let discarded = claim.discarded();
+                if let Some(before) = claim.health() {
+                    self.health().insert(cell.index, DriveHealth { before, ..DriveHealth::default() });
+                }
                 // The agent takes it next.
                 claim.let_go();
                 let path = claim.node().display().to_string();
                 let device = Device { path, name: identity.name.clone(), size, server: None, backing: None };
-                Ok(Entered { device, hold: Some(identity), folder: None, notes, with: With::Device(at) })
+                Ok(Entered { device, hold: Some(identity), folder: None, notes, with: With::Device(at, discarded) })
             }
             Kind::Folder(mounted) => {
                 let own = mounted.new_name(cell.index);
@@ -214,7 +248,7 @@ impl Ground {
         match (entered.with, &self.kind) {
             (With::Loop(attached), _) => self.detach(attached),
             // A device that is gone or was taken fails the next cell on it, and no other.
-            (With::Device(at), Kind::Devices(claims)) => {
+            (With::Device(at, _), Kind::Devices(claims)) => {
                 if let Some(claim) = claims.get(at) {
                     let _ = claim.take();
                 }
@@ -241,7 +275,7 @@ impl Ground {
     pub(super) fn heard(&self, entered: &Entered, event: &Event, observer: &mut disks::Observer) {
         let Some(is_made) = observer.hear(event) else { return };
         match (&entered.with, &self.kind) {
-            (With::Device(at), Kind::Devices(claims)) => {
+            (With::Device(at, _), Kind::Devices(claims)) => {
                 let Some(claim) = claims.get(*at).filter(|_| is_made) else { return };
                 let holds = std::fs::File::open(claim.node()).ok().and_then(|file| contents::identity(&file));
                 let _ = self.disks.journal().change_device(Made { device: claim.identity().clone(), holds });
@@ -249,6 +283,33 @@ impl Ground {
             (With::Loop(_), _) => self.disks.holds(),
             _ => {}
         }
+    }
+
+    fn health(&self) -> MutexGuard<'_, BTreeMap<u32, DriveHealth>> {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the drive of a cell said about itself.
+    pub(super) fn health_of(&self, cell: &Cell) -> Option<DriveHealth> {
+        self.health().get(&cell.index).cloned()
+    }
+
+    /// Asks the drive of a cell that has been measured.
+    pub(super) fn look_after(&self, cell: &Cell, entered: &Entered) {
+        let (With::Device(at, _), Kind::Devices(claims)) = (&entered.with, &self.kind) else { return };
+        let after = claims.get(*at).and_then(Claim::health);
+        if let (Some(health), Some(after)) = (self.health().get_mut(&cell.index), after) {
+            health.after = after;
+        }
+    }
+
+    /// What a cell has undone of preconditioning.
+    pub(super) fn undone(&self, entered: &Entered) -> Option<String> {
+        let (With::Device(at, before), Kind::Devices(claims)) = (&entered.with, &self.kind) else { return None };
+        let discarded = claims.get(*at)?.discarded().saturating_sub(*before);
+        (discarded > 0 && self.precondition.is_some()).then(|| {
+            format!("mkfs or the file system discarded {}, which are not in steady state any more", Bytes(discarded))
+        })
     }
 
     /// Where the disks are, for the record.
@@ -270,7 +331,7 @@ impl Drop for Ground {
         for claim in claims {
             // What this run has not changed stays as it was.
             let is_own = self.disks.journal().has_device(claim.identity());
-            if is_own && claim.take().is_ok() && claim.empty().is_ok() {
+            if is_own && claim.take().is_ok() && claim.empty(false).is_ok() {
                 let _ = self.disks.journal().remove_device(claim.identity());
             }
         }

@@ -224,6 +224,10 @@ impl OpenLab for HostLab {
         self.ground.has_room(cell)
     }
 
+    fn precondition(&self, stop: &AtomicBool, tell: &mut dyn FnMut(&str)) -> Result<()> {
+        self.ground.precondition(stop, tell)
+    }
+
     fn run(&self, cell: &Cell, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<Ended> {
         // The source first: if it is unavailable, nothing has been changed yet.
         let source = cell.second_disk.as_ref().map(|medium| self.ground.source(medium.size.0)).transpose()?;
@@ -258,9 +262,10 @@ impl OpenLab for HostLab {
             on_event(event);
         });
         let disturbance = noise.since();
-        if let Some(text) = disturbance.remark() {
+        for text in disturbance.remark().into_iter().chain(self.ground.undone(&entered)) {
             on_event(Event::Note { text });
         }
+        self.ground.look_after(cell, &entered);
         let mut left = self.ground.leave(entered);
         if let Some(group) = &job.group {
             left = left.and(self.unlimited(group, on_event));
@@ -282,6 +287,8 @@ impl OpenLab for HostLab {
         let mut environment = Environment {
             packages: tools::package_versions(cell),
             clock: format!("wall time of this machine; {}{limit}", self.ground.about(cell)),
+            preconditioned: self.ground.preconditioned(cell),
+            health: self.ground.health_of(cell),
             ..crate::host_environment()
         };
         environment.name_kernel(&crate::guest::kernel_version()?);

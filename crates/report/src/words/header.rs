@@ -20,6 +20,8 @@ pub(crate) enum Fact {
     Kernel,
     Seed,
     Precision,
+    Preconditioned,
+    Drive,
     Cut,
     Corpus,
 }
@@ -36,6 +38,8 @@ impl Fact {
             Fact::Kernel => "kernel",
             Fact::Seed => "seed",
             Fact::Precision => "precision",
+            Fact::Preconditioned => "preconditioned",
+            Fact::Drive => "drive",
             Fact::Cut => "cut",
             Fact::Corpus => "corpus",
         }
@@ -68,6 +72,8 @@ pub(crate) fn header(run: &RunRecord) -> Vec<(Fact, String)> {
         ),
     ]);
     out.extend(super::sampling::sentence(run).map(|text| (Fact::Precision, text)));
+    out.extend(super::precondition::sentences(run).into_iter().map(|text| (Fact::Preconditioned, text)));
+    out.extend(super::health::sentences(run).into_iter().map(|text| (Fact::Drive, text)));
     out.extend(cuts(run).iter().map(|found| (Fact::Cut, cut(found, run.plan.cells.len()))));
     out.extend(corpora(run).into_iter().map(|corpus| (Fact::Corpus, corpus)));
     for (_, text) in &mut out {

@@ -13,17 +13,18 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use mountmark_model::Identity;
+use mountmark_model::{Health, Identity, Precondition, Preconditioned};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::gather::{exclusive, identity};
-use super::{Examined, Opened, erase, mounts, relatives};
+use super::{Examined, Opened, erase, health, mounts, precondition, relatives};
 use crate::Hold;
 
 /// How long a device may be busy after what used it has ended: the kernel unmounts late, and udev looks at what is new.
@@ -88,10 +89,33 @@ impl Claim {
         &self.node
     }
 
-    /// Empties it; what was on it is lost. Returns whether it was discarded.
-    pub fn empty(&self) -> Result<bool> {
+    /// Empties it; what was on it is lost. Returns whether it was discarded, which is left out if it `keeps` what was
+    /// written to all of it.
+    pub fn empty(&self, keeps: bool) -> Result<bool> {
         self.check()?;
-        erase::empty(&self.node, self.identity.size.0).with_context(|| format!("cannot empty {}", self.identity.path))
+        let emptied = erase::empty(&self.node, self.identity.size.0, keeps);
+        emptied.with_context(|| format!("cannot empty {}", self.identity.path))
+    }
+
+    /// Brings it into steady state; what was on it is lost. `tell` gets lines about how far it is.
+    pub fn precondition(
+        &self,
+        how: Precondition,
+        stop: &AtomicBool,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<Preconditioned> {
+        self.check()?;
+        precondition::precondition(&self.node, &self.identity.path, self.identity.size.0, how, stop, tell)
+    }
+
+    /// What its drive says about itself.
+    pub fn health(&self) -> Option<Health> {
+        health::ask(&self.identity.name, &self.identity.model)
+    }
+
+    /// Bytes that it was told to forget since the machine was started.
+    pub fn discarded(&self) -> u64 {
+        relatives::discarded(&self.identity.name)
     }
 }
 

@@ -25,16 +25,21 @@ pub(super) fn is_marked(file: &File) -> bool {
         && start[MARK.len()..].iter().all(|byte| *byte == 0)
 }
 
-/// Empties a device of `size` bytes: discards it where it can be, overwrites both ends and every mark of contents, and
-/// writes its own. Returns whether it was discarded.
+/// Discards a device of `size` bytes; returns whether it takes discards.
+pub(super) fn discard(file: &File, size: u64) -> bool {
+    let range = [0, size];
+    // SAFETY: the argument points to the two numbers that the kernel reads.
+    unsafe { libc::ioctl(file.as_raw_fd(), BLKDISCARD, range.as_ptr()) == 0 }
+}
+
+/// Empties a device of `size` bytes: discards it where it can be, unless it `keeps` what was written there, overwrites
+/// both ends and every mark of contents, and writes its own. Returns whether it was discarded.
 ///
 /// # Errors
 /// A device that cannot be written.
-pub(super) fn empty(path: &Path, size: u64) -> io::Result<bool> {
+pub(super) fn empty(path: &Path, size: u64, keeps: bool) -> io::Result<bool> {
     let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(path)?;
-    let range = [0, size];
-    // SAFETY: the argument points to the two numbers that the kernel reads.
-    let discarded = unsafe { libc::ioctl(file.as_raw_fd(), BLKDISCARD, range.as_ptr()) } == 0;
+    let discarded = !keeps && discard(&file, size);
     let zeros = vec![0; ENDS as usize];
     let ends = ENDS.min(size);
     file.write_all_at(&zeros[..ends as usize], 0)?;
@@ -66,7 +71,7 @@ mod tests {
         write(size - 512, b"EFI PART");
         assert_eq!(contents::all(file.as_file()).unwrap().len(), 3);
         assert!(!is_marked(file.as_file()));
-        assert!(!empty(file.path(), size).unwrap(), "a file cannot be discarded");
+        assert!(!empty(file.path(), size, false).unwrap(), "a file cannot be discarded");
         assert_eq!(contents::all(file.as_file()).unwrap(), []);
         assert!(is_marked(file.as_file()));
         write(2000, b"x");

@@ -4,7 +4,9 @@ mod claim;
 mod erase;
 mod facts;
 mod gather;
+mod health;
 mod mounts;
+mod precondition;
 mod refuse;
 mod relatives;
 

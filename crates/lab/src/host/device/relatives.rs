@@ -23,6 +23,12 @@ pub fn name_of(number: &str) -> Option<String> {
     Some(link.file_name()?.to_string_lossy().into_owned())
 }
 
+/// Bytes that a device was told to forget since the machine was started (Documentation/admin-guide/iostats.rst).
+pub(super) fn discarded(name: &str) -> u64 {
+    let sectors = fact(name, "stat").split_whitespace().nth(13).and_then(|text| text.parse::<u64>().ok());
+    sectors.unwrap_or(0).saturating_mul(512)
+}
+
 /// The disk that a partition is a part of; `None` for all else.
 pub(super) fn whole(name: &str) -> Option<String> {
     let folder = fs::canonicalize(folder(name)).ok()?;

@@ -30,8 +30,8 @@ pub struct FileSystem {
     #[serde(default)]
     pub mkfs: Vec<String>,
     /// Arguments that keep mkfs from discarding the device; empty if it does not, or has none.
-    // Never stored: a changed job text would change figures, and what is used is among a configuration's options.
-    #[serde(default, skip_serializing)]
+    // Configurations leave it out: a changed job text would change figures. What is used is among their options.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodiscard: Vec<String>,
     /// Mount options that it requires.
     #[serde(default)]

@@ -41,10 +41,14 @@ pub fn on_targets(mut plan: Plan, targets: &[OwnTarget]) -> Result<Plan> {
 
 /// Leaves out what mkfs programs discard by themselves, where they have an argument for it: a disk that was brought into
 /// steady state would lose it. Arguments of the user's own come later, and may say otherwise.
-pub fn keep_written(plan: &mut Plan) {
+///
+/// # Errors
+/// A file system that is not in the catalogue.
+pub fn keep_written(plan: &mut Plan, catalogue: &Catalogue) -> Result<()> {
     for Configuration { filesystem, mkfs_options, .. } in plan.cells.iter_mut().map(|cell| &mut cell.configuration) {
-        mkfs_options.splice(0..0, std::mem::take(&mut filesystem.nodiscard));
+        mkfs_options.splice(0..0, catalogue.get::<FileSystem>(&filesystem.name)?.nodiscard.iter().cloned());
     }
+    Ok(())
 }
 
 /// Puts the file system that somebody has mounted into the catalogue: known by the kernel's name for its type, and not

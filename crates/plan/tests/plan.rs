@@ -295,3 +295,18 @@ fn a_suite_without_a_corpus_needs_no_second_disk() {
     assert!(plan_of(None, &mut never).unwrap().cells.iter().all(|cell| cell.second_disk.is_none()));
     assert!(plan_of(Some("small"), &mut never).unwrap_err().to_string().contains("works on no corpus"));
 }
+
+#[test]
+fn mkfs_is_told_not_to_discard_before_the_users_own_arguments() {
+    let mut plan = planned(&options("ext4:mkfs=-m 0,jfs"));
+    let has_field = |plan: &Plan| serde_json::to_string(plan).unwrap().contains("nodiscard");
+    assert!(!has_field(&plan), "the job of a guest is as it was");
+    mountmark_plan::keep_written(&mut plan, &catalogue(str::to_owned)).unwrap();
+    for cell in &plan.cells {
+        let wanted: &[&str] = match cell.configuration.filesystem.name.as_str() {
+            "jfs" => &[],
+            _ => &["-E", "nodiscard", "-m", "0"],
+        };
+        assert_eq!(cell.configuration.mkfs_options, wanted);
+    }
+}

@@ -284,7 +284,7 @@ fn planned(
     plan.memory_limit = arguments.lab.memory;
     plan.precondition = arguments.lab.preconditioning();
     if plan.precondition.is_some() {
-        mountmark_plan::keep_written(&mut plan);
+        mountmark_plan::keep_written(&mut plan, catalogue)?;
     }
     if let Some(own) = &options.own {
         plan = mountmark_plan::on_targets(plan, &own.targets)?;

@@ -1,4 +1,8 @@
-//! Selects the lines of a kernel log that explain a failure.
+//! Reads a kernel log, and selects the lines of it that explain a failure.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
 
 /// Parts of messages that indicate a failure. A memory shortage prints pages of tables after its own.
 const TELLING: [&str; 9] = [
@@ -24,6 +28,19 @@ pub fn telling_lines(log: &str, count: usize) -> String {
     }
     out.extend(&lines[tail..]);
     out.join("\n")
+}
+
+/// The last 256 KiB of the kernel log, decoded lossily.
+pub(crate) fn read_log(path: &Path) -> String {
+    const MOST: u64 = 256 << 10;
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|mut file| {
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(MOST)))?;
+        file.take(MOST).read_to_end(&mut bytes)
+    });
+    // An unreadable log must not lose the cell.
+    read.map(|_| String::from_utf8_lossy(&bytes).replace('\r', "")).unwrap_or_default()
 }
 
 #[cfg(test)]

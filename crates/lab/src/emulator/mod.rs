@@ -14,8 +14,6 @@ mod witness;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{Read, Seek, SeekFrom};
-use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock};
@@ -30,30 +28,24 @@ use crate::image::kernel::Kernel;
 use crate::image::modules::ModuleTree;
 use crate::image::packages::Packages;
 use crate::image::{Builder, Image};
-use crate::kernel_log::telling_lines;
+use crate::kernel_log::{read_log, telling_lines};
 use crate::needs::For;
 use crate::watch::{Expected, Heard, Watch};
 pub use hardware::Clock;
 pub use profiler::Profiler;
 pub use witness::{Answer, Witness, Witnesses};
 
-use crate::{Ended, Job, LabKind, OpenLab, Options, Places, Region, Token};
+use crate::{Ended, Job, LabKind, OpenLab, Options, Places, Token};
 use hardware::Hardware;
 use layout::Layout;
 use needs::{NBD, essence, needed_by, wanted};
+use profiler::Plug;
 use qemu::{Qemu, Ram};
 use snapshot::Snapshot;
 
 /// Upper limit of a guest's memory: above it QEMU's machine has its PCI hole, and more would move the media from
 /// `MEDIA_START`.
 const RAM_MOST: u64 = 3 << 30;
-
-/// A plugin of QEMU, and who is given the guest's media, with the place of the disk under test, before it starts.
-struct Plug<'a> {
-    /// As [`Qemu::start`] takes it.
-    argument: String,
-    on_media: &'a dyn Fn(OwnedFd, Region),
-}
 
 /// A lab of QEMU guests.
 pub(crate) struct Guests(pub Lab);
@@ -258,7 +250,7 @@ impl Emulator {
             }
             (None, None) => format!("the guest ended before it was done{}", watch.stage_text()),
         };
-        let detail = format!("{}\n{}", telling_lines(&log, 30), without_warnings(&said)).trim().to_owned();
+        let detail = format!("{}\n{}", telling_lines(&log, 30), qemu::without_warnings(&said)).trim().to_owned();
         Ok(Ended::Outcome { outcome: Outcome::Failed { reason, detail }, log })
     }
 }
@@ -346,22 +338,4 @@ impl OpenLab for Emulator {
             ..crate::host_environment()
         })
     }
-}
-
-/// The last 256 KiB of the kernel log, decoded lossily.
-fn read_log(path: &Path) -> String {
-    const MOST: u64 = 256 << 10;
-    let mut bytes = Vec::new();
-    let read = fs::File::open(path).and_then(|mut file| {
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(MOST)))?;
-        file.take(MOST).read_to_end(&mut bytes)
-    });
-    // An unreadable log must not lose the cell.
-    read.map(|_| String::from_utf8_lossy(&bytes).replace('\r', "")).unwrap_or_default()
-}
-
-/// QEMU's stderr without its warnings, which it prints for every guest.
-fn without_warnings(said: &str) -> String {
-    said.lines().filter(|line| !line.contains(": warning: ")).collect::<Vec<_>>().join("\n")
 }

@@ -16,9 +16,10 @@ use mountmark_model::{Cell, Configuration, Environment, Event, Lab, Program, pro
 
 use super::layout::Layout;
 use super::qemu::{self, PROGRAM, option_value};
-use super::{Emulator, Plug, essence, read_log, snapshot};
+use super::{Emulator, essence, snapshot};
 use crate::cache;
 use crate::cache::lock::Scratch;
+use crate::kernel_log::read_log;
 use crate::profile::pipes::Pipes;
 use crate::profile::recording::Recording;
 use crate::profile::symbols::{self, Symbols};
@@ -33,6 +34,13 @@ const TASK_MOST: u64 = 32 << 10;
 
 /// The list of the kernel's symbols, beside the snapshot of the guest that has them.
 const SYMBOLS: &str = "symbols";
+
+/// A plugin of QEMU, and who is given the guest's media, with the place of the disk under test, before it starts.
+pub(super) struct Plug<'a> {
+    /// As [`qemu::Qemu::start`] takes it.
+    pub argument: String,
+    pub on_media: &'a dyn Fn(OwnedFd, Region),
+}
 
 /// The virtual lab, with a profiler. As a lab it keeps what it recorded of each cell, until it is taken.
 pub struct Profiler {

@@ -241,6 +241,11 @@ fn no_qemu() -> String {
     format!("cannot start {PROGRAM}; install it: apt-get install --no-install-recommends qemu-system-x86")
 }
 
+/// QEMU's stderr without its warnings, which it prints for every guest.
+pub fn without_warnings(said: &str) -> String {
+    said.lines().filter(|line| !line.contains(": warning: ")).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,6 +19,7 @@ use super::hardware::{Clock, Hardware};
 use super::qemu::{self, Qemu, Ram};
 use super::qmp::Qmp;
 use crate::cache::{self, Stamp, sparse};
+use crate::kernel_log::{read_log, telling_lines};
 
 /// Limit of a boot's instructions; a boot takes some 3 billion. Beyond it the guest hangs, on any host under any load.
 const BOOT_MOST: u64 = 20_000_000_000;
@@ -138,7 +139,7 @@ fn boot(folder: &Path, hardware: &Hardware, silence_limit: Duration, stop: &Atom
         Err(error) => {
             let killed = guest.killed().unwrap_or_default();
             let said = guest.end();
-            let log = crate::kernel_log::telling_lines(&super::read_log(serial.path()), 12);
+            let log = telling_lines(&read_log(serial.path()), 12);
             // The init's error is the reason; its earlier events are not.
             let reason = guest.lines.try_iter().find_map(|line| match serde_json::from_str(&line) {
                 Ok(Event::Ended { outcome, .. }) => outcome.reason().map(str::to_owned),

@@ -15,9 +15,9 @@ use serde_json::json;
 
 use super::layout::Layout;
 use super::qemu::{self, Qemu};
-use super::{Emulator, read_log, snapshot};
+use super::{Emulator, snapshot};
 use crate::cache::lock::Scratch;
-use crate::kernel_log::telling_lines;
+use crate::kernel_log::{read_log, telling_lines};
 use crate::{CrashRegions, Job, OpenLab, Options, Region, Token, question};
 
 /// Room for copies of what is written in one recording, in bytes. It is sparse.

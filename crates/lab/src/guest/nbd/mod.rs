@@ -72,8 +72,6 @@ pub fn serve(
     orders: &dyn Orders,
     observer: Option<&dyn Observer>,
 ) -> Result<()> {
-    // Nobody observes another disk.
-    let is_under_test = observer.is_some();
     let mut server = Server {
         model: model.start(),
         waiting: BinaryHeap::new(),
@@ -83,7 +81,7 @@ pub fn serve(
         volatile: None,
     };
     loop {
-        mark::serves(server.works_on(), is_under_test);
+        mark::serves(server.works_on(), observer.is_some());
         let limit = server.waiting.peek().map(|Reverse(next)| next.due.saturating_sub(now()));
         if server.coming.is_some() {
             server.gather(&socket, &mut medium, limit)?;

@@ -46,6 +46,9 @@ pub(super) fn disk(data: &[u8]) {
     assert!(parsers::disk(data) <= 16);
 }
 
+/// Longer inputs are not changed by the tests.
+const LONGEST_DISK: u64 = 1 << 18;
+
 /// The beginnings of real file systems.
 pub(super) fn disks() -> Vec<(String, Vec<u8>)> {
     let images: [(&str, &[u8]); 3] = [
@@ -56,7 +59,7 @@ pub(super) fn disks() -> Vec<(String, Vec<u8>)> {
     let beginning = |packed: &[u8]| {
         let mut out = Vec::new();
         let reader = zstd::stream::Decoder::new(packed).expect("packed by zstd");
-        reader.take(crate::MOST_INPUT as u64).read_to_end(&mut out).expect("packed by zstd");
+        reader.take(LONGEST_DISK).read_to_end(&mut out).expect("packed by zstd");
         out
     };
     images.map(|(name, packed)| (name.to_owned(), beginning(packed))).into()

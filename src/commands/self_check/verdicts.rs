@@ -99,7 +99,7 @@ fn check(arguments: &Arguments, stop: &Stop) -> Result<u8> {
         let at = found.configurations.iter().position(|known| known == name)?;
         found.tasks.iter().find(|known| known.id == task)?.median(&Metric::DURABLE, at)
     };
-    let slowed = variants::slowed(&plan, SLOWDOWN, &seconds);
+    let slowed = variants::slowed(&plan, SLOWDOWN, &seconds)?;
     let Some(slowed) = measure(&slowed, "each task 3 % slower")? else { return Ok(stop.code()) };
 
     let result = table::Result {

@@ -224,9 +224,13 @@ fn cause(
     if is_most(kernel) { Cause::Kernel { gap: kernel } } else { Cause::Many }
 }
 
-/// What most of such requests that the slow one waits longer for touch.
+/// What most of such requests that the slow one waits longer for touch; `None` too where one of both does not say it.
 fn most_of(operation: DeviceOperation, [slow, fast]: [&Ledger; 2], gap: i64) -> Option<Part> {
     let time = |ledger: &Ledger, awaited: &Awaited| ledger.requests.get(awaited).map_or(0, |time| time.durable);
+    let untold = Awaited { operation, part: None };
+    if [slow, fast].iter().any(|ledger| time(ledger, &untold) > 0) {
+        return None;
+    }
     let of_kind = slow.requests.keys().filter(|awaited| awaited.operation == operation);
     let (longer, awaited) = of_kind.map(|awaited| (time(slow, awaited) - time(fast, awaited), awaited)).max()?;
     awaited.part.filter(|_| longer as f64 >= MOST * gap as f64)

@@ -1,5 +1,6 @@
 //! Plans that differ in nothing that matters, and one with a slowdown that does.
 
+use anyhow::{Result, bail};
 use mountmark_model::{Cell, Plan, Task};
 
 /// The task that only loops.
@@ -17,6 +18,7 @@ pub struct Variant {
     change: fn(&mut Cell),
 }
 
+/// The first one has the task [`NOTHING`], whose time [`slowed`] needs.
 pub const VARIANTS: [Variant; 5] = [
     Variant { name: "a task that does nothing comes first", seed: 0, change: nothing_first },
     Variant { name: "4 MiB more memory", seed: 0, change: |cell| cell.ram.0 += 4 << 20 },
@@ -48,19 +50,24 @@ fn larger_image(cell: &mut Cell) {
 
 /// The plan with each task slowed down by `part` of its usual time, which `seconds` gives by configuration and task.
 /// A loop after the task's command takes that long.
-pub fn slowed(plan: &Plan, part: f64, seconds: &dyn Fn(&str, &str) -> Option<f64>) -> Plan {
+///
+/// # Errors
+/// Nobody knows what a round of the loop takes.
+pub fn slowed(plan: &Plan, part: f64, seconds: &dyn Fn(&str, &str) -> Option<f64>) -> Result<Plan> {
     let mut plan = plan.clone();
     for cell in &mut plan.cells {
         let name = &cell.configuration.name;
         // What starting a shell takes is no part of a round.
-        let Some((with_loop, without)) = seconds(name, LOOP).zip(seconds(name, NOTHING)) else { continue };
-        let Some(rounds) = cell.parameters.get(ROUNDS) else { continue };
-        let round = (with_loop - without) / *rounds as f64;
+        let round = seconds(name, LOOP).zip(seconds(name, NOTHING)).zip(cell.parameters.get(ROUNDS));
+        let round = round.map(|((with_loop, without), rounds)| (with_loop - without) / *rounds as f64);
+        let Some(round) = round.filter(|round| *round > 0.0) else {
+            bail!("the tasks {LOOP} and {NOTHING} of {name} do not tell what a round of the loop takes")
+        };
         for task in &mut cell.tasks {
             let Some(usual) = seconds(name, &task.id) else { continue };
             let rounds = (part * usual / round).ceil();
             task.run = format!("{{ {}\n}} && i=0 && while [ $i -lt {rounds} ]; do i=$((i+1)); done", task.run);
         }
     }
-    plan
+    Ok(plan)
 }

@@ -40,7 +40,7 @@ struct Ext<'a> {
     /// Bytes.
     block: u64,
     blocks: u64,
-    /// How many more may be read: a damaged disk may lead in circles.
+    /// How many more blocks and pointers may be looked at: a damaged disk may lead in circles.
     left: Cell<u64>,
     /// Where the journal has a block's contents, by the block.
     journal: HashMap<u64, u64>,
@@ -60,7 +60,7 @@ pub(super) fn open(disk: &dyn Medium) -> Option<Map<'_>> {
         disk,
         block: 1024 << sb.le32(24),
         blocks,
-        left: Cell::new(8 * (disk.size() >> 10) + 1024),
+        left: Cell::new(8 * blocks.min(disk.size() >> 10) + 1024),
         journal: HashMap::new(),
         runs: Vec::new(),
     };
@@ -113,9 +113,14 @@ impl Geometry {
 impl Ext<'_> {
     /// A block as a mount would see it.
     fn block(&self, number: u64) -> Option<Vec<u8>> {
-        self.left.set(self.left.get().checked_sub(1)?);
+        self.spend()?;
         let place = self.journal.get(&number).copied().unwrap_or(number);
         bytes(self.disk, place.checked_mul(self.block)?, self.block as usize)
+    }
+
+    fn spend(&self) -> Option<()> {
+        self.left.set(self.left.get().checked_sub(1)?);
+        Some(())
     }
 
     fn run(&mut self, first: u64, count: u64, part: Part) {
@@ -126,7 +131,9 @@ impl Ext<'_> {
 
     fn groups(&mut self, geometry: &Geometry) -> Option<()> {
         let count = self.blocks.checked_sub(geometry.first)?.div_ceil(geometry.group_blocks);
-        if count == 0 || count > MOST_GROUPS || !(128..=self.block).contains(&geometry.inode) {
+        let is_inode = (128..=self.block).contains(&geometry.inode);
+        // The bitmap of a group's inodes is one block.
+        if count == 0 || count > MOST_GROUPS || !is_inode || geometry.group_inodes > 8 * self.block {
             return None;
         }
         let descriptors = (count * geometry.descriptor).div_ceil(self.block);
@@ -166,7 +173,7 @@ impl Ext<'_> {
     /// Finds what the journal has that is not in its place yet.
     fn replay(&mut self, geometry: &Geometry, table: u64) {
         let at = (JOURNAL_INODE - 1) * geometry.inode;
-        let Some(block) = self.block(table + at / self.block) else { return };
+        let Some(block) = table.checked_add(at / self.block).and_then(|number| self.block(number)) else { return };
         let inode = &block[(at % self.block) as usize..];
         self.own(inode, Part::Journal);
         let log = std::mem::take(&mut self.runs);
@@ -186,7 +193,7 @@ impl Ext<'_> {
             if here.is_empty() {
                 continue;
             }
-            let block = self.block(table + from / each)?;
+            let block = self.block(table.checked_add(from / each)?)?;
             for at in here {
                 let inode = &block[((at - from) * geometry.inode) as usize..];
                 let part = match (first + at, inode.le16(0) & 0xf000) {
@@ -225,6 +232,7 @@ impl Ext<'_> {
 
     /// A block that a pointer names: of the file, or `depth` levels above such.
     fn pointed(&mut self, number: u64, depth: u32, part: Part) -> Option<()> {
+        self.spend()?;
         if number == 0 {
             return Some(());
         }
@@ -250,6 +258,7 @@ impl Ext<'_> {
         }
         let (count, is_leaf) = (node.le16(2) as usize, node.le16(6) == 0);
         for entry in node.get(12..)?.chunks_exact(12).take(count) {
+            self.spend()?;
             if is_leaf {
                 // Longer ones are allocated and not written yet.
                 let length = entry.le16(4);

@@ -6,9 +6,10 @@
 use mountmark_model::profile::Part;
 
 use super::{Fields, Map, Medium, bytes};
+use crate::mark::SECTOR;
 
 /// What a block begins with.
-const MARKS: [(&[u8], Part); 14] = [
+const MARKS: [(&[u8], Part); 15] = [
     (b"XFSB", Part::Superblock),
     (b"XAGF", Part::Groups),
     (b"XAGI", Part::Groups),
@@ -23,9 +24,13 @@ const MARKS: [(&[u8], Part); 14] = [
     (b"XDB3", Part::Directories),
     (b"XDD3", Part::Directories),
     (b"XDF3", Part::Directories),
+    (b"XARM", Part::Attributes),
 ];
 /// An inode begins with this.
 const INODE: &[u8] = b"IN";
+/// Its fifth byte, since version 5 of the format.
+const INODE_VERSION: u8 = 3;
+const VERSION: u16 = 5;
 /// Marks of nodes of directories and attributes, behind their links.
 const NODES: [(u16, Part); 4] =
     [(0x3df1, Part::Directories), (0x3dff, Part::Directories), (0x3ebe, Part::Directories), (0x3bee, Part::Attributes)];
@@ -38,11 +43,13 @@ pub(super) fn open(disk: &dyn Medium) -> Option<Map<'_>> {
     }
     let (block, log, group) = (sb.be32(4), sb.be64(48), sb.be32(84));
     let (log_blocks, sector, group_bits) = (sb.be32(96), u64::from(u16::from_be_bytes(sb.field(102))), sb[124]);
-    if !(512..=65536).contains(&block) || group == 0 || group_bits > 31 {
+    let is_known = u16::from_be_bytes(sb.field(100)) & 0xf == VERSION;
+    if !is_known || !(512..=65536).contains(&block) || group == 0 || group_bits > 31 {
         return None;
     }
-    // A block's number has its group above its place in the group.
-    let start = (log >> group_bits) * group + (log & ((1 << group_bits) - 1));
+    // A block's number has its group above its place in the group. A log that lies elsewhere has none.
+    let start = (log >> group_bits).checked_mul(group)?.checked_add(log & ((1 << group_bits) - 1))?;
+    let log_blocks = if log == 0 { 0 } else { log_blocks };
     let log = start.saturating_mul(block)..start.saturating_add(log_blocks).saturating_mul(block);
     Some(Box::new(move |offset| {
         let in_group = offset % (group * block);
@@ -53,19 +60,20 @@ pub(super) fn open(disk: &dyn Medium) -> Option<Map<'_>> {
         } else if log.contains(&offset) && !log.is_empty() {
             Part::Journal
         } else {
-            by_mark(&bytes(disk, offset, 16).unwrap_or_default())
+            by_mark(offset, &bytes(disk, offset, 24).unwrap_or_default())
         }
     }))
 }
 
-fn by_mark(head: &[u8]) -> Part {
+fn by_mark(offset: u64, head: &[u8]) -> Part {
     if let Some((_, part)) = MARKS.iter().find(|(mark, _)| head.starts_with(mark)) {
         return *part;
     }
     let node = u16::from_be_bytes(head.field(NODE_MARK));
     match NODES.iter().find(|(mark, _)| *mark == node) {
-        _ if head.starts_with(INODE) => Part::Inodes,
-        Some((_, part)) => *part,
-        None => Part::Data,
+        _ if head.starts_with(INODE) && head.get(4) == Some(&INODE_VERSION) => Part::Inodes,
+        // Such a node knows its own address.
+        Some((_, part)) if head.be64(16) == offset / SECTOR => *part,
+        _ => Part::Data,
     }
 }

@@ -79,6 +79,8 @@ fn tags(descriptor: &[u8], features: u64) -> Vec<u64> {
     } else {
         8
     };
+    // Version 2 of checksums has two more bytes in a tag, which nothing uses.
+    let size = size + if features & (CHECKSUM_2 | CHECKSUM_3) == CHECKSUM_2 { 2 } else { 0 };
     let mut out = Vec::new();
     let mut at = 12;
     while at + size + tail <= descriptor.len() {

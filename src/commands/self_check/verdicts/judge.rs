@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use mountmark_analyse::{ChangeOutcome, Findings, Interval, MetricFindings, Options, changes, findings};
+use mountmark_model::Metric;
 use mountmark_record::RunRecord;
 
 /// Repeats of the runs whose intervals and verdicts are counted.
@@ -70,6 +71,18 @@ pub fn compare(run: &RunRecord, other: &RunRecord, size: u32) -> False {
         found.figures += worse + better + of(ChangeOutcome::NoDifferenceShown);
     }
     found
+}
+
+/// The middle of a task's durable times, in seconds, whether the plan names the task or not.
+pub fn middle(run: &RunRecord, configuration: &str, task: &str) -> Option<f64> {
+    let cells = run.cells.iter().filter(|cell| cell.configuration == configuration);
+    let samples = cells.flat_map(|cell| &cell.samples);
+    let mut values: Vec<f64> = samples
+        .filter(|sample| sample.task == task && sample.metric == Metric::DURABLE.id)
+        .map(|sample| sample.value)
+        .collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
 }
 
 /// In how many figures of tasks the slowdown was found, over all groups.

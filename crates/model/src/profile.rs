@@ -71,7 +71,7 @@ pub enum Part {
 
 impl Part {
     /// All kinds, in the order of their numbers in stores, which stay.
-    const ALL: [Part; 13] = [
+    pub const ALL: [Part; 13] = [
         Part::Superblock,
         Part::Groups,
         Part::FreeSpace,
@@ -87,6 +87,27 @@ impl Part {
         Part::Unused,
     ];
     const FIRST_SIXTEENTH: u8 = 64;
+
+    /// In exports: `superblock`, `free_space`, `sixteenth_1`.
+    pub fn name(self) -> String {
+        match self {
+            Part::Superblock => "superblock",
+            Part::Groups => "groups",
+            Part::FreeSpace => "free_space",
+            Part::Inodes => "inodes",
+            Part::Directories => "directories",
+            Part::Mapping => "mapping",
+            Part::Attributes => "attributes",
+            Part::Journal => "journal",
+            Part::Checksums => "checksums",
+            Part::FileTree => "file_tree",
+            Part::OtherTrees => "other_trees",
+            Part::Data => "data",
+            Part::Unused => "unused",
+            Part::Sixteenth(at) => return format!("sixteenth_{}", at + 1),
+        }
+        .to_owned()
+    }
 
     /// Its number in stores; never 0.
     pub fn number(self) -> u8 {

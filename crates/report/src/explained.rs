@@ -97,7 +97,7 @@ fn ledgers(ledgers: &[Ledger]) -> Table {
         shown += usize::from(is_told && !is_always_told(account));
         is_told
     });
-    let sum = |ledger: &Ledger, accounts: &[&Account]| sum(accounts.iter().filter_map(|of| ledger.accounts.get(of)));
+    let sum = |ledger: &Ledger, accounts: &[&Account]| accounts.iter().filter_map(|of| ledger.accounts.get(of)).sum();
     let one = |account: &&Account| row(ledgers, words::account(account), &|ledger| sum(ledger, &[account]));
     let mut rows: Vec<Vec<String>> = told.iter().map(one).collect();
     if !rest.is_empty() {
@@ -116,13 +116,6 @@ fn requests(ledgers: &[Ledger]) -> Table {
     all.sort_by_key(|awaited| -ledgers.iter().map(|ledger| time(ledger, awaited).durable).max().unwrap_or(0));
     let one = |awaited: &&Awaited| row(ledgers, words::request(**awaited), &|ledger| time(ledger, awaited));
     by_ledger(ledgers, all.iter().map(one).collect())
-}
-
-fn sum<'a>(times: impl Iterator<Item = &'a Time>) -> Time {
-    times.fold(Time::default(), |sum, time| Time {
-        returned: sum.returned + time.returned,
-        durable: sum.durable + time.durable,
-    })
 }
 
 /// A row of a table that has two columns for each ledger.
@@ -255,7 +248,7 @@ pub(crate) fn lists(why: &Answer) -> [(&'static str, Vec<Value>); 5] {
         ledger.requests.iter().map(move |(awaited, time)| -> Value {
             json!({
                 "configuration": ledger.configuration, "operation": awaited.operation.name(),
-                "part": awaited.part.map(words::part_key), "returned": time.returned, "durable": time.durable,
+                "part": awaited.part.map(|part| part.name()), "returned": time.returned, "durable": time.durable,
             })
         })
     });

@@ -96,7 +96,7 @@ fn check(arguments: &Arguments, stop: &Stop) -> Result<u8> {
     let seconds = |name: &str, task: &str| {
         // It is in cells alone and not in the plan, so that both runs have the same tasks.
         if task == variants::NOTHING {
-            return judge::middle(with_nothing.as_ref()?, name, task);
+            return judge::durable(with_nothing.as_ref()?, name, task);
         }
         let at = found.configurations.iter().position(|known| known == name)?;
         found.tasks.iter().find(|known| known.id == task)?.median(&Metric::DURABLE, at)

@@ -1,6 +1,7 @@
 //! The time of one task in one configuration.
 
 use std::collections::BTreeMap;
+use std::iter::Sum;
 
 use mountmark_model::device::DeviceOperation;
 use mountmark_model::profile::{Awaited, PathTime, Profile, program};
@@ -33,6 +34,15 @@ impl Time {
     fn add(&mut self, nanoseconds: i64, is_returned: bool) {
         self.durable += nanoseconds;
         self.returned += if is_returned { nanoseconds } else { 0 };
+    }
+}
+
+impl<'a> Sum<&'a Time> for Time {
+    fn sum<I: Iterator<Item = &'a Time>>(times: I) -> Time {
+        times.fold(Time::default(), |sum, time| Time {
+            returned: sum.returned + time.returned,
+            durable: sum.durable + time.durable,
+        })
     }
 }
 

@@ -19,10 +19,7 @@ fn profile(paths: &[(&str, u64, u64)]) -> Profile {
 }
 
 fn sums(ledger: &Ledger) -> Time {
-    ledger.accounts.values().fold(Time::default(), |sum, time| Time {
-        returned: sum.returned + time.returned,
-        durable: sum.durable + time.durable,
-    })
+    ledger.accounts.values().sum()
 }
 
 #[test]

@@ -67,27 +67,6 @@ fn part_of_disk(part: Part) -> String {
     }
 }
 
-/// The name of a part in JSON.
-pub(crate) fn part_key(part: Part) -> String {
-    match part {
-        Part::Superblock => "superblock",
-        Part::Groups => "groups",
-        Part::FreeSpace => "free_space",
-        Part::Inodes => "inodes",
-        Part::Directories => "directories",
-        Part::Mapping => "mapping",
-        Part::Attributes => "attributes",
-        Part::Journal => "journal",
-        Part::Checksums => "checksums",
-        Part::FileTree => "file_tree",
-        Part::OtherTrees => "other_trees",
-        Part::Data => "data",
-        Part::Unused => "unused",
-        Part::Sixteenth(at) => return format!("sixteenth_{}", at + 1),
-    }
-    .into()
-}
-
 /// The name of a line of a ledger.
 pub(crate) fn account(account: &Account) -> String {
     match account {

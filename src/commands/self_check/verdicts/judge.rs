@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use mountmark_analyse::stats::summary::median;
 use mountmark_analyse::{ChangeOutcome, Findings, Interval, MetricFindings, Options, changes, findings};
 use mountmark_model::Metric;
 use mountmark_record::RunRecord;
@@ -73,16 +74,12 @@ pub fn compare(run: &RunRecord, other: &RunRecord, size: u32) -> False {
     found
 }
 
-/// The middle of a task's durable times, in seconds, whether the plan names the task or not.
-pub fn middle(run: &RunRecord, configuration: &str, task: &str) -> Option<f64> {
+/// The median of a task's durable times, in seconds, whether the plan names the task or not.
+pub fn durable(run: &RunRecord, configuration: &str, task: &str) -> Option<f64> {
     let cells = run.cells.iter().filter(|cell| cell.configuration == configuration);
     let samples = cells.flat_map(|cell| &cell.samples);
-    let mut values: Vec<f64> = samples
-        .filter(|sample| sample.task == task && sample.metric == Metric::DURABLE.id)
-        .map(|sample| sample.value)
-        .collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
+    let of_task = samples.filter(|sample| sample.task == task && sample.metric == Metric::DURABLE.id);
+    median(&of_task.map(|sample| sample.value).collect::<Vec<f64>>())
 }
 
 /// In how many figures of tasks the slowdown was found, over all groups.

@@ -82,6 +82,10 @@ trait Fields {
         u64::from_le_bytes(self.field(at))
     }
 
+    fn be16(&self, at: usize) -> u64 {
+        u16::from_be_bytes(self.field(at)).into()
+    }
+
     fn be32(&self, at: usize) -> u64 {
         u32::from_be_bytes(self.field(at)).into()
     }

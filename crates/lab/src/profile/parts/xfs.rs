@@ -30,9 +30,9 @@ const MARKS: [(&[u8], Part); 15] = [
 const INODE: &[u8] = b"IN";
 /// Its fifth byte, since version 5 of the format.
 const INODE_VERSION: u8 = 3;
-const VERSION: u16 = 5;
+const VERSION: u64 = 5;
 /// Marks of nodes of directories and attributes, behind their links.
-const NODES: [(u16, Part); 4] =
+const NODES: [(u64, Part); 4] =
     [(0x3df1, Part::Directories), (0x3dff, Part::Directories), (0x3ebe, Part::Directories), (0x3bee, Part::Attributes)];
 const NODE_MARK: usize = 8;
 
@@ -42,8 +42,8 @@ pub(super) fn open(disk: &dyn Medium) -> Option<Map<'_>> {
         return None;
     }
     let (block, log, group) = (sb.be32(4), sb.be64(48), sb.be32(84));
-    let (log_blocks, sector, group_bits) = (sb.be32(96), u64::from(u16::from_be_bytes(sb.field(102))), sb[124]);
-    let is_known = u16::from_be_bytes(sb.field(100)) & 0xf == VERSION;
+    let (log_blocks, sector, group_bits) = (sb.be32(96), sb.be16(102), sb[124]);
+    let is_known = sb.be16(100) & 0xf == VERSION;
     if !is_known || !(512..=65536).contains(&block) || group == 0 || group_bits > 31 {
         return None;
     }
@@ -69,7 +69,7 @@ fn by_mark(offset: u64, head: &[u8]) -> Part {
     if let Some((_, part)) = MARKS.iter().find(|(mark, _)| head.starts_with(mark)) {
         return *part;
     }
-    let node = u16::from_be_bytes(head.field(NODE_MARK));
+    let node = head.be16(NODE_MARK);
     match NODES.iter().find(|(mark, _)| *mark == node) {
         _ if head.starts_with(INODE) && head.get(4) == Some(&INODE_VERSION) => Part::Inodes,
         // Such a node knows its own address.

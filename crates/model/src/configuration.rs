@@ -165,6 +165,14 @@ impl Configuration {
         self.filesystem.fsck.as_ref().map(|fsck| expand(&fsck.command, device, &[]))
     }
 
+    /// The fsck command for an image of a power cut on `device`, if the file system has one.
+    pub fn image_check_command(&self, device: &str) -> Option<Vec<String>> {
+        match &self.filesystem.crash {
+            Some(documented) if !documented.check.is_empty() => Some(expand(&documented.check, device, &[])),
+            _ => self.fsck_command(device),
+        }
+    }
+
     /// What must run on `device` after a power cut before it is mounted, if anything must.
     pub fn before_mount_command(&self, device: &str) -> Option<Vec<String>> {
         let recovery = self.filesystem.recovery.as_ref()?;

@@ -128,6 +128,10 @@ pub struct Documented {
     /// Options that change no promise: words of mkfs arguments and of mount options.
     #[serde(default)]
     pub harmless: Vec<String>,
+    /// The check of `[fsck]` with options that let it start sooner, as an image to be looked at holds next to nothing. Its
+    /// exit codes mean the same. Empty for the check as it stands there.
+    #[serde(default)]
+    pub check: Vec<String>,
     /// Options that change promises.
     #[serde(default)]
     pub options: BTreeMap<String, Change>,

@@ -253,6 +253,10 @@ pub(crate) fn filesystem(fs: &FileSystem) -> Vec<String> {
     }
     if let Some(documented) = &fs.crash {
         crash(documented, &mut faults);
+        let program = fs.fsck.as_ref().and_then(|fsck| fsck.command.first());
+        if !documented.check.is_empty() && (!device(&documented.check) || documented.check.first() != program) {
+            faults.push("crash: check must have {device} in it and start the program of [fsck]".into());
+        }
     }
     if let Some(max) = fs.max_size.filter(|max| *max < fs.min_size) {
         faults.push(format!("max_size ({max}) is below min_size ({})", fs.min_size));

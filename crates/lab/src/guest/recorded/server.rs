@@ -1,6 +1,6 @@
 //! Serves a recorded disk: replies in the order and at the times that a policy chooses.
 
-use std::io::{Read, Write};
+use std::io::{self, IoSlice, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -38,7 +38,8 @@ pub(super) fn serve(mut socket: UnixStream, disk: &Arc<Mutex<Disk>>) -> Result<(
     loop {
         waiting.sort_by_key(|request| (request.due, request.order));
         let limit = waiting.first().map(|next| next.due.saturating_sub(wire::now()));
-        if wire::readable(&socket, limit)? {
+        // Where nothing waits, reading the next request waits for it.
+        if limit.is_none() || wire::readable(&socket, limit)? {
             let Some(header) = Header::read(&mut socket)? else { return Ok(()) };
             arrived += 1;
             let mut disk = disk.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,8 +75,8 @@ fn accept(
                 bail!("a read of {length} bytes at {offset}, beyond the end of the disk");
             }
             disk.read(offset, length);
-            socket.write_all(&wire::reply(handle, 0))?;
-            return socket.write_all(disk.layer.read(offset, length)).context("cannot answer the nbd driver");
+            return answer(socket, &wire::reply(handle, 0), disk.layer.read(offset, length))
+                .context("cannot answer the nbd driver");
         }
         Command::Write => {
             let target = disk.layer.write(offset, length);
@@ -127,6 +128,18 @@ fn accept(
     }
     waiting.push(Waiting { due, order, number, handle, error, held });
     Ok(())
+}
+
+/// Sends a reply and its data in one call, which wakes the driver once.
+fn answer(socket: &mut UnixStream, reply: &[u8], data: &[u8]) -> io::Result<()> {
+    let sent = socket.write_vectored(&[IoSlice::new(reply), IoSlice::new(data)])?;
+    match sent.checked_sub(reply.len()) {
+        Some(sent) => socket.write_all(&data[sent..]),
+        None => {
+            socket.write_all(&reply[sent..])?;
+            socket.write_all(data)
+        }
+    }
 }
 
 /// A number drawn for the request `index` (splitmix64).

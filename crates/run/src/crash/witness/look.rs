@@ -73,7 +73,9 @@ impl Witness<'_> {
 
     /// Lets the file system's own check look at the image, unless it has seen the same one.
     fn check(&mut self) -> Result<Option<Check>> {
-        let Some(command) = self.cell.configuration.fsck_command(&self.disk.device.path) else { return Ok(None) };
+        let Some(command) = self.cell.configuration.image_check_command(&self.disk.device.path) else {
+            return Ok(None);
+        };
         let digest = self.disk.digest();
         if let Some(check) = self.checked.get(&digest) {
             return Ok(Some(check.clone()));

@@ -59,7 +59,7 @@ macro_rules! targets {
     };
 }
 
-targets! { suite fio_job catalogue study figures words events programs store forged tar kernel scenario log recording symbols profiles disk module }
+targets! { suite fio_job catalogue study figures words events programs store forged tar kernel scenario log recording symbols profiles disk health module }
 
 #[test]
 fn one_input_again() {

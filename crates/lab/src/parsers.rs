@@ -1,9 +1,12 @@
-//! Parsers of data from a kernel, its modules and a profiled guest, for fuzz tests.
+//! Parsers of data from a kernel, its modules, a profiled guest and a drive, for fuzz tests.
 
-pub use crate::image::kernel::parse as kernel;
-pub use crate::image::modules::modinfo;
 use std::collections::BTreeMap;
 
+use mountmark_model::Health;
+
+use crate::host::device::health;
+pub use crate::image::kernel::parse as kernel;
+pub use crate::image::modules::modinfo;
 use crate::profile::recording::Recording;
 use crate::profile::symbols::Symbols;
 use crate::profile::{Medium, parts};
@@ -33,4 +36,9 @@ pub fn disk(contents: &[u8]) -> usize {
 /// The names of functions in a kernel's list of symbols, and the table that the plugin gets.
 pub fn symbols(list: &str) -> anyhow::Result<(Vec<String>, Vec<u8>)> {
     Symbols::parse(list).map(|symbols| (symbols.names.clone(), symbols.table()))
+}
+
+/// What a drive says of itself: in the words of smartctl, and of nvme-cli.
+pub fn health(text: &str) -> [Health; 2] {
+    [health::smartctl(text), health::nvme(text)]
 }

@@ -25,7 +25,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 19] = [
+pub const TARGETS: [Target; 20] = [
     Target { name: "suite", run: definitions::suite, changes: 300, seeds: definitions::suites },
     Target { name: "fio_job", run: definitions::fio_job, changes: 300, seeds: definitions::fio_jobs },
     Target { name: "catalogue", run: definitions::catalogue, changes: 300, seeds: definitions::entries },
@@ -44,6 +44,7 @@ pub const TARGETS: [Target; 19] = [
     Target { name: "symbols", run: profiler::symbols, changes: 300, seeds: Vec::new },
     Target { name: "profiles", run: profiler::profiles, changes: 300, seeds: Vec::new },
     Target { name: "disk", run: profiler::disk, changes: 300, seeds: profiler::disks },
+    Target { name: "health", run: said::health, changes: 300, seeds: said::healths },
     Target { name: "module", run: files::module, changes: 300, seeds: files::modules },
 ];
 

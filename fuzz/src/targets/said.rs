@@ -1,4 +1,4 @@
-//! Input during measurement: events of an agent, and output of programs.
+//! Input during measurement: events of an agent, output of programs, and what a drive says of itself.
 
 use std::hint::black_box;
 use std::sync::atomic::AtomicBool;
@@ -138,4 +138,18 @@ pub(super) fn outputs() -> Vec<(String, Vec<u8>)> {
         other => other.unwrap_or_default().to_owned(),
     };
     files.into_iter().flat_map(|file| seeds::headed(&name(&file.0.clone()), vec![file])).collect()
+}
+
+/// What smartctl or nvme prints, which nobody may believe.
+pub(super) fn health(data: &[u8]) {
+    let Some(text) = super::text(data) else { return };
+    for health in mountmark_lab::parsers::health(text) {
+        assert!(health.temperature.is_none_or(|celsius| (-60..=200).contains(&celsius)), "{health:?}");
+        black_box(health.or(Default::default()).is_known());
+    }
+}
+
+/// What drives say.
+pub(super) fn healths() -> Vec<(String, Vec<u8>)> {
+    seeds::kept("crates/lab/src/host/device/samples", ".json")
 }

@@ -8,7 +8,7 @@ mod agent;
 mod alive;
 mod clean;
 mod contents;
-mod device;
+pub(crate) mod device;
 mod disks;
 mod folder;
 mod ground;

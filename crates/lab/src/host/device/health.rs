@@ -98,7 +98,7 @@ fn plausible(celsius: i64) -> Option<i64> {
 }
 
 /// The output of `smartctl -j -a`.
-fn smartctl(text: &str) -> Health {
+pub(crate) fn smartctl(text: &str) -> Health {
     let Ok(said) = serde_json::from_str::<Value>(text) else { return Health::default() };
     let log = &said["nvme_smart_health_information_log"];
     let table = said["ata_smart_attributes"]["table"].as_array().map_or(&[][..], Vec::as_slice);
@@ -124,7 +124,7 @@ fn smartctl(text: &str) -> Health {
 }
 
 /// The output of `nvme smart-log -o json`, whose temperature is in Kelvin.
-fn nvme(text: &str) -> Health {
+pub(crate) fn nvme(text: &str) -> Health {
     let Ok(said) = serde_json::from_str::<Value>(text) else { return Health::default() };
     Health {
         temperature: said["temperature"].as_i64().and_then(|kelvin| plausible(kelvin.checked_sub(ZERO_CELSIUS)?)),
@@ -146,38 +146,10 @@ mod tests {
     use super::*;
 
     /// smartctl 7.3 of an NVMe drive, without what is not read.
-    const NVME: &str = r#"{
-      "json_format_version": [1, 0],
-      "smartctl": {"version": [7, 3], "exit_status": 0},
-      "device": {"name": "/dev/nvme0n1", "info_name": "/dev/nvme0n1", "type": "nvme", "protocol": "NVMe"},
-      "model_name": "Samsung SSD 970 EVO Plus 1TB",
-      "serial_number": "S4EWNX0R000000",
-      "logical_block_size": 512,
-      "smart_support": {"available": true, "enabled": true},
-      "smart_status": {"passed": true, "nvme": {"value": 0}},
-      "nvme_smart_health_information_log": {
-        "critical_warning": 0, "temperature": 34, "available_spare": 100, "available_spare_threshold": 10,
-        "percentage_used": 3, "data_units_read": 26347312, "data_units_written": 41235123, "host_reads": 412345123,
-        "media_errors": 0, "temperature_sensors": [34, 41]
-      },
-      "temperature": {"current": 34},
-      "power_on_time": {"hours": 5123}
-    }"#;
+    const NVME: &str = include_str!("samples/smartctl-nvme.json");
 
     /// The same of a SATA drive.
-    const SATA: &str = r#"{
-      "device": {"name": "/dev/sda", "type": "sat", "protocol": "ATA"},
-      "model_name": "Samsung SSD 860 EVO 500GB",
-      "logical_block_size": 512,
-      "smart_status": {"passed": false},
-      "ata_smart_attributes": {"revision": 1, "table": [
-        {"id": 5, "name": "Reallocated_Sector_Ct", "value": 100, "worst": 100, "thresh": 10, "raw": {"value": 0}},
-        {"id": 177, "name": "Wear_Leveling_Count", "value": 96, "worst": 96, "thresh": 0, "raw": {"value": 63}},
-        {"id": 190, "name": "Airflow_Temperature_Cel", "value": 71, "worst": 50, "raw": {"value": 29}},
-        {"id": 241, "name": "Total_LBAs_Written", "value": 99, "worst": 99, "raw": {"value": 48461231234}}
-      ]},
-      "temperature": {"current": 29}
-    }"#;
+    const SATA: &str = include_str!("samples/smartctl-sata.json");
 
     #[test]
     fn smartctl_tells_of_nvme_and_of_sata() {
@@ -206,8 +178,7 @@ mod tests {
 
     #[test]
     fn nvme_cli_counts_in_kelvin() {
-        let text = r#"{"critical_warning":0,"temperature":307,"avail_spare":100,"spare_thresh":10,"percent_used":3,
-            "data_units_read":"26347312","data_units_written":"41235123","power_cycles":12}"#;
+        let text = include_str!("samples/nvme-cli.json");
         let expected = Health {
             temperature: Some(34),
             percentage_used: Some(3),

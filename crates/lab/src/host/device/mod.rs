@@ -4,7 +4,7 @@ mod claim;
 mod erase;
 mod facts;
 mod gather;
-mod health;
+pub(crate) mod health;
 mod mounts;
 mod precondition;
 mod refuse;

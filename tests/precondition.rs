@@ -81,6 +81,36 @@ fn ctrl_c_ends_it_at_once_and_leaves_an_empty_disk() {
 }
 
 #[test]
+fn a_resumed_run_brings_the_disk_into_steady_state_again() {
+    if let Some(reason) = reason() {
+        return eprintln!("skipped: {reason}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let device = Attached::new(folder.path(), "disk");
+    let said = folder.path().join("said");
+    let mut command = run(folder.path(), &device, &["--fs", "ext2,ext4", "--precondition=1"]);
+    let mut run = command.stdout(Stdio::null()).stderr(File::create(&said).unwrap()).spawn().unwrap();
+    awaited("the first cell", || fs::read_to_string(&said).unwrap().contains("[1/2]").then_some(()));
+    // SAFETY: a signal to a child that was not waited for.
+    assert_eq!(unsafe { libc::kill(run.id().cast_signed(), libc::SIGINT) }, 0);
+    assert_eq!(run.wait().unwrap().code(), Some(130), "{}", fs::read_to_string(&said).unwrap());
+    assert_eq!(shown(folder.path())["cells"].as_array().unwrap().len(), 1);
+    let resumed = mountmark(folder.path()).arg("resume").output().unwrap();
+    let said = text(&resumed);
+    assert!(
+        resumed.status.success() && said.contains("preconditioning") && said.contains("round 5 of at most 25: "),
+        "{said}"
+    );
+    let shown = shown(folder.path());
+    let cells = shown["cells"].as_array().unwrap();
+    assert_eq!((shown["status"].as_str(), cells.len()), (Some("done"), 2), "{shown}");
+    for cell in cells {
+        assert_eq!(cell["environment"]["preconditioned"]["disk"].as_str(), Some(&*device.path), "{cell}");
+    }
+    assert_eq!(journals(folder.path()), 0);
+}
+
+#[test]
 fn a_dry_run_says_what_would_be_written_and_writes_nothing() {
     if let Some(reason) = reason() {
         return eprintln!("skipped: {reason}");

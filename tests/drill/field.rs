@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
@@ -13,10 +14,13 @@ use super::cache::{PACKAGE, entries};
 use super::leftovers;
 use super::moment;
 use super::program::{Ended, Program};
+use super::round::Target;
 use crate::lab::{Figure, Results, binary};
 
 /// Several file systems whose images are cheap.
 const FILESYSTEMS: &str = "ext4,jfs";
+/// As many that most kernels have built in.
+const HOST_FILESYSTEMS: &str = "ext2,ext4";
 const REPEATS: usize = 2;
 /// Number of cells of a run.
 pub const CELLS: usize = 2 * REPEATS;
@@ -43,6 +47,8 @@ run = "ls -lR > /dev/null"
 "#;
 /// Size of the user's empty image, in bytes.
 const IMAGE: usize = 4096;
+/// Size of the device, in bytes.
+const DEVICE: u64 = 256 << 20;
 
 /// Why no drill is possible here.
 pub fn obstacle() -> Result<(), String> {
@@ -56,6 +62,8 @@ pub struct Field {
     pub jobs: u64,
     /// Why there is no host lab.
     pub host: Option<String>,
+    /// A loop device of the drill.
+    device: Option<String>,
     /// Why nothing can be fetched.
     pub network: Option<String>,
     /// Whether packages can be fetched again, with the same contents.
@@ -72,7 +80,8 @@ impl Field {
         let unknown = (Duration::from_secs(10), Duration::from_secs(10));
         let (figures, can_fetch) = (BTreeMap::new(), false);
         let network = Some("not tried".into());
-        let mut field = Field { root, jobs, host: host_obstacle(), network, can_fetch, usual: unknown, figures };
+        let (host, device) = (host_obstacle(), None);
+        let mut field = Field { root, jobs, host, device, network, can_fetch, usual: unknown, figures };
         for name in ["home", "tmp", "config", "out"] {
             fs::create_dir(field.path(name)).expect("a folder of the drill");
         }
@@ -113,7 +122,8 @@ impl Field {
             self.share_users_cache();
         }
         if self.host.is_none() {
-            let ended = self.undisturbed(&self.host_arguments("host", &self.image()));
+            self.attach();
+            let ended = self.undisturbed(&self.host_arguments("host", Target::Image));
             self.usual.1 = ended.ran;
             if ended.code() != 0 {
                 self.host = Some(format!("a run that nobody disturbs ends with {}: {}", ended.code(), ended.said()));
@@ -134,8 +144,32 @@ impl Field {
     }
 
     /// The user's empty image.
-    pub fn image(&self) -> String {
+    fn image(&self) -> String {
         self.home().join("empty.img").to_string_lossy().into_owned()
+    }
+
+    /// Makes the device, on a file that is not the user's.
+    fn attach(&mut self) {
+        let file = self.path("disk");
+        fs::File::create(&file).and_then(|file| file.set_len(DEVICE)).expect("a file for a device");
+        let output = Command::new("losetup").args(["--show", "-f"]).arg(&file).output();
+        match output.map(|output| (output.status.success(), String::from_utf8_lossy(&output.stdout).trim().to_owned()))
+        {
+            Ok((true, device)) => self.device = Some(device),
+            other => self.host = Some(format!("losetup makes no device: {other:?}")),
+        }
+    }
+
+    /// Takes what `clean` left from the device.
+    pub fn empty_device(&self) {
+        let device = self.device.iter().map(|device| fs::File::options().write(true).open(device));
+        for device in device {
+            let device = device.expect("the drill's device");
+            for at in [0, DEVICE - (1 << 20)] {
+                device.write_all_at(&[0; 1 << 20], at).expect("room on the drill's device");
+            }
+            device.sync_all().expect("room on the drill's device");
+        }
     }
 
     /// The folder of stores named `out`.
@@ -160,10 +194,15 @@ impl Field {
     }
 
     /// A run in the host lab.
-    pub fn host_arguments(&self, out: &str, image: &str) -> Vec<String> {
-        let suite = self.suite();
-        let plan = ["run", "--lab", "host", "--fs", "ext4", "--no-control", "--suite", &suite, "--repeat", "1"];
-        let plan: Vec<&str> = plan.into_iter().chain(["--image", image]).collect();
+    pub fn host_arguments(&self, out: &str, target: Target) -> Vec<String> {
+        let (suite, repeats) = (self.suite(), REPEATS.to_string());
+        let (option, place) = match target {
+            Target::Image => ("--image", self.image()),
+            Target::Folder => ("--image", self.path("tmp").to_string_lossy().into_owned()),
+            Target::Device => ("--device", self.device.clone().unwrap_or_default()),
+        };
+        let plan = ["run", "--lab", "host", "--fs", HOST_FILESYSTEMS, "--no-control", "--suite", &suite];
+        let plan: Vec<&str> = plan.into_iter().chain(["--repeat", &repeats, option, &place]).collect();
         self.arguments(&plan, 1, out)
     }
 
@@ -201,7 +240,7 @@ impl Field {
     }
 
     /// The figures that a run printed, if it completed.
-    fn figures_of(ended: &Ended) -> Result<BTreeMap<Figure, u64>, String> {
+    pub fn figures_of(ended: &Ended) -> Result<BTreeMap<Figure, u64>, String> {
         if ended.code() != 0 {
             return Err(format!("ended with {}: {}", ended.code(), ended.said()));
         }
@@ -233,9 +272,9 @@ impl Field {
         let (name, value) = self.mark();
         let (temporary, cache) = (self.path("tmp"), self.cache());
         let mark = format!("{name}={value}");
-        let (mark, root) = (mark.as_str(), self.root.path());
-        let places =
-            leftovers::Places { mark, root, temporary: &temporary, cache: &cache, host: self.host.is_none(), since };
+        let (mark, root, device) = (mark.as_str(), self.root.path(), self.device.as_deref());
+        let host = self.host.is_none();
+        let places = leftovers::Places { mark, root, temporary: &temporary, cache: &cache, host, device, since };
         let found = leftovers::find(&places);
         if take_away && !found.is_empty() {
             leftovers::take_away(&places, &found);
@@ -277,6 +316,9 @@ impl Drop for Field {
         let mark = format!("{}={}", self.mark().0, self.mark().1);
         while !leftovers::processes(&mark).is_empty() && begin.elapsed() < Duration::from_secs(10) {
             std::thread::sleep(Duration::from_millis(50));
+        }
+        if let Some(device) = &self.device {
+            let _ = Command::new("losetup").args(["-d", device]).status();
         }
     }
 }

@@ -22,6 +22,8 @@ pub struct Places<'a> {
     pub cache: &'a Path,
     /// Whether it may run agents on this machine, whose folders all programs share.
     pub host: bool,
+    /// The drill's own device, which stays.
+    pub device: Option<&'a str>,
     /// When the program was started.
     pub since: SystemTime,
 }
@@ -37,7 +39,9 @@ pub fn find(places: &Places) -> Vec<String> {
     let mut left: Vec<String> = living.into_iter().map(|line| format!("a process lives on: {line}")).collect();
     left.extend(names(places.temporary).into_iter().map(|name| format!("a temporary file is left: {name}")));
     left.extend(half_made_entries(places.cache));
-    left.extend(loop_devices(places.root));
+    left.extend(
+        loop_devices(places.root).into_iter().filter(|(name, _)| places.device != Some(name)).map(|(_, text)| text),
+    );
     left.extend(mounts(places.root));
     if places.host {
         left.extend(scratch(places.since));
@@ -99,12 +103,14 @@ fn half_made_entries(cache: &Path) -> Vec<String> {
     left
 }
 
-fn loop_devices(root: &Path) -> Vec<String> {
+/// Loop devices on files below `root`: the device, and a sentence.
+fn loop_devices(root: &Path) -> Vec<(String, String)> {
     let devices = fs::read_dir("/sys/block").into_iter().flatten().flatten();
     let backed = devices.filter_map(|device| {
         let file = fs::read_to_string(device.path().join("loop/backing_file")).ok()?;
-        let name = device.file_name().to_string_lossy().into_owned();
-        file.starts_with(&*root.to_string_lossy()).then(|| format!("/dev/{name} stands on {}", file.trim()))
+        let name = format!("/dev/{}", device.file_name().to_string_lossy());
+        let text = format!("{name} stands on {}", file.trim());
+        file.starts_with(&*root.to_string_lossy()).then_some((name, text))
     });
     backed.collect()
 }

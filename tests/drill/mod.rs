@@ -1,7 +1,8 @@
 //! The drill: runs are killed in every phase, cleaned up after and resumed, until they are done.
 //!
 //! After each kill: no cell is lost or duplicated, no file of the user is changed, `clean` leaves nothing, and a run
-//! that was resumed until it completed has the figures of an undisturbed one, to the last bit. Kill points are found
+//! that was resumed until it completed has the figures of an undisturbed one, to the last bit, or each cell once where
+//! it measured wall time: on an image of the user's, in a folder, or on a loop device. Kill points are found
 //! from outside: by the output of `--verbose`, by new entries in the cache and the store, by the processes that the
 //! program starts, and by the clock.
 //!
@@ -25,7 +26,7 @@ use crate::lab::skip;
 use chance::Chance;
 use field::Field;
 use moment::Phase;
-use round::{Kind, Round};
+use round::{Kind, Round, Target};
 use tally::Tally;
 
 /// Minimum number of kills of `make drill`, if time allows.
@@ -82,11 +83,12 @@ fn drill(field: &mut Field, seed: u64, kills: usize, end: Instant, only: Option<
         }
         let mut chance = Chance::new(seed, number);
         let is_host = field.host.is_none() && number % 4 == 0;
-        let (kind, count) = if is_host { (Kind::Host, 1) } else { (Kind::Virtual, 1 + chance.below(4)) };
+        let target = Target::ALL[chance.below(Target::ALL.len() as u64) as usize];
+        let (kind, count) = (if is_host { Kind::Host(target) } else { Kind::Virtual }, 1 + chance.below(4));
         let mut phases = Vec::new();
         for _ in 0..count {
             let (waiting, all) = match kind {
-                Kind::Host => (&mut waiting_host, host_phases()),
+                Kind::Host(_) => (&mut waiting_host, host_phases()),
                 Kind::Virtual => (&mut waiting, virtual_phases(field)),
             };
             if waiting.is_empty() {

@@ -10,11 +10,26 @@ use super::program::{Ended, Program};
 use super::record::{self, Record};
 use super::tally::{Kill, Tally};
 
-/// The lab of a round.
+/// The lab of a round, and what the host lab works on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Virtual,
-    Host,
+    Host(Target),
+}
+
+/// What a run of the host lab works on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// The user's empty image.
+    Image,
+    /// An image of its own in a folder.
+    Folder,
+    /// A loop device of the drill, as `--device`.
+    Device,
+}
+
+impl Target {
+    pub const ALL: [Target; 3] = [Target::Image, Target::Folder, Target::Device];
 }
 
 pub struct Round<'a> {
@@ -37,10 +52,7 @@ impl Round<'_> {
             kills += 1;
             self.kill(*phase, kills, &record);
         }
-        let wrong = match self.kind {
-            Kind::Virtual => self.finish(),
-            Kind::Host => self.refused(),
-        };
+        let wrong = self.finish();
         self.tally.blame((self.number, kills), wrong);
         let _ = std::fs::remove_dir_all(self.field.out(&self.out()));
     }
@@ -57,9 +69,9 @@ impl Round<'_> {
     fn arguments(&mut self, before: &Record) -> Vec<String> {
         let jobs = 1 + self.chance.below(self.field.jobs);
         match self.kind {
-            Kind::Host if self.chance.percent(70) => self.field.host_arguments(&self.out(), &self.field.image()),
-            Kind::Host => self.field.host_arguments(&self.out(), &self.field.path("tmp").to_string_lossy()),
+            Kind::Host(target) if before.runs.is_empty() => self.field.host_arguments(&self.out(), target),
             Kind::Virtual if before.runs.is_empty() => self.field.run_arguments(jobs, &self.out()),
+            Kind::Host(_) => self.field.resume_arguments(1, &self.out()),
             Kind::Virtual => self.field.resume_arguments(jobs, &self.out()),
         }
     }
@@ -81,8 +93,8 @@ impl Round<'_> {
         let (users, since) = (self.field.users_files(), SystemTime::now());
         let mut program = Program::start(&mut self.field.command(&arguments), phase == Phase::Render);
         let (cache, store) = (self.field.cache(), self.store());
-        let is_host = self.kind == Kind::Host;
-        let cells = if is_host { 1 } else { CELLS - before.cells() };
+        let is_host = self.kind != Kind::Virtual;
+        let cells = CELLS - before.cells();
         let places = self.field.places(&cache, &store, cells, is_host);
         let met = moment::meet(phase, &mut program, &places, &mut self.chance);
         let after = program.ran();
@@ -105,10 +117,14 @@ impl Round<'_> {
         if self.field.users_files() != users {
             // A kill between the last write of mkfs and its note: the owner of that file system is unknown, so it
             // stays, and the user is told.
-            told = is_host && cleaned.1.contains("that the run may not have made") && self.field.empty_image(&users);
+            told = is_host && cleaned.1.contains(UNKNOWN) && self.field.empty_image(&users);
             if !told {
                 wrong.push("a file of the user's has changed".into());
             }
+        }
+        if self.kind == Kind::Host(Target::Device) && cleaned.1.contains(UNKNOWN) {
+            told = true;
+            self.field.empty_device();
         }
         match record::read(&self.store()) {
             Err(text) => wrong.push(text),
@@ -183,7 +199,13 @@ impl Round<'_> {
         } else {
             ended
         };
-        let mut wrong = self.field.compare(&ended);
+        let mut wrong = match self.kind {
+            Kind::Virtual => self.field.compare(&ended),
+            // Each cell is there once; what it took is this machine's wall time.
+            Kind::Host(_) => {
+                Field::figures_of(&ended).err().into_iter().map(|wrong| format!("taken to its end: {wrong}")).collect()
+            }
+        };
         match record::read(&self.store()) {
             Err(text) => wrong.push(text),
             Ok(now) => {
@@ -199,24 +221,10 @@ impl Round<'_> {
         }
         wrong
     }
-
-    /// Faults in how `resume` rejects a run of wall time.
-    fn refused(&self) -> Vec<String> {
-        let Ok(record) = record::read(&self.store()) else { return Vec::new() };
-        let Some((_, cells)) = record.runs.last() else { return Vec::new() };
-        let out = self.field.out(&self.out()).to_string_lossy().into_owned();
-        let (code, said) = self.field.say(&["resume", "--out", &out]);
-        let is_right = match cells.len() {
-            0 => code == 2 && said.contains("measured wall time"),
-            // Its only cell exists: nothing remains to be measured.
-            _ => code == 0 || (code == 2 && said.contains("is complete")),
-        };
-        if is_right {
-            return Vec::new();
-        }
-        vec![format!("resume of a run of the host lab ends with {code}: {said:.300}")]
-    }
 }
+
+/// What `clean` says of a file system that it leaves where it is.
+const UNKNOWN: &str = "that the run may not have made";
 
 /// Faults in how a program has ended after a signal.
 fn end(ended: &Ended, signal: libc::c_int, met: bool) -> Vec<String> {

@@ -34,7 +34,7 @@ pub struct Kill<'a> {
     pub signal: &'a str,
     /// Whether it hit the program before its end.
     pub met: bool,
-    /// Whether `clean` left the user's image unchanged because the owner of its data is unknown, and said so.
+    /// Whether `clean` left the image or device unchanged because the owner of its data is unknown, and said so.
     pub told: bool,
     /// Run time of the program before it was killed.
     pub after: Duration,
@@ -72,7 +72,7 @@ impl Tally {
         row.told += usize::from(kill.told);
         row.faulty += usize::from(!wrong.is_empty());
         let verdict = match (wrong.as_slice(), kill.met) {
-            ([], true) if kill.told => "ok, an image is left as it is".to_owned(),
+            ([], true) if kill.told => "ok, what may be a user's is left as it is".to_owned(),
             ([], true) => "ok".to_owned(),
             ([], false) => "ok, it had ended before".to_owned(),
             (wrong, _) => format!("FAULT {}", wrong.join("; ")),

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use mountmark_model::Metric;
+use mountmark_model::{Bytes, Metric, ParseQuantityError};
 use mountmark_record::{RunRecord, Store};
 use mountmark_report::{Form, Format, Options as ReportOptions, Run, Subject, find_metric};
 
@@ -67,6 +67,12 @@ impl StoreOptions {
         let id = store.resolve(run)?;
         Ok(store.load(&id)?)
     }
+}
+
+/// What `--disk-size` says. Disks have whole pages, and what vendors call 4 GB is not a multiple of them.
+pub fn disk_size(text: &str) -> Result<Bytes, ParseQuantityError> {
+    let size: Bytes = text.parse()?;
+    Ok(Bytes(size.0.checked_next_multiple_of(4096).unwrap_or(size.0)))
 }
 
 /// ` --out FOLDER` unless the store is in the default folder, to be appended to a command.

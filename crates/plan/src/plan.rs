@@ -300,9 +300,9 @@ fn realise_all(
         .collect()
 }
 
-/// A size on which every file system of the catalogue can run the suite, whether in the plan or not: a configuration's
-/// figures must not depend on the others. Only a file system that frees no space, which needs several times as much,
-/// enlarges the disks of its plans.
+/// A size on which every file system of the catalogue can run the suite and has room to be fast, whether in the plan or
+/// not: a configuration's figures must not depend on the others. Only a file system that frees no space, which needs several
+/// times as much, enlarges the disks of its plans.
 fn default_size(
     catalogue: &Catalogue,
     kept: &[Configuration],
@@ -313,7 +313,11 @@ fn default_size(
     let usual = catalogue.list::<FileSystem>().filter(|filesystem| filesystem.keeps_deleted.is_none());
     let filesystems = usual.chain(kept.iter().map(|configuration| &configuration.filesystem));
     let least = filesystems.map(|filesystem| size::least(suite, scale, corpora, filesystem)).max();
-    size::round_up(least.unwrap_or(0).max(size::partition(suite, scale)))
+    let roomy = catalogue.list::<FileSystem>().filter_map(|filesystem| filesystem.roomy_size).max();
+    // A file below a loop device is written whole, and no disk is larger than the source's for the sake of room.
+    let roomy =
+        roomy.filter(|_| !suite.on_loop).map(|roomy| roomy.0.min(suite.disk_size.map_or(u64::MAX, |size| size.0)));
+    size::round_up(least.max(roomy).unwrap_or(0).max(size::partition(suite, scale)))
 }
 
 /// Rejects a `--disk-size` that is too small for some configuration, and names a sufficient one.

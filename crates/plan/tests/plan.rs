@@ -144,18 +144,22 @@ fn scales_shrink_counts_down_to_their_least() {
 
 #[test]
 fn disks_are_equal_whatever_is_in_the_plan() {
-    // 300 MiB plus the corpus's entries, a quarter more, 300 MiB minimum for xfs, and 32 MiB: slightly above 707 MiB.
-    let size = |fs: &str, scale: &str| {
-        let plan = planned(&Options { scale: scale.parse().unwrap(), ..options(fs) });
+    let size = |fs: &str, scale: &str, more: &str| {
+        let catalogue = catalogue(|text| text.replace("subdirectories", more));
+        let options = Options { scale: scale.parse().unwrap(), ..options(fs) };
+        let plan = plan(&catalogue, &options, &mut realise).unwrap();
         let sizes: Vec<u64> = plan.cells.iter().map(|cell| cell.disk_size.0 >> 20).collect();
         assert!(sizes.iter().all(|size| *size == sizes[0]));
         sizes[0]
     };
     for fs in ["ext4", "ext4,xfs", "btrfs,vfat,ext4"] {
-        assert_eq!(size(fs, "1"), 768, "{fs}");
-        assert_eq!(size(fs, "0.0001"), 384, "{fs}");
+        // Room enough for btrfs, unless the source's disk had less, or a file below a loop device is written whole.
+        assert_eq!(size(fs, "0.0001", "subdirectories"), 2048, "{fs}");
+        assert_eq!(size(fs, "0.0001", "disk_size = \"1 GiB\"\nsubdirectories"), 1024, "{fs}");
+        // 300 MiB plus the corpus's entries, a quarter more, 300 MiB minimum for xfs, and 32 MiB: slightly above 707 MiB.
+        assert_eq!(size(fs, "1", "on_loop = true\nsubdirectories"), 768, "{fs}");
     }
-    assert!(size("ext4", "1000") > 300_000);
+    assert!(size("ext4", "1000", "subdirectories") > 300_000);
     // 100 MiB plus entries, 10 MiB beside it, a quarter more, 64 MiB.
     assert_eq!(planned(&options("ext4")).cells[0].second_disk.as_ref().unwrap().size, Bytes(256 << 20));
 }
@@ -174,11 +178,11 @@ fn a_disk_that_is_small_for_a_file_system_is_told() {
 
 #[test]
 fn a_file_system_that_gives_nothing_back_gets_room_for_everything() {
-    let change = |text: &str| text.replace("subdirectories", "written = \"1 GiB\"\ncorpus_written = 3\nsubdirectories");
+    let change = |text: &str| text.replace("subdirectories", "written = \"2 GiB\"\ncorpus_written = 3\nsubdirectories");
     let catalogue = catalogue(change);
     let size = |fs: &str| plan(&catalogue, &options(fs), &mut realise).unwrap().cells[0].disk_size.0 >> 20;
-    assert_eq!(size("ext4"), 768);
-    assert!(size("nilfs2") >= (1024 + 300) * 5 / 4);
+    assert_eq!(size("ext4"), 2048);
+    assert!(size("nilfs2") >= (2048 + 300) * 5 / 4);
 }
 
 #[test]
@@ -191,7 +195,7 @@ fn a_disk_is_the_sources_partition_where_the_tasks_need_less() {
     };
     // 150 parts of 128 MiB. 300 MiB of contents with their entries and a quarter more, a 32nd of the disk, a journal.
     assert_eq!(of(more, "1"), (19_200, Some(1999), false));
-    assert_eq!(of(more, "1/50"), (384, None, false), "the tasks need as much");
+    assert_eq!(of(more, "1/50"), (2048, Some(1096), false), "room enough for btrfs");
     // A file below a loop device is written whole.
     assert_eq!(of(&format!("on_loop = true\n{more}"), "1"), (19_200, None, true));
 }
@@ -202,7 +206,7 @@ fn what_is_written_again_needs_room_where_nothing_is_given_back() {
         [[task.workload.phases]]\nname = \"a\"\nwhat = \"write\"\n";
     let catalogue = catalogue(|text| text.replace("run = \"true\"\n", workload));
     let size = |fs: &str| plan(&catalogue, &options(fs), &mut realise).unwrap().cells[0].disk_size.0 >> 20;
-    assert_eq!(size("ext4"), 768);
+    assert_eq!(size("ext4"), 2048);
     // The space once, and 1 GiB for each second.
     assert!(size("nilfs2") >= (100 + 2048) * 5 / 4, "{}", size("nilfs2"));
 }

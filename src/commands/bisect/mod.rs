@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use mountmark_analyse::bisect::{Bisection, Verdict};
 use mountmark_model::conditions::Way;
-use mountmark_model::{Disk, Lab, Machine, Scale, protocol_task};
+use mountmark_model::{Bytes, Disk, Lab, Machine, Scale, protocol_task};
 use mountmark_plan::{Catalogue, Options, configurations};
 use mountmark_record::{RunRecord, Store};
 use mountmark_report::Bisected;
@@ -82,6 +82,9 @@ pub struct Arguments {
     /// The disk under test instead of the machine's
     #[arg(long, value_name = "DISK")]
     disk: Option<String>,
+    /// Size of the file system under test [default: what the suite needs, and at least 2GiB]
+    #[arg(long, value_name = "SIZE", visible_alias = "size", value_parser = common::disk_size)]
+    disk_size: Option<Bytes>,
     /// The virtual lab alone: wall time would need many repeats of each kernel
     #[arg(long, value_name = "LAB", value_parser = labs(), default_value = Lab::DEFAULT.name(), hide = true)]
     lab: Lab,
@@ -144,7 +147,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         own: None,
         machine: arguments.machine.clone(),
         disk: arguments.disk.clone(),
-        disk_size: None,
+        disk_size: arguments.disk_size,
         kernel: String::new(),
         scale,
         repeats: 1,

@@ -23,7 +23,7 @@ use mountmark_model::{
 use mountmark_plan::{Catalogue, CorpusRequest, Options, control};
 use mountmark_record::Store;
 
-use crate::common::{FormatOptions, StoreOptions, WrongUse};
+use crate::common::{FormatOptions, StoreOptions, WrongUse, disk_size};
 pub use execute::{Session, check_jobs, jobs, show};
 pub use lab::{LabOptions, SILENCE_LIMIT, labs};
 use sampled::SamplingOptions;
@@ -87,9 +87,9 @@ pub struct Arguments {
     /// The disk under test instead of the machine's
     #[arg(long, value_name = "DISK")]
     disk: Option<String>,
-    /// Size of the file system under test instead of what the suite needs
-    #[arg(long, value_name = "SIZE", visible_alias = "size")]
-    disk_size: Option<String>,
+    /// Size of the file system under test [default: what the suite needs, and at least 2GiB]
+    #[arg(long, value_name = "SIZE", visible_alias = "size", value_parser = disk_size)]
+    disk_size: Option<Bytes>,
     /// Guests side by side [default: the number of processors; the host lab runs one cell at a time]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
@@ -122,14 +122,6 @@ pub fn ways() -> impl TypedValueParser<Value = Way> {
 pub fn run(arguments: Arguments) -> Result<u8> {
     arguments.format.check()?;
     let scale: Scale = arguments.scale.parse().map_err(|error| WrongUse(format!("--scale: {error}")))?;
-    let disk_size = match &arguments.disk_size {
-        Some(text) => {
-            let size = text.parse::<Bytes>().map_err(|error| WrongUse(format!("--disk-size: {error}")))?;
-            // Disks have whole pages, and what vendors call 4 GB is not a multiple.
-            Some(Bytes(size.0.checked_next_multiple_of(4096).unwrap_or(size.0)))
-        }
-        None => None,
-    };
     check_jobs(arguments.jobs)?;
     if !arguments.lab.nature().guest && arguments.disk.is_some() {
         bail!(WrongUse("--disk chooses the disk of a guest; --image says where the host lab's disk lies".into()));
@@ -147,7 +139,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         own,
         machine: arguments.lab.machine.clone(),
         disk: arguments.disk.clone(),
-        disk_size,
+        disk_size: arguments.disk_size,
         kernel: arguments.lab.kernel.clone(),
         scale,
         repeats: arguments.sampling.repeats(arguments.repeat, &arguments.vary)?,

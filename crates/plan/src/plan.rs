@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use mountmark_model::conditions::Way;
 use mountmark_model::{
-    Bytes, Cell, Configuration, Corpus, CorpusSource, FileSystem, Lab, OwnComputer, Plan, RealisedCorpus, Scale,
-    Source, SourceMedium, Suite,
+    Bytes, Cell, Configuration, Corpus, CorpusSource, Lab, OwnComputer, Plan, RealisedCorpus, Scale, Source,
+    SourceMedium, Suite,
 };
 
 use crate::computer::Computer;
@@ -142,7 +142,7 @@ pub(crate) fn planned(
             given_size_suits(given, &rows.kept, &computer, &suite, options.scale, &facts)?;
             given.0
         }
-        None => default_size(catalogue, &rows.kept, &suite, options.scale, &facts),
+        None => size::usual(catalogue, &rows.kept, &suite, options.scale, &facts),
     };
     rows.skip(|configuration| {
         let max = configuration.filesystem.max_size.filter(|max| max.0 < disk_size)?;
@@ -298,26 +298,6 @@ fn realise_all(
             realise(&CorpusRequest { source: source.clone(), seed, scale: options.scale }).map_err(PlanError::Corpus)
         })
         .collect()
-}
-
-/// A size on which every file system of the catalogue can run the suite and has room to be fast, whether in the plan or
-/// not: a configuration's figures must not depend on the others. Only a file system that frees no space, which needs several
-/// times as much, enlarges the disks of its plans.
-fn default_size(
-    catalogue: &Catalogue,
-    kept: &[Configuration],
-    suite: &Suite,
-    scale: Scale,
-    corpora: &[RealisedCorpus],
-) -> u64 {
-    let usual = catalogue.list::<FileSystem>().filter(|filesystem| filesystem.keeps_deleted.is_none());
-    let filesystems = usual.chain(kept.iter().map(|configuration| &configuration.filesystem));
-    let least = filesystems.map(|filesystem| size::least(suite, scale, corpora, filesystem)).max();
-    let roomy = catalogue.list::<FileSystem>().filter_map(|filesystem| filesystem.roomy_size).max();
-    // A file below a loop device is written whole, and no disk is larger than the source's for the sake of room.
-    let roomy =
-        roomy.filter(|_| !suite.on_loop).map(|roomy| roomy.0.min(suite.disk_size.map_or(u64::MAX, |size| size.0)));
-    size::round_up(least.max(roomy).unwrap_or(0).max(size::partition(suite, scale)))
 }
 
 /// Rejects a `--disk-size` that is too small for some configuration, and names a sufficient one.

@@ -3,7 +3,9 @@
 //! All cells of a plan have disks of one size, because the behaviour of file systems depends on it (journals, groups,
 //! fill level). The sizes are safe estimates, not measurements of file systems.
 
-use mountmark_model::{Bytes, FileSystem, RealisedCorpus, Scale, Suite};
+use mountmark_model::{Bytes, Configuration, FileSystem, RealisedCorpus, Scale, Suite};
+
+use crate::catalogue::Catalogue;
 
 /// Disks are multiples of this: the smallest unit in which a guest's kernel takes memory as a medium.
 const UNIT: u64 = 128 << 20;
@@ -33,6 +35,26 @@ pub(crate) fn least(suite: &Suite, scale: Scale, corpora: &[RealisedCorpus], fil
         .unwrap_or(0);
     // The capacity of the smallest device is not counted: hardly any is left on such a device.
     with_slack(contents).saturating_add(filesystem.min_size.0).saturating_add(OVERHEAD)
+}
+
+/// A size on which every file system of the catalogue can run the suite and has room to be fast, whether in the plan or
+/// not: a configuration's figures must not depend on the others. Only a file system that frees no space, which needs several
+/// times as much, enlarges the disks of its plans.
+pub(crate) fn usual(
+    catalogue: &Catalogue,
+    kept: &[Configuration],
+    suite: &Suite,
+    scale: Scale,
+    corpora: &[RealisedCorpus],
+) -> u64 {
+    let usual = catalogue.list::<FileSystem>().filter(|filesystem| filesystem.keeps_deleted.is_none());
+    let filesystems = usual.chain(kept.iter().map(|configuration| &configuration.filesystem));
+    let needed = filesystems.map(|filesystem| least(suite, scale, corpora, filesystem)).max();
+    let roomy = catalogue.list::<FileSystem>().filter_map(|filesystem| filesystem.roomy_size).max();
+    // A file below a loop device is written whole, and no disk is larger than the source's for the sake of room.
+    let roomy =
+        roomy.filter(|_| !suite.on_loop).map(|roomy| roomy.0.min(suite.disk_size.map_or(u64::MAX, |size| size.0)));
+    round_up(needed.max(roomy).unwrap_or(0).max(partition(suite, scale)))
 }
 
 /// The source's partition, 0 if the suite names none.

@@ -195,7 +195,7 @@ fn a_disk_is_the_sources_partition_where_the_tasks_need_less() {
     };
     // 150 parts of 128 MiB. 300 MiB of contents with their entries and a quarter more, a 32nd of the disk, a journal.
     assert_eq!(of(more, "1"), (19_200, Some(1999), false));
-    assert_eq!(of(more, "1/50"), (2048, Some(1096), false), "room enough for btrfs");
+    assert_eq!(of(more, "1/50"), (2048, Some(1095), false), "room enough for btrfs");
     // A file below a loop device is written whole.
     assert_eq!(of(&format!("on_loop = true\n{more}"), "1"), (19_200, None, true));
 }

@@ -103,7 +103,9 @@ fn a_resumed_run_brings_the_disk_into_steady_state_again() {
     );
     let shown = shown(folder.path());
     let cells = shown["cells"].as_array().unwrap();
-    assert_eq!((shown["status"].as_str(), cells.len()), (Some("done"), 2), "{shown}");
+    // What the machine disturbed is measured again.
+    let own = cells.iter().filter(|cell| cell["cell"].as_u64().is_some_and(|cell| cell < 2)).count();
+    assert_eq!((shown["status"].as_str(), own), (Some("done"), 2), "{shown}");
     for cell in cells {
         assert_eq!(cell["environment"]["preconditioned"]["disk"].as_str(), Some(&*device.path), "{cell}");
     }

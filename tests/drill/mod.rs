@@ -1,8 +1,8 @@
 //! The drill: runs are killed in every phase, cleaned up after and resumed, until they are done.
 //!
 //! After each kill: no cell is lost or duplicated, no file of the user is changed, `clean` leaves nothing, and a run
-//! that was resumed until it completed has the figures of an undisturbed one, to the last bit, or each cell once where
-//! it measured wall time: on an image of the user's, in a folder, or on a loop device. Kill points are found
+//! that was resumed until it completed has the figures of an undisturbed one, to the last bit. A run of the host lab
+//! works on an image of the user's, in a folder or on a loop device; it has each cell once. Kill points are found
 //! from outside: by the output of `--verbose`, by new entries in the cache and the store, by the processes that the
 //! program starts, and by the clock.
 //!

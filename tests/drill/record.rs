@@ -5,13 +5,15 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
+use super::field::CELLS;
+
 /// All measurements of a run as text, by index of the cell.
 pub type Cells = BTreeMap<i64, String>;
 
 /// The contents of a store.
 #[derive(Default)]
 pub struct Record {
-    /// The cells of each run by name, oldest first.
+    /// The plan's own cells of each run by name, oldest first: without those that were measured again.
     pub runs: Vec<(String, Cells)>,
 }
 
@@ -43,10 +45,10 @@ fn look(store: &Path) -> rusqlite::Result<Result<Record, String>> {
         let mut cells = Cells::new();
         let mut statement = store.prepare(
             "SELECT position, cell.id, outcome || coalesce(reason, '') FROM cell JOIN run ON cell.run = run.number
-             WHERE run.id = ?1",
+             WHERE run.id = ?1 AND position < ?2",
         )?;
-        let rows =
-            statement.query_map([&id], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?, row.get::<_, String>(2)?)))?;
+        let rows = statement
+            .query_map((&id, CELLS as i64), |row| Ok((row.get(0)?, row.get::<_, i64>(1)?, row.get::<_, String>(2)?)))?;
         for row in rows {
             let (position, cell, outcome) = row?;
             let mut text = outcome;

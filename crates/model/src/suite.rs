@@ -59,7 +59,8 @@ pub struct Suite {
     /// Runs once in `$SOURCE` after the corpus is in place, untimed, with the same shell and variables as tasks.
     #[serde(default)]
     pub source_prepare: Option<String>,
-    /// The size of the partition that the source measured, at scale 1: disks are as large where the tasks need less.
+    /// The size of the partition that the source measured, at scale 1. Disks are as large, scaled, where neither the
+    /// tasks nor the file systems need more.
     #[serde(default)]
     pub disk_size: Option<Bytes>,
     /// Whether the file system under test lies in a file on the disk, over a loop device, as `mount -o loop` has it.

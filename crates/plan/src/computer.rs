@@ -84,7 +84,7 @@ fn holds(disk: &Disk, wanted: u64) -> Result<()> {
     match disk.model.capacity().filter(|capacity| *capacity < wanted) {
         None => Ok(()),
         Some(capacity) => Err(PlanError::Options(format!(
-            "the disk {} holds {}, and {} are needed; choose another disk or a smaller --scale",
+            "the disk {} holds {}, and {} are needed; choose another disk, a smaller --scale or --disk-size",
             disk.name,
             Bytes(capacity),
             Bytes(wanted)

@@ -142,7 +142,7 @@ pub(crate) fn planned(
             given_size_suits(given, &rows.kept, &computer, &suite, options.scale, &facts)?;
             given.0
         }
-        None => size::usual(catalogue, &rows.kept, &suite, options.scale, &facts),
+        None => size::usual(catalogue, &rows.kept, &suite, options, computer.disk.model.capacity(), &facts),
     };
     rows.skip(|configuration| {
         let max = configuration.filesystem.max_size.filter(|max| max.0 < disk_size)?;

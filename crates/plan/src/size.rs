@@ -3,8 +3,9 @@
 //! All cells of a plan have disks of one size, because the behaviour of file systems depends on it (journals, groups,
 //! fill level). The sizes are safe estimates, not measurements of file systems.
 
-use mountmark_model::{Bytes, Configuration, FileSystem, RealisedCorpus, Scale, Suite};
+use mountmark_model::{Bytes, Configuration, FileSystem, Lab, RealisedCorpus, Scale, Suite};
 
+use crate::Options;
 use crate::catalogue::Catalogue;
 
 /// Disks are multiples of this: the smallest unit in which a guest's kernel takes memory as a medium.
@@ -37,24 +38,35 @@ pub(crate) fn least(suite: &Suite, scale: Scale, corpora: &[RealisedCorpus], fil
     with_slack(contents).saturating_add(filesystem.min_size.0).saturating_add(OVERHEAD)
 }
 
-/// A size on which every file system of the catalogue can run the suite and has room to be fast, whether in the plan or
-/// not: a configuration's figures must not depend on the others. Only a file system that frees no space, which needs several
-/// times as much, enlarges the disks of its plans.
+/// A size on which every file system of the catalogue can run the suite, whether in the plan or not: a configuration's
+/// figures must not depend on the others. Only a file system that frees no space, which needs several times as much,
+/// enlarges the disks of its plans. `capacity` is the drive's.
 pub(crate) fn usual(
     catalogue: &Catalogue,
     kept: &[Configuration],
     suite: &Suite,
-    scale: Scale,
+    options: &Options,
+    capacity: Option<u64>,
     corpora: &[RealisedCorpus],
 ) -> u64 {
     let usual = catalogue.list::<FileSystem>().filter(|filesystem| filesystem.keeps_deleted.is_none());
     let filesystems = usual.chain(kept.iter().map(|configuration| &configuration.filesystem));
-    let needed = filesystems.map(|filesystem| least(suite, scale, corpora, filesystem)).max();
-    let roomy = catalogue.list::<FileSystem>().filter_map(|filesystem| filesystem.roomy_size).max();
-    // A file below a loop device is written whole, and no disk is larger than the source's for the sake of room.
-    let roomy =
-        roomy.filter(|_| !suite.on_loop).map(|roomy| roomy.0.min(suite.disk_size.map_or(u64::MAX, |size| size.0)));
-    round_up(needed.max(roomy).unwrap_or(0).max(partition(suite, scale)))
+    let needed = filesystems.map(|filesystem| least(suite, options.scale, corpora, filesystem)).max();
+    let roomy = roomy(catalogue, suite, options.lab, capacity);
+    round_up(needed.unwrap_or(0).max(roomy).max(partition(suite, options.scale)))
+}
+
+/// A size on which every file system of the catalogue is fast. 0 where it would take this machine's room: in the labs
+/// without a guest, and where the disk is a file below a loop device, which is written whole. It is no larger than the
+/// source's partition, the drive, or what some file system allows.
+fn roomy(catalogue: &Catalogue, suite: &Suite, lab: Lab, capacity: Option<u64>) -> u64 {
+    if suite.on_loop || !lab.nature().guest {
+        return 0;
+    }
+    let all = || catalogue.list::<FileSystem>();
+    let roomy = all().filter_map(|filesystem| filesystem.roomy_size).max().map_or(0, |size| size.0);
+    let bounds = all().filter_map(|filesystem| filesystem.max_size).chain(suite.disk_size).map(|size| size.0);
+    bounds.chain(capacity).fold(roomy, u64::min) / UNIT * UNIT
 }
 
 /// The source's partition, 0 if the suite names none.

@@ -271,6 +271,8 @@ fn faults_of_meaning_are_named_with_their_mend() {
     filesystem("\"8 MiB\"", "0", "min_size");
     filesystem("\"8 MiB\"", "\"8 MiB\"\nroomy_size = \"7 MiB\"", "roomy_size (7.00 MiB) is below");
     filesystem("no_fsck = \"None.\"", "no_fsck = \"None.\"\n[variants.x]\nabout = \"\"", "changes nothing");
+    let check = |command: &str| format!("no_fsck = \"None.\"\n[crash]\nlevels = []\nsources = {{}}\ncheck = {command}");
+    filesystem("no_fsck = \"None.\"", &check("[\"fsck.mine\", \"{device}\"]"), "start the program of [fsck]");
     let machine = "name = \"mine\"\nabout = \"\"\nshift = 1\nram = \"100 MiB\"\ndisk = \"x\"\nsecond_disk = \"x\"\nsources = []\n";
     assert!(fault("machines/mine.toml", machine).contains("multiple of 128 MiB"));
 }

@@ -160,6 +160,20 @@ fn disks_are_equal_whatever_is_in_the_plan() {
         assert_eq!(size(fs, "1", "on_loop = true\nsubdirectories"), 768, "{fs}");
     }
     assert!(size("ext4", "1000", "subdirectories") > 300_000);
+    // This machine's room may be scarce.
+    let host = Options { lab: Lab::Host, scale: "0.0001".parse().unwrap(), ..options("ext4,xfs") };
+    assert_eq!(planned(&host).cells[0].disk_size, Bytes(384 << 20));
+    // A file system that cannot be so large is not left out for the sake of room.
+    let own = "name = \"own\"\nabout = \"x\"\nmount_type = \"own\"\nmodules = []\npackages = []\nmkfs = [\"mkfs.own\", \"{device}\"]\nno_fsck = \"None.\"\n\
+               min_size = \"8 MiB\"\nmax_size = \"1 GiB\"\n";
+    let catalogue = support::catalogue(&[
+        ("corpora/small.toml", support::CORPUS),
+        ("suites/mine.toml", SUITE),
+        ("filesystems/own.toml", own),
+    ]);
+    let small = Options { scale: "0.0001".parse().unwrap(), ..options("ext4,own") };
+    let plan = plan(&catalogue, &small, &mut realise).unwrap();
+    assert_eq!((plan.cells[0].disk_size, plan.skipped.len()), (Bytes(1 << 30), 0));
     // 100 MiB plus entries, 10 MiB beside it, a quarter more, 64 MiB.
     assert_eq!(planned(&options("ext4")).cells[0].second_disk.as_ref().unwrap().size, Bytes(256 << 20));
 }

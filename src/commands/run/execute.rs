@@ -278,7 +278,7 @@ pub fn jobs(given: Option<usize>, plan: &Plan) -> usize {
     if need > available {
         say!(
             "mountmark: a guest with full disks takes {need_text} of memory, and {available_text} are available: it may \
-             be killed; a smaller --scale or corpus takes less"
+             be killed; a smaller --scale, corpus or --disk-size takes less"
         );
     }
     let fitting = usize::try_from(available / need).unwrap_or(wanted).clamp(1, wanted.max(1));

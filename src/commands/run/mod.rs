@@ -87,7 +87,7 @@ pub struct Arguments {
     /// The disk under test instead of the machine's
     #[arg(long, value_name = "DISK")]
     disk: Option<String>,
-    /// Size of the file system under test [default: what the suite needs, and at least 2GiB]
+    /// Size of the file system under test [default: what the suite needs, and in a guest at least 2GiB]
     #[arg(long, value_name = "SIZE", visible_alias = "size", value_parser = disk_size)]
     disk_size: Option<Bytes>,
     /// Guests side by side [default: the number of processors; the host lab runs one cell at a time]

@@ -132,7 +132,10 @@ fn accept(
 
 /// Sends a reply and its data in one call, which wakes the driver once.
 fn answer(socket: &mut UnixStream, reply: &[u8], data: &[u8]) -> io::Result<()> {
-    let sent = socket.write_vectored(&[IoSlice::new(reply), IoSlice::new(data)])?;
+    let sent = match socket.write_vectored(&[IoSlice::new(reply), IoSlice::new(data)]) {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+        sent => sent?,
+    };
     match sent.checked_sub(reply.len()) {
         Some(sent) => socket.write_all(&data[sent..]),
         None => {

@@ -211,7 +211,8 @@ fn set_clock(date: i64) {
 fn call(command: &[String]) -> Result<(i32, String)> {
     const MOST: usize = 2_000;
     let (program, arguments) = command.split_first().context("an empty command in the catalogue")?;
-    // With its whole path it is started without a copy of this process, whose disk takes long to copy.
+    // With a path std starts it by posix_spawn(3); by a name it forks, and copies the page tables of the disk. Messages begin
+    // with the name as before.
     let path = PATH.split(':').map(|folder| Path::new(folder).join(program)).find(|path| path.exists());
     let output = Command::new(path.as_deref().unwrap_or(Path::new(program)))
         .arg0(program)

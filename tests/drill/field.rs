@@ -162,7 +162,7 @@ impl Field {
     /// Takes everything from the device.
     pub fn empty_device(&self) {
         let Some(device) = &self.device else { return };
-        let status = Command::new("blkdiscard").args(["-f", device]).status();
+        let status = Command::new("blkdiscard").args(["-f", device]).stderr(Stdio::null()).status();
         assert!(status.is_ok_and(|status| status.success()), "{device} cannot be emptied");
     }
 

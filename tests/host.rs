@@ -310,14 +310,14 @@ fn an_image_is_emptied_when_nothing_writes_it_any_more() {
     assert!(is_given_back(&image));
 }
 
-/// The result of `find`, polled for three minutes: beside other tests a disk takes more than one to reach a steady state.
+/// The result of `find`, polled for a minute.
 pub(crate) fn awaited<T>(what: &str, find: impl Fn() -> Option<T>) -> T {
     let begin = Instant::now();
     loop {
         if let Some(found) = find() {
             return found;
         }
-        assert!(begin.elapsed() < Duration::from_secs(180), "{what} never appeared");
+        assert!(begin.elapsed() < Duration::from_secs(60), "{what} never appeared");
         std::thread::sleep(Duration::from_millis(50));
     }
 }

@@ -2,8 +2,8 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::host::{SUITE, awaited, loop_devices, mountmark, shown, text};
@@ -20,6 +20,20 @@ fn run(folder: &Path, device: &Attached, words: &[&str]) -> Command {
     command.args(["run", "--lab", "host", "--scale", "1", "--repeat", "1", "--no-control", "--device", &device.path]);
     command.arg("--suite").arg(folder.join("tiny.toml")).args(words);
     command
+}
+
+/// A run under way, and the file with what it says.
+fn begun(folder: &Path, device: &Attached, words: &[&str]) -> (Child, PathBuf) {
+    let said = folder.join("said");
+    let mut command = run(folder, device, words);
+    (command.stdout(Stdio::null()).stderr(File::create(&said).unwrap()).spawn().unwrap(), said)
+}
+
+/// Ends a run as Ctrl-C does.
+fn interrupted(mut run: Child) -> ExitStatus {
+    // SAFETY: a signal to a child that was not waited for.
+    assert_eq!(unsafe { libc::kill(run.id().cast_signed(), libc::SIGINT) }, 0);
+    run.wait().unwrap()
 }
 
 #[test]
@@ -59,17 +73,13 @@ fn ctrl_c_ends_it_at_once_and_leaves_an_empty_disk() {
     }
     let folder = tempfile::tempdir().unwrap();
     let device = Attached::new(folder.path(), "disk");
-    let said = folder.path().join("said");
-    let mut command = run(folder.path(), &device, &["--fs", "ext2", "--precondition=3600"]);
-    let mut run = command.stdout(Stdio::null()).stderr(File::create(&said).unwrap()).spawn().unwrap();
+    let (run, said) = begun(folder.path(), &device, &["--fs", "ext2", "--precondition=3600"]);
     awaited("the first round", || fs::read_to_string(&said).unwrap().contains("written in").then_some(()));
     let undo = fs::read_dir(folder.path().join("cache/undo")).unwrap().flatten();
     let journal = undo.map(|entry| entry.path()).find(|path| path.extension().is_some_and(|kind| kind == "json"));
     assert!(fs::read_to_string(journal.unwrap()).unwrap().contains("what --precondition wrote"));
     let begin = Instant::now();
-    // SAFETY: a signal to a child that was not waited for.
-    assert_eq!(unsafe { libc::kill(run.id().cast_signed(), libc::SIGINT) }, 0);
-    let status = run.wait().unwrap();
+    let status = interrupted(run);
     // A second, and what a busy machine needs to empty the disk.
     assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
     assert_eq!(status.code(), Some(130), "{}", fs::read_to_string(&said).unwrap());
@@ -87,13 +97,9 @@ fn a_resumed_run_brings_the_disk_into_steady_state_again() {
     }
     let folder = tempfile::tempdir().unwrap();
     let device = Attached::new(folder.path(), "disk");
-    let said = folder.path().join("said");
-    let mut command = run(folder.path(), &device, &["--fs", "ext2,ext4", "--precondition=1"]);
-    let mut run = command.stdout(Stdio::null()).stderr(File::create(&said).unwrap()).spawn().unwrap();
+    let (run, said) = begun(folder.path(), &device, &["--fs", "ext2,ext4", "--precondition=1"]);
     awaited("the first cell", || fs::read_to_string(&said).unwrap().contains("[1/2]").then_some(()));
-    // SAFETY: a signal to a child that was not waited for.
-    assert_eq!(unsafe { libc::kill(run.id().cast_signed(), libc::SIGINT) }, 0);
-    assert_eq!(run.wait().unwrap().code(), Some(130), "{}", fs::read_to_string(&said).unwrap());
+    assert_eq!(interrupted(run).code(), Some(130), "{}", fs::read_to_string(&said).unwrap());
     assert_eq!(shown(folder.path())["cells"].as_array().unwrap().len(), 1);
     let resumed = mountmark(folder.path()).arg("resume").output().unwrap();
     let said = text(&resumed);

@@ -39,9 +39,7 @@ pub fn find(places: &Places) -> Vec<String> {
     let mut left: Vec<String> = living.into_iter().map(|line| format!("a process lives on: {line}")).collect();
     left.extend(names(places.temporary).into_iter().map(|name| format!("a temporary file is left: {name}")));
     left.extend(half_made_entries(places.cache));
-    left.extend(
-        loop_devices(places.root).into_iter().filter(|(name, _)| places.device != Some(name)).map(|(_, text)| text),
-    );
+    left.extend(loop_devices(places.root, places.device));
     left.extend(mounts(places.root));
     if places.host {
         left.extend(scratch(places.since));
@@ -103,14 +101,14 @@ fn half_made_entries(cache: &Path) -> Vec<String> {
     left
 }
 
-/// Loop devices on files below `root`: the device, and a sentence.
-fn loop_devices(root: &Path) -> Vec<(String, String)> {
+/// Loop devices on files below `root`, but for `own`.
+fn loop_devices(root: &Path, own: Option<&str>) -> Vec<String> {
     let devices = fs::read_dir("/sys/block").into_iter().flatten().flatten();
     let backed = devices.filter_map(|device| {
         let file = fs::read_to_string(device.path().join("loop/backing_file")).ok()?;
         let name = format!("/dev/{}", device.file_name().to_string_lossy());
-        let text = format!("{name} stands on {}", file.trim());
-        file.starts_with(&*root.to_string_lossy()).then_some((name, text))
+        let is_left = file.starts_with(&*root.to_string_lossy()) && own != Some(&*name);
+        is_left.then(|| format!("{name} stands on {}", file.trim()))
     });
     backed.collect()
 }

@@ -24,11 +24,10 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde::Serialize;
 
 use super::questions::{Made, Question, Recorded};
+use crate::agent::shell::PATH;
 
 /// Where the file system under test is mounted.
 const FOLDER: &str = "/test";
-/// Where commands are looked for.
-const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 /// The date at which workloads begin, in seconds since 1970.
 const DATE: i64 = 1_136_073_600;
 /// The date at which images are looked at: one date, so that like images lead to like ones.

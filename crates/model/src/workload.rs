@@ -102,7 +102,8 @@ pub struct Phase {
     #[serde(default)]
     pub warm_up: f64,
     /// Whether written blocks carry tags (file, offset, generation, seed, checksum) and every byte read is checked
-    /// against them. Needs blocks of whole 512 bytes. Data read must have been written with `verify`, too.
+    /// against them. Needs blocks of whole 512 bytes. Data read must have been written with `verify`, too, and no
+    /// block may be read while another thread or request writes it.
     #[serde(default)]
     pub verify: bool,
     /// Contents of writes.

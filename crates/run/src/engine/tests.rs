@@ -234,8 +234,10 @@ fn processes_find_what_threads_find() {
         format!(
             "files = {{ count = 4, size = \"1 MiB\", folder = \"{processes}\" }}\n\
              [[phases]]\nname = \"put\"\nwhat = \"write\"\nthreads = 4\nprocesses = {processes}\nverify = true\n\
-             [[phases]]\nname = \"seeks\"\nwhat = {{ read = 9, rewrite = 1 }}\nthreads = 3\nshared = true\n\
-             processes = {processes}\npattern = \"random\"\nrun = {{ operations = 20_000 }}\nverify = true\n"
+             [[phases]]\nname = \"seeks\"\nwhat = \"read\"\nthreads = 3\nshared = true\nprocesses = {processes}\n\
+             pattern = \"random\"\nrun = {{ operations = 20_000 }}\nverify = true\n\
+             [[phases]]\nname = \"mixed\"\nwhat = {{ read = 9, rewrite = 1 }}\nthreads = 3\nprocesses = {processes}\n\
+             pattern = \"random\"\nrun = {{ operations = 20_000 }}\nverify = true\n"
         )
     };
     for processes in [false, true] {
@@ -243,11 +245,14 @@ fn processes_find_what_threads_find() {
         assert_eq!(of(&phases[0], Operation::Write).bytes, 4 << 20);
         assert_eq!(phases[0].threads.len(), 4);
         assert!(phases[0].threads.iter().all(|thread| thread.operations[0].bytes == 1 << 20));
-        let seeks = &phases[1];
-        assert_eq!(of(seeks, Operation::Read).count + of(seeks, Operation::Rewrite).count, 20_000);
-        assert_eq!(seeks.verified_bytes, 20_000 * 4096);
-        // Long enough for kernels that count processor time in ticks.
-        assert!(seeks.seconds > 0.0 && seeks.user_seconds + seeks.system_seconds > 0.0);
+        let [_, seeks, mixed] = &phases[..] else { panic!("{} phases", phases.len()) };
+        assert_eq!(of(seeks, Operation::Read).count, 20_000);
+        assert_eq!(of(mixed, Operation::Read).count + of(mixed, Operation::Rewrite).count, 20_000);
+        for phase in [seeks, mixed] {
+            assert_eq!(phase.verified_bytes, 20_000 * 4096);
+            // Long enough for kernels that count processor time in ticks.
+            assert!(phase.seconds > 0.0 && phase.user_seconds + phase.system_seconds > 0.0);
+        }
     }
     let file = |processes: bool| fs::read(folder.path().join(format!("{processes}/f00000003"))).unwrap();
     assert_eq!(file(false).len(), file(true).len());

@@ -23,6 +23,8 @@ fn contradictions_are_refused_with_what_to_change() {
         ("what = \"write\"\ndirect = true\nblock = 1000", "whole 512 bytes"),
         ("what = \"write\"\ndirect = true\nengine = \"mmap\"", "past the page cache"),
         ("what = \"write\"\nverify = true\nblock = 100", "whole 512 bytes"),
+        ("what = { read = 1, rewrite = 1 }\nverify = true\nthreads = 2\nshared = true", "while it is written"),
+        ("what = { read = 1, write = 1 }\nverify = true\nengine = \"uring\"\nqueue_depth = 2", "while it is written"),
         ("what = \"read\"\npattern = \"append\"", "write alone"),
         ("what = \"read\"\npattern = { zipf = 0.0 }", "zipf is 0"),
         ("what = \"read\"\npattern = { strided = 0 }", "strided is 0"),

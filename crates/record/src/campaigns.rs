@@ -149,6 +149,13 @@ impl Writing {
     }
 }
 
+impl Drop for Writing {
+    /// A child process has our descriptors until it executes its program, so closing ours may leave the lock.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
+}
+
 /// The pieces of a file, and where the last whole one ends.
 fn pieces(path: &Path, file: &File) -> Result<(Vec<Piece>, u64), StoreError> {
     let mut reader = BufReader::new(file.take(MOST));
@@ -216,12 +223,15 @@ mod tests {
         writing.add(&ended()).unwrap();
         assert!(matches!(campaigns.resume(&id), Err(StoreError::StillRunning { .. })));
         assert!(campaigns.list().unwrap()[0].running);
+        // As a child process that has not executed its program yet.
+        let inherited = writing.file.try_clone().unwrap();
         drop(writing);
         let path = campaigns.path(&id);
         let whole = fs::read(&path).unwrap();
         fs::write(&path, [&whole[..], b"{\"tried\":{\"pla"].concat()).unwrap();
         let (record, mut writing) = campaigns.resume(&campaigns.resolve("latest").unwrap()).unwrap();
         assert!(!record.is_done());
+        drop(inherited);
         writing.add(&ended()).unwrap();
         let line = serde_json::to_string(&ended()).unwrap() + "\n";
         assert_eq!(fs::read_to_string(&path).unwrap(), String::from_utf8(whole.clone()).unwrap() + &line);

@@ -13,6 +13,12 @@
 //! own where that is clearly larger. A pair of configurations that is noisier than others over the whole run counts as
 //! noisier in each stratum: without that, two noisy file systems among five quiet ones were wrongly distinguished in a
 //! third of the runs. `tests/simulations.rs` simulates runs without any difference, and with one.
+//!
+//! With ten repeats a contrast can be clearly quieter than its stratum. Its variance is then at most the largest that its
+//! own figures leave likely: otherwise one file system whose times vary by 10 % hides that another, which repeats to
+//! 0.5 %, became 3 % slower. With fewer repeats this would be wrong where noise has two modes: of many pairs of
+//! configurations some have all repeats of one in the one mode and all of the other in the other.
+//!
 //! A contrast whose differences are all equal is exact: instruction-counting clocks and capacities repeat exactly. It
 //! is shown if it is not 0.
 
@@ -31,6 +37,14 @@ const EQUAL: f64 = 1e-9;
 /// A contrast uses its own variance if chance would make one so large from its stratum's less often than this.
 const OWN: f64 = 0.25;
 
+/// The variance of a contrast of [`ENOUGH`] figures is taken to be below one that would give its own, or a smaller one,
+/// less often than this.
+const QUIET: f64 = 0.05;
+
+/// Figures on both sides of a contrast together, for a variance smaller than its stratum's. Of two equally frequent
+/// modes, one side is all in the one and the other all in the other with a probability of 2^-19 then.
+const ENOUGH: usize = 20;
+
 /// A difference to test.
 pub(crate) struct Contrast {
     /// Contrasts in one stratum share a variance.
@@ -44,6 +58,8 @@ pub(crate) struct Contrast {
     /// Weight of its degrees of freedom in the stratum: 1 for independent contrasts; 2/k for k configurations in pairs,
     /// since k (k - 1) / 2 pairs share (k - 1) independent contrasts.
     pub share: f64,
+    /// Figures on both sides together.
+    pub figures: usize,
     /// Whether all differences were equal.
     pub exact: bool,
     /// Contrasts of one kind, one per stratum, compare the same two things, and may be noisier than others in all.
@@ -63,7 +79,18 @@ impl Contrast {
         let mean = summary::mean(differences)?;
         let exact = differences.iter().all(|difference| (difference - differences[0]).abs() <= EQUAL);
         let own = Variance { value, df: n - 1.0 };
-        Some(Contrast { stratum, mean, own, scale: 1.0 / n, share, exact, kind: 0 })
+        let figures = 2 * differences.len();
+        Some(Contrast { stratum, mean, own, scale: 1.0 / n, share, figures, exact, kind: 0 })
+    }
+
+    /// The variance to test it with, where `usual` is that of its stratum.
+    fn variance(&self, usual: &Variance, quantiles: &mut Quantiles) -> Variance {
+        let own = &self.own;
+        if own.value > usual.value * quantiles.f(OWN, own.df, usual.df) {
+            return Variance { value: own.value, df: usual.df };
+        }
+        let most = own.value * quantiles.f(QUIET, usual.df, own.df);
+        if self.figures >= ENOUGH && most < usual.value { Variance { value: most, df: own.df } } else { *usual }
     }
 
     /// From two independent samples of logarithms, `left` minus `right`; `None` if either has fewer than two.
@@ -79,6 +106,7 @@ impl Contrast {
             own: Variance { value, df },
             scale: 1.0 / n + 1.0 / m,
             share: 1.0,
+            figures: left.len() + right.len(),
             exact: equal(left) && equal(right),
             kind: 0,
         })
@@ -123,27 +151,18 @@ pub(crate) fn test(contrasts: &[Contrast]) -> Vec<Tested> {
 
 /// Tests all contrasts as one family at `level`.
 pub(crate) fn test_at(contrasts: &[Contrast], level: f64) -> Vec<Tested> {
-    // A quantile costs more than everything else, and is the same for all contrasts of a stratum.
-    let with_quantile = |variance: Variance| (variance, t_quantile(1.0 - level, variance.df));
-    let strata: BTreeMap<usize, (Variance, f64)> =
-        strata(contrasts).into_iter().map(|(stratum, variance)| (stratum, with_quantile(variance))).collect();
+    let strata = strata(contrasts);
     let noisiness = noisiness(contrasts);
-    // The same holds for the test for a larger variance; few pairs of degrees of freedom occur.
-    let mut larger: BTreeMap<(u64, u64), f64> = BTreeMap::new();
+    let mut quantiles = Quantiles::default();
     let mut raw = Vec::with_capacity(contrasts.len());
     let mut out = Vec::with_capacity(contrasts.len());
     for contrast in contrasts {
         let (error, df, quantile, p) = match strata.get(&contrast.stratum) {
-            Some((stratum, quantile)) if !contrast.exact => {
-                let own = &contrast.own;
+            Some(stratum) if !contrast.exact => {
                 let usual = stratum.value * noisiness.get(&contrast.kind).copied().unwrap_or(1.0).max(1.0);
-                let from = larger
-                    .entry((own.df.to_bits(), stratum.df.to_bits()))
-                    .or_insert_with(|| f_quantile(OWN, own.df, stratum.df));
-                let is_noisier = own.value / usual > *from;
-                let value = if is_noisier { own.value } else { usual };
+                let Variance { value, df } = contrast.variance(&Variance { value: usual, ..*stratum }, &mut quantiles);
                 let error = (value * contrast.scale).sqrt();
-                (error, stratum.df, *quantile, t_tails(contrast.mean / error, stratum.df))
+                (error, df, quantiles.t(1.0 - level, df), t_tails(contrast.mean / error, df))
             }
             _ => (0.0, f64::INFINITY, 0.0, if contrast.mean.abs() <= EQUAL { 1.0 } else { 0.0 }),
         };
@@ -154,6 +173,24 @@ pub(crate) fn test_at(contrasts: &[Contrast], level: f64) -> Vec<Tested> {
         tested.adjusted = adjusted;
     }
     out
+}
+
+/// Quantiles that were computed already: one costs more than all else of a contrast, and few kinds occur.
+#[derive(Default)]
+struct Quantiles {
+    t: BTreeMap<(u64, u64), f64>,
+    f: BTreeMap<(u64, u64, u64), f64>,
+}
+
+impl Quantiles {
+    fn t(&mut self, error: f64, df: f64) -> f64 {
+        *self.t.entry((error.to_bits(), df.to_bits())).or_insert_with(|| t_quantile(error, df))
+    }
+
+    fn f(&mut self, error: f64, over: f64, under: f64) -> f64 {
+        let key = (error.to_bits(), over.to_bits(), under.to_bits());
+        *self.f.entry(key).or_insert_with(|| f_quantile(error, over, under))
+    }
 }
 
 /// Variance of each kind over that of its strata: mean over strata, weighted by degrees of freedom.

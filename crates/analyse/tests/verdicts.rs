@@ -70,6 +70,27 @@ fn a_program_whose_parts_have_rates_is_not_judged_itself() {
 }
 
 #[test]
+fn a_noisy_file_system_hides_no_slowdown_of_a_quiet_one() {
+    let plan = plan(3, 9, 10);
+    let is_found = |seed: &u64| {
+        let mut random = Random::new(*seed);
+        let mut measure = |slower: f64| {
+            run(&plan, |one, task, _| {
+                let noise = if (one, task) == (2, 0) { 0.1 } else { 0.005 };
+                10.0 * if (one, task) == (0, 0) { slower } else { 1.0 } * (1.0 + noise * random.normal())
+            })
+        };
+        let (before, after) = (measure(1.0), measure(1.03));
+        let found = changes(&before, &after, None, &Options::default());
+        let worse = found.changes.iter().filter(|change| change.outcome == ChangeOutcome::Regression);
+        let worse: Vec<_> = worse.map(|change| (change.task.as_str(), change.configuration.as_str())).collect();
+        worse == [("t0", "c0")]
+    };
+    let found = (0..50).filter(is_found).count();
+    assert!(found >= 45, "{found} of 50");
+}
+
+#[test]
 fn a_rate_that_fell_is_a_regression() {
     let before = rated(3);
     let mut after = before.clone();

@@ -44,6 +44,7 @@ fuzz:
 drill: export DRILL_MINUTES ?= 20
 drill:
 	@scripts/setup test
+	cargo test --test integration danger::killed_runs_on_a_machine_that_starts_again_lose_no_cell -- --exact --nocapture
 	cargo test --test integration drill::runs_survive_many_kills -- --ignored --exact --nocapture
 
 same-build:

@@ -12,6 +12,7 @@ const LIB: &str = include_str!("danger/lib.sh");
 const FILESYSTEM: &str = include_str!("danger/fs.toml");
 const USES: &str = include_str!("danger/uses.toml");
 const FAULTS: &str = include_str!("danger/faults.toml");
+const DRILL: &str = include_str!("danger/drill.toml");
 const SIGNATURES: &str = include_str!("danger/signatures.toml");
 /// Kinds of contents that are tried one after the other in one task.
 const TOGETHER: usize = 8;
@@ -125,4 +126,9 @@ fn no_known_contents_are_overwritten_unasked() {
 #[test]
 fn faults_of_devices_end_cells_with_a_sentence_and_leave_nothing() {
     run_in_guest("danger-faults", &cases(FAULTS));
+}
+
+#[test]
+fn killed_runs_on_a_machine_that_starts_again_lose_no_cell() {
+    run_in_guest("danger-drill", &cases(DRILL));
 }

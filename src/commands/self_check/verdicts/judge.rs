@@ -129,6 +129,8 @@ pub struct Coverage {
     pub medians: Share,
     /// Intervals of ratios to the first configuration: the geometric mean of the ratios of all repeats.
     pub ratios: Share,
+    /// Intervals of both kinds that are not in them, since all repeats mark a figure as depending on conditions.
+    pub dependent: Share,
     /// Configuration and task of the figures whose intervals held least often, with that share, the worst first.
     pub worst: Vec<Worst>,
 }
@@ -144,14 +146,20 @@ pub fn coverage(run: &RunRecord, size: u32) -> Coverage {
         for (task, figures, all) in judged(&part, &whole) {
             for (at, name) in part.configurations.iter().enumerate() {
                 let (Some(one), Some(long)) = (&figures.estimates[at], &all.estimates[at]) else { continue };
+                let depends = |one: usize| all.estimates[one].as_ref().is_some_and(|long| long.dependence.is_some());
                 let holds = |interval: &Interval, value: f64| interval.low <= value && value <= interval.high;
                 if let Some(interval) = &one.median_interval {
-                    out.medians.count(holds(interval, long.summary.median));
+                    let medians = if depends(at) { &mut out.dependent } else { &mut out.medians };
+                    medians.count(holds(interval, long.summary.median));
                 }
                 if let (Some(interval), Some(mean), true) =
                     (&one.ratio_interval, mean_ratio(all, at, whole.baseline), at != whole.baseline)
                 {
                     let holds = holds(interval, mean);
+                    if depends(at) || depends(whole.baseline) {
+                        out.dependent.count(holds);
+                        continue;
+                    }
                     out.ratios.count(holds);
                     each.entry((name.clone(), task.to_owned())).or_default().count(holds);
                 }

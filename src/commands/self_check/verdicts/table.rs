@@ -2,7 +2,7 @@
 
 use mountmark_model::Plan;
 
-use super::judge::{Coverage, False, GROUPS, Slowdowns, Worst};
+use super::judge::{Coverage, False, GROUPS, Share, Slowdowns, Worst};
 
 /// The largest part of families that may have a false verdict.
 const FALSE_FAMILIES: f64 = 0.05;
@@ -58,27 +58,32 @@ impl Result<'_> {
         out += "\nIntervals at 95 % that contain what all repeats show\n";
         for (size, found) in GROUPS.iter().zip(&self.coverage) {
             out += &format!(
-                "  of {size:>2} repeats: medians {:.1} % of {}, ratios {:.1} % of {}\n",
+                "  of {size:>2} repeats: medians {:.1} % of {}, ratios {:.1} % of {}; {}\n",
                 found.medians.percent(),
                 found.medians.of,
                 found.ratios.percent(),
-                found.ratios.of
+                found.ratios.of,
+                dependent(found.dependent)
             );
             out += &least(&found.worst);
         }
         out += "\nTasks slowed down by 3 % that are found\n";
         for (size, Slowdowns { found, dependent, worst }) in GROUPS.iter().zip(&self.slowdowns) {
             out += &format!(
-                "  with {size:>2} repeats: {:.1} % of {}; {:.1} % of {} that are marked as depending on conditions\n",
+                "  with {size:>2} repeats: {:.1} % of {}; {}\n",
                 found.percent(),
                 found.of,
-                dependent.percent(),
-                dependent.of
+                self::dependent(*dependent)
             );
             out += &least(worst);
         }
         out
     }
+}
+
+/// Those that are counted apart.
+fn dependent(share: Share) -> String {
+    format!("{:.1} % of {} that are marked as depending on conditions", share.percent(), share.of)
 }
 
 /// Figures of which something held least often.

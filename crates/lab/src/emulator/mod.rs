@@ -63,6 +63,7 @@ impl LabKind for Guests {
 /// A lab whose QEMU and kernel have been found.
 struct Emulator {
     lab: Lab,
+    clock: Clock,
     options: Options,
     kernel: Kernel,
     modules: ModuleTree,
@@ -78,19 +79,20 @@ impl Emulator {
     fn open(lab: Lab, options: Options) -> Result<Emulator> {
         let in_use = cache::open(&options.cache)?;
         let qemu = qemu::version()?;
+        let clock = match lab.nature().profiled_processor {
+            true => Clock::Instructions { shift: options.machine.shift },
+            false => Clock::Kvm,
+        };
+        if clock == Clock::Kvm {
+            // Before a kernel is fetched in vain.
+            probe::check_kvm()?;
+        }
         let packages = Packages::new(&options.cache);
         let kernel = Kernel::find(&options.kernel, &packages, &options.cache)?;
         kernel.check(&[For::All])?;
         let modules = ModuleTree::open(&kernel)?;
         let images = Mutex::new(BTreeMap::new());
-        Ok(Emulator { lab, options, kernel, modules, qemu, images, booted: OnceLock::new(), _in_use: in_use })
-    }
-
-    fn clock(&self) -> Clock {
-        match self.lab.nature().profiled_processor {
-            true => Clock::Instructions { shift: self.options.machine.shift },
-            false => Clock::Kvm,
-        }
+        Ok(Emulator { lab, clock, options, kernel, modules, qemu, images, booted: OnceLock::new(), _in_use: in_use })
     }
 
     fn image(&self, cell: &Cell) -> Result<Image> {
@@ -130,7 +132,7 @@ impl Emulator {
             arguments.extend(self.modules.arguments(NBD));
         }
         Ok(Hardware {
-            clock: self.clock(),
+            clock: self.clock,
             processor: self.options.machine.processor.clone().unwrap_or_default(),
             ram,
             media: layout.total,
@@ -179,7 +181,7 @@ impl Emulator {
         };
         fs::write(&job, serde_json::to_vec(&text)?).with_context(|| format!("cannot write {}", job.display()))?;
         let serial = folder.join("kernel.log");
-        match self.clock() {
+        match self.clock {
             Clock::Instructions { .. } => {
                 let Some(snapshot) = self.snapshot(&hardware, &image, stop)? else { return Ok(None) };
                 let guest = snapshot::restore(
@@ -303,7 +305,7 @@ impl OpenLab for Emulator {
 
     fn prepare(&self, cell: &Cell) -> Result<()> {
         // Not earlier: what the user asked for is checked first.
-        if self.clock() == Clock::Kvm {
+        if self.clock == Clock::Kvm {
             probe::kvm_once(&self.kernel, &self.booted)?;
         }
         // A guest without the driver would wait for its disk in vain.
@@ -327,7 +329,7 @@ impl OpenLab for Emulator {
             packages,
             image: image.sha256,
             kernel_image: self.kernel.sha256.clone(),
-            clock: match self.clock() {
+            clock: match self.clock {
                 Clock::Instructions { shift } => format!(
                     "seconds of the machine {}: every instruction takes {} ns, waiting takes the disk model's time (no processor caches, one processor)",
                     self.options.machine.name,

@@ -30,7 +30,6 @@ const NO_KVM: &str = "the kvm lab boots no guest here, although /dev/kvm is ther
 /// Boots a guest under KVM, if `booted` does not say that one has booted: `/dev/kvm` may be there and useless.
 pub(super) fn kvm_once(kernel: &Kernel, booted: &OnceLock<()>) -> Result<()> {
     if booted.get().is_none() {
-        check_kvm()?;
         boot(kernel, Clock::Kvm, KVM_LIMIT).context(NO_KVM)?;
         let _ = booted.set(());
     }
@@ -38,7 +37,7 @@ pub(super) fn kvm_once(kernel: &Kernel, booted: &OnceLock<()>) -> Result<()> {
 }
 
 /// An error if KVM is out of reach.
-fn check_kvm() -> Result<()> {
+pub(super) fn check_kvm() -> Result<()> {
     let opened = fs::OpenOptions::new().read(true).write(true).open("/dev/kvm");
     opened.map(drop).context(
         "the kvm lab needs /dev/kvm: load the kernel's module (modprobe kvm_intel or kvm_amd) and let this user open it \

@@ -6,7 +6,7 @@ use mountmark_model::{Fate, When};
 use serde::{Deserialize, Serialize};
 
 use crate::application::{End, Verdict};
-use crate::oracle::{self, Fates, Moment, Promises, Violation};
+use crate::oracle::{self, Fates, Level, Moment, Promises, Violation};
 use crate::order::Order;
 use crate::policy::Policy;
 pub use crate::seen::{Check, Repaired, Seen};
@@ -148,6 +148,15 @@ impl Fault {
     /// Whether the file system itself is damaged, and not only what it holds.
     pub fn is_damage(&self) -> bool {
         !matches!(self, Fault::Broken(_) | Fault::Application(_))
+    }
+
+    /// The level of the promise that it breaks, if it is promised.
+    pub fn level(&self) -> Level {
+        match self {
+            Fault::Broken(violation) => violation.level,
+            Fault::Application(_) => Level::L1,
+            _ => Level::L0,
+        }
     }
 
     /// Equal for faults that likely have one cause.

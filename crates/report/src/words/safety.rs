@@ -1,6 +1,6 @@
 //! Sentences about what safety costs.
 
-use mountmark_crash::campaign::{Campaign, Fault};
+use mountmark_crash::campaign::Campaign;
 use mountmark_model::counted;
 use mountmark_model::promises::{Level, Levels};
 
@@ -29,19 +29,15 @@ pub(crate) fn levels(levels: Levels) -> String {
 
 /// The levels that power cuts showed to be broken.
 pub(crate) fn broken(campaign: &Campaign) -> Levels {
-    let causes = campaign.causes();
-    let level = |fault: &Fault| match fault {
-        Fault::Broken(violation) => violation.level,
-        Fault::Application(_) => Level::L1,
-        _ => Level::L0,
-    };
-    causes.iter().filter(|cause| cause.promised).map(|cause| level(&cause.finding.fault)).collect()
+    campaign.causes().iter().filter(|cause| cause.promised).map(|cause| cause.finding.fault.level()).collect()
 }
 
 /// What power cuts showed, in a cell of a table.
 pub(crate) fn shown(campaign: Option<&Campaign>) -> String {
-    let Some(campaign) = campaign else { return "not tried".into() };
-    let images = counted(campaign.total(|explored| explored.states), "image");
+    // One that was interrupted may have no image yet.
+    let tried = campaign.map(|campaign| (campaign, campaign.total(|explored| explored.states)));
+    let Some((campaign, images)) = tried.filter(|(_, images)| *images > 0) else { return "not tried".into() };
+    let images = counted(images, "image");
     match campaign.is_broken() {
         false => format!("none broken\nin {images}"),
         true => format!("{} broken\nin {images}", levels(broken(campaign))),

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::lab::heeding_signals;
+
 pub(crate) const SUITE: &str = r#"
 name = "tiny"
 about = "two small tasks"
@@ -43,6 +45,7 @@ pub(crate) fn obstacle() -> Option<&'static str> {
 pub(crate) fn mountmark(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mountmark"));
     command.env("MOUNTMARK_CACHE", folder.join("cache")).env("MOUNTMARK_OUT", folder.join("results"));
+    heeding_signals(&mut command, None);
     command
 }
 

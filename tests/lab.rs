@@ -69,6 +69,20 @@ pub struct Lab {
     _permit: Option<Permit>,
 }
 
+/// The tests may have been started with signals ignored, as what a shell leaves in the background is: the command heeds
+/// them all but one.
+pub fn heeding_signals(command: &mut Command, ignored: Option<i32>) {
+    // SAFETY: between fork and exec only signal(2) is called.
+    unsafe {
+        command.pre_exec(move || {
+            for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
+                libc::signal(signal, if Some(signal) == ignored { libc::SIG_IGN } else { libc::SIG_DFL });
+            }
+            Ok(())
+        });
+    }
+}
+
 impl Lab {
     /// For runs of at most `jobs` guests at once; `None`, with a message, if there is no emulator.
     pub fn with_guests(test: &str, jobs: usize) -> Option<Lab> {
@@ -206,16 +220,7 @@ impl Lab {
             let folders = std::iter::once(folder.clone()).chain(std::env::split_paths(&path));
             command.env("PATH", std::env::join_paths(folders).expect("folders without a colon"));
         }
-        let ignored = self.ignored;
-        // SAFETY: between fork and exec only signal(2) is called. The tests may have been started with signals ignored.
-        unsafe {
-            command.pre_exec(move || {
-                for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
-                    libc::signal(signal, if Some(signal) == ignored { libc::SIG_IGN } else { libc::SIG_DFL });
-                }
-                Ok(())
-            });
-        }
+        heeding_signals(&mut command, self.ignored);
         command.stdin(Stdio::null()).stdout(file("stdout")).stderr(file("stderr"));
         let child = command.spawn().unwrap_or_else(|error| panic!("cannot start {}: {error}", binary().display()));
         Started { child, shown, printed }

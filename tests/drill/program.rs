@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use crate::lab::heeding_signals;
+
 /// Longer than anything takes here on a busy machine.
 const LIMIT: Duration = Duration::from_secs(300);
 /// The smallest size of a pipe: the program waits for its reader while it prints.
@@ -54,15 +56,7 @@ impl Program {
     /// Starts it; standard output is read at once unless `unread`.
     pub fn start(command: &mut Command, unread: bool) -> Program {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-        // SAFETY: between fork and exec only signal(2) is called. The drill may have been started with signals ignored.
-        unsafe {
-            command.pre_exec(|| {
-                for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
-                    libc::signal(signal, libc::SIG_DFL);
-                }
-                Ok(())
-            });
-        }
+        heeding_signals(command, None);
         let mut child = command.spawn().expect("the program under test starts");
         let lines = Arc::new(Mutex::new(Vec::new()));
         let (stderr, said) = (child.stderr.take().expect("piped"), Arc::clone(&lines));

@@ -12,6 +12,13 @@ disk() { file "$1" "${2:-4}" && losetup --show -f "/tmp/$1"; }
 # The same with ext2 on it.
 ext2() { file "$1" "${2:-4}" && mkfs.ext2 -q -F "/tmp/$1" && losetup --show -f "/tmp/$1"; }
 
+# A disk in memory with this name and so many MiB; it is $d afterwards.
+memory_disk() {
+    mount -t configfs configfs /sys/kernel/config; n=/sys/kernel/config/nullb/$1; d=/dev/$1
+    mkdir $n; echo "$2" > $n/size; echo 1 > $n/memory_backed; echo 1 > $n/power
+    await test -b $d
+}
+
 # Bytes (as printf has them) at an offset of a file.
 put() { printf -- "$3" | dd of="/tmp/$1" bs=1 seek="$2" conv=notrunc status=none; }
 
@@ -41,13 +48,18 @@ task() {
 # What was said, among the kernel's messages, which take no longer lines.
 tell() { echo "said of $ID ($code): $said" | tr '\n' ' ' | head -c 900 > /dev/kmsg; }
 
+# Processes of the host lab in which cells run.
+agents() {
+    for p in /proc/[0-9]*; do
+        ! tr '\0' ' ' < "$p/cmdline" 2> /dev/null | grep -q '^mountmark host-agent' || echo "${p#/proc/}"
+    done
+}
+
 # A run that has ended leaves no mount, no process, no journal.
 nothing_left() {
     sleep 1
     ! grep -q mountmark /proc/mounts || fail "mounted: $(cat /proc/mounts)"
-    for p in /proc/[0-9]*; do
-        ! tr '\0' ' ' < "$p/cmdline" 2> /dev/null | grep -q '^mountmark host-agent' || fail "an agent is left: $p"
-    done
+    left=$(agents); [ -z "$left" ] || fail "an agent is left: $left"
     ! ls /tmp/cache/undo/*.json 2> /dev/null || fail 'a journal is left'
 }
 

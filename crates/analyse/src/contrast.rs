@@ -83,16 +83,6 @@ impl Contrast {
         Some(Contrast { stratum, mean, own, scale: 1.0 / n, share, figures, exact, kind: 0 })
     }
 
-    /// The variance to test it with, where `usual` is that of its stratum.
-    fn variance(&self, usual: &Variance, quantiles: &mut Quantiles) -> Variance {
-        let own = &self.own;
-        if own.value > usual.value * quantiles.f(OWN, own.df, usual.df) {
-            return Variance { value: own.value, df: usual.df };
-        }
-        let most = own.value * quantiles.f(QUIET, usual.df, own.df);
-        if self.figures >= ENOUGH && most < usual.value { Variance { value: most, df: own.df } } else { *usual }
-    }
-
     /// From two independent samples of logarithms, `left` minus `right`; `None` if either has fewer than two.
     pub fn unpaired(stratum: usize, left: &[f64], right: &[f64]) -> Option<Contrast> {
         let (first, second) = (summary::variance(left)?, summary::variance(right)?);
@@ -110,6 +100,19 @@ impl Contrast {
             exact: equal(left) && equal(right),
             kind: 0,
         })
+    }
+
+    /// The variance to test it with, where `usual` is that of its stratum.
+    fn variance(&self, usual: &Variance, quantiles: &mut Quantiles) -> Variance {
+        let own = &self.own;
+        if own.value > usual.value * quantiles.f(OWN, own.df, usual.df) {
+            return Variance { value: own.value, df: usual.df };
+        }
+        if self.figures < ENOUGH {
+            return *usual;
+        }
+        let most = own.value * quantiles.f(QUIET, usual.df, own.df);
+        if most < usual.value { Variance { value: most, df: own.df } } else { *usual }
     }
 }
 

@@ -146,7 +146,7 @@ pub fn coverage(run: &RunRecord, size: u32) -> Coverage {
         for (task, figures, all) in judged(&part, &whole) {
             for (at, name) in part.configurations.iter().enumerate() {
                 let (Some(one), Some(long)) = (&figures.estimates[at], &all.estimates[at]) else { continue };
-                let depends = |one: usize| all.estimates[one].as_ref().is_some_and(|long| long.dependence.is_some());
+                let depends = |one: usize| all.dependences().any(|(dependent, _)| dependent == one);
                 let holds = |interval: &Interval, value: f64| interval.low <= value && value <= interval.high;
                 if let Some(interval) = &one.median_interval {
                     let medians = if depends(at) { &mut out.dependent } else { &mut out.medians };

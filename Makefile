@@ -30,12 +30,9 @@ run: build
 
 test:
 	@scripts/setup test
-	cargo fmt --check
-	cargo fmt --check --manifest-path fuzz/Cargo.toml
+	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target --all-targets -- -D warnings
 	cargo test --workspace
-	cargo test --manifest-path fuzz/Cargo.toml --target-dir target
 
 fuzz:
 	@scripts/fuzz $(MINUTES) $(TARGETS)

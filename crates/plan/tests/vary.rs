@@ -116,7 +116,7 @@ fn what_the_suite_or_the_machine_cannot_have_is_refused_with_the_mend() {
         (
             &options(),
             "files=100..104:8",
-            "files has whole numbers, and 8 points of this range are not all different; 5 are",
+            "files has whole numbers, and 8 points of this range are not all different; 5 are: write files=100..104:5",
         ),
         (&options(), "scale=0..1:3", "\"0\" is not a scale"),
         (&options(), "scale=1..2000:3", "\"2000\" is not a scale"),

@@ -1,5 +1,6 @@
 mod conditions;
 mod layers;
+mod missing;
 mod one_run;
 mod programs;
 
@@ -243,33 +244,6 @@ fn colours_surround_the_marked_figures_and_move_nothing() {
 }
 
 #[test]
-fn a_file_system_that_could_not_be_made_is_in_the_table() {
-    let mut run = run(&["ext4", "xfs"], 1);
-    run.cells[1].outcome = failed("mkfs.xfs ended with 1");
-    run.cells[1].samples.clear();
-    run.cells[1].outcomes = vec![TaskOutcome { task: "mkfs".into(), outcome: failed("mkfs.xfs ended with 1") }];
-    run.plan.skipped = vec![("ntfs".into(), "its driver cannot write".into())];
-    let text = table(&run, &Options::default());
-    assert!(text.lines().next_back().unwrap().starts_with("ntfs was skipped: its driver cannot write"), "{text}");
-    for row in ["mkfs", "mount", "001", "002", "umount"] {
-        let line = text.lines().find(|line| line.starts_with(row)).unwrap();
-        assert!(line.ends_with("failed[a]"), "{text}");
-    }
-    // A sum without the failed tasks is not shown.
-    let line = text.lines().find(|line| line.starts_with("total")).unwrap();
-    assert_eq!(line.split_whitespace().skip(4).collect::<Vec<_>>(), ["210", "-"], "{text}");
-}
-
-#[test]
-fn the_time_of_a_failed_task_is_no_figure() {
-    let mut run = run(&["ext4", "xfs"], 1);
-    run.cells[0].outcomes[2].outcome = failed("touch ended with 1");
-    let text = table(&run, &Options::default());
-    let line = text.lines().find(|line| line.starts_with("001")).unwrap();
-    assert!(line.contains("failed[a]") && line.contains(" 20.0") && !line.contains(" 10.0"), "{text}");
-}
-
-#[test]
 fn a_cell_that_was_run_again_does_not_make_its_repeat_count_twice() {
     let mut record = run(&["ext4"], 3);
     for cell in &mut record.cells {
@@ -284,31 +258,6 @@ fn a_cell_that_was_run_again_does_not_make_its_repeat_count_twice() {
     let row = text.lines().find(|line| line.contains("mkfs")).unwrap();
     // The third repeat counts with its median, 1.5; all four cells would give a spread of 40 %, not 25.
     assert!(row.contains("1.00") && row.contains("24.74"), "{row}");
-}
-
-#[test]
-fn runs_without_cells_have_a_header_and_say_so() {
-    let mut run = run(&["ext4", "xfs"], 1);
-    run.cells.clear();
-    run.status = RunStatus::Interrupted;
-    for format in formats() {
-        let text = format.write(&of(&run, None), &Options::default()).unwrap();
-        assert!(text.ends_with('\n'), "{}", format.name());
-    }
-    let text = table(&run, &Options::default());
-    assert!(text.contains("There is no figure of durable (s) in this run."), "{text}");
-    assert!(text.contains("not run: 1 of 1 planned cells of xfs"), "{text}");
-    run.plan.cells.clear();
-    run.plan.configurations.clear();
-    for format in formats() {
-        format.write(&of(&run, None), &Options::default()).unwrap();
-    }
-}
-
-#[test]
-fn a_metric_that_was_not_measured_says_so() {
-    let text = by(&run(&["ext4"], 1), &Metric::FLUSHES);
-    assert!(text.contains("There is no figure of flushes (count) in this run."), "{text}");
 }
 
 #[test]

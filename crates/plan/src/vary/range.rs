@@ -80,7 +80,11 @@ impl Kind {
         };
         let (count, parameter) = (range.points, &range.parameter);
         let fewer = fewer.unwrap_or(2);
-        Err(format!("{parameter} has {what}, and {count} points of this range are not all different; {fewer} are"))
+        let (low, high) = (&range.from, &range.to);
+        Err(format!(
+            "{parameter} has {what}, and {count} points of this range are not all different; {fewer} are: write \
+             {parameter}={low}..{high}:{fewer}"
+        ))
     }
 
     fn value(self, text: &str) -> Result<f64, String> {
@@ -173,7 +177,7 @@ mod tests {
             ("ram=1GiB..1GiB:8", "both ends are 1GiB"),
             ("ram=500MiB..2GiB:8", "give 512MiB"),
             ("ram=much..2GiB:8", "\"much\" is not a size"),
-            ("ram=512MiB..1GiB:8", "8 points of this range are not all different; 5 are"),
+            ("ram=512MiB..1GiB:8", "not all different; 5 are: write ram=512MiB..1GiB:5"),
             ("ram=0..1GiB:3", "give 128MiB"),
         ] {
             let found = points(text, ram).unwrap_err();

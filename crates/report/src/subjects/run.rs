@@ -8,7 +8,7 @@ use mountmark_model::{Metric, protocol_task};
 use mountmark_record::RunRecord;
 
 use super::{Subject, about};
-use crate::matrix::{Choice, Matrix};
+use crate::matrix::{Choice, Matrix, Row};
 use crate::text::BEST;
 use crate::view::{Report, View, label};
 use crate::words::matrix as words;
@@ -61,7 +61,7 @@ pub(crate) fn table(view: &View, choice: Choice) -> Vec<Part> {
     let has_spread = findings.repeats > 1;
     let mut table = Table {
         head: std::iter::once(matrix.head()).chain(columns).collect(),
-        rows: matrix.rows.iter().map(|row| cells(view, &matrix, row, &mut notes, has_spread)).collect(),
+        rows: joined(&matrix.rows, |row| cells(view, &matrix, row, &mut notes, has_spread)),
         keys: 1,
         last: if has_spread { Last::Repeated } else { Last::Figure },
     };
@@ -77,7 +77,31 @@ pub(crate) fn table(view: &View, choice: Choice) -> Vec<Part> {
     out
 }
 
-fn cells(view: &View, matrix: &Matrix, row: &crate::matrix::Row, notes: &mut Notes, has_spread: bool) -> Vec<String> {
+/// Tasks in a row that nothing measured, for one reason, beyond which they share one line of the table.
+const ALIKE: usize = 2;
+
+/// A line for each row, where neighbours without any figure and with the same marks share one: what is skipped by the
+/// dozen must not hide what was measured.
+fn joined(rows: &[Row], mut cells: impl FnMut(&Row) -> Vec<String>) -> Vec<Vec<String>> {
+    let lines: Vec<Vec<String>> = rows.iter().map(&mut cells).collect();
+    let is_empty = |at: usize| rows[at].cells.iter().all(Option::is_none);
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at < rows.len() {
+        let alike = (at..rows.len()).take_while(|next| is_empty(*next) && lines[*next][1..] == lines[at][1..]).count();
+        let mut line = lines[at].clone();
+        if alike > ALIKE {
+            line[0] = words::alike(&rows[at].task.id, &rows[at + alike - 1].task.id, alike);
+            at += alike;
+        } else {
+            at += 1;
+        }
+        out.push(line);
+    }
+    out
+}
+
+fn cells(view: &View, matrix: &Matrix, row: &Row, notes: &mut Notes, has_spread: bool) -> Vec<String> {
     let unit = matrix.unit(row).map_or(String::new(), |unit| format!(" ({unit})"));
     let mut out = vec![format!("{}{unit}", label(row.task))];
     for (configuration, cell) in row.cells.iter().enumerate() {

@@ -53,6 +53,11 @@ pub(crate) fn legend(metric: Option<&Metric>) -> String {
     )
 }
 
+/// Stands for neighbouring tasks that are alike: "seeks_1g to ran_del_1g, 7 tasks".
+pub(crate) fn alike(first: &str, last: &str, tasks: usize) -> String {
+    format!("{first} to {last}, {tasks} tasks")
+}
+
 /// Which rows of a table are judged, but not by what it shows of them; they are judged by one metric.
 pub(crate) fn judged_otherwise(tasks: &[&TaskFindings]) -> Option<String> {
     let by = tasks.first()?.judged_by?;

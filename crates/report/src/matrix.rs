@@ -4,7 +4,7 @@
 //! from the findings.
 
 use mountmark_analyse::{Findings, MetricFindings, TaskFindings, Total};
-use mountmark_model::Metric;
+use mountmark_model::{Metric, Plan};
 
 use crate::view::{View, heat};
 use crate::words::matrix as words;
@@ -45,6 +45,7 @@ impl Choice {
 }
 
 pub(crate) struct Matrix<'a> {
+    plan: &'a Plan,
     pub choice: Choice,
     /// The metric of all rows, with the rate's unit; `None` if they differ.
     pub metric: Option<&'static Metric>,
@@ -97,8 +98,10 @@ impl<'a> Matrix<'a> {
         let mut metrics = rows.iter().filter_map(|row| Some(row.found?.metric));
         let first = metrics.next();
         let metric = first.filter(|first| metrics.all(|other| other == *first));
-        let total = metric.and_then(|metric| total(findings, metric));
-        Matrix { choice, metric, rows, total }
+        let plan = &view.run().plan;
+        // A sum over the points of a curve is of no use to anybody.
+        let total = metric.filter(|_| plan.vary.is_none()).and_then(|metric| total(findings, metric));
+        Matrix { plan, choice, metric, rows, total }
     }
 
     /// The metric and its unit, as the head of the first column.
@@ -108,17 +111,19 @@ impl<'a> Matrix<'a> {
 
     /// What the table shows, and of which rows it shows another figure than the one that is judged.
     pub(crate) fn caption(&self, repeats: Option<&str>) -> String {
-        let otherwise = words::judged_otherwise(&self.judged_otherwise());
-        words::caption(self.of(), repeats) + &otherwise.map_or(String::new(), |sentence| format!(" {sentence}"))
+        words::caption(self.of(), repeats) + &self.judged_otherwise().map_or(String::new(), |said| format!(" {said}"))
     }
 
-    /// Steps that are judged, but not by the metric that is shown of them, while other rows are.
-    pub(crate) fn judged_otherwise(&self) -> Vec<&'a TaskFindings> {
+    /// Names the steps that are judged, but not by the metric that is shown of them, while other rows are.
+    pub(crate) fn judged_otherwise(&self) -> Option<String> {
         let is_judged = |row: &Row| row.found.is_some_and(|found| found.verdict.is_some());
         let is_other =
             |row: &&Row| row.task.step && row.task.judged_by.is_some() && row.found.is_some() && !is_judged(row);
-        let steps = self.rows.iter().filter(is_other).map(|row| row.task);
-        if self.rows.iter().any(is_judged) { steps.collect() } else { Vec::new() }
+        let steps: Vec<&TaskFindings> = self.rows.iter().filter(is_other).map(|row| row.task).collect();
+        let by = steps.first()?.judged_by?;
+        let mut names: Vec<&str> = steps.iter().map(|task| self.plan.of_recorded(&task.id).0).collect();
+        names.dedup();
+        self.rows.iter().any(is_judged).then(|| words::judged_otherwise(&names, by))
     }
 
     /// Suffix of a row's name if rows differ: `durable, s`, or the unit alone.

@@ -183,7 +183,7 @@ fn legend(findings: &Findings, matrix: &Matrix, has_spread: bool) -> Vec<Part> {
     if matrix.rows.iter().any(|row| row.cells.iter().flatten().any(|figure| figure.is_best)) {
         out.push(Part::Note(Mark::Best, words::best_means(findings).into()));
     }
-    out.extend(words::judged_otherwise(&matrix.judged_otherwise()).map(Part::Paragraph));
+    out.extend(matrix.judged_otherwise().map(Part::Paragraph));
     if has_spread {
         out.push(Part::Paragraph(words::SPREAD.into()));
     }

@@ -127,8 +127,20 @@ fn a_cliff_is_told_with_its_place_in_every_format() {
     assert!(text("csv").contains(",001@768MiB,"));
     let page = text("html");
     assert!(page.contains("class=\"band\"") && page.contains("id=\"varied\""), "{page}");
-    assert!(written(&of(&run, None), "table", 200).contains(says));
+    let table = written(&of(&run, None), "table", 200);
+    assert!(table.contains(says) && !table.contains("total of"), "{table}");
     assert!(crate::again(&run).contains(" --vary ram=256MiB..768MiB:4 "), "{}", crate::again(&run));
+}
+
+#[test]
+fn a_step_is_named_once_for_all_its_points() {
+    let mut run = varied();
+    for record in &mut run.cells {
+        let cell = run.plan.cells[record.index as usize].clone();
+        record.samples.push(sample(&run.plan.recorded(&cell, "mkfs"), "durable", 0.6));
+    }
+    let table = written(&of(&run, None), "table", 200);
+    assert!(table.contains("mkfs is judged by another figure than this table has of it: returned (s)."), "{table}");
 }
 
 /// The sentences on cliffs if figures of these cells are missing.

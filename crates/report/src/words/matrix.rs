@@ -1,6 +1,6 @@
 //! Words around tables of tests and file systems.
 
-use mountmark_analyse::{Findings, TaskFindings};
+use mountmark_analyse::Findings;
 use mountmark_model::{Better, Metric, Unit};
 
 use super::number::and;
@@ -59,11 +59,10 @@ pub(crate) fn alike(first: &str, last: &str, tasks: usize) -> String {
 }
 
 /// Which rows of a table are judged, but not by what it shows of them; they are judged by one metric.
-pub(crate) fn judged_otherwise(tasks: &[&TaskFindings]) -> Option<String> {
-    let by = tasks.first()?.judged_by?;
-    let are = if tasks.len() == 1 { "is" } else { "are" };
-    let names = and(tasks.iter().map(|task| task.id.as_str()));
-    Some(format!("{names} {are} judged by another figure than this table has of them: {}.", head(by)))
+pub(crate) fn judged_otherwise(rows: &[&str], by: &Metric) -> String {
+    let (are, them) = if rows.len() == 1 { ("is", "it") } else { ("are", "them") };
+    let names = and(rows.iter().copied());
+    format!("{names} {are} judged by another figure than this table has of {them}: {}.", head(by))
 }
 
 /// In place of a table without figures; `head` is that of its first column.

@@ -47,14 +47,13 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(500));
             bar
         });
-        let text = format!(
-            "{}: {} ({}, {}), {jobs} at a time",
-            plan.suite,
-            counted(plan.cells.len(), "cell"),
-            counted(plan.configurations.len(), "configuration"),
-            counted(plan.repeats as usize, "repeat")
-        );
-        say!("mountmark: {text}");
+        let vary = plan.vary.as_ref().map(|vary| counted(vary.points.len(), "point"));
+        let of: Vec<String> = std::iter::once(counted(plan.configurations.len(), "configuration"))
+            .chain(vary)
+            .chain([counted(plan.repeats as usize, "repeat")])
+            .collect();
+        let cells = counted(plan.cells.len(), "cell");
+        say!("mountmark: {}: {cells} ({}), {jobs} at a time", plan.suite, of.join(", "));
         let vary = plan.vary.clone();
         Progress {
             begin: Instant::now(),

@@ -23,7 +23,7 @@ use crate::common::{self, StoreOptions, WrongUse};
 /// Write a report of one or more runs: an HTML file, or Markdown, CSV, JSON or a picture
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark report                                     the latest run, as report-RUN.html in this folder\n  mountmark report latest --baseline ext4 --output ext4.html\n  mountmark report latest --study piszcz-2006 --claims\n  mountmark report latest --why 3                      with what makes the three largest differences\n  mountmark report 20260131-0902 latest                two runs, one after the other\n  mountmark report latest --format markdown >> notes.md\n  mountmark report latest --format svg --output times.svg\n\nA file that is there already is written anew if it is a report of the same format, and left alone otherwise."
+    after_help = "Examples:\n  mountmark report                                     the latest run, as report-RUN.html in this folder\n  mountmark report latest --baseline ext4 --output ext4.html\n  mountmark report latest --study piszcz-2006 --claims\n  mountmark report latest --why 3                      with what makes the three largest differences\n  mountmark report 20260131-0902 latest                two runs, one after the other\n  mountmark report latest --format markdown >> notes.md\n  mountmark report latest --format svg --output times.svg\n\nAn existing file is overwritten only if it is a report of the same format."
 )]
 pub struct Arguments {
     /// Names of runs, their first letters, or `latest`
@@ -35,13 +35,13 @@ pub struct Arguments {
     /// The report's file, or - for standard output [default: report-RUN.html for html, standard output for the others]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The configuration that ratios are against [default: the first of each run]
+    /// The configuration that figures are divided by [default: the first of each run]
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
     /// Set the runs beside the figures of this study, NAME or NAME#RUN; `mountmark list studies` has them all
     #[arg(long, value_name = "STUDY")]
     study: Option<String>,
-    /// Say what the runs make of the claims of all published studies
+    /// Judge the claims of all published studies by the runs
     #[arg(long)]
     claims: bool,
     /// With --claims: judge claims about other suites and machines too

@@ -14,7 +14,7 @@ use mountmark_record::{RunRecord, RunStatus, Store};
 use super::run::{LabOptions, SILENCE_LIMIT, Session, Stop, check_jobs, jobs, show};
 use crate::common::{FormatOptions, StoreOptions, WrongUse};
 
-/// Run the cells that an interrupted run lacks
+/// Finish an interrupted run: run the cells that it lacks
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  mountmark resume\n  mountmark resume 20260401-101500-k3f9 --jobs 1\n  sudo mountmark resume --wipe S4PNNX0R     a killed run left its file system on that disk\n\nFigures of the virtual lab do not depend on when they are taken. Under wall time a run goes on with the same machine, kernel, tools, build and target alone, and what is measured after the cut is compared with nothing before it. Cells that failed are kept as they are."
@@ -26,7 +26,7 @@ pub struct Arguments {
     /// Guests side by side [default: the number of processors]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
-    /// Say every step of every cell, with the wall time since the start
+    /// Print a line for each step of each cell, with the wall time since the start
     #[arg(long, short)]
     verbose: bool,
     /// Seconds of wall time that a guest may be silent before it counts as hung
@@ -39,7 +39,7 @@ pub struct Arguments {
     /// Run the missing cells with the profiler, as `mountmark run --profile` does
     #[arg(long)]
     profile: bool,
-    /// Also a run that seems to be under way, on a machine that is gone
+    /// Resume a run even if it seems to be under way, on a machine that is gone
     #[arg(long)]
     force: bool,
     #[command(flatten)]

@@ -34,7 +34,7 @@ pub struct Arguments {
     /// Print conclusions, verdicts by task and rankings, with intervals
     #[arg(long, conflicts_with_all = ["raw", "like"])]
     verdict: bool,
-    /// What ratios are against, with --verdict [default: the first configuration]
+    /// With --verdict: the configuration that figures are divided by [default: the first configuration]
     #[arg(long, value_name = "CONFIGURATION", requires = "verdict")]
     baseline: Option<String>,
     /// Print what safety costs: what is promised, what power cuts showed, and what the suite safety measures

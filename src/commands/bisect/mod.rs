@@ -70,7 +70,7 @@ pub struct Arguments {
     /// Shrinks counts and sizes evenly: a number or a fraction; 1 is the suite's own size
     #[arg(long, value_name = "SCALE", default_value = "0.02", allow_hyphen_values = true)]
     scale: String,
-    /// What everything random comes from
+    /// Seed of all random choices: the same seed gives the same files, orders and conditions
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
     /// The files to work on instead of the suite's: a name, a tar or a folder

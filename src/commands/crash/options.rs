@@ -46,7 +46,7 @@ pub(super) struct Options {
     /// Wall time for each configuration, such as 90s, 30m or 2h
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = common::duration)]
     pub budget: Duration,
-    /// Seed of everything random
+    /// Seed of all random choices
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     pub seed: u64,
     /// The disk: `sector` may tear requests, `request` writes each whole; `trim` behind a plus if it takes trims, and a

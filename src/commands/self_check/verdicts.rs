@@ -42,7 +42,7 @@ pub struct Arguments {
     /// How often each plan is measured, and the one that others are compared with twice as often; a multiple of 10
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(10..=1000))]
     repeat: u32,
-    /// What everything random comes from
+    /// Seed of all random choices: the same seed gives the same files, orders and conditions
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
     /// Whether repeats draw their conditions

@@ -21,7 +21,7 @@ use choose::Chosen;
 pub(super) use choose::{figure, one, pair};
 pub(super) use largest::{Explained, Outcome, explain as explain_largest};
 
-/// Tell where a task's time went, and what makes one file system, kernel or option slower than another
+/// Show where a task's time went, and what makes one file system, kernel or option slower than another
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  mountmark why --task 016\n  mountmark why latest --task 016 --fs ext2,ext4\n  mountmark why 20260131-0902 --task mkfs --fs xfs --format json\n  mountmark why 20260131-0902 latest --task 016        what changed between two runs, such as of two kernels\n  mountmark why --task 016 --fs ext2 --format folded > ext2.folded\n\nThe guests run again with a profiler in the emulator, which executes nothing in them: their figures are the run's to the last bit, and it is checked that they are. A run that was made with --profile has its profiles in the store."
@@ -43,7 +43,7 @@ pub struct Arguments {
     /// Leave out who calls a function, which takes less of this machine's time
     #[arg(long)]
     no_callers: bool,
-    /// Manner side by side
+    /// Guests side by side
     #[arg(long, value_name = "N", default_value_t = 1)]
     jobs: usize,
     /// How to print: table, markdown, json, html, svg or folded, which flame-graph tools read [default: table]

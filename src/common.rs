@@ -15,7 +15,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use mountmark_model::{Bytes, Metric, ParseQuantityError};
 use mountmark_record::{RunRecord, Store};
@@ -208,6 +208,7 @@ pub fn write_whole(path: &Path, text: &str) -> Result<()> {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     path.file_name().context("names no file")?;
+    ensure!(folder.is_dir(), "cannot write {}: there is no folder {}", path.display(), folder.display());
     // Readable as any file that the user makes, not by the user alone.
     let mode = fs::Permissions::from_mode(0o666);
     let mut part =
@@ -233,6 +234,12 @@ mod tests {
         for wrong in ["", "m", "-1s", "1d", "1.5h", "10x", "99999999999999999999h", "800h"] {
             assert!(duration(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_report_into_a_folder_that_is_missing_names_the_folder() {
+        let error = write_whole(Path::new("/nonexistent/report.html"), "").unwrap_err();
+        assert_eq!(error.to_string(), "cannot write /nonexistent/report.html: there is no folder /nonexistent");
     }
 
     #[test]

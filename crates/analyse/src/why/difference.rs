@@ -229,7 +229,8 @@ fn cause(
 
 /// The code that has most of what a program of the slow one executes longer.
 fn most_code(program: &str, [slow, fast]: [&Ledger; 2], gap: i64) -> Option<String> {
-    let time = |ledger: &Ledger, code: &(String, Option<String>)| ledger.programs.get(code).map_or(0, |time| time.durable);
+    let time =
+        |ledger: &Ledger, code: &(String, Option<String>)| ledger.programs.get(code).map_or(0, |time| time.durable);
     let of_program = slow.programs.keys().filter(|code| code.0 == program);
     let (longer, code) = of_program.map(|code| (time(slow, code) - time(fast, code), code)).max()?;
     code.1.clone().filter(|_| longer as f64 >= MOST * gap as f64)

@@ -24,8 +24,13 @@ fn sums(ledger: &Ledger) -> Time {
 
 #[test]
 fn a_ledger_adds_up_to_the_task_s_time() {
-    let returned =
-        profile(&[("cp", 60, 0), ("cp;/lib/c:copy", 40, 0), ("cp;read;find", 300, 50), ("disk server;recv", 70, 0), ("cp;find", 30, 0)]);
+    let returned = profile(&[
+        ("cp", 60, 0),
+        ("cp;/lib/c:copy", 40, 0),
+        ("cp;read;find", 300, 50),
+        ("disk server;recv", 70, 0),
+        ("cp;find", 30, 0),
+    ]);
     let sync = profile(&[("init;sync", 400, 0), ("cp;read;find", 0, 90)]);
     // The guest's clock is 3 ns behind in the first part, and its last 450 ns are nobody's.
     let found = ledger("ext2", 997, 500, [&returned, &sync]);
@@ -72,7 +77,10 @@ fn waiting_programs_and_nothing_in_particular_are_causes_too() {
     assert_eq!(cause(&slow), waiting(None), "no part has most of it");
     let program = |code: Option<&str>| Cause::Program { program: "cp".into(), gap: 300, code: code.map(str::to_owned) };
     assert_eq!(cause(&of(400, &[("cp", 400, 0)])), program(None));
-    assert_eq!(cause(&of(400, &[("cp", 100, 0), ("cp;/lib/c:sum", 200, 0), ("cp;/lib/c", 100, 0)])), program(Some("/lib/c:sum")));
+    assert_eq!(
+        cause(&of(400, &[("cp", 100, 0), ("cp;/lib/c:sum", 200, 0), ("cp;/lib/c", 100, 0)])),
+        program(Some("/lib/c:sum"))
+    );
     assert_eq!(
         cause(&of(400, &[("cp;a", 100, 0), ("cp;b", 100, 0), ("cp;c", 100, 0), ("cp;d", 100, 0)])),
         Cause::Kernel { gap: 400 }

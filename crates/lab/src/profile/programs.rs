@@ -120,3 +120,34 @@ fn hash(page: &[u8; PAGE]) -> u64 {
         hash ^ hash >> 29
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_tells_the_file_and_its_functions() {
+        let own = std::fs::read("/proc/self/exe").unwrap();
+        let files =
+            [("usr/bin/own", &own[..]), ("usr/bin/twin", &own), ("etc/passwd", b"root"), ("bad", b"\x7fELF\x02")];
+        let code = Code::of(files.into_iter());
+        assert_eq!(code.names.iter().filter(|name| !name.contains(':')).collect::<Vec<_>>(), ["/usr/bin/own"]);
+        assert!(code.table.is_sorted_by_key(|entry| entry.address));
+        // The symbol that every program's start calls.
+        let elf = Elf::parse(&own).unwrap();
+        let main = elf.syms.iter().find(|symbol| elf.strtab.get_at(symbol.st_name) == Some("main")).unwrap();
+        let at = at(&elf, main.st_value).unwrap();
+        let page = at as usize / PAGE * PAGE;
+        let hash = hash(own[page..page + PAGE].try_into().unwrap());
+        let (_, place) = code.pages[code.pages.binary_search_by_key(&hash, |page| page.0).unwrap()];
+        let function = |place: u64| {
+            let after = code.table.partition_point(|entry| entry.address <= place);
+            code.names[code.table[after - 1].function as usize].as_str()
+        };
+        let place = place + at % PAGE as u64;
+        assert_eq!([function(place), function(place + main.st_size - 1)], ["/usr/bin/own:main"; 2]);
+        assert_ne!(function(place - 1), "/usr/bin/own:main");
+        assert_ne!(function(place + main.st_size), "/usr/bin/own:main");
+        assert_eq!(code.pages().len(), 16 * code.pages.len());
+    }
+}

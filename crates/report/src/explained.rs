@@ -1,5 +1,7 @@
 //! Explanations of a task's time, in the forms that a report and `why` share: sentences, tables, values, stacks, flame graphs.
 
+#[cfg(test)]
+mod tests;
 mod values;
 
 use std::collections::{BTreeMap, BTreeSet};

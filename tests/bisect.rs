@@ -97,6 +97,23 @@ fn tree(lab: &Lab, contents: &[&str]) -> std::path::PathBuf {
     folder
 }
 
+/// A copy of a kernel whose first instruction is an invalid one.
+fn broken(lab: &Lab, from: &str, name: &str) {
+    let mut image = std::fs::read(lab.path(from).join("vmlinux")).unwrap();
+    let number =
+        |at: usize, bytes: usize| image[at..at + bytes].iter().rev().fold(0, |sum, byte| sum << 8 | *byte as usize);
+    // elf(5): the entry, a physical address, and the table of program headers.
+    let (entry, headers, count) = (number(24, 8), number(32, 8), number(56, 2));
+    let parts =
+        (0..count).map(|at| headers + 56 * at).map(|at| (number(at + 8, 8), number(at + 24, 8), number(at + 32, 8)));
+    let inside = |(_, address, size): &(usize, usize, usize)| (*address..address + size).contains(&entry);
+    let (offset, address, _) = parts.into_iter().find(inside).unwrap();
+    image[offset + entry - address..][..2].copy_from_slice(&[0x0f, 0x0b]);
+    std::fs::create_dir(lab.path(name)).unwrap();
+    std::fs::write(lab.path(name).join("vmlinux"), image).unwrap();
+    std::os::unix::fs::symlink(lab.path(from).join("modules"), lab.path(name).join("modules")).unwrap();
+}
+
 #[test]
 fn a_commit_is_found_by_git_and_the_tree_given_back() {
     let Some(lab) = why::lab("a_commit_is_found_by_git_and_the_tree_given_back") else { return };
@@ -111,7 +128,8 @@ fn a_commit_is_found_by_git_and_the_tree_given_back() {
     };
     link("6.1", "old");
     link("6.12", "new");
-    let tree = tree(&lab, &["old", "old", "old", "none", "new", "new", "old"]);
+    broken(&lab, "new", "broken");
+    let tree = tree(&lab, &["old", "old", "old", "none", "broken", "new", "new", "old"]);
     let build = r#"read kernel rest < kernel; test $kernel != none || exit 125; ln -sfn "$PWD/../$kernel" built"#;
     let folder = tree.to_string_lossy().into_owned();
     let plan = ["--tree", &folder, "--build", build, "--kernel-path", "built/vmlinux,built/modules", "--suite", &suite];
@@ -123,16 +141,18 @@ fn a_commit_is_found_by_git_and_the_tree_given_back() {
         assert!(!tree.join(".git/BISECT_LOG").exists());
         ran
     };
-    // Commit 3 cannot be built and lies between the good ones and the bad ones.
-    let ran = search("work~6", "work~1", &["--any"]).ended_with(1);
+    // Commit 3 cannot be built, and commit 4 does not boot; both lie between the good ones and the bad ones.
+    let ran = search("work~7", "work~1", &["--any"]).ended_with(1);
     let found = json(&ran);
     let name = |key: &str| found[key].as_str().unwrap().split_once(' ').unwrap().1.to_owned();
-    assert_eq!([name("good"), name("bad")], ["commit 2: old", "commit 4: new"], "{}", ran.text());
-    let hidden = found["hidden"].as_array().unwrap();
-    assert!(hidden.len() == 1 && hidden[0].as_str().unwrap().ends_with("commit 3: none"), "{found}");
+    assert_eq!([name("good"), name("bad")], ["commit 2: old", "commit 5: new"], "{}", ran.text());
+    let mut hidden: Vec<&str> =
+        found["hidden"].as_array().unwrap().iter().map(|one| &one.as_str().unwrap()[13..]).collect();
+    hidden.sort_unstable();
+    assert_eq!(hidden, ["commit 3: none", "commit 4: broken"], "{found}");
     let skips = tried(&found).into_iter().filter(|(_, verdict)| verdict == "skipped").count();
-    assert!(skips == 1 && tried(&found).len() <= 6, "{found}");
-    ran.says(&["--build ended with 125", "left to test after this"]);
+    assert!(skips == 2 && tried(&found).len() <= 7, "{found}");
+    ran.says(&["--build ended with 125", "the guest did not boot: QEMU ended", "left to test after this"]);
     // The profiles are in the store, though the first kernel is gone from the tree.
     assert_eq!(found["why"]["kept"], true, "{}", ran.text());
     assert!(!found["why"]["differences"].as_array().unwrap().is_empty());
@@ -140,17 +160,20 @@ fn a_commit_is_found_by_git_and_the_tree_given_back() {
     let back = json(&search("work~1", "work", &["--any", "--no-why"]).ended_with(0));
     assert_eq!(back["runs"], Value::from([1, 0].map(|at| found["runs"][at].clone()).to_vec()));
     let step = json(&search("work~2", "work", &["--any", "--no-why"]).ended_with(0));
-    assert!(step["bad"].as_str().unwrap().ends_with("commit 6: old") && tried(&step).len() == 3, "{step}");
+    assert!(step["bad"].as_str().unwrap().ends_with("commit 7: old") && tried(&step).len() == 3, "{step}");
     // Without --any only one of the two directions is to the worse.
     let [good, bad] = [0, 1].map(|at| found["figures"][at].as_f64().unwrap());
-    let (forth, there) = (search("work~4", "work~2", &["--no-why"]), search("work~1", "work", &["--no-why"]));
+    let (forth, there) = (search("work~5", "work~2", &["--no-why"]), search("work~1", "work", &["--no-why"]));
     let (slower, faster) = if bad > good { (forth, there) } else { (there, forth) };
     assert!(!slower.stdout.is_empty(), "{}", slower.text());
     faster.ended_with(1).says(&["the bad end is better", "--any"]);
-    search("work~6", "work~5", &[]).ended_with(1).says(&["differ by less than 1 %"]);
-    search("work~3", "work", &[]).ended_with(3).says(&["commit 3: none, the good end", "--build ended with 125"]);
+    search("work~7", "work~6", &[]).ended_with(1).says(&["differ by less than 1 %"]);
+    search("work~4", "work", &[]).ended_with(3).says(&["commit 3: none, the good end", "--build ended with 125"]);
+    search("work~3", "work", &[])
+        .ended_with(3)
+        .says(&["commit 4: broken, the good end", "the guest did not boot: QEMU ended"]);
     let died = ["--build", "exit 130", "--any"];
-    search("work~6", "work", &died).ended_with(3).says(&["--build ended with 130, so the search ends"]);
+    search("work~7", "work", &died).ended_with(3).says(&["--build ended with 130, so the search ends"]);
 }
 
 #[test]

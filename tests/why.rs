@@ -89,7 +89,15 @@ fn a_ledger_tells_who_ran_and_what_was_waited_for() {
         let total = list(&read, "totals").iter().find(|total| total["configuration"] == configuration).unwrap();
         let waited = durable(&read, configuration, "waiting", "read");
         assert!(waited > total["returned"].as_i64().unwrap() / 4, "{configuration} waits for its disk: {waited}");
-        assert!(durable(&read, configuration, "program", "cat") > 0);
+        let programs = list(&read, "programs").iter();
+        let of_cat: Vec<&Value> =
+            programs.filter(|line| line["configuration"] == configuration && line["program"] == "cat").collect();
+        let sum = of_cat.iter().map(|line| line["durable"].as_i64().unwrap()).sum::<i64>();
+        assert!(sum > 0 && sum == durable(&read, configuration, "program", "cat"), "{of_cat:?}");
+        for (file, function) in [("/usr/bin/cat", Value::Null), ("/usr/lib/libc.so.6", "read".into())] {
+            assert!(of_cat.iter().any(|line| line["file"] == file && line["function"] == function), "{of_cat:?}");
+        }
+        assert!(of_cat.iter().all(|line| line["file"].is_string()), "all that cat executes is of a file: {of_cat:?}");
     }
     assert!(durable(&read, "ext4", "function", "ext4:ext4_mpage_readpages") > 0, "modules' functions have names");
     // The cause is the same text for people, and stacks are lines that end with a time for each.
@@ -99,6 +107,7 @@ fn a_ledger_tells_who_ran_and_what_was_waited_for() {
     let is_stack = |line: &str| line.rsplitn(3, ' ').take(2).all(|time| time.parse::<u64>().is_ok());
     assert!(folded.lines().count() > 100 && folded.lines().all(is_stack));
     assert!(folded.lines().any(|line| line.starts_with("touch;") && line.contains("do_syscall_64;")), "{folded}");
+    assert!(folded.lines().any(|line| line.starts_with("touch;libc.so.6:malloc ")), "{folded}");
     assert!(explained("files", &["--fs", "ext4", "--format", "svg"]).contains("<svg"));
 
     for (arguments, says) in [
@@ -180,10 +189,12 @@ fn kept_profiles_say_what_another_run_with_the_profiler_says() {
     // The profiler is no reason for another figure.
     assert_eq!(kept.results().figures(), plain.figures());
     let from_store = json(&["--task", "files"]);
-    for key in ["totals", "ledgers", "differences"] {
+    for key in ["totals", "ledgers", "programs", "differences"] {
         assert_eq!(from_store[key], anew[key], "{key}");
     }
-    assert_adds_up(&json(&["--task", "files", "--no-callers"]));
+    let flat = json(&["--task", "files", "--no-callers"]);
+    assert_adds_up(&flat);
+    assert_eq!(flat["programs"], from_store["programs"]);
 
     let page = lab.path("report.html");
     let out = lab.out().to_string_lossy().into_owned();
@@ -215,12 +226,29 @@ fn a_change_between_two_kernels_is_told_by_function() {
 }
 
 #[test]
+fn a_qemu_that_is_too_old_is_refused_before_anything_else() {
+    let Some(lab) = lab("a_qemu_that_is_too_old_is_refused_before_anything_else") else { return };
+    // As Debian 12's package has it.
+    let old = "#!/bin/sh\ncase $1 in --version) echo 'QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7+deb12u18+b2)';; \
+               -help) echo '-plugin [file=]<file>';; *) exit 1;; esac\n";
+    let qemu = lab.write("qemu-system-x86_64", old);
+    std::fs::set_permissions(&qemu, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("PATH={}:{}", lab.path("").display(), std::env::var("PATH").unwrap());
+    let lab = lab.under(&["/usr/bin/env", &path]);
+    for ran in [lab.command(&["self-check", "profiler", "--fs", "ext4"]), lab.run(&["--profile", "--fs", "ext4"])] {
+        let ran = ran.ended_with(3);
+        ran.says(&["needs QEMU 10", "7.2.22", "bookworm-backports"]);
+        assert_eq!(ran.stdout, "");
+    }
+}
+
+#[test]
 fn the_self_check_finds_all_figures_equal() {
     let Some(lab) = lab("the_self_check_finds_all_figures_equal") else { return };
     let check = |more: &[&str]| lab.command(&[&["self-check", "profiler", "--fs", "ext4"], more].concat());
     let ran = check(&["--disk", "ssd", "--scale", "0.002"]);
     let row = ran.stdout.lines().find(|line| line.contains("ssd ")).unwrap_or_else(|| panic!("{}", ran.text()));
-    assert!(row.ends_with(" figures: all equal to the last bit"), "{row}");
+    assert!(row.contains(" figures: all equal to the last bit; processor time "), "{row}");
     // How long guests take beside other tests is not for a test to judge.
     assert!([0, 1].contains(&ran.code()) && ran.stdout.matches("median of 1 cells").count() == 2, "{}", ran.text());
     check(&["--scale", "much"]).ended_with(2).says(&["--scale"]);

@@ -19,9 +19,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
-use mountmark_model::Scale;
+use mountmark_model::conditions::Way;
+use mountmark_model::{Plan, Scale};
+use mountmark_plan::{Catalogue, Options};
 use serde_json::Value;
 
+use super::run::{LabOptions, corpora};
 use crate::common::{self, WrongUse};
 
 /// Measure on this machine what the virtual lab promises: figures that repeat, a quick start, little cost
@@ -108,11 +111,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
             format!("{differ} differ, by at most {:.6} %", spread * 100.0)
         };
         common::print(&format!("  {disk:<6} {} figures: {verdict}\n", alone.figures.len()))?;
-        for (key, value) in alone.figures.iter().filter(|(key, value)| beside.figures.get(*key) != Some(value)).take(5)
-        {
-            let other = beside.figures.get(key).map(|bits| f64::from_bits(*bits));
-            common::print(&format!("         {key}: {} alone, {other:?} beside\n", f64::from_bits(*value)))?;
-        }
+        print_differing(&alone.figures, &beside.figures, ["alone", "beside"])?;
         // The first run may have made images and snapshots; this one finds them in the cache.
         let warm = observe(&arguments, disk, processors)?;
         starts.push(warm.start);
@@ -155,6 +154,38 @@ fn compare(one: &BTreeMap<String, u64>, other: &BTreeMap<String, u64>) -> (usize
         largest = f64::max(largest, spread);
     }
     (differ, largest)
+}
+
+/// Prints the first figures that differ; `names` are of both.
+fn print_differing(one: &BTreeMap<String, u64>, other: &BTreeMap<String, u64>, names: [&str; 2]) -> Result<()> {
+    for (key, value) in one.iter().filter(|(key, value)| other.get(*key) != Some(value)).take(5) {
+        let other = other.get(key).map(|bits| f64::from_bits(*bits));
+        common::print(&format!("         {key}: {} {}, {other:?} {}\n", f64::from_bits(*value), names[0], names[1]))?;
+    }
+    Ok(())
+}
+
+/// What a check asks for, in the virtual lab as it usually is: one repeat under varied conditions.
+fn usual(fs: &str, suite: &str, disk: &str, kernel: &str) -> Options {
+    Options {
+        fs: vec![fs.to_owned()],
+        suite: suite.to_owned(),
+        lab: LabOptions::usual().lab,
+        own: None,
+        machine: LabOptions::usual().machine,
+        disk: Some(disk.to_owned()),
+        disk_size: None,
+        kernel: kernel.to_owned(),
+        scale: Scale::ONE,
+        repeats: 1,
+        seed: 1,
+        conditions: Way::Varied,
+        corpus: None,
+    }
+}
+
+fn plan(catalogue: &Catalogue, options: &Options) -> Result<Plan> {
+    Ok(mountmark_plan::plan(catalogue, options, &mut corpora(mountmark_corpus::realise))?)
 }
 
 fn median(values: &mut [f64]) -> f64 {

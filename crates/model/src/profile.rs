@@ -129,7 +129,8 @@ impl Part {
 /// An interval of one task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
-    /// By path: the program, then the kernel's functions from the outermost on (`module:function` for those of modules).
+    /// By path: the program, then the kernel's functions from the outermost on (`module:function` for those of modules), or
+    /// code of its own ([`program::Code`]).
     pub paths: BTreeMap<Vec<String>, PathTime>,
 }
 
@@ -143,8 +144,26 @@ pub struct TaskProfile {
     pub sync: Profile,
 }
 
-/// Programs that are none of the task's, as the first element of paths.
+/// Programs that are none of the task's, as the first element of paths; and code of programs, as the second one.
 pub mod program {
+    /// Code outside the kernel.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub struct Code<'a> {
+        /// In the guest: `/usr/lib/libc.so.6`.
+        pub file: &'a str,
+        /// `None` where the file's symbols do not say.
+        pub function: Option<&'a str>,
+    }
+
+    /// Code outside the kernel by its name in a path, the file or `FILE:FUNCTION`; `None` of the kernel's functions.
+    pub fn code(name: &str) -> Option<Code<'_>> {
+        let is_file = name.starts_with('/');
+        // No function that is told has a slash.
+        let parts = name.rsplit_once(':').filter(|(_, function)| !function.contains('/'));
+        let (file, function) = parts.map_or((name, None), |(file, function)| (file, Some(function)));
+        is_file.then_some(Code { file, function })
+    }
+
     /// The processes that stand for the disks.
     pub const DISK_SERVER: &str = "disk server";
     /// What interrupts do, whoever they interrupt.
@@ -154,6 +173,14 @@ pub mod program {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn code_of_programs_has_a_file() {
+        let code = |name| program::code(name).map(|code| (code.file, code.function));
+        assert_eq!(code("/usr/lib/libc.so.6:read"), Some(("/usr/lib/libc.so.6", Some("read"))));
+        assert_eq!(code("/usr/bin/a:b/c"), Some(("/usr/bin/a:b/c", None)));
+        assert_eq!([code("ext4:ext4_match"), code("cp")], [None; 2]);
+    }
 
     #[test]
     fn a_part_comes_back_from_its_number() {

@@ -1,17 +1,22 @@
 //! Explanations of a task's time, in the forms that a report and `why` share: sentences, tables, values, stacks, flame graphs.
 
-use std::collections::BTreeSet;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use mountmark_analyse::why::{Account, Callee, Explanation, Ledger, Line, Rerouted, Time};
-use mountmark_model::profile::{Awaited, PathTime};
+use mountmark_model::profile::PathTime;
 use mountmark_record::RunRecord;
-use serde_json::{Value, json};
 
 use crate::flame::{self, Flames};
 use crate::text::titled;
 use crate::words::why as words;
 use crate::writers::{Last, Part, Stack, Table};
+
+pub(crate) use values::{head, lists, value};
 
 /// Lines of a table beside the rest.
 const MOST: usize = 16;
@@ -58,10 +63,13 @@ pub(crate) fn sentences(why: &Answer) -> Vec<String> {
 /// Ledgers and differences, each under its heading.
 pub(crate) fn tables(why: &Answer) -> Vec<Part> {
     let mut out = vec![Part::Heading(words::WHERE.into()), Part::Table(ledgers(why.ledgers))];
-    let requests = requests(why.ledgers);
-    if !requests.rows.is_empty() {
-        out.push(Part::Heading(words::REQUESTS.into()));
-        out.push(Part::Table(requests));
+    let requests = divided(why.ledgers, |of| &of.requests, |of| of.part.is_some(), |of| words::request(*of));
+    let programs = divided(why.ledgers, |of| &of.programs, |of| of.1.is_some(), words::program);
+    for (heading, table) in [(words::REQUESTS, requests), (words::PROGRAMS, programs)] {
+        if !table.rows.is_empty() {
+            out.push(Part::Heading(heading.into()));
+            out.push(Part::Table(table));
+        }
     }
     for explanation in why.explanations {
         out.push(Part::Heading(words::longer(explanation)));
@@ -107,15 +115,26 @@ fn ledgers(ledgers: &[Ledger]) -> Table {
     by_ledger(ledgers, rows)
 }
 
-/// What was waited for at the disk, the longest first; no rows if nobody knows what requests touched.
-fn requests(ledgers: &[Ledger]) -> Table {
-    let time = |ledger: &Ledger, awaited: &Awaited| ledger.requests.get(awaited).copied().unwrap_or_default();
-    let all: BTreeSet<&Awaited> = ledgers.iter().flat_map(|ledger| ledger.requests.keys()).collect();
-    let is_known = all.iter().any(|awaited| awaited.part.is_some());
-    let mut all: Vec<&Awaited> = all.into_iter().filter(|_| is_known).collect();
-    all.sort_by_key(|awaited| -ledgers.iter().map(|ledger| time(ledger, awaited).durable).max().unwrap_or(0));
-    let one = |awaited: &&Awaited| row(ledgers, words::request(**awaited), &|ledger| time(ledger, awaited));
-    by_ledger(ledgers, all.iter().map(one).collect())
+/// What divides some accounts, the longest first; no rows if of none of them more is known.
+fn divided<K: Ord>(
+    ledgers: &[Ledger],
+    of: fn(&Ledger) -> &BTreeMap<K, Time>,
+    is_known: fn(&K) -> bool,
+    name: fn(&K) -> String,
+) -> Table {
+    let time = |ledger: &Ledger, key: &K| of(ledger).get(key).copied().unwrap_or_default();
+    let all: BTreeSet<&K> = ledgers.iter().flat_map(|ledger| of(ledger).keys()).collect();
+    let is_known = all.iter().any(|key| is_known(key));
+    let mut all: Vec<&K> = all.into_iter().filter(|_| is_known).collect();
+    all.sort_by_key(|key| -ledgers.iter().map(|ledger| time(ledger, key).durable).max().unwrap_or(0));
+    let (told, rest) = all.split_at(all.len().min(MOST));
+    let mut rows: Vec<Vec<String>> =
+        told.iter().map(|key| row(ledgers, name(key), &|ledger| time(ledger, key))).collect();
+    if !rest.is_empty() {
+        let sum = |ledger: &Ledger| rest.iter().filter_map(|key| of(ledger).get(key)).sum();
+        rows.push(row(ledgers, words::others(rest.len()), &sum));
+    }
+    by_ledger(ledgers, rows)
 }
 
 /// A row of a table that has two columns for each ledger.
@@ -161,7 +180,7 @@ fn differences(explanation: &Explanation) -> Table {
     let mut rows: Vec<Vec<String>> = told.iter().map(row).collect();
     if !rest.is_empty() {
         let sum = |of: fn(&Line) -> i64| rest.iter().map(of).sum::<i64>();
-        rows.push(cells(format!("{} others", rest.len()), sum(|line| line.slow), sum(|line| line.fast), String::new()));
+        rows.push(cells(words::others(rest.len()), sum(|line| line.slow), sum(|line| line.fast), String::new()));
     }
     let (slow, fast) = (explanation.slow, explanation.fast);
     rows.push(cells("together".into(), slow.total.durable, fast.total.durable, String::new()));
@@ -203,91 +222,11 @@ fn waits(ledger: &Ledger) -> Vec<Vec<String>> {
     };
     let mut found: Vec<(u64, String, String)> = ledger.paths.iter().flat_map(waits).collect();
     found.sort_by(|a, b| b.cmp(a));
-    found.truncate(MOST_WAITING);
-    found.into_iter().map(|(waited, what, who)| vec![words::exact(waited as i64), what, who]).collect()
-}
-
-/// Kind and name of an account in JSON.
-fn key(account: &Account) -> (&'static str, Option<&str>) {
-    match account {
-        Account::Program(name) => ("program", Some(name)),
-        Account::Function(name) => ("function", Some(name)),
-        Account::DiskServer => ("disk_server", None),
-        Account::Waiting(operation) => ("waiting", Some(operation.map_or("timer", |operation| operation.name()))),
-        Account::Unattributed => ("unattributed", None),
+    let rest = found.split_off(found.len().min(MOST_WAITING));
+    if !rest.is_empty() {
+        found.push((rest.iter().map(|(waited, ..)| waited).sum(), words::others(rest.len()), String::new()));
     }
-}
-
-/// What explanations are about, beside their lists.
-pub(crate) fn head(why: &Answer) -> Value {
-    json!({
-        "run": why.run.id.as_str(),
-        "later_run": why.later.map(|later| later.id.as_str()),
-        "task": why.task,
-        "chosen": why.chosen,
-        "sentences": sentences(why),
-        "equal_figures": why.figures,
-        "kept": why.is_kept,
-        "differs": why.differs,
-        "unit": "ns",
-    })
-}
-
-/// All accounts, all differences and where calls differ, in whole nanoseconds, by key.
-pub(crate) fn lists(why: &Answer) -> [(&'static str, Vec<Value>); 5] {
-    let totals = why.ledgers.iter().map(|ledger| {
-        json!({ "configuration": ledger.configuration, "returned": ledger.total.returned, "durable": ledger.total.durable })
-    });
-    let lines = why.ledgers.iter().flat_map(|ledger| {
-        ledger.accounts.iter().map(move |(account, time)| -> Value {
-            let (kind, name) = key(account);
-            json!({ "configuration": ledger.configuration, "kind": kind, "name": name, "returned": time.returned, "durable": time.durable })
-        })
-    });
-    let requests = why.ledgers.iter().flat_map(|ledger| {
-        ledger.requests.iter().map(move |(awaited, time)| -> Value {
-            json!({
-                "configuration": ledger.configuration, "operation": awaited.operation.name(),
-                "part": awaited.part.map(|part| part.name()), "returned": time.returned, "durable": time.durable,
-            })
-        })
-    });
-    let differences = why.explanations.iter().flat_map(|explanation| {
-        explanation.lines.iter().map(move |line| -> Value {
-            let (kind, name) = key(&line.account);
-            let callers = line.callers.iter().map(|caller| json!({ "name": caller.name, "slow": caller.slow, "fast": caller.fast }));
-            json!({
-                "slow": explanation.slow.configuration, "fast": explanation.fast.configuration, "kind": kind, "name": name,
-                "slow_ns": line.slow, "fast_ns": line.fast, "slow_has": line.slow_has, "fast_has": line.fast_has,
-                "callers": callers.collect::<Vec<_>>(),
-            })
-        })
-    });
-    let calls = why.explanations.iter().flat_map(|explanation| &explanation.rerouted).map(|found| -> Value {
-        let callees = |callees: &[Callee]| -> Vec<Value> {
-            let callee =
-                |callee: &Callee| json!({ "name": callee.function, "ns": callee.time, "other_has": callee.other_has });
-            callees.iter().map(callee).collect()
-        };
-        json!({
-            "function": found.function, "slow_ns": found.slow, "fast_ns": found.fast,
-            "slow_only": callees(&found.slow_only), "fast_only": callees(&found.fast_only),
-        })
-    });
-    [
-        ("totals", totals.collect()),
-        ("ledgers", lines.collect()),
-        ("requests", requests.collect()),
-        ("differences", differences.collect()),
-        ("calls", calls.collect()),
-    ]
-}
-
-/// All of that in one value.
-pub(crate) fn value(why: &Answer) -> Value {
-    let mut out = head(why);
-    lists(why).into_iter().for_each(|(key, values)| out[key] = Value::Array(values));
-    out
+    found.into_iter().map(|(waited, what, who)| vec![words::exact(waited as i64), what, who]).collect()
 }
 
 /// A flame graph until durable, of one configuration or of the difference of two.
@@ -307,7 +246,7 @@ pub(crate) fn stacks(why: &Answer) -> Vec<Stack> {
         [explanation] => vec![explanation.fast, explanation.slow],
         _ => why.ledgers.iter().collect(),
     };
-    let mut out: std::collections::BTreeMap<Vec<String>, Vec<u64>> = std::collections::BTreeMap::new();
+    let mut out: BTreeMap<Vec<String>, Vec<u64>> = std::collections::BTreeMap::new();
     for (at, ledger) in ledgers.iter().enumerate() {
         let mut add = |path: Vec<String>, time: u64| {
             if time > 0 {
@@ -315,7 +254,7 @@ pub(crate) fn stacks(why: &Answer) -> Vec<Stack> {
             }
         };
         for (path, time) in &ledger.paths {
-            add(path.clone(), time.running);
+            add(path.iter().map(|name| words::frame(name).to_owned()).collect(), time.running);
             for (awaited, waited) in &time.waiting {
                 let end = [format!("[{}]", words::awaited(*awaited))];
                 add(sleeper(path).iter().cloned().chain(end).collect(), *waited);

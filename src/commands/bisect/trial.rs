@@ -41,7 +41,8 @@ impl Trial<'_> {
         match self.try_kernel(kernel) {
             Err(_) if self.stop.is_set() => Ok(Said::Stopped),
             Err(error) if error.chain().any(|one| one.is::<StoreError>() || one.is::<PlanError>()) => Err(error),
-            Err(error) => Ok(Said::Skipped(format!("{error:#}"))),
+            // A guest's last words are lines; a reason is one.
+            Err(error) => Ok(Said::Skipped(format!("{error:#}").lines().map(str::trim).collect::<Vec<_>>().join("; "))),
             Ok(Said::Measured(run)) => {
                 let unfit = one(&run, self.task, &self.configuration.name, 0).err();
                 Ok(unfit.map_or(Said::Measured(run), |reason| Said::Skipped(format!("{reason:#}"))))

@@ -10,12 +10,11 @@ use anyhow::{Result, bail};
 use clap::Args;
 use mountmark_lab::emulator::Profiler;
 use mountmark_lab::{Ended, OpenLab};
-use mountmark_model::conditions::Way;
-use mountmark_model::{Cell, Event, Plan, Scale};
-use mountmark_plan::Catalogue;
+use mountmark_model::{Cell, Event, Scale};
+use mountmark_plan::{Catalogue, Options};
 
-use super::{SUITE, compare, median};
-use crate::commands::run::{self, DEFAULT_FILESYSTEMS, LabOptions, Stop};
+use super::{SUITE, compare, median, plan, print_differing, usual};
+use crate::commands::run::{DEFAULT_FILESYSTEMS, LabOptions, Stop};
 use crate::common::{self, WrongUse};
 
 /// The largest processor time of a guest with the profiler over that without, median over cells: without and with callers.
@@ -58,25 +57,33 @@ fn check(arguments: &Arguments, scale: Scale, stop: &Stop) -> Result<u8> {
     let mut plans = Vec::new();
     for kernel in &arguments.kernel {
         for disk in &arguments.disk {
-            plans.push((kernel, disk, plan(arguments, &catalogue, scale, kernel, disk)?));
+            let options = Options { scale, ..usual(&arguments.fs, SUITE, disk, kernel) };
+            plans.push((kernel, disk, plan(&catalogue, &options)?));
         }
     }
-    let kernels = arguments.kernel.join(", ");
-    common::print(&format!("Profiler: {SUITE} at scale {scale}, {}, kernel {kernels}\n", arguments.fs))?;
+    let mut head = Some(format!("Profiler: {SUITE} at scale {scale}, {}\n", arguments.fs));
     let mut good = true;
     let mut ratios: [Vec<f64>; 2] = Default::default();
     for (kernel, disk, plan) in &plans {
         let options = LabOptions { kernel: (*kernel).clone(), ..LabOptions::usual() }.options(&plan.machine);
         let labs = [Profiler::open(options.clone(), false)?, Profiler::open(options, true)?];
+        // Not before it is known that this QEMU can load the profiler.
+        common::print(&head.take().unwrap_or_default())?;
         let (mut figures, mut differ) = (0, [0, 0]);
+        let mut beside: [Vec<f64>; 2] = Default::default();
         for cell in &plan.cells {
             labs[0].prepare(cell)?;
             let Some((plain, alone)) = measure(labs[0].plain(), cell, stop)? else { return Ok(stop.code()) };
             figures += plain.len();
             for (way, lab) in labs.iter().enumerate() {
-                let Some((seen, beside)) = measure(lab, cell, stop)? else { return Ok(stop.code()) };
-                differ[way] += compare(&plain, &seen).0;
-                ratios[way].push(beside / alone);
+                let Some((seen, time)) = measure(lab, cell, stop)? else { return Ok(stop.code()) };
+                let count = compare(&plain, &seen).0;
+                if count > 0 {
+                    common::print(&format!("  {}, {}:\n", cell.configuration.name, WAYS[way]))?;
+                    print_differing(&plain, &seen, ["plainly", "profiled"])?;
+                }
+                differ[way] += count;
+                beside[way].push(time / alone);
                 if let Err(reason) = lab.take(cell) {
                     bail!("{} on {}: {reason}", WAYS[way], cell.configuration.name);
                 }
@@ -87,7 +94,11 @@ fn check(arguments: &Arguments, scale: Scale, stop: &Stop) -> Result<u8> {
             [0, 0] => "all equal to the last bit".to_owned(),
             [one, other] => format!("{one} differ {}, {other} {}", WAYS[0], WAYS[1]),
         };
-        common::print(&format!("  {kernel:<6} {disk:<6} {figures} figures: {verdict}\n"))?;
+        let [flat, with_callers] = [0, 1].map(|way| median(&mut beside[way]));
+        common::print(&format!(
+            "  {kernel:<6} {disk:<6} {figures} figures: {verdict}; processor time {flat:.2} and {with_callers:.2} times as much\n"
+        ))?;
+        ratios.iter_mut().zip(beside).for_each(|(all, some)| all.extend(some));
     }
     for ((ratios, limit), way) in ratios.iter_mut().zip(LIMITS).zip(WAYS) {
         let middle = median(ratios);
@@ -101,25 +112,6 @@ fn check(arguments: &Arguments, scale: Scale, stop: &Stop) -> Result<u8> {
         ))?;
     }
     Ok(if good { common::DONE } else { common::FAILED })
-}
-
-fn plan(arguments: &Arguments, catalogue: &Catalogue, scale: Scale, kernel: &str, disk: &str) -> Result<Plan> {
-    let options = mountmark_plan::Options {
-        fs: vec![arguments.fs.clone()],
-        suite: SUITE.to_owned(),
-        lab: LabOptions::usual().lab,
-        own: None,
-        machine: LabOptions::usual().machine,
-        disk: Some(disk.to_owned()),
-        disk_size: None,
-        kernel: kernel.to_owned(),
-        scale,
-        repeats: 1,
-        seed: 1,
-        conditions: Way::Varied,
-        corpus: None,
-    };
-    Ok(mountmark_plan::plan(catalogue, &options, &mut run::corpora(mountmark_corpus::realise))?)
 }
 
 /// Runs a cell; `None` if the user stopped it.

@@ -14,8 +14,8 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use mountmark_lab::OpenLab;
 use mountmark_model::conditions::Way;
-use mountmark_model::{Metric, Plan, Scale};
-use mountmark_plan::Catalogue;
+use mountmark_model::{Metric, Plan};
+use mountmark_plan::{Catalogue, Options};
 use mountmark_record::{RunRecord, Store};
 
 use crate::commands::run::{self, LabOptions, Session, Stop, check_jobs, jobs};
@@ -77,8 +77,12 @@ fn check(arguments: &Arguments, stop: &Stop) -> Result<u8> {
     let suite = suite.to_string_lossy().into_owned();
     let catalogue = Catalogue::load(None)?;
     // Twice as long as the others, for what many repeats show.
-    let long_plan = plan(arguments, &catalogue, &suite, arguments.seed, 2 * arguments.repeat)?;
-    let plan = plan(arguments, &catalogue, &suite, arguments.seed, arguments.repeat)?;
+    let planned = |seed: u64, repeats: u32| {
+        let usual = super::usual(&arguments.fs, &suite, &arguments.disk, &arguments.kernel);
+        super::plan(&catalogue, &Options { seed, repeats, conditions: arguments.conditions, ..usual })
+    };
+    let long_plan = planned(arguments.seed, 2 * arguments.repeat)?;
+    let plan = planned(arguments.seed, arguments.repeat)?;
     let _in_use = mountmark_lab::cache::open(&mountmark_lab::cache::default_folder())?;
     let lab = LabOptions { kernel: arguments.kernel.clone(), ..LabOptions::usual() }.open(&plan.machine)?;
     let measure = |plan: &Plan, what: &str| measure(arguments, lab.as_ref(), &store, stop, plan, what);
@@ -86,8 +90,7 @@ fn check(arguments: &Arguments, stop: &Stop) -> Result<u8> {
     let Some(long) = measure(&long_plan, "the plan")? else { return Ok(stop.code()) };
     let (mut equals, mut with_nothing) = (Vec::new(), None);
     for variant in &VARIANTS {
-        let base =
-            self::plan(arguments, &catalogue, &suite, arguments.seed.wrapping_add(variant.seed), arguments.repeat)?;
+        let base = planned(arguments.seed.wrapping_add(variant.seed), arguments.repeat)?;
         let Some(other) = measure(&variant.of(&base), variant.name)? else { return Ok(stop.code()) };
         equals.push((variant.name, GROUPS.map(|size| judge::compare(&long, &other, size))));
         with_nothing.get_or_insert(other);
@@ -112,25 +115,6 @@ fn check(arguments: &Arguments, stop: &Stop) -> Result<u8> {
     };
     common::print(&result.text())?;
     Ok(if result.is_good() { common::DONE } else { common::FAILED })
-}
-
-fn plan(arguments: &Arguments, catalogue: &Catalogue, suite: &str, seed: u64, repeats: u32) -> Result<Plan> {
-    let options = mountmark_plan::Options {
-        fs: vec![arguments.fs.clone()],
-        suite: suite.to_owned(),
-        lab: LabOptions::usual().lab,
-        own: None,
-        machine: LabOptions::usual().machine,
-        disk: Some(arguments.disk.clone()),
-        disk_size: None,
-        kernel: arguments.kernel.clone(),
-        scale: Scale::ONE,
-        repeats,
-        seed,
-        conditions: arguments.conditions,
-        corpus: None,
-    };
-    Ok(mountmark_plan::plan(catalogue, &options, &mut |_| Err("the suite has no corpus".into()))?)
 }
 
 /// Runs a plan; `None` if the user requested an end.

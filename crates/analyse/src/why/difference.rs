@@ -62,8 +62,8 @@ pub enum Cause {
     Equal,
     /// Instructions of one function of the kernel and of all that it calls.
     Within { function: String, caller: Option<String>, gap: i64 },
-    /// A program's own instructions.
-    Program { program: String, gap: i64 },
+    /// A program's own instructions. `code`, as paths name it, has most of them.
+    Program { program: String, gap: i64, code: Option<String> },
     /// Waiting for the disk, or for a timer. `part` has most of it.
     Waiting { operation: Option<DeviceOperation>, gap: i64, part: Option<Part> },
     /// Instructions of the kernel, of no function alone.
@@ -170,7 +170,7 @@ fn inclusive(ledger: &Ledger) -> Sums<'_> {
     for (path, time) in work(ledger) {
         let mut seen = BTreeSet::new();
         for (depth, function) in path.iter().enumerate().skip(1) {
-            if seen.insert(function) {
+            if program::code(function).is_none() && seen.insert(function) {
                 let (sum, depths) = out.entry(function).or_default();
                 *sum += time.running as i64;
                 *depths += time.running as i64 * depth as i64;
@@ -212,7 +212,10 @@ fn cause(
     }
     if let Some(line) = lines.iter().find(|line| is_most(line.gap())) {
         match &line.account {
-            Account::Program(program) => return Cause::Program { program: program.clone(), gap: line.gap() },
+            Account::Program(program) => {
+                let (program, gap) = (program.clone(), line.gap());
+                return Cause::Program { code: most_code(&program, ledgers, gap), program, gap };
+            }
             Account::Waiting(operation) => {
                 let (operation, gap) = (*operation, line.gap());
                 return Cause::Waiting { operation, gap, part: operation.and_then(|of| most_of(of, ledgers, gap)) };
@@ -222,6 +225,15 @@ fn cause(
     }
     let kernel = lines.iter().filter(|line| matches!(line.account, Account::Function(_))).map(Line::gap).sum::<i64>();
     if is_most(kernel) { Cause::Kernel { gap: kernel } } else { Cause::Many }
+}
+
+/// The code that has most of what a program of the slow one executes longer.
+fn most_code(program: &str, [slow, fast]: [&Ledger; 2], gap: i64) -> Option<String> {
+    let time =
+        |ledger: &Ledger, code: &(String, Option<String>)| ledger.programs.get(code).map_or(0, |time| time.durable);
+    let of_program = slow.programs.keys().filter(|code| code.0 == program);
+    let (longer, code) = of_program.map(|code| (time(slow, code) - time(fast, code), code)).max()?;
+    code.1.clone().filter(|_| longer as f64 >= MOST * gap as f64)
 }
 
 /// What most of such requests that the slow one waits longer for touch; `None` too where one of both does not say it.

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mountmark_model::profile::program;
+
 use super::difference::Sums;
 use super::ledger::{Account, Ledger};
 
@@ -48,6 +50,9 @@ impl Kernels {
     /// A ledger of the first kernel (0) or the second (1) under common names.
     pub fn ledger(&self, kernel: usize, ledger: &Ledger) -> Ledger {
         let name = |name: &String| {
+            if program::code(name).is_some() {
+                return name.clone();
+            }
             let name = common(name);
             match self.moved.get(name).filter(|_| kernel == 0) {
                 Some(other) => other.clone(),

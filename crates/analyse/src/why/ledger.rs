@@ -55,6 +55,9 @@ pub struct Ledger {
     pub accounts: BTreeMap<Account, Time>,
     /// What of the accounts was waiting for a request, by what it touched.
     pub requests: BTreeMap<Awaited, Time>,
+    /// What of the accounts was a program's own instructions, by program and its code as paths name it; `None` where no
+    /// file is known.
+    pub programs: BTreeMap<(String, Option<String>), Time>,
     /// Until durable, by path.
     pub paths: BTreeMap<Vec<String>, PathTime>,
 }
@@ -70,6 +73,7 @@ impl Ledger {
 pub fn ledger(configuration: &str, elapsed: u64, sync: u64, profiles: [&Profile; 2]) -> Ledger {
     let mut accounts: BTreeMap<Account, Time> = BTreeMap::new();
     let mut requests: BTreeMap<Awaited, Time> = BTreeMap::new();
+    let mut programs: BTreeMap<(String, Option<String>), Time> = BTreeMap::new();
     let mut paths: BTreeMap<Vec<String>, PathTime> = BTreeMap::new();
     for (profile, figure, is_returned) in [(profiles[0], elapsed, true), (profiles[1], sync, false)] {
         let mut add = |account: Account, nanoseconds: i64| {
@@ -79,7 +83,12 @@ pub fn ledger(configuration: &str, elapsed: u64, sync: u64, profiles: [&Profile;
         for (path, time) in &profile.paths {
             rest -= time.running as i64 + time.waiting.values().sum::<u64>() as i64;
             if time.running > 0 {
-                add(account(path), time.running as i64);
+                let account = account(path);
+                if let Account::Program(program) = &account {
+                    let of_program = programs.entry((program.clone(), path.get(1).cloned())).or_default();
+                    of_program.add(time.running as i64, is_returned);
+                }
+                add(account, time.running as i64);
             }
             let both = paths.entry(path.clone()).or_default();
             both.running += time.running;
@@ -94,7 +103,7 @@ pub fn ledger(configuration: &str, elapsed: u64, sync: u64, profiles: [&Profile;
         add(Account::Unattributed, rest);
     }
     let total = Time { returned: elapsed as i64, durable: (elapsed + sync) as i64 };
-    Ledger { configuration: configuration.to_owned(), total, accounts, requests, paths }
+    Ledger { configuration: configuration.to_owned(), total, accounts, requests, programs, paths }
 }
 
 /// The account of the instructions at the end of a path.
@@ -103,6 +112,7 @@ fn account(path: &[String]) -> Account {
         [] => Account::Unattributed,
         [first, ..] if first == program::DISK_SERVER => Account::DiskServer,
         [program] => Account::Program(program.clone()),
+        [program, code] if program::code(code).is_some() => Account::Program(program.clone()),
         [.., function] => Account::Function(function.clone()),
     }
 }

@@ -24,8 +24,13 @@ fn sums(ledger: &Ledger) -> Time {
 
 #[test]
 fn a_ledger_adds_up_to_the_task_s_time() {
-    let returned =
-        profile(&[("cp", 100, 0), ("cp;read;find", 300, 50), ("disk server;recv", 70, 0), ("cp;find", 30, 0)]);
+    let returned = profile(&[
+        ("cp", 60, 0),
+        ("cp;/lib/c:copy", 40, 0),
+        ("cp;read;find", 300, 50),
+        ("disk server;recv", 70, 0),
+        ("cp;find", 30, 0),
+    ]);
     let sync = profile(&[("init;sync", 400, 0), ("cp;read;find", 0, 90)]);
     // The guest's clock is 3 ns behind in the first part, and its last 450 ns are nobody's.
     let found = ledger("ext2", 997, 500, [&returned, &sync]);
@@ -37,6 +42,8 @@ fn a_ledger_adds_up_to_the_task_s_time() {
     assert_eq!(of(Account::DiskServer), Time { returned: 70, durable: 70 });
     assert_eq!(of(Account::Waiting(Some(DeviceOperation::Read))), Time { returned: 50, durable: 140 });
     assert_eq!(of(Account::Unattributed), Time { returned: 447, durable: 457 });
+    let of_cp = |code: Option<&str>| found.programs[&("cp".to_owned(), code.map(str::to_owned))].durable;
+    assert_eq!((of_cp(None), of_cp(Some("/lib/c:copy")), found.programs.len()), (60, 40, 2));
     let of_inodes = (read(Some(Part::Inodes)), Time { returned: 50, durable: 140 });
     assert_eq!(found.requests.into_iter().collect::<Vec<_>>(), [of_inodes]);
 }
@@ -68,7 +75,12 @@ fn waiting_programs_and_nothing_in_particular_are_causes_too() {
     let (some, other) = (Time { returned: 170, durable: 170 }, Time { returned: 130, durable: 130 });
     slow.requests = BTreeMap::from([(read(Some(Part::Inodes)), some), (read(Some(Part::Journal)), other)]);
     assert_eq!(cause(&slow), waiting(None), "no part has most of it");
-    assert_eq!(cause(&of(400, &[("cp", 400, 0)])), Cause::Program { program: "cp".into(), gap: 300 });
+    let program = |code: Option<&str>| Cause::Program { program: "cp".into(), gap: 300, code: code.map(str::to_owned) };
+    assert_eq!(cause(&of(400, &[("cp", 400, 0)])), program(None));
+    assert_eq!(
+        cause(&of(400, &[("cp", 100, 0), ("cp;/lib/c:sum", 200, 0), ("cp;/lib/c", 100, 0)])),
+        program(Some("/lib/c:sum"))
+    );
     assert_eq!(
         cause(&of(400, &[("cp;a", 100, 0), ("cp;b", 100, 0), ("cp;c", 100, 0), ("cp;d", 100, 0)])),
         Cause::Kernel { gap: 400 }
@@ -91,12 +103,15 @@ fn functions_of_two_kernels_are_the_same_by_name_wherever_they_lie() {
         ("c:x.y;open;ext4:new.cold", 5, 0),
         ("cp;crc32:crc", 7, 0),
         ("cp;.slow", 1, 0),
+        ("cp;/lib/libc.so.6:sort.part.0", 2, 0),
     ]);
-    let first = kernels.ledger(0, &ledger("a", 23, 0, [&run, &Profile::default()]));
+    let first = kernels.ledger(0, &ledger("a", 25, 0, [&run, &Profile::default()]));
     assert_eq!(sums(&first), first.total);
     let of = |name: &str| first.durable(&Account::Function(name.into()));
     assert_eq!((of("ext4:new"), of("lib:crc"), of("crc32:crc"), of(".slow")), (15, 7, 0, 1));
     assert!(first.paths.contains_key(["c:x.y", "open", "ext4:new"].map(str::to_owned).as_slice()), "{:?}", first.paths);
+    assert_eq!(first.durable(&Account::Program("cp".into())), 2);
+    assert!(first.paths.contains_key(["cp", "/lib/libc.so.6:sort.part.0"].map(str::to_owned).as_slice()));
     let has = |name| [kernels.has(0, name), kernels.has(1, name)];
     assert_eq!(has("lib:crc"), [Some(true); 2]);
     assert_eq!((has("gone"), has("c:f")), ([Some(true), Some(false)], [Some(false), Some(true)]));

@@ -20,8 +20,10 @@ use super::qemu::{self, PROGRAM, option_value};
 use super::{Emulator, essence, snapshot};
 use crate::cache;
 use crate::cache::lock::Scratch;
+use crate::image::cpio;
 use crate::kernel_log::read_log;
 use crate::profile::pipes::Pipes;
+use crate::profile::programs::Code;
 use crate::profile::recording::Recording;
 use crate::profile::symbols::{self, Symbols};
 use crate::profile::{Disk, parts};
@@ -75,19 +77,26 @@ impl Profiler {
         stop: &AtomicBool,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<(Ended, Result<Recording>)> {
-        let Some((symbols, name_at)) = self.symbols(cell, stop)? else {
+        let Some((mut symbols, name_at)) = self.symbols(cell, stop)? else {
             return Ok((Ended::Interrupted, Ok(Recording::default())));
         };
         let folder = Scratch::for_guest()?;
-        let table = folder.path().join("functions");
-        fs::write(&table, symbols.table()).with_context(|| format!("cannot write {}", table.display()))?;
+        let code = self.code(cell)?;
+        let [table, pages] = ["functions", "pages"].map(|name| folder.path().join(name));
+        let write = |path: &Path, bytes: Vec<u8>| {
+            fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
+        };
+        write(&pages, code.pages())?;
+        symbols.add(code);
+        write(&table, symbols.table())?;
         let shift = self.lab.options.machine.shift;
         let plugin = profile::plugin(&self.lab.options.cache)?;
         let pipes = Pipes::new(folder.path())?;
         let argument = format!(
-            "file={},symbols={},out={},go={},shift={shift},name={name_at},flat={}",
+            "file={},symbols={},pages={},out={},go={},shift={shift},name={name_at},flat={}",
             option_value(&plugin),
             option_value(&table),
+            option_value(&pages),
             option_value(&pipes.lines),
             option_value(&pipes.go),
             u8::from(!self.callers)
@@ -140,6 +149,13 @@ impl Profiler {
     /// The names of all functions of a cell's kernel and its modules; `None` if `stop` was set.
     pub fn functions(&self, cell: &Cell, stop: &AtomicBool) -> Result<Option<BTreeSet<String>>> {
         Ok(self.symbols(cell, stop)?.map(|(symbols, _)| symbols.names.into_iter().collect()))
+    }
+
+    /// The code of the programs and libraries in a cell's image. This program's own is the line of its process.
+    fn code(&self, cell: &Cell) -> Result<Code> {
+        let image = self.lab.image(cell)?;
+        let archive = fs::read(&image.path).with_context(|| format!("cannot read {}", image.path.display()))?;
+        Ok(Code::of(cpio::files(&archive).filter(|(path, _)| *path != "init")))
     }
 
     /// The functions of a cell's kernel, and where a task's name lies in its description; `None` if `stop` was set.

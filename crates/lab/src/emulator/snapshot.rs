@@ -103,7 +103,11 @@ pub fn get(
         // Remove gigabytes that are of no use.
         let _ = fs::remove_dir_all(&folder);
     }
-    let made = made.with_context(|| format!("the cache {} lacks the snapshot of a booted guest", cache.display()))?;
+    let made = match made {
+        // That is no fault of the cache.
+        Err(error) if error.is::<NotBooted>() => Err(error),
+        made => made.with_context(|| format!("the cache {} lacks the snapshot of a booted guest", cache.display())),
+    }?;
     if made.is_some() {
         cache::prune(&cache.join("snapshots"), "snapshot.json", &KEEP);
     }
@@ -124,6 +128,11 @@ fn make(folder: &Path, hardware: &Hardware, silence_limit: Duration, stop: &Atom
     }
 }
 
+/// The reason, and what QEMU and the kernel said.
+#[derive(Debug, thiserror::Error)]
+#[error("the guest did not boot: {0}")]
+struct NotBooted(String);
+
 /// Boots a guest and saves its state.
 fn boot(folder: &Path, hardware: &Hardware, silence_limit: Duration, stop: &AtomicBool) -> Result<Option<Snapshot>> {
     let [ram, state] = files(folder);
@@ -138,7 +147,7 @@ fn boot(folder: &Path, hardware: &Hardware, silence_limit: Duration, stop: &Atom
         }
         Err(error) => {
             let killed = guest.killed().unwrap_or_default();
-            let said = guest.end();
+            let said = qemu::without_warnings(&guest.end());
             let log = telling_lines(&read_log(serial.path()), 12);
             // The init's error is the reason; its earlier events are not.
             let reason = guest.lines.try_iter().find_map(|line| match serde_json::from_str(&line) {
@@ -146,7 +155,7 @@ fn boot(folder: &Path, hardware: &Hardware, silence_limit: Duration, stop: &Atom
                 _ => None,
             });
             let reason = reason.unwrap_or_else(|| format!("{error:#}"));
-            bail!("the guest did not boot: {reason}\n{killed}{said}{log}");
+            bail!(NotBooted(format!("{reason}\n{killed}{said}\n{log}").trim_end().to_owned()));
         }
     }
     let lines = first_lines(&guest)?;

@@ -5,6 +5,10 @@
 
 use std::collections::BTreeMap;
 
+const MAGIC: &[u8] = b"070701";
+/// Bytes before an entry's path.
+const HEADER: usize = MAGIC.len() + 13 * 8;
+
 /// Contents of an archive, by path without a leading slash.
 #[derive(Default)]
 pub struct Archive {
@@ -85,7 +89,7 @@ impl Archive {
 
 fn append(out: &mut Vec<u8>, inode: u32, path: &str, mode: u32, data: &[u8], device: (u32, u32)) {
     let fields = [inode, mode, 0, 0, 1, 0, data.len() as u32, 0, 0, device.0, device.1, path.len() as u32 + 1, 0];
-    out.extend_from_slice(b"070701");
+    out.extend_from_slice(MAGIC);
     for field in fields {
         out.extend_from_slice(format!("{field:08x}").as_bytes());
     }
@@ -100,6 +104,31 @@ fn pad(out: &mut Vec<u8>) {
     while !out.len().is_multiple_of(4) {
         out.push(0);
     }
+}
+
+/// The regular files of an archive, by path and contents, up to what is no entry.
+pub(crate) fn files(mut archive: &[u8]) -> impl Iterator<Item = (&str, &[u8])> {
+    const REGULAR: usize = 0o100_000;
+    let padded = |length: usize| length.next_multiple_of(4);
+    let mut next = move || -> Option<(bool, &str, &[u8])> {
+        let field = |at: usize| {
+            let digits = archive.get(MAGIC.len() + 8 * at..)?.get(..8)?;
+            usize::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+        };
+        let (mode, size, name_size) = (field(1)?, field(6)?, field(11)?);
+        let data = padded(HEADER + name_size);
+        let path = std::str::from_utf8(archive.get(HEADER..HEADER + name_size)?).ok()?.trim_end_matches('\0');
+        let bytes = archive.get(data..data + size)?;
+        archive = archive.get(padded(data + size)..).filter(|_| archive.starts_with(MAGIC))?;
+        Some((mode & 0o170_000 == REGULAR, path, bytes))
+    };
+    std::iter::from_fn(move || {
+        loop {
+            if let (true, path, bytes) = next()? {
+                return Some((path, bytes));
+            }
+        }
+    })
 }
 
 #[cfg(test)]
@@ -119,5 +148,7 @@ mod tests {
         assert!(at("bin\0") < at("dev\0") && at("dev/null") < at("usr\0") && at("usr/bin/b") < at("TRAILER!!!"));
         assert_eq!(archive.unpacked_bytes(), 4096);
         assert!(bytes.starts_with(b"070701000000010000"));
+        assert_eq!(files(&bytes).collect::<Vec<_>>(), [("usr/bin/b", &[1, 2, 3][..])]);
+        assert_eq!(files(&bytes[..bytes.len() / 2]).count(), 0);
     }
 }

@@ -4,7 +4,8 @@
 
 enum { SLOTS = 1 << 15 };
 struct flat {
-    uint64_t last, has_halted, clock_mark, slots[SLOTS];
+    /* `by_programs`: instructions outside the kernel. */
+    uint64_t last, has_halted, clock_mark, by_programs, slots[SLOTS];
 };
 /* A thread, by the address of its description. */
 struct flat_thread {
@@ -14,14 +15,19 @@ struct flat_thread {
 
 static struct flat *flat;
 static uint32_t flat_functions[SLOTS], flat_slots = 2;
+/* Slots of functions outside the kernel; USER is one. */
+static uint32_t flat_programs[SLOTS], flat_program_count = 1;
+static uint8_t flat_is_program[SLOTS] = {1};
 /* The slot of each function; 0 if it has none yet. */
 static uint32_t *flat_slot_of, flat_room;
 /* Counters as they were when the disk's server was switched to. */
-static uint64_t flat_before[SLOTS], flat_user, flat_served;
+static uint64_t flat_before[SLOTS], flat_served;
+/* Counters outside the kernel as they were when they were last given to a thread. */
+static uint64_t flat_given[SLOTS], flat_programs_given;
 static struct flat_thread *flat_threads[4096], *flat_now, *flat_sleeper;
 static uint32_t flat_count;
 
-static uint32_t flat_slot(uint32_t function) {
+static uint32_t flat_slot(uint32_t function, int is_program) {
     if (function < 2)
         return function;
     if (function >= flat_room) {
@@ -33,10 +39,15 @@ static uint32_t flat_slot(uint32_t function) {
         flat_room = room;
     }
     if (!flat_slot_of[function] && flat_slots < SLOTS) {
+        if (is_program) {
+            flat_programs[flat_program_count++] = flat_slots;
+            flat_is_program[flat_slots] = 1;
+        }
         flat_functions[flat_slots] = function;
         flat_slot_of[function] = flat_slots++;
     }
-    return flat_slot_of[function] ? flat_slot_of[function] : UNKNOWN;
+    /* Without room: of a program, or of the kernel, and no more is known. */
+    return flat_slot_of[function] ? flat_slot_of[function] : is_program ? USER : UNKNOWN;
 }
 
 /* All instructions since the interval began. */
@@ -65,13 +76,20 @@ static void flat_charge(void) {
         }
         nodes[flat_now->root].count += served;
         flat_served += served;
-    } else if (flat->slots[USER] != flat_user) {
-        uint64_t executed = flat->slots[USER] - flat_user;
-        nodes[flat_now ? flat_now->root : outside.root].count += executed;
+    } else if (flat->by_programs != flat_programs_given) {
+        uint32_t root = flat_now ? flat_now->root : outside.root;
+        for (uint32_t at = 0; at < flat_program_count; at++) {
+            uint32_t slot = flat_programs[at];
+            uint64_t executed = flat->slots[slot] - flat_given[slot];
+            if (!executed)
+                continue;
+            nodes[slot == USER ? root : child(root, flat_functions[slot])].count += executed;
+            flat_given[slot] = flat->slots[slot];
+        }
         if (flat_now)
             flat_now->has_user = 1;
     }
-    flat_user = flat->slots[USER];
+    flat_programs_given = flat->by_programs;
 }
 
 /* From here on all counts are the current thread's, if it serves a disk. */
@@ -157,7 +175,8 @@ static void flat_time_read(unsigned processor, void *data) {
         for (uint32_t node = 0; node < node_count; node++)
             nodes[node].count = 0;
         memset(flat->slots, 0, flat_slots * sizeof *flat->slots);
-        flat_user = flat_served = 0;
+        memset(flat_given, 0, flat_slots * sizeof *flat_given);
+        flat_served = 0;
         forget_idle();
         skew = 0;
         begin_tsc = time;
@@ -166,11 +185,11 @@ static void flat_time_read(unsigned processor, void *data) {
     } else if (has_begun && task) {
         uint32_t kernel = root_of("any program");
         for (uint32_t slot = 1; slot < flat_slots; slot++)
-            if (flat->slots[slot])
+            if (flat->slots[slot] && !flat_is_program[slot])
                 nodes[child(kernel, slot == UNKNOWN ? UNKNOWN : flat_functions[slot])].count = flat->slots[slot];
         write_interval(total);
         for (uint32_t slot = 1; slot < flat_slots; slot++)
-            if (flat->slots[slot])
+            if (flat->slots[slot] && !flat_is_program[slot])
                 nodes[child(kernel, slot == UNKNOWN ? UNKNOWN : flat_functions[slot])].count = 0;
     }
 }
@@ -210,18 +229,21 @@ static int follows_clock(uint64_t pc) {
 }
 
 static void flat_block(struct tb *tb, struct block *block) {
-    block->slot = flat_slot(block->function);
+    int is_program = block->pc < USER_END;
+    block->slot = flat_slot(block->function, is_program);
     if (follows_clock(block->pc))
         qemu_plugin_register_vcpu_tb_exec_cond_cb(
             tb, flat_time_read, READS_REGS, IF_NOT_EQUAL,
-            entry(block->function == USER ? offsetof(struct flat, clock_mark) : offsetof(struct flat, has_halted)), 0,
-            (void *)(uintptr_t)(block->function == USER));
+            entry(is_program ? offsetof(struct flat, clock_mark) : offsetof(struct flat, has_halted)), 0,
+            (void *)(uintptr_t)is_program);
     if (block->is_start && block->flags & (IS_FAULT | IS_SWITCH | IS_RENAME))
         qemu_plugin_register_vcpu_tb_exec_cb(tb,
                                              block->flags & IS_FAULT    ? flat_fault
                                              : block->flags & IS_SWITCH ? flat_switch
                                                                         : flat_renamed,
                                              READS_REGS, NULL);
+    if (is_program)
+        qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, ADD, entry(offsetof(struct flat, by_programs)), block->n);
     qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, ADD, entry(offsetof(struct flat, slots) + 8ull * block->slot), block->n);
     qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, STORE, entry(offsetof(struct flat, last)), (uint64_t)(uintptr_t)block);
 }

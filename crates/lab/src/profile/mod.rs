@@ -5,6 +5,7 @@
 
 mod parts;
 pub(crate) mod pipes;
+pub(crate) mod programs;
 pub(crate) mod recording;
 pub(crate) mod symbols;
 

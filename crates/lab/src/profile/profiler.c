@@ -13,6 +13,9 @@
  * The guest says what it does by NOPs with a magic displacement and a number in rax (crates/lab/src/mark.rs), executed with
  * or without a profiler.
  *
+ * Outside the kernel a page of code is known by its contents: Mountmark hashes those of the files in the guest's image. So
+ * each block has its file and function, whichever process executes it and wherever it is mapped.
+ *
  * With `flat=1` paths of calls are left out (flat.h).
  *
  * Output: lines. `n NODE PARENT FUNCTION`; `p PROGRAM NAME`, which FUNCTION minus PROGRAMS names; `w TASK PHASE BEGIN END
@@ -42,6 +45,7 @@ enum { BEGIN = 1, END };
 /* In a thread's request: it serves a disk. The rest is as the guest marks it. */
 #define IS_SERVER (1ull << 63)
 #define USER_END (1ull << 47)
+#define PAGE 4096
 #define STACK_SHIFT 14
 
 struct counters {
@@ -76,8 +80,16 @@ struct symbol {
     uint32_t function, flags;
 };
 
+/* A page of code outside the kernel: the hash of its contents, and its place among the symbols, where such code has
+ * addresses below USER_END. Sorted by hash. */
+struct page {
+    uint64_t hash, place;
+};
+
 static struct symbol *symbols;
 static size_t symbol_count;
+static struct page *pages;
+static size_t page_count;
 static struct score *score;
 static struct counters *now;
 static FILE *out;
@@ -139,6 +151,30 @@ static const struct symbol *symbol_at(uint64_t pc) {
             high = middle;
     }
     return low ? &symbols[low - 1] : NULL;
+}
+
+/* The function outside the kernel that the code at an address is of; USER if its page is of no known file. */
+static uint32_t program_function(uint64_t pc) {
+    if (!page_count || !qemu_plugin_read_memory_vaddr(pc & ~(PAGE - 1ull), bytes, PAGE) || bytes->length < PAGE)
+        return USER;
+    uint64_t hash = 0, word;
+    for (size_t at = 0; at < PAGE; at += sizeof word) {
+        memcpy(&word, bytes->data + at, sizeof word);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+        hash ^= hash >> 29;
+    }
+    size_t low = 0, high = page_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (pages[middle].hash < hash)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == page_count || pages[low].hash != hash)
+        return USER;
+    const struct symbol *symbol = symbol_at(pages[low].place + pc % PAGE);
+    return symbol ? symbol->function : USER;
 }
 
 static uint64_t slot_of(uint32_t parent, uint32_t function) {
@@ -383,10 +419,10 @@ static void changed(unsigned processor, void *data) {
         is_stale = 0;
         rename_thread(thread);
     }
-    if (block->function == USER) {
+    if (block->pc < USER_END) {
         thread->has_user = 1;
         thread->depth = 0;
-        current = thread->root;
+        current = block->function == USER ? thread->root : child(thread->root, block->function);
     } else {
         is_stale |= block->flags & IS_RENAME;
         in_kernel(block);
@@ -447,8 +483,10 @@ static void translated(uint64_t id, struct tb *tb) {
     struct block *block = malloc(sizeof *block + n * sizeof *block->at);
     if (!block)
         fail("this machine has no memory for so much code");
-    *block = (struct block){.pc = qemu_plugin_tb_vaddr(tb), .n = n, .function = USER};
-    if (block->pc >= USER_END) {
+    *block = (struct block){.pc = qemu_plugin_tb_vaddr(tb), .n = n};
+    if (block->pc < USER_END) {
+        block->function = program_function(block->pc);
+    } else {
         const struct symbol *symbol = symbol_at(block->pc);
         block->function = symbol ? symbol->function : UNKNOWN;
         block->flags = symbol ? symbol->flags : 0;
@@ -468,7 +506,7 @@ static void translated(uint64_t id, struct tb *tb) {
             if (is_flat)
                 continue;
             qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, STORE, entry(offsetof(struct counters, function)),
-                                                                block->function == USER ? TIME_OF_USER : TIME_OF_KERNEL);
+                                                                block->pc < USER_END ? TIME_OF_USER : TIME_OF_KERNEL);
         } else if (size == 7 && !memcmp(code, mark, 3) && !memcmp(code + 4, "KMm", 3))
             qemu_plugin_register_vcpu_insn_exec_cb(insn, is_flat ? flat_marked : marked, READS_REGS, (void *)(uintptr_t)code[3]);
         else if (size == 1 && code[0] == 0xf4)
@@ -501,15 +539,16 @@ static void started(uint64_t id, unsigned processor) {
     now->function = UNKNOWN;
 }
 
-/* Maps the table of symbols. */
-static void read_symbols(const char *path) {
+/* Maps a table that Mountmark wrote, and counts its entries of this size. */
+static void *read_table(const char *path, size_t size, size_t *count) {
     struct stat about;
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0 || fstat(file, &about))
-        return;
-    symbols = mmap(NULL, about.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-    symbol_count = symbols == MAP_FAILED ? 0 : about.st_size / sizeof *symbols;
+        return NULL;
+    void *table = mmap(NULL, about.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    *count = table == MAP_FAILED ? 0 : about.st_size / size;
     close(file);
+    return table;
 }
 
 __attribute__((visibility("default"))) int qemu_plugin_install(uint64_t id, const struct info *info, int count, char **words) {
@@ -519,7 +558,9 @@ __attribute__((visibility("default"))) int qemu_plugin_install(uint64_t id, cons
             continue;
         text++;
         if (!strncmp(words[at], "symbols=", 8))
-            read_symbols(text);
+            symbols = read_table(text, sizeof *symbols, &symbol_count);
+        else if (!strncmp(words[at], "pages=", 6))
+            pages = read_table(text, sizeof *pages, &page_count);
         else if (!strncmp(words[at], "out=", 4))
             out = fopen(text, "we");
         else if (!strncmp(words[at], "go=", 3))

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use anyhow::{Context, Result, bail};
 
-/// Functions of a kernel.
+use super::programs::Code;
+
+/// Functions of a kernel, and of programs.
 pub(crate) struct Symbols {
     /// By the number that the plugin has for them. The first two are not the kernel's.
     pub names: Vec<String>,
@@ -13,14 +15,15 @@ pub(crate) struct Symbols {
     pub init_task: u64,
 }
 
-struct Entry {
-    address: u64,
-    function: u32,
-    flags: u32,
+pub(crate) struct Entry {
+    pub address: u64,
+    pub function: u32,
+    pub flags: u32,
 }
 
 /// Names of the numbers that are no functions of the kernel's list.
 const OTHERS: [&str; 2] = ["programs", "unknown"];
+const UNKNOWN: u32 = 1;
 
 /// Where the kernel's own addresses begin; below are offsets of per-processor data.
 const KERNEL: u64 = 0xffff_8000_0000_0000;
@@ -91,6 +94,16 @@ impl Symbols {
             bail!("the kernel's list of symbols has no addresses of its functions");
         }
         Ok(Symbols { names, table, init_task: init_task.context("the kernel's list of symbols has no init_task")? })
+    }
+
+    /// Adds code outside the kernel, whose places are below the kernel's addresses.
+    pub(crate) fn add(&mut self, code: Code) {
+        let first = self.names.len() as u32;
+        self.names.extend(code.names);
+        let code = code.table.into_iter().map(|entry| Entry { function: entry.function + first, ..entry });
+        let between = Entry { address: KERNEL, function: UNKNOWN, flags: 0 };
+        let kernel = std::mem::take(&mut self.table);
+        self.table = code.chain([between]).chain(kernel).collect();
     }
 
     /// The table for the plugin: address, function and flags of each symbol, by address.

@@ -9,7 +9,7 @@ use crate::matrix::{Choice, Figure, Matrix};
 use crate::view::{HEAT, View};
 use crate::words::matrix as words;
 use crate::words::section::Section;
-use crate::writers::html::put_best;
+use crate::writers::html::{STAR, put_best};
 
 pub(super) fn matrix(view: &View) -> Markup {
     let mut out = Markup::new();
@@ -108,7 +108,9 @@ fn legend(out: &mut Markup, view: &View) {
     let [warm, warmer, warmest] = HEAT;
     put!(
         out,
-        "<p class=\"legend\"><span class=\"chip best\"><span class=\"star\" aria-hidden=\"true\">★</span>best</span> "
+        "<p class=\"legend\"><span class=\"chip best\"><span class=\"star\" aria-hidden=\"true\">",
+        STAR,
+        "</span>best</span> "
     );
     put!(out, words::best_means(view.findings()), " How many times the best, from: ");
     put!(out, "<span class=\"chip heat1\">", warm, "</span> <span class=\"chip heat2\">", warmer, "</span> ");

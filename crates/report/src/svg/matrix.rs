@@ -4,6 +4,7 @@ use super::{LETTER, MARGIN, WIDTH, cut};
 use crate::markup::{Markup, put};
 use crate::matrix::{Choice, Figure, Matrix};
 use crate::view::{HEAT, View, label};
+use crate::writers::html::STAR;
 
 /// Row height.
 const ROW: f64 = 22.0;
@@ -53,7 +54,7 @@ pub(super) fn matrix(view: &View, top: f64) -> (Markup, f64) {
 
 fn cell(out: &mut Markup, figure: Option<&Figure>, absent: &str, [x, y, width]: [f64; 3]) {
     let (text, look) = match figure {
-        Some(figure) if figure.is_best => (format!("★ {}", figure.text), "best".to_owned()),
+        Some(figure) if figure.is_best => (format!("{STAR} {}", figure.text), "best".to_owned()),
         Some(figure) => (figure.text.clone(), format!("heat{}", figure.heat)),
         None => (absent.to_owned(), "heat0".to_owned()),
     };
@@ -77,8 +78,8 @@ fn legend(out: &mut Markup, repeats: u32, y: f64) -> f64 {
     let mut x = MARGIN;
     let shades =
         HEAT.iter().enumerate().map(|(at, from)| (format!("heat{}", at + 1), format!("from {from} times the best")));
-    let best = if repeats > 1 { "★ best, and what cannot be told from it" } else { "★ best, as printed" };
-    let best = ("best".to_owned(), best.to_owned());
+    let best = if repeats > 1 { "best, and what cannot be told from it" } else { "best, as printed" };
+    let best = ("best".to_owned(), format!("{STAR} {best}"));
     for (look, text) in std::iter::once(best).chain(shades) {
         put!(out, "<rect class=\"", look, "\" x=\"", place(x), "\" y=\"", place(y), "\" width=\"16\" height=\"14\"/>");
         put!(out, "<text class=\"small\" x=\"", place(x + 22.0), "\" y=\"", place(y + 11.5), "\">", text, "</text>\n");

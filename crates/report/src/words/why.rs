@@ -3,7 +3,7 @@
 use mountmark_analyse::why::{Account, Callee, Cause, Explanation, Ledger};
 use mountmark_model::Metric;
 use mountmark_model::device::DeviceOperation;
-use mountmark_model::profile::{Awaited, Part};
+use mountmark_model::profile::{Awaited, Part, program};
 use mountmark_record::RunRecord;
 
 use super::number::{percent, quantity};
@@ -78,6 +78,24 @@ pub(crate) fn account(account: &Account) -> String {
     }
 }
 
+/// A function of the kernel, or the code of a program without its folder: `libc.so.6:qsort`.
+pub(crate) fn frame(name: &str) -> &str {
+    match program::code(name) {
+        Some(program::Code { file, .. }) => &name[file.rfind('/').map_or(0, |slash| slash + 1)..],
+        None => name,
+    }
+}
+
+/// A program and which code of it was executed: `sort > libc.so.6:qsort`.
+pub(crate) fn program((program, code): &(String, Option<String>)) -> String {
+    format!("{program} > {}", code.as_deref().map_or("code of no known file", frame))
+}
+
+/// A table's last line, for what is not told.
+pub(crate) fn others(count: usize) -> String {
+    format!("{count} others")
+}
+
 /// What most of the time of one configuration is.
 pub(crate) fn alone(ledger: &Ledger) -> String {
     let total = ledger.total.durable;
@@ -116,7 +134,10 @@ pub(crate) fn difference(explanation: &Explanation) -> String {
             let called = caller.as_ref().map_or(String::new(), |caller| format!(", called from {caller}"));
             format!("{both}: {} are in {function} and what it calls{called}.", of(gap))
         }
-        Cause::Program { program, gap } => format!("{both}: {} are instructions of {program} itself.", of(gap)),
+        Cause::Program { program, gap, code } => {
+            let most = code.as_ref().map_or(String::new(), |code| format!(", most of them in {}", frame(code)));
+            format!("{both}: {} are instructions of {program} itself{most}.", of(gap))
+        }
         Cause::Waiting { operation, gap, part } => {
             let most = operation.zip(*part).map(|(operation, part)| Awaited { operation, part: Some(part) });
             let most = most.map_or(String::new(), |awaited| format!(", most of it for {}", request(awaited)));
@@ -150,6 +171,9 @@ pub(crate) const CALLS: &str = "Where one kernel calls what the other does not";
 
 /// The heading of requests.
 pub(crate) const REQUESTS: &str = "What was waited for at the disk, in seconds of the lab's clock";
+
+/// The heading of programs' own instructions.
+pub(crate) const PROGRAMS: &str = "What programs executed outside the kernel, in seconds of the lab's clock";
 
 /// The heading of waits.
 pub(crate) fn who_waited(ledger: &Ledger) -> String {

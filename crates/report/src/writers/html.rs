@@ -102,7 +102,8 @@ fn facts(out: &mut Markup, parts: &[Part]) {
     put!(out, "</dl>\n");
 }
 
-const STAR: &str = "★";
+/// Before a best figure.
+pub(crate) const STAR: &str = "★";
 
 /// A table that can be scrolled; `label` is read out where it is reached.
 pub(crate) fn table(table: &Table, label: &str) -> Markup {

@@ -60,6 +60,37 @@ fn a_disk_that_keeps_its_promises_loses_nothing_and_one_that_leaves_writes_out_d
 }
 
 #[test]
+fn a_fault_of_each_request_is_searched_for_in_one_recording() {
+    let Some(lab) = Lab::with_guests("a_fault_of_each_request_is_searched_for_in_one_recording", 1) else { return };
+    let arguments = ["--fs", "ext4", "--workload", WRITTEN, "--images", "2", "--no-shrink", "--recoveries", "0"];
+    for fault in ["i5:each", "i10:each"] {
+        let device = format!("request+{fault}");
+        let found = crash(&lab, &[&arguments[..], &["--device", &device, "--format", "json"]].concat()).ended_with(1);
+        let answer: Value = serde_json::from_str(&found.stdout).unwrap();
+        let [requests, broken] = [0, 1].map(|index| {
+            let in_turn = &answer["configurations"][0]["tried"][0]["explored"]["in_turn"];
+            in_turn[index].as_u64().unwrap_or_else(|| panic!("{in_turn}"))
+        });
+        assert!(requests > 5 && (1..requests).contains(&broken), "{fault}: {broken} of {requests}");
+        // A finding is of one of these disks, and is found there again.
+        let finding = &answer["configurations"][0]["causes"][0]["finding"];
+        let (device, state) = (finding["device"].as_str().unwrap(), finding["state"].as_str().unwrap());
+        crash(&lab, &["--fs", "ext4", "--workload", WRITTEN, "--device", device, "--state", state]).ended_with(1);
+    }
+}
+
+#[test]
+fn what_the_medium_loses_breaks_no_promise_and_the_check_finds_it() {
+    let Some(lab) = Lab::with_guests("what_the_medium_loses_breaks_no_promise_and_the_check_finds_it", 1) else {
+        return;
+    };
+    let arguments = ["--fs", "ext4", "--workload", "lost-name", "--device", "request", "--images", "2"];
+    let found = causes(&crash(&lab, &[&arguments[..], &["--format", "json"]].concat()).ended_with(0).stdout);
+    assert!(found.iter().any(|signature| signature.starts_with("L0 check")), "{found:?}");
+    assert!(found.iter().any(|signature| signature.starts_with("L1 missing")), "{found:?}");
+}
+
+#[test]
 fn a_campaign_is_kept_when_it_is_interrupted_and_goes_on() {
     let Some(lab) = Lab::with_guests("a_campaign_is_kept_when_it_is_interrupted_and_goes_on", 1) else { return };
     let course = ["--generate", "1", "--count", "8", "--images", "4", "--device", "request", "--jobs", "1"];
@@ -106,5 +137,8 @@ fn what_cannot_be_cut_is_refused_before_anything_begins() {
     refused(&["--generate", "1", "--policy", "later"], &["fifo", "held"]);
     refused(&["--generate", "1", "--format", "svg"], &["svg", "json"]);
     refused(&["--generate", "1", "--fs", "ext5"], &["ext5"]);
+    refused(&["--workload", WRITTEN, "--device", "request+i5:each", "--state", "e0.t0.all"], &["--state", "each"]);
+    refused(&["--workload", "creat doc | lose doc"], &["lose doc", "8"]);
+    refused(&["--workload", "creat the-document | lose the-document; sync"], &["the last operation"]);
     refused(&["--workload", WRITTEN, "--state", "here"], &["--state", "here"]);
 }

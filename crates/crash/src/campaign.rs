@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use mountmark_model::{Fate, When};
+use mountmark_model::Fate;
 use serde::{Deserialize, Serialize};
 
 use crate::application::{End, Verdict};
-use crate::oracle::{self, Fates, Level, Moment, Promises, Violation};
+use crate::oracle::{self, Fates, History, Level, Moment, Promises, Violation};
 use crate::order::Order;
 use crate::policy::Policy;
 pub use crate::seen::{Check, Repaired, Seen};
@@ -59,6 +59,9 @@ pub struct Explored {
     /// Recoveries in which the power was cut again, and images of them.
     #[serde(default)]
     pub recoveries: [usize; 2],
+    /// Of a fault that is of each request in turn: requests, and those of which a promise was broken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_turn: Option<[usize; 2]>,
     /// Sums over epochs, T0 first; a tier is complete if it is in every epoch.
     pub tested: [Tested; 5],
     /// One of each signature, those that break promises first.
@@ -66,6 +69,9 @@ pub struct Explored {
     /// What became of each file, over the images of the first power cut.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fates: Vec<Fates>,
+    /// The same of the images that were repaired, after it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repaired_fates: Vec<Fates>,
     /// Images that were repaired: all, those that could not be mounted even then, and those with something in
     /// `lost+found`.
     #[serde(default)]
@@ -84,6 +90,9 @@ pub struct Explored {
 pub struct Finding {
     /// The first image that shows it, one without torn requests if there is one.
     pub state: ImageId,
+    /// The disk that left the image, where the campaign's fault is of each request in turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<Device>,
     pub moment: Moment,
     pub fault: Fault,
     /// Whether the configuration promises that this cannot be; otherwise it shows what the configuration gives up.
@@ -137,6 +146,10 @@ pub struct Told {
 }
 
 impl Finding {
+    pub fn new(state: ImageId, device: Option<Device>, moment: Moment, Told { fault, promised }: Told) -> Finding {
+        Finding { state, device, moment, fault, promised, images: 1, order: Order::default() }
+    }
+
     /// Whether its image has a part of a request.
     pub fn is_torn(&self) -> bool {
         let is_torn = |tier| matches!(tier, Tier::Torn | Tier::Sectors);
@@ -200,17 +213,8 @@ pub struct Cause<'a> {
 
 impl Explored {
     /// Adds what was found in an image to what was found in others.
-    pub fn add(
-        &mut self,
-        workload: &Workload,
-        state: &ImageId,
-        moment: Moment,
-        told: Told,
-        order: impl FnOnce() -> Order,
-    ) {
-        let signature = told.fault.signature(workload);
-        let Told { fault, promised } = told;
-        let mut fresh = Finding { state: state.clone(), moment, fault, promised, images: 1, order: Order::default() };
+    pub fn add(&mut self, workload: &Workload, mut fresh: Finding, order: impl FnOnce() -> Order) {
+        let signature = fresh.fault.signature(workload);
         let alike =
             |known: &&mut Finding| known.promised == fresh.promised && known.fault.signature(workload) == signature;
         match self.findings.iter_mut().find(alike) {
@@ -229,10 +233,13 @@ impl Explored {
         }
     }
 
-    /// Counts what became of files in one image, and its repair.
-    pub fn count(&mut self, fates: Vec<(String, When, Fate)>, repaired: Option<&Repaired>) {
-        oracle::count(&mut self.fates, fates);
-        if let Some(repaired) = repaired {
+    /// Counts what became of files in one image, and in its repair.
+    pub fn count(&mut self, history: &History, moment: Moment, seen: Option<&Seen>, whole: Fate) {
+        let tree = seen.and_then(|seen| seen.tree.as_ref());
+        oracle::count(&mut self.fates, history.fates(moment, tree, whole));
+        if let Some(repaired) = seen.and_then(|seen| seen.repaired.as_ref()) {
+            let whole = if repaired.mount.is_some() { Fate::NotMounted } else { Fate::Mended };
+            oracle::count(&mut self.repaired_fates, history.fates(moment, repaired.tree.as_ref(), whole));
             let counted = [true, repaired.mount.is_some(), repaired.lost > 0];
             self.repaired.iter_mut().zip(counted).for_each(|(sum, is)| *sum += usize::from(is));
         }
@@ -308,7 +315,8 @@ mod tests {
         for (fault, index) in faults.iter().zip(0..) {
             let state = if index == 0 && ops > 2 { "e3.t3.+2f1" } else { "e3.t1.-2" };
             let told = Told { fault: fault.clone(), promised: true };
-            explored.add(&workload, &state.parse().unwrap(), Moment { begun: 1, returned: 1 }, told, Order::default);
+            let fresh = Finding::new(state.parse().unwrap(), None, Moment { begun: 1, returned: 1 }, told);
+            explored.add(&workload, fresh, Order::default);
         }
         Tried { workload, policy: Policy::Fifo, shrunk: false, explored }
     }

@@ -4,7 +4,7 @@ use mountmark_model::{Configuration, Fate};
 
 use crate::application::Application;
 use crate::campaign::{Check, Fault, Seen, Told};
-use crate::oracle::{History, Level, Moment, Promises, Violation};
+use crate::oracle::{History, Level, Levels, Moment, Promises, Violation};
 use crate::tree::Tree;
 
 /// What is wrong with an image: with what its configuration promises, and with what others promise.
@@ -15,6 +15,10 @@ pub fn faults(
     history: &History,
     moment: Moment,
 ) -> Vec<Told> {
+    // Of what the medium has lost a file system promises nothing.
+    let none = Promises { levels: Levels::default(), ..*promises };
+    let has_lost = history.has_lost(moment);
+    let promises = if has_lost { &none } else { promises };
     let sound = promises.has(Level::L0);
     let mut all: Vec<Told> =
         unsound(seen, configuration).into_iter().map(|fault| Told { fault, promised: sound }).collect();
@@ -29,7 +33,7 @@ pub fn faults(
         let told = |promised| move |violation| Told { fault: Fault::Broken(violation), promised };
         let broken = history.judge(moment, promises, tree);
         let beyond = beyond(&broken, history, moment, tree);
-        all.extend(broken.into_iter().map(told(true)));
+        all.extend(broken.into_iter().map(told(!has_lost)));
         all.extend(beyond.into_iter().map(told(false)));
     }
     all

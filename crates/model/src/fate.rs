@@ -56,6 +56,9 @@ pub struct Case {
     /// How far the operations had come; any if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<When>,
+    /// Whether it is looked at after the full check with repairs, in the images that needed one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repaired: bool,
 }
 
 /// What a claim says of cases. Either nothing but `only` is seen, or something of `seen`.

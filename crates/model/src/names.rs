@@ -24,7 +24,13 @@ pub fn package(text: &str) -> Result<(), String> {
     })
 }
 
-/// Checks that `text` is a program's name, its whole path, or the path of its data below /usr/share.
+/// Whether a program's name is the whole path of something that keeps its place in a guest: data below /usr/share, or
+/// modules and programs below /usr/lib; a folder stands for all that is in it.
+pub fn keeps_place(program: &str) -> bool {
+    ["/usr/share/", "/usr/lib/"].iter().any(|folder| program.starts_with(folder))
+}
+
+/// Checks that `text` is a program's name, its whole path, or a path that [keeps its place](keeps_place).
 pub fn program(text: &str) -> Result<(), String> {
     let parts = text.strip_prefix('/').unwrap_or(text);
     let is_path = text.starts_with('/');

@@ -84,7 +84,7 @@ impl Export<'_> {
             let copy = || state::copy_base(&talk, self.asked.disk_size, &File::create(path)?);
             copy().with_context(|| format!("cannot write {}", path.display()))?;
         }
-        let written = write(&mut talk, self.workload, self.policy, self.log)?;
+        let written = write(&mut talk, self.workload, self.policy, self.asked.device, self.log)?;
         Ok(written.map_or(stop.code(), |()| common::DONE))
     }
 }

@@ -12,7 +12,7 @@ use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use mountmark_crash::policy::Policy;
 use mountmark_crash::record::Asked;
-use mountmark_crash::states::ImageId;
+use mountmark_crash::states::{Fault, ImageId};
 use mountmark_crash::workload::Workload;
 use mountmark_lab::emulator::Witnesses;
 use mountmark_model::{Bytes, Cell, Configuration, Disk, Machine};
@@ -126,6 +126,11 @@ fn one<'a>(
     let [policy] = asked.policies.as_slice() else {
         bail!(WrongUse(format!("{option} is of one policy: give one --policy")))
     };
+    if asked.device.fault.is_some_and(Fault::is_in_turn) {
+        bail!(WrongUse(format!(
+            "{option} is of one disk: give --device the number of a request in the place of `each`"
+        )));
+    }
     Ok((configuration, workload, *policy))
 }
 

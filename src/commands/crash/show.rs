@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use mountmark_crash::campaign::Campaign;
+use mountmark_crash::record::Asked;
 use mountmark_plan::Catalogue;
 use mountmark_record::Campaigns;
 use mountmark_report::{Cases, Crash, CrashState};
@@ -65,8 +66,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
     let catalogue = Catalogue::load(None)?;
     let configurations = mountmark_plan::configurations(&catalogue, std::slice::from_ref(&campaign.configuration))?;
     let stop = Stop::on_signals()?;
+    let asked = Asked { device: cause.finding.device.unwrap_or(record.asked.device), ..record.asked.clone() };
     let image = Image {
-        asked: &record.asked,
+        asked: &asked,
         configuration: configurations.first().context("a configuration that was tried has a name")?,
         workload: cause.workload,
         policy: cause.policy,

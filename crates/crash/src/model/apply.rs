@@ -169,6 +169,9 @@ impl Model {
             Op::Fsync { path } | Op::Fdatasync { path } => {
                 self.opened(path)?;
             }
+            Op::Lose { path } => {
+                self.named(path)?;
+            }
             Op::Msync { path, offset, length } => {
                 if self.range(path, *offset, *length)?.1 {
                     return refuse(path, Reason::Beyond);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Moment;
 use crate::model::{Dirent, Id, Model};
 use crate::tree::{Kind, Source};
 use crate::workload::{Op, Renaming, Workload, Writing};
@@ -104,6 +105,11 @@ impl<'a> History<'a> {
         self.workload.has_model()
     }
 
+    /// Whether the medium may have lost what was durable.
+    pub fn has_lost(&self, moment: Moment) -> bool {
+        self.workload.ops.iter().take(moment.begun.into()).any(|op| matches!(op, Op::Lose { .. }))
+    }
+
     /// Whether it returned 0, or may yet.
     pub(super) fn worked(&self, op: usize) -> bool {
         self.results.get(op).is_none_or(|result| *result == 0)
@@ -152,7 +158,7 @@ impl<'a> History<'a> {
             | Op::Fsync { path }
             | Op::Fdatasync { path }
             | Op::Msync { path, .. } => state.find(path),
-            Op::Sync | Op::Evict | Op::Idle { .. } => None,
+            Op::Sync | Op::Evict | Op::Idle { .. } | Op::Lose { .. } => None,
         }
     }
 

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::trace::SECTOR;
+use crate::trace::{Event, Request, SECTOR, Trace};
 
 /// A disk with a volatile write cache. It is written as its unit, with `trim` and its fault behind pluses: `sector`,
 /// `request+trim`, `sector+i3:4`.
@@ -28,7 +28,8 @@ pub enum Unit {
     Sector,
 }
 
-/// A broken promise. [`Fault::LIST`] has their names.
+/// A broken promise. [`Fault::LIST`] has their names. The number of a request is `None` for each in turn: that is as many
+/// disks as there are requests, [`Device::in_turn`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fault {
     IgnoreFlush,
@@ -43,18 +44,18 @@ pub enum Fault {
     },
     /// One write, by the number of its request, is neither durable nor visible.
     Drop {
-        write: u32,
+        write: Option<u32>,
     },
     /// Half a sector may be on the medium.
     TornSectors,
     /// One write goes to another place, in bytes from the start of the disk.
     Misdirect {
-        write: u32,
+        write: Option<u32>,
         to: u64,
     },
     /// One bit of a write is the other one.
     Flip {
-        write: u32,
+        write: Option<u32>,
         bit: u64,
     },
     /// Trimmed ranges hold what was on the disk before it was formatted.
@@ -63,7 +64,7 @@ pub enum Fault {
     WriteThrough,
     /// One request, by its number, ends with an I/O error.
     Fail {
-        request: u32,
+        request: Option<u32>,
     },
 }
 
@@ -80,13 +81,13 @@ impl Fault {
         ("i2", "ignores force unit access (FUA)"),
         ("i3:COUNT", "its flush leaves out the last COUNT writes that completed before it"),
         ("i4:HALF", "its flush does not cover the HALF of the disk that is lower or upper"),
-        ("i5:WRITE", "loses the request with the number WRITE, after its reply"),
+        ("i5:WRITE", "loses the request with the number WRITE, or each in turn, after its reply"),
         ("i6", "tears sectors: 256 bytes are written whole, which is less than disks promise"),
-        ("i7:WRITE@OFFSET", "writes the data of request WRITE to another OFFSET, in bytes"),
-        ("i7:WRITE^BIT", "flips one BIT of the data of request WRITE"),
+        ("i7:WRITE@OFFSET", "writes the data of request WRITE, or of each in turn, to another OFFSET, in bytes"),
+        ("i7:WRITE^BIT", "flips one BIT of the data of request WRITE, or of each in turn"),
         ("i8", "trimmed ranges hold data from before the format"),
         ("i9", "hides its volatile cache: it is sent no flush, and no file system can make anything durable on it"),
-        ("i10:REQUEST", "ends the request with the number REQUEST with an I/O error"),
+        ("i10:REQUEST", "ends the request with the number REQUEST, or each in turn, with an I/O error"),
     ];
 }
 
@@ -96,9 +97,47 @@ impl Device {
         Device { unit, trims: false, fault: None }
     }
 
+    /// The disks that this stands for in a recording: itself, or one for each request that its fault can be of.
+    pub fn in_turn(&self, trace: &Trace) -> Vec<Device> {
+        let one = |number: u32, request: &Request| {
+            let number = Some(number);
+            let length = if let Request::Write { length, .. } = request { *length } else { 0 };
+            let fault = match self.fault? {
+                Fault::Drop { write: None } if length > 0 => Fault::Drop { write: number },
+                Fault::Misdirect { write: None, to } if length > 0 => Fault::Misdirect { write: number, to },
+                Fault::Flip { write: None, bit } if bit < length * 8 => Fault::Flip { write: number, bit },
+                Fault::Fail { request: None } => Fault::Fail { request: number },
+                _ => return None,
+            };
+            Some(Device { fault: Some(fault), ..*self })
+        };
+        if !self.fault.is_some_and(Fault::is_in_turn) {
+            return vec![*self];
+        }
+        let sent = trace.events.iter().filter_map(|event| match event {
+            Event::Sent { number, request } => one(*number, request),
+            _ => None,
+        });
+        sent.collect()
+    }
+
     /// In bytes: what may be torn off from its neighbours.
     pub(super) fn granule(&self) -> u64 {
         if self.fault == Some(Fault::TornSectors) { SECTOR / 2 } else { SECTOR }
+    }
+}
+
+impl Fault {
+    /// Whether it is of each request in turn.
+    pub fn is_in_turn(self) -> bool {
+        let (Fault::Drop { write: number }
+        | Fault::Misdirect { write: number, .. }
+        | Fault::Flip { write: number, .. }
+        | Fault::Fail { request: number }) = self
+        else {
+            return false;
+        };
+        number.is_none()
     }
 }
 
@@ -123,13 +162,13 @@ impl Display for Fault {
             Fault::LateFlush { last } => write!(out, "i3:{last}"),
             Fault::HalfFlush { lost: Half::Lower } => out.write_str("i4:lower"),
             Fault::HalfFlush { lost: Half::Upper } => out.write_str("i4:upper"),
-            Fault::Drop { write } => write!(out, "i5:{write}"),
+            Fault::Drop { write } => write!(out, "i5:{}", which(*write)),
             Fault::TornSectors => out.write_str("i6"),
-            Fault::Misdirect { write, to } => write!(out, "i7:{write}@{to}"),
-            Fault::Flip { write, bit } => write!(out, "i7:{write}^{bit}"),
+            Fault::Misdirect { write, to } => write!(out, "i7:{}@{to}", which(*write)),
+            Fault::Flip { write, bit } => write!(out, "i7:{}^{bit}", which(*write)),
             Fault::PoisonTrim => out.write_str("i8"),
             Fault::WriteThrough => out.write_str("i9"),
-            Fault::Fail { request } => write!(out, "i10:{request}"),
+            Fault::Fail { request } => write!(out, "i10:{}", which(*request)),
         }
     }
 }
@@ -187,18 +226,29 @@ fn parse(text: &str) -> Option<Fault> {
         ("i3", last) => Fault::LateFlush { last: last.parse().ok()? },
         ("i4", "lower") => Fault::HalfFlush { lost: Half::Lower },
         ("i4", "upper") => Fault::HalfFlush { lost: Half::Upper },
-        ("i5", write) => Fault::Drop { write: write.parse().ok()? },
+        ("i5", write) => Fault::Drop { write: number(write)? },
         ("i6", "") => Fault::TornSectors,
         ("i7", rest) => match (rest.split_once('@'), rest.split_once('^')) {
-            (Some((write, to)), None) => Fault::Misdirect { write: write.parse().ok()?, to: to.parse().ok()? },
-            (None, Some((write, bit))) => Fault::Flip { write: write.parse().ok()?, bit: bit.parse().ok()? },
+            (Some((write, to)), None) => Fault::Misdirect { write: number(write)?, to: to.parse().ok()? },
+            (None, Some((write, bit))) => Fault::Flip { write: number(write)?, bit: bit.parse().ok()? },
             _ => return None,
         },
         ("i8", "") => Fault::PoisonTrim,
         ("i9", "") => Fault::WriteThrough,
-        ("i10", request) => Fault::Fail { request: request.parse().ok()? },
+        ("i10", request) => Fault::Fail { request: number(request)? },
         _ => return None,
     })
+}
+
+/// The word for each request in turn.
+const EACH: &str = "each";
+
+fn number(text: &str) -> Option<Option<u32>> {
+    if text == EACH { Some(None) } else { text.parse().ok().map(Some) }
+}
+
+fn which(number: Option<u32>) -> String {
+    number.map_or_else(|| EACH.to_owned(), |number| number.to_string())
 }
 
 impl TryFrom<String> for Device {
@@ -233,6 +283,10 @@ mod tests {
                 "request+i8",
                 "request+i9",
                 "sector+i10:12",
+                "sector+i5:each",
+                "sector+i7:each@4096",
+                "sector+i7:each^17",
+                "sector+i10:each",
             ])
         {
             assert_eq!(text.parse::<Device>().unwrap().to_string(), text);
@@ -249,6 +303,7 @@ mod tests {
             "sector+i11",
             "sector+i9:1",
             "sector+i10",
+            "sector+i10:all",
             "sector+i3",
             "sector+i1:4",
             "sector+i7:3@1^2",
@@ -256,5 +311,21 @@ mod tests {
         ] {
             text.parse::<Device>().unwrap_err();
         }
+    }
+
+    #[test]
+    fn a_fault_of_each_request_is_as_many_disks_as_there_are_requests() {
+        let write = |length| Request::Write { offset: 0, length, fua: false, data: 0 };
+        let sent = [write(4096), Request::Flush, write(512)];
+        let events = (0..).zip(sent).map(|(number, request)| Event::Sent { number, request }).collect();
+        let trace = Trace { size: 1 << 20, events, data: Vec::new() };
+        let disks = |text: &str| -> Vec<String> {
+            text.parse::<Device>().unwrap().in_turn(&trace).iter().map(Device::to_string).collect()
+        };
+        assert_eq!(disks("request+i5:each"), ["request+i5:0", "request+i5:2"]);
+        assert_eq!(disks("request+trim+i7:each^5000"), ["request+trim+i7:0^5000"]);
+        assert_eq!(disks("request+i10:each"), ["request+i10:0", "request+i10:1", "request+i10:2"]);
+        assert_eq!(disks("request+i5:7"), ["request+i5:7"]);
+        assert_eq!(disks("sector"), ["sector"]);
     }
 }

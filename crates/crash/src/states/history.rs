@@ -163,7 +163,11 @@ impl History {
 
     /// Applies the faults that concern one write.
     fn break_promise(&mut self, trace: &Trace, device: &Device) -> Result<(), TraceError> {
-        let Some(Fault::Drop { write } | Fault::Misdirect { write, .. } | Fault::Flip { write, .. }) = device.fault
+        let Some(
+            Fault::Drop { write: Some(write) }
+            | Fault::Misdirect { write: Some(write), .. }
+            | Fault::Flip { write: Some(write), .. },
+        ) = device.fault
         else {
             return Ok(());
         };

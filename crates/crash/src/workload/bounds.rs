@@ -15,6 +15,8 @@ const LONGEST_PATH: usize = 1000;
 const LONGEST_NAME: usize = 250;
 /// Maximum number of seconds that a workload waits.
 const LONGEST_PAUSE: u64 = 600;
+/// A name of so many bytes is on the disk because somebody wrote it.
+const RARE: usize = 8;
 
 /// An operation that cannot work, or must not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +55,9 @@ pub fn check(workload: &Workload) -> Result<(), Fault> {
     for (number, op) in (0u16..).zip(&workload.ops) {
         let wrong = |reason: String| Fault { op: Some(number), text: op.to_string(), reason };
         fields(op).map_err(wrong)?;
+        if matches!(op, Op::Lose { .. }) && usize::from(number) + 1 < count {
+            return Err(wrong("the file system is unmounted by it: make it the last operation".to_owned()));
+        }
         let (reach, written) = reach(op);
         if reach.is_none_or(|end| end > MOST_BYTES) {
             return Err(wrong(format!(
@@ -103,6 +108,14 @@ fn fields(op: &Op) -> Result<(), String> {
         | Op::Empty { path }
         | Op::Fsync { path }
         | Op::Fdatasync { path } => check_path(path),
+        Op::Lose { path } => {
+            check_path(path)?;
+            let name = path.rsplit('/').next().unwrap_or(path);
+            let is_rare = name.len() >= RARE && name.is_ascii();
+            is_rare.then_some(()).ok_or_else(|| {
+                format!("{name} may be on the disk by chance: take a name of {RARE} or more letters and digits")
+            })
+        }
         Op::Symlink { target, path } => {
             check_path(path)?;
             check_text("the target", target)

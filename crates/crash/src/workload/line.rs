@@ -57,7 +57,7 @@ impl Named for Fallocation {
 }
 
 /// How each operation is written, for messages.
-const FORMS: [&str; 22] = [
+const FORMS: [&str; 23] = [
     "creat PATH",
     "mkdir PATH",
     "symlink TARGET PATH",
@@ -80,6 +80,7 @@ const FORMS: [&str; 22] = [
     "sync",
     "evict",
     "idle SECONDS",
+    "lose PATH",
 ];
 
 impl Op {
@@ -108,6 +109,7 @@ impl Op {
             Op::Sync => "sync",
             Op::Evict => "evict",
             Op::Idle { .. } => "idle",
+            Op::Lose { .. } => "lose",
         }
     }
 }
@@ -130,7 +132,8 @@ impl fmt::Display for Op {
             | Op::Rmdir { path }
             | Op::Empty { path }
             | Op::Fsync { path }
-            | Op::Fdatasync { path } => write!(f, " {path}"),
+            | Op::Fdatasync { path }
+            | Op::Lose { path } => write!(f, " {path}"),
             Op::Symlink { target, path } => write!(f, " {target} {path}"),
             Op::Tmpfile { folder, handle } => write!(f, " {folder} {handle}"),
             Op::Link { from, to } | Op::Clone { from, to } => write!(f, " {from} {to}"),
@@ -201,6 +204,7 @@ fn parse(words: &[&str]) -> Result<Op, String> {
             let seconds = number(seconds)?;
             Op::Idle { seconds: u32::try_from(seconds).map_err(|_| format!("{seconds} seconds are too many"))? }
         }
+        ["lose", path] => Op::Lose { path: own(path) },
         [] => return Err("it is empty; leave it out".to_owned()),
         [first, ..] => {
             let form = FORMS.iter().find(|form| form.split(' ').next() == Some(first));

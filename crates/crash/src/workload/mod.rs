@@ -7,8 +7,9 @@ mod shrink;
 
 use serde::{Deserialize, Serialize};
 
-use crate::application::Application;
+use crate::application::{Application, Asked};
 use crate::log_writes::Log;
+use crate::oracle::Moment;
 
 pub use bounds::{Fault, MOST_BYTES, MOST_OPS, check};
 pub use generate::{Generator, LONGEST};
@@ -35,6 +36,11 @@ impl Workload {
     /// Whether operations say what files must hold.
     pub fn has_model(&self) -> bool {
         self.application.is_none() && self.log.is_none()
+    }
+
+    /// What an application's own check is asked of images of this moment.
+    pub fn asked(&self, moment: Moment) -> Option<Asked> {
+        self.application.as_ref().map(|application| application.asked(moment))
     }
 
     /// The options of the command line that name it, with what they are.
@@ -149,6 +155,11 @@ pub enum Op {
     /// Lets this many seconds pass, so that timers write back.
     Idle {
         seconds: u32,
+    },
+    /// Unmounts the file system; then the medium loses the sectors that have the last name of this path, in UTF-8 or
+    /// UTF-16: they read as zeros. Nothing can follow it, and nothing is promised of the time after it.
+    Lose {
+        path: String,
     },
 }
 

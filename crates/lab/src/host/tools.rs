@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use mountmark_model::{Cell, Configuration, Program};
+use mountmark_model::{Cell, Configuration, Program, names};
 
 use crate::child;
 
@@ -16,10 +16,10 @@ pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:
 const COMMON: &[(&str, &str)] =
     &[("sh", "dash"), ("mount", "mount"), ("umount", "mount"), ("find", "findutils"), ("rm", "coreutils")];
 
-/// Whether a program exists, or a program's data, given by a whole path below /usr/share.
+/// Whether a program exists, or what belongs to one.
 pub fn has_program(name: &str) -> bool {
-    if name.starts_with("/usr/share/") {
-        return Path::new(name).is_file();
+    if names::keeps_place(name) {
+        return Path::new(name).exists();
     }
     let is_program =
         |path: &Path| fs::metadata(path).is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0);

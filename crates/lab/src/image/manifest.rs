@@ -106,6 +106,13 @@ impl Manifest {
         below.filter(|name| !name.contains('/')).map(str::to_owned).collect()
     }
 
+    /// A path, if it is a file or link of the package, or else all files and links below it.
+    pub(crate) fn at_or_below(&self, path: &str) -> impl Iterator<Item = &str> {
+        let is_in =
+            move |own: &str| own.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        self.entries.keys().map(String::as_str).filter(move |own| is_in(own))
+    }
+
     /// The target of a link of the package; `None` if it is no link.
     pub fn link(&self, path: &str) -> Option<&str> {
         self.entries.get(path)?.link.as_deref()

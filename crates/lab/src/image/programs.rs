@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
+use mountmark_model::names;
 
 use super::cpio::Archive;
 use super::manifest::Manifest;
@@ -42,14 +43,11 @@ impl<'a> Programs<'a> {
         Ok(())
     }
 
-    /// Adds the program `name`, or an error that no package has it. A whole path below /usr/share is a program's data,
-    /// which keeps its place.
+    /// Adds the program `name`, or an error that no package has it. Some whole paths
+    /// [keep their place](names::keeps_place).
     pub fn add(&mut self, archive: &mut Archive, name: &str) -> Result<()> {
-        if let Some(path) = name.strip_prefix('/').filter(|path| path.starts_with("usr/share/")) {
-            let found = self.packages.iter().find_map(|(_, manifest)| Some((manifest, manifest.resolve(path)?)));
-            let (manifest, found) = found.with_context(|| format!("no package has the file {name}"))?;
-            archive.file(path, manifest.read(&found)?, 0o644);
-            return Ok(());
+        if names::keeps_place(name) {
+            return self.add_in_place(archive, name);
         }
         let name = name.rsplit('/').next().unwrap_or(name);
         let Some(found) = self.find(&BINARY_FOLDERS, name) else {
@@ -57,6 +55,27 @@ impl<'a> Programs<'a> {
             bail!("no program {name:?} in the packages {}", names.join(", "));
         };
         self.add_file(archive, found)
+    }
+
+    /// Adds a file of a package, or all that packages have in a folder, with the libraries of programs and modules.
+    fn add_in_place(&mut self, archive: &mut Archive, name: &str) -> Result<()> {
+        let path = name.trim_start_matches('/');
+        let packages = self.packages.iter().enumerate();
+        let below: Vec<Found> = packages
+            .flat_map(|(index, (_, manifest))| manifest.at_or_below(path).map(move |path| (index, path.to_owned())))
+            .collect();
+        let mut found = false;
+        for (index, path) in below {
+            let manifest = &self.packages[index].1;
+            // A link may lead out of its package.
+            let Some(file) = manifest.resolve(&path) else { continue };
+            let bytes = manifest.read(&file)?;
+            self.add_libraries(archive, &bytes)?;
+            archive.file(&path, bytes, 0o755);
+            found = true;
+        }
+        ensure!(found, "no package has the file {name}");
+        Ok(())
     }
 
     fn add_file(&mut self, archive: &mut Archive, (index, path): Found) -> Result<()> {
@@ -146,14 +165,20 @@ mod tests {
         symlink("sound", path("usr/share/data/near")).unwrap();
         symlink(&secret, path("usr/share/data/far")).unwrap();
         symlink(&secret, path("usr/bin/far")).unwrap();
+        fs::create_dir_all(path("usr/lib/deep/er")).unwrap();
+        symlink(&secret, path("usr/lib/deep/far")).unwrap();
+        fs::write(path("usr/lib/deep/er/module"), "data").unwrap();
+        fs::write(path("usr/lib/deeper"), "another").unwrap();
         symlink(folder.path(), path("usr/share/folder")).unwrap();
         Manifest::write(&package.folder).unwrap();
         let packages = [package];
         let (mut programs, mut archive) = (Programs::new(&packages).unwrap(), Archive::default());
         // In the guest a link out of its package is a dangling link.
-        for name in ["sound", "/usr/bin/sound", "far", "/usr/share/data/sound", "/usr/share/data/near"] {
+        for name in ["sound", "/usr/bin/sound", "far", "/usr/share/data/sound", "/usr/share/data/near", "/usr/lib/deep"]
+        {
             programs.add(&mut archive, name).unwrap();
         }
+        assert!(archive.has("usr/lib/deep/er/module") && !archive.has("usr/lib/deeper"));
         for name in
             ["/usr/share/../../../secret", "/usr/share/data/far", "/usr/share/folder/secret", "..", "/usr/share/", ""]
         {

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use mountmark_crash::campaign::{Campaign, Cause, Tried};
 use mountmark_crash::policy::Policy;
+use mountmark_crash::states::Device;
 use mountmark_model::{Bytes, format_count, format_seconds};
 use serde::Serialize;
 
@@ -97,7 +98,7 @@ fn again(campaign: &Campaign, cause: &Cause) -> String {
     let mut command = vec!["mountmark crash".to_owned(), format!("--fs {}", shell_word(&campaign.configuration))];
     command.extend(cause.workload.options().iter().map(|(option, value)| format!("{option} {}", shell_word(value))));
     command.push(format!("--state {}", cause.finding.state));
-    let device = campaign.device.to_string();
+    let device = cause.finding.device.unwrap_or(campaign.device).to_string();
     command.extend((device != "sector").then(|| format!("--device {device}")));
     command.extend((cause.policy != Policy::Fifo).then(|| format!("--policy {}", cause.policy)));
     command.join(" ")
@@ -107,11 +108,11 @@ fn rows(Crash(campaigns): &Crash, out: &mut Rows) -> Result<()> {
     out.head("configuration,kernel,device,policy,workload,epochs,images,shown,seconds,state,begun,returned,fault,promised,fault_images")?;
     for campaign in *campaigns {
         for Tried { workload, policy, explored, .. } in &campaign.tried {
-            let mut line = |[state, begun, returned, fault, promised, images]: [&str; 6]| {
+            let mut line = |device: Device, [state, begun, returned, fault, promised, images]: [&str; 6]| {
                 out.line([
                     &campaign.configuration,
                     &campaign.kernel,
-                    &campaign.device.to_string(),
+                    &device.to_string(),
                     &policy.to_string(),
                     &workload.to_string(),
                     &explored.epochs.to_string(),
@@ -127,13 +128,14 @@ fn rows(Crash(campaigns): &Crash, out: &mut Rows) -> Result<()> {
                 ])
             };
             if explored.findings.is_empty() {
-                line([""; 6])?;
+                line(campaign.device, [""; 6])?;
             }
             for finding in &explored.findings {
                 let (begun, returned) = (finding.moment.begun.to_string(), finding.moment.returned.to_string());
                 let (state, images) = (finding.state.to_string(), finding.images.to_string());
                 let promised = if finding.promised { "yes" } else { "no" };
-                line([&state, &begun, &returned, &finding.fault.signature(workload), promised, &images])?;
+                let device = finding.device.unwrap_or(campaign.device);
+                line(device, [&state, &begun, &returned, &finding.fault.signature(workload), promised, &images])?;
             }
         }
     }

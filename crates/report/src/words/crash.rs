@@ -73,6 +73,10 @@ pub(crate) fn explored(campaign: &Campaign) -> String {
         let recoveries = if recoveries == 1 { "one recovery".to_owned() } else { format!("{recoveries} recoveries") };
         text += &format!(" The power was cut again during {recoveries}: {}.", counted(again, "image"));
     }
+    let in_turn = campaign.chosen().filter_map(|tried| tried.explored.in_turn);
+    if let Some([requests, broken]) = in_turn.reduce(|[a, b], [c, d]| [a + c, b + d]) {
+        text += &format!(" The fault was of each of {requests} requests in turn; of {broken} it broke a promise.");
+    }
     text += &match complete.as_slice() {
         [] => " No tier is complete in all of them: all are samples.".to_owned(),
         all if all.len() == 5 => " All tiers are complete: these are all images that there are.".to_owned(),

@@ -85,8 +85,7 @@ fn once(
         recorded.trace = recovered.trace;
     }
     let extents = [&below[..], &own[..]].concat();
-    let asked = workload.application.as_ref().map(|application| application.asked(moment));
-    let (seen, faults) = match talk.look(vec![extents.clone()], asked)? {
+    let (seen, faults) = match talk.look(vec![extents.clone()], workload.asked(moment))? {
         Reply::Done(seen) => {
             let Some(seen) = seen.into_iter().next() else { bail!("the guest did not answer") };
             let faults = verdict::faults(&seen, configuration, &course.promises, &history, moment);

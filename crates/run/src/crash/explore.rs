@@ -4,13 +4,12 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use mountmark_crash::application::Asked;
-use mountmark_crash::campaign::{Explored, Fault, Told};
+use mountmark_crash::campaign::{Explored, Fault, Finding, Told};
 use mountmark_crash::oracle::{History, Level, Moment, Promises};
 use mountmark_crash::order::Order;
 use mountmark_crash::policy::Policy;
 use mountmark_crash::stateless;
-use mountmark_crash::states::{Budget, Choice, Device, Epoch, ImageId, State, Tested};
+use mountmark_crash::states::{Budget, Choice, Device, Epoch, Fault as DeviceFault, ImageId, State, States, Tested};
 use mountmark_crash::trace::Trace;
 use mountmark_crash::verdict;
 use mountmark_crash::workload::Workload;
@@ -65,58 +64,50 @@ pub fn explore(
     };
     explored.seconds[0] = begun.elapsed().as_secs_f64();
     explored.suspicious = stateless::check(&recorded.trace, workload);
-    let history = History::new(workload, &recorded.results);
-    let sitting = Sitting { configuration, workload, course, history: &history, wanted };
-    // The last image of each epoch is the one after which most is to be recovered.
-    let mut candidates: Vec<(State, Moment)> = Vec::new();
-    let mut known = Known::new(&recorded.trace, &[]);
-    let mut asked = None;
+    let known = &mut Known::new(&recorded.trace, course.device, &[]);
+    let history = &History::new(workload, &recorded.results);
+    let mut sitting = Sitting { configuration, workload, course, history, wanted, device: None };
     let mut flow = Flow::On;
-    for epoch in states.epochs() {
-        let moment = moment(epoch);
-        let next = sitting.asked(moment);
-        if next != asked {
-            // What is seen of an image depends on what is asked.
-            known = Known::new(&recorded.trace, &[]);
-            asked = next;
-        }
-        let Some(pending) = states.open(epoch.number) else { continue };
-        let mut images = pending.explore(&course.budget, course.seed);
-        explored.epochs += 1;
-        let mut whole = None;
-        let mut examined = images.by_ref().inspect(|state| {
-            if state.id.choice == Choice::All {
-                whole = Some((state.clone(), moment));
-            }
-        });
-        let place = Place { trace: &recorded.trace, end: epoch.end, moment, first: None };
-        flow = sitting.examine(talk, &place, &mut examined, &mut known, &mut explored)?;
-        candidates.extend(whole);
-        for (sum, tested) in explored.tested.iter_mut().zip(images.tested()) {
-            let complete = tested.is_complete && flow == Flow::On && (sum.is_complete || explored.epochs == 1);
-            *sum = Tested {
-                made: sum.made + tested.made,
-                different: sum.different + tested.different,
-                is_complete: complete,
-            };
-        }
-        if flow != Flow::On {
-            break;
-        }
+    if !course.device.fault.is_some_and(DeviceFault::is_in_turn) {
+        flow = sitting.explore(talk, &recorded.trace, &states, known, &mut explored)?;
     }
-    let mut stream = Stream::new(course.seed, &format!("recoveries {workload}"));
-    // A guest that made no recording has no room for another behind it.
-    let recoveries = if workload.log.is_some() { 0 } else { course.recoveries };
-    for _ in 0..recoveries.min(candidates.len()) {
-        if flow != Flow::On {
+    for device in course.device.in_turn(&recorded.trace) {
+        if flow != Flow::On || device == course.device {
             break;
         }
-        let (state, moment) = candidates.swap_remove(stream.below(candidates.len() as u64) as usize);
-        flow = sitting.cut_again(talk, &state, moment, &recorded.trace.data, &mut explored)?;
+        sitting.device = Some(device);
+        let before = broken_images(&explored);
+        flow = if let Some(DeviceFault::Fail { .. }) = device.fault {
+            // What the kernel does depends on it.
+            let course = &Course { device, ..course.clone() };
+            match record(talk, workload, course)? {
+                Scene::Set(set) => {
+                    let (recorded, states) = *set;
+                    let known = &mut Known::new(&recorded.trace, device, &[]);
+                    let history = &History::new(workload, &recorded.results);
+                    let sitting = Sitting { course, history, ..sitting };
+                    sitting.explore(talk, &recorded.trace, &states, known, &mut explored)?
+                }
+                Scene::Failed(_) => continue,
+                Scene::Stopped => return Ok(None),
+            }
+        } else {
+            let under = Under { talk, below: &[], data: &recorded.trace.data };
+            let states = States::new(&recorded.trace, &under, device, workload.recorded)?;
+            sitting.explore(talk, &recorded.trace, &states, known, &mut explored)?
+        };
+        let is_broken = broken_images(&explored) > before;
+        let [requests, broken] = explored.in_turn.get_or_insert_default();
+        *requests += 1;
+        *broken += usize::from(is_broken);
     }
     explored.findings.sort_by_key(|finding| !finding.promised);
     explored.seconds[1] = begun.elapsed().as_secs_f64();
     Ok((flow != Flow::Stopped).then_some(explored))
+}
+
+fn broken_images(explored: &Explored) -> usize {
+    explored.findings.iter().filter(|finding| finding.promised).map(|finding| finding.images).sum()
 }
 
 /// What all images of one workload are judged by.
@@ -126,6 +117,8 @@ struct Sitting<'a> {
     course: &'a Course,
     history: &'a History<'a>,
     wanted: Option<&'a str>,
+    /// The disk, where the fault of the course's is of each request in turn.
+    device: Option<Device>,
 }
 
 /// The moment of a power cut, of which there are many images.
@@ -148,8 +141,62 @@ enum Flow {
 }
 
 impl Sitting<'_> {
-    fn asked(&self, moment: Moment) -> Option<Asked> {
-        self.workload.application.as_ref().map(|application| application.asked(moment))
+    /// Goes through all moments of a recording.
+    fn explore(
+        &self,
+        talk: &mut Talk,
+        trace: &Trace,
+        states: &States,
+        known: &mut Known,
+        explored: &mut Explored,
+    ) -> Result<Flow> {
+        // The last image of each epoch is the one after which most is to be recovered.
+        let mut candidates: Vec<(State, Moment)> = Vec::new();
+        let mut asked = None;
+        let mut flow = Flow::On;
+        for epoch in states.epochs() {
+            let moment = moment(epoch);
+            let next = self.workload.asked(moment);
+            if next != asked {
+                // What is seen of an image depends on what is asked.
+                *known = Known::new(trace, self.course.device, &[]);
+                asked = next;
+            }
+            let Some(pending) = states.open(epoch.number) else { continue };
+            let mut images = pending.explore(&self.course.budget, self.course.seed);
+            explored.epochs += 1;
+            let mut whole = None;
+            let mut examined = images.by_ref().inspect(|state| {
+                if state.id.choice == Choice::All {
+                    whole = Some((state.clone(), moment));
+                }
+            });
+            let place = Place { trace, end: epoch.end, moment, first: None };
+            flow = self.examine(talk, &place, &mut examined, known, explored)?;
+            candidates.extend(whole);
+            for (sum, tested) in explored.tested.iter_mut().zip(images.tested()) {
+                let complete = tested.is_complete && flow == Flow::On && (sum.is_complete || explored.epochs == 1);
+                *sum = Tested {
+                    made: sum.made + tested.made,
+                    different: sum.different + tested.different,
+                    is_complete: complete,
+                };
+            }
+            if flow != Flow::On {
+                return Ok(flow);
+            }
+        }
+        let mut stream = Stream::new(self.course.seed, &format!("recoveries {}", self.workload));
+        // A guest that made no recording has no room for another behind it.
+        let recoveries = if self.workload.log.is_some() { 0 } else { self.course.recoveries };
+        for _ in 0..recoveries.min(candidates.len()) {
+            let (state, moment) = candidates.swap_remove(stream.below(candidates.len() as u64) as usize);
+            flow = self.cut_again(talk, &state, moment, &trace.data, explored)?;
+            if flow != Flow::On {
+                break;
+            }
+        }
+        Ok(flow)
     }
 
     /// Shows and judges images.
@@ -161,7 +208,7 @@ impl Sitting<'_> {
         known: &mut Known,
         explored: &mut Explored,
     ) -> Result<Flow> {
-        let (asked, promises) = (self.asked(place.moment), &self.course.promises);
+        let (asked, promises) = (self.workload.asked(place.moment), &self.course.promises);
         loop {
             let batch: Vec<State> = images.take(BATCH).collect();
             if batch.is_empty() {
@@ -184,9 +231,7 @@ impl Sitting<'_> {
                 };
                 if place.first.is_none() {
                     let whole = seen.map_or(Fate::NotMounted, |seen| verdict::whole(seen, &told));
-                    let tree = seen.and_then(|seen| seen.tree.as_ref());
-                    let repaired = seen.and_then(|seen| seen.repaired.as_ref());
-                    explored.count(self.history.fates(place.moment, tree, whole), repaired);
+                    explored.count(self.history, place.moment, seen, whole);
                 }
                 let id = match place.first {
                     None => ImageId::from(state.id.clone()),
@@ -196,7 +241,7 @@ impl Sitting<'_> {
                     let below = place.first.map_or(&[][..], |first| &first.extents);
                     let under = Under { talk, below, data };
                     let order = || Order::new(place.trace, place.end, &state.extents, &under);
-                    explored.add(self.workload, &id, place.moment, told, order);
+                    explored.add(self.workload, Finding::new(id.clone(), self.device, place.moment, told), order);
                 }
             }
             let found = |wanted| explored.broken(self.workload, wanted).is_some_and(|found| !found.is_torn());
@@ -223,7 +268,7 @@ impl Sitting<'_> {
             Scene::Stopped => return Ok(Flow::Stopped),
         };
         explored.recoveries[0] += 1;
-        let mut known = Known::new(&recorded.trace, &first.extents);
+        let mut known = Known::new(&recorded.trace, self.course.device, &first.extents);
         for epoch in states.epochs() {
             let Some(pending) = states.open(epoch.number) else { continue };
             let budget = self.course.budget.at_most(AGAIN);

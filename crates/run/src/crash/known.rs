@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
 use mountmark_crash::campaign::Seen;
-use mountmark_crash::states::{Extent, State};
+use mountmark_crash::states::{Device, Extent, Fault, State};
 use mountmark_crash::trace::{Event, Request, SECTOR, Trace};
 
 /// What was seen of the images of one recording.
@@ -66,9 +66,10 @@ impl Differences {
 }
 
 impl Known {
-    /// Of images that differ from the base in `below`, and from each other in what the recording writes.
-    pub fn new(trace: &Trace, below: &[Extent]) -> Known {
+    /// Of images that differ from the base in `below`, and from each other in what the recording writes on this device.
+    pub fn new(trace: &Trace, device: Device, below: &[Extent]) -> Known {
         let mut written = BTreeSet::new();
+        let elsewhere = if let Some(Fault::Misdirect { to, .. }) = device.fault { Some(to) } else { None };
         for event in &trace.events {
             let Event::Sent { request, .. } = event else { continue };
             let (Request::Write { offset, length, .. }
@@ -77,7 +78,9 @@ impl Known {
             else {
                 continue;
             };
-            written.extend(offset / SECTOR..(offset + length).div_ceil(SECTOR));
+            for offset in elsewhere.into_iter().chain([offset]) {
+                written.extend(offset / SECTOR..(offset + length).div_ceil(SECTOR));
+            }
         }
         let below = below.to_vec();
         Known { written, by_hash: HashMap::new(), root: Node::default(), seen: Vec::new(), below }
@@ -154,7 +157,7 @@ mod tests {
 
     #[test]
     fn an_image_is_known_if_it_agrees_in_all_that_was_read() {
-        let mut known = Known::new(&written(0..10), &[]);
+        let mut known = Known::new(&written(0..10), "sector".parse().unwrap(), &[]);
         // Sector 1 was read, then 3; sector 100 is the same in all images.
         let reads = vec![(SECTOR, SECTOR), (100 * SECTOR, SECTOR), (3 * SECTOR, 2 * SECTOR)];
         let first = state(1, &[(1, 7), (3, 8), (5, 9)]);
@@ -173,5 +176,17 @@ mod tests {
         assert_eq!(found(6, &[(3, 8), (5, 9)]), None);
         // By its hash, which is of the whole image.
         assert_eq!(found(1, &[]), Some(0));
+    }
+
+    #[test]
+    fn where_a_request_is_misdirected_images_may_differ_too() {
+        let reads = vec![(100 * SECTOR, SECTOR)];
+        let is_known = |device: &str| {
+            let mut known = Known::new(&written(0..10), device.parse().unwrap(), &[]);
+            let (first, other) = (state(1, &[(100, 7)]), state(2, &[]));
+            known.add(&first, &Differences::of(&first, &[]), Seen { reads: reads.clone(), ..Seen::default() });
+            known.find(&other, &Differences::of(&other, &[])).is_some()
+        };
+        assert!(!is_known("request+i7:0@51200") && is_known("request"));
     }
 }

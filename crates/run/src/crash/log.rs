@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use mountmark_crash::log_writes::{self, Log, LogError};
 use mountmark_crash::policy::Policy;
+use mountmark_crash::states::Device;
 use mountmark_crash::trace::Trace;
 use mountmark_crash::workload::Workload;
 use thiserror::Error;
@@ -67,8 +68,8 @@ pub(super) fn set(talk: &mut Talk, log: &Log) -> Result<Recorded> {
 }
 
 /// Runs a workload and writes what the disk saw into a file. `None` if the user stopped it.
-pub fn write(talk: &mut Talk, workload: &Workload, policy: Policy, path: &Path) -> Result<Option<()>> {
-    let recorded = match talk.record(workload, policy, IDLE)? {
+pub fn write(talk: &mut Talk, workload: &Workload, policy: Policy, device: Device, path: &Path) -> Result<Option<()>> {
+    let recorded = match talk.record(workload, policy, device, IDLE)? {
         Reply::Done(Some(recorded)) => recorded,
         Reply::Done(None) => bail!("the guest did not answer"),
         Reply::Gone { reason, log, .. } => bail!("{workload}: {reason} while it ran\n{log}"),

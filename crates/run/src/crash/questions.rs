@@ -2,7 +2,7 @@
 
 use mountmark_crash::application::Asked;
 use mountmark_crash::policy::Policy;
-use mountmark_crash::states::Extent;
+use mountmark_crash::states::{Device, Extent};
 use mountmark_crash::trace::Trace;
 use mountmark_crash::tree::Tree;
 use mountmark_crash::workload::Workload;
@@ -19,6 +19,8 @@ pub enum Question {
         policy: Policy,
         /// Seconds that pass after the last operation, for what the kernel writes by itself.
         idle: u32,
+        /// The disk, which may end a request with an error.
+        device: Device,
     },
     /// Look at images, each given by its difference from the base. Each line of the answer is a
     /// [`mountmark_crash::campaign::Seen`].
@@ -29,7 +31,7 @@ pub enum Question {
     },
     /// Let the file system recover an image, and say what the disk saw: [`Recorded`] without results. The data come
     /// after those of the last recording.
-    Recover { state: Vec<Extent>, policy: Policy },
+    Recover { state: Vec<Extent>, policy: Policy, device: Device },
 }
 
 /// The answer to [`Question::Make`].

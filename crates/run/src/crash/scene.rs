@@ -43,14 +43,14 @@ pub enum Scene {
 pub fn record(talk: &mut Talk, workload: &Workload, course: &Course) -> Result<Scene> {
     let reply = match &workload.log {
         Some(log) => Reply::Done(Some(super::log::set(talk, log)?)),
-        None => talk.record(workload, course.policy, IDLE)?,
+        None => talk.record(workload, course.policy, course.device, IDLE)?,
     };
     scene(talk, reply, &[], course.device, workload.recorded)
 }
 
 /// Records the recovery of an image.
 pub fn recover(talk: &mut Talk, state: &State, course: &Course) -> Result<Scene> {
-    let reply = talk.recover(&state.extents, course.policy)?;
+    let reply = talk.recover(&state.extents, course.policy, course.device)?;
     scene(talk, reply, &state.extents, course.device, 0)
 }
 

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use mountmark_crash::application::Asked;
 use mountmark_crash::campaign::Seen;
 use mountmark_crash::policy::Policy;
-use mountmark_crash::states::Extent;
+use mountmark_crash::states::{Device, Extent};
 use mountmark_crash::trace::{Event, Request, Trace};
 use mountmark_crash::workload::Workload;
 use mountmark_lab::emulator::{Answer, Witness, Witnesses};
@@ -143,8 +143,14 @@ impl<'a> Talk<'a> {
     }
 
     /// Runs a workload and returns what the disk saw, with the data.
-    pub fn record(&mut self, workload: &Workload, policy: Policy, idle: u32) -> Result<Reply<Option<Recorded>>> {
-        let question = Question::Record { workload: workload.clone(), policy, idle };
+    pub fn record(
+        &mut self,
+        workload: &Workload,
+        policy: Policy,
+        device: Device,
+        idle: u32,
+    ) -> Result<Reply<Option<Recorded>>> {
+        let question = Question::Record { workload: workload.clone(), policy, device, idle };
         self.recorded(&question)
     }
 
@@ -156,8 +162,8 @@ impl<'a> Talk<'a> {
     }
 
     /// Lets the file system recover an image, and returns what the disk saw, with the data of the recording before it.
-    pub fn recover(&mut self, state: &[Extent], policy: Policy) -> Result<Reply<Option<Recorded>>> {
-        let question = Question::Recover { state: state.to_vec(), policy };
+    pub fn recover(&mut self, state: &[Extent], policy: Policy, device: Device) -> Result<Reply<Option<Recorded>>> {
+        let question = Question::Recover { state: state.to_vec(), policy, device };
         self.recorded(&question)
     }
 

@@ -12,8 +12,8 @@ use std::thread;
 
 use anyhow::{Context, Result, bail};
 use mountmark_crash::policy::Policy;
-use mountmark_crash::states::{Contents, Extent, Fault};
-use mountmark_crash::trace::{Event, Mark, Request, Trace};
+use mountmark_crash::states::{self as crash, Contents, Extent, Fault};
+use mountmark_crash::trace::{Event, Mark, Request, SECTOR, Trace};
 
 use super::media::Medium;
 use super::{nbd, setup};
@@ -66,10 +66,7 @@ impl RecordedDisk {
             number: 0,
             overflow: false,
             policy: Policy::Fifo,
-            fails: match device.fault {
-                Some(Fault::Fail { request }) => Some(request),
-                _ => None,
-            },
+            fails: None,
             reads: Vec::new(),
             was_read: HashSet::new(),
         }));
@@ -139,9 +136,32 @@ impl RecordedDisk {
         Ok(())
     }
 
-    /// Records requests from now on. The data of earlier recordings are gone, unless `append` keeps them.
-    pub fn record(&self, policy: Policy, append: bool) {
+    /// Loses what the medium holds in the sectors that have one of these texts and differ from the base: they are zeros
+    /// from now on. Their number. Nothing may have the disk open.
+    pub fn lose(&self, texts: &[Vec<u8>]) -> usize {
         let mut disk = self.lock();
+        let has = |bytes: &[u8], text: &[u8]| bytes.windows(text.len()).any(|part| part == text);
+        let changes = disk.layer.changes();
+        let lost: Vec<u64> = changes
+            .filter(|(_, bytes)| texts.iter().any(|text| has(bytes, text)))
+            .map(|(sector, _)| sector * SECTOR)
+            .collect();
+        for &offset in &lost {
+            if let Some(target) = disk.layer.write(offset, SECTOR) {
+                target.fill(0);
+            }
+            // Nothing that comes before it can undo it.
+            if let Some(number) = disk.sent(Request::Zero { offset, length: SECTOR, fua: true }) {
+                disk.note(Event::Done { number, error: 0 });
+            }
+        }
+        lost.len()
+    }
+
+    /// Records requests from now on, of which the device may end one with an error. The data of earlier recordings are gone, unless `append` keeps them.
+    pub fn record(&self, policy: Policy, device: crash::Device, append: bool) {
+        let mut disk = self.lock();
+        disk.fails = if let Some(Fault::Fail { request }) = device.fault { request } else { None };
         disk.recording = Some(Vec::new());
         disk.policy = policy;
         disk.number = 0;

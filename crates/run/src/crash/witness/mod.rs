@@ -14,11 +14,12 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use mountmark_crash::campaign::Check;
 use mountmark_crash::policy::Policy;
-use mountmark_crash::states::Extent;
+use mountmark_crash::states::{Device, Extent};
 use mountmark_crash::trace::Mark;
-use mountmark_crash::workload::Workload;
+use mountmark_crash::workload::{Op, Workload};
 use mountmark_lab::guest::{Exchange, RecordedDisk};
 use mountmark_model::Cell;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde::Serialize;
@@ -46,8 +47,10 @@ pub fn answer(cell: &Cell, disk: &RecordedDisk, exchange: &mut Exchange) -> Resu
                 let error = witness.make().err().map(|error| format!("{error:#}"));
                 say(exchange, &Made { error })?;
             }
-            Question::Record { workload, policy, idle } => say(exchange, &witness.record(&workload, policy, idle))?,
-            Question::Recover { state, policy } => say(exchange, &witness.recover(&state, policy)?)?,
+            Question::Record { workload, policy, idle, device } => {
+                say(exchange, &witness.record(&workload, policy, device, idle))?;
+            }
+            Question::Recover { state, policy, device } => say(exchange, &witness.recover(&state, policy, device)?)?,
             Question::Look { states, asked } => {
                 for state in &states {
                     say(exchange, &witness.look(state, asked.as_ref())?)?;
@@ -89,17 +92,21 @@ impl Witness<'_> {
         Ok(())
     }
 
-    fn record(&mut self, workload: &Workload, policy: Policy, idle: u32) -> Recorded {
+    fn record(&mut self, workload: &Workload, policy: Policy, device: Device, idle: u32) -> Recorded {
         set_clock(DATE);
         self.disk.set_back();
-        self.disk.record(policy, false);
+        self.disk.record(policy, device, false);
         let mut done = Recorded::default();
         let mut runner = ops::Runner::new(Path::new(FOLDER));
         match self.mount() {
             Ok(()) => {
                 for (op, number) in workload.ops.iter().zip(0..) {
                     self.disk.mark(Mark::Begin(number));
-                    let result = runner.run(number, op).map_or_else(Errno::raw_os_error, |()| 0);
+                    let result = match op {
+                        Op::Lose { path } => self.lose(path),
+                        _ => runner.run(number, op),
+                    };
+                    let result = result.map_or_else(Errno::raw_os_error, |()| 0);
                     self.disk.mark(Mark::End(number, result));
                     done.results.push(result);
                 }
@@ -120,12 +127,21 @@ impl Witness<'_> {
         done
     }
 
+    /// Unmounts; then the medium loses the last name of a path.
+    fn lose(&self, path: &str) -> Result<(), Errno> {
+        unmount(FOLDER, UnmountFlags::empty())?;
+        rustix::fs::fsync(rustix::fs::open(&self.disk.device.path, OFlags::RDWR, Mode::empty())?)?;
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let wide: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        if self.disk.lose(&[name.into(), wide]) == 0 { Err(Errno::NOENT) } else { Ok(()) }
+    }
+
     /// Records what the file system writes when it mounts an image.
-    fn recover(&mut self, state: &[Extent], policy: Policy) -> Result<Recorded> {
+    fn recover(&mut self, state: &[Extent], policy: Policy, device: Device) -> Result<Recorded> {
         self.disk.set_back();
         self.disk.apply(state)?;
         set_clock(LATER);
-        self.disk.record(policy, true);
+        self.disk.record(policy, device, true);
         if let Some(command) = self.cell.configuration.before_mount_command(&self.disk.device.path) {
             call(&command)?;
         }

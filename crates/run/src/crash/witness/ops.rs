@@ -83,6 +83,8 @@ impl Runner {
                 Ok(())
             }
             Op::Evict => std::fs::write("/proc/sys/vm/drop_caches", "3").map_err(|error| errno(&error)),
+            // The medium does it, once the file system is unmounted.
+            Op::Lose { .. } => Err(Errno::NOSYS),
             Op::Idle { seconds } => {
                 std::thread::sleep(Duration::from_secs((*seconds).into()));
                 Ok(())

@@ -17,6 +17,7 @@ use mountmark_crash::policy::Policy;
 use mountmark_crash::states::Extent;
 use mountmark_crash::trace::Mark;
 use mountmark_crash::workload::Workload;
+use mountmark_lab::PATH;
 use mountmark_lab::guest::{Exchange, RecordedDisk};
 use mountmark_model::Cell;
 use rustix::io::Errno;
@@ -24,7 +25,6 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde::Serialize;
 
 use super::questions::{Made, Question, Recorded};
-use crate::agent::shell::PATH;
 
 /// Where the file system under test is mounted.
 const FOLDER: &str = "/test";

@@ -5,6 +5,7 @@ mod apt;
 mod bisect;
 mod browser;
 mod caches;
+mod calibrate;
 mod cold;
 mod compare;
 mod conditions;

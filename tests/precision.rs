@@ -56,7 +56,10 @@ fn a_run_ends_when_its_figures_are_settled() {
     let output = run(folder, "ext4", STEADY, &["--precision", "30%", "--budget", "9m"]).output().unwrap();
     let said = one_line(&text(&output));
     assert!(output.status.success(), "{said}");
-    assert!(said.contains("at least 5 repeats, then more of what is wider than +-30 %"), "{said}");
+    assert!(
+        said.contains("at least 5 repeats if they fit into 9 min, then more of what is wider than +-30 %"),
+        "{said}"
+    );
     assert!(said.contains("at most 9 min left") && said.contains("wider than +-30 %"), "{said}");
     assert!(said.contains("target +-30 % reached by all 1 figure"), "{said}");
     let run = shown(folder);
@@ -157,6 +160,6 @@ fn wrong_use_is_told_with_its_mend() {
     refused(&["--precision", "2%", "--repeat", "3"], &["--repeat 3", "at least 5"]);
     refused(&["--precision", "2%", "--vary", "ram=512MiB..1GiB:2"], &["--vary", "give --repeat"]);
     let dry = lab.command(&["run", "--dry-run", "--fs", "ext4", "--precision", "2%", "--budget", "30m"]).ended_with(0);
-    let asked = "repeats: at least 5 repeats, then more of what is wider than +-2 %, 1000 at most; no more than fit into 30 min; below";
+    let asked = "repeats: at least 5 repeats if they fit into 30 min, then more of what is wider than +-2 %, 1000 at most; below";
     assert!(dry.stdout.contains(asked), "{}", dry.text());
 }

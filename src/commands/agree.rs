@@ -40,7 +40,7 @@ pub struct Arguments {
     store: StoreOptions,
 }
 
-fn name(text: &str) -> Result<String, String> {
+pub fn name(text: &str) -> Result<String, String> {
     let is_good = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
     match !text.is_empty() && text.len() <= 60 && text.chars().all(is_good) {
         true => Ok(text.to_owned()),

@@ -2,6 +2,7 @@
 
 mod agree;
 mod bisect;
+mod calibrate;
 mod clean;
 mod compare;
 mod crash;
@@ -65,6 +66,7 @@ commands! {
     Report report;
     Compare compare;
     Agree agree;
+    Calibrate calibrate;
     Why why;
     Bisect bisect;
     Crash crash;

@@ -8,6 +8,7 @@ mod accord;
 mod analysis;
 mod basis;
 pub mod bisect;
+pub mod calibrate;
 mod change;
 pub mod claim;
 mod column;

@@ -36,6 +36,8 @@ use mountmark_model::{
 };
 use serde::{Deserialize, Serialize};
 
+pub use host::mountinfo::is_mount_point;
+pub use host::tools::PATH;
 pub use mountmark_trace::Times;
 pub use sitting::sitting;
 pub use trace::{DeviceTrace, Unseen};

@@ -21,7 +21,7 @@ use mountmark_model::{
     Bytes, Cell, Configuration, CorpusSource, Disk, Machine, Plan, Program, RealisedCorpus, Scale, Vary,
 };
 use mountmark_plan::{Catalogue, CorpusRequest, Options, control};
-use mountmark_record::Store;
+use mountmark_record::{RunRecord, Store};
 
 use crate::common::{FormatOptions, StoreOptions, WrongUse, disk_size};
 pub use execute::{Session, check_jobs, jobs, show};
@@ -121,6 +121,20 @@ pub fn ways() -> impl TypedValueParser<Value = Way> {
 
 pub fn run(arguments: Arguments) -> Result<u8> {
     arguments.format.check()?;
+    let code = measured(&arguments, &|session, plan| session.begin(plan).map(Ok))?;
+    Ok(code.unwrap_or_else(|code| code))
+}
+
+/// Runs what a command line says and prints nothing of it; `Err` is the exit code of a run that the user ended.
+pub fn collect(arguments: &Arguments) -> Result<Result<RunRecord, u8>> {
+    measured(arguments, &|session, plan| Ok(session.collect(plan)?.ok_or_else(|| session.stop.code())))
+}
+
+/// What becomes of a plan, or an exit code.
+type Ended<T> = Result<Result<T, u8>>;
+
+/// Checks what the user wrote and runs it with `ending`.
+fn measured<T>(arguments: &Arguments, ending: &dyn Fn(&Session, &Plan) -> Ended<T>) -> Ended<T> {
     let scale: Scale = arguments.scale.parse().map_err(|error| WrongUse(format!("--scale: {error}")))?;
     check_jobs(arguments.jobs)?;
     if !arguments.lab.nature().guest && arguments.disk.is_some() {
@@ -148,7 +162,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         corpus: arguments.corpus.clone(),
     };
     // All user input is checked before anything is fetched or generated.
-    let wanted = targets::fit(&arguments, &mut options, &mut catalogue)?;
+    let wanted = targets::fit(arguments, &mut options, &mut catalogue)?;
     catalogue.suite(&options.suite)?;
     if let Some(disk) = &options.disk {
         catalogue.get::<Disk>(disk)?;
@@ -156,26 +170,26 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     if options.repeats == 0 {
         bail!(WrongUse("--repeat 0: give at least 1".into()));
     }
-    let vary = vary::asked(&arguments, &catalogue, &options, wanted.len())?;
+    let vary = vary::asked(arguments, &catalogue, &options, wanted.len())?;
     if arguments.dry_run {
-        return dry::run(&arguments, options, &machine, &catalogue, (&wanted, vary.as_ref()));
+        return Ok(Err(dry::run(arguments, options, &machine, &catalogue, (&wanted, vary.as_ref()))?));
     }
     arguments.lab.kind().check_rights()?;
     let store = arguments.store.open()?;
     let stop = Stop::on_signals()?;
-    stop.or(measure(&arguments, options, &machine, &catalogue, (&wanted, vary.as_ref()), &store, &stop), stop.code())
+    let wanted = (&wanted[..], vary.as_ref());
+    let ended = measure(arguments, (options, &machine, &catalogue, wanted), &store, &stop, ending);
+    stop.or(ended, Err(stop.code()))
 }
 
 /// Prepares the lab, makes the plan and runs it.
-fn measure(
+fn measure<T>(
     arguments: &Arguments,
-    options: Options,
-    machine: &Machine,
-    catalogue: &Catalogue,
-    wanted: Wanted,
+    (options, machine, catalogue, wanted): (Options, &Machine, &Catalogue, Wanted),
     store: &Store,
     stop: &Stop,
-) -> Result<u8> {
+    ending: &dyn Fn(&Session, &Plan) -> Ended<T>,
+) -> Ended<T> {
     let is_guest = arguments.lab.nature().guest;
     let cache = mountmark_lab::cache::default_folder();
     let _in_use = mountmark_lab::cache::open(&cache)?;
@@ -195,17 +209,17 @@ fn measure(
         make: mountmark_corpus::realise,
         is_stopped: &|| stop.load(Ordering::SeqCst),
     };
-    let Some(plan) = planned(arguments, options, catalogue, wanted, &asked)? else { return Ok(stop.code()) };
+    let Some(plan) = planned(arguments, options, catalogue, wanted, &asked)? else { return Ok(Err(stop.code())) };
     for cell in &plan.cells {
         if stop.load(Ordering::SeqCst) {
-            return Ok(stop.code());
+            return Ok(Err(stop.code()));
         }
         lab.prepare(cell)?;
     }
     lab.precondition(stop, &mut |line| say!("mountmark: preconditioning {line}"))?;
     let jobs = jobs(arguments.jobs, &plan);
     let (verbose, format) = (arguments.verbose, &arguments.format);
-    Session { lab, profiler: opened.profiler(), store, jobs, stop, verbose, format, sitting: 1 }.begin(&plan)
+    ending(&Session { lab, profiler: opened.profiler(), store, jobs, stop, verbose, format, sitting: 1 }, &plan)
 }
 
 /// The configurations, and the parameter that is varied.

@@ -16,12 +16,12 @@ mod group;
 mod image;
 mod lock;
 mod messages;
-mod mountinfo;
+pub(crate) mod mountinfo;
 mod noise;
 mod own;
 mod process;
 mod signatures;
-mod tools;
+pub(crate) mod tools;
 mod trace;
 mod undo;
 

@@ -33,6 +33,11 @@ pub fn holding<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
     above.max_by_key(|mount| mount.point.len())
 }
 
+/// Whether something is mounted at a folder, whose path has no links.
+pub fn is_mount_point(folder: &Path) -> bool {
+    of("self").iter().any(|mount| Path::new(&mount.point) == folder)
+}
+
 fn line(line: &str) -> Option<Mount> {
     let (head, tail) = line.split_once(" - ")?;
     let (mut head, mut tail) = (head.split(' ').skip(2), tail.split(' '));

@@ -48,7 +48,7 @@ fn targeted(run: &RunRecord, sampling: &Sampling, precision: f64, look: &Look) -
     format!("{named}{more}, target +-{target} not reached by {} of {all}{cause}: {many}{used}", wide.len())
 }
 
-/// What was asked for: `at least 5 repeats, then those of what is wider than +-2 %, 30 at most; no more than fit into 30 min`.
+/// What was asked for: `at least 5 repeats if they fit into 30 min, then more of what is wider than +-2 %, 1000 at most`.
 pub fn asked(plan: &Plan) -> Option<String> {
     let sampling = plan.sampling.as_ref()?;
     let least = counted(sampling.least as usize, "repeat", "repeats");
@@ -56,9 +56,10 @@ pub fn asked(plan: &Plan) -> Option<String> {
         Some(precision) => format!("what is wider than +-{}", percent(precision)),
         None => "all".into(),
     };
-    let budget = sampling.budget.map(|budget| format!("; no more than fit into {}", time(Some(budget))));
+    // The budget is kept in any case.
+    let budget = sampling.budget.map(|budget| format!(" if they fit into {}", time(Some(budget))));
     let most = plan.most_repeats();
-    Some(format!("at least {least}, then more of {further}, {most} at most{}", budget.unwrap_or_default()))
+    Some(format!("at least {least}{}, then more of {further}, {most} at most", budget.unwrap_or_default()))
 }
 
 /// What is known of the run's figures at this moment, for its progress.

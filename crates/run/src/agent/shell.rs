@@ -5,12 +5,10 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
+use mountmark_lab::PATH;
 
 use super::command::{self, Finished, Keep, Kept};
 use super::{Agent, STEP_LIMIT, workload};
-
-/// The search path of commands.
-pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 impl Agent<'_> {
     /// Runs an unmeasured command of a suite; `what` names it.

@@ -8,11 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use mountmark_lab::{CorpusData, Device, Devices, plain};
+use mountmark_lab::{CorpusData, Device, Devices, PATH, plain};
 use mountmark_model::Source;
 
 use super::command;
-use super::shell::PATH;
 
 /// Makes the second disk's file system, unpacks the corpus on it, and leaves it mounted.
 pub fn lay_out(devices: &Devices, source: &Device, layout: Source, scratch: &Path) -> Result<()> {

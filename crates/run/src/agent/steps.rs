@@ -69,7 +69,7 @@ impl Agent<'_> {
     /// Takes a real disk under test back, unless it is mounted still.
     pub(super) fn take_back(&self) -> Result<()> {
         match &self.devices.hold {
-            Some(hold) if !rests_on(&self.devices.test_folder) => hold.take(),
+            Some(hold) if !mountmark_lab::is_mount_point(&self.devices.test_folder) => hold.take(),
             _ => Ok(()),
         }
     }
@@ -174,10 +174,4 @@ impl Agent<'_> {
         self.ended(protocol_task::FSCK, outcome);
         Ok(())
     }
-}
-
-/// Whether something is mounted at a folder.
-fn rests_on(folder: &std::path::Path) -> bool {
-    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    mounts.lines().filter_map(|line| line.split_whitespace().nth(4)).any(|point| std::path::Path::new(point) == folder)
 }

@@ -25,7 +25,7 @@ fn suite(base: &tempfile::TempDir, scratch: &Scratch, script: &str, limit: f64) 
 
 fn sh(script: &str) -> Command {
     let mut command = Command::new("sh");
-    command.args(["-c", script]).env("PATH", super::super::shell::PATH).env("WORD", "a word").current_dir("/");
+    command.args(["-c", script]).env("PATH", mountmark_lab::PATH).env("WORD", "a word").current_dir("/");
     command
 }
 

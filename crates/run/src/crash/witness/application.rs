@@ -7,11 +7,11 @@ use std::process::Command;
 use anyhow::{Result, bail};
 use mountmark_crash::application::{Application, Asked, End, Verdict};
 use mountmark_crash::trace::Mark;
+use mountmark_lab::PATH;
 
 use super::{FOLDER, Witness};
 use crate::agent::command::{self, Finished, Keep, Kept};
 use crate::agent::scratch::Scratch;
-use crate::agent::shell::PATH;
 
 /// Most seconds of the guest's clock for one command that is not a check.
 const LIMIT: u32 = 30;

@@ -17,6 +17,7 @@ use mountmark_crash::policy::Policy;
 use mountmark_crash::states::{Device, Extent};
 use mountmark_crash::trace::Mark;
 use mountmark_crash::workload::{Op, Workload};
+use mountmark_lab::PATH;
 use mountmark_lab::guest::{Exchange, RecordedDisk};
 use mountmark_model::Cell;
 use rustix::fs::{Mode, OFlags};
@@ -25,7 +26,6 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde::Serialize;
 
 use super::questions::{Made, Question, Recorded};
-use crate::agent::shell::PATH;
 
 /// Where the file system under test is mounted.
 const FOLDER: &str = "/test";

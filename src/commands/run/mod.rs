@@ -70,11 +70,11 @@ pub struct Arguments {
     /// Run a --vary of more than 1000 cells
     #[arg(long)]
     yes: bool,
-    /// What everything random comes from
+    /// Seed of all random choices: the same seed gives the same files, orders and conditions
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
-    /// Whether each repeat draws what no question asks for: idle time before each test, free memory, the state of the
-    /// disk, block groups, the date
+    /// What should not matter and still moves figures (idle time before each test, free memory, the state of the disk,
+    /// block groups, the date): drawn anew for each repeat, or the same for all
     #[arg(long, value_name = "CONDITIONS", value_parser = ways(), default_value = Way::Varied.name())]
     conditions: Way,
     /// The pauses that a study makes before each test: kept, or left out [default: study where idle time is free, none
@@ -100,7 +100,7 @@ pub struct Arguments {
     /// second run. Figures stay the same to the last bit; it takes two to three times the wall time
     #[arg(long)]
     profile: bool,
-    /// Say every step of every cell, with the wall time since the start
+    /// Print a line for each step of each cell, with the wall time since the start
     #[arg(long, short)]
     verbose: bool,
     /// Print what would be done, a command a line, and do nothing: nothing is fetched, made, written or kept

@@ -18,13 +18,13 @@ const USUAL: u32 = 3;
 
 #[derive(Args, Clone, Debug)]
 pub struct SamplingOptions {
-    /// Repeat until every figure is known so well: half the width of its 98 % interval, as part of the figure, such as 2%.
-    /// Each repeat measures the file systems with a figure or a comparison that is wider, at most 30 times without
-    /// --budget
+    /// Repeat until every figure is known this well, such as 2%: half the width of its 98 % interval, divided by the
+    /// figure. Each repeat measures the file systems with a figure or a comparison that is wider, at most 30 times
+    /// without --budget
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     precision: Option<f64>,
-    /// Repeat for so long, such as 90s, 30m or 2h, or until --precision is reached: a repeat that is not likely to fit is
-    /// not begun
+    /// Repeat for at most this long, such as 90s, 30m or 2h, or until --precision is reached: a repeat that is not likely
+    /// to fit is not begun
     #[arg(long, value_name = "TIME", value_parser = common::duration)]
     budget: Option<Duration>,
 }

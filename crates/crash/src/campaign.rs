@@ -66,12 +66,9 @@ pub struct Explored {
     pub tested: [Tested; 5],
     /// One of each signature, those that break promises first.
     pub findings: Vec<Finding>,
-    /// What became of each file, over the images of the first power cut.
+    /// What became of each file, over the images of the first power cut, and over those that were repaired.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fates: Vec<Fates>,
-    /// The same of the images that were repaired, after it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub repaired_fates: Vec<Fates>,
     /// Images that were repaired: all, those that could not be mounted even then, and those with something in
     /// `lost+found`.
     #[serde(default)]
@@ -236,10 +233,10 @@ impl Explored {
     /// Counts what became of files in one image, and in its repair.
     pub fn count(&mut self, history: &History, moment: Moment, seen: Option<&Seen>, whole: Fate) {
         let tree = seen.and_then(|seen| seen.tree.as_ref());
-        oracle::count(&mut self.fates, history.fates(moment, tree, whole));
+        oracle::count(&mut self.fates, false, history.fates(moment, tree, whole));
         if let Some(repaired) = seen.and_then(|seen| seen.repaired.as_ref()) {
             let whole = if repaired.mount.is_some() { Fate::NotMounted } else { Fate::Mended };
-            oracle::count(&mut self.repaired_fates, history.fates(moment, repaired.tree.as_ref(), whole));
+            oracle::count(&mut self.fates, true, history.fates(moment, repaired.tree.as_ref(), whole));
             let counted = [true, repaired.mount.is_some(), repaired.lost > 0];
             self.repaired.iter_mut().zip(counted).for_each(|(sum, is)| *sum += usize::from(is));
         }

@@ -7,6 +7,7 @@ use mountmark_model::{Case, Claim, Fate, Study};
 use serde::Serialize;
 
 use crate::campaign::Campaign;
+use crate::oracle::Fates;
 
 /// A case, and what was seen of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -69,8 +70,8 @@ fn judged<'a>(study: &'a Study, claim: &'a Claim, campaigns: &'a [Campaign]) -> 
 fn fates(campaign: &Campaign, case: &Case) -> BTreeMap<Fate, usize> {
     let mut all = BTreeMap::new();
     for tried in campaign.chosen().filter(|tried| tried.workload.name == case.workload) {
-        let all_files = if case.repaired { &tried.explored.repaired_fates } else { &tried.explored.fates };
-        let own = all_files.iter().filter(|fates| fates.path == case.file);
+        let is_own = |fates: &&Fates| fates.path == case.file && fates.repaired == case.repaired;
+        let own = tried.explored.fates.iter().filter(is_own);
         for fates in own.filter(|fates| case.when.is_none_or(|when| fates.when == when)) {
             *all.entry(fates.fate).or_default() += fates.images;
         }

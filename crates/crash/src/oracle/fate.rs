@@ -14,16 +14,21 @@ use crate::tree::{Entry, Kind, Source, Tree};
 pub struct Fates {
     pub path: String,
     pub when: When,
+    /// Whether they were repaired before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repaired: bool,
     pub fate: Fate,
     pub images: usize,
 }
 
 /// Counts one image more.
-pub fn count(all: &mut Vec<Fates>, found: Vec<(String, When, Fate)>) {
+pub fn count(all: &mut Vec<Fates>, repaired: bool, found: Vec<(String, When, Fate)>) {
     for (path, when, fate) in found {
-        match all.iter_mut().find(|known| (&known.path, known.when, known.fate) == (&path, when, fate)) {
+        let alike =
+            |known: &&mut Fates| (&known.path, known.when, known.repaired, known.fate) == (&path, when, repaired, fate);
+        match all.iter_mut().find(alike) {
             Some(known) => known.images += 1,
-            None => all.push(Fates { path, when, fate, images: 1 }),
+            None => all.push(Fates { path, when, repaired, fate, images: 1 }),
         }
     }
 }
@@ -174,10 +179,10 @@ mod tests {
     fn images_are_counted_by_file_moment_and_fate() {
         let mut all = Vec::new();
         let one = |fate| vec![("doc".to_owned(), When::After, fate)];
-        count(&mut all, one(Fate::New));
-        count(&mut all, one(Fate::Old));
-        count(&mut all, one(Fate::New));
-        let told: Vec<_> = all.iter().map(|fates| (fates.fate, fates.images)).collect();
-        assert_eq!(told, [(Fate::New, 2), (Fate::Old, 1)]);
+        for (repaired, fate) in [(false, Fate::New), (false, Fate::Old), (false, Fate::New), (true, Fate::New)] {
+            count(&mut all, repaired, one(fate));
+        }
+        let told: Vec<_> = all.iter().map(|fates| (fates.repaired, fates.fate, fates.images)).collect();
+        assert_eq!(told, [(false, Fate::New, 2), (false, Fate::Old, 1), (true, Fate::New, 1)]);
     }
 }

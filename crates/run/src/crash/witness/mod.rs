@@ -103,7 +103,10 @@ impl Witness<'_> {
                 for (op, number) in workload.ops.iter().zip(0..) {
                     self.disk.mark(Mark::Begin(number));
                     let result = match op {
-                        Op::Lose { path } => self.lose(path),
+                        Op::Lose { path } => self.lose(path).inspect_err(|error| {
+                            let reason = if *error == Errno::NOENT { "no sector has that name" } else { "it is in use" };
+                            done.error = Some(format!("{op}: {reason} ({error})"));
+                        }),
                         _ => runner.run(number, op),
                     };
                     let result = result.map_or_else(Errno::raw_os_error, |()| 0);
@@ -113,7 +116,8 @@ impl Witness<'_> {
                 let ran = workload.application.as_ref().map_or(Ok(()), |application| self.steps(application));
                 std::thread::sleep(std::time::Duration::from_secs(idle.into()));
                 let stopped = self.stop(&mut done.trace);
-                done.error = ran.err().map(|error| format!("{error:#}")).or(stopped);
+                let ran = ran.err().map(|error| format!("{error:#}"));
+                done.error = done.error.or(ran).or(stopped);
                 done.live = tree::look(Path::new(FOLDER));
             }
             Err(error) => {

@@ -25,7 +25,9 @@ fn a_machine_and_its_disk_become_profiles_that_a_run_takes() {
     }
     let profile = |kind: &str| lab.path(&format!("config/mountmark/catalog/{kind}/desk.toml"));
     let read = |kind: &str| fs::read_to_string(profile(kind)).unwrap();
-    for (text, keys) in [(read("machines"), ["shift = ", "disk = \"desk\""]), (read("disks"), ["[flash]", "model   ratio"])] {
+    for (text, keys) in
+        [(read("machines"), ["shift = ", "disk = \"desk\""]), (read("disks"), ["[flash]", "model   ratio"])]
+    {
         assert!(text.starts_with("# ") && keys.iter().all(|key| text.contains(key)), "{text}");
     }
     assert!(fs::read_dir(image).unwrap().next().is_none(), "nothing is left");

@@ -4,8 +4,6 @@
 //! luck needs. And five repeats tell a variance badly: so the variances of all figures of the run are taken together,
 //! as far as they are alike (Smyth, as in `stats/variance.rs`).
 
-use mountmark_model::Sampling;
-
 use super::LEVEL;
 use crate::stats::distribution::t_quantile;
 use crate::stats::random::Random;

@@ -1,5 +1,6 @@
 //! The host lab on this machine: only as root and with loop devices.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -54,6 +55,20 @@ pub(crate) fn shown(folder: &Path) -> serde_json::Value {
     let output = mountmark(folder).args(["show", "latest", "--format", "json"]).output().unwrap();
     assert!(output.status.success(), "{}", text(&output));
     serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The configuration and repeat of a cell.
+pub(crate) type Place = (String, u64);
+
+/// The cells of a run that were planned, each of which there is once; a doubtful one may be measured again.
+pub(crate) fn planned_cells(run: &serde_json::Value) -> BTreeMap<Place, &serde_json::Value> {
+    let planned = run["planned_cells"].as_u64().unwrap();
+    let mut found = BTreeMap::new();
+    for cell in run["cells"].as_array().unwrap().iter().filter(|cell| cell["cell"].as_u64().unwrap() < planned) {
+        let place = (cell["configuration"].as_str().unwrap().to_owned(), cell["repeat"].as_u64().unwrap());
+        assert!(found.insert(place, cell).is_none(), "a cell was doubled: {cell}");
+    }
+    found
 }
 
 pub(crate) fn run_tiny(folder: &Path, seconds: u32) -> Command {

@@ -1,13 +1,13 @@
 //! Runs that find out on their way how many repeats they make: in the host lab as root, and in a guest.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::host::{awaited, kill, leftovers, mountmark, obstacle, shown, small_image, text};
+use crate::host::{Place, awaited, kill, leftovers, mountmark, obstacle, planned_cells, shown, small_image, text};
 use crate::lab::Lab;
 use crate::repeat::TASKS;
 
@@ -35,14 +35,10 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Planned cells, of which there is one of each configuration in a repeat.
-fn planned(run: &Value) -> Vec<&Value> {
-    let planned = run["planned_cells"].as_u64().unwrap();
-    let cells = run["cells"].as_array().unwrap().iter();
-    let cells: Vec<&Value> = cells.filter(|cell| cell["cell"].as_u64().unwrap() < planned).collect();
-    let places: BTreeSet<String> =
-        cells.iter().map(|cell| format!("{} {}", cell["configuration"], cell["repeat"])).collect();
-    assert_eq!((places.len(), cells.len() as u64), (cells.len(), planned), "none lost, none doubled");
+/// The planned cells of a run that has ended.
+fn planned(run: &Value) -> BTreeMap<Place, &Value> {
+    let cells = planned_cells(run);
+    assert_eq!(cells.len() as u64, run["planned_cells"].as_u64().unwrap(), "none is lost");
     cells
 }
 

@@ -7,7 +7,9 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::host::{awaited, kill, leftovers, loop_devices, mountmark, obstacle, shown, small_image, text};
+use crate::host::{
+    Place, awaited, kill, leftovers, loop_devices, mountmark, obstacle, planned_cells, shown, small_image, text,
+};
 
 const SUITE: &str = r#"
 name = "tiny"
@@ -42,18 +44,12 @@ fn killed_after(folder: &Path, cells: usize) {
 }
 
 /// By configuration and repeat: in which sitting a cell was measured, and when it began.
-fn cells(run: &Value) -> BTreeMap<(String, u64), (u64, String)> {
-    let mut found = BTreeMap::new();
-    for cell in run["cells"].as_array().unwrap() {
-        let key = (cell["configuration"].as_str().unwrap().to_owned(), cell["repeat"].as_u64().unwrap());
+fn cells(run: &Value) -> BTreeMap<Place, (u64, String)> {
+    let measured = |cell: &Value| {
         let sitting = cell["environment"]["sitting"]["number"].as_u64().unwrap();
-        let value = (sitting, cell["started"].as_str().unwrap().to_owned());
-        // A doubtful cell may be measured again; a planned one only once.
-        if cell["cell"].as_u64().unwrap() < 6 {
-            assert_eq!(found.insert(key, value), None, "a cell was doubled");
-        }
-    }
-    found
+        (sitting, cell["started"].as_str().unwrap().to_owned())
+    };
+    planned_cells(run).into_iter().map(|(place, cell)| (place, measured(cell))).collect()
 }
 
 /// The command after another boot: the kernel's id of the boot is covered by another one.

@@ -6,7 +6,7 @@
 //! proportion, which orders file systems; what changes is the unit.
 
 use mountmark_model::Metric;
-use mountmark_record::RunRecord;
+use mountmark_record::{CellRecord, RunRecord};
 
 use crate::stats::summary::median;
 
@@ -60,23 +60,16 @@ impl Speed {
     }
 }
 
-/// The median over a run's cells of a task's figure.
-pub fn figure(run: &RunRecord, task: &str, metric: &Metric) -> Option<f64> {
-    over_cells(run, task, &|value| value(metric))
+/// A cell's figure of a task.
+pub fn figure(cell: &CellRecord, task: &str, metric: &Metric) -> Option<f64> {
+    cell.samples.iter().find(|one| one.task == task && one.metric == metric.id).map(|one| one.value)
 }
 
-/// Processor time of a task's programs, in user space and in the kernel. Its parts are no use: kernels that count
-/// ticks tell the sum exactly, and guess how it divides.
+/// Processor time of a task's programs, in user space and in the kernel, the median over cells. Its parts are no use:
+/// kernels that count ticks tell the sum exactly, and guess how it divides.
 fn processor_time(run: &RunRecord, task: &str) -> Option<f64> {
-    over_cells(run, task, &|value| Some(value(&Metric::CPU_PERCENT)? / 100.0 * value(&Metric::ELAPSED)?))
-}
-
-type Values<'a> = &'a dyn Fn(&Metric) -> Option<f64>;
-
-fn over_cells(run: &RunRecord, task: &str, of: &dyn Fn(Values) -> Option<f64>) -> Option<f64> {
-    let values = run.cells.iter().filter(|cell| !cell.has_failure()).filter_map(|cell| {
-        let sample = |metric: &Metric| cell.samples.iter().find(|one| one.task == task && one.metric == metric.id);
-        of(&|metric| sample(metric).map(|one| one.value))
+    let values = run.cells.iter().filter_map(|cell| {
+        Some(figure(cell, task, &Metric::CPU_PERCENT)? / 100.0 * figure(cell, task, &Metric::ELAPSED)?)
     });
     median(&values.collect::<Vec<_>>())
 }

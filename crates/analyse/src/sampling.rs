@@ -6,7 +6,7 @@
 //! which the suite's tests are judged; mkfs, mount and umount are measured along. At each look,
 //!
 //! * a figure is settled if its interval at [`LEVEL`] is within the target: that of Student's t around the mean of the
-//!   logarithms of its repeats;
+//!   logarithms of its repeats, whose variance is taken on each device alone where there are several;
 //! * a pair of configurations is settled at a test if the interval of their ratio is within the target times the root of
 //!   two, which two settled figures have, or if their difference is shown at [`CLEAR`] over the run's whole family.
 //!
@@ -29,18 +29,22 @@
 //! Of 300 simulated runs without a difference one is shown in 1.3 to 3.7 % with 3 file systems and 5 tests, and in 4.3 to 5.7 %
 //! with 2 and one, where the standard error of such a share is 1.3 %.
 
+mod forecast;
+
 use std::collections::BTreeMap;
 use std::f64::consts::SQRT_2;
 
 use mountmark_model::{Sampling, WhyEnded};
 use mountmark_record::{CellRecord, RunRecord};
 
+use forecast::Repeats;
+
 use crate::Options;
-use crate::contrast::Tested;
 use crate::figures::{Figures, Series};
 use crate::stats::distribution::t_quantile;
-use crate::stats::summary::{self, variance};
-use crate::verdict::Family;
+use crate::stats::summary;
+use crate::stats::variance::{Prior, Variance, prior};
+use crate::verdict::{Family, Pair};
 
 /// Confidence of the intervals that decide; those of a fixed number of repeats would be at 95 %.
 pub const LEVEL: f64 = 0.98;
@@ -91,35 +95,41 @@ pub fn look(run: &RunRecord, precision: Option<f64>) -> Look {
     let figures = Figures::new(run, &options);
     let count = figures.configurations.len();
     let mut look = Look { configurations: figures.configurations.clone(), widths: Vec::new(), further: vec![0; count] };
+    // Blocks take turns on devices.
+    let targets = run.plan.targets.len().max(1);
+    let devices: Vec<usize> = figures.blocks.iter().map(|(repeat, _)| *repeat as usize % targets).collect();
+    let mut known = Vec::new();
     let tests = || figures.tasks.iter().enumerate().filter(|(_, task)| !task.step);
     for (task, series) in tests().filter_map(|(_, task)| Some((task, task.main()?))) {
-        let all: Vec<Option<Vec<f64>>> = (0..count).map(|configuration| logs(series, configuration)).collect();
-        let variances: Vec<f64> = all.iter().flatten().filter_map(|logs| variance(logs)).collect();
-        let usual = summary::mean(&variances).unwrap_or(0.0);
-        for (configuration, logs) in all.into_iter().enumerate() {
-            let Some(logs) = logs else { continue };
-            let half = libm::expm1(reach(&logs));
-            look.widths.push(Width { task: task.id.clone(), configuration, half, repeats: logs.len() });
-            if let Some(target) = precision {
-                let further = &mut look.further[configuration];
-                *further = (*further).max(needed(&logs, usual, libm::log1p(target)).saturating_sub(logs.len() as u32));
-            }
+        let measured = (0..count).filter_map(|one| Some((one, repeats(series, one, &devices)?)));
+        for (configuration, repeats) in measured {
+            let (half, count) = (libm::expm1(repeats.reach()), repeats.count as usize);
+            look.widths.push(Width { task: task.id.clone(), configuration, half, repeats: count });
+            known.push((configuration, repeats));
         }
     }
     look.widths.sort_by(|a, b| b.half.total_cmp(&a.half));
     match precision {
         None => look.further.fill(Sampling::MOST_IN_BUDGET),
         Some(target) => {
+            look.further = forecast::further(&known, count, libm::log1p(target), run.plan.most_repeats());
             let family = Family::new(&figures, &options);
+            let mut pairs = Vec::new();
             for (task, _) in tests() {
                 let Some(series) = figures.tasks[task].main() else { continue };
                 let Some(judged) = family.find(task, series.metric.id) else { continue };
-                for pair in &judged.pairs {
-                    let shared = series.log_ratios(pair.left, pair.right).len() as u32;
-                    let further = of_pair(&pair.tested, pair.mean.abs(), target, shared);
-                    for one in [pair.left, pair.right] {
-                        look.further[one] = look.further[one].max(further);
-                    }
+                let shared = |pair: &Pair| series.log_ratios(pair.left, pair.right).len() as u32;
+                pairs.extend(judged.pairs.iter().map(|pair| (pair, shared(pair))));
+            }
+            let known = |(pair, shared): &(&Pair, u32)| Variance {
+                value: pair.tested.error.powi(2) * f64::from(*shared),
+                df: pair.tested.df,
+            };
+            let strengths = prior(&pairs.iter().map(known).collect::<Vec<_>>());
+            for pair in &pairs {
+                let further = of_pair(pair, known(pair), strengths, target);
+                for one in [pair.0.left, pair.0.right] {
+                    look.further[one] = look.further[one].max(further);
                 }
             }
         }
@@ -187,47 +197,33 @@ pub fn left(run: &RunRecord, look: &Look, used: f64) -> Option<f64> {
     Some(budget.map_or(seconds, |budget| seconds.min((budget - used).max(0.0))))
 }
 
-/// Logarithms of a configuration's figures; `None` if there are none, or some are 0.
-fn logs(series: &Series, configuration: usize) -> Option<Vec<f64>> {
-    let values = series.figures(configuration);
-    let is_ratio = !values.is_empty() && values.iter().all(|value| *value > 0.0);
-    is_ratio.then(|| values.iter().map(|value| libm::log(*value)).collect())
+/// A configuration's figures; `None` if there are none, or some are 0. `devices`: that of each block.
+fn repeats(series: &Series, configuration: usize, devices: &[usize]) -> Option<Repeats> {
+    let mut logs = vec![Vec::new(); devices.iter().max()? + 1];
+    for (value, device) in series.blocks[configuration].iter().zip(devices) {
+        match value {
+            Some(value) if *value > 0.0 => logs[*device].push(libm::log(*value)),
+            Some(_) => return None,
+            None => {}
+        }
+    }
+    Some(Repeats::new(&logs)).filter(|repeats| repeats.count > 0)
 }
 
-/// Half the width of the interval of a mean.
-fn reach(logs: &[f64]) -> f64 {
-    let Some(variance) = variance(logs) else { return f64::INFINITY };
-    if variance == 0.0 { 0.0 } else { reach_of(variance, logs.len() as f64) }
-}
-
-fn reach_of(variance: f64, n: f64) -> f64 {
-    t_quantile(1.0 - LEVEL, n - 1.0) * (variance / n).sqrt()
-}
-
-/// The number of repeats whose interval is likely to be within `target`, as a difference of logarithms, if further ones
-/// vary as is `usual` at this test.
-fn needed(logs: &[f64], usual: f64, target: f64) -> u32 {
-    let n = logs.len() as u32;
-    // A figure that fails nearly always is not waited for.
-    let Some(own) = variance(logs).filter(|own| *own > 0.0) else { return n };
-    first(n, |all| {
-        let known = f64::from(n) / f64::from(all);
-        reach_of(own * known + usual * (1.0 - known), f64::from(all)) <= target
-    })
-}
-
-/// The number of further shared repeats that settle a pair.
-fn of_pair(tested: &Tested, mean: f64, target: f64, shared: u32) -> u32 {
-    if tested.error == 0.0 || tested.adjusted <= CLEAR && mean > 0.0 {
+/// The number of further shared repeats that are likely to settle a pair, whose ratio varies as is `known`.
+fn of_pair((pair, shared): &(&Pair, u32), known: Variance, strengths: Option<Prior>, target: f64) -> u32 {
+    if known.value == 0.0 || pair.tested.adjusted <= CLEAR && pair.mean != 0.0 {
         return 0;
     }
-    let target = libm::log1p(target) * SQRT_2;
-    // Degrees of freedom grow with the repeats, and the standard error falls with their root.
-    let needed = first(shared, |all| {
-        let df = tested.df * f64::from(all - 1) / f64::from(shared - 1);
-        t_quantile(1.0 - LEVEL, df) * tested.error * (f64::from(shared) / f64::from(all)).sqrt() <= target
-    });
-    needed - shared
+    let (target, shared) = (libm::log1p(target) * SQRT_2, *shared);
+    let usual = forecast::expected(known, strengths);
+    first(shared, |all| {
+        // Degrees of freedom grow with the repeats.
+        let df = known.df * f64::from(all - 1) / f64::from(shared - 1);
+        let part = f64::from(shared) / f64::from(all);
+        let variance = known.value * part + usual * (1.0 - part);
+        t_quantile(1.0 - LEVEL, df) * (variance / f64::from(all)).sqrt() <= target
+    }) - shared
 }
 
 /// The first number from `from` on that is enough, if all after it are.

@@ -205,6 +205,11 @@ fn tables() {
             println!("{:16} {configurations} x {tasks} {:>6.1}%", format!("{noise:?}"), 100.0 * share);
         }
     }
+}
+
+#[test]
+#[ignore = "prints a table"]
+fn time_left() {
     println!(
         "100 runs of 3 file systems and 5 tests: error of the time left after a part of the run, share within 20 %"
     );

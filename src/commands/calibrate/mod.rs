@@ -120,7 +120,7 @@ fn calibrate(arguments: &Arguments, [machine_path, disk_path]: &[PathBuf; 2]) ->
     let wanted = Wanted::new(&costs::of(&own_disk)?, &costs::of(&guest_disk)?, &quick, speed.pace);
     let about = format!("{} as a model; it belongs to the machine of that name", arguments.measured_disk());
     let (name, sources) = (arguments.name.clone(), vec![text::source(&own_disk)]);
-    let modelled = Disk { name, about, sources, model: nearest(&wanted.model, CAPACITY) };
+    let modelled = Disk { name, about, sources, model: nearest(&wanted.guest, &wanted.way, CAPACITY) };
     // Written before they are tried, as a run finds them in the catalogue.
     written(machine_path, &text::machine(&machine, &speed, &own)?)?;
     written(disk_path, &text::disk(&modelled, &wanted, None)?)?;

@@ -14,6 +14,8 @@ const LARGE: u64 = 1 << 20;
 const MANY: u64 = 256;
 /// A pause in ns that lets the drive become idle.
 const PAUSE: u64 = 1 << 33;
+/// The least part of a cost that is the drive's, to begin with.
+const LEAST: f64 = 0.02;
 /// Bytes of its buffer, unless the drive accepts more than it stores.
 const USUAL_BUFFER: u64 = 16 << 20;
 
@@ -81,15 +83,17 @@ impl Costs {
             stored: row(write, true),
         }
     }
-
-    /// How far other costs are from these: the sum of squares of the logarithms of their ratios.
-    fn distance(&self, other: &Costs) -> f64 {
-        self.values().iter().zip(other.values()).map(|(own, other)| (other / own).ln().powi(2)).sum()
-    }
 }
 
-/// The drive of `capacity` bytes whose costs are nearest to `wanted`, all of which are above 0.
-pub fn nearest(wanted: &Costs, capacity: u64) -> DiskModel {
+/// The drive of `capacity` bytes whose costs, with the `way` to it, are nearest to `wanted`, all of which are above 0:
+/// the sum of squares of the logarithms of their ratios is least. Where the way alone takes longer the drive adds little.
+pub fn nearest(wanted: &Costs, way: &Costs, capacity: u64) -> DiskModel {
+    let all = wanted;
+    let mut own = all.values();
+    for (time, way) in own.iter_mut().zip(way.values()) {
+        *time = (*time - way).max(*time * LEAST);
+    }
+    let wanted = &Costs::new(own);
     let rate = |nanoseconds: f64| (LARGE as f64 * 1e9 / nanoseconds) as u64;
     // A flush that takes no longer than half of the write before it waits for nothing.
     let has_capacitors = wanted.flush < 1.5 * wanted.write;
@@ -111,10 +115,15 @@ pub fn nearest(wanted: &Costs, capacity: u64) -> DiskModel {
         power_loss_protection: has_capacitors,
     };
     within_limits(&mut best);
-    let mut least = distance(&best, wanted);
+    let distance = |flash: &Flash| {
+        let found = Costs::of(&|| Box::new(super::Drive::new(flash))).values();
+        let ratios = found.iter().zip(way.values()).zip(all.values()).map(|((found, way), all)| (found + way) / all);
+        ratios.map(|ratio| ratio.ln().powi(2)).sum::<f64>()
+    };
+    let mut least = distance(&best);
     for step in [4.0, 2.0, 1.4, 1.2, 1.1, 1.05, 1.02, 1.01] {
         while let Some((flash, nearer)) = neighbours(&best, step)
-            .map(|flash| (distance(&flash, wanted), flash))
+            .map(|flash| (distance(&flash), flash))
             .filter(|(distance, _)| *distance < least * (1.0 - 1e-6))
             .min_by(|one, other| one.0.total_cmp(&other.0))
             .map(|(distance, flash)| (flash, distance))
@@ -123,10 +132,6 @@ pub fn nearest(wanted: &Costs, capacity: u64) -> DiskModel {
         }
     }
     DiskModel::Flash(best)
-}
-
-fn distance(flash: &Flash, wanted: &Costs) -> f64 {
-    wanted.distance(&Costs::of(&|| Box::new(super::Drive::new(flash))))
 }
 
 /// Drives with one parameter, or two that belong together, larger or smaller by a factor.
@@ -174,7 +179,7 @@ mod tests {
     /// Read and write, with flush, of 4 KiB in us; read, accept and store 1 MiB in us.
     fn fitted(us: [f64; 6]) -> (Flash, [f64; 6]) {
         let wanted = Costs::new(us.map(|us| us * 1000.0));
-        let DiskModel::Flash(flash) = nearest(&wanted, 1 << 38) else { panic!("another model") };
+        let DiskModel::Flash(flash) = nearest(&wanted, &Costs::new([0.0; 6]), 1 << 38) else { panic!("another model") };
         flash.check().unwrap();
         let found = Costs::of(&|| flash.start().unwrap()).values();
         let mut ratios = [0.0; 6];
@@ -196,6 +201,21 @@ mod tests {
             let (flash, ratios) = fitted(us);
             assert!(ratios.iter().all(|ratio| (0.9..1.1).contains(ratio)), "{what}: {ratios:?} {flash:?}");
         }
+    }
+
+    #[test]
+    fn a_drive_that_is_quicker_than_the_way_to_it_leaves_the_other_costs_right() {
+        let wanted = Costs::new([300.0, 190.0, 1400.0, 1500.0, 1400.0, 1400.0].map(|us| us * 1000.0));
+        let way = Costs::new([40.0, 40.0, 60.0, 1000.0, 2200.0, 2200.0].map(|us| us * 1000.0));
+        let DiskModel::Flash(flash) = nearest(&wanted, &way, 1 << 38) else { panic!("another model") };
+        let found = Costs::of(&|| flash.start().unwrap());
+        let ratio = |of: fn(&Costs) -> f64| (of(&found) + of(&way)) / of(&wanted);
+        for (what, ratio) in
+            [("read", ratio(|all| all.read)), ("write", ratio(|all| all.write)), ("flush", ratio(|all| all.flush))]
+        {
+            assert!((0.9..1.1).contains(&ratio), "{what}: {ratio} {flash:?}");
+        }
+        assert!(ratio(|all| all.large_write) < 1.8, "{flash:?}");
     }
 
     #[test]

@@ -104,7 +104,8 @@ impl Witness<'_> {
                     self.disk.mark(Mark::Begin(number));
                     let result = match op {
                         Op::Lose { path } => self.lose(path).inspect_err(|error| {
-                            let reason = if *error == Errno::NOENT { "no sector has that name" } else { "it is in use" };
+                            let reason =
+                                if *error == Errno::NOENT { "no sector has that name" } else { "it is in use" };
                             done.error = Some(format!("{op}: {reason} ({error})"));
                         }),
                         _ => runner.run(number, op),

@@ -46,7 +46,9 @@ fn what_cannot_be_calibrated_is_refused_and_a_dry_run_writes_nothing() {
     calibrate(&lab, &["desk", "--image", "a", "--device", "/dev/b"]).ended_with(2).says(&["--device"]);
     calibrate(&lab, &["desk", "--wipe", "X"]).ended_with(2).says(&["--device"]);
     calibrate(&lab, &["desk", "--scale", "0"]).ended_with(2).says(&["--scale"]);
-    calibrate(&lab, &["desk", "--device", "/dev/null", "--dry-run"]).ended_with(2).says(&["/dev/null"]);
+    calibrate(&lab, &["desk", "--device", "/dev/null", "--dry-run"])
+        .ended_with(3)
+        .says(&["/dev/null is a character device"]);
     let dry = calibrate(&lab, &["desk", "--image", "/var/tmp", "--dry-run"]).ended_with(0);
     for said in ["mkfs.ext4", "dd if=/dev/zero of=/dev/null", "random-read", "machines/desk.toml and "] {
         assert!(dry.stdout.contains(said), "{said}: {}", dry.text());

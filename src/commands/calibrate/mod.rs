@@ -100,8 +100,9 @@ pub fn run(arguments: Arguments) -> Result<u8> {
 /// Measures, fits and writes.
 fn calibrate(arguments: &Arguments, [machine_path, disk_path]: &[PathBuf; 2]) -> Result<()> {
     let [processor, disk] = SUITES;
-    let own = measured(&arguments.on_this_machine(processor, &[]))?;
+    // A device that must not be touched is refused before anything is measured.
     let own_disk = arguments.target().map(|target| measured(&arguments.on_this_machine(disk, &target))).transpose()?;
+    let own = measured(&arguments.on_this_machine(processor, &[]))?;
     let guest = measured(&arguments.in_guest(processor, GUEST, QUICK))?;
     let speed = Speed::of(&own, &guest).context("no task of the two runs can be compared")?;
     let catalogue = Catalogue::load(None)?;
@@ -232,9 +233,8 @@ impl Arguments {
 
     fn dry_run(&self, places: &[PathBuf; 2]) -> Result<u8> {
         let target = self.target();
-        let mut runs = vec![self.on_this_machine(SUITES[0], &[])];
-        runs.extend(target.iter().map(|target| self.on_this_machine(SUITES[1], target)));
-        for line in runs {
+        let disk = target.iter().map(|target| self.on_this_machine(SUITES[1], target));
+        for line in disk.chain([self.on_this_machine(SUITES[0], &[])]) {
             let code = run::run(line)?;
             if code != common::DONE {
                 return Ok(code);

@@ -73,6 +73,10 @@ fn check(arguments: &Arguments, scale: Scale, stop: &Stop) -> Result<u8> {
         let mut beside: [Vec<f64>; 2] = Default::default();
         for cell in &plan.cells {
             labs[0].prepare(cell)?;
+            // Makes the guest's snapshot, too, whose boot is no part of any of the three.
+            if labs[0].functions(cell, stop)?.is_none() {
+                return Ok(stop.code());
+            }
             let Some((plain, alone)) = measure(labs[0].plain(), cell, stop)? else { return Ok(stop.code()) };
             figures += plain.len();
             for (way, lab) in labs.iter().enumerate() {

@@ -3,7 +3,6 @@
 use anyhow::Result;
 use mountmark_crash::campaign::{Campaign, Cause, Tried};
 use mountmark_crash::policy::Policy;
-use mountmark_crash::states::Device;
 use mountmark_model::{Bytes, format_count, format_seconds};
 use serde::Serialize;
 
@@ -108,11 +107,11 @@ fn rows(Crash(campaigns): &Crash, out: &mut Rows) -> Result<()> {
     out.head("configuration,kernel,device,policy,workload,epochs,images,shown,seconds,state,begun,returned,fault,promised,fault_images")?;
     for campaign in *campaigns {
         for Tried { workload, policy, explored, .. } in &campaign.tried {
-            let mut line = |device: Device, [state, begun, returned, fault, promised, images]: [&str; 6]| {
+            let mut line = |device: String, [state, begun, returned, fault, promised, images]: [&str; 6]| {
                 out.line([
                     &campaign.configuration,
                     &campaign.kernel,
-                    &device.to_string(),
+                    &device,
                     &policy.to_string(),
                     &workload.to_string(),
                     &explored.epochs.to_string(),
@@ -128,13 +127,13 @@ fn rows(Crash(campaigns): &Crash, out: &mut Rows) -> Result<()> {
                 ])
             };
             if explored.findings.is_empty() {
-                line(campaign.device, [""; 6])?;
+                line(campaign.device.to_string(), [""; 6])?;
             }
             for finding in &explored.findings {
                 let (begun, returned) = (finding.moment.begun.to_string(), finding.moment.returned.to_string());
                 let (state, images) = (finding.state.to_string(), finding.images.to_string());
                 let promised = if finding.promised { "yes" } else { "no" };
-                let device = finding.device.unwrap_or(campaign.device);
+                let device = finding.device.unwrap_or(campaign.device).to_string();
                 line(device, [&state, &begun, &returned, &finding.fault.signature(workload), promised, &images])?;
             }
         }

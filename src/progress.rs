@@ -47,14 +47,13 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(500));
             bar
         });
-        let vary = plan.vary.as_ref().map(|vary| counted(vary.points.len(), "point"));
+        let vary = plan.vary.clone();
         let of: Vec<String> = std::iter::once(counted(plan.configurations.len(), "configuration"))
-            .chain(vary)
+            .chain(vary.as_ref().map(|vary| counted(vary.points.len(), "point")))
             .chain([counted(plan.repeats as usize, "repeat")])
             .collect();
         let cells = counted(plan.cells.len(), "cell");
         say!("mountmark: {}: {cells} ({}), {jobs} at a time", plan.suite, of.join(", "));
-        let vary = plan.vary.clone();
         Progress {
             begin: Instant::now(),
             cells: plan.cells.len(),

@@ -6,7 +6,7 @@
 //! proportion, which orders file systems; what changes is the unit.
 
 use mountmark_model::Metric;
-use mountmark_record::{CellRecord, RunRecord};
+use mountmark_record::RunRecord;
 
 use crate::stats::summary::median;
 
@@ -60,16 +60,11 @@ impl Speed {
     }
 }
 
-/// A cell's figure of a task.
-pub fn figure(cell: &CellRecord, task: &str, metric: &Metric) -> Option<f64> {
-    cell.samples.iter().find(|one| one.task == task && one.metric == metric.id).map(|one| one.value)
-}
-
 /// Processor time of a task's programs, in user space and in the kernel, the median over cells. Its parts are no use:
 /// kernels that count ticks tell the sum exactly, and guess how it divides.
 fn processor_time(run: &RunRecord, task: &str) -> Option<f64> {
     let values = run.cells.iter().filter_map(|cell| {
-        Some(figure(cell, task, &Metric::CPU_PERCENT)? / 100.0 * figure(cell, task, &Metric::ELAPSED)?)
+        Some(cell.figure(task, &Metric::CPU_PERCENT)? / 100.0 * cell.figure(task, &Metric::ELAPSED)?)
     });
     median(&values.collect::<Vec<_>>())
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mountmark_model::{Bytes, Cell, Environment, Outcome, Plan, RealisedCorpus, Sample, TaskOutcome, Vary};
+use mountmark_model::{Bytes, Cell, Environment, Metric, Outcome, Plan, RealisedCorpus, Sample, TaskOutcome, Vary};
 use serde::Serialize;
 
 use crate::Timestamp;
@@ -170,6 +170,12 @@ impl CellRecord {
             notes: Vec::new(),
             log: String::new(),
         }
+    }
+
+    /// A figure of the first time that a task ran.
+    pub fn figure(&self, task: &str, metric: &Metric) -> Option<f64> {
+        let is_it = |sample: &&Sample| sample.task == task && sample.iteration == 0 && sample.metric == metric.id;
+        self.samples.iter().find(is_it).map(|sample| sample.value)
     }
 
     /// Whether the cell or any of its tasks failed.

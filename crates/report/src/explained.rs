@@ -246,7 +246,7 @@ pub(crate) fn stacks(why: &Answer) -> Vec<Stack> {
         [explanation] => vec![explanation.fast, explanation.slow],
         _ => why.ledgers.iter().collect(),
     };
-    let mut out: BTreeMap<Vec<String>, Vec<u64>> = std::collections::BTreeMap::new();
+    let mut out: BTreeMap<Vec<String>, Vec<u64>> = BTreeMap::new();
     for (at, ledger) in ledgers.iter().enumerate() {
         let mut add = |path: Vec<String>, time: u64| {
             if time > 0 {

@@ -10,7 +10,7 @@ use mountmark_report::words;
 
 use crate::commands::resume::difference;
 use crate::commands::run::{LabOptions, Session, Stop, corpora, leave_out_programs};
-use crate::commands::why::{figure, one};
+use crate::commands::why::one;
 use crate::common::FormatOptions;
 
 /// What is measured on each kernel.
@@ -125,7 +125,7 @@ impl<'a> Journal<'a> {
             Said::Measured(run) => *run,
         };
         let metric = *self.metric.get_or_insert_with(|| judged(&run, self.trial.task));
-        let found = run.cells.first().and_then(|record| figure(record, self.trial.task, metric));
+        let found = run.cells.first().and_then(|record| record.figure(self.trial.task, metric));
         let Some(figure) = found.filter(|figure| figure.is_finite() && *figure > 0.0) else {
             return self.skip(name, format!("run {} has no {} above 0", run.id, metric.id)).map(Some);
         };

@@ -1,7 +1,6 @@
 //! What a disk's requests took, and what those of a modelled drive must take.
 
 use anyhow::{Context, Result};
-use mountmark_analyse::calibrate::figure;
 use mountmark_disk::flash::fit::Costs;
 use mountmark_model::Metric;
 use mountmark_record::{CellRecord, RunRecord};
@@ -21,7 +20,7 @@ pub fn of(run: &RunRecord) -> Result<Costs> {
 
 fn of_cell(cell: &CellRecord) -> Result<[f64; 6]> {
     let figure = |task: &str, metric: &Metric| {
-        let value = figure(cell, task, metric).filter(|value| *value > 0.0);
+        let value = cell.figure(task, metric).filter(|value| *value > 0.0);
         value.with_context(|| format!("there is no {} of {task}", metric.title))
     };
     let p50 = |task: &str| figure(task, &Metric::LATENCY_P50);

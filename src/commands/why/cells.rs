@@ -15,7 +15,7 @@ use mountmark_model::profile::{Interval, Profile, TaskProfile};
 use mountmark_model::{Event, Metric, Outcome, Sample, Subject};
 use mountmark_record::{RunRecord, Store};
 
-use super::choose::{Chosen, figure};
+use super::choose::Chosen;
 use crate::commands::resume::{check_inputs, difference};
 use crate::commands::run::LabOptions;
 
@@ -114,11 +114,10 @@ fn is_first(kept: &TaskProfile, task: &str) -> bool {
 /// From the run's own profiles.
 fn kept(wanted: &Wanted) -> Result<Measured> {
     let Chosen { record, cell, .. } = wanted.chosen;
-    let figure = |task: &str, metric: &Metric| figure(record, task, metric);
     let ledger = |task: &&str| {
         let found = wanted.kept.iter().find(|kept| is_first(kept, task));
         let kept = found.with_context(|| format!("task {task} has no profile"))?;
-        of(&cell.configuration.name, task, &figure, [&kept.returned, &kept.sync])
+        of(&cell.configuration.name, task, &|task, metric| record.figure(task, metric), [&kept.returned, &kept.sync])
     };
     Ok(Measured { ledgers: wanted.tasks.iter().map(ledger).collect::<Result<_>>()?, ..Measured::default() })
 }

@@ -1,7 +1,7 @@
 //! Which cells of runs are to be explained.
 
 use anyhow::{Result, bail};
-use mountmark_model::{Cell, Metric, Outcome, Sample, protocol_task};
+use mountmark_model::{Cell, Metric, Outcome, protocol_task};
 use mountmark_record::{CellRecord, RunRecord};
 use mountmark_report::words;
 
@@ -63,7 +63,7 @@ pub(in crate::commands) fn pair<'a>(
     let changes = |name: &String| -> Option<(f64, String)> {
         let durable = |run: &RunRecord| {
             let of_repeat = |record: &&CellRecord| record.repeat == repeat && record.configuration == *name;
-            figure(run.cells.iter().find(of_repeat)?, task, &Metric::DURABLE).filter(|time| *time > 0.0)
+            run.cells.iter().find(of_repeat)?.figure(task, &Metric::DURABLE).filter(|time| *time > 0.0)
         };
         Some(((durable(after)? / durable(before)?).ln().abs(), name.clone()))
     };
@@ -139,17 +139,11 @@ fn check_task(run: &RunRecord, task: &str) -> Result<()> {
     )))
 }
 
-/// A figure of the first time that a task ran.
-pub(in crate::commands) fn figure(record: &CellRecord, task: &str, metric: &Metric) -> Option<f64> {
-    let is_it = |sample: &&Sample| sample.task == task && sample.iteration == 0 && sample.metric == metric.id;
-    record.samples.iter().find(is_it).map(|sample| sample.value)
-}
-
 /// The slowest configuration and the fastest.
 fn extremes<'a>(run: &'a RunRecord, task: &str, repeat: u32) -> Vec<&'a str> {
     let of_repeat = run.cells.iter().filter(|record| record.repeat == repeat);
     let mut found: Vec<(f64, &str)> = of_repeat
-        .filter_map(|record| Some((figure(record, task, &Metric::DURABLE)?, record.configuration.as_str())))
+        .filter_map(|record| Some((record.figure(task, &Metric::DURABLE)?, record.configuration.as_str())))
         .collect();
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
     let fastest = found.last().copied();
@@ -180,7 +174,7 @@ pub(in crate::commands) fn one<'a>(run: &'a RunRecord, task: &str, name: &str, r
         Some(Outcome::Skipped { reason }) => {
             bail!(WrongUse(format!("task {task} was left out on {name} in run {id}: {reason}")))
         }
-        _ if figure(record, task, &Metric::ELAPSED).is_none() => {
+        _ if record.figure(task, &Metric::ELAPSED).is_none() => {
             let reason = record.outcome.reason().unwrap_or("the cell ended before it");
             bail!(WrongUse(format!("run {id} has no figure of task {task} on {name}: {reason}")))
         }

@@ -9,7 +9,7 @@ use mountmark_model::{Metric, protocol_task};
 use mountmark_record::{RunRecord, Store};
 
 use super::cells::{Manner, Measured, Wanted, measure};
-use super::choose::{Chosen, check_run, figure, one};
+use super::choose::{Chosen, check_run, one};
 
 /// A task's ledgers on its best and its worst configuration.
 pub struct Explained {
@@ -38,7 +38,7 @@ pub fn explain(run: &RunRecord, findings: &Findings, count: usize, store: &Store
         task != protocol_task::CAPACITY && tasks.all(|planned| planned.id != task || planned.part_of.is_none())
     };
     let has_time = |task: &str| {
-        let mut figures = run.cells.iter().map(|record| figure(record, task, &Metric::ELAPSED));
+        let mut figures = run.cells.iter().map(|record| record.figure(task, &Metric::ELAPSED));
         is_whole(task) && figures.any(|elapsed| elapsed.is_some())
     };
     let gaps = largest(findings, count, &has_time);
@@ -83,7 +83,7 @@ fn cells<'a>(run: &'a RunRecord, findings: &Findings, gap: &Gap) -> Option<[Chos
     let apart = |repeat: u32| -> Option<(f64, [Chosen<'a>; 2])> {
         let of = |name: &str| one(run, &gap.task, name, repeat).ok();
         let [best, worst] = [of(names[0])?, of(names[1])?];
-        let value = |chosen: &Chosen| figure(chosen.record, &gap.task, metric).filter(|value| *value > 0.0);
+        let value = |chosen: &Chosen| chosen.record.figure(&gap.task, metric).filter(|value| *value > 0.0);
         let times = (value(&worst)? / value(&best)?).ln().abs();
         Some(((times - gap.times.ln()).abs(), [best, worst]))
     };

@@ -18,7 +18,7 @@ pub(super) use cells::Manner;
 pub(super) use cells::Wanted;
 use cells::measure;
 use choose::Chosen;
-pub(super) use choose::{figure, one, pair};
+pub(super) use choose::{one, pair};
 pub(super) use largest::{Explained, Outcome, explain as explain_largest};
 
 /// Show where a task's time went, and what makes one file system, kernel or option slower than another

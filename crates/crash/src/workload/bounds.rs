@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Op, Workload};
+use super::{Op, Workload, last_name};
 use crate::model::{Model, ROOT};
 use crate::tree::words::WORD;
 
@@ -110,7 +110,7 @@ fn fields(op: &Op) -> Result<(), String> {
         | Op::Fdatasync { path } => check_path(path),
         Op::Lose { path } => {
             check_path(path)?;
-            let name = path.rsplit('/').next().unwrap_or(path);
+            let name = last_name(path);
             let is_rare = name.len() >= RARE && name.is_ascii();
             is_rare.then_some(()).ok_or_else(|| {
                 format!("{name} may be on the disk by chance: take a name of {RARE} or more letters and digits")

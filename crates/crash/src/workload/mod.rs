@@ -32,6 +32,11 @@ pub struct Workload {
     pub log: Option<Box<Log>>,
 }
 
+/// The name of what lies at a path, without its folder.
+pub fn last_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
 impl Workload {
     /// Whether operations say what files must hold.
     pub fn has_model(&self) -> bool {

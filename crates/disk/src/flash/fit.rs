@@ -18,7 +18,6 @@ const PAUSE: u64 = 1 << 33;
 const LEAST: f64 = 0.02;
 /// Bytes of its buffer, unless the drive accepts more than it stores.
 const USUAL_BUFFER: u64 = 16 << 20;
-
 /// Time in ns to program a page, where no flush shows it.
 const PROGRAMMING: u64 = 500_000;
 
@@ -88,28 +87,27 @@ impl Costs {
 /// The drive of `capacity` bytes whose costs, with the `way` to it, are nearest to `wanted`, all of which are above 0:
 /// the sum of squares of the logarithms of their ratios is least. Where the way alone takes longer the drive adds little.
 pub fn nearest(wanted: &Costs, way: &Costs, capacity: u64) -> DiskModel {
-    let all = wanted;
-    let mut own = all.values();
+    let mut own = wanted.values();
     for (time, way) in own.iter_mut().zip(way.values()) {
         *time = (*time - way).max(*time * LEAST);
     }
-    let wanted = &Costs::new(own);
+    let own = Costs::new(own);
     let rate = |nanoseconds: f64| (LARGE as f64 * 1e9 / nanoseconds) as u64;
     // A flush that takes no longer than half of the write before it waits for nothing.
-    let has_capacitors = wanted.flush < 1.5 * wanted.write;
-    let takes_more = wanted.stored > 1.1 * wanted.large_write;
+    let has_capacitors = own.flush < 1.5 * own.write;
+    let takes_more = own.stored > 1.1 * own.large_write;
     let mut best = Flash {
         capacity,
         channels: 8,
         units: 8,
         page: SMALL,
-        read_latency_ns: (wanted.read * 0.8) as u64,
+        read_latency_ns: (own.read * 0.8) as u64,
         // With capacitors nobody waits for programming: it is the rate alone.
-        program_latency_ns: if has_capacitors { PROGRAMMING } else { wanted.flush as u64 },
-        channel_rate: rate(wanted.large_read) / 4,
-        interface_rate: rate(wanted.large_read.min(wanted.large_write)),
-        overhead_ns: (wanted.read.min(wanted.write) / 10.0) as u64,
-        write_latency_ns: (wanted.write * 0.8) as u64,
+        program_latency_ns: if has_capacitors { PROGRAMMING } else { own.flush as u64 },
+        channel_rate: rate(own.large_read) / 4,
+        interface_rate: rate(own.large_read.min(own.large_write)),
+        overhead_ns: (own.read.min(own.write) / 10.0) as u64,
+        write_latency_ns: (own.write * 0.8) as u64,
         queue_depth: 64,
         write_buffer: if takes_more { MANY * LARGE } else { USUAL_BUFFER },
         power_loss_protection: has_capacitors,
@@ -117,7 +115,8 @@ pub fn nearest(wanted: &Costs, way: &Costs, capacity: u64) -> DiskModel {
     within_limits(&mut best);
     let distance = |flash: &Flash| {
         let found = Costs::of(&|| Box::new(super::Drive::new(flash))).values();
-        let ratios = found.iter().zip(way.values()).zip(all.values()).map(|((found, way), all)| (found + way) / all);
+        let ratios =
+            found.iter().zip(way.values()).zip(wanted.values()).map(|((found, way), wanted)| (found + way) / wanted);
         ratios.map(|ratio| ratio.ln().powi(2)).sum::<f64>()
     };
     let mut least = distance(&best);

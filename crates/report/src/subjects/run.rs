@@ -83,22 +83,17 @@ const ALIKE: usize = 2;
 /// A line for each row, where neighbours without any figure and with the same marks share one: what is skipped by the
 /// dozen must not hide what was measured.
 fn joined(rows: &[Row], mut cells: impl FnMut(&Row) -> Vec<String>) -> Vec<Vec<String>> {
-    let lines: Vec<Vec<String>> = rows.iter().map(&mut cells).collect();
-    let is_empty = |at: usize| rows[at].cells.iter().all(Option::is_none);
-    let mut out = Vec::new();
-    let mut at = 0;
-    while at < rows.len() {
-        let alike = (at..rows.len()).take_while(|next| is_empty(*next) && lines[*next][1..] == lines[at][1..]).count();
-        let mut line = lines[at].clone();
-        if alike > ALIKE {
-            line[0] = words::alike(&rows[at].task.id, &rows[at + alike - 1].task.id, alike);
-            at += alike;
-        } else {
-            at += 1;
+    let lines: Vec<(&Row, Vec<String>)> = rows.iter().map(|row| (row, cells(row))).collect();
+    let is_empty = |row: &Row| row.cells.iter().all(Option::is_none);
+    let alike = lines.chunk_by(|(row, line), (next, other)| is_empty(row) && is_empty(next) && line[1..] == other[1..]);
+    let told = |alike: &[(&Row, Vec<String>)]| match alike {
+        [(first, line), .., (last, _)] if alike.len() > ALIKE => {
+            let name = words::alike(&first.task.id, &last.task.id, alike.len());
+            vec![[&[name], &line[1..]].concat()]
         }
-        out.push(line);
-    }
-    out
+        _ => alike.iter().map(|(_, line)| line.clone()).collect(),
+    };
+    alike.flat_map(told).collect()
 }
 
 fn cells(view: &View, matrix: &Matrix, row: &Row, notes: &mut Notes, has_spread: bool) -> Vec<String> {

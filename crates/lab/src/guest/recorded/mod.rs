@@ -158,7 +158,8 @@ impl RecordedDisk {
         lost.len()
     }
 
-    /// Records requests from now on, of which the device may end one with an error. The data of earlier recordings are gone, unless `append` keeps them.
+    /// Records requests from now on, of which the device may end one with an error. The data of earlier recordings are
+    /// gone, unless `append` keeps them.
     pub fn record(&self, policy: Policy, device: crash::Device, append: bool) {
         let mut disk = self.lock();
         disk.fails = if let Some(Fault::Fail { request }) = device.fault { request } else { None };

@@ -16,7 +16,7 @@ use mountmark_crash::campaign::Check;
 use mountmark_crash::policy::Policy;
 use mountmark_crash::states::{Device, Extent};
 use mountmark_crash::trace::Mark;
-use mountmark_crash::workload::{Op, Workload};
+use mountmark_crash::workload::{Op, Workload, last_name};
 use mountmark_lab::PATH;
 use mountmark_lab::guest::{Exchange, RecordedDisk};
 use mountmark_model::Cell;
@@ -136,7 +136,7 @@ impl Witness<'_> {
     fn lose(&self, path: &str) -> Result<(), Errno> {
         unmount(FOLDER, UnmountFlags::empty())?;
         rustix::fs::fsync(rustix::fs::open(&self.disk.device.path, OFlags::RDWR, Mode::empty())?)?;
-        let name = path.rsplit('/').next().unwrap_or(path);
+        let name = last_name(path);
         let wide: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
         if self.disk.lose(&[name.into(), wide]) == 0 { Err(Errno::NOENT) } else { Ok(()) }
     }

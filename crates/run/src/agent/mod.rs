@@ -51,6 +51,7 @@ pub fn run_cell(cell: &Cell, devices: &Devices, emit: &mut dyn FnMut(Event)) -> 
         scratch,
         fio_folder: base.join(format!("mountmark-fio-{}", std::process::id())),
         servers,
+        rest: None,
         ended_parts: BTreeSet::new(),
         noted: BTreeSet::new(),
         printed: 0,
@@ -81,6 +82,8 @@ struct Agent<'a> {
     /// fio's own files, new for each job.
     fio_folder: PathBuf,
     servers: Vec<u32>,
+    /// What the disks had done when the machine last had settled, if that is known.
+    rest: Option<Vec<[u64; 4]>>,
     ended_parts: BTreeSet<String>,
     noted: BTreeSet<String>,
     /// Bytes of outputs sent so far.

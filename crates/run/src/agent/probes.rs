@@ -67,6 +67,12 @@ impl Counters {
 }
 
 impl DeviceCounters {
+    /// Sectors read, written and discarded, and requests in flight. A flush, which each sync may send, moves none; some
+    /// kernels count it as a write.
+    pub fn work(&self) -> [u64; 4] {
+        [self.read_sectors, self.written_sectors, self.discarded_sectors, self.in_flight]
+    }
+
     /// The counters of a device; nothing of a file system without one, such as a server's.
     pub fn read(name: &str) -> Result<DeviceCounters> {
         if name.is_empty() {
@@ -158,6 +164,12 @@ mod tests {
         let old = "118 0 4096 2 999 12 81920 40 0 44 42";
         assert_eq!(DeviceCounters::parse(old).unwrap().flushes, 0);
         assert_eq!(DeviceCounters::parse("118 x"), None);
+        // A sync with nothing to write: a flush, counted as a write too.
+        let synced = stat.replace("  999 ", " 1000 ").replace(" 44 ", " 45 ").replace(" 55 ", " 56 ");
+        let synced = DeviceCounters::parse(&synced).unwrap();
+        assert!(synced != counters && synced.work() == counters.work());
+        let wrote = DeviceCounters::parse(&stat.replace("81920", "81928")).unwrap();
+        assert_ne!(wrote.work(), counters.work());
         let schedstat = "version 15\ntimestamp 4294893\ncpu0 0 0 0 0 0 0 123456789 1000 42\ncpu1 0 0 0 0 0 0 11 1 2\n";
         assert_eq!(parse_schedstat(schedstat), Some(123_456_800));
         assert_eq!(parse_schedstat("cpu0 1 2"), None);

@@ -23,6 +23,8 @@ pub struct Settled {
     pub took: u64,
     /// Counters afterwards.
     pub counters: Counters,
+    /// [`work_of`] the devices at rest; `None` if they were not, or have no counters.
+    pub rest: Option<Vec<[u64; 4]>>,
     /// Work still going on when the limit passed.
     pub unfinished: Option<String>,
 }
@@ -51,7 +53,7 @@ pub fn settle(devices: &[&Device], servers: &[u32], exclusive: bool) -> Result<S
             None
         } else {
             // The expensive checks run only when the device has been idle for long enough.
-            let worker = || worker().filter(|_| exclusive).map(|name| format!("the kernel thread {name}"));
+            let worker = || exclusive.then(worker).flatten().map(|name| format!("the kernel thread {name}"));
             dirty_sign(exclusive, &mut pinned).or_else(worker)
         };
         before = counters;
@@ -63,7 +65,8 @@ pub fn settle(devices: &[&Device], servers: &[u32], exclusive: bool) -> Result<S
             }
         }
     }
-    Ok(Settled { took: last_sign - begin, counters: Counters::read(devices[0], servers)?, unfinished })
+    let rest = if unfinished.is_none() { work_of(devices)? } else { None };
+    Ok(Settled { took: last_sign - begin, counters: Counters::read(devices[0], servers)?, rest, unfinished })
 }
 
 /// Syncs dirty pages beyond those that an earlier sync left; a sign of work if there were any.
@@ -76,6 +79,14 @@ fn dirty_sign(exclusive: bool, pinned: &mut u64) -> Option<String> {
     let left = dirty_kib();
     *pinned = if left >= dirty { left } else { 0 };
     Some(format!("{dirty} KiB of dirty pages"))
+}
+
+/// What the devices have done so far; `None` if one has no counters.
+pub fn work_of(devices: &[&Device]) -> Result<Option<Vec<[u64; 4]>>> {
+    if devices.iter().any(|device| device.name.is_empty()) {
+        return Ok(None);
+    }
+    Ok(Some(read_all(devices)?.iter().map(DeviceCounters::work).collect()))
 }
 
 fn read_all(devices: &[&Device]) -> Result<Vec<DeviceCounters>> {

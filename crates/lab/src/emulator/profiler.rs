@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
 use anyhow::{Context, Result, bail};
@@ -50,6 +50,8 @@ pub struct Profiler {
     lab: Emulator,
     /// Whether paths of calls are recorded.
     callers: bool,
+    /// Of each image that a cell had.
+    codes: Mutex<BTreeMap<PathBuf, Arc<Code>>>,
     /// By the cell's index in the plan; why there is nothing, in a sentence.
     kept: Mutex<BTreeMap<u32, Result<Vec<TaskProfile>, String>>>,
 }
@@ -61,7 +63,7 @@ impl Profiler {
         let lab = Emulator::open(Lab::DEFAULT, options)?;
         let help = child::output(Command::new(PROGRAM).arg("-help"), child::QUICK)?;
         profile::check_emulator(&lab.qemu, &String::from_utf8_lossy(&help.stdout))?;
-        Ok(Profiler { lab, callers, kept: Mutex::default() })
+        Ok(Profiler { lab, callers, codes: Mutex::default(), kept: Mutex::default() })
     }
 
     /// The same lab without a profiler.
@@ -87,7 +89,7 @@ impl Profiler {
             fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
         };
         write(&pages, code.pages())?;
-        symbols.add(code);
+        symbols.add(&code);
         write(&table, symbols.table())?;
         let shift = self.lab.options.machine.shift;
         let plugin = profile::plugin(&self.lab.options.cache)?;
@@ -152,10 +154,16 @@ impl Profiler {
     }
 
     /// The code of the programs and libraries in a cell's image. This program's own is the line of its process.
-    fn code(&self, cell: &Cell) -> Result<Code> {
-        let image = self.lab.image(cell)?;
-        let archive = fs::read(&image.path).with_context(|| format!("cannot read {}", image.path.display()))?;
-        Ok(Code::of(cpio::files(&archive).filter(|(path, _)| *path != "init")))
+    fn code(&self, cell: &Cell) -> Result<Arc<Code>> {
+        let path = self.lab.image(cell)?.path;
+        let mut codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(code) = codes.get(&path) {
+            return Ok(Arc::clone(code));
+        }
+        let archive = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let code = Arc::new(Code::of(cpio::files(&archive).filter(|(path, _)| *path != "init")));
+        codes.insert(path, Arc::clone(&code));
+        Ok(code)
     }
 
     /// The functions of a cell's kernel, and where a task's name lies in its description; `None` if `stop` was set.

@@ -97,10 +97,10 @@ impl Symbols {
     }
 
     /// Adds code outside the kernel, whose places are below the kernel's addresses.
-    pub(crate) fn add(&mut self, code: Code) {
+    pub(crate) fn add(&mut self, code: &Code) {
         let first = self.names.len() as u32;
-        self.names.extend(code.names);
-        let code = code.table.into_iter().map(|entry| Entry { function: entry.function + first, ..entry });
+        self.names.extend_from_slice(&code.names);
+        let code = code.table.iter().map(|entry| Entry { function: entry.function + first, ..*entry });
         let between = Entry { address: KERNEL, function: UNKNOWN, flags: 0 };
         let kernel = std::mem::take(&mut self.table);
         self.table = code.chain([between]).chain(kernel).collect();

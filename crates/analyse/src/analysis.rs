@@ -19,7 +19,7 @@ use crate::{
 /// Computes the findings of `run`.
 ///
 /// Every metric gets estimates; intervals and verdicts are computed for judged metrics only: durable and elapsed time,
-/// or the rate where a task has one; elapsed time of mkfs, mount and umount; usable space. Never fails: missing figures
+/// or the rate where a task has one, and processor time under wall time; elapsed time of mkfs, mount and umount; usable space. Never fails: missing figures
 /// are in [`Findings::missing`], limits of the findings in [`Findings::remarks`].
 pub fn findings(run: &RunRecord, options: &Options) -> Findings {
     let figures = Figures::new(run, options);
@@ -27,7 +27,8 @@ pub fn findings(run: &RunRecord, options: &Options) -> Findings {
     let baseline = found.flatten().unwrap_or(0);
     let doubts = doubt::in_doubt(&figures);
     let family = Family::new(&figures, options);
-    let tasks = tasks(&figures, &family, baseline, &doubt::doubtful(&doubts), options);
+    let families = [&family, &Family::beside(&figures, options)];
+    let tasks = tasks(&figures, &families, baseline, &doubt::doubtful(&doubts), options);
     let ranked = Ranked::new(&figures, RANKED_BY, options, run.plan.seed);
     let categories = categories(&figures, &ranked, options);
     let overall = overall(&figures, &tasks, &ranked, baseline, options);
@@ -80,7 +81,7 @@ const RANKED_BY: &[Metric] = &[
 
 fn tasks(
     figures: &Figures,
-    family: &Family,
+    families: &[&Family],
     baseline: usize,
     doubtful: &crate::estimate::Doubtful,
     options: &Options,
@@ -96,11 +97,12 @@ fn tasks(
             .series
             .iter()
             .map(|series| {
-                let judged = family.find(at, series.metric.id);
+                let found = families.iter().find_map(|family| Some((*family, family.find(at, series.metric.id)?)));
+                let judged = found.map(|(_, judged)| judged);
                 let mut found = MetricFindings {
                     metric: series.metric,
                     estimates: estimates(series, at, baseline, options.level, judged, doubtful),
-                    verdict: judged.and_then(|judged| verdict(figures, family, judged, options)),
+                    verdict: found.and_then(|(family, judged)| verdict(figures, family, judged, options)),
                     best: Vec::new(),
                 };
                 found.best = best(&found);

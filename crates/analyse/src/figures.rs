@@ -15,9 +15,9 @@ use mountmark_record::{CellRecord, RunRecord};
 use crate::stats::summary::{mean, median};
 use crate::{Category, Missing, Options};
 
-/// All metrics that [`Task::judged`] may return.
+/// All metrics that [`Task::judged`] may return, and what [`Task::judged_too`] does.
 pub(crate) const JUDGED_BY: &[Metric] =
-    &[Metric::RATE, Metric::DURABLE, Metric::ELAPSED, Metric::CAPACITY_DEVICE, Metric::CAPACITY];
+    &[Metric::RATE, Metric::DURABLE, Metric::ELAPSED, Metric::CAPACITY_DEVICE, Metric::CAPACITY, Metric::PROCESSOR];
 
 pub(crate) struct Figures {
     /// Configuration names in the user's order.
@@ -27,6 +27,8 @@ pub(crate) struct Figures {
     /// Steps and tasks in execution order.
     pub tasks: Vec<Task>,
     pub missing: Vec<Missing>,
+    /// Whether the same work takes the same time; else other programs on the machine make it longer.
+    pub exact_clock: bool,
 }
 
 /// One task or protocol step.
@@ -94,6 +96,11 @@ impl Task {
         }
     }
 
+    /// By what a task is judged beside its time, where other programs disturb that.
+    pub fn judged_too(&self) -> &'static [Metric] {
+        if self.step { &[] } else { &[Metric::PROCESSOR] }
+    }
+
     /// The first series by which it is judged.
     pub fn main(&self) -> Option<&Series> {
         self.judged().iter().find_map(|metric| self.series(metric))
@@ -154,7 +161,8 @@ impl Figures {
         rates(run, &mut tasks);
         missing.extend(crate::missing::absurd(absurd, &names, &tasks));
         tasks.retain(|task| !task.step || !task.series.is_empty());
-        Figures { configurations: names, blocks, tasks, missing }
+        let exact_clock = run.plan.lab.nature().exact_clock;
+        Figures { configurations: names, blocks, tasks, missing, exact_clock }
     }
 
     /// Number of repeats that have cells.
@@ -261,6 +269,8 @@ fn gather(
     let ids: Vec<String> = tasks.iter().map(|task| task.id.clone()).collect();
     let task_at: HashMap<&str, usize> = ids.iter().enumerate().map(|(at, id)| (id.as_str(), at)).collect();
     let wanted: Vec<bool> = Metric::ALL.iter().map(|metric| options.wants(metric)).collect();
+    let [user, system, processor] = [Metric::USER, Metric::SYSTEM, Metric::PROCESSOR].map(position);
+    let needed = |metric: usize| wanted[metric] || wanted[processor] && [user, system].contains(&metric);
     let mut metrics = MetricFinder::default();
     let mut slots: Vec<Vec<(usize, CellFigure)>> = (0..tasks.len() * Metric::ALL.len()).map(|_| Vec::new()).collect();
     for cell in &run.cells {
@@ -281,7 +291,7 @@ fn gather(
                 continue;
             }
             tasks[*task].measured[metric] = true;
-            if !wanted[metric] {
+            if !needed(metric) {
                 continue;
             }
             let slot = &mut slots[task * Metric::ALL.len() + metric];
@@ -295,14 +305,42 @@ fn gather(
             }
         }
     }
+    if wanted[processor] {
+        for (task, slots) in tasks.iter_mut().zip(slots.chunks_mut(Metric::ALL.len())) {
+            slots[processor] = sums(&slots[user], &slots[system]);
+            task.measured[processor] = !slots[processor].is_empty();
+        }
+    }
     let mut out = Vec::new();
-    for (at, mut slot) in slots.into_iter().enumerate().filter(|(_, slot)| !slot.is_empty()) {
+    let is_there = |(at, slot): &(usize, Vec<_>)| !slot.is_empty() && wanted[at % Metric::ALL.len()];
+    for (at, mut slot) in slots.into_iter().enumerate().filter(is_there) {
         for (_, figure) in &mut slot {
             figure.mean = mean(&figure.values.iter().map(|(_, value)| *value).collect::<Vec<_>>()).unwrap_or_default();
         }
         out.push((at / Metric::ALL.len(), at % Metric::ALL.len(), slot));
     }
     out
+}
+
+/// Place in [`Metric::ALL`].
+fn position(metric: Metric) -> usize {
+    Metric::ALL.iter().position(|known| known.id == metric.id).unwrap_or_default()
+}
+
+/// The sums of two metrics' values, where a cell has both.
+fn sums(one: &[(usize, CellFigure)], other: &[(usize, CellFigure)]) -> Vec<(usize, CellFigure)> {
+    let sum = |(configuration, figure): &(usize, CellFigure)| {
+        let (_, other) = other.iter().find(|(_, other)| other.cell == figure.cell)?;
+        let both = |(iteration, value): &(u32, f64)| {
+            let (_, second) = other.values.iter().find(|(known, _)| known == iteration)?;
+            Some((*iteration, value + second))
+        };
+        let values: Vec<(u32, f64)> = figure.values.iter().filter_map(both).collect();
+        let CellFigure { cell, repeat, sitting, .. } = *figure;
+        let sums = CellFigure { cell, repeat, sitting, mean: 0.0, values };
+        (!sums.values.is_empty()).then_some((*configuration, sums))
+    };
+    one.iter().filter_map(sum).collect()
 }
 
 /// Tasks of a cell that did not succeed: the time of a failed command is not the time of the task.

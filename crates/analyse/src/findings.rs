@@ -7,7 +7,7 @@
 use mountmark_model::{Better, Metric};
 use serde::Serialize;
 
-use crate::{Basis, Category, Conclusion, Curves, Dependence, Lead, Missing, Remark, Verdict};
+use crate::{Basis, Category, Conclusion, Curves, Dependence, Lead, Missing, Remark, Verdict, VerdictOutcome};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
@@ -75,6 +75,13 @@ impl TaskFindings {
         self.metrics.iter().find(|found| found.metric.id == metric.id)
     }
 
+    /// Its processor time, where that is judged beside what [`TaskFindings::judged`] has and a difference is shown.
+    pub fn told_by_processor(&self) -> Option<&MetricFindings> {
+        let found = self.figures(&Metric::PROCESSOR)?;
+        let outcome = &found.verdict.as_ref()?.outcome;
+        matches!(outcome, VerdictOutcome::Winner { .. } | VerdictOutcome::Tied { .. }).then_some(found)
+    }
+
     /// Its figures of the metric by which it is judged.
     pub fn judged(&self) -> Option<&MetricFindings> {
         self.figures(self.judged_by?)
@@ -96,7 +103,7 @@ pub struct MetricFindings {
     pub metric: &'static Metric,
     /// By configuration; `None` if there is no figure.
     pub estimates: Vec<Option<Estimate>>,
-    /// Present if this metric is judged.
+    /// Present if this metric is judged. Processor time is, where others may disturb the time.
     #[serde(skip)]
     pub verdict: Option<Verdict>,
     /// Configurations to mark as the best: by the verdict if one was reached, otherwise those whose median prints as

@@ -29,6 +29,8 @@ pub enum Remark {
     Drifts(Vec<Drift>),
     /// How differences are shown.
     HowShown,
+    /// Processor time is judged too.
+    ProcessorTime,
     /// How scores are computed.
     Scores,
     /// The run is not at the suite's own scale.
@@ -71,6 +73,9 @@ pub(crate) fn remarks(run: &RunRecord, figures: &Figures, options: &Options, bas
     }
     if repeats > 1 {
         out.push(Remark::HowShown);
+    }
+    if repeats > 1 && figures.configurations.len() > 1 && !figures.exact_clock {
+        out.push(Remark::ProcessorTime);
     }
     if figures.configurations.len() > 1 && repeats > 0 {
         out.push(Remark::Scores);

@@ -4,8 +4,10 @@ mod support;
 
 use mountmark_analyse::stats::random::Random;
 use mountmark_analyse::{
-    Basis, ChangeOutcome, ChangeRemark, Conclusion, Findings, Lead, Options, Verdict, VerdictOutcome, changes, findings,
+    Basis, ChangeOutcome, ChangeRemark, Conclusion, Findings, Lead, Options, Remark, Verdict, VerdictOutcome, changes,
+    findings,
 };
+use mountmark_model::{Lab, Metric};
 use mountmark_record::RunRecord;
 use support::{plan, run, sample};
 
@@ -27,6 +29,55 @@ fn rated(repeats: u32) -> RunRecord {
         }
     }
     record
+}
+
+/// Twelve repeats on a machine that others use too: times vary by 30 %, processor times by 1.5 %, and the second file
+/// system's programs do 5 % more in the first task.
+fn disturbed(lab: Lab) -> RunRecord {
+    let mut random = Random::new(12);
+    let mut record = run(&plan(2, 2, 12), |_, _, _| 4.0 * (0.3 * random.normal()).exp());
+    record.plan.lab = lab;
+    for cell in &mut record.cells {
+        for task in ["t0", "t1"] {
+            let more = if cell.configuration == "c1" && task == "t0" { 1.05 } else { 1.0 };
+            let noise = 1.0 + 0.015 * random.normal();
+            cell.samples.push(sample(task, "user", 1.0 * more * noise));
+            cell.samples.push(sample(task, "system", 0.5 * more * noise));
+        }
+    }
+    record
+}
+
+#[test]
+fn on_a_disturbed_machine_processor_time_tells_what_time_does_not() {
+    let found = findings(&disturbed(Lab::Host), &Options::default());
+    assert!(matches!(verdict(&found).outcome, VerdictOutcome::NoDifferenceShown { .. }), "{:?}", verdict(&found));
+    let told = found.tasks[0].told_by_processor().expect("a difference");
+    let judged = told.verdict.as_ref().unwrap();
+    assert_eq!(judged.outcome, VerdictOutcome::Winner { configuration: 0 });
+    let gap = judged.gap.unwrap();
+    assert!((1.03..1.07).contains(&gap.ratio) && gap.interval.unwrap().low > 1.0, "{gap:?}");
+    assert!((told.median(0).unwrap() - 1.5).abs() < 0.03, "user and system time together");
+    assert!(found.tasks[1].told_by_processor().is_none(), "equal work");
+    assert!(found.remarks.contains(&Remark::ProcessorTime));
+}
+
+#[test]
+fn under_an_exact_clock_time_alone_judges() {
+    let found = findings(&disturbed(Lab::Virtual), &Options::default());
+    let figures = found.tasks[0].figures(&Metric::PROCESSOR).expect("figures of user and system time");
+    assert!(figures.verdict.is_none() && !found.remarks.contains(&Remark::ProcessorTime));
+}
+
+#[test]
+fn half_of_a_processor_time_is_none() {
+    let mut record = disturbed(Lab::Host);
+    for cell in &mut record.cells {
+        cell.samples.retain(|sample| sample.metric != "system" || sample.task != "t0");
+    }
+    let found = findings(&record, &Options::default());
+    assert!(found.tasks[0].figures(&Metric::PROCESSOR).is_none());
+    assert!(found.tasks[1].figures(&Metric::PROCESSOR).is_some());
 }
 
 /// The verdict on the first task.

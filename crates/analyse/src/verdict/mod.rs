@@ -8,12 +8,12 @@
 mod found;
 mod groups;
 
-use mountmark_model::Better;
+use mountmark_model::{Better, Metric};
 
 use crate::contrast::{self, Contrast, Tested};
 use crate::dependence::{Dependence, dependences};
 use crate::estimate::{ratio, ratio_interval};
-use crate::figures::{Figures, Series};
+use crate::figures::{Figures, Series, Task};
 use crate::stats::{holm, summary};
 use crate::{Interval, Options};
 pub use found::{Gap, NotJudged, Verdict, VerdictOutcome};
@@ -48,11 +48,21 @@ pub(crate) struct Family {
 
 impl Family {
     pub fn new(figures: &Figures, options: &Options) -> Family {
+        Family::of(figures, &Task::judged, options)
+    }
+
+    /// What [`Task::judged_too`] names, as a family of its own: it costs the other nothing.
+    pub fn beside(figures: &Figures, options: &Options) -> Family {
+        let metrics = |task: &Task| if figures.exact_clock { &[] } else { task.judged_too() };
+        Family::of(figures, &metrics, options)
+    }
+
+    fn of(figures: &Figures, metrics: &dyn Fn(&Task) -> &'static [Metric], options: &Options) -> Family {
         let mut judged = Vec::new();
         let mut contrasts = Vec::new();
         let mut dependences = dependences(figures);
         for (task, of_task) in figures.tasks.iter().enumerate() {
-            for series in of_task.judged().iter().filter_map(|metric| of_task.series(metric)) {
+            for series in metrics(of_task).iter().filter_map(|metric| of_task.series(metric)) {
                 let stratum = judged.len();
                 let pairs = pairs(series, stratum, &mut contrasts);
                 let metric = series.metric.id;

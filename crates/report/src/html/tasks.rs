@@ -135,7 +135,7 @@ fn card(view: &View, task: &TaskFindings) -> Markup {
     }
     put!(out, "\">\n<figcaption><strong>", label(task), "</strong>");
     if found.verdict.is_some() {
-        put!(out, "<span class=\"verdict\">", verdict::sentence(view.findings(), found), "</span>");
+        put!(out, "<span class=\"verdict\">", verdict::sentences(view.findings(), task, found), "</span>");
     }
     put!(
         out,

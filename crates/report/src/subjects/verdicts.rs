@@ -43,7 +43,7 @@ pub(super) fn sections(run: &RunRecord, findings: &Findings) -> Vec<Part> {
     if !judged.is_empty() && findings.configurations.len() > 1 {
         out.push(Part::Heading("By test".into()));
         for (task, metric) in &judged {
-            let sentence = words::verdict::sentence(findings, metric);
+            let sentence = words::verdict::sentences(findings, task, metric);
             out.push(Part::Item(format!("{}: {sentence}", label(task))));
         }
     }

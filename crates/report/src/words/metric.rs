@@ -8,6 +8,7 @@ pub(crate) fn subject(metric: &Metric) -> &'static str {
     match metric.id {
         id if id == Metric::DURABLE.id => "durable time",
         id if id == Metric::ELAPSED.id => "returned time",
+        id if id == Metric::PROCESSOR.id => "processor time of its programs",
         id if id == Metric::CAPACITY_DEVICE.id => "usable part of the device",
         id if is_space(id) => "usable space",
         _ => metric.title,

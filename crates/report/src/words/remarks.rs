@@ -53,6 +53,12 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
             percent(1.0 - findings.level),
             percent(findings.matters)
         ),
+        Remark::ProcessorTime => {
+            "Where other programs take their turns on the processors, times become longer and processor times hardly. So the processor \
+             time of a test's programs, user and system, is judged as well, as a family of comparisons of its own, and told where it \
+             shows a difference. What the kernel's own threads do is not in it, nor any waiting."
+                .into()
+        }
         Remark::Scores => {
             "\"On average\" is the geometric mean of a file system's ratios to the best of each test: 1 is the best in every \
              test, and each test counts the same. Where several are equally good at a test, chance decides which is its \

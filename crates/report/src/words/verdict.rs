@@ -1,6 +1,6 @@
 //! Sentences for verdicts: the metric of the verdict, and its numbers.
 
-use mountmark_analyse::{Findings, Gap, MetricFindings, NotJudged, Verdict, VerdictOutcome};
+use mountmark_analyse::{Findings, Gap, MetricFindings, NotJudged, TaskFindings, Verdict, VerdictOutcome};
 use mountmark_model::Better;
 
 use super::dependence::depends;
@@ -22,6 +22,12 @@ pub(crate) fn sentence(findings: &Findings, found: &MetricFindings) -> String {
         return said;
     }
     format!("{subject}: {said}{}{}", of.apart(), of.dependent())
+}
+
+/// The verdict on a task; under wall time that by processor time too, where it shows a difference.
+pub(crate) fn sentences(findings: &Findings, task: &TaskFindings, judged: &MetricFindings) -> String {
+    let all = std::iter::once(judged).chain(task.told_by_processor());
+    all.map(|found| sentence(findings, found)).filter(|said| !said.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 struct Of<'a> {

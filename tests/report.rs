@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::browser::{Browser, axe};
 use crate::lab::{Lab, skip};
+use crate::made::{noise, plan, record};
 
 /// Widths of a telephone and of a large screen.
 const WIDTHS: [u32; 2] = [360, 1600];
@@ -68,6 +69,27 @@ fn a_report_works_in_a_browser() {
     }
     interactive(&mut browser);
     without_scripts(&mut browser, &page);
+}
+
+/// Names of configurations hold all their options.
+#[test]
+fn long_names_stay_in_their_cards() {
+    let lab = Lab::without_guests();
+    let long = r"ext4:mkfs=-O ^metadata_csum+mount=noatime\,commit=30\,data=writeback#tuned-for-the-mail-server";
+    let plan = plan("piszcz-2006", &["ext4", long, "xfs"], 3, 1, "0.02");
+    record(&lab, &plan, &[], |name, task, repeat| Some(2.0 * noise(name, task, repeat, 1)));
+    let page = lab.path("report.html");
+    report(&lab, &["--output", &page.to_string_lossy()]).ended_with(0);
+    readable("long_names_stay_in_their_cards", &page, |browser| {
+        let beyond = browser.evaluate(
+            "[...document.querySelectorAll('.card')].flatMap(card => [...card.querySelectorAll('th, td')].filter(cell => \
+             !cell.closest('.scroll') && cell.getBoundingClientRect().right > card.getBoundingClientRect().right + 1))\
+             .map(cell => cell.outerHTML.slice(0, 120))",
+        );
+        assert_eq!(beyond, json!([]));
+        let cards = browser.evaluate("document.querySelectorAll('.card th wbr').length");
+        assert!(cards.as_u64() > Some(20), "{cards} places where a name may break");
+    });
 }
 
 /// The page itself is never wider than the window; each wider part scrolls inside its own box.

@@ -31,6 +31,8 @@ pub enum Conclusion {
         /// Number of tests without a shown difference.
         none: usize,
     },
+    /// Tests without a shown difference in time that have one in the processor time of their programs.
+    ByProcessor(Vec<usize>),
     /// Number of best figures by configuration, where nothing is judged.
     BestFigures {
         /// Number of tests in which several have figures.
@@ -70,6 +72,7 @@ pub(crate) fn conclusions(evidence: &Evidence<'_>) -> Vec<Conclusion> {
     let mut out = Vec::new();
     out.extend(overall(evidence));
     out.extend(tally(evidence));
+    out.extend(by_processor(evidence));
     // Steps and usable space follow below with their figures.
     let has_range = |category: &Category| matches!(category, Category::Steps | Category::Capacity);
     let ranked = evidence.categories.iter().enumerate();
@@ -114,6 +117,17 @@ fn tally(evidence: &Evidence<'_>) -> Option<Conclusion> {
     } else {
         Some(Conclusion::Tally { tests, wins: places(&counts), tied, none })
     }
+}
+
+fn by_processor(evidence: &Evidence<'_>) -> Option<Conclusion> {
+    let is_open = |task: &TaskFindings| {
+        let verdict = task.judged().and_then(|found| found.verdict.as_ref());
+        verdict.is_some_and(|verdict| matches!(verdict.outcome, VerdictOutcome::NoDifferenceShown { .. }))
+    };
+    let tasks =
+        evidence.tasks.iter().enumerate().filter(|(_, task)| is_open(task) && task.told_by_processor().is_some());
+    let tasks: Vec<usize> = tasks.map(|(at, _)| at).collect();
+    (!tasks.is_empty()).then_some(Conclusion::ByProcessor(tasks))
 }
 
 /// Number of best figures by configuration, where no difference is shown.

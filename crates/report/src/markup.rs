@@ -28,6 +28,16 @@ impl Markup {
         value.put_into(self);
     }
 
+    /// Appends the name of a configuration, which may be broken after its separators: `ext4:mount=data=journal,noatime`.
+    pub(crate) fn name(&mut self, name: &str) {
+        for (at, part) in name.split_inclusive([':', ',', '=', '#']).enumerate() {
+            if at > 0 {
+                self.raw("<wbr>");
+            }
+            self.show(part);
+        }
+    }
+
     /// A heading of level 1 to 6 with an anchor.
     pub(crate) fn heading(&mut self, level: u8, id: &str, text: &str) {
         const TAGS: [(&str, &str); 6] = [

@@ -101,14 +101,8 @@ pub(super) fn composite(view: &View) -> Markup {
 fn row(out: &mut Markup, view: &View, bar: &Bar, scale: AxisScale, categories: &[&str], least: Option<&str>) {
     let sum = Metric::ELAPSED.format(bar.sum.unwrap_or_else(|| bar.length()));
     let name = view.name(bar.configuration);
-    put!(
-        out,
-        "<tr><th scope=\"row\"",
-        super::tasks::short(name),
-        ">",
-        name,
-        "</th><td class=\"drawn\"><div class=\"stack\">"
-    );
+    super::tasks::head(out, name);
+    put!(out, "<td class=\"drawn\"><div class=\"stack\">");
     for (task, value) in &bar.parts {
         let share = (100.0 * value / scale.max).min(100.0);
         if share.is_nan() || share < THIN {

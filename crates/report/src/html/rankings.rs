@@ -72,13 +72,8 @@ fn table(out: &mut Markup, view: &View, ranking: &[Rank]) {
         if position == 0 || ratio(ranking[position - 1].score) != ratio(rank.score) {
             place = position + 1;
         }
-        put!(
-            out,
-            "<tr><td class=\"place\">",
-            place,
-            "</td><th scope=\"row\" class=\"words\">",
-            view.name(rank.configuration)
-        );
+        put!(out, "<tr><td class=\"place\">", place, "</td><th scope=\"row\" class=\"words\">");
+        out.name(view.name(rank.configuration));
         put!(out, "</th><td>", ratio(rank.score), "</td>");
         if has_interval {
             let text = rank.interval.map(range);

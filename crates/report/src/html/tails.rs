@@ -72,14 +72,8 @@ fn chart(out: &mut Markup, view: &View, tails: &[Tail]) {
     }
     put!(out, "</tr></thead>\n<tbody>\n");
     for tail in tails {
-        put!(
-            out,
-            "<tr><th scope=\"row\"",
-            super::tasks::short(view.name(tail.configuration)),
-            ">",
-            view.name(tail.configuration),
-            "</th><td class=\"drawn\"><div class=\"stack\">"
-        );
+        super::tasks::head(out, view.name(tail.configuration));
+        put!(out, "<td class=\"drawn\"><div class=\"stack\">");
         for (index, part) in tail.parts.iter().enumerate() {
             let share = (100.0 * part / scale.max).min(100.0);
             if share >= 0.05 {

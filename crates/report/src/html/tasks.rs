@@ -148,7 +148,7 @@ fn card(view: &View, task: &TaskFindings) -> Markup {
     }
     put!(out, "</tr></thead>\n<tbody>\n");
     for configuration in rows(view, found) {
-        put!(out, "<tr><th scope=\"row\"", short(view.name(configuration)), ">", view.name(configuration), "</th>");
+        head(&mut out, view.name(configuration));
         let Some(estimate) = found.estimates.get(configuration).and_then(Option::as_ref) else {
             let columns: u32 = if has_cpu { 3 } else { 2 };
             let word = view.absent(configuration, &task.id);
@@ -183,13 +183,15 @@ fn card(view: &View, task: &TaskFindings) -> Markup {
     out
 }
 
-/// Prevents breaks in short names.
-pub(super) fn short(name: &str) -> Markup {
-    let mut out = Markup::new();
+/// Begins a row of a chart with its configuration. A short name is not broken.
+pub(super) fn head(out: &mut Markup, name: &str) {
+    put!(out, "<tr><th scope=\"row\"");
     if name.chars().count() <= 12 {
         put!(out, " class=\"short\"");
     }
-    out
+    put!(out, ">");
+    out.name(name);
+    put!(out, "</th>");
 }
 
 /// The statistics behind a median, as a tooltip.
@@ -233,7 +235,7 @@ fn room(view: &View, step: &TaskFindings) -> Markup {
     }
     put!(out, "</tr></thead>\n<tbody>\n");
     for configuration in 0..view.findings().configurations.len() {
-        put!(out, "<tr><th scope=\"row\"", short(view.name(configuration)), ">", view.name(configuration), "</th>");
+        head(&mut out, view.name(configuration));
         for (metric, _) in &columns {
             let median = step.median(metric, configuration);
             let text = median.map_or("–".into(), |value| quantity(metric, value));

@@ -163,7 +163,7 @@ fn page(run: &RunRecord) -> String {
 
 /// Checks that elements are closed in order, ids are unique, and references refer to existing ids.
 pub(super) fn check(text: &str) {
-    const EMPTY: [&str; 3] = ["meta", "!DOCTYPE", "br"];
+    const EMPTY: [&str; 4] = ["meta", "!DOCTYPE", "br", "wbr"];
     let (mut open, mut ids, mut wanted) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
     let mut rest = text;
     while let Some(start) = rest.find('<') {

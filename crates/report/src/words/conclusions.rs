@@ -15,6 +15,9 @@ use super::verdict::{beside, median};
 const ONE_REPEAT: &str = "This run has one repeat. It says what was measured, and cannot show that file systems differ: \
                           only more repeats can show whether the order stays the same.";
 
+/// Number of tests that a sentence names.
+const NAMED: usize = 8;
+
 /// All conclusions, the most important first.
 pub(crate) fn sentences(findings: &Findings) -> Vec<String> {
     findings.conclusions.iter().map(|conclusion| sentence(findings, conclusion)).collect()
@@ -39,6 +42,16 @@ fn sentence(findings: &Findings, conclusion: &Conclusion) -> String {
                 parts.push(format!("no difference that matters is shown in {none}"));
             }
             format!("Of {}, {}.", counted(*tests, "test"), and(parts))
+        }
+        Conclusion::ByProcessor(tasks) => {
+            let named = tasks.iter().take(NAMED).map(|task| findings.tasks[*task].id.clone());
+            let more = tasks.len().saturating_sub(NAMED);
+            let more = (more > 0).then(|| format!("{more} more"));
+            format!(
+                "In {} whose times show no difference, the processor times of their programs do: {}.",
+                counted(tasks.len(), "test"),
+                and(named.chain(more))
+            )
         }
         Conclusion::BestFigures { tests, best } => {
             let parts = places(findings, best, "had the best figure in");

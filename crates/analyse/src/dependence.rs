@@ -10,9 +10,10 @@
 
 use std::collections::HashMap;
 
+use mountmark_model::Metric;
 use serde::Serialize;
 
-use crate::figures::{Figures, Series};
+use crate::figures::{Figures, Series, Task};
 use crate::stats::distribution::f_quantile;
 use crate::stats::groups::{self, FEWEST};
 use crate::stats::summary::{coefficient_of_variation, median, median_of, variance};
@@ -69,13 +70,13 @@ impl Dependence {
 /// By task and metric, then by configuration.
 pub(crate) type Dependences = HashMap<(usize, &'static str), Vec<Option<Dependence>>>;
 
-/// Of all figures that are judged.
-pub(crate) fn dependences(figures: &Figures) -> Dependences {
+/// Of all figures of each task's `metrics`.
+pub(crate) fn dependences(figures: &Figures, metrics: &dyn Fn(&Task) -> &'static [Metric]) -> Dependences {
     let judged: Vec<(usize, &Series)> = figures
         .tasks
         .iter()
         .enumerate()
-        .flat_map(|(at, task)| task.judged().iter().filter_map(move |metric| Some((at, task.series(metric)?))))
+        .flat_map(|(at, task)| metrics(task).iter().filter_map(move |metric| Some((at, task.series(metric)?))))
         .collect();
     let variances: Vec<Vec<Option<f64>>> = judged.iter().map(|(_, series)| of_configurations(series)).collect();
     let of = |(row, (task, series)): (usize, &(usize, &'_ Series))| {

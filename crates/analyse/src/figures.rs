@@ -96,9 +96,11 @@ impl Task {
         }
     }
 
-    /// By what a task is judged beside its time, where other programs disturb that.
+    /// By what a task is judged beside its time, where other programs disturb that. What gives a rate may do as much as it
+    /// can in a given time, and does not work better by working less.
     pub fn judged_too(&self) -> &'static [Metric] {
-        if self.step { &[] } else { &[Metric::PROCESSOR] }
+        let by_time = !self.step && self.main().is_some_and(|main| main.metric.id != Metric::RATE.id);
+        if by_time { &[Metric::PROCESSOR] } else { &[] }
     }
 
     /// The first series by which it is judged.
@@ -307,8 +309,10 @@ fn gather(
     }
     if wanted[processor] {
         for (task, slots) in tasks.iter_mut().zip(slots.chunks_mut(Metric::ALL.len())) {
-            slots[processor] = sums(&slots[user], &slots[system]);
-            task.measured[processor] = !slots[processor].is_empty();
+            if slots[processor].is_empty() {
+                slots[processor] = sums(&slots[user], &slots[system]);
+                task.measured[processor] = !slots[processor].is_empty();
+            }
         }
     }
     let mut out = Vec::new();
@@ -329,8 +333,9 @@ fn position(metric: Metric) -> usize {
 
 /// The sums of two metrics' values, where a cell has both.
 fn sums(one: &[(usize, CellFigure)], other: &[(usize, CellFigure)]) -> Vec<(usize, CellFigure)> {
+    let others: HashMap<u32, &CellFigure> = other.iter().map(|(_, other)| (other.cell, other)).collect();
     let sum = |(configuration, figure): &(usize, CellFigure)| {
-        let (_, other) = other.iter().find(|(_, other)| other.cell == figure.cell)?;
+        let other = others.get(&figure.cell)?;
         let both = |(iteration, value): &(u32, f64)| {
             let (_, second) = other.values.iter().find(|(known, _)| known == iteration)?;
             Some((*iteration, value + second))

@@ -60,6 +60,7 @@ fn on_a_disturbed_machine_processor_time_tells_what_time_does_not() {
     assert!((told.median(0).unwrap() - 1.5).abs() < 0.03, "user and system time together");
     assert!(found.tasks[1].told_by_processor().is_none(), "equal work");
     assert!(found.remarks.contains(&Remark::ProcessorTime));
+    assert!(found.conclusions.contains(&Conclusion::ByProcessor(vec![0])), "{:?}", found.conclusions);
 }
 
 #[test]
@@ -67,6 +68,16 @@ fn under_an_exact_clock_time_alone_judges() {
     let found = findings(&disturbed(Lab::Virtual), &Options::default());
     let figures = found.tasks[0].figures(&Metric::PROCESSOR).expect("figures of user and system time");
     assert!(figures.verdict.is_none() && !found.remarks.contains(&Remark::ProcessorTime));
+}
+
+#[test]
+fn what_gives_a_rate_is_not_better_by_working_less() {
+    let mut record = disturbed(Lab::Host);
+    for cell in &mut record.cells {
+        cell.samples.push(sample("t0", "rate", 1000.0));
+    }
+    let found = findings(&record, &Options::default());
+    assert!(found.tasks[0].figures(&Metric::PROCESSOR).unwrap().verdict.is_none());
 }
 
 #[test]

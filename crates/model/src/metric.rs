@@ -52,7 +52,7 @@ metrics! {
     SYNC "sync" "sync" Seconds Lower "Time of the syncfs after the command.";
     USER "user" "user CPU" Seconds Lower "Processor time of the command and its children in user space.";
     SYSTEM "system" "system CPU" Seconds Lower "Processor time of the command and its children in the kernel.";
-    PROCESSOR "processor" "user + system CPU" Seconds Lower "Processor time of the command and its children: user and system time.";
+    PROCESSOR "processor" "user + system CPU" Seconds Lower "Processor time of the command and its children: computed from user and system time.";
     CPU_PERCENT "cpu_percent" "CPU" Percent Lower "User and system time over elapsed time.";
     BUSY "busy" "machine CPU" Seconds Lower "Processor time of everything that ran until durable, kernel threads included, the disk model's server not.";
     SETTLE "settle" "settle" Seconds Lower "Time from durable until nothing was dirty, under write-back or in flight.";

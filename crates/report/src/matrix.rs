@@ -116,7 +116,10 @@ impl<'a> Matrix<'a> {
 
     /// Names the steps that are judged, but not by the metric that is shown of them, while other rows are.
     pub(crate) fn judged_otherwise(&self) -> Option<String> {
-        let is_judged = |row: &Row| row.found.is_some_and(|found| found.verdict.is_some());
+        let is_judged = |row: &Row| {
+            let shown = row.found.map(|found| found.metric.id);
+            row.task.judged_by.is_some_and(|by| shown == Some(by.id))
+        };
         let is_other =
             |row: &&Row| row.task.step && row.task.judged_by.is_some() && row.found.is_some() && !is_judged(row);
         let steps: Vec<&TaskFindings> = self.rows.iter().filter(is_other).map(|row| row.task).collect();

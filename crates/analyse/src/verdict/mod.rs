@@ -1,7 +1,7 @@
 //! Verdicts: for each task the configurations in groups that cannot be distinguished.
 //!
 //! All pairs of configurations of all judged series of a run are one family: the probability of any false difference in
-//! a run without differences is at most 1 - level. A difference counts as shown when its p-value passes Holm's
+//! a run without differences is at most 1 - level. Under wall time those of processor times are another family. A difference counts as shown when its p-value passes Holm's
 //! correction for the family, mean and median of the ratios agree in direction, and the median ratio is at least the
 //! smallest difference that matters.
 
@@ -60,7 +60,7 @@ impl Family {
     fn of(figures: &Figures, metrics: &dyn Fn(&Task) -> &'static [Metric], options: &Options) -> Family {
         let mut judged = Vec::new();
         let mut contrasts = Vec::new();
-        let mut dependences = dependences(figures);
+        let mut dependences = dependences(figures, metrics);
         for (task, of_task) in figures.tasks.iter().enumerate() {
             for series in metrics(of_task).iter().filter_map(|metric| of_task.series(metric)) {
                 let stratum = judged.len();

@@ -48,7 +48,7 @@ fn sentence(findings: &Findings, conclusion: &Conclusion) -> String {
             let more = tasks.len().saturating_sub(NAMED);
             let more = (more > 0).then(|| format!("{more} more"));
             format!(
-                "In {} whose times show no difference, the processor times of their programs do: {}.",
+                "No difference in time is shown in {}, but one in the processor time of the programs: {}.",
                 counted(tasks.len(), "test"),
                 and(named.chain(more))
             )

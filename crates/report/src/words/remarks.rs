@@ -54,9 +54,10 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
             percent(findings.matters)
         ),
         Remark::ProcessorTime => {
-            "Where other programs take their turns on the processors, times become longer and processor times hardly. So the processor \
-             time of a test's programs, user and system, is judged as well, as a family of comparisons of its own, and told where it \
-             shows a difference. What the kernel's own threads do is not in it, nor any waiting."
+            "Where other programs take their turns on the processors, times become longer, and processor times often hardly. So the \
+             processor time of a test's programs, user and system, is judged as well, and told where it shows a difference. These \
+             comparisons are apart from the others, with a chance of their own to show one that is none. What the kernel's \
+             threads or a file system's own server do is not in it, nor any waiting."
                 .into()
         }
         Remark::Scores => {

@@ -46,6 +46,30 @@ fn said(found: &Findings) -> String {
 }
 
 #[test]
+fn processor_times_are_told_where_times_show_nothing() {
+    let noise = |configuration: usize, repeat: u32| ((configuration as u32 * 7 + repeat * 5) % 11) as f64 / 5.0;
+    let mut record = timed(2, 12, |configuration, repeat| 4.0 + noise(configuration, repeat));
+    record.plan.lab = Lab::Host;
+    for cell in &mut record.cells {
+        let more = if cell.index % 2 == 1 { 1.05 } else { 1.0 };
+        let value = more * (1.0 + f64::from(cell.index % 5) / 1000.0);
+        cell.samples.extend(["user", "system"].map(|metric| sample("001", metric, value)));
+    }
+    let found = found(&record);
+    let task = found.tasks.iter().find(|task| task.id == "001").unwrap();
+    let said = verdict::sentences(&found, task, task.judged().unwrap());
+    assert!(said.starts_with("Durable time: no difference is shown"), "{said}");
+    let processor =
+        "Processor time of its programs: ext4 has the least with 2.00 s; the next is xfs with 2.10 s: 1.05 times";
+    assert!(said.contains(processor), "{said}");
+    let conclusion = "No difference in time is shown in 1 test, but one in the processor time of the programs: 001.";
+    assert!(conclusions::sentences(&found).iter().any(|said| said == conclusion));
+    let remark = "What the kernel's threads or a file system's own server do is not in it";
+    assert!(remarks::sentences(&found).iter().any(|said| said.contains(remark)));
+    assert!(!said.contains("depends"), "{said}");
+}
+
+#[test]
 fn a_winner_is_named_with_the_next_and_their_distance() {
     let found = found(&timed(2, 3, |configuration, repeat| [2.0, 3.0][configuration] + f64::from(repeat) / 100.0));
     let text = said(&found);

@@ -81,12 +81,17 @@ fn dirty_sign(exclusive: bool, pinned: &mut u64) -> Option<String> {
     Some(format!("{dirty} KiB of dirty pages"))
 }
 
-/// What the devices have done so far; `None` if one has no counters.
+/// What the devices have done so far; `None` if the kernel does not count what one does.
 pub fn work_of(devices: &[&Device]) -> Result<Option<Vec<[u64; 4]>>> {
-    if devices.iter().any(|device| device.name.is_empty()) {
-        return Ok(None);
-    }
-    Ok(Some(read_all(devices)?.iter().map(DeviceCounters::work).collect()))
+    let work: Vec<_> = read_all(devices)?.iter().map(DeviceCounters::work).collect();
+    let counts = |(device, work): (&&Device, &[u64; 4])| *work != [0; 4] && counts(&device.name);
+    Ok(devices.iter().zip(&work).all(counts).then_some(work))
+}
+
+/// Whether `queue/iostats` of a device, or of the disk that a partition is of, is on.
+fn counts(name: &str) -> bool {
+    let read = |folder: &str| fs::read_to_string(format!("/sys/class/block/{name}/{folder}queue/iostats"));
+    read("").or_else(|_| read("../")).is_ok_and(|text| text.trim() == "1")
 }
 
 fn read_all(devices: &[&Device]) -> Result<Vec<DeviceCounters>> {

@@ -13,7 +13,7 @@ use mountmark_model::{Metric, MetricFinder, protocol_task};
 use mountmark_record::{CellRecord, RunRecord};
 
 use crate::stats::summary::{mean, median};
-use crate::{Category, Missing, Options};
+use crate::{Category, Missing, Options, sums};
 
 /// All metrics that [`Task::judged`] may return, and what [`Task::judged_too`] does.
 pub(crate) const JUDGED_BY: &[Metric] =
@@ -271,8 +271,8 @@ fn gather(
     let ids: Vec<String> = tasks.iter().map(|task| task.id.clone()).collect();
     let task_at: HashMap<&str, usize> = ids.iter().enumerate().map(|(at, id)| (id.as_str(), at)).collect();
     let wanted: Vec<bool> = Metric::ALL.iter().map(|metric| options.wants(metric)).collect();
-    let [user, system, processor] = [Metric::USER, Metric::SYSTEM, Metric::PROCESSOR].map(position);
-    let needed = |metric: usize| wanted[metric] || wanted[processor] && [user, system].contains(&metric);
+    let sums = sums::wanted(&wanted);
+    let needed = |metric: usize| wanted[metric] || sums.iter().any(|sum| sum.parts.contains(&metric));
     let mut metrics = MetricFinder::default();
     let mut slots: Vec<Vec<(usize, CellFigure)>> = (0..tasks.len() * Metric::ALL.len()).map(|_| Vec::new()).collect();
     for cell in &run.cells {
@@ -307,12 +307,9 @@ fn gather(
             }
         }
     }
-    if wanted[processor] {
-        for (task, slots) in tasks.iter_mut().zip(slots.chunks_mut(Metric::ALL.len())) {
-            if slots[processor].is_empty() {
-                slots[processor] = sums(&slots[user], &slots[system]);
-                task.measured[processor] = !slots[processor].is_empty();
-            }
+    for (task, slots) in tasks.iter_mut().zip(slots.chunks_mut(Metric::ALL.len())) {
+        for sum in sums.iter().filter(|sum| sum.fill(slots)) {
+            task.measured[sum.at] = true;
         }
     }
     let mut out = Vec::new();
@@ -324,28 +321,6 @@ fn gather(
         out.push((at / Metric::ALL.len(), at % Metric::ALL.len(), slot));
     }
     out
-}
-
-/// Place in [`Metric::ALL`].
-fn position(metric: Metric) -> usize {
-    Metric::ALL.iter().position(|known| known.id == metric.id).unwrap_or_default()
-}
-
-/// The sums of two metrics' values, where a cell has both.
-fn sums(one: &[(usize, CellFigure)], other: &[(usize, CellFigure)]) -> Vec<(usize, CellFigure)> {
-    let others: HashMap<u32, &CellFigure> = other.iter().map(|(_, other)| (other.cell, other)).collect();
-    let sum = |(configuration, figure): &(usize, CellFigure)| {
-        let other = others.get(&figure.cell)?;
-        let both = |(iteration, value): &(u32, f64)| {
-            let (_, second) = other.values.iter().find(|(known, _)| known == iteration)?;
-            Some((*iteration, value + second))
-        };
-        let values: Vec<(u32, f64)> = figure.values.iter().filter_map(both).collect();
-        let CellFigure { cell, repeat, sitting, .. } = *figure;
-        let sums = CellFigure { cell, repeat, sitting, mean: 0.0, values };
-        (!sums.values.is_empty()).then_some((*configuration, sums))
-    };
-    one.iter().filter_map(sum).collect()
 }
 
 /// Tasks of a cell that did not succeed: the time of a failed command is not the time of the task.

@@ -32,6 +32,7 @@ mod remarks;
 pub mod sampling;
 pub mod stats;
 pub mod study;
+mod sums;
 mod verdict;
 pub mod why;
 

@@ -111,6 +111,11 @@ impl Metric {
         Metric::ALL.iter().find(|metric| metric.id == id)
     }
 
+    /// The two metrics that this one is the sum of; `None` if it is measured itself.
+    pub fn sum_of(&self) -> Option<[Metric; 2]> {
+        (self.id == Self::PROCESSOR.id).then_some([Self::USER, Self::SYSTEM])
+    }
+
     /// The variant of this metric in a unit, as [`Metric::unit_text`] names it; itself if it has no such variant.
     pub fn in_unit(&'static self, unit: &str) -> &'static Metric {
         let variants = [&Metric::RATE_OF_DATA, &Metric::RATE_OF_OPERATIONS].into_iter();

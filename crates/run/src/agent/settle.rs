@@ -23,7 +23,7 @@ pub struct Settled {
     pub took: u64,
     /// Counters afterwards.
     pub counters: Counters,
-    /// [`work_of`] the devices at rest; `None` if they were not, or have no counters.
+    /// [`work_of`] the devices at rest; `None` if they were not, or that is not known.
     pub rest: Option<Vec<[u64; 4]>>,
     /// Work still going on when the limit passed.
     pub unfinished: Option<String>,
@@ -65,7 +65,8 @@ pub fn settle(devices: &[&Device], servers: &[u32], exclusive: bool) -> Result<S
             }
         }
     }
-    let rest = if unfinished.is_none() { work_of(devices)? } else { None };
+    // In a guest waiting once more costs nothing.
+    let rest = if exclusive || unfinished.is_some() { None } else { work_of(devices)? };
     Ok(Settled { took: last_sign - begin, counters: Counters::read(devices[0], servers)?, rest, unfinished })
 }
 
@@ -84,12 +85,12 @@ fn dirty_sign(exclusive: bool, pinned: &mut u64) -> Option<String> {
 /// What the devices have done so far; `None` if the kernel does not count what one does.
 pub fn work_of(devices: &[&Device]) -> Result<Option<Vec<[u64; 4]>>> {
     let work: Vec<_> = read_all(devices)?.iter().map(DeviceCounters::work).collect();
-    let counts = |(device, work): (&&Device, &[u64; 4])| *work != [0; 4] && counts(&device.name);
-    Ok(devices.iter().zip(&work).all(counts).then_some(work))
+    let is_counted = |(device, work): (&&Device, &[u64; 4])| *work != [0; 4] && is_counting(&device.name);
+    Ok(devices.iter().zip(&work).all(is_counted).then_some(work))
 }
 
 /// Whether `queue/iostats` of a device, or of the disk that a partition is of, is on.
-fn counts(name: &str) -> bool {
+fn is_counting(name: &str) -> bool {
     let read = |folder: &str| fs::read_to_string(format!("/sys/class/block/{name}/{folder}queue/iostats"));
     read("").or_else(|_| read("../")).is_ok_and(|text| text.trim() == "1")
 }

@@ -19,8 +19,8 @@ use crate::{
 /// Computes the findings of `run`.
 ///
 /// Every metric gets estimates; intervals and verdicts are computed for judged metrics only: durable and elapsed time,
-/// or the rate where a task has one, and processor time under wall time; elapsed time of mkfs, mount and umount; usable space. Never fails: missing figures
-/// are in [`Findings::missing`], limits of the findings in [`Findings::remarks`].
+/// or the rate where a task has one, and processor time under wall time; elapsed time of mkfs, mount and umount; usable
+/// space. Never fails: missing figures are in [`Findings::missing`], limits of the findings in [`Findings::remarks`].
 pub fn findings(run: &RunRecord, options: &Options) -> Findings {
     let figures = Figures::new(run, options);
     let found = options.baseline.as_ref().map(|name| figures.configurations.iter().position(|known| known == name));

@@ -63,9 +63,7 @@ impl Speed {
 /// Processor time of a task's programs, in user space and in the kernel, the median over cells. Its parts are no use:
 /// kernels that count ticks tell the sum exactly, and guess how it divides.
 fn processor_time(run: &RunRecord, task: &str) -> Option<f64> {
-    let values = run.cells.iter().filter_map(|cell| {
-        Some(cell.figure(task, &Metric::CPU_PERCENT)? / 100.0 * cell.figure(task, &Metric::ELAPSED)?)
-    });
+    let values = run.cells.iter().filter_map(|cell| cell.figure(task, &Metric::PROCESSOR));
     median(&values.collect::<Vec<_>>())
 }
 

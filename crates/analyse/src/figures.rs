@@ -15,7 +15,7 @@ use mountmark_record::{CellRecord, RunRecord};
 use crate::stats::summary::{mean, median};
 use crate::{Category, Missing, Options, sums};
 
-/// All metrics that [`Task::judged`] may return, and what [`Task::judged_too`] does.
+/// All metrics that [`Task::judged`] and [`Figures::judged_too`] may return.
 pub(crate) const JUDGED_BY: &[Metric] =
     &[Metric::RATE, Metric::DURABLE, Metric::ELAPSED, Metric::CAPACITY_DEVICE, Metric::CAPACITY, Metric::PROCESSOR];
 
@@ -28,7 +28,7 @@ pub(crate) struct Figures {
     pub tasks: Vec<Task>,
     pub missing: Vec<Missing>,
     /// Whether the same work takes the same time; else other programs on the machine make it longer.
-    pub exact_clock: bool,
+    exact_clock: bool,
 }
 
 /// One task or protocol step.
@@ -96,13 +96,6 @@ impl Task {
         }
     }
 
-    /// By what a task is judged beside its time, where other programs disturb that. What gives a rate may do as much as it
-    /// can in a given time, and does not work better by working less.
-    pub fn judged_too(&self) -> &'static [Metric] {
-        let by_time = !self.step && self.main().is_some_and(|main| main.metric.id != Metric::RATE.id);
-        if by_time { &[Metric::PROCESSOR] } else { &[] }
-    }
-
     /// The first series by which it is judged.
     pub fn main(&self) -> Option<&Series> {
         self.judged().iter().find_map(|metric| self.series(metric))
@@ -165,6 +158,13 @@ impl Figures {
         tasks.retain(|task| !task.step || !task.series.is_empty());
         let exact_clock = run.plan.lab.nature().exact_clock;
         Figures { configurations: names, blocks, tasks, missing, exact_clock }
+    }
+
+    /// By what a task is judged beside its time, where other programs disturb that. What gives a rate may do as much as it
+    /// can in a given time, and does not work better by working less.
+    pub fn judged_too(&self, task: &Task) -> &'static [Metric] {
+        let by_time = !task.step && task.main().is_some_and(|main| main.metric.id != Metric::RATE.id);
+        if by_time && !self.exact_clock { &[Metric::PROCESSOR] } else { &[] }
     }
 
     /// Number of repeats that have cells.
@@ -272,7 +272,8 @@ fn gather(
     let task_at: HashMap<&str, usize> = ids.iter().enumerate().map(|(at, id)| (id.as_str(), at)).collect();
     let wanted: Vec<bool> = Metric::ALL.iter().map(|metric| options.wants(metric)).collect();
     let sums = sums::wanted(&wanted);
-    let needed = |metric: usize| wanted[metric] || sums.iter().any(|sum| sum.parts.contains(&metric));
+    let mut needed = wanted.clone();
+    sums.iter().flat_map(|sum| sum.parts).for_each(|part| needed[part] = true);
     let mut metrics = MetricFinder::default();
     let mut slots: Vec<Vec<(usize, CellFigure)>> = (0..tasks.len() * Metric::ALL.len()).map(|_| Vec::new()).collect();
     for cell in &run.cells {
@@ -293,7 +294,7 @@ fn gather(
                 continue;
             }
             tasks[*task].measured[metric] = true;
-            if !needed(metric) {
+            if !needed[metric] {
                 continue;
             }
             let slot = &mut slots[task * Metric::ALL.len() + metric];

@@ -74,7 +74,8 @@ pub(crate) fn remarks(run: &RunRecord, figures: &Figures, options: &Options, bas
     if repeats > 1 {
         out.push(Remark::HowShown);
     }
-    if repeats > 1 && figures.configurations.len() > 1 && !figures.exact_clock {
+    let judges_too = figures.tasks.iter().any(|task| !figures.judged_too(task).is_empty());
+    if repeats > 1 && figures.configurations.len() > 1 && judges_too {
         out.push(Remark::ProcessorTime);
     }
     if figures.configurations.len() > 1 && repeats > 0 {

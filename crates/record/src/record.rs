@@ -172,10 +172,13 @@ impl CellRecord {
         }
     }
 
-    /// A figure of the first time that a task ran.
+    /// A figure of the first time that a task ran, measured or the sum of two that were.
     pub fn figure(&self, task: &str, metric: &Metric) -> Option<f64> {
-        let is_it = |sample: &&Sample| sample.task == task && sample.iteration == 0 && sample.metric == metric.id;
-        self.samples.iter().find(is_it).map(|sample| sample.value)
+        let measured = |metric: &Metric| {
+            let is_it = |sample: &&Sample| sample.task == task && sample.iteration == 0 && sample.metric == metric.id;
+            self.samples.iter().find(is_it).map(|sample| sample.value)
+        };
+        measured(metric).or_else(|| metric.sum_of()?.iter().map(measured).sum())
     }
 
     /// Whether the cell or any of its tasks failed.

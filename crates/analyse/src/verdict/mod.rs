@@ -1,9 +1,9 @@
 //! Verdicts: for each task the configurations in groups that cannot be distinguished.
 //!
 //! All pairs of configurations of all judged series of a run are one family: the probability of any false difference in
-//! a run without differences is at most 1 - level. Under wall time those of processor times are another family. A difference counts as shown when its p-value passes Holm's
-//! correction for the family, mean and median of the ratios agree in direction, and the median ratio is at least the
-//! smallest difference that matters.
+//! a run without differences is at most 1 - level. Under wall time those of processor times are another family. A
+//! difference counts as shown when its p-value passes Holm's correction for the family, mean and median of the ratios
+//! agree in direction, and the median ratio is at least the smallest difference that matters.
 
 mod found;
 mod groups;
@@ -51,10 +51,9 @@ impl Family {
         Family::of(figures, &Task::judged, options)
     }
 
-    /// What [`Task::judged_too`] names, as a family of its own: it costs the other nothing.
+    /// What [`Figures::judged_too`] names, as a family of its own: it costs the other nothing.
     pub fn beside(figures: &Figures, options: &Options) -> Family {
-        let metrics = |task: &Task| if figures.exact_clock { &[] } else { task.judged_too() };
-        Family::of(figures, &metrics, options)
+        Family::of(figures, &|task| figures.judged_too(task), options)
     }
 
     fn of(figures: &Figures, metrics: &dyn Fn(&Task) -> &'static [Metric], options: &Options) -> Family {

@@ -185,7 +185,7 @@ impl Agent<'_> {
         Ok(self.rest.is_some() && self.rest == settle::work_of(&self.disks())?)
     }
 
-    fn disks(&self) -> Vec<&Device> {
+    pub(super) fn disks(&self) -> Vec<&Device> {
         std::iter::once(&self.devices.test).chain(self.devices.source.as_ref()).collect()
     }
 }

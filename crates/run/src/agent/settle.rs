@@ -66,7 +66,7 @@ pub fn settle(devices: &[&Device], servers: &[u32], exclusive: bool) -> Result<S
         }
     }
     // In a guest waiting once more costs nothing.
-    let rest = if exclusive || unfinished.is_some() { None } else { work_of(devices)? };
+    let rest = if exclusive || unfinished.is_some() { None } else { work_in(devices, &before) };
     Ok(Settled { took: last_sign - begin, counters: Counters::read(devices[0], servers)?, rest, unfinished })
 }
 
@@ -84,9 +84,13 @@ fn dirty_sign(exclusive: bool, pinned: &mut u64) -> Option<String> {
 
 /// What the devices have done so far; `None` if the kernel does not count what one does.
 pub fn work_of(devices: &[&Device]) -> Result<Option<Vec<[u64; 4]>>> {
-    let work: Vec<_> = read_all(devices)?.iter().map(DeviceCounters::work).collect();
+    Ok(work_in(devices, &read_all(devices)?))
+}
+
+fn work_in(devices: &[&Device], counters: &[DeviceCounters]) -> Option<Vec<[u64; 4]>> {
+    let work: Vec<_> = counters.iter().map(DeviceCounters::work).collect();
     let is_counted = |(device, work): (&&Device, &[u64; 4])| *work != [0; 4] && is_counting(&device.name);
-    Ok(devices.iter().zip(&work).all(is_counted).then_some(work))
+    devices.iter().zip(&work).all(is_counted).then_some(work)
 }
 
 /// Whether `queue/iostats` of a device, or of the disk that a partition is of, is on.

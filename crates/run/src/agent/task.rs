@@ -239,7 +239,7 @@ impl Agent<'_> {
             let server = Pid::from_raw(server as i32)?;
             waitid(WaitId::Pid(server), looked).ok()?
         };
-        let disks = std::iter::once(&self.devices.test).chain(&self.devices.source);
-        disks.filter(|disk| disk.server.and_then(has_ended).is_some()).map(|disk| disk.path.as_str()).next()
+        let lost = self.disks().into_iter().find(|disk| disk.server.and_then(has_ended).is_some());
+        lost.map(|disk| disk.path.as_str())
     }
 }

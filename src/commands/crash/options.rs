@@ -121,10 +121,11 @@ impl Options {
             }
         }
         if self.cases {
+            // In the order of their studies.
+            let mut named = BTreeSet::new();
             let cases = catalogue.list::<Study>().flat_map(|study| &study.cases);
-            let names: BTreeSet<&str> = cases.map(|case| case.workload.as_str()).collect();
-            for name in names {
-                chosen.push(catalogue.scenario(name)?);
+            for case in cases.filter(|case| named.insert(&case.workload)) {
+                chosen.push(catalogue.scenario(&case.workload)?);
             }
         }
         Ok(chosen)

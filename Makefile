@@ -13,11 +13,12 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 MINUTES = 10
 TARGETS =
 
-.PHONY: help run test fuzz drill same-build build setup clean
+.PHONY: help run test nightly fuzz drill same-build build setup clean
 
 help:
 	@echo 'make run     set up, build, and compare seven file systems: about two minutes'
 	@echo 'make test    set up, check formatting and lints, run all tests'
+	@echo 'make nightly long tests: workloads that must break no promise, on four file systems'
 	@echo 'make fuzz    feed every parser with damaged input, MINUTES=10 each; TARGETS names some'
 	@echo 'make drill   kill runs in every phase, clean up and resume them: at most DRILL_MINUTES=20 minutes'
 	@echo 'make same-build  build twice, in two folders, and compare the programs byte for byte'
@@ -33,6 +34,10 @@ test:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo test --workspace
+
+nightly:
+	@scripts/setup test
+	cargo test --test integration traps:: -- --ignored --nocapture --test-threads 1
 
 fuzz:
 	@scripts/fuzz $(MINUTES) $(TARGETS)

@@ -15,6 +15,12 @@ fn causes(text: &str) -> Vec<String> {
     causes.iter().map(|cause| cause["signature"].as_str().expect("a signature").to_owned()).collect()
 }
 
+/// The words of a command, as a shell reads them.
+fn words(command: &str) -> Vec<String> {
+    let said = std::process::Command::new("sh").args(["-c", &format!("printf '%s\\n' {command}")]).output().unwrap();
+    String::from_utf8(said.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
 fn crash(lab: &Lab, arguments: &[&str]) -> Ran {
     lab.command(&[&["crash"], arguments].concat())
 }
@@ -37,7 +43,21 @@ fn a_disk_that_keeps_its_promises_loses_nothing_and_one_that_leaves_writes_out_d
     let found = causes(&faulty.stdout);
     assert!(found.iter().any(|signature| signature.starts_with("L1 ")), "fsync was not missed: {found:?}");
 
-    // The first of them, by the command that the report gives.
+    // Every printed command shows its finding.
+    let text = crash(&lab, &["show"]).ended_with(0).stdout;
+    let commands: Vec<&str> = text.lines().filter_map(|line| line.trim().strip_prefix("mountmark crash ")).collect();
+    assert!(!commands.is_empty(), "{text}");
+    for command in commands {
+        for option in ["--device request+i3:2", "--disk-size 512MiB", "--kernel ", "--seed 1", "--policy fifo"] {
+            assert!(command.contains(option), "{option}: {command}");
+        }
+        let words = words(command);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let again = crash(&lab, &words).ended_with(1);
+        assert!(!again.stdout.contains("It breaks no promise"), "{command}: {}", again.text());
+    }
+
+    // The first of them, by the index that the report gives.
     let answer: Value = serde_json::from_str(&faulty.stdout).unwrap();
     let causes = answer["configurations"][0]["causes"].as_array().unwrap();
     let lost = causes.iter().find(|cause| cause["signature"].as_str().unwrap().starts_with("L1 ")).unwrap();
@@ -134,6 +154,9 @@ fn what_cannot_be_cut_is_refused_before_anything_begins() {
     refused(&["--generate", "1", "--budget", "0"], &["--budget 0"]);
     refused(&["--generate", "1", "--budget", "soon"], &["soon", "30m"]);
     refused(&["--generate", "1", "--device", "sector+i11"], &["i11", "i1"]);
+    refused(&["--generate", "1", "--disk-size", "1"], &["--disk-size 1", "4096"]);
+    refused(&["--generate", "1", "--disk-size", "64KiB"], &["ext4 can only be made on"]);
+    refused(&["--workload", WRITTEN, "--pauses", "often"], &["--pauses", "none"]);
     refused(&["--generate", "1", "--policy", "later"], &["fifo", "held"]);
     refused(&["--generate", "1", "--format", "svg"], &["svg", "json"]);
     refused(&["--generate", "1", "--fs", "ext5"], &["ext5"]);

@@ -83,7 +83,10 @@ fn applications_that_cannot_be_judged_are_told_from_those_that_are_damaged() {
         let path = file(&lab, name, &format!("{about}{more}\n"));
         lab.command(&["crash", "--fs", "ext4", "--device", "request", "--app", &path]).ended_with(code)
     };
-    shows(&run("hangs", "limit = 1\ncheck = 'sleep 1000'", 1), &["no end", "has not ended after 1 s"]);
+    // A check that fails where nothing is lost is at fault itself.
+    let fault = ["mend the check", "Nothing was tried"];
+    shows(&run("hangs", "limit = 1\ncheck = 'sleep 1000'", 3), &["has not ended after 1 s", fault[0], fault[1]]);
+    shows(&run("typo", "check = 'tset -f file'", 3), &["ends with 127", "tset", fault[0], fault[1]]);
     shows(&run("unprepared", "prepare = 'echo too bad; exit 3'\ncheck = 'true'", 3), &["exit code 3", "too bad"]);
     shows(
         &run("lacks", "check = 'true'\nprepare = 'no-such-program-here'", 3),

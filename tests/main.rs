@@ -46,5 +46,6 @@ mod setup;
 mod strangers;
 mod tasks;
 mod terminal;
+mod traps;
 mod vary;
 mod why;

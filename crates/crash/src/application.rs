@@ -4,10 +4,18 @@
 //! What an application writes does not say where it comes from, so the model of files and folders says nothing about it:
 //! its own check does.
 
+use std::fmt;
+
+use mountmark_random::Stream;
 use serde::{Deserialize, Serialize};
 
 use crate::campaign::{Fault, Seen};
 use crate::oracle::{Moment, unreadable};
+
+/// The least and the most seconds of a pause between steps: the kernel commits every 5 s or so, and writes back what is 30 s
+/// old.
+const SHORTEST: u32 = 5;
+const LONGEST: u32 = 35;
 
 /// What runs instead of a workload's operations. Commands run under `sh -c` in the root of the file system under test.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -24,6 +32,9 @@ pub struct Application {
     pub durable: bool,
     /// Most seconds of the guest's clock that the check may take.
     pub limit: u32,
+    /// The seed of the pauses between steps; `None` if each follows the one before at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pauses: Option<u64>,
 }
 
 /// The check of one application in images of one moment.
@@ -55,7 +66,24 @@ pub enum End {
     Limit(u32),
 }
 
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            End::Status(status) => write!(f, "ends with {status}"),
+            End::Signal(signal) => write!(f, "is killed by signal {signal}"),
+            End::Limit(seconds) => write!(f, "has not ended after {seconds} s of the guest's clock"),
+        }
+    }
+}
+
 impl Application {
+    /// Seconds that pass before the step with this number, counted from 0; none before the first.
+    pub fn pause(&self, number: u16) -> Option<u32> {
+        let seed = self.pauses.filter(|_| number > 0)?;
+        let mut stream = Stream::numbered(seed, "pauses between steps", number.into());
+        Some(SHORTEST + stream.below(u64::from(LONGEST - SHORTEST) + 1) as u32)
+    }
+
     /// The step with this number, in a line.
     pub fn step(&self, number: u16) -> String {
         let lines = self.steps.get(usize::from(number)).map(|step| step.trim().lines().map(str::trim));
@@ -87,6 +115,17 @@ mod tests {
         assert_eq!(strict.asked(moment), Asked { check: "true".into(), begun: 3, returned: 2, limit: 5 });
         let lax = Application { durable: false, ..strict };
         assert_eq!(lax.asked(moment).returned, 0);
+    }
+
+    #[test]
+    fn pauses_are_drawn_by_their_seed_alone() {
+        let application = |pauses| Application { pauses, ..Application::default() };
+        let of = |seed| -> Vec<u32> { (0..40).filter_map(|step| application(Some(seed)).pause(step)).collect() };
+        assert_eq!((of(7).len(), of(7)), (39, of(7)), "there is none before the first step");
+        assert_ne!(of(7), of(8));
+        assert!(of(7).iter().all(|pause| (SHORTEST..=LONGEST).contains(pause)));
+        assert!(of(7).iter().any(|pause| *pause > 30) && of(7).iter().any(|pause| *pause < 10));
+        assert_eq!(application(None).pause(1), None);
     }
 
     #[test]

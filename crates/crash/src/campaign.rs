@@ -13,7 +13,7 @@ pub use crate::seen::{Check, Repaired, Seen};
 use crate::stateless;
 use crate::states::{Device, Extent, ImageId, Tested, Tier};
 use crate::trace::Trace;
-use crate::workload::Workload;
+use crate::workload::{Op, Workload};
 
 /// All that was tried on one configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +21,9 @@ pub struct Campaign {
     pub configuration: String,
     /// The guest's kernel.
     pub kernel: String,
+    /// The same, as the command line takes it.
+    #[serde(default)]
+    pub kernel_option: String,
     /// Size of the disk in bytes.
     pub disk_size: u64,
     pub device: Device,
@@ -32,6 +35,9 @@ pub struct Campaign {
     pub tried: Vec<Tried>,
     /// Wall time in seconds.
     pub seconds: f64,
+    /// Of that, until the first guest was ready: it is not part of the budget.
+    #[serde(default)]
+    pub prepared: f64,
     /// Whether the budget or the user ended it before all workloads were tried.
     pub cut_short: bool,
 }
@@ -69,17 +75,45 @@ pub struct Explored {
     /// What became of each file, over the images of the first power cut, and over those that were repaired.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fates: Vec<Fates>,
-    /// Images that were repaired: all, those that could not be mounted even then, and those with something in
-    /// `lost+found`.
     #[serde(default)]
-    pub repaired: [usize; 3],
+    pub repaired: Repairs,
     /// What is suspicious in the recording itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suspicious: Vec<stateless::Finding>,
     /// Wall time in seconds, of the recording and of all.
     pub seconds: [f64; 2],
+    /// Whether its time ended before all images were made.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut_short: bool,
     /// Why the workload was not explored.
     pub error: Option<String>,
+}
+
+/// Images that were repaired by a full check.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "AnyRepairs")]
+pub struct Repairs {
+    pub images: usize,
+    /// Of these, those that could not be mounted even then.
+    pub not_mounted: usize,
+    /// Of these, those with something in the folder `lost+found`.
+    pub lost_and_found: usize,
+}
+
+/// Records of older versions have the three numbers in a list.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum AnyRepairs {
+    Named { images: usize, not_mounted: usize, lost_and_found: usize },
+    Listed([usize; 3]),
+}
+
+impl From<AnyRepairs> for Repairs {
+    fn from(any: AnyRepairs) -> Repairs {
+        let (AnyRepairs::Named { images, not_mounted, lost_and_found }
+        | AnyRepairs::Listed([images, not_mounted, lost_and_found])) = any;
+        Repairs { images, not_mounted, lost_and_found }
+    }
 }
 
 /// Something that is wrong after a power cut.
@@ -169,6 +203,15 @@ impl Fault {
         }
     }
 
+    /// What a smaller workload must show too.
+    pub fn reason(&self, workload: &Workload) -> Reason {
+        let path = match self {
+            Fault::Broken(violation) => Some(violation.path.clone()),
+            _ => None,
+        };
+        Reason { signature: self.signature(workload), path }
+    }
+
     /// Equal for faults that likely have one cause.
     pub fn signature(&self, workload: &Workload) -> String {
         match self {
@@ -186,6 +229,30 @@ impl Fault {
             Fault::Gone { reason, .. } => format!("L0 kernel: {reason}"),
         }
     }
+}
+
+/// What a cause says of its configuration, the gravest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// It breaks a promise.
+    Broken,
+    /// The same, and it was seen only where a request was torn between its sectors.
+    Torn,
+    /// An application's check failed which does not count on what returned: the file system owes it nothing.
+    Application,
+    /// The medium had lost data before, of which nothing is promised.
+    AfterLoss,
+    /// It shows what the configuration does not promise.
+    GivenUp,
+}
+
+/// Why something is wrong: of two workloads that break a promise for one reason the level, the kind of what is wrong and
+/// the kinds of operations are the same ([`Fault::signature`]), and what it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    pub signature: String,
+    path: Option<String>,
 }
 
 /// Findings that likely have one cause.
@@ -206,6 +273,24 @@ pub struct Cause<'a> {
     pub policy: Policy,
     /// The first finding in that workload.
     pub finding: &'a Finding,
+}
+
+impl Cause<'_> {
+    pub fn standing(&self) -> Standing {
+        let has_lost = || self.workload.ops.iter().any(|op| matches!(op, Op::Lose { .. }));
+        match self.finding.fault {
+            _ if self.promised => {
+                if self.torn {
+                    Standing::Torn
+                } else {
+                    Standing::Broken
+                }
+            }
+            Fault::Application(_) => Standing::Application,
+            _ if has_lost() => Standing::AfterLoss,
+            _ => Standing::GivenUp,
+        }
+    }
 }
 
 impl Explored {
@@ -237,8 +322,9 @@ impl Explored {
         if let Some(repaired) = seen.and_then(|seen| seen.repaired.as_ref()) {
             let whole = if repaired.mount.is_some() { Fate::NotMounted } else { Fate::Mended };
             oracle::count(&mut self.fates, true, history.fates(moment, repaired.tree.as_ref(), whole));
-            let counted = [true, repaired.mount.is_some(), repaired.lost > 0];
-            self.repaired.iter_mut().zip(counted).for_each(|(sum, is)| *sum += usize::from(is));
+            self.repaired.images += 1;
+            self.repaired.not_mounted += usize::from(repaired.mount.is_some());
+            self.repaired.lost_and_found += usize::from(repaired.lost > 0);
         }
     }
 
@@ -249,7 +335,7 @@ impl Explored {
 }
 
 impl Campaign {
-    /// The findings by cause: those that break promises first, then in the order of their signatures.
+    /// The findings by cause, the gravest first ([`Standing`]), then in the order of their signatures.
     pub fn causes(&self) -> Vec<Cause<'_>> {
         let mut causes: BTreeMap<(bool, String), Cause> = BTreeMap::new();
         for &Tried { ref workload, policy, shrunk, ref explored } in &self.tried {
@@ -276,7 +362,22 @@ impl Campaign {
                 }
             }
         }
-        causes.into_values().collect()
+        // What no image of a chosen workload shows was met on the way to something else.
+        let mut causes: Vec<Cause> = causes.into_values().filter(|cause| cause.images > 0).collect();
+        causes.sort_by_key(Cause::standing);
+        causes
+    }
+
+    /// Whether no image was made of anything: then nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.total(|explored| explored.states) == 0
+    }
+
+    /// Whether a promise was broken, or an application was damaged.
+    pub fn has_failed(&self) -> bool {
+        let damaged = |finding: &Finding| matches!(finding.fault, Fault::Application(_));
+        let mut findings = self.tried.iter().flat_map(|tried| &tried.explored.findings);
+        self.is_broken() || findings.any(damaged)
     }
 
     /// Whether a promise was broken.
@@ -304,7 +405,6 @@ impl Campaign {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::Op;
 
     fn tried(ops: usize, faults: &[Fault]) -> Tried {
         let workload = Workload { ops: vec![Op::Sync; ops], ..Workload::default() };
@@ -325,6 +425,7 @@ mod tests {
         let campaign = Campaign {
             configuration: "ext4".into(),
             kernel: "6.12".into(),
+            kernel_option: String::new(),
             disk_size: 1 << 29,
             device: "sector".parse().unwrap(),
             promises: Promises::least(),
@@ -332,6 +433,7 @@ mod tests {
             seed: 1,
             tried: vec![tried(5, &[mount.clone(), check.clone(), mount.clone()]), tried(2, &[mount])],
             seconds: 1.0,
+            prepared: 0.0,
             cut_short: false,
         };
         let causes = campaign.causes();
@@ -342,6 +444,85 @@ mod tests {
         assert_eq!(told, [("L0 check: status 4", 1, 1, 5), ("L0 mount: Structure needs cleaning", 3, 2, 2)]);
         assert_eq!(campaign.total(|explored| explored.states), 10);
         assert_eq!(campaign.rate(), Some(10.0));
-        assert_eq!(Campaign { tried: Vec::new(), ..campaign }.rate(), None);
+        assert_eq!(Campaign { tried: Vec::new(), ..campaign.clone() }.rate(), None);
+
+        // What was met only on the way to a smaller workload has no image of a chosen one.
+        let mut others = campaign.clone();
+        let umount = Fault::Umount("busy".into());
+        others.tried.push(Tried { shrunk: true, ..tried(1, &[umount]) });
+        let signatures = |campaign: &Campaign| -> Vec<String> {
+            campaign.causes().into_iter().map(|cause| cause.signature).collect()
+        };
+        assert_eq!(signatures(&others), signatures(&campaign));
+        assert!(others.causes().iter().all(|cause| cause.images > 0 && cause.workloads > 0));
+        let mut nothing = campaign;
+        nothing.tried.iter_mut().for_each(|tried| tried.explored = Explored::default());
+        assert!(nothing.is_empty() && !others.is_empty());
+    }
+
+    #[test]
+    fn a_smaller_workload_shows_the_same_of_the_same_file() {
+        let workload: Workload = "creat foo; creat bar; fsync foo".parse().unwrap();
+        let missing = |path: &str, op| {
+            Fault::Broken(Violation {
+                class: oracle::Class::Missing,
+                level: Level::L2,
+                path: path.into(),
+                op: Some(op),
+                expected: oracle::Evidence::Nothing,
+                found: oracle::Evidence::Nothing,
+            })
+        };
+        let reason = |path: &str, op| missing(path, op).reason(&workload);
+        assert_eq!(missing("foo", 2).signature(&workload), missing("bar", 2).signature(&workload));
+        assert_ne!(reason("foo", 2), reason("bar", 2));
+        assert_ne!(reason("foo", 2), reason("foo", 1), "another kind of operation broke it");
+        assert_eq!(reason("foo", 0), reason("foo", 1));
+    }
+
+    #[test]
+    fn the_gravest_comes_first_and_what_was_torn_last_of_the_broken() {
+        let verdict = Verdict { end: End::Status(1), said: String::new() };
+        let faults =
+            [Fault::Application(verdict), Fault::Mount("a torn superblock".into()), Fault::Umount("busy".into())];
+        let mut one = tried(3, &[Fault::Mount("a torn superblock".into())]);
+        for (fault, promised) in faults.into_iter().zip([false, true, true]) {
+            let fresh = Finding::new(
+                "e3.t1.-2".parse().unwrap(),
+                None,
+                Moment { begun: 1, returned: 1 },
+                Told { fault, promised },
+            );
+            one.explored.add(&one.workload, fresh, Order::default);
+        }
+        one.explored.findings[0].state = "e3.t3.+2f1".parse().unwrap();
+        let standings: Vec<Standing> = Campaign {
+            configuration: "ext4".into(),
+            kernel: "6.12".into(),
+            kernel_option: String::new(),
+            disk_size: 1 << 29,
+            device: "sector".parse().unwrap(),
+            promises: Promises::least(),
+            undocumented: None,
+            seed: 1,
+            tried: vec![one],
+            seconds: 1.0,
+            prepared: 0.0,
+            cut_short: false,
+        }
+        .causes()
+        .iter()
+        .map(Cause::standing)
+        .collect();
+        assert_eq!(standings, [Standing::Broken, Standing::Torn, Standing::Application]);
+    }
+
+    #[test]
+    fn repairs_of_older_records_are_read() {
+        let repairs = Repairs { images: 2, not_mounted: 0, lost_and_found: 1 };
+        assert_eq!(serde_json::from_str::<Repairs>("[2,0,1]").unwrap(), repairs);
+        let text = serde_json::to_string(&repairs).unwrap();
+        assert!(text.contains("lost_and_found"), "{text}");
+        assert_eq!(serde_json::from_str::<Repairs>(&text).unwrap(), repairs);
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::application::Application;
 use crate::campaign::{Campaign, Tried};
 use crate::oracle::{Level, Promises};
 use crate::policy::Policy;
@@ -35,6 +36,21 @@ pub struct Asked {
     pub recoveries: usize,
     /// Whether findings are shrunk.
     pub shrink: bool,
+    /// Of applications.
+    #[serde(default)]
+    pub pauses: Pauses,
+}
+
+/// In which recordings of applications time passes between the steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pauses {
+    /// Each application is recorded without them, and with pauses drawn by the campaign's seed.
+    #[default]
+    Both,
+    None,
+    /// In all recordings, drawn by this seed.
+    Drawn(u64),
 }
 
 impl Asked {
@@ -49,9 +65,24 @@ impl Asked {
         }
     }
 
+    /// Workloads that were named, an application with and without pauses.
+    pub fn named(&self) -> Vec<Workload> {
+        let paused = |workload: &Workload, seed| {
+            let application = workload.application.as_deref().filter(|application| application.steps.len() > 1)?;
+            let application = Some(Box::new(Application { pauses: Some(seed), ..application.clone() }));
+            Some(Workload { application, ..workload.clone() })
+        };
+        let of = |workload: &Workload| match self.pauses {
+            Pauses::None => vec![workload.clone()],
+            Pauses::Both => std::iter::once(workload.clone()).chain(paused(workload, self.seed)).collect(),
+            Pauses::Drawn(seed) => vec![paused(workload, seed).unwrap_or_else(|| workload.clone())],
+        };
+        self.workloads.iter().flat_map(of).collect()
+    }
+
     /// All workloads: those that were named, then those that are generated.
     pub fn workloads(&self) -> Vec<Workload> {
-        let mut all = self.workloads.clone();
+        let mut all = self.named();
         if let Some((length, count)) = self.generate {
             let generator = Generator::new();
             all.extend((0..count).filter_map(|index| generator.workload(length, self.seed, index)));
@@ -80,7 +111,13 @@ pub enum Piece {
         tried: Tried,
     },
     /// The last that has begun has ended.
-    Ended { seconds: f64, cut_short: bool },
+    Ended {
+        seconds: f64,
+        /// [`Campaign::prepared`].
+        #[serde(default)]
+        prepared: f64,
+        cut_short: bool,
+    },
 }
 
 /// A record, as far as it goes.
@@ -128,9 +165,10 @@ impl Record {
                     part.campaign.tried.push(tried);
                 }
             }
-            Piece::Ended { seconds, cut_short } => {
+            Piece::Ended { seconds, prepared, cut_short } => {
                 if let Some(part) = self.parts.last_mut() {
                     part.campaign.seconds += seconds;
+                    part.campaign.prepared += prepared;
                     part.campaign.cut_short = cut_short;
                     part.ended = true;
                 }
@@ -174,13 +212,26 @@ mod tests {
             images: 256,
             recoveries: 1,
             shrink: true,
+            pauses: Pauses::Both,
         };
         assert_eq!(asked.workloads().len(), 4);
+        let steps = |count: usize| {
+            let application = Application { steps: vec!["true".into(); count], ..Application::default() };
+            Workload { application: Some(Box::new(application)), ..Workload::default() }
+        };
+        let pauses = |pauses, count| -> Vec<Option<u64>> {
+            let asked = Asked { pauses, workloads: vec![steps(count)], ..asked.clone() };
+            asked.named().iter().map(|workload| workload.application.as_ref().unwrap().pauses).collect()
+        };
+        assert_eq!(pauses(Pauses::Both, 2), [None, Some(1)], "half of the recordings, by the campaign's seed");
+        assert_eq!(pauses(Pauses::Both, 1), [None], "nothing is between the steps of one");
+        assert_eq!((pauses(Pauses::None, 2), pauses(Pauses::Drawn(7), 2)), (vec![None], vec![Some(7)]));
         let workload = asked.workloads()[0].clone();
         let begun = |configuration: &str| {
             Piece::Begun(Campaign {
                 configuration: configuration.into(),
                 kernel: "6.12".into(),
+                kernel_option: String::new(),
                 disk_size: 1 << 29,
                 device: asked.device,
                 promises: crate::oracle::Promises::least(),
@@ -188,6 +239,7 @@ mod tests {
                 seed: 1,
                 tried: Vec::new(),
                 seconds: 0.0,
+                prepared: 0.0,
                 cut_short: false,
             })
         };
@@ -210,10 +262,10 @@ mod tests {
         // It was interrupted, and goes on.
         record.add(begun("a"));
         record.add(tried(Some(1)));
-        record.add(Piece::Ended { seconds: 2.0, cut_short: false });
+        record.add(Piece::Ended { seconds: 2.0, prepared: 1.0, cut_short: false });
         assert!(record.part("a").unwrap().ended && !record.is_done());
         record.add(begun("b"));
-        record.add(Piece::Ended { seconds: 1.0, cut_short: true });
+        record.add(Piece::Ended { seconds: 1.0, prepared: 0.5, cut_short: true });
         assert!(record.is_done() && record.campaigns().count() == 2);
         assert_eq!(Record::from_pieces([tried(None)]), None);
     }

@@ -145,6 +145,7 @@ impl Scenario {
             check: self.check.clone().unwrap_or_default(),
             durable: self.durable.unwrap_or(true),
             limit: self.limit.unwrap_or(LIMIT),
+            pauses: None,
         }
     }
 }

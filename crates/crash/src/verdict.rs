@@ -25,14 +25,15 @@ pub fn faults(
     // What need not be sound is judged as it is after its repair.
     let repaired = seen.repaired.as_ref().filter(|_| !sound).and_then(|repaired| repaired.tree.as_ref());
     if !history.has_model() {
-        // An application relies on what fsync covers.
-        let is_promised = |fault: &Fault| sound && (promises.has(Level::L1) || !matches!(fault, Fault::Application(_)));
+        // An application relies on what fsync covers, if it says that its steps are durable.
+        let relies = history.is_durable() && promises.has(Level::L1);
+        let is_promised = |fault: &Fault| sound && (relies || !matches!(fault, Fault::Application(_)));
         let told = |fault| Told { promised: is_promised(&fault), fault };
         all.extend(Application::judge(seen).into_iter().map(told));
     } else if let Some(tree) = repaired.or(seen.tree.as_ref()) {
         let told = |promised| move |violation| Told { fault: Fault::Broken(violation), promised };
         let broken = history.judge(moment, promises, tree);
-        let beyond = beyond(&broken, history, moment, tree);
+        let beyond = beyond(&broken, history, promises, moment, tree);
         all.extend(broken.into_iter().map(told(!has_lost)));
         all.extend(beyond.into_iter().map(told(false)));
     }
@@ -70,9 +71,26 @@ fn unsound(seen: &Seen, configuration: &Configuration) -> Vec<Fault> {
     all
 }
 
-/// What would break the promises of a file system that promises everything, where nothing else is wrong.
-fn beyond(broken: &[Violation], history: &History, moment: Moment, tree: &Tree) -> Vec<Violation> {
+/// What would break the promises of a file system that promises everything, where nothing else is wrong, each under the
+/// first level that `promises` lacks and with which it is wrong.
+fn beyond(broken: &[Violation], history: &History, promises: &Promises, moment: Moment, tree: &Tree) -> Vec<Violation> {
     let mut beyond = history.judge(moment, &Promises::most(), tree);
     beyond.retain(|violation| broken.iter().all(|broken| broken.path != violation.path));
+    let lacking: Vec<Level> = Level::ALL.into_iter().filter(|level| !promises.has(*level)).collect();
+    let with = |count: usize| {
+        let levels = promises.levels.iter().chain(lacking[..=count].iter().copied()).collect();
+        history.judge(moment, &Promises { levels, ..*promises }, tree)
+    };
+    let is_kept = |violation: &Violation| promises.has(violation.level);
+    if beyond.iter().any(is_kept) {
+        // Which places are told apart may depend on a level that is lacking: it is what was given up.
+        let judged: Vec<Vec<Violation>> = (0..lacking.len()).map(with).collect();
+        for violation in beyond.iter_mut().filter(|violation| is_kept(violation)) {
+            let shows = |all: &Vec<Violation>| all.iter().any(|other| other.path == violation.path);
+            let given_up = judged.iter().position(shows).map_or(Level::L6, |count| lacking[count]);
+            violation.level = if promises.has(given_up) { Level::L7 } else { given_up };
+        }
+        beyond.retain(|violation| !is_kept(violation));
+    }
     beyond
 }

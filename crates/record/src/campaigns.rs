@@ -210,7 +210,7 @@ mod tests {
     }
 
     fn ended() -> Piece {
-        Piece::Ended { seconds: 1.5, cut_short: false }
+        Piece::Ended { seconds: 1.5, prepared: 0.5, cut_short: false }
     }
 
     #[test]

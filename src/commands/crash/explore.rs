@@ -7,11 +7,12 @@ use anyhow::Result;
 use mountmark_crash::campaign::Campaign;
 use mountmark_crash::record::{Asked, Piece, Record};
 use mountmark_lab::emulator::Witnesses;
+use mountmark_lab::image::kernel::Kernel;
 use mountmark_model::{Cell, Configuration, Study};
 use mountmark_plan::Catalogue;
 use mountmark_record::{Campaigns, RunId, Writing};
 use mountmark_report::{Cases, Crash};
-use mountmark_run::crash::campaign::{Ended, News, Work};
+use mountmark_run::crash::campaign::{End, Ended, News, Work};
 
 use super::Stop;
 use crate::common::{self, StoreOptions};
@@ -80,10 +81,13 @@ impl Effort<'_> {
                 "mountmark: `mountmark crash show {id} --finding 1{out}` shows the order of writes of the first finding"
             );
         }
-        let is_broken = campaigns.iter().any(Campaign::is_broken);
-        let is_lacking =
-            campaigns.iter().flat_map(|campaign| &campaign.tried).any(|tried| tried.explored.error.is_some());
-        Ok(match (is_broken, is_lacking) {
+        let has_failed = campaigns.iter().any(Campaign::has_failed);
+        let is_lacking = campaigns.iter().any(Campaign::is_empty)
+            || campaigns.iter().flat_map(Campaign::chosen).any(|tried| tried.explored.error.is_some());
+        for campaign in campaigns.iter().filter(|campaign| campaign.is_empty()) {
+            say!("mountmark: {}: no image was made, so nothing is known of it", campaign.configuration);
+        }
+        Ok(match (has_failed, is_lacking) {
             (true, _) => common::FAILED,
             (false, true) => common::CANNOT_RUN,
             (false, false) => common::DONE,
@@ -112,12 +116,13 @@ impl Effort<'_> {
             recoveries: record.asked.recoveries,
             workloads: &workloads,
             policies: &policies,
-            deadline: begun + Duration::from_secs(record.asked.budget),
+            budget: Duration::from_secs(record.asked.budget),
+            sharing: record.asked.named().len(),
             jobs: self.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
             shrink: record.asked.shrink,
         };
         let mut progress = Progress::new(&cell.configuration.name, work.places(), places.len());
-        let ended = work.run(places, self.stop, |News { place, tried }| {
+        let End { ended, prepared } = work.run(places, self.stop, |News { place, tried }| {
             progress.add(place.is_some(), &tried);
             let piece = Piece::Tried { place, tried };
             writing.add(&piece)?;
@@ -125,7 +130,11 @@ impl Effort<'_> {
             Ok(())
         })?;
         if ended != Ended::Stopped {
-            let piece = Piece::Ended { seconds: begun.elapsed().as_secs_f64(), cut_short: ended == Ended::Late };
+            let piece = Piece::Ended {
+                seconds: begun.elapsed().as_secs_f64(),
+                prepared: prepared.as_secs_f64(),
+                cut_short: ended == Ended::Late,
+            };
             writing.add(&piece)?;
             record.add(piece);
         }
@@ -148,9 +157,13 @@ pub(super) fn print_cases(campaigns: &[Campaign], catalogue: &Catalogue, format:
 fn head(asked: &Asked, lab: &Witnesses, cell: &Cell) -> Result<Campaign> {
     let (promises, undocumented) = cell.configuration.promises();
     let promises = asked.judged_by(promises);
+    let kernel = lab.environment(cell)?.kernel;
+    // A kernel of one's own is named by its path, and not by its release.
+    let kernel_option = if Kernel::is_own(&asked.kernel) { asked.kernel.clone() } else { kernel.clone() };
     Ok(Campaign {
         configuration: cell.configuration.name.clone(),
-        kernel: lab.environment(cell)?.kernel,
+        kernel,
+        kernel_option,
         disk_size: asked.disk_size,
         device: asked.device,
         promises,
@@ -158,6 +171,7 @@ fn head(asked: &Asked, lab: &Witnesses, cell: &Cell) -> Result<Campaign> {
         seed: asked.seed,
         tried: Vec::new(),
         seconds: 0.0,
+        prepared: 0.0,
         cut_short: false,
     })
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use clap::Args;
 use mountmark_crash::policy::Policy;
-use mountmark_crash::record::Asked;
+use mountmark_crash::record::{Asked, Pauses};
 use mountmark_crash::scenario::Scenario;
 use mountmark_crash::states::Device;
 use mountmark_crash::workload::{Generator, Workload};
@@ -18,6 +18,9 @@ use crate::common::{self, WrongUse};
 
 /// Workloads of two and three operations that are generated if no count is given: more than any budget tries.
 const MANY: u64 = 100_000;
+
+/// Bytes of a page: a guest's disk is made of them.
+const PAGE: u64 = 4096;
 
 /// What decides which images there are.
 #[derive(Args)]
@@ -49,13 +52,17 @@ pub(super) struct Options {
     /// Seed of all random choices
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     pub seed: u64,
-    /// The disk: `sector` may tear requests, `request` writes each whole; `trim` behind a plus if it takes trims, and a
+    /// The disk: `request` writes each request whole, `sector` may tear it between its sectors; `trim` behind a plus if it takes trims, and a
     /// fault, such as sector+i1 or request+trim+i1
-    #[arg(long, value_name = "DEVICE", default_value = "sector")]
+    #[arg(long, value_name = "DEVICE", default_value = "request")]
     pub device: Device,
     /// When the disk replies to writes: fifo, lifo, delayed or held. May be repeated
     #[arg(long, value_name = "POLICY", default_value = "fifo", value_delimiter = ',')]
     pub policy: Vec<Policy>,
+    /// Let 5 to 35 seconds pass between the steps of applications, drawn by this seed, in all recordings; `none` in none
+    /// [default: in every second recording, drawn by --seed]
+    #[arg(long, value_name = "SEED", value_parser = pauses)]
+    pub pauses: Option<Pauses>,
     /// Size of the disk
     #[arg(long, value_name = "SIZE", default_value = "512MiB")]
     pub disk_size: Bytes,
@@ -85,6 +92,7 @@ impl Options {
             workloads.push(log);
             disk_size = size;
         }
+        check_size(configurations, disk_size)?;
         let generate = self.generate.map(|length| {
             let all = if length == 1 { Generator::new().count() as u64 } else { MANY };
             (length, self.count.unwrap_or(all).min(all))
@@ -108,6 +116,7 @@ impl Options {
             images: self.images.unwrap_or(if many { 256 } else { 4096 }) as usize,
             recoveries: self.recoveries.unwrap_or(u32::from(!many)) as usize,
             shrink: !self.no_shrink,
+            pauses: self.pauses.unwrap_or_default(),
         })
     }
 
@@ -129,6 +138,31 @@ impl Options {
             }
         }
         Ok(chosen)
+    }
+}
+
+/// Refuses a disk on which a file system cannot be made.
+fn check_size(configurations: &[Configuration], size: u64) -> Result<()> {
+    let wrong = |reason: String| Err(WrongUse(format!("--disk-size {size}: {reason}")).into());
+    if !size.is_multiple_of(PAGE) {
+        return wrong(format!("it is no multiple of {PAGE} bytes, of which a guest's disk is made"));
+    }
+    for Configuration { name, filesystem, .. } in configurations {
+        if size < filesystem.min_size.0 {
+            let least = filesystem.min_size;
+            return wrong(format!("{name} can only be made on {least} and more: take --disk-size 512MiB"));
+        }
+        if let Some(most) = filesystem.max_size.filter(|most| most.0 < size) {
+            return wrong(format!("{name} can only be made on {most} and less: take a smaller --disk-size"));
+        }
+    }
+    Ok(())
+}
+
+fn pauses(text: &str) -> Result<Pauses, String> {
+    match text {
+        "none" => Ok(Pauses::None),
+        seed => seed.parse().map(Pauses::Drawn).map_err(|_| "take a number, or none".to_owned()),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::tree::Tree;
 pub(super) struct Kept {
     pub state: usize,
     pub level: Level,
-    /// The operation that made it so; `None` for the sync before the recorded operations.
+    /// The operation that made it so; `None` if it was so before the first.
     pub op: Option<u16>,
     /// The bytes that this is about: from, to.
     pub range: Option<(u64, u64)>,
@@ -26,7 +26,7 @@ pub(super) fn latest(kept: impl IntoIterator<Item = Kept>) -> Option<Kept> {
 
 pub(super) struct Case<'a> {
     pub history: &'a History<'a>,
-    /// The state that the sync before the recorded operations made durable.
+    /// The state that is durable before the first power cut.
     pub first: usize,
     /// The state in memory when the power failed, or what it was about to become.
     pub last: usize,
@@ -53,8 +53,8 @@ impl<'a> Case<'a> {
         self.first..self.last
     }
 
-    fn base(&self) -> Kept {
-        Kept { state: self.first, level: Level::L1, op: None, range: None }
+    pub fn base(&self) -> Kept {
+        Kept { state: self.first, level: Level::L1, op: self.history.workload.staging(), range: None }
     }
 
     /// Returned operations that make something durable. After one that failed for an inode, later ones say nothing of

@@ -160,7 +160,7 @@ impl Case<'_> {
             class,
             level,
             path: entry.path.clone(),
-            op: (!before).then(|| self.history.made(id)),
+            op: if before { self.base().op } else { Some(self.history.made(id)) },
             expected: Evidence::Target(wanted),
             found: Evidence::Target(entry.target.clone()),
         })

@@ -105,6 +105,11 @@ impl<'a> History<'a> {
         self.workload.has_model()
     }
 
+    /// Whether what a step of the application does must be durable once it has returned; so it is with all operations.
+    pub fn is_durable(&self) -> bool {
+        self.workload.application.as_ref().is_none_or(|application| application.durable)
+    }
+
     /// Whether the medium may have lost what was durable.
     pub fn has_lost(&self, moment: Moment) -> bool {
         self.workload.ops.iter().take(moment.begun.into()).any(|op| matches!(op, Op::Lose { .. }))

@@ -213,7 +213,7 @@ impl<'a> Case<'a> {
         let plain = matches!(self.history.op(op), Op::Rename { how: Renaming::Plain, .. });
         let replaces = state.get(dirent).is_some();
         let new = self.history.states[self.first].node(id).is_none();
-        let unsynced = !self.kept_data(id).iter().any(|kept| kept.op.is_some() && kept.state <= op);
+        let unsynced = !self.kept_data(id).iter().any(|kept| kept.state > self.first && kept.state <= op);
         let first = (self.first..=op).all(|state| self.history.states[state].get(dirent) != Some(id));
         let buffered = (self.first..op)
             .filter(|op| self.history.changes_data(*op, id))

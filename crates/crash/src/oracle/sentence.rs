@@ -79,16 +79,34 @@ impl Words<'_> {
                 "{path} has grown before its data was there: after the power cut it {}, and no operation has written zeros there",
                 self.is(found)
             ),
+            _ if self.is_later() => {
+                let since = when.replacen("when", "since", 1);
+                let may = self.verb(expected, ["may only be", "may only have", "may only hold"]);
+                format!("{since}, {path} {may}; after the power cut it {}", self.is(found))
+            }
             _ => format!("{path} {} {when}; after the power cut it {}", self.was(expected), self.is(found)),
         }
     }
 
+    /// Whether an operation that began after the promise was given has led to what is expected.
+    fn is_later(&self) -> bool {
+        let alone = Violation { op: None, found: Evidence::Nothing, ..self.violation.clone() };
+        let promised = self.violation.op.map_or(-1, i32::from);
+        !self.replaces() && alone.ops().iter().any(|op| i32::from(*op) > promised)
+    }
+
     fn when(&self) -> String {
         match self.violation.op {
-            Some(op) if self.violation.level == Level::L6 => format!("when {} replaced it", self.op(op)),
+            Some(op) if self.replaces() => format!("when {} replaced it", self.op(op)),
             Some(op) => format!("when {} returned", self.op(op)),
-            None => "when the sync before the recorded operations returned".to_owned(),
+            None => "when the file system was made".to_owned(),
         }
+    }
+
+    /// Whether the operation put the file in the place of another.
+    fn replaces(&self) -> bool {
+        let op = self.violation.op.and_then(|op| self.workload.ops.get(usize::from(op)));
+        self.violation.level == Level::L6 && op.is_some_and(|op| op.word() == "rename")
     }
 
     fn op(&self, op: u16) -> String {

@@ -90,8 +90,8 @@ pub struct Violation {
     pub class: Class,
     pub level: Level,
     pub path: String,
-    /// The operation whose promise is broken; `None` for the sync before the recorded operations, and where no operation
-    /// could have led to this.
+    /// The operation whose promise is broken; `None` for the new file system, and where no operation could have led to
+    /// this.
     pub op: Option<u16>,
     pub expected: Evidence,
     pub found: Evidence,

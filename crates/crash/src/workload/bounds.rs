@@ -51,6 +51,9 @@ pub fn check(workload: &Workload) -> Result<(), Fault> {
     if usize::from(workload.recorded) >= count {
         return whole("the workload has no operation to record: add one after what sets the stage".to_owned());
     }
+    if workload.staging().is_some_and(|sync| workload.ops[usize::from(sync)] != Op::Sync) {
+        return whole("what sets the stage does not end with sync: add one".to_owned());
+    }
     let (mut model, mut bytes, mut seconds) = (Model::default(), 0u64, 0u64);
     for (number, op) in (0u16..).zip(&workload.ops) {
         let wrong = |reason: String| Fault { op: Some(number), text: op.to_string(), reason };

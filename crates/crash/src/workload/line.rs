@@ -263,7 +263,7 @@ impl fmt::Display for Workload {
 impl FromStr for Workload {
     type Err = WrongLine;
 
-    /// It has no name, and is not checked.
+    /// It has no name, and is not checked. A sync before the bar is added where there is none.
     fn from_str(text: &str) -> Result<Workload, WrongLine> {
         let mut parts = text.split('|');
         let (first, second) = (parts.next().unwrap_or_default(), parts.next());
@@ -278,8 +278,37 @@ impl FromStr for Workload {
             Some(second) => (ops(first)?, ops(second)?),
             None => (Vec::new(), ops(first)?),
         };
-        let begin = u16::try_from(setup.len()).unwrap_or(u16::MAX);
-        let ops = setup.into_iter().chain(recorded).collect();
-        Ok(Workload { ops, recorded: begin, ..Workload::default() })
+        Ok(Workload::new(String::new(), setup, recorded))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::check;
+
+    #[test]
+    fn the_stage_ends_with_a_sync_that_runs_and_is_shown() {
+        for (text, shown, begin) in [
+            ("creat bar; mkdir B | rename bar B/foo", "creat bar; mkdir B; sync | rename bar B/foo", 3),
+            ("creat bar; sync | unlink bar", "creat bar; sync | unlink bar", 2),
+            ("creat bar; sync; mkdir B | unlink bar", "creat bar; sync; mkdir B; sync | unlink bar", 4),
+            (" | creat bar", "creat bar", 0),
+            ("creat bar; unlink bar", "creat bar; unlink bar", 0),
+        ] {
+            let workload: Workload = text.parse().unwrap();
+            check(&workload).unwrap();
+            assert_eq!((workload.to_string().as_str(), workload.recorded), (shown, begin), "{text}");
+            assert_eq!(
+                workload.staging().map(|sync| &workload.ops[usize::from(sync)]),
+                (begin > 0).then_some(&Op::Sync)
+            );
+            assert_eq!(shown.parse::<Workload>().unwrap(), workload);
+        }
+        let mut unsynced: Workload = "creat bar; sync | unlink bar".parse().unwrap();
+        unsynced.ops.remove(1);
+        unsynced.recorded = 1;
+        unsynced.ops.push(Op::Sync);
+        assert!(check(&unsynced).unwrap_err().to_string().contains("does not end with sync"));
     }
 }

@@ -16,8 +16,8 @@ pub use generate::{Generator, LONGEST};
 pub use line::WrongLine;
 pub use shrink::smaller;
 
-/// Operations in order. Those before `recorded` set the stage: they have returned, and a sync after them has too,
-/// before the first power cut.
+/// Operations in order. Those before `recorded` set the stage: they have returned before the first power cut, and the
+/// last of them is a sync, so that all of them are durable ([`Workload::new`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Workload {
     pub name: String,
@@ -38,6 +38,22 @@ pub fn last_name(path: &str) -> &str {
 }
 
 impl Workload {
+    /// Operations that set the stage, and those that a power cut may interrupt. Where the stage does not end with a
+    /// sync one is added: it runs and is recorded as any other, so nothing counts as durable that was not synced.
+    pub fn new(name: String, mut stage: Vec<Op>, recorded: Vec<Op>) -> Workload {
+        if stage.last().is_some_and(|last| *last != Op::Sync) {
+            stage.push(Op::Sync);
+        }
+        let begin = u16::try_from(stage.len()).unwrap_or(u16::MAX);
+        stage.extend(recorded);
+        Workload { name, ops: stage, recorded: begin, ..Workload::default() }
+    }
+
+    /// The sync that made the stage durable, by its number; `None` if there is no stage: then the file system is empty.
+    pub fn staging(&self) -> Option<u16> {
+        self.recorded.checked_sub(1)
+    }
+
     /// Whether operations say what files must hold.
     pub fn has_model(&self) -> bool {
         self.application.is_none() && self.log.is_none()
@@ -50,7 +66,11 @@ impl Workload {
 
     /// The options of the command line that name it, with what they are.
     pub fn options(&self) -> Vec<(&'static str, String)> {
-        let Some(log) = &self.log else { return vec![("--workload", self.to_string())] };
+        let Some(log) = &self.log else {
+            let pauses = self.application.as_ref().and_then(|application| application.pauses);
+            let pauses = pauses.map(|seed| ("--pauses", seed.to_string()));
+            return std::iter::once(("--workload", self.to_string())).chain(pauses).collect();
+        };
         let others = [("--base", &log.base), ("--from", &log.from)];
         let others = others.into_iter().filter_map(|(option, value)| Some((option, value.clone()?)));
         std::iter::once(("--log", log.path.clone())).chain(others).collect()

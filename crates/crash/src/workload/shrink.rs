@@ -15,15 +15,23 @@ pub fn smaller(workload: &Workload) -> impl Iterator<Item = Workload> + use<> {
             all.push(smaller);
         }
     }
-    all.into_iter().filter(|workload| check(workload).is_ok())
+    // The sync that ends the stage comes back where it alone was left out.
+    all.retain(|smaller| smaller != workload && check(smaller).is_ok());
+    all.into_iter()
 }
 
 fn without(workload: &Workload, range: std::ops::Range<usize>) -> Workload {
-    let recorded = usize::from(workload.recorded);
-    let gone = range.end.min(recorded).saturating_sub(range.start);
-    let mut ops = workload.ops.clone();
-    ops.drain(range);
-    Workload { name: workload.name.clone(), ops, recorded: (recorded - gone) as u16, ..Workload::default() }
+    let (stage, recorded) = workload.ops.split_at(usize::from(workload.recorded).min(workload.ops.len()));
+    let left = |ops: &[Op], from: usize| -> Vec<Op> {
+        let kept = ops.iter().zip(from..).filter(|(_, index)| !range.contains(index));
+        kept.map(|(op, _)| op.clone()).collect()
+    };
+    let mut setup = left(stage, 0);
+    // A sync of nothing sets no stage.
+    if setup.iter().all(|op| *op == Op::Sync) {
+        setup.clear();
+    }
+    Workload::new(workload.name.clone(), setup, left(recorded, stage.len()))
 }
 
 /// Without the stage, without the first and without the last half of what is recorded: what is likely not needed of a
@@ -91,7 +99,18 @@ mod tests {
         let workload: Workload = text.parse().unwrap();
         check(&workload).unwrap();
         let renames = |workload: &Workload| workload.ops.iter().any(|op| op.word() == "rename");
-        assert_eq!(smallest(workload, renames).to_string(), "mkdir A; creat A/foo | rename A/foo bar");
+        assert_eq!(smallest(workload, renames).to_string(), "mkdir A; creat A/foo; sync | rename A/foo bar");
+    }
+
+    #[test]
+    fn the_sync_of_the_stage_stays_as_long_as_there_is_a_stage() {
+        let workload: Workload = "creat bar; mkdir B; sync | rename bar B/foo; fsync B".parse().unwrap();
+        let texts: Vec<String> = smaller(&workload).map(|smaller| smaller.to_string()).collect();
+        assert!(texts.iter().any(|text| text == "creat bar; mkdir B; sync | rename bar B/foo"), "{texts:?}");
+        assert!(texts.iter().all(|text| text.contains("sync |") || !text.contains('|')), "{texts:?}");
+        let one: Workload = "creat bar; sync | creat foo".parse().unwrap();
+        let texts: Vec<String> = smaller(&one).map(|smaller| smaller.to_string()).collect();
+        assert!(!texts.is_empty() && texts.iter().all(|text| text == "creat foo"), "{texts:?}");
     }
 
     #[test]

@@ -12,9 +12,8 @@ fn nothing_is_there_that_nobody_put_there() {
     case(TEXT, 5).edit("foo", runs(&[(8192, Source::Op(1)), (4096, Source::Poison)])).breaks(
         Level::L0,
         Class::Garbage,
-        "foo held what write foo 8192+4096 (op 3) wrote in 4,096 bytes from byte 8,192 on when the sync before the recorded \
-         operations returned; after the power cut it holds what was on the disk before it was formatted in 4,096 bytes \
-         from byte 8,192 on",
+        "since sync (op 2) returned, foo may only hold what write foo 8192+4096 (op 3) wrote in 4,096 bytes from byte 8,192 \
+         on; after the power cut it holds what was on the disk before it was formatted in 4,096 bytes from byte 8,192 on",
     );
     let foreign = || case(TEXT, 5).edit("bar", runs(&[(4096, Source::Op(1))]));
     assert_eq!(foreign().wrong(&up_to(Level::L0))[0].class, Class::WrongMetadata, "bar never had a size");
@@ -155,7 +154,7 @@ fn names_are_durable() {
     case("creat foo; sync | creat bar; fsync bar", 2).without("foo").breaks(
         Level::L1,
         Class::Missing,
-        "foo was what creat foo (op 0) made when the sync before the recorded operations returned; after the power cut it \
+        "foo was what creat foo (op 0) made when sync (op 1) returned; after the power cut it \
          is not there",
     );
     assert!(case("creat foo; sync | creat bar; fsync bar", 2).wrong(&up_to(Level::L1)).is_empty());

@@ -41,6 +41,8 @@ pub struct Witness {
     regions: CrashRegions,
     serial: PathBuf,
     silence_limit: Duration,
+    /// When a guest that has not answered yet is ended.
+    deadline: Option<Instant>,
     _folder: Scratch,
 }
 
@@ -51,7 +53,7 @@ pub enum Answer {
     Whole(Vec<String>),
     /// The guest ended or hung, or was ended; these lines came before.
     Broken { lines: Vec<String>, reason: String, log: String },
-    /// The user stopped it.
+    /// The user stopped it, or there is no more time: the guest was ended.
     Interrupted,
 }
 
@@ -115,7 +117,8 @@ impl Witnesses {
         let silence_limit = lab.options.silence_limit;
         let Some(snapshot) = lab.snapshot(&hardware, &image, stop)? else { return Ok(None) };
         let guest = snapshot::restore(&hardware, &snapshot, &media, &serial, &job, None)?;
-        let mut witness = Witness { guest, media, test: layout.test, regions, serial, silence_limit, _folder: folder };
+        let (test, deadline) = (layout.test, None);
+        let mut witness = Witness { guest, media, test, regions, serial, silence_limit, deadline, _folder: folder };
         // It starts its disk and then asks for the first question.
         match witness.listen(u64::MAX, stop)? {
             Answer::Whole(_) => Ok(Some(witness)),
@@ -126,6 +129,11 @@ impl Witnesses {
 }
 
 impl Witness {
+    /// From now on a guest that has not answered at this time is ended.
+    pub fn end_at(&mut self, deadline: Instant) {
+        self.deadline = Some(deadline);
+    }
+
     /// Asks and waits for the answer. A guest that takes more than `limit` instructions for it has hung.
     pub fn ask(&mut self, question: &[u8], limit: u64, stop: &AtomicBool) -> Result<Answer> {
         let start = self.regions.exchange.offset;
@@ -176,6 +184,10 @@ impl Witness {
             match self.guest.qmp.heard("STOP", LOOK, stop) {
                 Ok(Some(true)) => return Ok(Answer::Whole(self.lines()?)),
                 Ok(Some(false)) => {
+                    self.guest.end();
+                    return Ok(Answer::Interrupted);
+                }
+                Ok(None) if self.deadline.is_some_and(|deadline| Instant::now() > deadline) => {
                     self.guest.end();
                     return Ok(Answer::Interrupted);
                 }

@@ -32,13 +32,8 @@ pub(crate) fn page(about: &[Part], summary: &Table, shown: &[Shown]) -> Markup {
         put!(main, "<section aria-labelledby=\"", id, "\">\n");
         main.heading(2, &id, &campaign.configuration);
         put!(main, "<p>", words::promised(campaign), "</p>\n<p>", words::explored(campaign), "</p>\n");
-        let causes = campaign.causes();
-        for (promised, lead) in [(true, words::BROKEN), (false, words::GIVEN_UP)] {
-            let causes: Vec<&Cause> = causes.iter().filter(|cause| cause.promised == promised).collect();
-            if causes.is_empty() {
-                continue;
-            }
-            put!(main, "<h3>", lead.trim_end_matches(':'), "</h3>\n");
+        for causes in campaign.causes().chunk_by(|one, next| one.standing() == next.standing()) {
+            put!(main, "<h3>", words::lead(causes[0].standing()).trim_end_matches(':'), "</h3>\n");
             for cause in causes {
                 put!(main, "<h4>", cause.signature, "</h4>\n<p>", words::found_below(cause), "</p>\n");
                 put!(main, "<div class=\"command\"><pre>", again(campaign, cause), "</pre></div>\n");

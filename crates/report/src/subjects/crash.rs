@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use mountmark_crash::campaign::{Campaign, Cause, Tried};
-use mountmark_crash::policy::Policy;
 use mountmark_model::{Bytes, format_count, format_seconds};
 use serde::Serialize;
 
@@ -33,13 +32,15 @@ fn summary(campaigns: &[Campaign]) -> Table {
     let row = |campaign: &Campaign| {
         let causes = campaign.causes();
         let broken = causes.iter().filter(|cause| cause.promised).count();
+        // Where nothing was tried 0 would read as a good result.
+        let known = |count: usize| if campaign.is_empty() { "-".to_owned() } else { count.to_string() };
         vec![
             campaign.configuration.clone(),
             campaign.chosen().count().to_string(),
             campaign.total(|explored| explored.states).to_string(),
             campaign.total(|explored| explored.shown).to_string(),
-            broken.to_string(),
-            (causes.len() - broken).to_string(),
+            known(broken),
+            known(causes.len() - broken),
             format_seconds(campaign.seconds),
             campaign.rate().map_or("-".into(), format_count),
         ]
@@ -61,12 +62,8 @@ fn parts(Crash(campaigns): &Crash) -> Vec<Part> {
         parts.push(Part::Heading(campaign.configuration.clone()));
         parts.push(Part::Paragraph(words::promised(campaign)));
         parts.push(Part::Paragraph(words::explored(campaign)));
-        let causes = campaign.causes();
-        let (broken, given_up): (Vec<&Cause>, Vec<&Cause>) = causes.iter().partition(|cause| cause.promised);
-        for (causes, lead) in [(broken, words::BROKEN), (given_up, words::GIVEN_UP)] {
-            if !causes.is_empty() {
-                parts.push(Part::Paragraph(lead.into()));
-            }
+        for causes in campaign.causes().chunk_by(|one, next| one.standing() == next.standing()) {
+            parts.push(Part::Paragraph(words::lead(causes[0].standing()).into()));
             for cause in causes {
                 parts.push(Part::Item(words::found(cause)));
                 parts.push(Part::Command(again(campaign, cause)));
@@ -92,15 +89,31 @@ fn about(campaign: &Campaign) -> Vec<Part> {
     facts.map(|(label, text)| Part::Labelled(label.into(), text)).into()
 }
 
-/// A command that shows a finding again.
+/// A command that shows a finding again: all that determines what it shows, as defaults may change.
 fn again(campaign: &Campaign, cause: &Cause) -> String {
-    let mut command = vec!["mountmark crash".to_owned(), format!("--fs {}", shell_word(&campaign.configuration))];
-    command.extend(cause.workload.options().iter().map(|(option, value)| format!("{option} {}", shell_word(value))));
-    command.push(format!("--state {}", cause.finding.state));
-    let device = cause.finding.device.unwrap_or(campaign.device).to_string();
-    command.extend((device != "sector").then(|| format!("--device {device}")));
-    command.extend((cause.policy != Policy::Fifo).then(|| format!("--policy {}", cause.policy)));
-    command.join(" ")
+    let kernel = [&campaign.kernel_option, &campaign.kernel].into_iter().find(|kernel| !kernel.is_empty());
+    let mut options = vec![("--fs", campaign.configuration.clone())];
+    options.extend(cause.workload.options());
+    options.extend([
+        ("--state", cause.finding.state.to_string()),
+        ("--device", cause.finding.device.unwrap_or(campaign.device).to_string()),
+        ("--policy", cause.policy.to_string()),
+        ("--seed", campaign.seed.to_string()),
+    ]);
+    // An image that is given has its own size.
+    let is_given = cause.workload.log.as_ref().is_some_and(|log| log.base.is_some());
+    options.extend((!is_given).then(|| ("--disk-size", size(campaign.disk_size))));
+    options.extend(kernel.map(|kernel| ("--kernel", kernel.clone())));
+    let options = options.iter().map(|(option, value)| format!("{option} {}", shell_word(value)));
+    std::iter::once("mountmark crash".to_owned()).chain(options).collect::<Vec<_>>().join(" ")
+}
+
+/// A size as an option takes it, exact.
+fn size(bytes: u64) -> String {
+    match bytes % (1 << 20) {
+        0 => format!("{}MiB", bytes >> 20),
+        _ => bytes.to_string(),
+    }
 }
 
 fn rows(Crash(campaigns): &Crash, out: &mut Rows) -> Result<()> {

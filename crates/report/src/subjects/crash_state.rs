@@ -39,6 +39,10 @@ fn parts(shown: &CrashState) -> Vec<Part> {
         Some(tree) => parts.extend(tree.entries.iter().map(|entry| Part::Item(words::entry(entry)))),
         None => parts.push(Part::Paragraph("It could not be read.".into())),
     }
+    if let Some(repaired) = state.seen.as_ref().and_then(|seen| seen.repaired.as_ref()) {
+        parts.push(Part::Heading("After a full check with repairs".into()));
+        parts.push(Part::Paragraph(words::after_repair(repaired)));
+    }
     parts.push(Part::Heading("What is wrong with it".into()));
     match state.faults.as_slice() {
         [] => parts.push(Part::Paragraph("It breaks no promise.".into())),

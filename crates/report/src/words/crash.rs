@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use mountmark_crash::application::{End, Verdict};
-use mountmark_crash::campaign::{Campaign, Cause, Fault, Told, Tried};
+use mountmark_crash::application::Verdict;
+use mountmark_crash::campaign::{Campaign, Cause, Fault, Repaired, Standing, Told, Tried};
 use mountmark_crash::oracle::Level;
 use mountmark_crash::stateless::Finding as Suspicion;
 use mountmark_crash::states::Fault as DeviceFault;
@@ -29,8 +29,21 @@ pub(crate) fn heading(configurations: &[&str]) -> String {
     format!("Power cuts on {}", configurations.join(", "))
 }
 
-pub(crate) const BROKEN: &str = "Promises that were broken:";
-pub(crate) const GIVEN_UP: &str = "What it does not promise, and what was seen:";
+/// What findings of a standing have in common.
+pub(crate) fn lead(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Broken => "Promises that were broken:",
+        Standing::Torn => {
+            "Promises that were broken only where the disk tore a request between its sectors, as few do:"
+        }
+        Standing::Application => {
+            "What an application's check found that does not count on its steps (durable = false): the application's own \
+             affair, and no broken promise of the file system:"
+        }
+        Standing::AfterLoss => "What was seen after the medium had lost data, of which nothing is promised:",
+        Standing::GivenUp => "What it does not promise, and what was seen:",
+    }
+}
 
 /// A fault of one image.
 pub(crate) fn told(told: &Told, workload: &Workload) -> String {
@@ -53,6 +66,16 @@ pub(super) fn promise(level: Level) -> &'static str {
 
 /// How far the exploration went, and what that says.
 pub(crate) fn explored(campaign: &Campaign) -> String {
+    let prepared =
+        format!(" Its guests were ready after {}, which is not part of the budget.", seconds(campaign.prepared));
+    if campaign.is_empty() {
+        let cause = match campaign.chosen().count() {
+            0 if campaign.cut_short => "the budget ended before anything had run: take a larger --budget",
+            0 => "it was ended before anything had run",
+            _ => "no workload left an image: see below",
+        };
+        return format!("Nothing was tried, and so nothing is known: {cause}.{prepared}");
+    }
     let images = campaign.total(|explored| explored.states);
     let shown = campaign.total(|explored| explored.shown);
     let epochs = campaign.total(|explored| explored.epochs);
@@ -82,13 +105,48 @@ pub(crate) fn explored(campaign: &Campaign) -> String {
         all if all.len() == 5 => " All tiers are complete: these are all images that there are.".to_owned(),
         tiers => format!(" Complete in all of them: {}; the other tiers are samples.", tiers.join(", ")),
     };
+    text += &repaired(campaign);
     if !campaign.is_broken() {
         text += " No promise was broken in these images, which says nothing about others.";
     }
     if campaign.cut_short {
         text += " It was ended before all workloads were tried.";
     }
-    text
+    match campaign.chosen().filter(|tried| tried.explored.cut_short).count() {
+        0 => {}
+        cut => text += &format!(" The time of {} ended before all their images were made.", counted(cut, "run")),
+    }
+    text + &prepared
+}
+
+/// What full checks with repairs made of damaged images.
+fn repaired(campaign: &Campaign) -> String {
+    let [images, not_mounted, lost] = [
+        campaign.total(|explored| explored.repaired.images),
+        campaign.total(|explored| explored.repaired.not_mounted),
+        campaign.total(|explored| explored.repaired.lost_and_found),
+    ];
+    match images {
+        0 => String::new(),
+        _ => format!(
+            " {} damaged, and a full check repaired them: then {lost} had something in lost+found, and {not_mounted} could \
+             not be mounted.",
+            if images == 1 { "1 image was".to_owned() } else { format!("{images} images were") }
+        ),
+    }
+}
+
+/// An image after its repair.
+pub(crate) fn after_repair(repaired: &Repaired) -> String {
+    match (&repaired.mount, repaired.lost) {
+        (Some(reason), _) => format!("It cannot be mounted even then: {reason}."),
+        (None, 0) => "It can be mounted, and lost+found is empty.".to_owned(),
+        (None, lost) => format!("It can be mounted, and lost+found has {}.", counted(lost, "name")),
+    }
+}
+
+fn seconds(seconds: f64) -> String {
+    format!("{} s", mountmark_model::format_seconds(seconds))
 }
 
 fn workloads(campaign: &Campaign) -> usize {
@@ -129,13 +187,26 @@ fn torn(cause: &Cause) -> &'static str {
 fn shown(cause: &Cause) -> String {
     let unit = if cause.workload.application.is_some() { "step" } else { "operation" };
     format!(
-        "{} After: {}. Image {}, with {} begun and {} returned.",
+        "{} After: {}{}. Image {}, with {} begun and {} returned.",
         fault(&cause.finding.fault, cause.workload),
         cause.workload,
+        paused(cause.workload),
         cause.finding.state,
         counted(cause.finding.moment.begun.into(), unit),
         cause.finding.moment.returned
     )
+}
+
+/// What passed between the steps of an application.
+fn paused(workload: &Workload) -> String {
+    let Some(application) = &workload.application else { return String::new() };
+    let pauses: Vec<String> =
+        (0..application.steps.len() as u16).filter_map(|step| application.pause(step)).map(|s| s.to_string()).collect();
+    match pauses.as_slice() {
+        [] => String::new(),
+        [one] => format!(", with a pause of {one} s between its steps"),
+        all => format!(", with pauses of {} s between its steps", all.join(", ")),
+    }
 }
 
 /// What is wrong with an image, in a sentence.
@@ -158,11 +229,6 @@ pub(crate) fn fault(fault: &Fault, workload: &Workload) -> String {
 
 /// What an application's own check said.
 fn application(Verdict { end, said }: &Verdict) -> String {
-    let end = match end {
-        End::Status(status) => format!("ends with {status}"),
-        End::Signal(signal) => format!("is killed by signal {signal}"),
-        End::Limit(seconds) => format!("has not ended after {seconds} s of the guest's clock"),
-    };
     match last_lines(said) {
         said if said.is_empty() => format!("The application's check {end}."),
         said => format!("The application's check {end}: {said}"),

@@ -1,13 +1,13 @@
 //! A campaign: all chosen workloads on one configuration, by several guests side by side.
 
 use std::collections::BTreeSet;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use mountmark_crash::campaign::Tried;
+use mountmark_crash::campaign::{Reason, Tried};
 use mountmark_crash::oracle::Promises;
 use mountmark_crash::policy::Policy;
 use mountmark_crash::states::{Budget, Device};
@@ -18,9 +18,10 @@ use mountmark_model::Cell;
 use super::explore::{Course, explore};
 use super::talk::Talk;
 
-/// Workloads that are tried at most to find smaller ones for the findings of one, and for how long.
+/// Workloads that are tried at most to find smaller ones for the findings of one, and images that guests are shown of
+/// them: how fast the machine is has no part in what is found.
 const MOST_SMALLER: usize = 60;
-const LONGEST: Duration = Duration::from_secs(20);
+const MOST_SHOWN: usize = 600;
 
 /// What to try, and how.
 pub struct Work<'a> {
@@ -36,8 +37,11 @@ pub struct Work<'a> {
     pub workloads: &'a [Workload],
     /// Each workload runs under each.
     pub policies: &'a [Policy],
-    /// After this moment nothing new begins.
-    pub deadline: Instant,
+    /// Time from when the first guest is ready; after it nothing new begins.
+    pub budget: Duration,
+    /// The first so many workloads get equal shares of it. Others, of which there are more than it has room for, get
+    /// what one share leaves.
+    pub sharing: usize,
     /// Guests side by side.
     pub jobs: usize,
     /// Whether to look for smaller workloads that break the same promise.
@@ -51,7 +55,12 @@ pub struct News {
     pub tried: Tried,
 }
 
-/// How a campaign ended.
+/// How a campaign ended, and how long it took until the first guest was ready.
+pub struct End {
+    pub ended: Ended,
+    pub prepared: Duration,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     Done,
@@ -72,9 +81,17 @@ impl Work<'_> {
         done: &BTreeSet<usize>,
         stop: &AtomicBool,
         mut tell: impl FnMut(News) -> Result<()>,
-    ) -> Result<Ended> {
-        let team =
-            Team { work: self, done, stop, next: AtomicUsize::new(0), late: false.into(), known: Mutex::default() };
+    ) -> Result<End> {
+        let started = Instant::now();
+        let team = Team {
+            work: self,
+            done,
+            stop,
+            next: AtomicUsize::new(0),
+            ready: OnceLock::new(),
+            late: false.into(),
+            known: Mutex::default(),
+        };
         let left = self.places() - done.iter().filter(|place| **place < self.places()).count();
         let jobs = self.jobs.min(left);
         std::thread::scope(|scope| {
@@ -100,22 +117,23 @@ impl Work<'_> {
             }
             told
         })?;
-        Ok(if stop.load(Ordering::SeqCst) {
+        let ended = if stop.load(Ordering::SeqCst) {
             Ended::Stopped
         } else if team.late.load(Ordering::SeqCst) {
             Ended::Late
         } else {
             Ended::Done
-        })
+        };
+        let ready = team.ready.get().copied().unwrap_or_else(Instant::now);
+        Ok(End { ended, prepared: ready - started })
     }
 }
 
 /// What a smaller workload must show.
 struct Wanted<'a> {
-    signature: &'a str,
+    reason: &'a Reason,
     /// Whether it was found after a second power cut.
     in_recovery: bool,
-    deadline: Instant,
 }
 
 /// What the guests of a campaign share.
@@ -124,6 +142,8 @@ struct Team<'a> {
     done: &'a BTreeSet<usize>,
     stop: &'a AtomicBool,
     next: AtomicUsize,
+    /// When the first guest was ready.
+    ready: OnceLock<Instant>,
     late: AtomicBool,
     /// Signatures of which somebody has looked for smaller workloads.
     known: Mutex<BTreeSet<String>>,
@@ -142,6 +162,8 @@ impl Team<'_> {
     fn work_on(&self, out: &Sender<News>) -> Result<()> {
         let work = self.work;
         let Some(mut talk) = Talk::start(work.lab, work.cell, self.stop)? else { return Ok(()) };
+        self.ready.get_or_init(Instant::now);
+        talk.end_at(self.deadline());
         loop {
             let place = self.next.fetch_add(1, Ordering::SeqCst);
             if place >= work.places() {
@@ -155,17 +177,33 @@ impl Team<'_> {
             }
             let workload = &work.workloads[place / work.policies.len()];
             let policy = work.policies[place % work.policies.len()];
-            let Some(tried) = self.attempt(&mut talk, workload, policy, None)? else { return Ok(()) };
+            let share = self.share(place);
+            let Some(tried) = self.attempt(&mut talk, workload, policy, share, None)? else { return Ok(()) };
             let found = tried.clone();
             let _ = out.send(News { place: Some(place), tried });
-            if work.shrink && !self.shrink(&mut talk, &found, policy, out)? {
+            if work.shrink && !self.shrink(&mut talk, &found, policy, share, out)? {
                 return Ok(());
             }
         }
     }
 
+    fn deadline(&self) -> Instant {
+        self.ready.get().copied().unwrap_or_else(Instant::now) + self.work.budget
+    }
+
+    /// Until when a place may be explored: what is left of the budget is shared among those that are left.
+    fn share(&self, place: usize) -> Instant {
+        let (work, now, deadline) = (self.work, Instant::now(), self.deadline());
+        let sharing = work.sharing * work.policies.len();
+        if place >= sharing {
+            return deadline;
+        }
+        let left = sharing - place + usize::from(sharing < work.places());
+        now + deadline.saturating_duration_since(now).mul_f64(work.jobs.min(left) as f64 / left as f64)
+    }
+
     fn is_late(&self) -> bool {
-        let is_late = Instant::now() > self.work.deadline;
+        let is_late = Instant::now() > self.deadline();
         if is_late {
             self.late.store(true, Ordering::SeqCst);
         }
@@ -178,28 +216,34 @@ impl Team<'_> {
         talk: &mut Talk,
         workload: &Workload,
         policy: Policy,
+        deadline: Instant,
         wanted: Option<Wanted>,
     ) -> Result<Option<Tried>> {
         let work = self.work;
         let (device, seed, promises) = (work.device, work.seed, work.promises);
         let recoveries = if wanted.as_ref().is_none_or(|wanted| wanted.in_recovery) { work.recoveries } else { 0 };
-        let deadline = wanted.as_ref().map_or(work.deadline, |wanted| wanted.deadline);
         let budget = Budget::of(work.images);
         let course = Course { device, policy, budget, seed, promises, deadline, recoveries };
         let configuration = &work.cell.configuration;
-        let explored = explore(talk, configuration, workload, &course, wanted.as_ref().map(|wanted| wanted.signature))
+        let explored = explore(talk, configuration, workload, &course, wanted.as_ref().map(|wanted| wanted.reason))
             .with_context(|| format!("{}: {workload}", configuration.name))?;
         let tried = |explored| Tried { workload: workload.clone(), policy, shrunk: wanted.is_some(), explored };
         Ok(explored.map(tried))
     }
 
     /// Looks for the smallest workload of each new finding; false if the user stopped it.
-    fn shrink(&self, talk: &mut Talk, found: &Tried, policy: Policy, out: &Sender<News>) -> Result<bool> {
-        let mut left = MOST_SMALLER;
-        let deadline = self.work.deadline.min(Instant::now() + LONGEST);
+    fn shrink(
+        &self,
+        talk: &mut Talk,
+        found: &Tried,
+        policy: Policy,
+        deadline: Instant,
+        out: &Sender<News>,
+    ) -> Result<bool> {
+        let (mut left, mut shown) = (MOST_SMALLER, 0);
         for finding in found.explored.findings.iter().filter(|finding| finding.promised) {
-            let signature = finding.fault.signature(&found.workload);
-            if !self.known.lock().expect("no thread panics").insert(signature.clone()) {
+            let reason = finding.fault.reason(&found.workload);
+            if !self.known.lock().expect("no thread panics").insert(reason.signature.clone()) {
                 continue;
             }
             let mut smallest = found.workload.clone();
@@ -207,20 +251,17 @@ impl Team<'_> {
             let in_recovery = finding.state.recovery.is_some();
             'smaller: loop {
                 for workload in smaller(&smallest) {
-                    if left == 0 || Instant::now() > deadline {
+                    if left == 0 || shown > MOST_SHOWN || Instant::now() > deadline {
                         break 'smaller;
                     }
                     left -= 1;
-                    let Some(tried) = self.attempt(
-                        talk,
-                        &workload,
-                        policy,
-                        Some(Wanted { signature: &signature, in_recovery, deadline }),
-                    )?
+                    let Some(tried) =
+                        self.attempt(talk, &workload, policy, deadline, Some(Wanted { reason: &reason, in_recovery }))?
                     else {
                         return Ok(false);
                     };
-                    let shows = tried.explored.broken(&workload, &signature).map(|finding| finding.is_torn());
+                    shown += tried.explored.shown;
+                    let shows = tried.explored.broken(&workload, &reason.signature).map(|finding| finding.is_torn());
                     if shows.is_some_and(|is_torn| torn || !is_torn) {
                         (smallest, torn) = (workload, shows == Some(true));
                         let _ = out.send(News { place: None, tried });

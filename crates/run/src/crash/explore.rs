@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use mountmark_crash::campaign::{Explored, Fault, Finding, Told};
+use mountmark_crash::campaign::{Explored, Fault, Finding, Reason, Told};
 use mountmark_crash::oracle::{History, Level, Moment, Promises};
 use mountmark_crash::order::Order;
 use mountmark_crash::policy::Policy;
@@ -17,6 +17,7 @@ use mountmark_model::{Configuration, Fate};
 use mountmark_random::Stream;
 
 use super::known::Known;
+use super::rehearsal::{Rehearsal, rehearse};
 use super::scene::{Scene, Under, record, recover};
 use super::sight::{Sight, look};
 use super::talk::Talk;
@@ -26,6 +27,9 @@ const BATCH: usize = 16;
 
 /// Most images of one tier at one moment of a recovery.
 const AGAIN: usize = 32;
+
+/// Why a workload has no images whose recording was not done in time.
+const LATE: &str = "the budget ended before it had run: take a larger --budget";
 
 /// What to explore, and how far.
 #[derive(Clone, Debug)]
@@ -47,20 +51,29 @@ pub(super) fn moment(epoch: &Epoch) -> Moment {
     Moment { begun: epoch.begun as u16, returned: epoch.returned as u16 }
 }
 
-/// Explores a workload, until something with the signature `wanted` is found if one is. `None` if the user stopped it.
+/// Explores a workload; if something is `wanted`, until that is found, and nothing else is told. `None` if the user
+/// stopped it.
 pub fn explore(
     talk: &mut Talk,
     configuration: &Configuration,
     workload: &Workload,
     course: &Course,
-    wanted: Option<&str>,
+    wanted: Option<&Reason>,
 ) -> Result<Option<Explored>> {
     let begun = Instant::now();
     let mut explored = Explored::default();
+    let failed = |error: String| Ok(Some(Explored { error: Some(error), ..Explored::default() }));
+    match rehearse(talk, workload)? {
+        Rehearsal::Sound => {}
+        Rehearsal::Failed(error) => return failed(error),
+        Rehearsal::Stopped if talk.is_stopped() => return Ok(None),
+        Rehearsal::Stopped => return failed(LATE.to_owned()),
+    }
     let (recorded, states) = match record(talk, workload, course)? {
         Scene::Set(set) => *set,
-        Scene::Failed(error) => return Ok(Some(Explored { error: Some(error), ..explored })),
-        Scene::Stopped => return Ok(None),
+        Scene::Failed(error) => return failed(error),
+        Scene::Stopped if talk.is_stopped() => return Ok(None),
+        Scene::Stopped => return failed(LATE.to_owned()),
     };
     explored.seconds[0] = begun.elapsed().as_secs_f64();
     explored.suspicious = stateless::check(&recorded.trace, workload);
@@ -89,7 +102,8 @@ pub fn explore(
                     sitting.explore(talk, &recorded.trace, &states, known, &mut explored)?
                 }
                 Scene::Failed(_) => continue,
-                Scene::Stopped => return Ok(None),
+                Scene::Stopped if talk.is_stopped() => return Ok(None),
+                Scene::Stopped => break,
             }
         } else {
             let under = Under { talk, below: &[], data: &recorded.trace.data };
@@ -101,6 +115,7 @@ pub fn explore(
         *requests += 1;
         *broken += usize::from(is_broken);
     }
+    explored.cut_short = flow == Flow::Late;
     explored.findings.sort_by_key(|finding| !finding.promised);
     explored.seconds[1] = begun.elapsed().as_secs_f64();
     Ok((flow != Flow::Stopped).then_some(explored))
@@ -116,7 +131,7 @@ struct Sitting<'a> {
     workload: &'a Workload,
     course: &'a Course,
     history: &'a History<'a>,
-    wanted: Option<&'a str>,
+    wanted: Option<&'a Reason>,
     /// The disk, where the fault of the course's is of each request in turn.
     device: Option<Device>,
 }
@@ -134,8 +149,10 @@ struct Place<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flow {
     On,
-    /// What was wanted is found, or there is no more time.
+    /// What was wanted is found.
     Enough,
+    /// There is no more time.
+    Late,
     /// The user stopped it.
     Stopped,
 }
@@ -214,12 +231,12 @@ impl Sitting<'_> {
             if batch.is_empty() {
                 return Ok(Flow::On);
             }
-            let count = if place.first.is_some() { &mut explored.recoveries[1] } else { &mut explored.states };
-            *count += batch.len();
             let data = &place.trace.data;
             let Some(seen) = look(talk, data, &batch, asked.as_ref(), known, &mut explored.shown)? else {
-                return Ok(Flow::Stopped);
+                return Ok(if talk.is_stopped() { Flow::Stopped } else { Flow::Late });
             };
+            let count = if place.first.is_some() { &mut explored.recoveries[1] } else { &mut explored.states };
+            *count += batch.len();
             for (state, seen) in batch.iter().zip(seen) {
                 let (told, seen) = match seen {
                     Sight::Seen(index) => {
@@ -237,16 +254,23 @@ impl Sitting<'_> {
                     None => ImageId::from(state.id.clone()),
                     Some(first) => ImageId { state: first.id.clone(), recovery: Some(state.id.clone()) },
                 };
-                for told in told {
+                let is_wanted =
+                    |told: &Told| self.wanted.is_none_or(|wanted| told.fault.reason(self.workload) == *wanted);
+                for told in told.into_iter().filter(is_wanted) {
                     let below = place.first.map_or(&[][..], |first| &first.extents);
                     let under = Under { talk, below, data };
                     let order = || Order::new(place.trace, place.end, &state.extents, &under);
                     explored.add(self.workload, Finding::new(id.clone(), self.device, place.moment, told), order);
                 }
             }
-            let found = |wanted| explored.broken(self.workload, wanted).is_some_and(|found| !found.is_torn());
-            if self.wanted.is_some_and(found) || Instant::now() > self.course.deadline {
+            let found = |wanted: &Reason| {
+                explored.broken(self.workload, &wanted.signature).is_some_and(|found| !found.is_torn())
+            };
+            if self.wanted.is_some_and(found) {
                 return Ok(Flow::Enough);
+            }
+            if Instant::now() > self.course.deadline {
+                return Ok(Flow::Late);
             }
         }
     }
@@ -265,7 +289,7 @@ impl Sitting<'_> {
             Scene::Set(set) => *set,
             // Of an image that ends the guest it has been said already.
             Scene::Failed(_) => return Ok(Flow::On),
-            Scene::Stopped => return Ok(Flow::Stopped),
+            Scene::Stopped => return Ok(if talk.is_stopped() { Flow::Stopped } else { Flow::Late }),
         };
         explored.recoveries[0] += 1;
         let mut known = Known::new(&recorded.trace, self.course.device, &first.extents);

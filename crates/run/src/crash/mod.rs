@@ -9,6 +9,7 @@ pub mod explore;
 mod known;
 pub mod log;
 pub mod questions;
+mod rehearsal;
 mod scene;
 mod sight;
 pub mod talk;

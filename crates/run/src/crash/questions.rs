@@ -1,6 +1,6 @@
 //! What the host asks a witness, and the lines of its answers.
 
-use mountmark_crash::application::Asked;
+use mountmark_crash::application::{Application, Asked, Verdict};
 use mountmark_crash::policy::Policy;
 use mountmark_crash::states::{Device, Extent};
 use mountmark_crash::trace::Trace;
@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 pub enum Question {
     /// Make the file system; its image is the base of all that follows.
     Make,
+    /// Run steps of an application on the base and ask its check of what they leave when nothing is lost.
+    Rehearse { application: Application, steps: u16, asked: Asked },
     /// Run a workload on the base, and say what the disk saw.
     Record {
         workload: Workload,
@@ -39,6 +41,12 @@ pub enum Question {
 pub struct Made {
     /// Why it failed.
     pub error: Option<String>,
+}
+
+/// The answer to [`Question::Rehearse`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rehearsed {
+    pub verdict: Result<Verdict, String>,
 }
 
 /// The answer to [`Question::Record`].

@@ -2,10 +2,11 @@
 
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use mountmark_crash::application::Asked;
+use mountmark_crash::application::{Application, Asked};
 use mountmark_crash::campaign::Seen;
 use mountmark_crash::policy::Policy;
 use mountmark_crash::states::{Device, Extent};
@@ -16,7 +17,7 @@ use mountmark_model::{Bytes, Cell, Configuration, Disk};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::questions::{Made, Question, Recorded};
+use super::questions::{Made, Question, Recorded, Rehearsed};
 
 /// A guest that takes longer for a recording or a file system has hung: instructions.
 const LONG: u64 = 60_000_000_000;
@@ -24,6 +25,8 @@ const LONG: u64 = 60_000_000_000;
 const LOOK: u64 = 4_000_000_000;
 /// Instructions of a second of the guest's clock.
 const SECOND: u64 = 1_000_000_000;
+/// How long after its deadline a guest may finish what it is asked: little beside the time of most answers.
+const GRACE: Duration = Duration::from_secs(5);
 /// Memory of a witness, in bytes.
 const RAM: Bytes = Bytes(512 << 20);
 
@@ -74,6 +77,8 @@ pub struct Talk<'a> {
     witness: Witness,
     /// What the disk holds instead of a new file system, after [`Talk::place`]: an image, or zeros.
     placed: Option<Option<PathBuf>>,
+    /// After this moment nothing new is asked.
+    deadline: Option<Instant>,
 }
 
 /// What became of a question.
@@ -85,7 +90,7 @@ pub enum Reply<T> {
         reason: String,
         log: String,
     },
-    /// The user stopped it.
+    /// The user stopped it, or it was too late: see [`Talk::is_stopped`].
     Interrupted,
 }
 
@@ -93,7 +98,7 @@ impl<'a> Talk<'a> {
     /// Boots a guest and makes its file system. `None` if `stop` was set first.
     pub fn start(lab: &'a Witnesses, cell: &'a Cell, stop: &'a AtomicBool) -> Result<Option<Talk<'a>>> {
         let Some(witness) = lab.start(cell, stop)? else { return Ok(None) };
-        let mut talk = Talk { lab, cell, stop, witness, placed: None };
+        let mut talk = Talk { lab, cell, stop, witness, placed: None, deadline: None };
         match talk.ask::<Made>(&Question::Make, LONG)? {
             Reply::Done(made) => match made.into_iter().next().and_then(|made| made.error) {
                 Some(error) => bail!("{}: {error}", cell.configuration.name),
@@ -104,14 +109,33 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// Starts anew after the guest is gone; false if `stop` was set first.
+    /// Starts anew after the guest is gone; false if `stop` was set first, or it is too late.
     pub fn restart(&mut self) -> Result<bool> {
+        if self.is_late() {
+            return Ok(false);
+        }
         let Some(fresh) = Talk::start(self.lab, self.cell, self.stop)? else { return Ok(false) };
-        let placed = std::mem::replace(self, fresh).placed;
+        let Talk { placed, deadline, .. } = std::mem::replace(self, fresh);
+        deadline.into_iter().for_each(|deadline| self.end_at(deadline));
         if let Some(image) = placed {
             self.place(image.as_deref())?;
         }
         Ok(true)
+    }
+
+    /// After this moment nothing is asked any more; soon after it the guest is ended, whatever it does.
+    pub fn end_at(&mut self, deadline: Instant) {
+        self.deadline = Some(deadline);
+        self.witness.end_at(deadline + GRACE);
+    }
+
+    fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() > deadline)
+    }
+
+    /// Whether it was the user who stopped it.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
     }
 
     /// Size of the disk in bytes.
@@ -140,6 +164,17 @@ impl<'a> Talk<'a> {
         }
         self.placed = Some(image.map(Path::to_owned));
         Ok(())
+    }
+
+    /// Runs the first steps of an application, and asks its check when nothing is lost.
+    pub fn rehearse(
+        &mut self,
+        application: &Application,
+        steps: u16,
+        asked: Asked,
+    ) -> Result<Reply<Option<Rehearsed>>> {
+        let question = Question::Rehearse { application: application.clone(), steps, asked };
+        Ok(self.ask(&question, LONG)?.map(|lines| lines.into_iter().next()))
     }
 
     /// Runs a workload and returns what the disk saw, with the data.
@@ -191,6 +226,9 @@ impl<'a> Talk<'a> {
             let read = |line: &String| serde_json::from_str(line).with_context(|| format!("the guest said {line:?}"));
             lines.iter().map(read).collect()
         };
+        if self.is_late() {
+            return Ok(Reply::Interrupted);
+        }
         Ok(match self.witness.ask(&serde_json::to_vec(question)?, limit, self.stop)? {
             Answer::Whole(lines) => Reply::Done(parse(lines)?),
             Answer::Broken { lines, reason, log } => Reply::Gone { before: parse(lines)?, reason, log },

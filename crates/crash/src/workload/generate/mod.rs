@@ -119,11 +119,8 @@ fn syncings(action: &Action) -> Vec<Syncing> {
 /// it cannot work.
 fn made(name: String, parts: &[(&Action, Syncing, bool)]) -> Option<Workload> {
     let actions: Vec<&Action> = parts.iter().map(|(action, ..)| *action).collect();
-    let mut ops = staged(&actions)?;
-    if !ops.is_empty() {
-        ops.push(Op::Sync);
-    }
-    let recorded = ops.len() as u16;
+    let stage = staged(&actions)?;
+    let mut ops = Vec::new();
     for (number, (action, way, evicts)) in parts.iter().enumerate() {
         let own = action.ops.iter().cloned().map(|op| numbered(op, number));
         ops.extend(own);
@@ -132,7 +129,7 @@ fn made(name: String, parts: &[(&Action, Syncing, bool)]) -> Option<Workload> {
             ops.extend(by.iter().cloned());
         }
     }
-    let workload = Workload { name, ops, recorded, ..Workload::default() };
+    let workload = Workload::new(name, stage, ops);
     check(&workload).is_ok().then_some(workload)
 }
 

@@ -3,13 +3,14 @@
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use mountmark_crash::application::{Application, Asked, End, Verdict};
 use mountmark_crash::trace::Mark;
 use mountmark_lab::PATH;
 
-use super::{FOLDER, Witness};
+use super::{DATE, FOLDER, LATER, Witness, set_clock};
 use crate::agent::command::{self, Finished, Keep, Kept};
 use crate::agent::scratch::Scratch;
 
@@ -22,16 +23,52 @@ impl Witness<'_> {
     /// # Errors
     /// A command failed.
     pub(super) fn steps(&self, application: &Application) -> Result<()> {
+        self.prepare(application)?;
+        for (step, number) in application.steps.iter().zip(0..) {
+            if let Some(pause) = application.pause(number) {
+                std::thread::sleep(Duration::from_secs(pause.into()));
+            }
+            self.disk.mark(Mark::Begin(number));
+            self.step(number, step)?;
+            self.disk.mark(Mark::End(number, 0));
+        }
+        Ok(())
+    }
+
+    /// Runs the first steps of an application, unmounts, and asks its check of what is there: all of it.
+    ///
+    /// # Errors
+    /// A command failed, or the file system cannot be mounted or unmounted.
+    pub(super) fn rehearse(&self, application: &Application, steps: u16, asked: &Asked) -> Result<Verdict> {
+        set_clock(DATE);
+        self.disk.set_back();
+        self.mount().context("the new file system cannot be mounted")?;
+        let ran = self.prepare(application).and_then(|()| {
+            let steps = application.steps.iter().zip(0..steps);
+            steps.into_iter().try_for_each(|(step, number)| self.step(number, step))
+        });
+        if let Some(error) = self.leave().filter(|_| ran.is_ok()) {
+            bail!("it cannot be unmounted: {error}");
+        }
+        ran?;
+        set_clock(LATER);
+        self.mount().context("it cannot be mounted again, although nothing was lost")?;
+        let verdict = self.ask(asked);
+        self.leave();
+        self.disk.set_back();
+        verdict
+    }
+
+    fn prepare(&self, application: &Application) -> Result<()> {
         if let Some(prepare) = &application.prepare {
             self.succeed("prepare", prepare, &[])?;
             rustix::fs::sync();
         }
-        for (step, number) in application.steps.iter().zip(0..) {
-            self.disk.mark(Mark::Begin(number));
-            self.succeed(&format!("step {}", number + 1), step, &[("STEP", number + 1)])?;
-            self.disk.mark(Mark::End(number, 0));
-        }
         Ok(())
+    }
+
+    fn step(&self, number: u16, step: &str) -> Result<()> {
+        self.succeed(&format!("step {}", number + 1), step, &[("STEP", number + 1)])
     }
 
     /// Runs an application's check in the mounted image.

@@ -25,7 +25,7 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde::Serialize;
 
-use super::questions::{Made, Question, Recorded};
+use super::questions::{Made, Question, Recorded, Rehearsed};
 
 /// Where the file system under test is mounted.
 const FOLDER: &str = "/test";
@@ -46,6 +46,10 @@ pub fn answer(cell: &Cell, disk: &RecordedDisk, exchange: &mut Exchange) -> Resu
             Question::Make => {
                 let error = witness.make().err().map(|error| format!("{error:#}"));
                 say(exchange, &Made { error })?;
+            }
+            Question::Rehearse { application, steps, asked } => {
+                let verdict = witness.rehearse(&application, steps, &asked);
+                say(exchange, &Rehearsed { verdict: verdict.map_err(|error| format!("{error:#}")) })?;
             }
             Question::Record { workload, policy, idle, device } => {
                 say(exchange, &witness.record(&workload, policy, device, idle))?;

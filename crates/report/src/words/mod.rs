@@ -11,6 +11,7 @@ pub(crate) mod crash;
 pub(crate) mod curves;
 pub(crate) mod dependence;
 pub(crate) mod doubts;
+mod explored;
 pub(crate) mod header;
 pub(crate) mod health;
 pub(crate) mod matrix;

@@ -34,6 +34,7 @@ mod suite;
 mod target;
 mod vary;
 mod visible;
+pub mod words;
 pub mod workload;
 
 pub use accord::{Accord, Side, SuiteAccord, TaskAccord};

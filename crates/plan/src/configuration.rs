@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use mountmark_model::{Configuration, FileSystem, Plan, Variant};
+use mountmark_model::{Configuration, FileSystem, Lab, Plan, Variant, words};
 
 use crate::check::is_word;
 use crate::{Catalogue, PlanError, Result};
@@ -44,6 +44,18 @@ pub fn configurations(catalogue: &Catalogue, texts: &[String]) -> Result<Vec<Con
         let reason = "--fs names no file system; give one or more, such as --fs ext4,xfs,ext3:data=journal";
         return Err(PlanError::Options(reason.into()));
     }
+    Ok(configurations)
+}
+
+/// [`configurations`] for a lab; one that works on this machine as root refuses options that reach beyond the device under
+/// test.
+pub fn configurations_for(lab: Lab, catalogue: &Catalogue, texts: &[String]) -> Result<Vec<Configuration>> {
+    let configurations = configurations(catalogue, texts)?;
+    let mut foreign = configurations.iter().filter(|_| !lab.nature().guest).filter_map(|one| {
+        let reason = words::foreign(one)?;
+        Some(wrong(&one.name, reason))
+    });
+    foreign.next().map_or(Ok(()), Err)?;
     Ok(configurations)
 }
 

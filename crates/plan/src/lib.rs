@@ -30,7 +30,7 @@ mod title;
 mod vary;
 
 pub use catalogue::{Catalogue, Entry, Origin};
-pub use configuration::{configurations, control};
+pub use configuration::{configurations, configurations_for, control};
 pub use error::PlanError;
 pub use kind::Kind;
 pub use more::{next_block, with_sampling};

@@ -13,14 +13,14 @@ use crate::computer::Computer;
 use crate::conditions::{drawn, in_order};
 use crate::order::{block, repeat_seed};
 use crate::title::filled;
-use crate::{Catalogue, PlanError, Result, configurations, needs, restart, size, tasks};
+use crate::{Catalogue, PlanError, Result, configurations_for, needs, restart, size, tasks};
 
 /// Maximum number of repeats: a larger one is probably a typing error.
 pub(crate) const MOST_REPEATS: u32 = 10_000;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// `--fs`, each a list in the syntax of [`configurations`].
+    /// `--fs`, each a list in the syntax of [`configurations`](crate::configurations).
     pub fs: Vec<String>,
     /// `--suite`: a name or a path.
     pub suite: String,
@@ -93,7 +93,7 @@ pub(crate) fn planned(
     if let Some(ram) = changed.ram {
         computer = computer.with_ram(ram)?;
     }
-    let mut rows = Rows { kept: configurations(catalogue, &options.fs)?, skipped: Vec::new() };
+    let mut rows = Rows { kept: configurations_for(options.lab, catalogue, &options.fs)?, skipped: Vec::new() };
     if let Some(reason) = Plan::too_large(suite.tasks.len(), rows.kept.len()) {
         return Err(PlanError::Options(reason));
     }

@@ -1,6 +1,6 @@
 //! Checks a plan from a store as untrusted input: stores are passed on, and resuming a run executes its plan.
 
-use mountmark_model::{Bytes, Cell, Conditions, Parameter, Plan, Sampling, Source, Suite, Vary};
+use mountmark_model::{Bytes, Cell, Conditions, Parameter, Plan, Sampling, Source, Suite, Vary, words};
 
 use crate::plan::MOST_REPEATS;
 use crate::{PlanError, Result, check};
@@ -30,7 +30,10 @@ pub fn check_stored(plan: &Plan) -> Result<()> {
         return refused("its varied parameter".into(), faults);
     }
     for cell in &plan.cells {
-        let faults = cell_faults(cell);
+        let mut faults = cell_faults(cell);
+        if !plan.lab.nature().guest {
+            faults.extend(words::foreign(&cell.configuration));
+        }
         if !faults.is_empty() {
             return refused(format!("cell {} ({})", cell.index, cell.configuration.name), faults);
         }

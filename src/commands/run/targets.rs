@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use mountmark_model::{Bytes, Configuration, OwnComputer, OwnTarget, Target};
-use mountmark_plan::{Catalogue, Options, configurations};
+use mountmark_plan::{Catalogue, Options, configurations_for};
 
 use super::{Arguments, DEFAULT_FILESYSTEMS};
 use crate::common::WrongUse;
@@ -36,5 +36,5 @@ pub fn fit(arguments: &Arguments, options: &mut Options, catalogue: &mut Catalog
         }
         options.fs = vec![mountmark_plan::put_mounted(catalogue, filesystem)];
     }
-    Ok(configurations(catalogue, &options.fs)?)
+    Ok(configurations_for(options.lab, catalogue, &options.fs)?)
 }

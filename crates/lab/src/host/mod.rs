@@ -28,7 +28,9 @@ mod undo;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, bail};
-use mountmark_model::{Bytes, Cell, Configuration, Environment, Event, Machine, Outcome, OwnComputer, Program, Target};
+use mountmark_model::{
+    Bytes, Cell, Configuration, Environment, Event, Machine, Outcome, OwnComputer, Program, Target, words,
+};
 
 use crate::watch::{Expected, Heard, Watch};
 use crate::{Ended, LabKind, OpenLab, Options, Place, Places, Token};
@@ -218,6 +220,9 @@ impl OpenLab for HostLab {
     }
 
     fn prepare(&self, cell: &Cell) -> Result<()> {
+        if let Some(reason) = words::foreign(&cell.configuration) {
+            bail!("{}: {reason}", cell.configuration.name);
+        }
         if let Some(reason) = tools::suite_unavailable(cell) {
             bail!("{reason}");
         }

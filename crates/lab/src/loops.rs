@@ -225,6 +225,15 @@ pub fn device_of(file: &FileId) -> Option<String> {
     find(|info| info.inode == file.inode && info.device == encode(file.device))
 }
 
+/// The marks of all loop devices on this file.
+pub fn marks_of(file: &FileId) -> Vec<String> {
+    let devices = fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    let names = devices.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let infos = names.filter(|name| name.starts_with("loop")).filter_map(|name| info(&name));
+    let on_it = infos.filter(|info| info.inode == file.inode && info.device == encode(file.device));
+    on_it.map(|info| String::from_utf8_lossy(&info.file_name).trim_end_matches('\0').to_owned()).collect()
+}
+
 /// Waits until a loop device is detached; false if something still has it open. Until then the file may be written: by
 /// a process, or by the kernel, which unmounts after the last process of a name space has ended.
 pub fn is_detached_soon(device: &str, mark: &str) -> bool {

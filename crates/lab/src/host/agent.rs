@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::device::Claim;
 use super::folder;
 use super::group::OwnGroup;
+use super::guard;
 use super::trace::{KernelTrace, unseen};
 use crate::guest::Agent;
 use crate::{CorpusData, Device, DeviceTrace, Devices, Hold, Places, Token, Unseen, voice};
@@ -36,6 +37,8 @@ const BASES: [&str; 4] = ["/dev/shm", "/mnt", "/media", "/srv"];
 /// Folders in it: of the file system under test, and of the second disk.
 const TEST: &str = "test";
 const SOURCE: &str = "source";
+/// The folder in which the protocol's commands run.
+const NOWHERE: &str = "nowhere";
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct HostJob {
@@ -54,12 +57,16 @@ pub(super) struct HostJob {
     pub group: Option<OwnGroup>,
 }
 
+/// Whether this process is a part of a run of the host lab.
 pub fn is_agent() -> bool {
-    std::env::args_os().nth(1).is_some_and(|argument| argument == ARGUMENT)
+    std::env::args_os().nth(1).is_some_and(|argument| argument == ARGUMENT || argument == guard::ARGUMENT)
 }
 
-/// The agent's main function. Never returns.
+/// The main function of an agent, or of an image's guard. Never returns.
 pub fn main(agent: Agent) -> ! {
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == guard::ARGUMENT) {
+        guard::main();
+    }
     let result = std::panic::catch_unwind(|| live(agent));
     let failure = match result {
         Ok(Ok(())) => None,
@@ -92,6 +99,9 @@ fn live(agent: Agent) -> Result<()> {
         None => None,
     };
     let base = separate(job.folder.as_deref())?;
+    // Where nothing is: no word of a command, such as an option of mkfs, finds a file there that it names without a path.
+    let nowhere = base.join(NOWHERE);
+    std::fs::create_dir(&nowhere).and_then(|()| std::env::set_current_dir(&nowhere)).context("cannot leave /")?;
     let (kernel, memory) = (crate::guest::kernel_version()?, crate::guest::memory()?);
     send(&Event::Hello { protocol: PROTOCOL, kernel, memory });
     let trace: Box<dyn DeviceTrace> = match has_queue(&job.test.name) {

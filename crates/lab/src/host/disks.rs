@@ -6,11 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result, bail};
-use mountmark_model::{Bytes, Cell, Event, Outcome, Stage, Subject, protocol_task};
+use mountmark_model::{Bytes, Cell, Event, Stage, protocol_task};
 
-use super::alive::{Alive, Holds};
-use super::contents;
 use super::folder;
+use super::guard::Guard;
 use super::image::{self, Place, new_image};
 use super::own::{OwnImage, Stamp};
 use super::undo::Journal;
@@ -22,7 +21,7 @@ pub(super) struct Disks {
     place: Place,
     journal: Journal,
     /// Set while the user's image is in use.
-    alive: Mutex<Option<Alive>>,
+    guard: Mutex<Option<Guard>>,
     /// Whether the user's image has lost its allocation, which its file system could not keep.
     lost_room: AtomicBool,
 }
@@ -36,7 +35,7 @@ impl Disks {
             Asked::Devices { .. } | Asked::Folder(_) => Place::Folder(image::DEFAULT_FOLDER.into()),
         };
         let journal = Journal::open(&options.cache)?;
-        Ok(Disks { place, journal, alive: Mutex::default(), lost_room: AtomicBool::new(false) })
+        Ok(Disks { place, journal, guard: Mutex::default(), lost_room: AtomicBool::new(false) })
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -69,23 +68,23 @@ impl Disks {
             Place::Folder(folder) => return self.attach(&new_image(folder, size)?, size),
             Place::Own { file, image } => (file, image),
         };
-        let mut alive = locked(&self.alive);
-        match &*alive {
-            Some(alive) => {
+        let mut guard = locked(&self.guard);
+        match &*guard {
+            Some(_) => {
                 if let Some(device) = loops::device_of(&image.id) {
                     bail!("the image {} is in use as /dev/{device} since the last cell", image.path.display());
                 }
                 // Every cell finds it in the same state as the first one.
-                alive.holds(Holds::Changing);
                 self.empty(file, image, size)?;
             }
             None => {
                 // Up to here the user's image is unchanged, and everything that can be tried before has been.
                 self.detach(self.attach(&new_image(self.folder(), 1 << 20)?, 1 << 20)?)?;
+                let watching = Guard::start(self.journal.path(), file, self.journal.mark())?;
                 image::is_as_found(file, image)?;
                 self.journal.add_image(image.clone())?;
+                *guard = Some(watching);
                 self.empty(file, image, size)?;
-                *alive = Some(Alive::begin(self.journal.path(), Stamp::of(file)?)?);
             }
         }
         self.attach(file, size)
@@ -134,14 +133,6 @@ impl Disks {
         format!("the disks are loop devices on {files} in {}, on {below}", folder.display())
     }
 
-    /// Records what the user's image holds now.
-    pub(super) fn holds(&self) {
-        let Place::Own { file, .. } = &self.place else { return };
-        if let Some(alive) = &*locked(&self.alive) {
-            alive.holds(Holds::Made(contents::identity(file)));
-        }
-    }
-
     fn attach(&self, image: &File, size: u64) -> Result<Loop> {
         Loop::attach(image, size, &self.journal.add_loop()?, Use::Run)
     }
@@ -162,7 +153,7 @@ impl Drop for Disks {
     fn drop(&mut self) {
         // A device that could not be detached keeps the journal, and the data on the device.
         let is_free = self.journal.forget_loops().unwrap_or(false);
-        locked(&self.alive).take();
+        let guard = locked(&self.guard).take();
         let Place::Own { file, image } = &self.place else { return };
         if !is_free || !self.journal.has_image() {
             return;
@@ -173,6 +164,9 @@ impl Drop for Disks {
         let is_wanted = loops::device_of(&image.id).is_some();
         if is_as_found || !is_wanted && image.give_back(file).is_ok() {
             let _ = self.journal.remove_image();
+            if let Some(guard) = guard {
+                guard.done();
+            }
         }
     }
 }
@@ -191,25 +185,15 @@ pub(super) fn device(attached: &Loop, size: u64) -> Device {
 #[derive(Default)]
 pub(super) struct Observer {
     is_making: bool,
-    is_mounted: bool,
 }
 
 impl Observer {
-    /// Whether mkfs has ended, at the moments at which the disk may be looked at.
-    pub(super) fn hear(&mut self, event: &Event) -> Option<bool> {
-        match event {
-            Event::Ended { task: Subject::Task(id), outcome: Outcome::Ok } if id == protocol_task::MOUNT => {
-                self.is_mounted = true;
-                None
-            }
-            // Nothing is measured in the stage that follows mounting, nor while the machine settles after mkfs.
-            Event::Stage { name } => {
-                let is_made = self.is_making && *name == Stage::Settle;
-                self.is_making = *name == Stage::Measured(protocol_task::MKFS.to_owned());
-                (std::mem::take(&mut self.is_mounted) || is_made).then_some(is_made)
-            }
-            _ => None,
-        }
+    /// Whether mkfs has ended and nothing is measured, so that the disk may be looked at.
+    pub(super) fn hear(&mut self, event: &Event) -> bool {
+        let Event::Stage { name } = event else { return false };
+        let is_made = self.is_making && *name == Stage::Settle;
+        self.is_making = *name == Stage::Measured(protocol_task::MKFS.to_owned());
+        is_made
     }
 }
 

@@ -10,9 +10,8 @@ use anyhow::{Context, Result, bail};
 use mountmark_model::Target;
 use serde::{Deserialize, Serialize};
 
-use super::alive::Moment;
 use super::device::{name_of_number, number_of};
-use super::mountinfo;
+use super::{mountinfo, own};
 
 /// The beginning of names of folders of runs.
 const NAME: &str = "mountmark-test-";
@@ -87,7 +86,7 @@ impl MountedFolder {
 
     /// A name for a new folder in it, which no other run has.
     pub fn new_name(&self, cell: u32) -> OwnFolder {
-        let name = format!("{NAME}{}-{cell}-{:x}", std::process::id(), Moment::now().wall);
+        let name = format!("{NAME}{}-{cell}-{:x}", std::process::id(), own::wall_clock());
         OwnFolder { path: self.path.join(name) }
     }
 }

@@ -100,7 +100,7 @@ pub(super) fn about(place: &Place) -> Vec<String> {
 fn shown(facts: &Facts) -> String {
     let holds = match facts.holds() {
         _ if facts.opened == Opened::Denied => "what it holds is unknown: this user may not read it".into(),
-        _ if facts.is_scratch => "it was used for tests before and holds nothing else".into(),
+        holds if holds.is_empty() && facts.is_scratch => "it was used for tests before and holds nothing else".into(),
         holds if holds.is_empty() => "it holds nothing known".into(),
         holds => format!("it holds {holds}, which is lost"),
     };
@@ -273,15 +273,12 @@ impl Ground {
 
     /// A cell's event, to know what its disk holds.
     pub(super) fn heard(&self, entered: &Entered, event: &Event, observer: &mut disks::Observer) {
-        let Some(is_made) = observer.hear(event) else { return };
-        match (&entered.with, &self.kind) {
-            (With::Device(at, _), Kind::Devices(claims)) => {
-                let Some(claim) = claims.get(*at).filter(|_| is_made) else { return };
-                let holds = std::fs::File::open(claim.node()).ok().and_then(|file| contents::identity(&file));
-                let _ = self.disks.journal().change_device(Made { device: claim.identity().clone(), holds });
-            }
-            (With::Loop(_), _) => self.disks.holds(),
-            _ => {}
+        let is_made = observer.hear(event);
+        if let (With::Device(at, _), Kind::Devices(claims), true) = (&entered.with, &self.kind, is_made)
+            && let Some(claim) = claims.get(*at)
+        {
+            let holds = std::fs::File::open(claim.node()).ok().and_then(|file| contents::identity(&file));
+            let _ = self.disks.journal().change_device(Made { device: claim.identity().clone(), holds });
         }
     }
 

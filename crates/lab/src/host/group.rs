@@ -12,8 +12,7 @@ use anyhow::{Context, Result, bail};
 use mountmark_model::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::alive::Moment;
-use super::mountinfo;
+use super::{mountinfo, own};
 
 /// The beginning of names of groups.
 const NAME: &str = "mountmark-";
@@ -82,7 +81,7 @@ pub fn about(limit: Bytes) -> String {
 impl OwnGroup {
     /// A group for a cell, which no other run has; it is not made yet.
     pub fn new(cell: u32) -> Result<OwnGroup> {
-        let name = format!("{NAME}{}-{cell}-{:x}", std::process::id(), Moment::now().wall);
+        let name = format!("{NAME}{}-{cell}-{:x}", std::process::id(), own::wall_clock());
         Ok(OwnGroup { path: root()?.join(name) })
     }
 

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use mountmark_model::Bytes;
 
 use super::own::{self, FileId, OwnImage, Stamp};
-use super::{contents, lock};
+use super::{contents, device, lock};
 use crate::loops;
 
 /// The default folder of images: suited for large files, and on a disk, which /tmp may not be.
@@ -99,9 +99,7 @@ pub fn foresee(given: Option<&Path>, force: bool, needed: (u64, u64)) -> Result<
             let Ok(file) = File::open(&path) else {
                 return Ok(format!("the file {name}, if it is empty: this user may not read it"));
             };
-            if lock::is_held(&file).with_context(|| format!("cannot lock {name}"))? {
-                bail!("{}", in_use(&path));
-            }
+            is_free(&path, &file)?;
             is_usable(&path, &file, force)?;
             let about = format!("the file {name}, emptied before each cell and given back empty");
             let image = OwnImage::of(path, &file)?;
@@ -121,6 +119,10 @@ impl Place {
             }
             Target::File(path) => {
                 let name = path.display();
+                // First without the right to write: another run's guard takes note of whoever might.
+                if let Ok(file) = File::open(&path) {
+                    is_free(&path, &file)?;
+                }
                 let file = OpenOptions::new()
                     .read(true)
                     .write(true)
@@ -161,6 +163,33 @@ impl Place {
         }
         Ok(())
     }
+}
+
+/// An error if something uses a user's file.
+fn is_free(path: &Path, file: &File) -> Result<()> {
+    let name = path.display();
+    let id = FileId::of(file)?;
+    if ["/proc", "/sys"].iter().any(|system| path.starts_with(system)) {
+        bail!("the image {name} is the system's own; name a file on a disk with --image");
+    }
+    if device::swaps().iter().any(|swap| own::leads_to(Path::new(swap), &id)) {
+        bail!(
+            "the image {name} is in use as swap; take it out first (swapoff {name}), if there is memory enough, or name another \
+             with --image; nothing was changed"
+        );
+    }
+    if lock::is_held(file).with_context(|| format!("cannot lock {name}"))? {
+        bail!("{}", in_use(path));
+    }
+    if let Some(by) = device::writers_of_file(&id).first() {
+        bail!(
+            "the image {name} is open for writing in process {} ({}); end that first, or name another with --image; nothing was \
+             changed",
+            by.id,
+            by.name
+        );
+    }
+    Ok(())
 }
 
 /// An error if a user's file, which is locked, must not be used.

@@ -5,7 +5,6 @@
 //! of the run, if possible; the rest is in the undo journal.
 
 mod agent;
-mod alive;
 mod clean;
 mod contents;
 pub(crate) mod device;
@@ -13,6 +12,7 @@ mod disks;
 mod folder;
 mod ground;
 mod group;
+mod guard;
 mod image;
 mod lock;
 mod messages;

@@ -131,6 +131,11 @@ fn clear(file: &File, size: u64, allocated: bool) -> io::Result<bool> {
     Ok(!allocated || rustix::fs::fallocate(file, FallocateFlags::empty(), 0, size).is_ok())
 }
 
+/// Nanoseconds since 1970, for names that no other run has.
+pub fn wall_clock() -> u128 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos()
+}
+
 fn born(file: &File) -> Option<u128> {
     let born = file.metadata().ok()?.created().ok()?;
     Some(born.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_nanos())

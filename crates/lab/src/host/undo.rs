@@ -11,11 +11,11 @@ use anyhow::Result;
 use mountmark_model::Identity;
 use serde::{Deserialize, Serialize};
 
-use super::alive::{Moment, Sign};
 use super::device::Made;
 use super::folder::OwnFolder;
 use super::group::OwnGroup;
-use super::own::OwnImage;
+use super::guard::Guard;
+use super::own::{self, OwnImage};
 use crate::cache::{self, Lock};
 use crate::loops;
 
@@ -69,7 +69,7 @@ impl Journal {
             if let Some(_lock) = Lock::try_take(&path)?
                 && !path.exists()
             {
-                let mark = format!("mountmark {process}-{number} {:x}", Moment::now().wall);
+                let mark = format!("mountmark {process}-{number} {:x}", own::wall_clock());
                 return Ok(Journal { path, mark, state: Mutex::default(), _lock });
             }
         }
@@ -79,6 +79,11 @@ impl Journal {
     /// Where it is, or will be once there is something to put back.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The beginning of its loop devices' marks.
+    pub fn mark(&self) -> &str {
+        &self.mark
     }
 
     /// Records that a file of the user's will be written.
@@ -191,7 +196,7 @@ impl Drop for Journal {
 /// Removes a journal with the files beside it, and its folder if that is empty.
 pub(super) fn remove(journal: &Path) {
     let _ = fs::remove_file(journal);
-    let _ = fs::remove_file(Sign::path(journal));
+    let _ = fs::remove_file(Guard::path(journal));
     let _ = fs::remove_file(journal.with_extension("lock"));
     if let Some(folder) = journal.parent() {
         let _ = fs::remove_dir(folder);

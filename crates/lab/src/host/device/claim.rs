@@ -11,7 +11,8 @@
 //! the very device that was looked at (number, size, serial, world-wide name, the kernel's count of media), and after
 //! each time it was handed on, it is taken again or the cell fails.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
@@ -89,11 +90,23 @@ impl Claim {
         &self.node
     }
 
+    /// It, open for writing: checked when it is open, since a path may lead elsewhere between a look and an opening.
+    fn opened(&self) -> Result<File> {
+        let path = &self.identity.path;
+        let opened = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(&self.node);
+        let file = opened.with_context(|| format!("{path} cannot be opened any more"))?;
+        let number = mounts::as_number(file.metadata()?.rdev());
+        if number != self.identity.number {
+            bail!("{path} leads to another device ({number}) than was looked at; that was not touched; start again");
+        }
+        self.check()?;
+        Ok(file)
+    }
+
     /// Empties it; what was on it is lost. Returns whether it was discarded, which is left out if it `keeps` what was
     /// written to all of it.
     pub fn empty(&self, keeps: bool) -> Result<bool> {
-        self.check()?;
-        let emptied = erase::empty(&self.node, self.identity.size.0, keeps);
+        let emptied = erase::empty(&self.opened()?, self.identity.size.0, keeps);
         emptied.with_context(|| format!("cannot empty {}", self.identity.path))
     }
 
@@ -104,8 +117,7 @@ impl Claim {
         stop: &AtomicBool,
         tell: &mut dyn FnMut(&str),
     ) -> Result<Preconditioned> {
-        self.check()?;
-        precondition::precondition(&self.node, &self.identity.path, self.identity.size.0, how, stop, tell)
+        precondition::precondition(&self.opened()?, &self.identity.path, self.identity.size.0, how, stop, tell)
     }
 
     /// What its drive says about itself.

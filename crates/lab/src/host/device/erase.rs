@@ -1,11 +1,11 @@
 //! Empties a device between cells, and leaves a mark that it holds nothing but tests.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::Path;
+use std::os::unix::fs::FileExt;
 
+use super::look;
 use crate::host::contents;
 
 /// include/uapi/linux/fs.h
@@ -13,7 +13,7 @@ const BLKDISCARD: libc::Ioctl = 0x1277;
 /// Bytes at each end that are overwritten: beyond them lie copies alone, which are searched for.
 const ENDS: u64 = 4 << 20;
 /// Length of the mark, at the device's start.
-const LENGTH: usize = 4096;
+pub(super) const LENGTH: usize = 4096;
 /// The mark's beginning; zeros follow it.
 const MARK: &[u8] = b"Mountmark: a disk for tests. It holds nothing that is wanted.\n";
 
@@ -33,21 +33,24 @@ pub(super) fn discard(file: &File, size: u64) -> bool {
 }
 
 /// Empties a device of `size` bytes: discards it where it can be, unless it `keeps` what was written there, overwrites
-/// both ends and every mark of contents, and writes its own. Returns whether it was discarded.
+/// both ends, every mark of contents and all that the next run will look at, and writes its own mark. Returns whether it was
+/// discarded.
 ///
 /// # Errors
 /// A device that cannot be written.
-pub(super) fn empty(path: &Path, size: u64, keeps: bool) -> io::Result<bool> {
-    let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(path)?;
-    let discarded = !keeps && discard(&file, size);
+pub(super) fn empty(file: &File, size: u64, keeps: bool) -> io::Result<bool> {
+    let discarded = !keeps && discard(file, size);
     let zeros = vec![0; ENDS as usize];
     let ends = ENDS.min(size);
     file.write_all_at(&zeros[..ends as usize], 0)?;
     file.write_all_at(&zeros[..ends as usize], size - ends)?;
-    for (_, at) in contents::all(&file)? {
+    for (_, at) in contents::all(file)? {
         let page = at & !(LENGTH as u64 - 1);
         let length = (2 * LENGTH as u64).min(size - page);
         file.write_all_at(&zeros[..length as usize], page)?;
+    }
+    if !keeps {
+        look::clear(file, size)?;
     }
     let mut mark = vec![0; LENGTH];
     mark[..MARK.len()].copy_from_slice(MARK);
@@ -71,7 +74,7 @@ mod tests {
         write(size - 512, b"EFI PART");
         assert_eq!(contents::all(file.as_file()).unwrap().len(), 3);
         assert!(!is_marked(file.as_file()));
-        assert!(!empty(file.path(), size, false).unwrap(), "a file cannot be discarded");
+        assert!(!empty(file.as_file(), size, false).unwrap(), "a file cannot be discarded");
         assert_eq!(contents::all(file.as_file()).unwrap(), []);
         assert!(is_marked(file.as_file()));
         write(2000, b"x");

@@ -23,7 +23,7 @@ pub struct Facts {
     pub unreadable: Option<String>,
     /// The mount points that /etc/fstab has for it.
     pub fstab: Vec<String>,
-    /// Whether it holds nothing but this program's mark of a disk for tests.
+    /// Whether all that was found on it is this program's mark of a disk for tests.
     pub is_scratch: bool,
 }
 

@@ -13,16 +13,9 @@ use mountmark_model::{Bytes, Identity};
 use super::facts::{Content, Facts, LeadsTo, Opened, Process, Relation, Relative};
 use super::mounts::{self, Uses};
 use super::relatives::{self, fact, folder, whole};
-use super::{Examined, erase};
+use super::{Examined, erase, look};
 use crate::child;
 use crate::host::{contents, tools};
-
-/// Bytes at each end that are looked through for data of no known kind.
-const ENDS: u64 = 1 << 20;
-/// Samples between the ends, of a page each.
-const SAMPLES: u64 = 64;
-/// Bytes of a device that is looked through as a whole.
-const SMALL: u64 = 64 << 20;
 
 /// Looks at a device and takes hold of it (O_EXCL), so that what was seen stays as it is.
 pub fn examine(path: &Path) -> Examined {
@@ -183,7 +176,8 @@ fn read(facts: &mut Facts, path: &Path, claim: Option<&File>) {
     // A file description of its own has its own read-ahead.
     let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::Random);
     let size = facts.identity.size.0;
-    let found = contents::all(file).and_then(|marks| Ok((marks, first_data(file, size)?)));
+    let is_marked = erase::is_marked(file);
+    let found = contents::all(file).and_then(|marks| Ok((marks, look::first_data(file, size, is_marked)?)));
     let (marks, data) = match found {
         Ok(found) => found,
         Err(error) => {
@@ -205,7 +199,7 @@ fn read(facts: &mut Facts, path: &Path, claim: Option<&File>) {
     }
     // What a program knows by name and UUID comes first.
     facts.contents.splice(0..0, listed.into_iter().map(|(_, content)| content));
-    facts.is_scratch = facts.contents.is_empty() && erase::is_marked(file);
+    facts.is_scratch = is_marked && facts.contents.is_empty() && facts.data.is_none();
     if let (Some(point), Some(content)) = (last, facts.contents.first_mut()) {
         content.about += &format!(", last mounted at {point}");
     }
@@ -215,23 +209,6 @@ fn read(facts: &mut Facts, path: &Path, claim: Option<&File>) {
     facts.fstab = mounts::fstab(&text, &names, |other| {
         fs::metadata(other).is_ok_and(|data| data.file_type().is_block_device() && Some(data.rdev()) == own)
     });
-}
-
-/// The first byte at either end, or of samples between, that is neither 0 nor 0xff.
-fn first_data(file: &File, size: u64) -> io::Result<Option<u64>> {
-    let (step, length) = if size <= SMALL { (ENDS, ENDS) } else { ((size / (SAMPLES + 1)) & !4095, 4096) };
-    let between = (1..).map(|at| at * step).take_while(|at| *at < size.saturating_sub(ENDS));
-    let places = std::iter::once((0, ENDS)).chain(between.map(|at| (at, length)));
-    let mut buffer = vec![0; ENDS as usize];
-    for (at, length) in places.chain([(size.saturating_sub(ENDS), ENDS.min(size))]) {
-        let length = length.min(size - at);
-        let buffer = &mut buffer[..length as usize];
-        file.read_exact_at(buffer, at)?;
-        if let Some(offset) = buffer.iter().position(|byte| !matches!(byte, 0 | 0xff)) {
-            return Ok(Some(at + offset as u64));
-        }
-    }
-    Ok(None)
 }
 
 /// What libblkid knows, by wipefs(8): offset and contents. Nothing if the program is missing.
@@ -302,25 +279,5 @@ mod tests {
         assert_eq!(content.uuid.as_deref(), Some("6d7b-1"));
         assert_eq!(listed("0x1fe,,,dos").unwrap().1, Content { about: "dos".into(), uuid: None });
         assert_eq!(listed("# offset,uuid,label,type"), None);
-    }
-
-    #[test]
-    fn data_is_found_at_the_ends_and_between() {
-        let file = tempfile::tempfile().unwrap();
-        let size = 256 << 20;
-        file.set_len(size).unwrap();
-        assert_eq!(first_data(&file, size).unwrap(), None);
-        file.write_all_at(&[0xff; 4096], 8192).unwrap();
-        assert_eq!(first_data(&file, size).unwrap(), None, "erased flash");
-        file.write_all_at(b"x", size - 1).unwrap();
-        assert_eq!(first_data(&file, size).unwrap(), Some(size - 1));
-        let step = (size / 65) & !4095;
-        file.write_all_at(b"x", 3 * step + 5).unwrap();
-        assert_eq!(first_data(&file, size).unwrap(), Some(3 * step + 5));
-        // A small disk is read whole.
-        let file = tempfile::tempfile().unwrap();
-        file.set_len(5 << 20).unwrap();
-        file.write_all_at(b"x", 2_000_000).unwrap();
-        assert_eq!(first_data(&file, 5 << 20).unwrap(), Some(2_000_000));
     }
 }

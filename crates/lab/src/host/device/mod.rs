@@ -5,6 +5,7 @@ mod erase;
 mod facts;
 mod gather;
 pub(crate) mod health;
+mod look;
 mod mounts;
 mod precondition;
 mod refuse;
@@ -17,7 +18,7 @@ use anyhow::{Result, bail};
 pub(super) use claim::{Claim, Made};
 pub(super) use facts::{Facts, Opened};
 pub(super) use gather::examine;
-pub(super) use mounts::{number as number_of, processes};
+pub(super) use mounts::{number as number_of, processes, swaps, writers_of_file};
 use refuse::refusals;
 pub(super) use relatives::name_of as name_of_number;
 

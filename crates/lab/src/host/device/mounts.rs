@@ -8,6 +8,7 @@ use std::path::Path;
 use super::facts::{Mounted, Process};
 use super::relatives::folder;
 use crate::host::mountinfo::{self, unescaped};
+use crate::host::own::FileId;
 
 /// All that uses block devices now.
 pub(super) struct Uses {
@@ -20,12 +21,9 @@ pub(super) struct Uses {
 
 impl Uses {
     pub(super) fn read() -> Uses {
-        let swaps = fs::read_to_string("/proc/swaps").unwrap_or_default();
-        let swaps =
-            swaps.lines().skip(1).filter_map(|line| number(Path::new(&unescaped(line.split_whitespace().next()?))));
         Uses {
             mounts: mounts(),
-            swaps: swaps.collect(),
+            swaps: swaps().iter().filter_map(|path| number(Path::new(path))).collect(),
             mdstat: fs::read_to_string("/proc/mdstat").unwrap_or_default(),
         }
     }
@@ -47,6 +45,12 @@ impl Uses {
     pub(super) fn array(&self, name: &str) -> Option<String> {
         array_of(&self.mdstat, name)
     }
+}
+
+/// The devices and files that are swap.
+pub fn swaps() -> Vec<String> {
+    let listed = fs::read_to_string("/proc/swaps").unwrap_or_default();
+    listed.lines().skip(1).filter_map(|line| Some(unescaped(line.split_whitespace().next()?))).collect()
 }
 
 /// `md0 : active raid1 sdb1[1] sda1[0](F)`
@@ -125,13 +129,21 @@ pub(super) fn comm(process: u32) -> String {
 
 /// Processes other than this one that have one of these devices open for writing.
 pub(super) fn writers(numbers: &[String]) -> Vec<Process> {
+    writers_of(|path| number(path).is_some_and(|number| numbers.contains(&number)))
+}
+
+/// Processes other than this one that have a file open for writing.
+pub fn writers_of_file(id: &FileId) -> Vec<Process> {
+    writers_of(|path| fs::metadata(path).is_ok_and(|data| FileId::from(&data) == *id))
+}
+
+fn writers_of(is_one: impl Fn(&Path) -> bool) -> Vec<Process> {
     let own = std::process::id();
     let writes = |process: &u32| {
         let files = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
         files.into_iter().any(|file| {
-            let is_one = number(&file.path()).is_some_and(|number| numbers.contains(&number));
             let about = || format!("/proc/{process}/fdinfo/{}", file.file_name().to_string_lossy());
-            is_one && is_for_writing(&fs::read_to_string(about()).unwrap_or_default())
+            is_one(&file.path()) && is_for_writing(&fs::read_to_string(about()).unwrap_or_default())
         })
     };
     let writing = processes().into_iter().filter(|process| *process != own).filter(writes);

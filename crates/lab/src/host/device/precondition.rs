@@ -6,8 +6,8 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -29,22 +29,22 @@ const TOLD_EVERY: Duration = Duration::from_secs(10);
 /// How soon an interrupt is noticed between requests.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Preconditions a device of `size` bytes, which nobody else may have. `tell` gets lines about how far it is.
+/// Preconditions an open device of `size` bytes, which nobody else may have. `tell` gets lines about how far it is.
 ///
 /// # Errors
 /// A device that cannot be written, and `stop`.
 pub(super) fn precondition(
-    node: &Path,
+    device: &File,
     disk: &str,
     size: u64,
     how: Precondition,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Preconditioned> {
-    let plain = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(node)?;
-    let purged = erase::discard(&plain, size);
-    drop(plain);
-    let file = OpenOptions::new().write(true).custom_flags(libc::O_DIRECT | libc::O_NONBLOCK).open(node);
+    let purged = erase::discard(device, size);
+    // The very device that is open, whatever its path leads to by now.
+    let same = format!("/proc/self/fd/{}", device.as_raw_fd());
+    let file = OpenOptions::new().write(true).custom_flags(libc::O_DIRECT | libc::O_NONBLOCK).open(same);
     let file = file.with_context(|| format!("cannot open {disk} for direct I/O"))?;
     let size = size / Precondition::RANDOM * Precondition::RANDOM;
     if size == 0 {
@@ -247,7 +247,7 @@ mod tests {
         let mut said = Vec::new();
         let mut tell = |line: &str| said.push(line.to_owned());
         let never = AtomicBool::new(false);
-        let done = match precondition(disk.path(), "disk", size + 100, SHORT, &never, &mut tell) {
+        let done = match precondition(disk.as_file(), "disk", size + 100, SHORT, &never, &mut tell) {
             Err(error) if format!("{error:#}").contains("direct I/O") => return eprintln!("skipped: {error:#}"),
             done => done.unwrap(),
         };
@@ -272,7 +272,7 @@ mod tests {
                 thread::sleep(Duration::from_millis(500));
                 stop.store(true, Ordering::Relaxed);
             });
-            precondition(disk.path(), "disk", 1 << 20, hour, &stop, &mut |_| {})
+            precondition(disk.as_file(), "disk", 1 << 20, hour, &stop, &mut |_| {})
         });
         assert!(ended.is_err() && begin.elapsed() < Duration::from_secs(10), "{ended:?}");
     }

@@ -93,7 +93,7 @@ fn of_contents(facts: &Facts, wipe: &[String]) -> Option<Refusal> {
     let (path, names) = (facts.path.clone(), facts.names());
     let is_given_up = wipe.iter().any(|given| names.contains(given));
     let what = facts.holds();
-    if is_given_up || what.is_empty() || facts.is_scratch {
+    if is_given_up || what.is_empty() {
         return None;
     }
     Some(match wipe {

@@ -46,11 +46,10 @@ fn said(facts: &Facts, wipe: &[&str]) -> Vec<String> {
 #[test]
 fn an_empty_disk_and_one_of_ours_may_be_used() {
     assert_eq!(said(&empty(), &[]), [""; 0]);
-    let ours = with(|facts| {
-        facts.data = Some(0);
-        facts.is_scratch = true;
-    });
+    let ours = with(|facts| facts.is_scratch = true);
     assert_eq!(said(&ours, &[]), [""; 0]);
+    let written_since = with(|facts| facts.data = Some(1 << 26));
+    assert!(said(&written_since, &[]).join("").contains("byte 67108864 is not zero"));
     // What lies beside a volume on its disk is not in the way.
     let volume = with(|facts| facts.relatives.push(relative("sda", Relation::Below)));
     assert_eq!(said(&volume, &[]), [""; 0]);

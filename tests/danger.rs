@@ -13,6 +13,7 @@ const FILESYSTEM: &str = include_str!("danger/fs.toml");
 const USES: &str = include_str!("danger/uses.toml");
 const FAULTS: &str = include_str!("danger/faults.toml");
 const DRILL: &str = include_str!("danger/drill.toml");
+const OPTIONS: &str = include_str!("danger/options.toml");
 const SIGNATURES: &str = include_str!("danger/signatures.toml");
 /// Kinds of contents that are tried one after the other in one task.
 const TOGETHER: usize = 8;
@@ -69,6 +70,29 @@ fn contents() -> (Vec<Case>, usize) {
     (groups.collect(), kinds.len())
 }
 
+/// Tasks of some ways each in which an option would reach another device, and the number of ways.
+fn options() -> (Vec<Case>, usize) {
+    let table: toml::Table = OPTIONS.parse().expect("TOML");
+    let rows = |name: &str| table[name].as_array().expect("rows").clone();
+    let quoted = |text: &toml::Value| format!("'{}'", text.as_str().expect("text").replace('\'', "'\\''"));
+    let line = |is_own: bool, row: &toml::Value| {
+        let [id, what, words] = [0, 1, 2].map(|at| quoted(&row[at]));
+        match is_own {
+            true => format!("ID={id}; own {what}; foreign {words} own\n"),
+            false => format!("ID={id}; foreign {words} {what}\n"),
+        }
+    };
+    let ways = rows("ways").iter().map(|row| line(false, row)).collect::<Vec<_>>();
+    let all: Vec<String> = ways.into_iter().chain(rows("catalogue").iter().map(|row| line(true, row))).collect();
+    let groups = all.chunks(4 * TOGETHER).enumerate();
+    let case = |(at, lines): (usize, &[String])| Case {
+        id: format!("options-{}", at + 1),
+        run: format!("kept\n{}", lines.concat()),
+        ends: None,
+    };
+    (groups.map(case).collect(), all.len())
+}
+
 fn task(case: &Case) -> String {
     let Case { id, run, .. } = case;
     format!("\n[[task]]\nid = \"{id}\"\ntitle = \"{id}\"\nrun = '''\nID={id}; . /run/lib.sh\n{run}\n'''\n")
@@ -117,9 +141,10 @@ fn no_device_in_use_is_touched_and_each_has_a_sentence() {
 }
 
 #[test]
-fn no_known_contents_are_overwritten_unasked() {
-    let (cases, kinds) = contents();
-    assert!(kinds >= 60, "{kinds} kinds of contents");
+fn no_known_contents_are_overwritten_unasked_nor_reached_by_options() {
+    let ((mut cases, kinds), (others, ways)) = (contents(), options());
+    assert!(kinds >= 60 && ways >= 60, "{kinds} kinds of contents, {ways} ways of reaching others");
+    cases.extend(others);
     run_in_guest("danger-contents", &cases);
 }
 

@@ -19,6 +19,7 @@ mod failures;
 mod filesystems;
 mod forgeries;
 mod host;
+mod host_cold;
 mod host_data;
 mod input;
 mod interrupt;

@@ -79,3 +79,35 @@ refused() {
     fi
     echo "$ID: $said" >> /run/said
 }
+
+# A device $d for tests, and what must stay: a file system on the device $e, and in files.
+kept() {
+    d=$(disk under 64); file two 4; mkfs.ext2 -q -F -L KEPT /tmp/two; e=$(losetup --show -f /tmp/two); cp /tmp/two /tmp/precious
+    cp /tmp/two /kept.img; cp /tmp/two /tmp/kept.img; cp --sparse=always /tmp/under /tmp/empty
+    u=$(blkid -p -o value -s UUID $e); n=$(cat /sys/block/${e#/dev/}/dev)
+}
+
+# foreign WORDS FS: no option reaches what is kept, and the refusal says so; @ words as in options.toml.
+foreign() {
+    words=$(filled "$1"); fs=$(filled "$2")
+    said=$(FS= host_lab --device $d --fs "$fs"); code=$?
+    [ $code = 2 ] || fail "$ID: exit code $code, not a refusal: $said"
+    case $said in *"$words"*'leave it away'*'nothing was changed'*) ;; *) fail "$ID: no \"$words\" in: $said" ;; esac
+    for file in $e /kept.img /tmp/kept.img; do cmp $file /tmp/precious || fail "$ID: CHANGED: $file"; done
+    cmp $d /tmp/empty || fail "$ID: CHANGED: the device under test"
+}
+filled() { printf '%s' "$1" | sed "s,@E,$e,g; s,@N,$n,g; s,@U,$u,g"; }
+
+# own FIELDS: a file system of the user's own, whose commands are separated by |.
+own() {
+    mkdir -p /tmp/config/mountmark/catalog/filesystems; export XDG_CONFIG_HOME=/tmp/config
+    fields=$(filled "$1" | tr '|' '\n')
+    field() { printf '%s\n' "$fields" | grep -E "^($1) = "; }
+    {
+        printf 'name = "own"\nabout = "own"\nmount_type = "ext2"\nmodules = []\nmin_size = "1 MiB"\n'
+        field 'mkfs|mount_options'
+        echo '[fsck]'; field command || echo 'command = ["e2fsck", "-n", "{device}"]'; echo 'clean = [0]'
+        echo '[recovery]'; field 'repair|before_mount'; field repair > /dev/null || echo 'repair = ["e2fsck", "-y", "{device}"]'
+        echo 'done = [0]'; echo 'source = "none"'
+    } > /tmp/config/mountmark/catalog/filesystems/own.toml
+}

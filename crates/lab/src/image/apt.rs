@@ -84,11 +84,19 @@ pub fn answer(text: &str) -> Result<Vec<Solved>> {
 
 /// Whether a name for a folder and an argument has neither a slash nor a special first character.
 fn is_plain(solved: &Solved) -> bool {
-    let plain = |text: &str| {
-        text.starts_with(|c: char| c.is_ascii_alphanumeric())
-            && text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.~:_%".contains(c))
-    };
     [&solved.name, &solved.version, &solved.file].into_iter().all(|text| plain(text))
+}
+
+fn plain(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.~:_%".contains(c))
+}
+
+/// The package and version that the name of an archive, without `.deb`, tells.
+pub(super) fn parts(stem: &str) -> Option<(String, String)> {
+    let mut parts = stem.split('_').map(str::to_owned);
+    let (name, version, _architecture) = (parts.next()?, parts.next()?, parts.next()?);
+    plain(stem).then(|| (name, version.replace("%3a", ":")))
 }
 
 /// A package named by apt.
@@ -107,9 +115,8 @@ impl Solved {
     pub(super) fn from_uri_line(line: &str) -> Option<Solved> {
         let mut words = line.strip_prefix('\'')?.split_whitespace().skip(1);
         let (file, bytes) = (words.next()?, words.next().and_then(|size| size.parse().ok()).unwrap_or(0));
-        let mut parts = file.strip_suffix(".deb")?.split('_');
-        let (name, version, _architecture) = (parts.next()?, parts.next()?, parts.next()?);
-        Some(Solved { name: name.to_owned(), version: version.replace("%3a", ":"), file: file.to_owned(), bytes })
+        let (name, version) = parts(file.strip_suffix(".deb")?)?;
+        Some(Solved { name, version, file: file.to_owned(), bytes })
     }
 }
 

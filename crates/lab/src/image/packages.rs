@@ -43,10 +43,13 @@ impl Package {
         Ok(Manifest::open(&self.folder).ok_or_else(|| Damaged::whole(&self.folder))?)
     }
 
-    /// A stored package, in this folder of packages.
+    /// A stored package, in this folder of packages; `None` if it is none that apt can have named.
     fn in_folder(mut self, packages: &Path) -> Option<Package> {
-        self.folder = packages.join(self.folder.file_name()?);
-        Some(self)
+        let file = self.folder.file_name()?.to_string_lossy().into_owned();
+        let (name, version) = apt::parts(&file)?;
+        apt::check([&self.name]).ok()?;
+        self.folder = packages.join(&file);
+        (name == self.name && version == self.version).then_some(self)
     }
 }
 
@@ -77,7 +80,15 @@ impl Packages {
         }
         // One at a time: sets resolved in parallel could get different versions.
         let _lock = cache::Lock::take(&self.cache.join("closures/all"))?;
-        let wanted: Vec<(Package, u64)> = match self.closure_in(&file) {
+        let recorded = self.closure_in(&file);
+        if recorded.is_none() && file.exists() {
+            eprintln!(
+                "mountmark: {} is damaged: it does not list Debian packages alone; it is made again (`mountmark clean --cache` \
+                 removes all such lists)",
+                file.display()
+            );
+        }
+        let wanted: Vec<(Package, u64)> = match recorded {
             // The recorded packages stay, even if one of them was lost.
             Some(kept) => kept.into_iter().map(|package| (package, 0)).collect(),
             None => {
@@ -249,9 +260,23 @@ mod tests {
             assert_eq!(packages.closure_in(&file).unwrap(), std::slice::from_ref(&package));
             assert_eq!(packages.known()["tar"], package);
         }
-        for odd in ["..", "/", ""] {
-            fs::write(&file, text.replace("tar_1.34_amd64", odd)).unwrap();
+        for odd in ["..", "/", "", "tar_1.35_amd64", "bash_1.34_amd64", "tar_1.34", "tar_1.34_a\nb"] {
+            fs::write(&file, text.replace("tar_1.34_amd64", &odd.replace('\n', "\\n"))).unwrap();
             assert_eq!(packages.closure_in(&file), None, "{odd:?}");
         }
+        for odd in ["../../../x", "-o", "Tar", "tar-", "tar=1", "./tar"] {
+            let other = text.replace("\"tar\"", &format!("\"{odd}\""));
+            for text in [other.clone(), other.replace("tar_1.34_amd64", &format!("{odd}_1.34_amd64"))] {
+                fs::write(&file, text).unwrap();
+                assert_eq!(packages.closure_in(&file), None, "{odd:?}");
+                assert!(packages.known().is_empty(), "{odd:?}");
+            }
+        }
+        fs::write(
+            cache.path().join("closures/tar.json"),
+            "{\"name\":\"../../../x\",\"version\":\"1\",\"folder\":\"x_1_all\"}",
+        )
+        .unwrap();
+        assert_eq!(packages.written("tar"), None);
     }
 }

@@ -124,7 +124,8 @@ impl Agent<'_> {
         }
         self.ready(&task.id, iteration, self.cell.pause_seconds)?;
         let mut process = one_command(&commands, &recovery.done, is_repair)?;
-        self.set_environment(&mut process);
+        self.set_step(&mut process);
+        self.hand_on(&task.id)?;
         let measured = self.measure(&task.id, &Measurable::step(process, is_repair), STEP_LIMIT)?;
         let code = measured.finished.status.code();
         let ended = measured.finished.timed_out.is_none() && code.is_some_and(|code| recovery.done.contains(&code));
@@ -177,7 +178,7 @@ impl Agent<'_> {
     fn mount_again(&mut self) -> Result<()> {
         let done = self.cell.configuration.filesystem.recovery.as_ref().map(|recovery| recovery.done.clone());
         let mut process = one_command(&self.mount_commands(true), &done.unwrap_or_default(), false)?;
-        self.set_environment(&mut process);
+        self.set_step(&mut process);
         command::call(&process, self.scratch.path())?;
         self.mounted = true;
         Ok(())
@@ -186,7 +187,7 @@ impl Agent<'_> {
     /// Runs an unmeasured command of the protocol.
     fn call(&self, words: &[String]) -> Result<()> {
         let mut process = one_command(&[words.to_vec()], &[], true)?;
-        self.set_environment(&mut process);
+        self.set_step(&mut process);
         command::call(&process, self.scratch.path())
     }
 }

@@ -40,6 +40,15 @@ impl Agent<'_> {
         process
     }
 
+    /// As [`Agent::set_environment`], of a command of the protocol. On a real machine it runs in the agent's own folder, which is
+    /// empty: no word of it finds a file by a name without a path.
+    pub(super) fn set_step(&self, process: &mut Command) {
+        self.set_environment(process);
+        if !self.devices.exclusive {
+            process.current_dir(".");
+        }
+    }
+
     /// Sets the same few variables in every lab, and none of the user's.
     pub(super) fn set_environment(&self, process: &mut Command) {
         process.env_clear();

@@ -39,7 +39,7 @@ impl Agent<'_> {
         let (program, arguments) = command.split_first().context("an empty command in the catalogue")?;
         let mut process = Command::new(program);
         process.args(arguments);
-        self.set_environment(&mut process);
+        self.set_step(&mut process);
         self.hand_on(id)?;
         let measured = self.measure(id, &Measurable::step(process, id != protocol_task::MOUNT), STEP_LIMIT)?;
         let what = command.join(" ");
@@ -58,7 +58,7 @@ impl Agent<'_> {
     }
 
     /// Lets the next program have a real disk under test, after a look that it is still the same one.
-    fn hand_on(&self, id: &str) -> Result<()> {
+    pub(super) fn hand_on(&self, id: &str) -> Result<()> {
         if let Some(hold) = self.devices.hold.as_ref().filter(|_| id != protocol_task::UMOUNT) {
             hold.check()?;
             hold.let_go();
@@ -84,9 +84,12 @@ impl Agent<'_> {
         let test = self.devices.test_folder.display().to_string();
         let mount = self.cell.configuration.mount_command(&self.devices.test.path, &test);
         for command in [source::unmount_command(&self.devices.test_folder), mount] {
+            if !self.mounted {
+                self.hand_on(protocol_task::MOUNT)?;
+            }
             let mut process = Command::new(&command[0]);
             process.args(&command[1..]);
-            self.set_environment(&mut process);
+            self.set_step(&mut process);
             command::call(&process, self.scratch.path())?;
             self.mounted = !self.mounted;
             if !self.mounted {
@@ -154,7 +157,7 @@ impl Agent<'_> {
         self.ready(protocol_task::FSCK, 0, 0.0)?;
         let mut process = Command::new(&command[0]);
         process.args(&command[1..]);
-        self.set_environment(&mut process);
+        self.set_step(&mut process);
         self.hand_on(protocol_task::FSCK)?;
         let measured = self.measure(protocol_task::FSCK, &Measurable::step(process, true), STEP_LIMIT)?;
         let code = measured.finished.status.code();

@@ -12,7 +12,7 @@ use crate::cache::lock::Scratch;
 use crate::cache::{self, Lock};
 use crate::child;
 use crate::image::manifest::{Damaged, Manifest};
-use crate::image::unpack;
+use crate::image::{apt, unpack};
 
 impl Packages {
     /// Fetches a package unless all its files exist in their sizes; `bytes` is the size of the download, 0 if unknown.
@@ -37,10 +37,9 @@ impl Packages {
         if is_mended() {
             return Ok(());
         }
-        let stem = damaged.folder.file_name().unwrap_or_default().to_string_lossy().replace("%3a", ":");
-        let mut parts = stem.split('_');
-        let (Some(name), Some(version)) = (parts.next(), parts.next()) else { bail!(damaged.clone()) };
-        let package = Package { name: name.into(), version: version.into(), folder: damaged.folder.clone() };
+        let stem = damaged.folder.file_name().unwrap_or_default().to_string_lossy();
+        let Some((name, version)) = apt::parts(&stem) else { bail!(damaged.clone()) };
+        let package = Package { name, version, folder: damaged.folder.clone() };
         self.fetch(&[(package, 0)]).with_context(|| damaged.to_string())
     }
 

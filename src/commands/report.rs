@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use mountmark_analyse::claim::{JudgedClaim, Judges, judge_claims};
+use mountmark_analyse::claim::{JudgedClaim, Judges};
 use mountmark_analyse::study::{StudyComparison, compare_study};
 use mountmark_analyse::why::Explanation;
 use mountmark_analyse::{Findings, configurations, findings};
@@ -93,8 +93,8 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         .iter()
         .map(|run| study.as_ref().and_then(|(study, its_run)| compare_study(run, study, its_run.as_deref())))
         .collect();
-    let judged: Vec<Option<Vec<JudgedClaim>>> =
-        runs.iter().map(|run| arguments.claims.then(|| judge(run, arguments.anyway, &catalogue))).collect();
+    let judge = |run| arguments.claims.then(|| judge(run, &arguments, &catalogue)).transpose();
+    let judged: Vec<Option<Vec<JudgedClaim>>> = runs.iter().map(judge).collect::<Result<_>>()?;
     let mut explained: Vec<Vec<Explained>> = Vec::new();
     if let Some(count) = arguments.why {
         let stop = Stop::on_signals()?;
@@ -204,9 +204,10 @@ fn found(run: &RunRecord, arguments: &Arguments, catalogue: &Catalogue) -> Resul
     Ok(findings(run, &options))
 }
 
-fn judge(run: &RunRecord, anyway: bool, catalogue: &Catalogue) -> Vec<JudgedClaim> {
+fn judge(run: &RunRecord, arguments: &Arguments, catalogue: &Catalogue) -> Result<Vec<JudgedClaim>> {
     let studies: Vec<&Study> = catalogue.list::<Study>().collect();
-    judge_claims(&Judges { anyway, ..Judges::of(run) }, &studies, &compare::claims::reach(catalogue))
+    let judges = Judges { anyway: arguments.anyway, ..Judges::of(run) };
+    compare::claims::judged(&judges, &studies, catalogue, &arguments.store)
 }
 
 enum Target {

@@ -13,7 +13,7 @@ use support::studies::{catalogue, empty, judged, reach, reprinted};
 use ClaimOutcome::{Fails, Holds, NeedsCrashLab, NotJudged, NotMeasured, Partly, Reversed, Undecidable};
 
 /// What the articles' own figures say. `true`: the article prints all figures that the claim names.
-const OWN: [(&str, ClaimOutcome, bool); 41] = [
+const OWN: [(&str, ClaimOutcome, bool); 45] = [
     ("H01", Holds, true),
     ("H02", Holds, false),
     ("H03", Partly, false),
@@ -32,6 +32,10 @@ const OWN: [(&str, ClaimOutcome, bool); 41] = [
     ("H20", Holds, true),
     ("H21", Holds, true),
     ("H22", Holds, true),
+    ("H24", Holds, true),
+    ("H26", Holds, true),
+    ("H27", Holds, true),
+    ("H28", Holds, true),
     ("P04", Holds, true),
     ("P05", Holds, true),
     ("P06", Holds, true),
@@ -159,11 +163,11 @@ fn claims_about_power_cuts_are_not_judged_by_runs() {
     let judged = judged(&Judges::of(&empty("piszcz-2006", &["ext2"])));
     let waiting: Vec<&str> =
         judged.values().filter(|claim| claim.outcome == NeedsCrashLab).map(|claim| claim.id.as_str()).collect();
-    assert_eq!(waiting, ["J01", "J03", "J10", "J12", "J13", "J14", "J15", "J16", "J17", "J18", "J19", "J20"]);
+    assert_eq!(waiting, ["J01", "J03", "J10", "J12", "J13", "J14", "J15", "J16", "J17", "J18", "J19", "J20", "J23"]);
     assert!(waiting.iter().all(|id| judged[*id].missing == [Lack::PowerCuts]));
     // Recovery is timed by a suite of its own.
     assert_eq!((judged["J02"].outcome, judged["J04"].outcome), (NotJudged, NotJudged));
-    assert!(judged["J04"].commands[0].starts_with("mountmark run --suite recovery --fs ext3,jfs,reiserfs,xfs"));
+    assert!(judged["J04"].commands[0].starts_with("mountmark run --suite recovery --fs ext3,gfs2,jfs,reiserfs,xfs"));
 }
 
 #[test]
@@ -226,11 +230,34 @@ fn a_run_without_any_figure_makes_no_claim_and_no_panic() {
         let mut run = empty(suite, &["ext2", "ext3", "jfs"]);
         run.cells.iter_mut().for_each(|cell| cell.samples.clear());
         for claim in judged(&Judges::of(&run)).values() {
-            assert!(!claim.is_measured(), "{claim:?}");
+            assert!(!claim.is_measured() || claim.answered.is_some(), "{claim:?}");
         }
         for study in &studies {
             let comparison = compare_study(&run, study, None).unwrap();
             assert!(comparison.tests.is_empty() && comparison.moves.is_empty());
         }
     }
+}
+
+#[test]
+fn a_run_that_is_too_small_judges_nothing() {
+    let hans = catalogue().get::<Study>("hans-2006").unwrap();
+    let mut run = reprinted(hans, "1");
+    run.plan.scale = mountmark_model::Scale::try_from(0.02).unwrap();
+    let small = judged(&Judges::of(&run));
+    let Lack::Misfit(misfit) = &small["H17"].missing[0] else { panic!("{:?}", small["H17"]) };
+    let found = misfit.scale.as_ref().unwrap();
+    assert_eq!((small["H17"].outcome, found.of_run.factor(), found.needed.factor()), (NotJudged, 0.02, 0.75));
+    let command = "mountmark run --suite hans-2006 --fs ext3,jfs,reiserfs,xfs --machine celeron-2006 --scale 1";
+    assert_eq!(small["H17"].commands, [command]);
+    assert_eq!(judged(&Judges { anyway: true, ..Judges::of(&run) })["H17"].outcome, Holds);
+    // Of the whole work, on a disk that is too small for what it is about.
+    let piszcz = catalogue().get::<Study>("piszcz-2006").unwrap();
+    let mut run = reprinted(piszcz, "2");
+    run.plan.cells.iter_mut().for_each(|cell| cell.disk_size = mountmark_model::Bytes(4 << 30));
+    let small = judged(&Judges::of(&run));
+    let Lack::Misfit(misfit) = &small["P02"].missing[0] else { panic!("{:?}", small["P02"]) };
+    assert_eq!(misfit.disk_size.as_ref().unwrap().of_run.0, 4 << 30);
+    assert!(small["P02"].commands[0].ends_with(" --scale 1 --disk-size 400000000000"), "{:?}", small["P02"].commands);
+    assert_eq!(small["P12"].outcome, Holds);
 }

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use mountmark_model::{Case, Claim, Fate, Study};
 use serde::Serialize;
 
-use crate::campaign::Campaign;
+use crate::campaign::{Campaign, Tried};
 use crate::oracle::Fates;
+use crate::workload::Workload;
 
 /// A case, and what was seen of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -28,8 +29,31 @@ pub struct ClaimSeen<'a> {
     pub note: Option<&'a str>,
     /// Of each configuration that it is about and that was tried: whether it holds in all of its cases.
     pub holds: Vec<(&'a str, bool)>,
+    /// Images by fate, over its cases, of these and of those that they are compared with.
+    pub images: Vec<(&'a str, BTreeMap<Fate, usize>)>,
     /// Configurations that it is about and that were not tried.
     pub missing: Vec<&'a str>,
+}
+
+/// Of each configuration one campaign of those in `newest_first`, on disks without a fault: it has each of `workloads` from
+/// the newest that tried it as it is now.
+pub fn joined(newest_first: &[&Campaign], workloads: &[Workload]) -> Vec<Campaign> {
+    let mut out: Vec<Campaign> = Vec::new();
+    for campaign in newest_first.iter().filter(|campaign| campaign.device.fault.is_none()) {
+        let at = out.iter().position(|joined| joined.configuration == campaign.configuration);
+        let at = at.unwrap_or_else(|| {
+            out.push(Campaign { tried: Vec::new(), ..(*campaign).clone() });
+            out.len() - 1
+        });
+        for workload in workloads {
+            let is_it = |tried: &&Tried| tried.workload == *workload;
+            if !out[at].tried.iter().any(|tried| is_it(&tried)) {
+                out[at].tried.extend(campaign.chosen().filter(is_it).cloned());
+            }
+        }
+    }
+    out.retain(|campaign| !campaign.tried.is_empty());
+    out
 }
 
 /// What campaigns say of the cases of studies.
@@ -51,19 +75,36 @@ pub fn claims<'a>(studies: &[&'a Study], campaigns: &'a [Campaign]) -> Vec<Claim
 fn judged<'a>(study: &'a Study, claim: &'a Claim, campaigns: &'a [Campaign]) -> Option<ClaimSeen<'a>> {
     let about = claim.power_cuts.as_ref()?;
     let cases: Vec<&Case> = study.cases.iter().filter(|case| about.cases.contains(&case.id)).collect();
-    let (mut holds, mut missing) = (Vec::new(), Vec::new());
+    // Images of all cases together; `None` if one of them was not tried.
+    let seen = |name: &String| {
+        let campaign = campaigns.iter().find(|campaign| campaign.configuration == *name)?;
+        let mut all: BTreeMap<Fate, usize> = BTreeMap::new();
+        for case in &cases {
+            let found = fates(campaign, case);
+            if found.is_empty() {
+                return None;
+            }
+            found.into_iter().for_each(|(fate, images)| *all.entry(fate).or_default() += images);
+        }
+        Some(all)
+    };
+    let (mut holds, mut images, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+    let others: Vec<Option<BTreeMap<Fate, usize>>> = about.than.iter().map(seen).collect();
+    let lacking = about.than.iter().zip(&others).filter(|(_, seen)| seen.is_none());
+    missing.extend(lacking.map(|(name, _)| name.as_str()));
+    let others: Vec<BTreeMap<Fate, usize>> = others.into_iter().flatten().collect();
     for name in &about.on {
-        let campaign = campaigns.iter().find(|campaign| campaign.configuration == *name);
-        let seen: Vec<_> = cases.iter().filter_map(|case| campaign.map(|campaign| fates(campaign, case))).collect();
-        if seen.is_empty() || seen.iter().any(BTreeMap::is_empty) {
-            missing.push(name.as_str());
-        } else {
-            let is_so = about.holds(seen.iter().flat_map(|fates| fates.keys().copied()));
-            holds.push((name.as_str(), is_so));
+        match seen(name).filter(|_| others.len() == about.than.len()) {
+            None => missing.push(name.as_str()),
+            Some(found) => {
+                holds.push((name.as_str(), about.holds(&found, &others)));
+                images.push((name.as_str(), found));
+            }
         }
     }
+    images.extend(about.than.iter().map(String::as_str).zip(others));
     let note = claim.note.as_deref();
-    Some(ClaimSeen { study: &study.name, id: &claim.id, text: &claim.text, note, holds, missing })
+    Some(ClaimSeen { study: &study.name, id: &claim.id, text: &claim.text, note, holds, images, missing })
 }
 
 /// Images of a case by fate, over all policies of the disk.

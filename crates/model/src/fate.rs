@@ -1,5 +1,7 @@
 //! What becomes of a file at a power cut, and the cases that studies tell apart.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// How far the operations had come when the power failed.
@@ -61,7 +63,8 @@ pub struct Case {
     pub repaired: bool,
 }
 
-/// What a claim says of cases. Either nothing but `only` is seen, or something of `seen`.
+/// What a claim says of cases. Nothing but `only` is seen, or something of `seen`, or `rarer` in a smaller share of the
+/// images than on each of `than`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CaseClaim {
@@ -73,15 +76,27 @@ pub struct CaseClaim {
     pub only: Vec<Fate>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<Fate>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rarer: Vec<Fate>,
+    /// The configurations that `on` is compared with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub than: Vec<String>,
 }
 
 impl CaseClaim {
-    /// Whether it is so where these fates were seen.
-    pub fn holds(&self, fates: impl IntoIterator<Item = Fate>) -> bool {
-        let mut fates = fates.into_iter();
-        match self.seen.is_empty() {
-            true => fates.all(|fate| self.only.contains(&fate)),
-            false => fates.any(|fate| self.seen.contains(&fate)),
+    /// Whether it is so where images with these fates were seen; `others` are those of each of `than`.
+    pub fn holds(&self, fates: &BTreeMap<Fate, usize>, others: &[BTreeMap<Fate, usize>]) -> bool {
+        let mut seen = fates.keys();
+        match (self.seen.is_empty(), self.rarer.is_empty()) {
+            (false, _) => seen.any(|fate| self.seen.contains(fate)),
+            (true, false) => others.iter().all(|other| self.share(fates) < self.share(other)),
+            (true, true) => seen.all(|fate| self.only.contains(fate)),
         }
+    }
+
+    /// Part of the images with a fate of `rarer`.
+    fn share(&self, fates: &BTreeMap<Fate, usize>) -> f64 {
+        let those: usize = self.rarer.iter().filter_map(|fate| fates.get(fate)).sum();
+        those as f64 / fates.values().sum::<usize>().max(1) as f64
     }
 }

@@ -39,7 +39,7 @@ pub mod workload;
 
 pub use accord::{Accord, Side, SuiteAccord, TaskAccord};
 pub use cell::{Cell, DISTURBED, Plan, SourceMedium, protocol_task};
-pub use claim::{Among, Claim, Clause, Limits, Over, Test};
+pub use claim::{Among, Answered, Claim, Clause, Limits, Needs, Over, POINTS, Test};
 pub use conditions::Conditions;
 pub use configuration::{Configuration, FileSystem, Fsck, Variant};
 pub use corpus::{Corpus, CorpusKind, CorpusSource, Distribution, Extension, FileTree, Impressions, RealisedCorpus};

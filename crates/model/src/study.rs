@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Case, Claim};
+use crate::{Case, Claim, Needs};
 
 /// One file of `catalog/studies/`, or a user's own. Its figures are in a CSV file of the same name beside it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,6 +45,12 @@ pub struct Study {
     /// Titles of its tests, by task id.
     #[serde(default)]
     pub tasks: BTreeMap<String, String>,
+    /// Lists of tasks by a name that claims use in their place.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub groups: BTreeMap<String, Vec<String>>,
+    /// What a run needs at least to judge its claims, unless a claim says otherwise.
+    #[serde(default, skip_serializing_if = "Needs::is_nothing")]
+    pub needs: Needs,
     /// Cases of power cuts that it tells apart.
     #[serde(default, rename = "case", skip_serializing_if = "Vec::is_empty")]
     pub cases: Vec<Case>,

@@ -41,6 +41,7 @@ pub(crate) fn faults(study: &Study) -> Vec<String> {
         }
         faults.extend(claim_fault(study, claim).map(|fault| format!("claim {}: {fault}", claim.id)));
     }
+    faults.extend(group_faults(study));
     let mut seen = BTreeSet::new();
     for case in &study.cases {
         if !seen.insert(&case.id) {
@@ -50,10 +51,24 @@ pub(crate) fn faults(study: &Study) -> Vec<String> {
     faults
 }
 
+/// Names of groups that stand for something else already, and groups without tasks.
+fn group_faults(study: &Study) -> impl Iterator<Item = String> + '_ {
+    study.groups.iter().filter_map(|(name, tasks)| {
+        let is_known = name == "all" || study.tasks.contains_key(name);
+        match is_known {
+            true => Some(format!("the group {name:?} has the name of a task: rename it")),
+            false => tasks.is_empty().then(|| format!("the group {name:?} has no tasks")),
+        }
+    })
+}
+
 /// Why what a claim says of power cuts is unusable.
 fn power_cuts_fault(study: &Study, claim: &CaseClaim) -> Option<String> {
-    if claim.only.is_empty() == claim.seen.is_empty() {
-        return Some("power_cuts has either `only` or `seen`".into());
+    if [&claim.only, &claim.seen, &claim.rarer].into_iter().filter(|fates| !fates.is_empty()).count() != 1 {
+        return Some("power_cuts has either `only` or `seen`, or `rarer` with `than`".into());
+    }
+    if claim.rarer.is_empty() != claim.than.is_empty() {
+        return Some("power_cuts needs `rarer` and `than` together: than which configurations is it rarer?".into());
     }
     if claim.on.is_empty() || claim.cases.is_empty() {
         return Some("power_cuts names `cases` of the study, and in `on` the configurations that it is about".into());
@@ -69,6 +84,7 @@ fn claim_fault(study: &Study, claim: &Claim) -> Option<String> {
     let given = [
         ("clauses", !claim.clauses.is_empty()),
         ("`undecidable`", claim.undecidable.is_some()),
+        ("`answered`", claim.answered.is_some()),
         ("`power_cuts`", claim.power_cuts.is_some()),
     ];
     let given: Vec<&str> = given.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name).collect();

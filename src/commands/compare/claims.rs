@@ -1,13 +1,19 @@
 //! Judges claims of the old studies by a run.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
-use mountmark_analyse::claim::{Judges, Reach, judge_claims};
+use mountmark_analyse::claim::{CutsSeen, JudgedClaim, Judges, Reach, judge_claims};
+use mountmark_crash::campaign::Campaign;
+use mountmark_crash::cases;
+use mountmark_crash::workload::Workload;
 use mountmark_model::{FileSystem, Study, Suite};
 use mountmark_plan::Catalogue;
+use mountmark_record::Campaigns;
 use mountmark_report::{Claims, ClaimsHead};
 
 use super::{Arguments, study};
-use crate::common::{self, WrongUse};
+use crate::common::{self, StoreOptions, WrongUse};
 
 /// Judges by `run`; `earlier` stands for the studies' earlier runs.
 pub fn run(arguments: &Arguments, earlier: Option<&str>, run: &str) -> Result<u8> {
@@ -26,10 +32,40 @@ pub fn run(arguments: &Arguments, earlier: Option<&str>, run: &str) -> Result<u8
         return Err(WrongUse(format!("run {} is named twice: name an earlier run and a later one", record.id)).into());
     }
     let judges = Judges { run: &record, earlier: earlier.as_ref(), anyway: arguments.between.anyway };
-    let judged = judge_claims(&judges, &studies, &reach(&catalogue));
+    let judged = judged(&judges, &studies, &catalogue, &arguments.store)?;
     let head = ClaimsHead::new(&record, earlier.as_ref(), &studies);
     common::print(&common::written(&Claims { head: &head, claims: &judged }, arguments.format.as_deref())?)?;
     Ok(common::DONE)
+}
+
+/// The claims of `studies`, by runs and, where they are about power cuts, by the newest campaigns of the store.
+pub fn judged(
+    judges: &Judges<'_>,
+    studies: &[&Study],
+    catalogue: &Catalogue,
+    store: &StoreOptions,
+) -> Result<Vec<JudgedClaim>> {
+    let mut judged = judge_claims(judges, studies, &reach(catalogue));
+    let listed = Campaigns::beside(&store.path()).list()?;
+    let parts = listed.iter().rev().flat_map(|listed| &listed.record.parts);
+    let newest_first: Vec<&Campaign> = parts.map(|part| &part.campaign).collect();
+    let names: BTreeSet<&str> =
+        studies.iter().flat_map(|study| &study.cases).map(|case| case.workload.as_str()).collect();
+    let workloads: Vec<Workload> = names.into_iter().map(|name| catalogue.scenario(name)).collect::<Result<_, _>>()?;
+    let campaigns = cases::joined(&newest_first, &workloads);
+    for seen in cases::claims(studies, &campaigns) {
+        let own = |name: &&str| (*name).to_owned();
+        let cuts = CutsSeen {
+            holds: seen.holds.iter().map(|(name, holds)| (own(name), *holds)).collect(),
+            images: seen.images.iter().map(|(name, images)| (own(name), images.clone())).collect(),
+            missing: seen.missing.iter().map(own).collect(),
+        };
+        let is_it = |claim: &&mut JudgedClaim| claim.study == seen.study && claim.id == seen.id;
+        if let Some(claim) = judged.iter_mut().find(is_it) {
+            claim.by_power_cuts(cuts);
+        }
+    }
+    Ok(judged)
 }
 
 /// The parts of the catalogue that can be measured.
@@ -40,6 +76,7 @@ pub fn reach(catalogue: &Catalogue) -> Reach {
             .list::<Study>()
             .filter_map(|study| Some((study.suite.clone()?, study.machine.clone()?)))
             .collect(),
+        needs: catalogue.list::<Study>().filter_map(|study| Some((study.suite.clone()?, study.needs))).collect(),
         unavailable: catalogue
             .list::<FileSystem>()
             .filter_map(|filesystem| Some((filesystem.name.clone(), filesystem.unavailable.clone()?)))

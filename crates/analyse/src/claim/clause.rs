@@ -1,7 +1,9 @@
-//! Turns a clause into comparisons of figures.
+//! Turns a clause into comparisons of figures. Tests over file systems are in `across.rs`, tests within one in `within.rs`.
+
+use std::collections::BTreeMap;
 
 use libm::log;
-use mountmark_model::{Among, Clause, Group, Order, Relation, Test};
+use mountmark_model::{Clause, Group, Order, Relation, Test};
 
 use super::column::Column;
 use super::decide::{Claimed, Comparison};
@@ -69,6 +71,8 @@ pub(super) struct Context<'a> {
     pub runs: &'a [Standing<'a>],
     /// The study's file systems; `others` and rankings refer to these.
     pub filesystems: &'a [String],
+    /// The study's lists of tasks, by name.
+    pub groups: &'a BTreeMap<String, Vec<String>>,
     /// Stratum number, unique to this clause.
     pub stratum: usize,
 }
@@ -77,12 +81,13 @@ pub(super) fn prepare(clause: &Clause, context: &Context<'_>) -> Prepared {
     let mut maker = Maker { clause, context, out: Prepared::default() };
     match &clause.test {
         Test::Tasks { order, within, on } => {
-            maker.within_filesystem(order, *within, on, |name| Column::Task(name.into()))
+            maker.within_filesystem(order, *within, on, |at, name| Column::Task(at(name)));
         }
         Test::Metrics { order, within, on } => {
-            let task = clause.tasks[0].clone();
-            maker.within_filesystem(order, *within, on, |name| Column::Metric(task.clone(), name.into()));
+            let task = &clause.tasks[0];
+            maker.within_filesystem(order, *within, on, |at, name| Column::Metric(at(task), name.into()));
         }
+        Test::Points { order, within, on, .. } => maker.between_points(order, *within, on),
         Test::StudyRuns { order, within, on } => maker.between_runs(order, *within, on),
         _ => {
             for (index, column) in maker.columns().into_iter().enumerate() {
@@ -110,8 +115,10 @@ pub(super) fn prepare(clause: &Clause, context: &Context<'_>) -> Prepared {
 pub(super) fn filesystems(clause: &Clause, all: &[String]) -> Vec<String> {
     let of = |order: &Order| order.resolved(all).into_iter().flat_map(|group| group.names).collect();
     match &clause.test {
-        Test::FileSystems { order, .. } | Test::Ratio { order, .. } => of(order),
-        Test::Tasks { on, .. } | Test::Metrics { on, .. } | Test::StudyRuns { on, .. } => on.clone(),
+        Test::FileSystems { order, .. } | Test::Difference { order, .. } | Test::Ratio { order, .. } => of(order),
+        Test::Tasks { on, .. } | Test::Metrics { on, .. } | Test::Points { on, .. } | Test::StudyRuns { on, .. } => {
+            on.clone()
+        }
         Test::Value { on, .. } | Test::Spread { on, .. } if !on.is_empty() => on.clone(),
         Test::Value { .. } | Test::Spread { .. } | Test::First { .. } | Test::Last { .. } => all.to_vec(),
     }
@@ -124,102 +131,6 @@ pub(super) struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// One test over file systems.
-    fn across(&mut self, index: usize, column: &Column) {
-        let subject = Maker::subject(column);
-        let names = filesystems(self.clause, self.context.filesystems);
-        let blocks: Vec<(String, Vec<Option<f64>>)> =
-            names.iter().map(|fs| (fs.clone(), self.figures(self.context.table, fs, column))).collect();
-        self.note(&subject, &blocks);
-        let find =
-            |name: &str| blocks.iter().find(|(fs, _)| fs == name).filter(|(_, row)| row.iter().any(Option::is_some));
-        match &self.clause.test {
-            Test::FileSystems { order, within } => {
-                let groups = order.resolved(self.context.filesystems);
-                for (left, right) in pairs(&groups) {
-                    let claimed = claimed(order.relation(left, right), *within);
-                    self.groups(index, &subject, [&groups[left], &groups[right]], claimed, &find);
-                }
-            }
-            Test::Ratio { order, limits } => {
-                let groups = order.resolved(self.context.filesystems);
-                let right: Vec<&Vec<Option<f64>>> =
-                    groups[1].names.iter().filter_map(|name| find(name)).map(|(_, row)| row).collect();
-                let right = mean_by_block(&right);
-                let name = Group {
-                    names: groups[1].names.iter().filter(|name| find(name).is_some()).cloned().collect(),
-                    any: false,
-                };
-                let name = Against::Name(name.to_string());
-                let mut unit = Demand { task: index, ..Demand::default() };
-                for left in &groups[0].names {
-                    match find(left).filter(|_| !right.is_empty()) {
-                        Some(left) => unit.comparisons.extend(self.compare(
-                            &subject,
-                            (left.0.as_str(), &left.1),
-                            (name.clone(), &right),
-                            Claimed::Within(*limits),
-                        )),
-                        None => self.out.unmeasured += 1,
-                    }
-                }
-                self.out.units.push(unit);
-            }
-            Test::Value { limits, .. } => {
-                let mut unit = Demand { task: index, ..Demand::default() };
-                for name in &names {
-                    match find(name) {
-                        Some((fs, row)) => {
-                            let ones = vec![Some(1.0); row.len()];
-                            unit.comparisons.extend(self.compare(
-                                &subject,
-                                (fs, row),
-                                (Against::Limits(*limits), &ones),
-                                Claimed::Within(*limits),
-                            ));
-                        }
-                        None => self.out.unmeasured += 1,
-                    }
-                }
-                self.out.units.push(unit);
-            }
-            Test::Spread { limits, among, .. } => {
-                let value = |row: &[Option<f64>]| mean(&row.iter().flatten().copied().collect::<Vec<_>>());
-                let mut there: Vec<&(String, Vec<Option<f64>>)> = names.iter().filter_map(|name| find(name)).collect();
-                self.out.unmeasured += usize::from(there.len() < names.len());
-                there.sort_by(|a, b| value(&a.1).unwrap_or(0.0).total_cmp(&value(&b.1).unwrap_or(0.0)));
-                if *among == Among::Most {
-                    let middle = |of: &&(String, Vec<Option<f64>>)| value(&of.1).unwrap_or(0.0);
-                    let ratio =
-                        |near: &&[&(String, Vec<Option<f64>>)]| middle(&near[near.len() - 1]) / middle(&near[0]);
-                    let near = there.windows(there.len() / 2 + 1);
-                    there = near.min_by(|a, b| ratio(a).total_cmp(&ratio(b))).map(<[_]>::to_vec).unwrap_or_default();
-                }
-                if let [least, .., most] = there[..] {
-                    let right = (Against::Name(least.0.clone()), &least.1[..]);
-                    let pair = self.compare(&subject, (&most.0, &most.1), right, Claimed::Within(*limits));
-                    self.out.units.push(Demand {
-                        task: index,
-                        rule: Rule::Each,
-                        comparisons: pair.into_iter().collect(),
-                    });
-                }
-            }
-            Test::First { places, on } => {
-                for name in on {
-                    self.place(index, &subject, name, &names, Rule::First(*places), &find);
-                }
-            }
-            Test::Last { is, on } => {
-                let rule = if *is { Rule::Last } else { Rule::NotLast };
-                for name in on {
-                    self.place(index, &subject, name, &names, rule, &find);
-                }
-            }
-            Test::Tasks { .. } | Test::Metrics { .. } | Test::StudyRuns { .. } => {}
-        }
-    }
-
     /// Every name of a group with every name of another.
     pub fn groups<'b>(
         &mut self,
@@ -252,7 +163,7 @@ impl Maker<'_> {
     }
 
     /// A file system against all others.
-    fn place<'b>(
+    pub fn place<'b>(
         &mut self,
         task: usize,
         subject: &Subject,
@@ -277,7 +188,8 @@ impl Maker<'_> {
         self.out.units.push(unit);
     }
 
-    fn compare(
+    /// Two figures; `None` if they have no block in common.
+    pub fn compare(
         &self,
         subject: &Subject,
         left: (&str, &[Option<f64>]),
@@ -303,7 +215,7 @@ impl Maker<'_> {
     }
 
     /// Records the figures, and the missing ones.
-    fn note(&mut self, subject: &Subject, blocks: &[(String, Vec<Option<f64>>)]) {
+    pub fn note(&mut self, subject: &Subject, blocks: &[(String, Vec<Option<f64>>)]) {
         let there: Vec<(String, f64)> =
             blocks.iter().filter_map(|(fs, row)| Some((fs.clone(), center(row)?))).collect();
         for (fs, _) in blocks.iter().filter(|(_, row)| row.iter().all(Option::is_none)) {
@@ -336,9 +248,4 @@ pub(super) fn claimed(relation: Relation, within: f64) -> Claimed {
 
 pub(super) fn pairs(groups: &[Group]) -> Vec<(usize, usize)> {
     (0..groups.len()).flat_map(|left| (left + 1..groups.len()).map(move |right| (left, right))).collect()
-}
-
-fn mean_by_block(rows: &[&Vec<Option<f64>>]) -> Vec<Option<f64>> {
-    let blocks = rows.iter().map(|row| row.len()).min().unwrap_or(0);
-    (0..blocks).map(|block| mean(&rows.iter().map(|row| row[block]).collect::<Option<Vec<f64>>>()?)).collect()
 }

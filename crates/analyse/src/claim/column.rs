@@ -6,7 +6,7 @@ use mountmark_model::{Better, Over};
 use super::Subject;
 use super::clause::Maker;
 use crate::stats::summary::mean;
-use crate::study::Table;
+use crate::study::{Point, Table};
 
 /// Stands for the task where several are combined.
 const ALL: &str = "all";
@@ -19,26 +19,36 @@ pub(super) enum Column {
 }
 
 impl Maker<'_> {
-    fn tasks(&self) -> Vec<String> {
+    /// The tasks of the clause as the run records them at one of its points.
+    fn tasks(&self, point: Point) -> Vec<String> {
+        let table = self.context.table;
         let mut tasks = Vec::new();
         for task in &self.clause.tasks {
             if task == ALL {
-                let has = |id: &&String| self.context.table.has(id, &self.clause.metric);
-                tasks.extend(self.context.table.tasks.iter().map(|(id, _)| id).filter(has).cloned());
+                let has = |id: &&String| table.is_at(id, point) && table.has(id, &self.clause.metric);
+                tasks.extend(table.tasks.iter().map(|(id, _)| id).filter(has).cloned());
+            } else if let Some(group) = self.context.groups.get(task) {
+                tasks.extend(group.iter().map(|task| table.at(task, point)));
             } else {
-                tasks.push(task.clone());
+                tasks.push(table.at(task, point));
             }
         }
         tasks
     }
 
+    /// What is tested; in a run that varies a parameter, at each of its points.
     pub fn columns(&self) -> Vec<Column> {
-        let tasks = self.tasks();
-        if self.clause.over.is_by_task() {
-            tasks.into_iter().map(Column::Task).collect()
-        } else {
-            vec![Column::Together(tasks)]
-        }
+        self.columns_by_point().into_iter().flatten().collect()
+    }
+
+    /// What is tested at each point of a varied parameter, smallest first.
+    pub fn columns_by_point(&self) -> Vec<Vec<Column>> {
+        let together = !self.clause.over.is_by_task();
+        let of = |point: Point| -> Vec<Column> {
+            let tasks = self.tasks(point);
+            if together { vec![Column::Together(tasks)] } else { tasks.into_iter().map(Column::Task).collect() }
+        };
+        self.context.table.points().into_iter().map(of).collect()
     }
 
     pub fn subject(column: &Column) -> Subject {

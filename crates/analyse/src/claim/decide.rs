@@ -27,6 +27,8 @@ pub(super) enum Claimed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     Holds,
+    /// A claimed factor is passed in its own direction.
+    Exceeded,
     Against,
     Undecided,
 }
@@ -73,7 +75,10 @@ impl Comparison {
             Claimed::Within(limits) => {
                 let at_least = limits.at_least.map_or(f64::NEG_INFINITY, |limit| log(limit) - slack);
                 let at_most = limits.at_most.map_or(f64::INFINITY, |limit| log(limit) + slack);
-                inside(low, high, at_least, at_most)
+                match inside(low, high, at_least, at_most) {
+                    Decision::Against if is_factor(self, limits) && beyond(limits, low, high) => Decision::Exceeded,
+                    decision => decision,
+                }
             }
         }
     }
@@ -116,6 +121,20 @@ fn inside(low: f64, high: f64, from: f64, to: f64) -> Decision {
         Decision::Against
     } else {
         Decision::Undecided
+    }
+}
+
+/// Whether limits are those of a factor between two figures, and not of a figure itself.
+fn is_factor(comparison: &Comparison, limits: Limits) -> bool {
+    matches!(comparison.right, Against::Name(_)) && limits.at_least.is_some() && limits.at_most.is_some()
+}
+
+/// Whether an interval of a logarithm lies beyond the limits of a factor, seen from 1.
+fn beyond(limits: Limits, low: f64, high: f64) -> bool {
+    match (limits.at_least, limits.at_most) {
+        (Some(least), Some(most)) if least > 1.0 => low > log(most),
+        (Some(least), Some(most)) if most < 1.0 => high < log(least),
+        _ => false,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mountmark_model::{Claim, Clause, Order, Over, Study, Test};
+use mountmark_model::{Claim, Clause, Needs, Order, Over, Study, Test};
 
 use super::clause::{Context, Demand, Prepared, Rule, Standing, prepare};
 use super::decide::{self, Decision};
@@ -18,6 +18,8 @@ pub struct Reach {
     pub suites: BTreeSet<String>,
     /// The machines of the studies that suites repeat.
     pub machines: BTreeMap<String, String>,
+    /// What runs of the suites that repeat studies need to judge their claims.
+    pub needs: BTreeMap<String, Needs>,
     /// Configurations that cannot be measured, with the reason.
     pub unavailable: BTreeMap<String, String>,
     /// File systems that need a kernel from the user.
@@ -29,7 +31,7 @@ pub struct Reach {
 /// Claims are in the order of the studies.
 pub fn judge_claims(judges: &Judges<'_>, studies: &[&Study], reach: &Reach) -> Vec<JudgedClaim> {
     let tables = judges.tables();
-    let judged = judge(studies, &|study, clause| judges.figures(study, clause, reach, &tables));
+    let judged = judge(studies, &|study, claim, clause| judges.figures(study, claim, clause, reach, &tables));
     let own = own_figures(studies);
     judged
         .into_iter()
@@ -38,7 +40,7 @@ pub fn judge_claims(judges: &Judges<'_>, studies: &[&Study], reach: &Reach) -> V
             let (lacks, commands) = missing.found();
             let key = (study.name.clone(), claim.id.clone());
             let used = clauses.iter().filter(|decided| decided.prepared.is_ok());
-            let stretched = used.filter_map(|decided| judges.misfit(study, decided.clause, reach)).next();
+            let stretched = used.filter_map(|decided| judges.misfit(study, claim, decided.clause, reach)).next();
             JudgedClaim { stretched, ..finish(study, claim, clauses, lacks, commands, own.get(&key).copied()) }
         })
         .collect()
@@ -49,10 +51,12 @@ pub fn judge_claims(judges: &Judges<'_>, studies: &[&Study], reach: &Reach) -> V
 pub fn own_figures(studies: &[&Study]) -> BTreeMap<(String, String), (ClaimOutcome, bool)> {
     let of = |study: &Study| study.runs.iter().map(|run| Table::of_study(study, &run.id)).collect();
     let tables: Vec<(&Study, Vec<Table>)> = studies.iter().map(|study| (*study, of(study))).collect();
-    let source = |study: &Study, clause: &Clause| {
+    let source = |study: &Study, _: &Claim, clause: &Clause| {
         let is_it = |other: &Study| match &clause.suite {
-            // Where two studies share a suite, the claim's own study comes first.
-            Some(suite) => other.suite.as_ref() == Some(suite) && !other.figures.is_empty(),
+            // Of studies that share a suite, one that measured file systems.
+            Some(suite) => {
+                other.suite.as_ref() == Some(suite) && other.runs.iter().any(|run| !run.filesystems.is_empty())
+            }
             None => other.name == study.name,
         };
         let Some((of, tables)) = tables.iter().find(|(other, _)| is_it(other)) else { return Err(Lack::TooFew) };
@@ -66,7 +70,8 @@ pub fn own_figures(studies: &[&Study]) -> BTreeMap<(String, String), (ClaimOutco
             let is_whole =
                 |ready: &Prepared| ready.unmeasured == 0 && ready.gaps.is_empty() && ready.filesystems.is_empty();
             let complete = clauses.iter().all(|decided| decided.prepared.as_ref().is_ok_and(is_whole));
-            outcome.is_decided().then(|| ((study.name.clone(), claim.id.clone()), (outcome, complete)))
+            (outcome.is_decided() && claim.answered.is_none())
+                .then(|| ((study.name.clone(), claim.id.clone()), (outcome, complete)))
         })
         .collect()
 }
@@ -81,17 +86,19 @@ pub(super) struct Decided<'a> {
 
 fn judge<'a>(
     studies: &[&'a Study],
-    source: &dyn Fn(&'a Study, &Clause) -> Figures<'a>,
+    source: &dyn Fn(&'a Study, &Claim, &Clause) -> Figures<'a>,
 ) -> Vec<(&'a Study, &'a Claim, Vec<Decided<'a>>)> {
     let mut stratum = 0;
     let mut prepared = Vec::new();
     for study in studies {
-        for clause in study.claims.iter().flat_map(|claim| &claim.clauses) {
-            let ready = source(study, clause).and_then(|runs| {
+        let clauses = study.claims.iter().flat_map(|claim| claim.clauses.iter().map(move |clause| (claim, clause)));
+        for (claim, clause) in clauses {
+            let ready = source(study, claim, clause).and_then(|runs| {
                 let is_it = |run: &&Standing| clause.run.as_deref().is_none_or(|id| run.id == id);
                 let table = runs.iter().find(is_it).ok_or(Lack::TooFew)?.table;
                 let filesystems = study.run(clause.run.as_deref()).map_or(&[][..], |run| &run.filesystems);
-                Ok(prepare(clause, &Context { table, runs: &runs, filesystems, stratum }))
+                let groups = &study.groups;
+                Ok(prepare(clause, &Context { table, runs: &runs, filesystems, groups, stratum }))
             });
             stratum += ready.as_ref().map_or(0, |ready| ready.figures.len() + 1);
             prepared.push(ready);
@@ -148,6 +155,7 @@ fn judge_clause(clause: &Clause, ready: Result<&Prepared, &Lack>, tested: &[Opti
     for (_, decision) in &decided {
         match decision {
             Decision::Holds => counts.holds += 1,
+            Decision::Exceeded => counts.exceeded += 1,
             Decision::Against => counts.against += 1,
             Decision::Undecided => counts.undecided += 1,
         }
@@ -176,6 +184,7 @@ fn is_order(test: &Test) -> bool {
 fn outcome_of(decision: Decision, is_order: bool) -> ClaimOutcome {
     match (decision, is_order) {
         (Decision::Holds, _) => ClaimOutcome::Holds,
+        (Decision::Exceeded, _) => ClaimOutcome::Exceeded,
         (Decision::Undecided, _) => ClaimOutcome::NoDifference,
         (Decision::Against, true) => ClaimOutcome::Reversed,
         (Decision::Against, false) => ClaimOutcome::Fails,
@@ -192,6 +201,7 @@ fn unit_decisions(unit: &Demand, decisions: &[Decision]) -> Vec<Decision> {
     let decide = |yes: bool, no: bool| match (yes, no) {
         (true, _) => Decision::Holds,
         (_, true) => Decision::Against,
+        _ if count(Decision::Exceeded) > 0 => Decision::Exceeded,
         _ => Decision::Undecided,
     };
     match unit.rule {
@@ -220,8 +230,14 @@ fn clause_outcome(clause: &Clause, decided: &[(usize, Decision)]) -> ClaimOutcom
                 () if all(Decision::Holds) => ClaimOutcome::Holds,
                 () if all(Decision::Against) => outcome_of(Decision::Against, is_order(&clause.test)),
                 () if all(Decision::Undecided) => ClaimOutcome::NoDifference,
+                // As claimed, and in a part of the comparisons by more.
+                () if decisions.contains(&Decision::Exceeded) && !decisions.contains(&Decision::Against) => {
+                    ClaimOutcome::Exceeded
+                }
                 // Nothing supports it, and something contradicts it.
-                () if !decisions.contains(&Decision::Holds) => outcome_of(Decision::Against, is_order(&clause.test)),
+                () if !decisions.iter().any(|found| matches!(found, Decision::Holds | Decision::Exceeded)) => {
+                    outcome_of(Decision::Against, is_order(&clause.test))
+                }
                 () => ClaimOutcome::Partly,
             };
         }
@@ -236,6 +252,8 @@ fn clause_outcome(clause: &Clause, decided: &[(usize, Decision)]) -> ClaimOutcom
     };
     if passes(&|decision| *decision == Decision::Holds) {
         ClaimOutcome::Holds
+    } else if passes(&|decision| matches!(decision, Decision::Holds | Decision::Exceeded)) {
+        ClaimOutcome::Exceeded
     } else if passes(&|decision| *decision != Decision::Against) {
         ClaimOutcome::NoDifference
     } else {
@@ -247,6 +265,9 @@ fn together(claim: &Claim, clauses: &[Decided<'_>]) -> ClaimOutcome {
     if claim.undecidable.is_some() {
         return ClaimOutcome::Undecidable;
     }
+    if let Some(answered) = &claim.answered {
+        return if answered.holds { ClaimOutcome::Holds } else { ClaimOutcome::Fails };
+    }
     if claim.power_cuts.is_some() {
         return ClaimOutcome::NeedsCrashLab;
     }
@@ -257,6 +278,7 @@ fn together(claim: &Claim, clauses: &[Decided<'_>]) -> ClaimOutcome {
         [] if clauses.iter().any(|decided| of(decided) == ClaimOutcome::NotJudged) => ClaimOutcome::NotJudged,
         [] => ClaimOutcome::NotMeasured,
         [first, ..] if all(&[*first]) => *first,
+        _ if all(&[ClaimOutcome::Holds, ClaimOutcome::Exceeded]) => ClaimOutcome::Exceeded,
         _ if all(&[ClaimOutcome::Reversed, ClaimOutcome::Fails, ClaimOutcome::NoDifference]) => {
             if outcomes.contains(&ClaimOutcome::Reversed) { ClaimOutcome::Reversed } else { ClaimOutcome::Fails }
         }
@@ -281,11 +303,13 @@ fn finish(
         outcome,
         complete: claim.undecidable.is_some() || missing.is_empty(),
         undecidable: claim.undecidable.clone(),
+        answered: claim.answered.as_ref().map(|answered| answered.why.clone()),
         clauses: clauses.into_iter().map(|decided| decided.judged).collect(),
         missing,
         commands,
         own_figures: own_figures.map(|(outcome, _)| outcome),
         own_complete: own_figures.is_some_and(|(_, complete)| complete),
         stretched: None,
+        cuts: None,
     }
 }

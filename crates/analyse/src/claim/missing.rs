@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mountmark_model::{Claim, Clause, Over, Study, Test};
+use mountmark_model::{Bytes, Claim, Clause, Over, Study, Test};
 
 use super::Subject;
 use super::clause::filesystems;
@@ -31,6 +31,8 @@ pub enum Lack {
     /// File systems that need a kernel from the user.
     OwnKernel(Vec<String>),
     Misfit(Misfit),
+    /// The run does not vary the parameter: this would, as `--vary` takes it.
+    Points(String),
     /// No run was given that stands for this one of the study.
     StudyRun {
         run: String,
@@ -39,6 +41,8 @@ pub enum Lack {
     },
     /// Power cuts, which no run has.
     PowerCuts,
+    /// Configurations whose power was not cut.
+    NotCut(Vec<String>),
     /// There is no such suite.
     NoSuite(String),
 }
@@ -87,7 +91,7 @@ impl Missing<'_> {
                     None if !is_asked(fs) => push(&mut absent, fs.clone()),
                     None => {
                         push(&mut absent, fs.clone());
-                        needed.entry(wanted).or_default().extend(names.iter().cloned());
+                        needed.entry(wanted.clone()).or_default().extend(names.iter().cloned());
                     }
                 }
             }
@@ -134,11 +138,18 @@ impl Missing<'_> {
         let plan = &self.judges.run.plan;
         let own = clause.suite.is_none() && self.study.is_repeated_by(&plan.suite);
         let suite = clause.suite.as_deref().or(self.study.suite.as_deref()).unwrap_or_default();
+        let needs = fit::needs(self.study, self.claim, clause, self.reach);
+        // A disk in proportion to the suite's own comes with its scale.
+        let disk_size = self.claim.needs.disk_size;
+        let vary = clause.test.varies().map(|(_, vary)| vary);
         let (suite, machine) = match fit::machine(self.study, clause, self.reach) {
             _ if self.judges.anyway => (plan.suite.as_str(), plan.machine.name.as_str()),
             machine => (if own { plan.suite.as_str() } else { suite }, machine.unwrap_or(&plan.machine.name)),
         };
-        Wanted { suite, machine, earlier: false }
+        // Figures of a smaller run are left behind as they are, and not measured once more at its scale.
+        let keeps = suite == plan.suite && needs.scale.is_none_or(|least| plan.scale >= least);
+        let scale = if keeps { plan.scale.to_string() } else { "1".to_owned() };
+        Wanted { suite, machine, earlier: false, scale, disk_size, vary }
     }
 
     /// Why a file system cannot be measured: from the catalogue, or as the run found.
@@ -148,9 +159,8 @@ impl Missing<'_> {
         self.reach.unavailable.get(fs).map(String::as_str).or(skipped)
     }
 
-    fn command(&self, Wanted { suite, machine, earlier }: &Wanted<'_>, filesystems: &[&str]) -> String {
-        let plan = &self.judges.run.plan;
-        let scale = if *suite == plan.suite { plan.scale.to_string() } else { "1".to_owned() };
+    fn command(&self, wanted: &Wanted<'_>, filesystems: &[&str]) -> String {
+        let Wanted { suite, machine, earlier, scale, disk_size, vary } = wanted;
         let of = |name: &&str| name.split(':').next().is_some_and(|fs| self.reach.own_kernel.contains(fs));
         let kernel = match filesystems.iter().any(of) {
             true => " --kernel VMLINUX,MODULES",
@@ -158,15 +168,20 @@ impl Missing<'_> {
             false => "",
         };
         let names = filesystems.join(",");
-        format!("mountmark run --suite {suite} --fs {names} --machine {machine} --scale {scale}{kernel}")
+        let size = disk_size.map_or(String::new(), |size| format!(" --disk-size {}", size.0));
+        let vary = vary.map_or(String::new(), |vary| format!(" --vary {vary}"));
+        format!("mountmark run --suite {suite} --fs {names} --machine {machine} --scale {scale}{size}{vary}{kernel}")
     }
 }
 
 /// A run that would judge clauses.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Wanted<'a> {
     suite: &'a str,
     machine: &'a str,
+    scale: String,
+    disk_size: Option<Bytes>,
+    vary: Option<&'a str>,
     /// Whether it stands for the study's earlier run.
     earlier: bool,
 }
@@ -175,9 +190,12 @@ struct Wanted<'a> {
 fn names_it(clause: &Clause, fs: &str) -> bool {
     let is_it = |name: &str| name.split(':').next() == Some(fs);
     match &clause.test {
-        Test::FileSystems { order, .. } | Test::Ratio { order, .. } => order.names().any(is_it),
+        Test::FileSystems { order, .. } | Test::Difference { order, .. } | Test::Ratio { order, .. } => {
+            order.names().any(is_it)
+        }
         Test::Tasks { on, .. }
         | Test::Metrics { on, .. }
+        | Test::Points { on, .. }
         | Test::StudyRuns { on, .. }
         | Test::First { on, .. }
         | Test::Last { on, .. }

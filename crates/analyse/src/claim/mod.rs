@@ -4,6 +4,7 @@
 //! studies' own figures, which shows claims that the article's own table does not support. This folder does not know
 //! where claims are read or how verdicts are shown and worded; fields that JSON has in words are not serialised here.
 
+mod across;
 mod clause;
 mod column;
 mod decide;
@@ -12,12 +13,14 @@ mod judge;
 mod missing;
 mod within;
 
-use mountmark_model::{Clause, Limits};
+use std::collections::BTreeMap;
+
+use mountmark_model::{Clause, Fate, Limits};
 use serde::Serialize;
 
 pub use clause::SMALLEST;
 pub use decide::LEVEL;
-pub use fit::{Judges, Misfit, OtherMachine, OtherSuite};
+pub use fit::{Judges, Misfit, OtherMachine, OtherSuite, TooSmall};
 pub use judge::{Reach, judge_claims, own_figures};
 pub use missing::Lack;
 
@@ -36,6 +39,9 @@ pub struct JudgedClaim {
     /// Why no figures can decide it.
     #[serde(skip)]
     pub undecidable: Option<String>,
+    /// What decides it without a measurement.
+    #[serde(skip)]
+    pub answered: Option<String>,
     #[serde(skip)]
     pub clauses: Vec<JudgedClause>,
     #[serde(skip)]
@@ -49,6 +55,20 @@ pub struct JudgedClaim {
     /// How the run that judged it differs from what it is about.
     #[serde(skip)]
     pub stretched: Option<Misfit>,
+    /// What power cuts showed of it, if it is about them.
+    #[serde(skip)]
+    pub cuts: Option<CutsSeen>,
+}
+
+/// What campaigns of power cuts showed of a claim.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CutsSeen {
+    /// Of each configuration that was tried: whether it holds there.
+    pub holds: Vec<(String, bool)>,
+    /// Images by what became of the file.
+    pub images: Vec<(String, BTreeMap<Fate, usize>)>,
+    /// Configurations that were not tried.
+    pub missing: Vec<String>,
 }
 
 /// Verdict on a claim or a part of it.
@@ -56,6 +76,8 @@ pub struct JudgedClaim {
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimOutcome {
     Holds,
+    /// It is so by more than the claimed factor.
+    Exceeded,
     /// Some parts hold and others do not.
     Partly,
     /// No difference was shown where one is claimed, or none large enough to matter.
@@ -75,6 +97,25 @@ pub enum ClaimOutcome {
 }
 
 impl JudgedClaim {
+    /// Judged by what power cuts showed; as it was if no configuration was tried.
+    pub fn by_power_cuts(&mut self, seen: CutsSeen) {
+        if self.outcome != ClaimOutcome::NeedsCrashLab || seen.holds.is_empty() {
+            return;
+        }
+        let held = seen.holds.iter().filter(|(_, holds)| *holds).count();
+        self.outcome = match held {
+            0 => ClaimOutcome::Fails,
+            all if all == seen.holds.len() => ClaimOutcome::Holds,
+            _ => ClaimOutcome::Partly,
+        };
+        self.missing.clear();
+        if !seen.missing.is_empty() {
+            self.missing.push(Lack::NotCut(seen.missing.clone()));
+        }
+        self.complete = self.missing.is_empty();
+        self.cuts = Some(seen);
+    }
+
     /// Whether the run has evidence for or against it.
     pub fn is_measured(&self) -> bool {
         self.outcome.is_decided()
@@ -88,8 +129,9 @@ impl JudgedClaim {
 
 impl ClaimOutcome {
     /// All outcomes, in the order of summaries.
-    pub const ALL: [ClaimOutcome; 9] = [
+    pub const ALL: [ClaimOutcome; 10] = [
         ClaimOutcome::Holds,
+        ClaimOutcome::Exceeded,
         ClaimOutcome::Partly,
         ClaimOutcome::NoDifference,
         ClaimOutcome::Reversed,
@@ -102,8 +144,8 @@ impl ClaimOutcome {
 
     /// Whether there is evidence for or against.
     pub fn is_decided(self) -> bool {
-        use ClaimOutcome::{Fails, Holds, NoDifference, Partly, Reversed};
-        matches!(self, Holds | Partly | NoDifference | Reversed | Fails)
+        use ClaimOutcome::{Exceeded, Fails, Holds, NoDifference, Partly, Reversed};
+        matches!(self, Holds | Exceeded | Partly | NoDifference | Reversed | Fails)
     }
 
     /// How many claims have each outcome; outcomes of none are omitted.
@@ -133,6 +175,8 @@ pub struct JudgedClause {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     pub holds: usize,
+    /// A claimed factor is passed in its own direction.
+    pub exceeded: usize,
     /// The reverse holds, or a limit is passed.
     pub against: usize,
     pub undecided: usize,
@@ -148,6 +192,18 @@ pub enum Subject {
     On { filesystem: String, of: Box<Subject> },
     /// Several tasks combined, as the clause says.
     Together(Vec<String>),
+}
+
+impl Subject {
+    /// The tasks without what stands behind their names.
+    fn without(self, ending: &str) -> Subject {
+        let plain = |name: String| name.strip_suffix(ending).map_or(name.clone(), str::to_owned);
+        match self {
+            Subject::One(one) => Subject::One(plain(one)),
+            Subject::On { filesystem, of } => Subject::On { filesystem, of: Box::new(of.without(ending)) },
+            Subject::Together(tasks) => Subject::Together(tasks.into_iter().map(plain).collect()),
+        }
+    }
 }
 
 /// What a figure is compared with.

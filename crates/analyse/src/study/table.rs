@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use mountmark_model::{Study, protocol_task};
+use mountmark_model::{Study, Vary, protocol_task};
 use mountmark_record::RunRecord;
 
 use crate::Options;
@@ -17,12 +17,17 @@ pub(crate) fn is_step(task: &str) -> bool {
     STEPS.contains(&task)
 }
 
+/// A point of a varied parameter, by its place; `None` where nothing is varied.
+pub(crate) type Point = Option<usize>;
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     /// Configurations with figures, in the order of their source.
     pub filesystems: Vec<String>,
     /// Task ids and titles in order, without protocol steps.
     pub tasks: Vec<(String, String)>,
+    /// The parameter that a run varies, with its points.
+    pub vary: Option<Vary>,
     blocks: HashMap<(String, String, String), Vec<Option<f64>>>,
 }
 
@@ -30,9 +35,10 @@ impl Table {
     /// From a run: one figure per repeat, without those of failed tasks.
     pub fn of_run(run: &RunRecord) -> Table {
         let figures = Figures::new(run, &Options::default());
-        let mut table = Table { filesystems: figures.configurations.clone(), ..Table::default() };
+        let mut table =
+            Table { filesystems: figures.configurations.clone(), vary: run.plan.vary.clone(), ..Table::default() };
         for task in &figures.tasks {
-            if !is_step(&task.id) {
+            if !is_step(run.plan.of_recorded(&task.id).0) {
                 table.tasks.push((task.id.clone(), task.title.clone()));
             }
             for series in &task.series {
@@ -62,6 +68,21 @@ impl Table {
             table.blocks.insert(key, vec![Some(value)]);
         }
         table
+    }
+
+    /// All points, ascending; one that is none where nothing is varied.
+    pub fn points(&self) -> Vec<Point> {
+        self.vary.as_ref().map_or(vec![None], |vary| (0..vary.points.len()).map(Some).collect())
+    }
+
+    /// The name of a task or step at a point.
+    pub fn at(&self, task: &str, point: Point) -> String {
+        self.vary.as_ref().zip(point).map_or_else(|| task.to_owned(), |(vary, point)| vary.name(task, point))
+    }
+
+    /// Whether a recorded name is of a point.
+    pub fn is_at(&self, name: &str, point: Point) -> bool {
+        self.vary.as_ref().zip(point).is_none_or(|(vary, point)| name.ends_with(&vary.name("", point)))
     }
 
     /// The figures by block; empty if there are none.

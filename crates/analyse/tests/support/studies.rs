@@ -22,6 +22,9 @@ pub fn empty(suite: &str, filesystems: &[&str]) -> RunRecord {
     let study =
         catalogue().list::<Study>().find(|study| study.is_repeated_by(suite) && study.machine.is_some()).cloned();
     plan.machine.name = study.and_then(|study| study.machine).unwrap_or("p3-2006".into());
+    // As the studies had it, and larger than any needs.
+    plan.scale = mountmark_model::Scale::ONE;
+    plan.cells.iter_mut().for_each(|cell| cell.disk_size = mountmark_model::Bytes(500_000_000_000));
     plan.configurations = filesystems.iter().map(|name| (*name).into()).collect();
     for (cell, name) in plan.cells.iter_mut().zip(filesystems) {
         cell.configuration.name = (*name).into();
@@ -56,6 +59,7 @@ pub fn reach() -> Reach {
     Reach {
         suites: catalogue.list::<Suite>().map(|suite| suite.name.clone()).collect(),
         machines: catalogue.list::<Study>().filter_map(machine).collect(),
+        needs: catalogue.list::<Study>().filter_map(|study| Some((study.suite.clone()?, study.needs))).collect(),
         unavailable: BTreeMap::from([("reiser4".into(), "no kernel of Debian has it".into())]),
         own_kernel: BTreeSet::new(),
     }

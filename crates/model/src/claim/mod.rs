@@ -4,7 +4,8 @@ mod written;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Better, CaseClaim, Order};
+use crate::{Better, Bytes, CaseClaim, Order, Scale};
+pub use written::POINTS;
 use written::Written;
 
 /// A statement of a study about file systems.
@@ -21,6 +22,12 @@ pub struct Claim {
     /// Why no figures can decide it, as a sentence; it then has no clauses.
     #[serde(default)]
     pub undecidable: Option<String>,
+    /// What decides it without a measurement; it then has no clauses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered: Option<Answered>,
+    /// What a run needs at least to judge it; what is left out is the study's.
+    #[serde(default, skip_serializing_if = "Needs::is_nothing")]
+    pub needs: Needs,
     /// What it says of power cuts, which a campaign shows and no run; it then has no clauses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_cuts: Option<CaseClaim>,
@@ -29,11 +36,43 @@ pub struct Claim {
     pub clauses: Vec<Clause>,
 }
 
+/// An answer that a program's own setting gives: nothing varies that could be measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Answered {
+    pub holds: bool,
+    /// The setting, and where it can be read, in sentences.
+    pub why: String,
+}
+
+/// The least that a run must have to judge a claim: on less, other things decide its figures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Needs {
+    /// Part of the suite's own counts and sizes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
+    /// Size of the file system under test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_size: Option<Bytes>,
+}
+
+impl Needs {
+    pub fn is_nothing(&self) -> bool {
+        *self == Needs::default()
+    }
+
+    /// These, and what they leave out from `others`.
+    pub fn or(self, others: Needs) -> Needs {
+        Needs { scale: self.scale.or(others.scale), disk_size: self.disk_size.or(others.disk_size) }
+    }
+}
+
 /// One part of a claim: a test of the figures of tasks in one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct Clause {
-    /// Task ids or protocol steps; `all` for every task of the suite.
+    /// Task ids or protocol steps; `all` for every task of the suite, or a name of the study's groups.
     pub tasks: Vec<String>,
     /// The suite of the tasks, if not the study's.
     pub suite: Option<String>,
@@ -98,6 +137,16 @@ pub enum Test {
         within: f64,
         on: Vec<String>,
     },
+    /// Points of a varied parameter in an order, for one file system: each point and the next larger one.
+    Points {
+        /// Of `smaller` and `larger`.
+        order: Order,
+        /// Maximum difference of equal figures.
+        within: f64,
+        /// As `--vary` takes it, for a run that would judge it; a run with any points of this parameter does.
+        vary: String,
+        on: Vec<String>,
+    },
     /// Runs of the study in an order, for one file system.
     StudyRuns {
         order: Order,
@@ -119,7 +168,14 @@ pub enum Test {
         /// All that the study measured if empty.
         on: Vec<String>,
     },
-    /// Each of the left group over the mean of the right group.
+    /// Each of the left group less the mean of the right group.
+    Difference {
+        /// Two groups, written `left > right`.
+        order: Order,
+        /// In the metric's unit.
+        limits: Limits,
+    },
+    /// Each of the left group over the mean of the right group; over one of them, where that is an `any` group.
     Ratio {
         /// Two groups, written `left > right`.
         order: Order,
@@ -155,6 +211,16 @@ impl Over {
     /// Whether its figures have no unit.
     pub fn is_ratio(self) -> bool {
         matches!(self, Over::Quotient | Over::Spread | Over::Score)
+    }
+}
+
+impl Test {
+    /// The parameter that must be varied: what stands before the `=`.
+    pub fn varies(&self) -> Option<(&str, &str)> {
+        match self {
+            Test::Points { vary, .. } => Some((vary.split('=').next().unwrap_or_default(), vary)),
+            _ => None,
+        }
     }
 }
 

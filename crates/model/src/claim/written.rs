@@ -12,12 +12,17 @@
 //! ]
 //! ```
 //!
-//! A claim without clauses says why: `undecidable = "A sentence."`, or what it says of power cuts, by the study's cases:
-//! `power_cuts = { cases = ["C1"], on = ["ext3"], only = ["new"] }`, or `seen` instead of `only`.
+//! A claim without clauses says why: `undecidable = "A sentence."`; or what decides it without a measurement:
+//! `answered = { holds = false, why = "A sentence." }`; or what it says of power cuts, by the study's cases:
+//! `power_cuts = { cases = ["C1"], on = ["ext3"], only = ["new"] }`, or `seen`, or `rarer` with `than`, instead of `only`.
+//!
+//! `needs = { scale = 0.75, disk_size = "400 GB" }` is what a run must have at least to judge a claim; a study's own is what
+//! its claims need if they do not say.
 //!
 //! Which figures a clause is about:
 //!
-//! * `tasks`: ids of the study's suite, protocol steps, or `all`.
+//! * `tasks`: ids of the study's suite, protocol steps, `all`, or a name of the study's `[groups]`. Of a run that varies a
+//!   parameter they are those at each of its points.
 //! * `metric`, by default `elapsed`; of one that Mountmark does not have, `better` says which values are better.
 //! * `run`: which of the study's runs, by default its first. `suite`: the tasks are those of another suite.
 //! * `over`: `each` task must pass (the default), `most` (more than half), `nearly-all` (nine in ten), `several` (three),
@@ -29,9 +34,12 @@
 //! * `order` of file systems, best first: groups as in [`Order`].
 //! * `tasks_order`, `metrics_order`, `runs_order`: an order of tasks, metrics or the study's runs for each file system in
 //!   `on`.
+//! * `points_order = "smaller > larger"` with `vary = "disk-size=512MiB..4GiB:2"`: an order of each point of a varied
+//!   parameter and the next larger one, for each file system in `on`; `vary` is what measures it where a run has no points.
 //! * `first = 2`: each of `on` is among the best two. `last = true` or `false`: each of `on` is, or is not, the worst.
 //! * `value = true`: the figure itself lies from `at_least` to `at_most`, for `on` or for all.
-//! * `ratio = "left > right"`: each of the left over the mean of the right lies between them.
+//! * `ratio = "left > right"`: each of the left over the mean of the right lies between them, or over one of the right if
+//!   that is an `any{...}`. `difference` is the same with a difference in the metric's unit.
 //! * `spread = true`: the largest figure over the smallest does, of `on` or of all; with `among = "most"`, of those nearest to
 //!   each other that are more than half.
 //!
@@ -67,6 +75,10 @@ pub(super) struct Written {
     #[serde(skip_serializing_if = "Option::is_none")]
     metrics_order: Option<Order>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    points_order: Option<Order>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vary: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     runs_order: Option<Order>,
     #[serde(skip_serializing_if = "Option::is_none")]
     first: Option<usize>,
@@ -74,6 +86,8 @@ pub(super) struct Written {
     last: Option<bool>,
     #[serde(skip_serializing_if = "is_false")]
     value: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difference: Option<Order>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ratio: Option<Order>,
     #[serde(skip_serializing_if = "is_false")]
@@ -92,6 +106,17 @@ pub(super) struct Written {
     smallest: Option<f64>,
 }
 
+/// The names in an order of points.
+pub const POINTS: [&str; 2] = ["smaller", "larger"];
+
+/// `order`, if it has two groups.
+fn two_groups(order: &Order, kind: &str) -> Result<Order, String> {
+    match order.groups().len() {
+        2 => Ok(order.clone()),
+        _ => Err(format!("a {kind} has two groups: `left > right`")),
+    }
+}
+
 fn is_false(value: &bool) -> bool {
     !value
 }
@@ -101,7 +126,7 @@ impl Written {
         let limits = Limits { at_least: self.at_least, at_most: self.at_most };
         let values: Vec<f64> = [limits.at_least, limits.at_most].into_iter().flatten().collect();
         match values[..] {
-            [] => Err("value, ratio and spread need at_least or at_most".into()),
+            [] => Err("value, difference, ratio and spread need at_least or at_most".into()),
             [low, high] if low > high => Err(format!("at_least {low} is above at_most {high}")),
             _ if values.iter().all(|value| value.is_finite()) => Ok(limits),
             _ => Err("limits are finite numbers".into()),
@@ -116,10 +141,22 @@ impl Written {
         }
     }
 
+    /// The parameter and points of an order of points.
+    fn varied(&self, order: &Order) -> Result<String, String> {
+        if order.names().any(|name| !POINTS.contains(&name)) {
+            return Err(format!("points_order is of `{}` and `{}`", POINTS[0], POINTS[1]));
+        }
+        let vary = self.vary.as_ref().filter(|vary| vary.split_once('=').is_some_and(|(name, _)| !name.is_empty()));
+        vary.cloned().ok_or_else(|| "points_order needs `vary`, such as \"disk-size=512MiB..4GiB:2\"".into())
+    }
+
     /// Refuses words that this test does not use, where they would change what a reader takes it for.
     fn fits(&self, test: &Test) -> Result<(), String> {
         if self.among.is_some() && !self.spread {
             return Err("`among` belongs to spread".into());
+        }
+        if self.vary.is_some() && self.points_order.is_none() {
+            return Err("`vary` belongs to points_order".into());
         }
         if self.run.is_some() && matches!(test, Test::StudyRuns { .. }) {
             return Err("runs_order names the runs: leave `run` out".into());
@@ -128,7 +165,7 @@ impl Written {
             return Err("`run` is a run of this study, and `suite` of another: leave one out".into());
         }
         let is_all = self.tasks.iter().any(|task| task == "all");
-        let within_task = matches!(test, Test::Tasks { .. } | Test::Metrics { .. });
+        let within_task = matches!(test, Test::Tasks { .. } | Test::Metrics { .. } | Test::Points { .. });
         if self.over == Over::Quotient && (self.tasks.len() != 2 || is_all || within_task) {
             return Err("over = \"quotient\" takes two tasks: the first is divided by the second".into());
         }
@@ -150,6 +187,9 @@ impl Written {
         if let Some(order) = self.metrics_order.clone() {
             tests.push(Test::Metrics { order, within, on: self.on()? });
         }
+        if let Some(order) = self.points_order.clone() {
+            tests.push(Test::Points { vary: self.varied(&order)?, order, within, on: self.on()? });
+        }
         if let Some(order) = self.runs_order.clone() {
             tests.push(Test::StudyRuns { order, within, on: self.on()? });
         }
@@ -162,17 +202,17 @@ impl Written {
         if self.value {
             tests.push(Test::Value { limits: self.limits()?, on: self.on.clone() });
         }
-        if let Some(order) = self.ratio.clone() {
-            if order.groups().len() != 2 {
-                return Err("a ratio has two groups: `left > right`".into());
-            }
-            tests.push(Test::Ratio { order, limits: self.limits()? });
+        if let Some(order) = self.difference.as_ref() {
+            tests.push(Test::Difference { order: two_groups(order, "difference")?, limits: self.limits()? });
+        }
+        if let Some(order) = self.ratio.as_ref() {
+            tests.push(Test::Ratio { order: two_groups(order, "ratio")?, limits: self.limits()? });
         }
         if self.spread {
             let among = self.among.unwrap_or_default();
             tests.push(Test::Spread { limits: self.limits()?, among, on: self.on.clone() });
         }
-        let kinds = "order, tasks_order, metrics_order, runs_order, first, last, value, ratio or spread";
+        let kinds = "order, tasks_order, metrics_order, points_order, runs_order, first, last, value, difference, ratio or spread";
         match tests.len() {
             1 => Ok(tests.remove(0)),
             0 => Err(format!("a clause needs one of {kinds}")),
@@ -242,6 +282,9 @@ impl From<Clause> for Written {
             Test::Metrics { order, within, on } => {
                 (raw.metrics_order, raw.within, raw.on) = (Some(order), Some(within), on);
             }
+            Test::Points { order, within, vary, on } => {
+                (raw.points_order, raw.within, raw.vary, raw.on) = (Some(order), Some(within), Some(vary), on);
+            }
             Test::StudyRuns { order, within, on } => {
                 (raw.runs_order, raw.within, raw.on) = (Some(order), Some(within), on);
             }
@@ -250,6 +293,10 @@ impl From<Clause> for Written {
             Test::Value { limits, on } => {
                 limit(limits);
                 (raw.value, raw.on) = (true, on);
+            }
+            Test::Difference { order, limits } => {
+                limit(limits);
+                raw.difference = Some(order);
             }
             Test::Ratio { order, limits } => {
                 limit(limits);

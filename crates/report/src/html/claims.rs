@@ -41,6 +41,7 @@ pub(super) fn claims(view: &View) -> Markup {
 fn badge(outcome: ClaimOutcome) -> Markup {
     let (class, sign) = match outcome {
         ClaimOutcome::Holds => ("best", "✓"),
+        ClaimOutcome::Exceeded => ("best", "✓"),
         ClaimOutcome::Partly => ("heat1", "◐"),
         ClaimOutcome::NoDifference => ("calm", "="),
         ClaimOutcome::Reversed => ("heat3", "⇄"),

@@ -80,7 +80,7 @@ fn object(Claims { head, claims }: &Claims, out: &mut Object) -> Result<()> {
     out.list("claims", claims.iter().map(WordedClaim::new))
 }
 
-const HEAD: &str = "run,suite,machine,study,claim,outcome,complete,own_figures,clause,clause_outcome,holds,against,undecided,unmeasured,text,sentence,figures";
+const HEAD: &str = "run,suite,machine,study,claim,outcome,complete,own_figures,clause,clause_outcome,holds,exceeded,against,undecided,unmeasured,text,sentence,figures";
 
 /// One line per clause; a claim without clauses has one line.
 fn rows(Claims { head, claims }: &Claims, out: &mut Rows) -> Result<()> {
@@ -90,18 +90,18 @@ fn rows(Claims { head, claims }: &Claims, out: &mut Rows) -> Result<()> {
         let complete = claim.complete.to_string();
         let of_run = [head.run.as_str(), &head.suite, &head.machine];
         let start = of_run.into_iter().chain([claim.study.as_str(), &claim.id, outcome(claim.outcome), &complete, own]);
-        let mut line = |middle: [&str; 6], sentence: &str, figures: &str| {
+        let mut line = |middle: [&str; 7], sentence: &str, figures: &str| {
             out.line(start.clone().chain(middle).chain([claim.text.as_str(), sentence, figures]))
         };
         if claim.clauses.is_empty() {
-            line([""; 6], &words::claims::sentence(claim), "")?;
+            line([""; 7], &words::claims::sentence(claim), "")?;
         }
         for clause in &claim.clauses {
             let counts = clause.counts;
-            let [holds, against, undecided, unmeasured] =
-                [counts.holds, counts.against, counts.undecided, counts.unmeasured].map(|count| count.to_string());
+            let counts = [counts.holds, counts.exceeded, counts.against, counts.undecided, counts.unmeasured];
+            let [holds, exceeded, against, undecided, unmeasured] = counts.map(|count| count.to_string());
             let test = words::claims::test(&clause.clause);
-            let middle = [&test, outcome(clause.outcome), &holds, &against, &undecided, &unmeasured];
+            let middle = [&test, outcome(clause.outcome), &holds, &exceeded, &against, &undecided, &unmeasured];
             line(middle, &words::claims::clause(clause), &words::claims::figures(clause))?;
         }
     }

@@ -19,6 +19,7 @@ const GAPS: usize = 4;
 pub(crate) fn outcome(outcome: ClaimOutcome) -> &'static str {
     match outcome {
         ClaimOutcome::Holds => "holds",
+        ClaimOutcome::Exceeded => "more than claimed",
         ClaimOutcome::Partly => "holds in part",
         ClaimOutcome::NoDifference => "no difference shown",
         ClaimOutcome::Reversed => "reversed",
@@ -45,8 +46,11 @@ pub(crate) fn judge(run: &RunRecord) -> String {
 
 /// Reasons for a verdict: one for each clause with figures, each figure only once.
 pub(crate) fn sentence(claim: &JudgedClaim) -> String {
-    if let Some(reason) = &claim.undecidable {
+    if let Some(reason) = claim.undecidable.as_ref().or(claim.answered.as_ref()) {
         return reason.clone();
+    }
+    if let Some(cuts) = &claim.cuts {
+        return super::cases::seen(cuts);
     }
     let measured = || claim.clauses.iter().filter(|clause| clause.outcome.is_decided());
     let count = measured().count();
@@ -93,14 +97,22 @@ pub(crate) fn test(clause: &Clause) -> String {
             return format!("{} on {}: {order}", clause.metric, on(names));
         }
         Test::Metrics { order, on: names, .. } => format!("{order} on {}", on(names)),
+        Test::Points { order, on: names, vary, .. } => {
+            let parameter = vary.split('=').next().unwrap_or_default();
+            format!("with {parameter} {order} on {}", on(names))
+        }
         Test::StudyRuns { order, on: names, .. } => format!("the study's runs {order} on {}", on(names)),
         Test::First { places: 1, on: names } => format!("{} first", on(names)),
         Test::First { places, on: names } => format!("{} among the first {places}", on(names)),
         Test::Last { is: true, on: names } => format!("{} last", on(names)),
         Test::Last { is: false, on: names } => format!("{} not last", on(names)),
         Test::Value { on: names, limits: found } => format!("{} on {}", limits(found), on(names)),
+        Test::Difference { order, limits: found } => {
+            format!("{} by {}", order.to_string().replace(" > ", " above mean of "), limits(found))
+        }
         Test::Ratio { order, limits: found } => {
-            format!("{} times {}", order.to_string().replace(" > ", " over mean of "), limits(found))
+            let over = if order.groups()[1].any { " over " } else { " over mean of " };
+            format!("{} times {}", order.to_string().replace(" > ", over), limits(found))
         }
         Test::Spread { on: names, limits: found, among } => {
             let most = if *among == Among::Most { "most of " } else { "" };
@@ -118,12 +130,16 @@ pub(crate) fn clause(judged: &JudgedClause) -> String {
         return String::new();
     }
     let mut parts = Vec::new();
-    let all = counts.holds + counts.against + counts.undecided;
+    let all = counts.holds + counts.exceeded + counts.against + counts.undecided;
     let is_share = clause.over.is_by_task() && clause.over != Over::Each;
     if all > 1 && (is_share || judged.outcome != ClaimOutcome::Holds) {
         let undecided =
             if counts.undecided > 0 { format!(", {} without a difference", counts.undecided) } else { String::new() };
-        parts.push(format!("{} of {all} comparisons as claimed, {} against{undecided}.", counts.holds, counts.against));
+        let exceeded = if counts.exceeded > 0 { format!(", {} by more", counts.exceeded) } else { String::new() };
+        parts.push(format!(
+            "{} of {all} comparisons as claimed{exceeded}, {} against{undecided}.",
+            counts.holds, counts.against
+        ));
     }
     if let Test::Ratio { limits, .. } | Test::Spread { limits, .. } = &clause.test {
         parts.push(ratios(judged, limits));
@@ -233,7 +249,7 @@ pub(crate) fn against(against: &Against) -> String {
 }
 
 /// How a run differs from what a claim is about.
-fn misfit(Misfit { run, suite, machine }: &Misfit) -> String {
+fn misfit(Misfit { run, suite, machine, scale, disk_size }: &Misfit) -> String {
     let suite = suite.as_ref().map(|suite| match &suite.of_claim {
         Some(of_claim) => format!("the suite of run {run} is {}, that of the claim {of_claim}", suite.of_run),
         None => format!("the suite of run {run} is {}, and none repeats the study", suite.of_run),
@@ -242,7 +258,19 @@ fn misfit(Misfit { run, suite, machine }: &Misfit) -> String {
         let of_run = machine.of_run.as_deref().unwrap_or("this computer");
         format!("the machine of run {run} is {of_run}, that of the claim {}", machine.of_claim)
     });
-    [suite, machine].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    let scale = scale.map(|found| {
+        format!(
+            "not judged at this scale: run {run} is at {}, and the claim needs {} or more",
+            found.of_run, found.needed
+        )
+    });
+    let size = disk_size.map(|found| {
+        format!(
+            "not judged on this disk: that of run {run} has {}, and the claim needs {} or more",
+            found.of_run, found.needed
+        )
+    });
+    [suite, machine, scale, size].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 /// That a run judged a claim about another suite or machine.
@@ -289,11 +317,17 @@ fn lack(lack: &Lack) -> String {
             )
         }
         Lack::Misfit(found) => format!("{}; --anyway judges all the same.", capital(&misfit(found))),
+        Lack::Points(vary) => format!("It is about several points of a parameter: --vary {vary} measures them."),
         Lack::StudyRun { run, can_be_given: true } => {
             format!("One part is about the study's run {run}: give an earlier run, which stands for it.")
         }
         Lack::StudyRun { run, can_be_given: false } => format!("No run can stand for the study's run {run}."),
         Lack::PowerCuts => "It is about power cuts: `mountmark crash --cases` cuts the power and judges it.".into(),
+        Lack::NotCut(names) => format!(
+            "Not tried by power cuts: {}. `mountmark crash --cases --fs {}` does.",
+            names.join(", "),
+            names.join(",")
+        ),
         Lack::NoSuite(suite) => format!("This version has no suite {suite}."),
     }
 }

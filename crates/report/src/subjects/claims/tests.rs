@@ -12,6 +12,7 @@ fn claim(id: &str, outcome: ClaimOutcome) -> JudgedClaim {
         outcome,
         complete: is_measured,
         undecidable: None,
+        answered: None,
         clauses: vec![JudgedClause {
             clause: serde_json::from_value(serde_json::json!({"tasks": ["001"], "order": "xfs > ext4"})).unwrap(),
             outcome,
@@ -24,6 +25,7 @@ fn claim(id: &str, outcome: ClaimOutcome) -> JudgedClaim {
         own_figures: Some(ClaimOutcome::Holds),
         own_complete: true,
         stretched: None,
+        cuts: None,
     }
 }
 

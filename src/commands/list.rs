@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use mountmark_crash::scenario::Scenario;
-use mountmark_model::{Accord, Corpus, Disk, FileSystem, Machine, Metric, Study, Suite};
+use mountmark_model::{Accord, Corpus, Disk, FileSystem, Machine, Metric, Study, StudyRun, Suite};
 use mountmark_plan::{Catalogue, configurations};
 use mountmark_report::SUBJECTS;
 
@@ -117,7 +117,9 @@ fn studies(catalogue: &Catalogue) -> String {
             let figures = study.figures.iter().filter(|figure| figure.run == run.id).count();
             let name = if index == 0 { study.name.clone() } else { format!("{}#{}", study.name, run.id) };
             let suite = match &study.suite {
-                Some(suite) if catalogue.get::<Suite>(suite).is_ok() => format!("; repeated by --suite {suite}"),
+                Some(suite) if catalogue.get::<Suite>(suite).is_ok() => {
+                    format!("; repeated by `{}`", again(study, run, suite))
+                }
                 Some(suite) => format!("; suite {suite} is not there"),
                 None => String::new(),
             };
@@ -126,6 +128,14 @@ fn studies(catalogue: &Catalogue) -> String {
         })
     });
     text + &rows(details)
+}
+
+/// The command that repeats a study's run at its own size.
+fn again(study: &Study, run: &StudyRun, suite: &str) -> String {
+    let machine = study.machine.as_ref().map_or(String::new(), |machine| format!(" --machine {machine}"));
+    let names = run.filesystems.join(",");
+    let fs = if names.is_empty() { String::new() } else { format!(" --fs {names}") };
+    format!("mountmark run --suite {suite}{machine}{fs} --scale 1")
 }
 
 /// Applications, then workloads.

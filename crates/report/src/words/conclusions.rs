@@ -66,7 +66,7 @@ fn sentence(findings: &Findings, conclusion: &Conclusion) -> String {
                 format!("{} on {}", quantity(&Metric::ELAPSED, sum), name(one))
             };
             format!(
-                "The sum of all tests' returned times, the composite of the 2006 study, ranges from {} to {}.",
+                "The sum of all tests' returned times, as Piszcz's article of 2006 draws it, ranges from {} to {}.",
                 sum(*least),
                 sum(*greatest)
             )

@@ -168,11 +168,11 @@ impl Catalogue {
         T::shelf(self).get(name).map(|(_, origin)| origin)
     }
 
-    /// The suite for `--suite`: a path if it contains a `/` or ends in `.toml`, else a name. A path that ends in `.fio`
-    /// is a job file of fio, from which a suite is made.
+    /// The suite for `--suite`: a path if it contains a `/` or ends in `.toml`, else a name. A path that ends as
+    /// job files of fio do is one, from which a suite is made.
     pub fn suite(&self, text: &str) -> Result<Suite> {
         let path = Path::new(text);
-        if text.ends_with(".fio") {
+        if fio::is_job_file(path) {
             return fio::suite(path, &text_of(path, mountmark_input::MOST_TEXT)?);
         }
         if text.contains('/') || text.ends_with(".toml") {

@@ -1,6 +1,7 @@
 //! Reads job files of fio far enough to know their figures and the space they need, and to reject options that would
 //! leave the file system under test. The job itself runs unchanged.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use mountmark_model::{Bytes, Program, Suite, Task};
@@ -8,8 +9,14 @@ use mountmark_model::{Bytes, Program, Suite, Task};
 use crate::parse::fault;
 use crate::{PlanError, Result};
 
+mod include;
+mod layout;
+mod number;
 mod refusal;
 mod time;
+
+pub(crate) use include::Job as Text;
+use layout::Layout;
 
 /// Maximum number of sections of a file, options of a section, and jobs of all sections with their copies: typical
 /// files have some ten, and each job is a process in the guest.
@@ -21,10 +28,14 @@ const TOLD: usize = 10;
 pub(crate) struct JobFile {
     /// The jobs that fio reports, in its order.
     pub jobs: Vec<Job>,
-    /// Bytes of all files of all sections and their copies.
+    /// Bytes of all files of all sections and their copies; those that fill the disk have none.
     pub bytes: u64,
+    /// The number of these files.
+    pub files: u64,
     /// Run time in seconds stated in the job; 0 if it ends when its data is moved.
     pub seconds: f64,
+    /// Seconds that its data take at least.
+    pub least: f64,
 }
 
 /// A job in fio's report: one section, or a group that is reported together.
@@ -52,8 +63,20 @@ impl Job {
 #[derive(Clone, Debug)]
 struct Entry<'a> {
     line: usize,
+    /// The number of the section's head before it, which tells global sections apart.
+    part: usize,
     key: &'a str,
-    value: &'a str,
+    /// With the suite's parameters in place of their names.
+    value: String,
+}
+
+/// What surrounds a job file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Given<'a> {
+    /// The suite's parameters at this scale.
+    pub parameters: &'a BTreeMap<String, u64>,
+    /// Whether other commands may have made files and folders before the job.
+    pub prepared: bool,
 }
 
 /// A section with the options of the global sections before it.
@@ -80,19 +103,59 @@ impl Section<'_> {
     }
 }
 
-/// Reads a job file; `shown` is its name in messages, `variables` are the suite's parameters.
+/// Reads a job file.
 ///
 /// # Errors
 /// The first faults, each with its line. If the file does not begin like a job file, its text is not repeated: it may
 /// belong to another user, with private contents.
-pub(crate) fn read(text: &str, shown: &str, variables: &[&str]) -> Result<JobFile> {
+pub(crate) fn read(job: &Text, given: Given<'_>) -> Result<JobFile> {
     let mut faults = Vec::new();
+    let sections = sections(job, given, &mut faults)?;
+    let mut told = |section: &Section<'_>, reason: String| {
+        faults.push(format!("{}: [{}]: {reason}", job.place(section.line), section.name));
+    };
+    let counted = |section: &Section<'_>| section.count("numjobs");
+    let copies = sections.iter().fold(0_u64, |sum, section| sum.saturating_add(counted(section).unwrap_or(1)));
+    let mut layout = Layout::default();
+    for section in sections.iter().filter(|_| copies <= MOST as u64) {
+        if let Err(reason) = layout.add(section, given.prepared) {
+            told(section, reason);
+        }
+    }
+    let mut seconds = |of| {
+        time::seconds(&sections, of).unwrap_or_else(|(section, reason)| {
+            told(section, reason);
+            0.0
+        })
+    };
+    let (seconds, least) = (seconds(time::stated), seconds(time::least));
+    let shown = job.place(1);
+    if sections.is_empty() && faults.is_empty() {
+        faults.push(format!("{shown}: it has no job: add a section such as [randread]"));
+    }
+    if copies > MOST as u64 {
+        faults.push(format!("{shown}: it has {copies} jobs with their copies (numjobs), and {MOST} are the most"));
+    }
+    if faults.is_empty() {
+        return Ok(JobFile { jobs: jobs(&sections), bytes: layout.bytes(), files: layout.count(), seconds, least });
+    }
+    let more = faults.len().saturating_sub(TOLD);
+    faults.truncate(TOLD);
+    if more > 0 {
+        faults.push(format!("{shown}: and {more} more"));
+    }
+    Err(PlanError::File { faults })
+}
+
+/// The sections that are jobs, with the options that hold for each.
+fn sections<'a>(job: &'a Text, given: Given<'_>, faults: &mut Vec<String>) -> Result<Vec<Section<'a>>> {
     let mut global: Vec<Entry<'_>> = Vec::new();
     let mut sections: Vec<Section<'_>> = Vec::new();
-    for (index, raw) in text.lines().enumerate() {
+    for (index, raw) in job.text.lines().enumerate() {
         let line = index + 1;
+        let place = || job.place(line);
         if let Some(reason) = refusal::of_line(raw) {
-            faults.push(format!("{shown}:{line}: {reason}"));
+            faults.push(format!("{}: {reason}", place()));
             continue;
         }
         // Comments end a line too, quoted or not.
@@ -103,110 +166,52 @@ pub(crate) fn read(text: &str, shown: &str, variables: &[&str]) -> Result<JobFil
         let name = content.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
         if sections.is_empty() && name.is_none() {
             let reason = "an option stands before the first [section], so this is no job file of fio";
-            return Err(fault(&format_args!("{shown}:{line}"), reason));
+            return Err(fault(&place(), reason));
         }
-        let mut refuse = |reason: String| faults.push(format!("{shown}:{line}: {content}: {reason}"));
+        let mut refuse = |reason: String| faults.push(format!("{}: {content}: {reason}", place()));
         if let Some(name) = name {
-            if let Some(reason) = refusal::of_name(name) {
-                refuse(reason);
-            }
+            refusal::of_name(name).into_iter().for_each(&mut refuse);
             if sections.len() == MOST {
-                return Err(fault(
-                    &format_args!("{shown}:{line}"),
-                    format!("it has more than {MOST} sections, the most"),
-                ));
+                return Err(fault(&place(), format!("it has more than {MOST} sections, the most")));
             }
             sections.push(Section { line, name, entries: global.clone() });
             continue;
         }
         let (key, value) = content.split_once('=').unwrap_or((content, ""));
-        let entry = Entry { line, key: key.trim(), value: value.trim() };
-        if let Some(reason) = refusal::of_option(&entry, variables) {
+        let value = refusal::substituted(value.trim(), given.parameters).unwrap_or_else(|reason| {
             refuse(reason);
-        }
+            String::new()
+        });
+        let entry = Entry { line, part: sections.len(), key: key.trim(), value };
+        refusal::of_option(&entry).into_iter().for_each(&mut refuse);
         let entries = match sections.last_mut() {
             Some(section) if !section.is_global() => &mut section.entries,
             _ => &mut global,
         };
         if entries.len() == MOST {
-            let reason = format!("its section has more than {MOST} options, the most");
-            return Err(fault(&format_args!("{shown}:{line}"), reason));
+            return Err(fault(&place(), format!("its section has more than {MOST} options, the most")));
         }
         entries.push(entry);
     }
     sections.retain(|section| !section.is_global());
-    let (mut bytes, mut copies) = (0_u64, 0_u64);
-    for section in &sections {
-        let mut refuse =
-            |reason: String| faults.push(format!("{shown}:{}: [{}]: {reason}", section.line, section.name));
-        match room(section) {
-            Ok(more) => bytes = bytes.saturating_add(more),
-            Err(reason) => refuse(reason),
-        }
-        copies = copies.saturating_add(count(section, "numjobs").unwrap_or(1));
-    }
-    let seconds = time::seconds(&sections).unwrap_or_else(|(section, reason)| {
-        faults.push(format!("{shown}:{}: [{}]: {reason}", section.line, section.name));
-        0.0
-    });
-    if sections.is_empty() && faults.is_empty() {
-        faults.push(format!("{shown}: it has no job: add a section such as [randread]"));
-    }
-    if copies > MOST as u64 {
-        faults.push(format!("{shown}: it has {copies} jobs with their copies (numjobs), and {MOST} are the most"));
-    }
-    if faults.is_empty() {
-        return Ok(JobFile { jobs: jobs(&sections), bytes, seconds });
-    }
-    let more = faults.len().saturating_sub(TOLD);
-    faults.truncate(TOLD);
-    if more > 0 {
-        faults.push(format!("{shown}: and {more} more"));
-    }
-    Err(PlanError::File { faults })
+    Ok(sections)
 }
 
-/// Rejects a job that states a longer run time than the task's limit: it would be killed, and give no figure. `limit`
+/// Rejects a job that states or implies a longer run time than the task's limit: it would be killed, and give no figure. `limit`
 /// is in seconds.
 pub(crate) fn ends_within(file: &JobFile, shown: &str, limit: f64) -> Result<()> {
-    if file.seconds <= limit {
-        return Ok(());
-    }
+    let (seconds, cause) = match (file.seconds > limit, file.least > limit) {
+        (true, _) => (file.seconds, "by its own words (runtime, ramp_time and startdelay, one group after another)"),
+        (_, true) => (file.least.floor(), "at least, by the data that it moves (size or io_size, loops, rate)"),
+        _ => return Ok(()),
+    };
     Err(fault(
         &shown,
         format!(
-            "it runs for {} s by its own words (runtime, ramp_time and startdelay, one group after another), and its task \
-             is ended at its limit of {limit} s; write less, or give its task in a suite a larger limit_seconds",
-            file.seconds
+            "it runs for {seconds} s {cause}, and its task is ended at its limit of {limit} s; write less, or give its task \
+             in a suite a larger limit_seconds"
         ),
     ))
-}
-
-/// Bytes of all files of a section and its copies.
-fn room(section: &Section<'_>) -> Result<u64, String> {
-    let size = |keys: &[&str]| -> Result<Option<u64>, String> {
-        let Some(entry) = section.find(keys) else { return Ok(None) };
-        // A range of file sizes: use the larger end.
-        let text = entry.value.rsplit(['-', ',']).next().unwrap_or_default();
-        let parsed = text.parse::<Bytes>().map(|bytes| Some(bytes.0));
-        parsed.map_err(|_| {
-            format!(
-                "line {}: {} is no plain size, so the room is unknown; write one such as 1g",
-                entry.line, entry.value
-            )
-        })
-    };
-    let bytes = match (size(&["size"])?, size(&["filesize"])?) {
-        (Some(size), _) => size,
-        (None, Some(each)) => each.saturating_mul(count(section, "nrfiles")?),
-        (None, None) => return Err("it has no size=, so the room that it needs is unknown; add one".into()),
-    };
-    Ok(bytes.saturating_mul(count(section, "numjobs")?))
-}
-
-fn count(section: &Section<'_>, key: &str) -> Result<u64, String> {
-    let Some(entry) = section.find(&[key]) else { return Ok(1) };
-    entry.value.parse().map_err(|_| format!("line {}: {} is no number", entry.line, entry.value))
 }
 
 /// The jobs that fio reports for these sections (stat.c, `__show_run_stats`).
@@ -220,8 +225,8 @@ fn jobs(sections: &[Section<'_>]) -> Vec<Job> {
         if section.find(&["stats"]).is_some_and(|entry| entry.value == "0") {
             continue;
         }
-        let own = section.find(&["name"]).map_or(section.name, |entry| entry.value);
-        let way = section.find(&["rw", "readwrite"]).map_or("read", |entry| entry.value);
+        let own = section.find(&["name"]).map_or(section.name, |entry| entry.value.as_str());
+        let way = section.find(&["rw", "readwrite"]).map_or("read", |entry| entry.value.as_str());
         let moves = match way.split(':').next().unwrap_or_default() {
             "write" | "randwrite" => [false, true, false],
             "trim" | "randtrim" => [false, false, true],
@@ -236,7 +241,7 @@ fn jobs(sections: &[Section<'_>]) -> Vec<Job> {
                 let job = |name: &str| Job { name: name.to_owned(), sections: vec![name.to_owned()], moves };
                 jobs.push(job(own));
                 // Copies keep the section's name, even if `name=` renames the first one.
-                if own != section.name && !together && count(section, "numjobs").is_ok_and(|copies| copies > 1) {
+                if own != section.name && !together && section.count("numjobs").is_ok_and(|copies| copies > 1) {
                     jobs.push(job(section.name));
                 }
             }
@@ -281,17 +286,27 @@ pub(crate) fn parts(whole: &Task, file: &JobFile, taken: &[&str]) -> Vec<Task> {
     parts
 }
 
+/// Endings of the names by which job files are known.
+const ENDINGS: [&str; 3] = ["fio", "job", "ini"];
+
+/// Whether a path names a job file.
+pub(crate) fn is_job_file(path: &Path) -> bool {
+    let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    ENDINGS.contains(&ending.as_str())
+}
+
 /// A suite from one job file, for `--suite job.fio`.
 pub(crate) fn suite(path: &Path, text: &str) -> Result<Suite> {
     let shown = path.display().to_string();
-    let file = read(text, &shown, &[])?;
+    let job = Text::with_included(text, path)?;
+    let file = read(&job, Given { parameters: &BTreeMap::new(), prepared: false })?;
     ends_within(&file, &shown, Task::default().limit_seconds)?;
     let name = word(&path.file_stem().unwrap_or_default().to_string_lossy());
     let whole = Task {
         id: if name.is_empty() { "fio".into() } else { name.clone() },
         title: "the whole job file".into(),
         category: "fio".into(),
-        fio: Some(text.to_owned()),
+        fio: Some(job.text),
         ..Task::default()
     };
     let mut tasks = vec![whole.clone()];
@@ -301,7 +316,7 @@ pub(crate) fn suite(path: &Path, text: &str) -> Result<Suite> {
         about: format!("fio's job file {shown}"),
         room: Bytes(file.bytes),
         decisions: vec![format!(
-            "The job file is run as it is by Debian's {}; --scale does not change it.",
+            "The job file is run as it is by Debian's {}, with the files that it includes; --scale does not change it.",
             Program::find("fio").map_or("fio", |fio| fio.package)
         )],
         tasks,

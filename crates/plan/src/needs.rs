@@ -49,7 +49,7 @@ pub(crate) struct Need {
 impl Need {
     /// A block and an entry per file, or a file system's inodes if these take more: ext4 creates one per 16 KiB of a
     /// device (mke2fs.conf, inode_ratio).
-    fn room(&self) -> u64 {
+    pub fn room(&self) -> u64 {
         const PER_FILE: u64 = 4096;
         const PER_INODE: u64 = 16 << 10;
         let data = self.bytes.saturating_add(self.files.saturating_mul(PER_FILE));

@@ -111,7 +111,7 @@ pub(crate) fn planned(
         task.title = filled(&task.title, &own, &own);
     }
     // Computed at this scale (which job files ignore), and compared with the suite's value for scale 1.
-    let workloads = needs::room(&suite, &parameters)?.max(tasks::job_files_room(&suite)?);
+    let workloads = needs::room(&suite, &parameters)?.max(tasks::job_files_room(&suite, &parameters)?);
     suite.room = Bytes(suite.room.0.max((workloads as f64 / options.scale.factor()).ceil() as u64));
     let repeated = (needs::written_again(&suite) / options.scale.factor()).ceil() as u64;
     if repeated > 0 {

@@ -1,14 +1,16 @@
 //! Tasks that are more than a command: benchmark programs, fio's job files, workloads of Mountmark's engine, and their
 //! parts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use mountmark_model::workload::{FileSet, Phase, Run, Sizes};
-use mountmark_model::{Plan, Program, Quantity, Suite, Task, Workload};
+use mountmark_model::{Plan, Program, Quantity, Scale, Suite, Task, Workload};
 
 use crate::error::listed;
+use crate::needs::Need;
 use crate::parse::fault;
+use crate::plan::parameters;
 use crate::{Result, check, fio, restart};
 
 /// Why a task's kind of work is unusable, as sentences.
@@ -165,16 +167,12 @@ fn files_quantities<'a>(files: &'a FileSet, all: &mut Vec<&'a Quantity>) {
     }
 }
 
-fn variables(suite: &Suite) -> Vec<&str> {
-    suite.parameters.keys().map(String::as_str).collect()
-}
-
 /// The suite with the text of its job files, which are in the folder of `path`, and their figures as parts unless the
 /// suite lists parts.
 pub(crate) fn with_job_files(mut suite: Suite, path: &Path) -> Result<Suite> {
     let mut tasks: Vec<Task> = Vec::new();
     let all = std::mem::take(&mut suite.tasks);
-    let variables = variables(&suite);
+    let parameters = parameters(&suite, Scale::ONE);
     for task in &all {
         let mut task = task.clone();
         let Some(name) = task.fio.take() else {
@@ -185,10 +183,10 @@ pub(crate) fn with_job_files(mut suite: Suite, path: &Path) -> Result<Suite> {
         // A suite may be untrusted: it may read only files that came with it.
         let job = mountmark_input::beside(path, &name).map_err(refused)?;
         let text = mountmark_input::text(&job, mountmark_input::MOST_TEXT).map_err(refused)?;
-        let shown = job.display().to_string();
-        let file = fio::read(&text, &shown, &variables)?;
-        fio::ends_within(&file, &shown, task.limit_seconds)?;
-        task.fio = Some(text);
+        let text = fio::Text::with_included(&text, &job)?;
+        let file = fio::read(&text, fio::Given { parameters: &parameters, prepared: true })?;
+        fio::ends_within(&file, &job.display().to_string(), task.limit_seconds)?;
+        task.fio = Some(text.text);
         let named = all.iter().any(|part| part.part_of.as_ref() == Some(&task.id));
         let parts = match named || task.figure.is_some() {
             true => Vec::new(),
@@ -229,12 +227,17 @@ pub fn leave_out(plan: &mut Plan, program: &Program, reason: &str) {
     }
 }
 
-/// The largest space in bytes that one job file needs, at any scale.
-pub(crate) fn job_files_room(suite: &Suite) -> Result<u64> {
-    let texts = suite.tasks.iter().filter_map(|task| Some((task.fio.as_ref()?, &task.id)));
-    let variables = variables(suite);
-    let mut rooms = texts.map(|(text, id)| fio::read(text, &format!("task {id}"), &variables).map(|file| file.bytes));
-    rooms.try_fold(0, |largest: u64, room| Ok(largest.max(room?)))
+/// The largest space in bytes that one job file needs with these parameters.
+pub(crate) fn job_files_room(suite: &Suite, parameters: &BTreeMap<String, u64>) -> Result<u64> {
+    let mut largest = 0;
+    for task in &suite.tasks {
+        let Some(text) = &task.fio else { continue };
+        let shown = format!("task {}", task.id);
+        let file = fio::read(&fio::Text::alone(text, &shown), fio::Given { parameters, prepared: true })?;
+        fio::ends_within(&file, &shown, task.limit_seconds)?;
+        largest = largest.max(Need { bytes: file.bytes, files: file.files, ..Need::default() }.room());
+    }
+    Ok(largest)
 }
 
 #[cfg(test)]

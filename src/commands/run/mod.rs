@@ -49,7 +49,7 @@ pub struct Arguments {
     /// comma inside; FS#LABEL tells two equal ones apart
     #[arg(long, value_name = "LIST", default_value = DEFAULT_FILESYSTEMS)]
     fs: Vec<String>,
-    /// The suite: a name, the path of a TOML file of your own, or a job file of fio (FILE.fio)
+    /// The suite: a name, the path of a TOML file of your own, or a job file of fio (FILE.fio, .job or .ini)
     #[arg(long, value_name = "SUITE", default_value = DEFAULT_SUITE)]
     suite: String,
     /// Shrinks counts and sizes evenly: a number or a fraction; 1 is the suite's own size

@@ -1,7 +1,12 @@
 //! Rejects options of job files by which fio would start commands, or open files outside the file system under test.
 //! fio compares, cuts and substitutes as implemented here (init.c, parse.c and options.c of fio 3.33).
 
+use std::collections::BTreeMap;
+
 use super::Entry;
+
+/// What stands for the variable that has another number in each repeat.
+const SEED: &str = "${SEED}";
 
 /// I/O engines that work on files of a mounted file system (fio's HOWTO, "I/O engine").
 const ENGINES: [&str; 18] = [
@@ -68,32 +73,33 @@ pub(super) fn of_name(name: &str) -> Option<String> {
     })
 }
 
-/// Why an option is rejected. `variables` are the suite's parameters.
-pub(super) fn of_option(entry: &Entry<'_>, variables: &[&str]) -> Option<String> {
+/// Why an option is rejected.
+pub(super) fn of_option(entry: &Entry<'_>) -> Option<String> {
     // fio compares only the beginning: `includes=x` is an include too.
-    if entry.key.starts_with("include") || COMMANDS.contains(&entry.key) {
-        return Some("it would start a command or read a file outside of the file system under test; remove it".into());
+    if entry.key.starts_with("include") {
+        return Some("fio would read another file here; write `include NAME` with a file beside this one".into());
+    }
+    if COMMANDS.contains(&entry.key) {
+        return Some("it would start a command; remove it".into());
     }
     // fio substitutes variables in the whole line: `file${X}name` would become another option.
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     if entry.key.is_empty() || !entry.key.chars().all(plain) {
         return Some(format!("{:?} is no option of fio: write a name of small letters, digits and _", entry.key));
     }
-    let value = match substituted(entry.value, variables) {
-        Ok(value) => value,
-        Err(reason) => return Some(reason),
-    };
-    if entry.key == "ioengine" && !ENGINES.contains(&entry.value) {
+    let value = entry.value.replace(SEED, "0");
+    if entry.key == "ioengine" && !ENGINES.contains(&value.as_str()) {
         return Some(format!(
             "this engine does not work on files of the file system under test; use one of {}",
             ENGINES.join(", ")
         ));
     }
     if entry.key == "name" {
-        return of_name(entry.value);
+        return of_name(&entry.value);
     }
     let outside = match entry.key {
-        "filename_format" => formatted(&value).split(':').find(|path| leaves(path)).map(str::to_owned),
+        // The job's number has any other digit.
+        "filename_format" => formatted(&value, "x", "0", "0").split(':').find(|path| leaves(path)).map(str::to_owned),
         key if PATHS.contains(&key) => value.split(':').find(|path| leaves(path)).map(str::to_owned),
         key if PATTERNS.contains(&key) => {
             value.split('\'').skip(1).step_by(2).find(|path| leaves(path)).map(str::to_owned)
@@ -108,18 +114,20 @@ pub(super) fn of_option(entry: &Entry<'_>, variables: &[&str]) -> Option<String>
     })
 }
 
-/// `value` with a digit for each variable that the run sets to a number. `${TEST}` stays.
-fn substituted(value: &str, variables: &[&str]) -> Result<String, String> {
+/// A value with the run's variables in it, as fio substitutes them: the suite's parameters at this scale. `${TEST}`
+/// stays, and so does [`SEED`], which each repeat has its own of.
+pub(super) fn substituted(value: &str, variables: &BTreeMap<String, u64>) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = value;
     while let Some((before, (name, after))) =
         rest.split_once("${").and_then(|(before, behind)| Some((before, behind.split_once('}')?)))
     {
         out += before;
-        match name {
-            "TEST" => out += "${TEST}",
-            _ if name == "SEED" || variables.contains(&name) => out.push('0'),
-            _ => {
+        match (name, variables.get(name)) {
+            ("TEST", _) => out += "${TEST}",
+            ("SEED", _) => out += SEED,
+            (_, Some(number)) => out += &number.to_string(),
+            (_, None) => {
                 return Err(format!(
                     "the run sets no variable {name:?}, and fio would put nothing in its place; there are TEST, SEED and \
                      the suite's parameters"
@@ -131,13 +139,30 @@ fn substituted(value: &str, variables: &[&str]) -> Result<String, String> {
     Ok(out + rest)
 }
 
-/// A value of `filename_format` with fio's own words replaced. The third one is empty, as it is if fio has no server.
-fn formatted(value: &str) -> String {
-    let words = [("$jobname", "x"), ("$jobnum", "0"), ("$clientuid", ""), ("$filenum", "0")];
-    words.iter().fold(value.to_owned(), |text, (word, like)| text.replace(word, like))
+/// A value of `filename_format` with fio's own words replaced, in any case. `$clientuid` is empty where fio has no
+/// server.
+pub(super) fn formatted(format: &str, job: &str, number: &str, file: &str) -> String {
+    let words = [("$jobname", job), ("$jobnum", number), ("$clientuid", ""), ("$filenum", file)];
+    let mut text = format.to_owned();
+    for (word, replacement) in words {
+        let mut from = 0;
+        while let Some(at) = text[from..].to_ascii_lowercase().find(word).map(|at| from + at) {
+            text.replace_range(at..at + word.len(), replacement);
+            from = at + replacement.len();
+        }
+    }
+    text
+}
+
+/// Devices that keep nothing and lead nowhere.
+pub(super) fn is_harmless(path: &str) -> bool {
+    ["/dev/null", "/dev/zero"].contains(&path)
 }
 
 fn leaves(path: &str) -> bool {
+    if is_harmless(path) {
+        return false;
+    }
     let below = |rest: &&str| rest.is_empty() || rest.starts_with('/');
     let inside = match path.strip_prefix("${TEST}").filter(below) {
         Some(rest) => rest.trim_start_matches('/'),

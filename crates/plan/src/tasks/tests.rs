@@ -67,7 +67,7 @@ fn job_files_are_read_beside_their_suite() {
     let ids: Vec<&str> = suite.tasks.iter().map(|task| task.id.as_str()).collect();
     assert_eq!(ids, ["mine", "one", "two"]);
     assert!(suite.tasks[0].fio.as_ref().unwrap().starts_with("[one]"));
-    assert_eq!(job_files_room(&suite).unwrap(), 3 << 20);
+    assert_eq!(job_files_room(&suite, &BTreeMap::new()).unwrap(), (3 << 20) + 2 * 4096);
     assert_eq!(programs(&suite.tasks)[0].name, "fio");
     write("jobs/a.fio", "[one]\nsize=1m\nfilename=/dev/sda\n");
     let error = catalogue.suite(&path).unwrap_err().to_string();

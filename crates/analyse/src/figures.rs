@@ -16,8 +16,16 @@ use crate::stats::summary::{mean, median};
 use crate::{Category, Missing, Options, sums};
 
 /// All metrics that [`Task::judged`] and [`Figures::judged_too`] may return.
-pub(crate) const JUDGED_BY: &[Metric] =
-    &[Metric::RATE, Metric::DURABLE, Metric::ELAPSED, Metric::CAPACITY_DEVICE, Metric::CAPACITY, Metric::PROCESSOR];
+pub(crate) const JUDGED_BY: &[Metric] = &[
+    Metric::RATE,
+    Metric::DURABLE,
+    Metric::ELAPSED,
+    Metric::SYNC_LATENCY_MEAN,
+    Metric::LATENCY_MEAN,
+    Metric::CAPACITY_DEVICE,
+    Metric::CAPACITY,
+    Metric::PROCESSOR,
+];
 
 pub(crate) struct Figures {
     /// Configuration names in the user's order.
@@ -83,11 +91,14 @@ impl Task {
     }
 
     /// The candidates for judging the task; the first with figures counts in categories. A task with a rate is judged
-    /// by it, a command by the time until its data is durable, a program by the rates of its parts if they have any; a
-    /// step, as in the studies, by the time until it returned.
+    /// by it, one that has latencies and no rate, as its job fixes that, by what a sync takes, else by what an operation
+    /// takes; a command by the time until its data is durable, a program by its parts if they are judged; a step, as in
+    /// the studies, by the time until it returned.
     pub fn judged(&self) -> &'static [Metric] {
         match self.category {
             _ if !self.step && self.series(&Metric::RATE).is_some() => &[Metric::RATE],
+            _ if !self.step && self.series(&Metric::SYNC_LATENCY_MEAN).is_some() => &[Metric::SYNC_LATENCY_MEAN],
+            _ if !self.step && self.series(&Metric::LATENCY_MEAN).is_some() => &[Metric::LATENCY_MEAN],
             _ if self.in_parts => &[],
             _ if !self.step => &[Metric::DURABLE, Metric::ELAPSED],
             Category::Steps => &[Metric::ELAPSED],
@@ -163,7 +174,8 @@ impl Figures {
     /// By what a task is judged beside its time, where other programs disturb that. What gives a rate may do as much as it
     /// can in a given time, and does not work better by working less.
     pub fn judged_too(&self, task: &Task) -> &'static [Metric] {
-        let by_time = !task.step && task.main().is_some_and(|main| main.metric.id != Metric::RATE.id);
+        let by_work = [Metric::DURABLE.id, Metric::ELAPSED.id];
+        let by_time = !task.step && task.main().is_some_and(|main| by_work.contains(&main.metric.id));
         if by_time && !self.exact_clock { &[Metric::PROCESSOR] } else { &[] }
     }
 
@@ -243,11 +255,13 @@ fn rates(run: &RunRecord, tasks: &mut [Task]) {
         let Some(definition) = cell.tasks.iter().find(|known| known.id == run.plan.of_recorded(&task.id).0) else {
             continue;
         };
+        if task.main().is_some_and(|main| main.metric.id == Metric::RATE.id || main.metric.is_latency()) {
+            wholes.extend(definition.part_of.as_deref());
+        }
         let has = |metric: &Metric| task.has(metric);
         let metric = crate::rate::metric(definition, &cell.tasks, has);
         let Some(series) = task.series.iter_mut().find(|series| series.metric.id == metric.id) else { continue };
         series.metric = metric;
-        wholes.extend(definition.part_of.as_deref());
     }
     for task in tasks.iter_mut() {
         task.in_parts = wholes.contains(run.plan.of_recorded(&task.id).0);

@@ -58,7 +58,7 @@ pub struct TaskFindings {
     pub category: Category,
     /// Whether it is a protocol step, not part of the suite.
     pub step: bool,
-    /// The metric by which it is judged: its rate, else its durable time, else its returned time; for usable space the
+    /// The metric by which it is judged: its rate, else what its syncs or operations take, else its durable time, else its returned time; for usable space the
     /// share of the device. `None` for the final check and for programs whose parts are judged.
     #[serde(serialize_with = "optional_metric_id")]
     pub judged_by: Option<&'static Metric>,
@@ -189,9 +189,11 @@ impl Findings {
         self.tasks.iter().filter(|task| !task.step)
     }
 
-    /// The sum of a metric's medians over the suite's tasks that have it and are accepted by `wanted`.
+    /// The sum of a metric's medians over the suite's tasks that have it and are accepted by `wanted`; no sums of a metric
+    /// that does not add up.
     pub fn total(&self, metric: &Metric, wanted: impl Fn(&TaskFindings) -> bool) -> Total {
-        let tasks: Vec<_> = self.suite().filter(|task| wanted(task)).filter_map(|task| task.figures(metric)).collect();
+        let tasks = self.suite().filter(|task| metric.adds_up() && wanted(task));
+        let tasks: Vec<_> = tasks.filter_map(|task| task.figures(metric)).collect();
         let sums = sums(&tasks, self.configurations.len());
         let base = sums.get(self.baseline).copied().flatten().filter(|base| *base > 0.0);
         let ratios = sums.iter().map(|sum| Some((*sum)? / base?)).collect();

@@ -13,7 +13,8 @@ pub(crate) fn metric(task: &Task, tasks: &[Task], has: impl Fn(&Metric) -> bool)
     // A part is measured by the task that it is a part of.
     let runs = task.part_of.as_ref().and_then(|whole| tasks.iter().find(|other| other.id == *whole)).unwrap_or(task);
     let of_data = match (&runs.program, &runs.workload) {
-        _ if runs.fio.is_some() => true,
+        // Where its engine works on names, the rate is of operations and stands for theirs.
+        _ if runs.fio.is_some() => has(&Metric::OPERATION_RATE) || !has(&Metric::RATE),
         (Some(name), _) => match Program::find(name) {
             Some(program) => program.rate_is_of_data(task.figure_name()),
             None => return &Metric::RATE,
@@ -60,6 +61,10 @@ mod tests {
     fn programs_and_workloads_say_what_their_rates_count() {
         let none = |_: &Metric| false;
         let unit = |fields| metric(&task(fields), &[], none).unit_text();
+        let fio = task(serde_json::json!({"fio": "[a]"}));
+        let names = |metric: &Metric| metric.id == "rate";
+        let data = |metric: &Metric| ["rate", "operation_rate"].contains(&metric.id);
+        assert_eq!((metric(&fio, &[], names).unit_text(), metric(&fio, &[], data).unit_text()), ("1/s", "KiB/s"));
         assert_eq!(unit(serde_json::json!({"program": "iozone", "figure": "read"})), "KiB/s");
         assert_eq!(unit(serde_json::json!({"program": "bonnie++", "figure": "seeks"})), "1/s");
         assert_eq!(unit(serde_json::json!({"run": "true"})), "KiB/s or 1/s");

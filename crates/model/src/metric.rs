@@ -87,14 +87,20 @@ metrics! {
     WRITE_OPERATIONS "write_operations" "write ops" Count Higher "Write operations among them.";
     SYNC_OPERATIONS "sync_operations" "sync ops" Count Higher "fsync, fdatasync and the like among them.";
     MEASURED "measured" "measured" Seconds Lower "The part of a benchmark program's time that its rate is about.";
-    LATENCY_MIN "latency_min" "least latency" Seconds Lower "Time of the fastest operation.";
-    LATENCY_MEAN "latency_mean" "mean latency" Seconds Lower "Mean time of an operation.";
-    LATENCY_P50 "latency_p50" "latency p50" Seconds Lower "Time that half of the operations do not exceed.";
-    LATENCY_P90 "latency_p90" "latency p90" Seconds Lower "Time that 90 % of the operations do not exceed.";
-    LATENCY_P95 "latency_p95" "latency p95" Seconds Lower "Time that 95 % of the operations do not exceed.";
-    LATENCY_P99 "latency_p99" "latency p99" Seconds Lower "Time that 99 % of the operations do not exceed.";
-    LATENCY_P99_9 "latency_p99_9" "latency p99.9" Seconds Lower "Time that 99.9 % of the operations do not exceed.";
-    LATENCY_MAX "latency_max" "latency max" Seconds Lower "Time of the slowest operation.";
+    SYNC_LATENCY_MEAN "sync_latency_mean" "mean sync" Seconds Lower "Mean time of an fsync, fdatasync or the like.";
+    SYNC_LATENCY_P50 "sync_latency_p50" "sync p50" Seconds Lower "Time that half of the syncs do not exceed.";
+    SYNC_LATENCY_P95 "sync_latency_p95" "sync p95" Seconds Lower "Time that 95 % of the syncs do not exceed.";
+    SYNC_LATENCY_P99 "sync_latency_p99" "sync p99" Seconds Lower "Time that 99 % of the syncs do not exceed.";
+    SYNC_LATENCY_P99_9 "sync_latency_p99_9" "sync p99.9" Seconds Lower "Time that 99.9 % of the syncs do not exceed.";
+    SYNC_LATENCY_MAX "sync_latency_max" "sync max" Seconds Lower "Time of the slowest sync.";
+    LATENCY_MIN "latency_min" "least latency" Seconds Lower "Time of the fastest operation, without an fsync or fdatasync after it (sync_latency_*); a write through O_SYNC and a file that is synced before it is closed have it in theirs.";
+    LATENCY_MEAN "latency_mean" "mean latency" Seconds Lower "Mean time of an operation, without syncs after it, as latency_min.";
+    LATENCY_P50 "latency_p50" "latency p50" Seconds Lower "Time that half of the operations do not exceed, without syncs after them, as latency_min.";
+    LATENCY_P90 "latency_p90" "latency p90" Seconds Lower "Time that 90 % of the operations do not exceed, without syncs after them, as latency_min.";
+    LATENCY_P95 "latency_p95" "latency p95" Seconds Lower "Time that 95 % of the operations do not exceed, without syncs after them, as latency_min.";
+    LATENCY_P99 "latency_p99" "latency p99" Seconds Lower "Time that 99 % of the operations do not exceed, without syncs after them, as latency_min.";
+    LATENCY_P99_9 "latency_p99_9" "latency p99.9" Seconds Lower "Time that 99.9 % of the operations do not exceed, without syncs after them, as latency_min.";
+    LATENCY_MAX "latency_max" "latency max" Seconds Lower "Time of the slowest operation, without syncs after it, as latency_min.";
     CAPACITY_BYTES "capacity_bytes" "usable" Bytes Higher "Bytes that an ordinary user can fill right after mkfs and mount.";
     CAPACITY "capacity" "usable" Percent Higher "Available over total blocks right after mkfs and mount, as df sees them.";
     CAPACITY_RESIDUAL "capacity_residual" "residual" Percent Higher "Available over total blocks after all files were removed.";
@@ -122,10 +128,17 @@ impl Metric {
         variants.filter(|_| self.id == Metric::RATE.id).find(|metric| metric.unit_text() == unit).unwrap_or(self)
     }
 
+    /// Whether it is about the time of single operations or syncs.
+    pub fn is_latency(&self) -> bool {
+        self.id.starts_with("latency_") || self.id.starts_with("sync_latency_")
+    }
+
     /// Whether a sum over tasks is meaningful.
     pub fn adds_up(&self) -> bool {
         match self.unit {
-            Unit::Seconds | Unit::Count => true,
+            // A share of the operations of one task is not one of all.
+            Unit::Seconds => !self.is_latency(),
+            Unit::Count => true,
             Unit::Bytes => ![Metric::PEAK_MEMORY.id, Metric::CAPACITY_BYTES.id].contains(&self.id),
             Unit::Percent | Unit::Ratio | Unit::KibPerSecond | Unit::PerSecond | Unit::Throughput => false,
         }

@@ -47,6 +47,8 @@ pub(crate) struct Job {
     pub sections: Vec<String>,
     /// Whether it reads, writes and trims.
     pub moves: [bool; 3],
+    /// Number of its group: groups may run one after the other.
+    pub group: u32,
 }
 
 impl Job {
@@ -217,7 +219,7 @@ pub(crate) fn ends_within(file: &JobFile, shown: &str, limit: f64) -> Result<()>
 /// The jobs that fio reports for these sections (stat.c, `__show_run_stats`).
 fn jobs(sections: &[Section<'_>]) -> Vec<Job> {
     let mut jobs: Vec<Job> = Vec::new();
-    let (mut group, mut reported) = (0, None);
+    let (mut group, mut reported) = (0_u32, None);
     for section in sections {
         if section.is_on(&["stonewall", "wait_for_previous", "new_group"]) {
             group += 1;
@@ -236,9 +238,9 @@ fn jobs(sections: &[Section<'_>]) -> Vec<Job> {
         };
         let together = section.is_on(&["group_reporting"]);
         match jobs.last_mut().filter(|_| together && reported == Some(group)) {
-            Some(group) => group.add(&[own.to_owned()], moves),
+            Some(job) => job.add(&[own.to_owned()], moves),
             None => {
-                let job = |name: &str| Job { name: name.to_owned(), sections: vec![name.to_owned()], moves };
+                let job = |name: &str| Job { name: name.to_owned(), sections: vec![name.to_owned()], moves, group };
                 jobs.push(job(own));
                 // Copies keep the section's name, even if `name=` renames the first one.
                 if own != section.name && !together && section.count("numjobs").is_ok_and(|copies| copies > 1) {
@@ -253,26 +255,29 @@ fn jobs(sections: &[Section<'_>]) -> Vec<Job> {
 
 /// The tasks for the figures of a job file, as parts of `whole`.
 pub(crate) fn parts(whole: &Task, file: &JobFile, taken: &[&str]) -> Vec<Task> {
-    // Jobs with the same name are one figure.
+    // Jobs with the same name that run together are one figure.
     let mut jobs: Vec<Job> = Vec::new();
     for job in &file.jobs {
-        match jobs.iter_mut().find(|other| other.name == job.name) {
+        match jobs.iter_mut().find(|other| other.name == job.name && other.group == job.group) {
             Some(other) => other.add(&job.sections, job.moves),
             None => jobs.push(job.clone()),
         }
     }
     let mut parts: Vec<Task> = Vec::new();
-    for job in &mut jobs {
+    let before: Vec<usize> =
+        (0..jobs.len()).map(|at| jobs[..at].iter().filter(|other| other.name == jobs[at].name).count()).collect();
+    for (job, before) in jobs.iter_mut().zip(before) {
         job.sections.dedup();
+        let number = if before == 0 { String::new() } else { format!("#{}", before + 1) };
         let mixed = job.moves.iter().filter(|moves| **moves).count() > 1;
         let ways = ["/read", "/write", "/trim"].into_iter().zip(job.moves).filter(|(_, moves)| mixed && *moves);
         for suffix in std::iter::once("").chain(ways.map(|(suffix, _)| suffix)) {
-            let figure = format!("{}{suffix}", job.name);
+            let figure = format!("{}{number}{suffix}", job.name);
             let mut id = word(&figure);
             while taken.contains(&id.as_str()) || parts.iter().any(|part| part.id == id) || id == whole.id {
                 id += "-2";
             }
-            let shown = format!("{}{suffix}", job.sections.join(" + "));
+            let shown = format!("{}{number}{suffix}", job.sections.join(" + "));
             parts.push(Task {
                 title: if id == shown { format!("fio {shown}") } else { shown },
                 id,

@@ -159,7 +159,7 @@ fn figure(found: &MetricFindings, configuration: usize) -> Option<Figure> {
 
 fn total(findings: &Findings, metric: &'static Metric) -> Option<TotalRow> {
     let Total { tasks, sums, ratios, best } = findings.total(metric, |_| true);
-    if tasks < 2 || !metric.adds_up() {
+    if tasks < 2 {
         return None;
     }
     let cells = sums.iter().zip(&ratios).map(|(sum, times)| Some((metric.format((*sum)?), times.map(ratio))));

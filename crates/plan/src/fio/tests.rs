@@ -292,3 +292,11 @@ fn included_files_stand_in_place_of_their_lines() {
     write("c.fio", "[w]\ninclude c.fio\n");
     assert!(of("c.fio").unwrap_err().to_string().contains("at most 8 deep"));
 }
+
+#[test]
+fn sections_of_one_name_in_two_groups_are_two_figures() {
+    let text = "[global]\nsize=8m\n[a]\nrw=write\n[a]\nstonewall\nrw=randread\n";
+    let suite = suite(Path::new("a.fio"), text).unwrap();
+    let figures: Vec<_> = suite.tasks.iter().filter_map(|task| task.figure.as_deref()).collect();
+    assert_eq!(figures, ["a", "a#2"]);
+}

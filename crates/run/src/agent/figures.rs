@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     fn figure(name: &str, value: f64) -> Figure {
-        Figure { name: name.into(), values: BTreeMap::from([("rate".into(), value)]), missing: None }
+        Figure { name: name.into(), values: BTreeMap::from([("rate".into(), value)]), ..Figure::default() }
     }
 
     fn task(id: &str) -> Task {

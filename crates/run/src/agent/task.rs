@@ -192,6 +192,9 @@ impl Agent<'_> {
         } else {
             return Ok(Shared::default());
         };
+        for (figure, note) in found.iter().filter_map(|figure| Some((figure, figure.note.as_ref()?))) {
+            self.note(format!("task {}, {}: {note}; it is judged by latency", task.id, figure.name));
+        }
         figures::share(task, &parts, &found)
     }
 

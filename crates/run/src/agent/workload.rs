@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use mountmark_model::{Cell, Task, Workload, WorkloadResult};
+use mountmark_model::{Cell, Metric, Task, Workload, WorkloadResult};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{self, History};
@@ -106,12 +106,23 @@ pub(super) fn found(task: &Task, scratch: &Path) -> Result<Found, String> {
     let counted = result.phases.iter().filter(|phase| !phase.setup);
     let figures = match result.phases.iter().flat_map(|phase| &phase.errors).next() {
         Some(error) => Err(format!("task {}: {error}", task.id)),
-        None => Ok(counted.map(|phase| values::figure(phase, task.rate)).collect()),
+        None => Ok(counted.map(|phase| judgeable(values::figure(phase, task.rate), task)).collect()),
     };
     // A warm-up's writes are not counted.
     let warmed_up = task.workload.iter().flat_map(|workload| &workload.phases).any(|phase| phase.warm_up > 0.0);
     let written = Some(values::written(&result)).filter(|bytes| *bytes > 0 && !warmed_up);
     Ok(Found { document, figures, notes, written })
+}
+
+/// The figure without its rate, if the workload fixes that: then it says nothing about the file system.
+fn judgeable(mut figure: Figure, task: &Task) -> Figure {
+    let mut phases = task.workload.iter().flat_map(|workload| &workload.phases);
+    let is_paced = phases.any(|phase| phase.name == figure.name && phase.rate.is_some());
+    if is_paced && figure.values.contains_key(Metric::LATENCY_MEAN.id) {
+        figure.values.remove(Metric::RATE.id);
+        figure.note = Some("the workload fixes its rate".to_owned());
+    }
+    figure
 }
 
 pub fn is_child() -> bool {
@@ -223,6 +234,25 @@ mod tests {
         assert!(said.contains("at byte 16: expected 0x02, found 0x01"), "{said}");
         forget(scratch.path());
         done("read", 5).unwrap();
+    }
+
+    #[test]
+    fn a_rate_that_the_workload_fixes_is_no_figure() {
+        let (folder, scratch) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let text = "files = { size = 16384 }\n[[phases]]\nname = \"p\"\nwhat = \"write\"\nsync = { every = 1 }\n";
+        let of = |more: &str| {
+            let workload: Workload = toml::from_str(&format!("{text}{more}")).unwrap();
+            let result = engine::run(&workload, folder.path(), &engine::Options::default(), &mut History::default());
+            write(&result_path(scratch.path()), &result.unwrap()).unwrap();
+            let task = Task { id: "t".into(), workload: Some(workload), ..Task::default() };
+            found(&task, scratch.path()).unwrap().figures.unwrap().remove(0)
+        };
+        let free = of("");
+        assert!(free.values.contains_key("rate") && free.note.is_none());
+        let paced = of("rate = 1000\n");
+        assert!(!paced.values.contains_key("rate") && paced.values.contains_key("operation_rate"), "{paced:?}");
+        assert!(paced.values["sync_latency_max"] >= paced.values["sync_latency_p50"]);
+        assert!(paced.note.unwrap().contains("fixes its rate"));
     }
 
     #[test]

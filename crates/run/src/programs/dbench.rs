@@ -26,10 +26,18 @@ pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
         let [operation, count, mean, max] = words[..] else {
             return Err(line.expected("an operation, its count, its mean and its largest latency"));
         };
-        let figure = Figure::new(operation)
+        let (mean, max) = (line.number(mean, "a latency")? / 1e3, line.number(max, "a latency")? / 1e3);
+        let mut figure = Figure::new(operation)
             .with(Metric::OPERATIONS, line.number(count, "a count")?)
-            .with(Metric::LATENCY_MEAN, line.number(mean, "a latency")? / 1e3)
-            .with(Metric::LATENCY_MAX, line.number(max, "a latency")? / 1e3);
+            .with(Metric::LATENCY_MEAN, mean)
+            .with(Metric::LATENCY_MAX, max);
+        // A client's flush is an fsync.
+        if operation == "Flush" {
+            for syncs in [&mut figure, &mut figures[0]] {
+                syncs.put(Metric::SYNC_LATENCY_MEAN, mean);
+                syncs.put(Metric::SYNC_LATENCY_MAX, max);
+            }
+        }
         figures.push(figure);
     }
     Ok(figures)

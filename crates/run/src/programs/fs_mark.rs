@@ -35,10 +35,18 @@ pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
     let mut figures = vec![Figure::new("create").with(Metric::RATE, rate).with(Metric::OPERATIONS, last[1])];
     for (index, call) in calls.iter().enumerate() {
         let column = |part: usize| rows.iter().map(move |row| row[5 + 3 * index + part] / 1e6);
-        let figure = Figure::new(call.to_lowercase())
+        let (mean, max) = (column(1).sum::<f64>() / rows.len() as f64, column(2).fold(0.0, f64::max));
+        let mut figure = Figure::new(call.to_lowercase())
             .with(Metric::LATENCY_MIN, column(0).fold(f64::INFINITY, f64::min))
-            .with(Metric::LATENCY_MEAN, column(1).sum::<f64>() / rows.len() as f64)
-            .with(Metric::LATENCY_MAX, column(2).fold(0.0, f64::max));
+            .with(Metric::LATENCY_MEAN, mean)
+            .with(Metric::LATENCY_MAX, max);
+        // Calls that were not made have times of 0.
+        if *call == "FSYNC" && max > 0.0 {
+            for syncs in [&mut figure, &mut figures[0]] {
+                syncs.put(Metric::SYNC_LATENCY_MEAN, mean);
+                syncs.put(Metric::SYNC_LATENCY_MAX, max);
+            }
+        }
         figures.push(figure);
     }
     Ok(figures)

@@ -32,6 +32,8 @@ pub struct Figure {
     pub values: BTreeMap<String, f64>,
     /// Why there is no value, in a sentence, if the program reported that.
     pub missing: Option<String>,
+    /// Why it has values but no rate, in words.
+    pub note: Option<String>,
 }
 
 impl Figure {
@@ -46,6 +48,17 @@ impl Figure {
     fn with(mut self, metric: Metric, value: f64) -> Figure {
         self.put(metric, value);
         self
+    }
+
+    /// Itself if there is a rate or a latency in it; else missing, for the reason that there is no rate.
+    fn with_something_to_judge(self) -> Figure {
+        let has = |metric: &Metric| self.values.contains_key(metric.id);
+        match &self.note {
+            Some(reason) if !has(&Metric::LATENCY_MEAN) && !has(&Metric::SYNC_LATENCY_MEAN) => {
+                Figure::missing(&self.name, reason.clone())
+            }
+            _ => self,
+        }
     }
 
     fn put(&mut self, metric: Metric, value: f64) {

@@ -1,4 +1,7 @@
 //! sysbench 1.0: the report of `sysbench fileio ... run`.
+//!
+//! It gives no latency of fsync: its latencies are those of all events, of which periodic fsyncs are some. The fsync at
+//! the end of a test is none.
 
 use mountmark_model::Metric;
 
@@ -41,7 +44,11 @@ pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
     let milliseconds = |key: &str| Ok(value("Latency (ms):", key)? / 1e3);
 
     let mut figure = Figure::new(*name);
-    figure.put(Metric::RATE, read + written);
+    // `--rate`: what it does in a second is what it was asked for.
+    match lines(NAME, text).find(|line| line.text.starts_with("Target transaction rate: ")) {
+        Some(_) => figure.note = Some("the option --rate fixes its rate".to_owned()),
+        None => figure.put(Metric::RATE, read + written),
+    }
     figure.put(Metric::READ_RATE, read);
     figure.put(Metric::WRITE_RATE, written);
     figure.put(Metric::OPERATION_RATE, reads + writes);

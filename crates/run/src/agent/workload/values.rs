@@ -21,8 +21,9 @@ pub(super) fn figure(phase: &PhaseResult, rate: RateOf) -> Figure {
     };
     let (reads, read) = of(&[Operation::Read, Operation::ReadFile]);
     let (writes, written) = of(&[Operation::Write, Operation::WriteFile, Operation::AppendFile]);
-    let syncs = phase.operations.iter().filter(|operation| operation.operation == Operation::Fsync);
-    let syncs: u64 = syncs.map(|operation| operation.count).sum();
+    let syncs = || phase.operations.iter().filter(|operation| operation.operation == Operation::Fsync);
+    let sync_times = together(&syncs().filter_map(|operation| operation.latency.as_ref()).collect::<Vec<_>>());
+    let syncs: u64 = syncs().map(|operation| operation.count).sum();
 
     let mut values = Figure { name: phase.name.clone(), ..Figure::default() };
     let mut put = |metric: Metric, value: f64| values.values.insert(metric.id.to_owned(), value);
@@ -72,8 +73,16 @@ pub(super) fn figure(phase: &PhaseResult, rate: RateOf) -> Figure {
     }
     let kept: Vec<_> = operations.iter().filter_map(|operation| operation.latency.as_ref()).collect();
     let latency = together(&kept);
+    let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
+    if sync_times.count > 0 {
+        put(Metric::SYNC_LATENCY_MEAN, sync_times.mean / 1e9);
+        put(Metric::SYNC_LATENCY_P50, seconds(sync_times.p50));
+        put(Metric::SYNC_LATENCY_P95, seconds(sync_times.quantile(0.95)));
+        put(Metric::SYNC_LATENCY_P99, seconds(sync_times.p99));
+        put(Metric::SYNC_LATENCY_P99_9, seconds(sync_times.p999));
+        put(Metric::SYNC_LATENCY_MAX, seconds(sync_times.max));
+    }
     if latency.count > 0 {
-        let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
         put(Metric::LATENCY_MIN, seconds(latency.min));
         put(Metric::LATENCY_MEAN, latency.mean / 1e9);
         put(Metric::LATENCY_P50, seconds(latency.p50));

@@ -206,7 +206,7 @@ mod tests {
     fn limits_are_of_the_quotient() {
         let limits = |at_least, at_most| Claimed::Within(Limits { at_least, at_most });
         assert_eq!(decide(limits(Some(2.0), None), &[(4.0, 2.0)]), Decision::Holds);
-        assert_eq!(decide(limits(Some(2.0), Some(3.0)), &[(8.0, 2.0)]), Decision::Against);
+        assert_eq!(decide(limits(Some(2.0), Some(3.0)), &[(8.0, 2.0)]), Decision::Exceeded);
         assert_eq!(decide(limits(None, Some(0.2)), &[(0.0, 1.0)]), Decision::Holds);
         assert_eq!(decide(limits(Some(0.2), None), &[(0.0, 1.0)]), Decision::Against);
     }

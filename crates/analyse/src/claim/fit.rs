@@ -76,7 +76,7 @@ impl<'a> Judges<'a> {
         tables: &'t [Table],
     ) -> Figures<'t> {
         if let Some(misfit) = self.misfit(study, claim, clause, reach).filter(|_| !self.anyway) {
-            return Err(Lack::Misfit(misfit));
+            return Err(Lack::Misfit(Box::new(misfit)));
         }
         if let Some(place) = needed(study, clause).into_iter().find(|place| self.at(*place).is_none()) {
             let run = study.runs.get(place).map(|run| run.id.clone()).unwrap_or_default();

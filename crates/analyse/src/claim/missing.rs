@@ -30,7 +30,7 @@ pub enum Lack {
     TooFew,
     /// File systems that need a kernel from the user.
     OwnKernel(Vec<String>),
-    Misfit(Misfit),
+    Misfit(Box<Misfit>),
     /// The run does not vary the parameter: this would, as `--vary` takes it.
     Points(String),
     /// No run was given that stands for this one of the study.

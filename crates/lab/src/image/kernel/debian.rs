@@ -123,7 +123,7 @@ mod tests {
     /// A cache with one kernel's package in it.
     fn cache_with(name: &str) -> tempfile::TempDir {
         let cache = tempfile::tempdir().unwrap();
-        let folder = cache.path().join("packages/one");
+        let folder = cache.path().join(format!("packages/{name}_1_amd64"));
         for made in [&folder, &cache.path().join("closures"), &cache.path().join("kernels")] {
             fs::create_dir_all(made).unwrap();
         }

@@ -101,7 +101,7 @@ fn claims_are_judged_by_runs_of_their_own_suite_and_machine() {
     let lab = Lab::without_guests();
     let fs = ["ext2", "ext3", "jfs", "reiserfs", "xfs"];
     let claims = |machine: &str, seed: u64, xfs: f64| {
-        let mut plan = plan("piszcz-2006", &fs, 1, seed, "0.02");
+        let mut plan = plan("piszcz-2006", &fs, 1, seed, "1");
         plan.machine.name = machine.into();
         record(&lab, &plan, &[], |name, _, _| Some(if name == "xfs" { xfs } else { 1.0 }))
     };
@@ -112,14 +112,17 @@ fn claims_are_judged_by_runs_of_their_own_suite_and_machine() {
         let text: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let claim =
             |id: &str| text["claims"].as_array().unwrap().iter().find(|claim| claim["id"] == id).unwrap().clone();
-        ["P22", "P01", "H01", "J01"].map(|id| claim(id)["outcome"].as_str().unwrap().to_owned())
+        ["P22", "P07", "P01", "H01", "J01"].map(|id| claim(id)["outcome"].as_str().unwrap().to_owned())
     };
-    assert_eq!(judged(&[before, after]), ["holds", "no-difference", "not-judged", "needs-crash-lab"]);
-    assert_eq!(judged(&[after]), ["not-measured", "no-difference", "not-judged", "needs-crash-lab"]);
-    assert_eq!(judged(&[other]), ["not-judged", "not-judged", "not-judged", "needs-crash-lab"]);
-    assert_eq!(judged(&[other, "--anyway"]), ["not-measured", "no-difference", "not-measured", "needs-crash-lab"]);
+    assert_eq!(judged(&[before, after]), ["holds", "no-difference", "not-judged", "not-judged", "needs-crash-lab"]);
+    assert_eq!(judged(&[after]), ["not-measured", "no-difference", "not-judged", "not-judged", "needs-crash-lab"]);
+    assert_eq!(judged(&[other]), ["not-judged", "not-judged", "not-judged", "not-judged", "needs-crash-lab"]);
+    assert_eq!(
+        judged(&[other, "--anyway"]),
+        ["not-measured", "no-difference", "no-difference", "not-measured", "needs-crash-lab"]
+    );
     let told = compare(&lab, &[before, after, "--claims", "--study", "piszcz-2006"]).ended_with(0).stdout;
-    for part in [format!("{after}, suite piszcz-2006 at scale 0.02, machine p3-2006"), format!("{before}, suite")] {
+    for part in [format!("{after}, suite piszcz-2006 at scale 1, machine p3-2006"), format!("{before}, suite")] {
         assert!(told.contains(&part), "{part}: {told}");
     }
     let refused = compare(&lab, &[other, "--claims"]).ended_with(0).stdout.replace("\n      ", "");

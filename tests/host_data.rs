@@ -129,8 +129,9 @@ fn an_image_in_use_is_left_to_its_user() {
     assert_eq!(run.wait().unwrap().code(), Some(0));
     assert!(holds_zeroes(&image), "given back empty, as large as this run found it");
     let clean = mountmark(folder.path()).arg("clean").output().unwrap();
-    assert!(clean.status.success(), "{}", text(&clean));
-    assert!(is_given_back(&image));
+    // The second run wrote it after the first one, so what it holds need not be the first one's.
+    assert!(clean.status.success() && text(&clean).contains("it was left as it is"), "{}", text(&clean));
+    assert!(holds_zeroes(&image));
     assert_eq!(leftovers(folder.path()), Vec::<String>::new());
 }
 

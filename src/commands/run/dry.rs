@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use mountmark_lab::LabKind;
 use mountmark_model::{Bytes, Cell, Identity, Machine, Plan, Precondition, Target, Window, counted, visible};
 use mountmark_plan::{Catalogue, Options};
-use mountmark_run::agent;
+use mountmark_run::protocol;
 
 use super::{Arguments, Asked, Wanted, planned};
 use crate::common;
@@ -140,7 +140,7 @@ fn lines(plan: &Plan, lab: &dyn LabKind, disk: Option<String>) -> Result<Vec<Str
                 cell.tasks[at].title.clone_from(title);
             }
         }
-        for line in agent::outline(&cell, &places) {
+        for line in protocol::outline(&cell, &places) {
             let part = if line.part.is_empty() { String::new() } else { format!(" {}", line.part) };
             lines.push(format!("{name} {}{part}: {}", line.step, line.text));
         }

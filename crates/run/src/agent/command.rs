@@ -1,7 +1,7 @@
 //! Runs a command as GNU time does: the time until it returned, and the resources it used.
 
 use std::fs::{self, File};
-use std::io::{PipeWriter, Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -10,8 +10,8 @@ use std::process::{Command, ExitStatus};
 use anyhow::{Context, Result};
 
 use super::probes::now;
+use super::scratch;
 use super::warden::{End, Setting, Warden};
-use super::{STEP_LIMIT, scratch};
 
 pub struct Finished {
     /// Nanoseconds from before the fork until the command ended.
@@ -159,19 +159,7 @@ pub struct Ready {
     kept: Kept,
 }
 
-/// Prepares everything for `command`, so that only its own time remains. `own_mounts` and `hand_down` as in
-/// [`Setting`].
-pub fn prepare(
-    command: &Command,
-    kept: Kept,
-    own_mounts: Option<&Path>,
-    hand_down: Option<BorrowedFd>,
-) -> Result<Ready> {
-    let nothing = nothing()?;
-    start(command, kept, nothing.as_fd(), own_mounts, hand_down)
-}
-
-/// Like [`prepare`] with own mounts, for a command that must not reach a device, and that finds /tmp empty.
+/// Prepares a command as [`start`] does, with own mounts, for one that must not reach a device, and that finds /tmp empty.
 pub fn prepare_apart(command: &Command, kept: Kept, test: &Path, device: &Path) -> Result<Ready> {
     let nothing = nothing()?;
     let standard = [nothing.as_fd(), nothing.as_fd(), kept.stderr.as_fd()];
@@ -179,16 +167,18 @@ pub fn prepare_apart(command: &Command, kept: Kept, test: &Path, device: &Path) 
     Ok(Ready { warden: Warden::start(command, &setting)?, kept })
 }
 
-fn start(
+/// Prepares everything for `command`, so that only its own time remains. `input`: nothing if absent; `own_mounts` and
+/// `hand_down` as in [`Setting`].
+pub fn start(
     command: &Command,
     kept: Kept,
-    input: BorrowedFd,
+    input: Option<BorrowedFd>,
     own_mounts: Option<&Path>,
     hand_down: Option<BorrowedFd>,
 ) -> Result<Ready> {
     let nothing = nothing()?;
     let out = kept.stdout.as_ref().unwrap_or(&nothing);
-    let standard = [input, out.as_fd(), kept.stderr.as_fd()];
+    let standard = [input.unwrap_or(nothing.as_fd()), out.as_fd(), kept.stderr.as_fd()];
     let warden = Warden::start(command, &Setting { standard, hand_down, own_mounts, hidden: None })?;
     Ok(Ready { warden, kept })
 }
@@ -200,11 +190,17 @@ fn nothing() -> Result<File> {
 impl Ready {
     /// Runs the command to its end, or kills it with all its processes after `limit` seconds of this kernel's clock.
     pub fn run(&mut self, limit: f64) -> Result<Finished> {
-        self.warden.go()?;
+        self.go()?;
         self.wait(limit)
     }
 
-    fn wait(&mut self, limit: f64) -> Result<Finished> {
+    /// Lets the command begin.
+    pub fn go(&mut self) -> Result<()> {
+        self.warden.go()
+    }
+
+    /// Waits for the end of the command, as [`Ready::run`] does.
+    pub fn wait(&mut self, limit: f64) -> Result<Finished> {
         let begin = now();
         let mut finished = match self.warden.wait(limit)? {
             End::Ended(ended) => Finished {
@@ -233,39 +229,6 @@ impl Ready {
     /// Ends all processes and mounts that the command left.
     pub fn end(mut self) -> Result<()> {
         self.warden.end().map(drop)
-    }
-}
-
-/// Runs an unmeasured command of the protocol itself, which works on the agent's mounts.
-///
-/// # Errors
-/// The command failed.
-pub fn call(command: &Command, scratch: &Path) -> Result<()> {
-    let mut ready = prepare(command, Kept::new(scratch, Keep::Tail)?, None, None)?;
-    let finished = ready.run(STEP_LIMIT)?;
-    ready.end()?;
-    succeeded(command, &finished)
-}
-
-/// Like [`call`], with standard input written by `write`.
-pub fn feed(command: &Command, scratch: &Path, write: impl FnOnce(&mut PipeWriter) -> Result<()>) -> Result<()> {
-    let (input, mut to) = std::io::pipe().context("cannot make a pipe")?;
-    let mut ready = start(command, Kept::new(scratch, Keep::Tail)?, input.as_fd(), None, None)?;
-    drop(input);
-    ready.warden.go()?;
-    let written = write(&mut to);
-    drop(to);
-    let finished = ready.wait(STEP_LIMIT)?;
-    ready.end()?;
-    // If the command failed, that is why writing to it failed.
-    succeeded(command, &finished).and(written)
-}
-
-fn succeeded(command: &Command, finished: &Finished) -> Result<()> {
-    let words: Vec<_> = std::iter::once(command.get_program()).chain(command.get_args()).collect();
-    match finished.failure(&words.join(" ".as_ref()).to_string_lossy()) {
-        None => Ok(()),
-        Some(reason) => anyhow::bail!("{reason}: {}", finished.stderr),
     }
 }
 

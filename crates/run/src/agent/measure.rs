@@ -12,7 +12,7 @@ use mountmark_lab::{Device, Times, mark};
 use mountmark_model::profile::Interval;
 use mountmark_model::{DeviceRecord, Metric, Stage};
 
-use super::command::{self, Finished, Keep, Kept};
+use super::command::{Finished, Keep, Kept};
 use super::probes::{Counters, now, seconds};
 use super::{Agent, device, settle};
 
@@ -68,12 +68,13 @@ impl Agent<'_> {
         let kept = Kept::new(self.scratch.path(), job.keep)?;
         let test = job.of_suite.then_some(&*self.devices.test_folder);
         let hand_down = job.gets_scratch.then(|| self.scratch.as_fd());
-        let mut ready = command::prepare(&job.command, kept, test, hand_down)?;
+        let mut ready = self.ground.start(&job.command, kept, None, test, hand_down)?;
         mark::task_begins(id);
         let begin = now();
         self.devices.trace.begin(begin);
         let before = Counters::read(&self.devices.test, &self.servers)?;
-        let finished = ready.run(limit)?;
+        ready.go()?;
+        let finished = ready.wait(limit)?;
         let sync_begin = mark::begin(Interval::Sync, now);
         let unwritten = self.sync(job.unmounted)?;
         let sync_end = mark::end(Interval::Sync, now);
@@ -162,7 +163,7 @@ impl Agent<'_> {
     }
 
     fn settle_measured(&mut self, after: &str) -> Result<settle::Settled> {
-        let settled = settle::settle(&self.disks(), &self.servers, self.devices.exclusive)?;
+        let settled = self.ground.settle(&self.disks(), &self.servers, self.devices.exclusive)?;
         self.rest.clone_from(&settled.rest);
         if let Some(unfinished) = &settled.unfinished {
             self.note(format!("{unfinished} after {after} still, {} s later", settle::LIMIT.as_secs()));
@@ -172,7 +173,7 @@ impl Agent<'_> {
 
     pub(super) fn settle(&mut self, before: &str) -> Result<()> {
         self.stage(Stage::Settle);
-        rustix::fs::sync();
+        self.ground.sync();
         if self.is_at_rest()? {
             return Ok(());
         }

@@ -9,16 +9,18 @@ mod conditions;
 mod device;
 mod events;
 mod figures;
+mod ground;
 mod measure;
-mod outline;
+mod perform;
 mod probes;
 mod restart;
 pub(crate) mod scratch;
 mod settle;
 pub(crate) mod shell;
-mod source;
 mod steps;
 mod task;
+#[cfg(test)]
+mod tests;
 mod warden;
 pub mod workload;
 
@@ -26,13 +28,16 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
-use mountmark_lab::Devices;
-use mountmark_model::{Cell, Event, Metric, Stage};
+use anyhow::Result;
+use mountmark_lab::{Devices, Places};
+use mountmark_model::{Cell, Event, Stage};
 
+use conditions::Taken;
 pub use figures::MOST_OUTPUT;
-pub use outline::{Line, outline};
+use ground::{Ground, This};
 use scratch::Scratch;
+
+use crate::protocol::Protocol;
 
 /// Limit of mkfs, mount, umount and fsck, in seconds of the lab's clock.
 const STEP_LIMIT: f64 = 7200.0;
@@ -40,26 +45,38 @@ const STEP_LIMIT: f64 = 7200.0;
 /// Measures `cell` on `devices`. A step that fails is an event; an error means that the agent cannot go on.
 pub fn run_cell(cell: &Cell, devices: &Devices, emit: &mut dyn FnMut(Event)) -> Result<()> {
     guard();
-    let base = base_folder();
-    let scratch = Scratch::new(base)?;
-    let servers = [Some(&devices.test), devices.source.as_ref()];
-    let servers = servers.into_iter().flatten().filter_map(|device| device.server);
-    let servers: Vec<u32> = servers.chain(devices.trace.watcher()).collect();
-    Agent {
-        cell,
-        devices,
-        scratch,
-        fio_folder: base.join(format!("mountmark-fio-{}", std::process::id())),
-        servers,
-        rest: None,
-        ended_parts: BTreeSet::new(),
-        noted: BTreeSet::new(),
-        printed: 0,
-        mounted: false,
-        generation: 1,
-        emit,
+    let scratch = Scratch::new(base_folder())?;
+    Agent::new(cell, devices, &This, scratch, emit).run()
+}
+
+impl<'a> Agent<'a> {
+    fn new(
+        cell: &'a Cell,
+        devices: &'a Devices,
+        ground: &'a dyn Ground,
+        scratch: Scratch,
+        emit: &'a mut dyn FnMut(Event),
+    ) -> Agent<'a> {
+        let servers = [Some(&devices.test), devices.source.as_ref()];
+        let servers = servers.into_iter().flatten().filter_map(|device| device.server);
+        let servers: Vec<u32> = servers.chain(devices.trace.watcher()).collect();
+        Agent {
+            cell,
+            devices,
+            ground,
+            scratch,
+            fio_folder: base_folder().join(format!("mountmark-fio-{}", std::process::id())),
+            servers,
+            rest: None,
+            ended_parts: BTreeSet::new(),
+            noted: BTreeSet::new(),
+            printed: 0,
+            mounted: false,
+            generation: 1,
+            taken: None,
+            emit,
+        }
     }
-    .run()
 }
 
 /// Closes the agent's memory and open files to all other processes.
@@ -78,6 +95,7 @@ pub(crate) fn base_folder() -> &'static Path {
 struct Agent<'a> {
     cell: &'a Cell,
     devices: &'a Devices,
+    ground: &'a dyn Ground,
     scratch: Scratch,
     /// fio's own files, new for each job.
     fio_folder: PathBuf,
@@ -92,58 +110,46 @@ struct Agent<'a> {
     mounted: bool,
     /// The generation of the next workload phase's data.
     generation: u32,
+    /// Memory that the repeat's conditions take.
+    taken: Option<Taken>,
     emit: &'a mut dyn FnMut(Event),
 }
 
 impl Agent<'_> {
     fn run(&mut self) -> Result<()> {
+        let protocol = Protocol::of(self.cell, &places(self.devices));
         self.stage(Stage::Source);
         fs::create_dir_all(&self.devices.test_folder)?;
         fs::create_dir_all(&self.devices.source_folder)?;
-        if let Some(source) = &self.devices.source {
-            let layout = self.cell.second_disk.as_ref().map(|medium| medium.layout).unwrap_or_default();
-            source::lay_out(self.devices, source, layout, self.scratch.path())?;
-            if let Some(script) = &self.cell.source_prepare {
-                self.untimed("source_prepare", script, &self.devices.source_folder).context("source_prepare failed")?;
-            }
-            rustix::fs::sync();
-            source::unmount(&self.devices.source_folder, self.scratch.path())?;
-            self.forget(source);
-        }
+        self.take_all(&protocol.source)?;
         (self.devices.measuring)(true);
-        if let Some(source) = &self.devices.source {
-            source::mount(source, &self.devices.source_folder, self.scratch.path())?;
-        }
-        let _taken = self.vary_machine();
         // What somebody else has mounted is taken as it is.
-        let is_own = !self.cell.is_mounted;
-        self.mounted = !is_own || (self.mkfs()? && self.mount()?);
-        if self.mounted {
-            self.turn_groups();
-            if is_own {
-                self.capacity(&[Metric::CAPACITY, Metric::CAPACITY_BYTES, Metric::CAPACITY_DEVICE])?;
-            }
-            for task in self.cell.tasks.iter().filter(|task| task.part_of.is_none()) {
-                for iteration in 0..task.repeat {
-                    if !self.task(task, iteration)? {
+        self.mounted = self.cell.is_mounted;
+        if self.take_all(&protocol.begin)? {
+            for steps in protocol.tasks.iter().filter(|steps| steps.task.part_of.is_none()) {
+                for iteration in 0..steps.task.repeat {
+                    if !self.task(steps, iteration)? {
                         break;
                     }
                 }
             }
-            if self.mounted && is_own {
-                self.stage(Stage::Capacity);
-                self.remove_all()?;
-                self.capacity(&[Metric::CAPACITY_RESIDUAL])?;
-                self.umount()?;
+            if self.mounted {
+                self.take_all(&protocol.end)?;
             }
-            if is_own {
-                self.fsck()?;
-            }
+            self.take_all(&protocol.check)?;
         }
-        if let Some(_source) = &self.devices.source {
-            source::unmount(&self.devices.source_folder, self.scratch.path())?;
-        }
+        self.take_all(&protocol.close)?;
         (self.devices.measuring)(false);
         Ok(())
+    }
+}
+
+/// Where the disks are.
+fn places(devices: &Devices) -> Places {
+    Places {
+        test: devices.test.path.clone(),
+        source: devices.source.as_ref().map(|source| source.path.clone()).unwrap_or_default(),
+        test_folder: devices.test_folder.clone(),
+        source_folder: devices.source_folder.clone(),
     }
 }

@@ -36,6 +36,14 @@ impl Scratch {
         Ok(Scratch { path: format!("/proc/self/fd/{}", folder.as_raw_fd()).into(), folder })
     }
 
+    /// A folder that has a place, for tests in which no command runs.
+    #[cfg(test)]
+    pub(super) fn of(path: PathBuf) -> Result<Scratch> {
+        fs::create_dir_all(&path)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Scratch { folder: rustix::fs::open(&path, flags, Mode::empty())?, path })
+    }
+
     /// A path for the agent, and for a process that inherits the descriptor.
     pub fn path(&self) -> &Path {
         &self.path

@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::Result;
 use mountmark_lab::PATH;
 
-use super::command::{self, Finished, Keep, Kept};
+use super::command::{Finished, Keep, Kept};
 use super::{Agent, STEP_LIMIT, workload};
 
 impl Agent<'_> {
@@ -15,8 +15,10 @@ impl Agent<'_> {
     pub(super) fn untimed(&mut self, what: &str, script: &str, folder: &Path) -> Result<()> {
         let process = self.shell(script, folder);
         let guarded = if self.mounted { &*self.devices.test_folder } else { folder };
-        let mut ready = command::prepare(&process, Kept::new(self.scratch.path(), Keep::Tail)?, Some(guarded), None)?;
-        let finished = ready.run(STEP_LIMIT)?;
+        let kept = Kept::new(self.scratch.path(), Keep::Tail)?;
+        let mut ready = self.ground.start(&process, kept, None, Some(guarded), None)?;
+        ready.go()?;
+        let finished = ready.wait(STEP_LIMIT)?;
         ready.end()?;
         self.note_leftovers(what, &finished);
         match finished.failure("the command") {

@@ -1,44 +1,26 @@
 //! The protocol's own steps: mkfs, mount, umount, capacity and fsck.
 
-use std::process::Command;
-
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use mountmark_model::{Metric, Outcome, protocol_task};
 
 use super::measure::Measurable;
-use super::{Agent, STEP_LIMIT, cold, command, source};
-
-/// Removes every file of the tasks.
-pub(super) const REMOVE_ALL: &str =
-    "find . -mindepth 1 -maxdepth 1 ! -name lost+found ! -name .nilfs -exec rm -rf {} +";
+use super::perform::one_command;
+use super::{Agent, STEP_LIMIT};
+use crate::protocol::{Act, Step};
 
 impl Agent<'_> {
-    pub(super) fn mkfs(&mut self) -> Result<bool> {
-        let command = self.cell.configuration.mkfs_command(&self.devices.test.path);
-        self.step(protocol_task::MKFS, &command)
-    }
-
-    pub(super) fn mount(&mut self) -> Result<bool> {
-        let folder = self.devices.test_folder.display().to_string();
-        let command = self.cell.configuration.mount_command(&self.devices.test.path, &folder);
-        self.mounted = self.step(protocol_task::MOUNT, &command)?;
-        Ok(self.mounted)
-    }
-
-    pub(super) fn umount(&mut self) -> Result<bool> {
-        self.mounted = !self.step(protocol_task::UMOUNT, &source::unmount_command(&self.devices.test_folder))?;
-        Ok(!self.mounted)
-    }
-
-    /// Runs one step of the protocol; false if it failed, which ends the cell with that outcome.
-    fn step(&mut self, id: &str, command: &[String]) -> Result<bool> {
+    /// Runs a program of the protocol and sends its figures; false if it failed, which ends the cell with that outcome.
+    pub(super) fn measured_step(&mut self, step: &Step) -> Result<bool> {
+        let (id, command) = match &step.act {
+            Act::Make(_, command) | Act::Unmount(_, command) => (step.of, command),
+            Act::Mount(_, mount) => (step.of, &mount.command),
+            act => bail!("{act:?} is no program"),
+        };
         if !self.mounted {
             self.forget(&self.devices.test);
         }
         self.ready(id, 0, 0.0)?;
-        let (program, arguments) = command.split_first().context("an empty command in the catalogue")?;
-        let mut process = Command::new(program);
-        process.args(arguments);
+        let mut process = one_command(std::slice::from_ref(command), &[])?;
         self.set_step(&mut process);
         self.hand_on(id)?;
         let measured = self.measure(id, &Measurable::step(process, id != protocol_task::MOUNT), STEP_LIMIT)?;
@@ -74,40 +56,6 @@ impl Agent<'_> {
         }
     }
 
-    /// Unmounts and mounts again, so that the next reads come from the disks.
-    pub(super) fn remount(&mut self) -> Result<()> {
-        if self.cell.is_mounted {
-            self.note("cold tasks have caches dropped before: the file system stays mounted".into());
-            cold::drop_caches()?;
-            return self.remount_source();
-        }
-        let test = self.devices.test_folder.display().to_string();
-        let mount = self.cell.configuration.mount_command(&self.devices.test.path, &test);
-        for command in [source::unmount_command(&self.devices.test_folder), mount] {
-            if !self.mounted {
-                self.hand_on(protocol_task::MOUNT)?;
-            }
-            let mut process = Command::new(&command[0]);
-            process.args(&command[1..]);
-            self.set_step(&mut process);
-            command::call(&process, self.scratch.path())?;
-            self.mounted = !self.mounted;
-            if !self.mounted {
-                self.forget(&self.devices.test);
-            }
-        }
-        self.remount_source()
-    }
-
-    fn remount_source(&mut self) -> Result<()> {
-        if let Some(source) = &self.devices.source {
-            source::unmount(&self.devices.source_folder, self.scratch.path())?;
-            self.forget(source);
-            source::mount(source, &self.devices.source_folder, self.scratch.path())?;
-        }
-        Ok(())
-    }
-
     pub(super) fn capacity(&mut self, metrics: &[Metric]) -> Result<()> {
         let folder = &self.devices.test_folder;
         let data =
@@ -127,15 +75,8 @@ impl Agent<'_> {
         Ok(())
     }
 
-    /// Removes every file of the tasks, so that the space still used is the file system's own.
-    pub(super) fn remove_all(&mut self) -> Result<()> {
-        if let Err(error) = self.untimed("removing all files", REMOVE_ALL, &self.devices.test_folder) {
-            self.note(format!("removing all files: {error:#}"));
-        }
-        self.settle("removing all files")
-    }
-
-    pub(super) fn fsck(&mut self) -> Result<()> {
+    /// Checks the file system with `command`, if it has a check.
+    pub(super) fn fsck(&mut self, command: Option<&[String]>) -> Result<()> {
         if let Some(path) = self.lost_disk() {
             let reason = format!("the server of {path} has ended");
             self.ended(protocol_task::FSCK, Outcome::Skipped { reason });
@@ -147,16 +88,14 @@ impl Agent<'_> {
             return Ok(());
         }
         let filesystem = &self.cell.configuration.filesystem;
-        let Some(fsck) = &filesystem.fsck else {
+        let Some((fsck, command)) = filesystem.fsck.as_ref().zip(command) else {
             let reason = filesystem.no_fsck.clone().unwrap_or_else(|| "no read-only check exists".to_owned());
             self.ended(protocol_task::FSCK, Outcome::Skipped { reason });
             return Ok(());
         };
-        let command = self.cell.configuration.fsck_command(&self.devices.test.path).context("fsck has no command")?;
         self.forget(&self.devices.test);
         self.ready(protocol_task::FSCK, 0, 0.0)?;
-        let mut process = Command::new(&command[0]);
-        process.args(&command[1..]);
+        let mut process = one_command(&[command.to_vec()], &[])?;
         self.set_step(&mut process);
         self.hand_on(protocol_task::FSCK)?;
         let measured = self.measure(protocol_task::FSCK, &Measurable::step(process, true), STEP_LIMIT)?;

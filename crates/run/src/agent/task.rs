@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, Result};
 use mountmark_model::{Outcome, OutputKind, Stage, Task};
@@ -11,12 +10,15 @@ use mountmark_model::{Outcome, OutputKind, Stage, Task};
 use super::command::Keep;
 use super::figures::{self, Shared};
 use super::measure::{Measurable, Measured};
+use super::perform::one_command;
 use super::{Agent, probes, workload};
 use crate::programs::{self, Printed};
+use crate::protocol::{TaskSteps, fio_command};
 
 impl Agent<'_> {
     /// Runs a task once; false if it failed or is left out.
-    pub(super) fn task(&mut self, task: &Task, iteration: u32) -> Result<bool> {
+    pub(super) fn task(&mut self, steps: &TaskSteps, iteration: u32) -> Result<bool> {
+        let task = steps.task;
         if let Some(reason) = &task.skip {
             self.ended_with_parts(task, &Outcome::Skipped { reason: reason.clone() });
             return Ok(false);
@@ -28,16 +30,15 @@ impl Agent<'_> {
             // The folder under the mount point belongs to another file system.
             return self.failed(task, format!("task {}: the file system could not be mounted again before", task.id));
         }
-        if let Some(script) = &task.prepare {
+        if let Some(step) = &steps.prepare {
             self.stage(Stage::Prepare);
-            if let Err(error) = self.untimed(&format!("prepare of task {}", task.id), script, &self.devices.test_folder)
-            {
+            if let Err(error) = self.take(step) {
                 return self.failed(task, format!("prepare of task {}: {error:#}", task.id));
             }
         }
-        if task.cold {
+        if !steps.remount.is_empty() {
             self.stage(Stage::Remount);
-            if let Err(error) = self.remount() {
+            if let Err(error) = self.take_all(&steps.remount) {
                 let reason = format!("cannot remount before task {}: {error:#}", task.id);
                 if !self.mounted {
                     let detail = self.detail("");
@@ -46,8 +47,8 @@ impl Agent<'_> {
                 return self.failed(task, reason);
             }
         }
-        if let Some(restart) = task.restart {
-            return self.restart(task, restart, iteration);
+        if let Some(restart) = &steps.restart {
+            return self.restart(steps, restart, iteration);
         }
         self.ready(&task.id, iteration, self.cell.pause_seconds)?;
         let job = self.job(task)?;
@@ -91,7 +92,7 @@ impl Agent<'_> {
             let said = figures::tail(&measured.finished.stdout, &measured.finished.stderr);
             let outcome = Outcome::Failed { reason, detail: self.detail(&said) };
             self.ended_with_parts(task, &outcome);
-            self.clean(task);
+            self.clean(steps.cleanup.as_ref());
             return Ok(false);
         }
         measured.values.extend(shared.own);
@@ -111,7 +112,7 @@ impl Agent<'_> {
                 Err(outcome) => self.ended_once(&part, outcome),
             }
         }
-        self.clean(task);
+        self.clean(steps.cleanup.as_ref());
         if last {
             self.ended(&task.id, Outcome::Ok);
         }
@@ -125,9 +126,7 @@ impl Agent<'_> {
             workload::forget(self.scratch.path());
             let path = self.new_fio_folder()?.join("job.fio");
             fs::write(&path, job).with_context(|| format!("cannot write {}", path.display()))?;
-            let mut process = Command::new("fio");
-            // fio's own files (states, logs) are stored beside the job, so that they cause no work for the file system.
-            process.arg("--output-format=json").arg("--eta=never").arg("--aux-path").arg(&self.fio_folder).arg(&path);
+            let mut process = one_command(&[fio_command(&self.fio_folder)], &[])?;
             process.current_dir(folder);
             self.set_environment(&mut process);
             return Ok(Measurable {
@@ -216,14 +215,6 @@ impl Agent<'_> {
     fn ended_once(&mut self, part: &str, outcome: Outcome) {
         if self.ended_parts.insert(part.to_owned()) {
             self.ended(part, outcome);
-        }
-    }
-
-    pub(super) fn clean(&mut self, task: &Task) {
-        let Some(script) = &task.cleanup else { return };
-        self.stage(Stage::Cleanup);
-        if let Err(error) = self.untimed(&format!("cleanup of task {}", task.id), script, &self.devices.test_folder) {
-            self.note(format!("cleanup of task {}: {error:#}", task.id));
         }
     }
 

@@ -1,5 +1,7 @@
+use std::io::PipeWriter;
 use std::os::fd::AsFd;
 
+use super::super::ground::{This, call, feed};
 use super::super::scratch::Scratch;
 use super::*;
 
@@ -17,7 +19,7 @@ fn scratch(base: &tempfile::TempDir) -> Option<Scratch> {
 /// Runs a command of a suite whose file system is mounted at `base`.
 fn suite(base: &tempfile::TempDir, scratch: &Scratch, script: &str, limit: f64) -> Finished {
     let mut ready =
-        prepare(&sh(script), Kept::new(scratch.path(), Keep::All).unwrap(), Some(base.path()), None).unwrap();
+        start(&sh(script), Kept::new(scratch.path(), Keep::All).unwrap(), None, Some(base.path()), None).unwrap();
     let finished = ready.run(limit).unwrap();
     ready.end().unwrap();
     finished
@@ -45,9 +47,9 @@ fn a_command_has_what_it_was_given_and_nothing_of_the_agent() {
     // The agent's folder is passed on if requested.
     let kept = || Kept::new(scratch.path(), Keep::All).unwrap();
     let write = sh(&format!("echo result > {}/result", scratch.path().display()));
-    prepare(&write, kept(), Some(base.path()), Some(scratch.as_fd())).unwrap().run(60.0).unwrap();
+    start(&write, kept(), None, Some(base.path()), Some(scratch.as_fd())).unwrap().run(60.0).unwrap();
     assert_eq!(std::fs::read_to_string(scratch.path().join("result")).unwrap(), "result\n");
-    let refused = prepare(&write, kept(), Some(base.path()), None).unwrap().run(60.0).unwrap();
+    let refused = start(&write, kept(), None, Some(base.path()), None).unwrap().run(60.0).unwrap();
     assert!(!refused.status.success(), "another has it too");
 }
 
@@ -122,10 +124,10 @@ fn a_command_is_fed_until_it_ends() {
     let Some(scratch) = scratch(&base) else { return };
     let path = base.path().join("fed");
     let write = |to: &mut PipeWriter| Ok(std::io::Write::write_all(to, &vec![b'x'; 1 << 20])?);
-    feed(&sh(&format!("cat > {}", path.display())), scratch.path(), write).unwrap();
+    feed(&This, &sh(&format!("cat > {}", path.display())), scratch.path(), write).unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().len(), 1 << 20);
-    let failed = feed(&sh("echo enough >&2; exit 4"), scratch.path(), write).unwrap_err();
+    let failed = feed(&This, &sh("echo enough >&2; exit 4"), scratch.path(), write).unwrap_err();
     assert!(format!("{failed:#}").contains("exit code 4: enough"), "{failed:#}");
-    let absent = call(&Command::new("no-such-program"), scratch.path()).unwrap_err();
+    let absent = call(&This, &Command::new("no-such-program"), scratch.path()).unwrap_err();
     assert!(format!("{absent:#}").contains("cannot start no-such-program"), "{absent:#}");
 }

@@ -42,7 +42,7 @@ impl Witness<'_> {
     pub(super) fn rehearse(&self, application: &Application, steps: u16, asked: &Asked) -> Result<Verdict> {
         set_clock(DATE);
         self.disk.set_back();
-        self.mount().context("the new file system cannot be mounted")?;
+        self.sound().call().context("the new file system cannot be mounted")?;
         let ran = self.prepare(application).and_then(|()| {
             let steps = application.steps.iter().zip(0..steps);
             steps.into_iter().try_for_each(|(step, number)| self.step(number, step))
@@ -52,7 +52,7 @@ impl Witness<'_> {
         }
         ran?;
         set_clock(LATER);
-        self.mount().context("it cannot be mounted again, although nothing was lost")?;
+        self.sound().call().context("it cannot be mounted again, although nothing was lost")?;
         let verdict = self.ask(asked);
         self.leave();
         self.disk.set_back();

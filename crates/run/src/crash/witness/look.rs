@@ -21,11 +21,11 @@ impl Witness<'_> {
         self.disk.apply(patches)?;
         set_clock(LATER);
         let mut seen = Seen::default();
-        let device = &self.disk.device.path;
-        if let Some(command) = self.cell.configuration.before_mount_command(device) {
-            seen.recovery = Some(self.run(&command)?);
+        let mount = self.after_cut();
+        if !mount.before.is_empty() {
+            seen.recovery = Some(self.run(&mount.before)?);
         }
-        match self.mount() {
+        match mount.call() {
             Ok(()) => {
                 seen.tree = Some(tree::look(Path::new(FOLDER)));
                 // Before the probe, and after everything was read, since it may write.
@@ -52,7 +52,7 @@ impl Witness<'_> {
         self.disk.again(patches)?;
         let repair = self.run(&command)?;
         let mut repaired = Repaired { repair, mount: None, tree: None, lost: 0 };
-        match self.mount() {
+        match self.sound().call() {
             Ok(()) => {
                 repaired.tree = Some(tree::look(Path::new(FOLDER)));
                 repaired.lost = tree::lost(Path::new(FOLDER));

@@ -6,7 +6,6 @@ mod ops;
 mod tree;
 
 use std::collections::HashMap;
-use std::ffi::CString;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -22,10 +21,11 @@ use mountmark_lab::guest::{Exchange, RecordedDisk};
 use mountmark_model::Cell;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use rustix::mount::{UnmountFlags, unmount};
 use serde::Serialize;
 
 use super::questions::{Made, Question, Recorded, Rehearsed};
+use crate::protocol::Mount;
 
 /// Where the file system under test is mounted.
 const FOLDER: &str = "/test";
@@ -87,7 +87,7 @@ impl Witness<'_> {
             bail!("{} ended with {status}: {said}", command.join(" "));
         }
         // File systems may go on making themselves after the first mount.
-        self.mount().with_context(|| format!("{} cannot be mounted", self.cell.configuration.name))?;
+        self.sound().call().with_context(|| format!("{} cannot be mounted", self.cell.configuration.name))?;
         std::thread::sleep(SETTLED);
         if let Some(error) = self.leave() {
             bail!("{} cannot be unmounted: {error}", self.cell.configuration.name);
@@ -102,7 +102,7 @@ impl Witness<'_> {
         self.disk.record(policy, device, false);
         let mut done = Recorded::default();
         let mut runner = ops::Runner::new(Path::new(FOLDER));
-        match self.mount() {
+        match self.sound().call() {
             Ok(()) => {
                 for (op, number) in workload.ops.iter().zip(0..) {
                     self.disk.mark(Mark::Begin(number));
@@ -151,11 +151,12 @@ impl Witness<'_> {
         self.disk.apply(state)?;
         set_clock(LATER);
         self.disk.record(policy, device, true);
-        if let Some(command) = self.cell.configuration.before_mount_command(&self.disk.device.path) {
-            call(&command)?;
+        let mount = self.after_cut();
+        if !mount.before.is_empty() {
+            call(&mount.before)?;
         }
         // What cannot be mounted has written what it has written.
-        let _ = self.mount();
+        let _ = mount.call();
         let mut done = Recorded::default();
         done.error = self.stop(&mut done.trace);
         self.leave();
@@ -172,18 +173,14 @@ impl Witness<'_> {
         None
     }
 
-    /// Mounts as mount(8) would, without starting it.
-    fn mount(&self) -> Result<(), Errno> {
-        let configuration = &self.cell.configuration;
-        let (flags, data) = options(&configuration.mount_options);
-        let data = CString::new(data).unwrap_or_default();
-        mount(
-            self.disk.device.path.as_str(),
-            FOLDER,
-            configuration.filesystem.mount_type.as_str(),
-            flags,
-            Some(data.as_c_str()),
-        )
+    /// How the file system is mounted when it was unmounted.
+    fn sound(&self) -> Mount {
+        Mount::sound(&self.cell.configuration, &self.disk.device.path, Path::new(FOLDER))
+    }
+
+    /// How it is mounted after a power cut.
+    fn after_cut(&self) -> Mount {
+        Mount::after_cut(&self.cell.configuration, &self.disk.device.path, Path::new(FOLDER))
     }
 
     /// Unmounts if anything is mounted, and waits until the disk is closed; why that failed.
@@ -196,34 +193,6 @@ impl Witness<'_> {
             }
         }
     }
-}
-
-/// Options that mount(2) takes as flags, by their names in mount(8).
-const FLAGS: [(&str, MountFlags); 10] = [
-    ("ro", MountFlags::RDONLY),
-    ("nosuid", MountFlags::NOSUID),
-    ("nodev", MountFlags::NODEV),
-    ("noexec", MountFlags::NOEXEC),
-    ("sync", MountFlags::SYNCHRONOUS),
-    ("dirsync", MountFlags::DIRSYNC),
-    ("noatime", MountFlags::NOATIME),
-    ("nodiratime", MountFlags::NODIRATIME),
-    ("relatime", MountFlags::RELATIME),
-    ("strictatime", MountFlags::STRICTATIME),
-];
-
-/// The flags and the text of mount(2) for options as the user wrote them.
-fn options(given: &[String]) -> (MountFlags, String) {
-    let mut flags = MountFlags::empty();
-    let mut data = Vec::new();
-    for option in given.iter().flat_map(|options| options.split(',')).filter(|option| !option.is_empty()) {
-        match FLAGS.iter().find(|(name, _)| *name == option) {
-            Some((_, flag)) => flags |= *flag,
-            None if matches!(option, "rw" | "defaults") => {}
-            None => data.push(option),
-        }
-    }
-    (flags, data.join(","))
 }
 
 fn set_clock(date: i64) {
@@ -249,16 +218,4 @@ fn call(command: &[String]) -> Result<(i32, String)> {
     let mut said = [output.stdout, output.stderr].concat();
     said.drain(..said.len().saturating_sub(MOST));
     Ok((output.status.code().unwrap_or(-1), String::from_utf8_lossy(&said).trim().to_owned()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn flags_and_data_are_told_apart() {
-        let (flags, data) = options(&["noatime,data=writeback".into(), "rw".into(), "sync".into(), "commit=1".into()]);
-        assert_eq!(flags, MountFlags::NOATIME | MountFlags::SYNCHRONOUS);
-        assert_eq!(data, "data=writeback,commit=1");
-    }
 }

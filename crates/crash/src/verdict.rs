@@ -31,13 +31,24 @@ pub fn faults(
         let told = |fault| Told { promised: is_promised(&fault), fault };
         all.extend(Application::judge(seen).into_iter().map(told));
     } else if let Some(tree) = repaired.or(seen.tree.as_ref()) {
-        let told = |promised| move |violation| Told { fault: Fault::Broken(violation), promised };
+        let told = |promised: bool| {
+            move |violation: Violation| {
+                let promised = promised && is_owed(promises, violation.level);
+                Told { fault: Fault::Broken(violation), promised }
+            }
+        };
         let broken = history.judge(moment, promises, tree);
         let beyond = beyond(&broken, history, promises, moment, tree);
         all.extend(broken.into_iter().map(told(!has_lost)));
         all.extend(beyond.into_iter().map(told(false)));
     }
     all
+}
+
+/// Whether what [`History::judge`] says to be broken was promised: it says that something cannot be read, or was put there
+/// by nobody, of those too that promise nothing.
+fn is_owed(promises: &Promises, level: Level) -> bool {
+    level != Level::L0 || promises.has(Level::L0)
 }
 
 /// What became of the file system itself.
@@ -93,4 +104,59 @@ fn beyond(broken: &[Violation], history: &History, promises: &Promises, moment: 
         beyond.retain(|violation| !is_kept(violation));
     }
     beyond
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::{Entry, Kind, Run, Source};
+    use crate::workload::Workload;
+
+    #[test]
+    fn what_is_not_promised_is_never_of_a_level_that_is() {
+        let text = "mkdir A; creat A/foo; write A/foo 0+16384; sync | rename A/foo A/bar; creat A/foo; write A/foo 0+4096; \
+                    fsync A/foo";
+        let workload: Workload = text.parse().unwrap();
+        let history = History::new(&workload, &[0; 8]);
+        let entry = |path: &str, inode, kind, runs: &[(u64, Source)]| Entry {
+            path: path.into(),
+            inode,
+            kind,
+            mode: if kind == Kind::Folder { 0o755 } else { 0o644 },
+            links: 1,
+            size: runs.iter().map(|(length, _)| length).sum(),
+            xattrs: Vec::new(),
+            target: None,
+            runs: runs.iter().map(|&(length, source)| Run { length, source }).collect(),
+            error: None,
+        };
+        let folder = entry("A", 3, Kind::Folder, &[]);
+        let moment = Moment { begun: 8, returned: 7 };
+        let contents = [Source::Op(2), Source::Op(6), Source::Zero, Source::Poison];
+        let mut seen = 0;
+        for source in contents {
+            for length in [0, 4096, 16384] {
+                let runs = if length == 0 { vec![] } else { vec![(length, source)] };
+                let tree = Tree {
+                    entries: vec![folder.clone(), entry("A/foo", 4, Kind::File, &runs)],
+                    unreadable: Vec::new(),
+                };
+                for count in 0..=Level::ALL.len() {
+                    let promises =
+                        Promises { levels: Level::ALL[..count].iter().copied().collect(), ..Promises::least() };
+                    let broken = history.judge(moment, &promises, &tree);
+                    let beyond = beyond(&broken, &history, &promises, moment, &tree);
+                    seen += beyond.len();
+                    assert!(beyond.iter().all(|violation| !promises.has(violation.level)), "{promises:?}: {beyond:?}");
+                }
+            }
+        }
+        assert!(seen > 20, "{seen}");
+    }
+
+    #[test]
+    fn nothing_is_owed_by_those_that_promise_nothing() {
+        let none = Promises { levels: Levels::default(), ..Promises::least() };
+        assert!(!is_owed(&none, Level::L0) && is_owed(&Promises::least(), Level::L0));
+    }
 }

@@ -9,7 +9,7 @@ use mountmark_crash::oracle::{History, Level, Moment, Promises};
 use mountmark_crash::order::Order;
 use mountmark_crash::policy::Policy;
 use mountmark_crash::stateless;
-use mountmark_crash::states::{Budget, Choice, Device, Epoch, Fault as DeviceFault, ImageId, State, States, Tested};
+use mountmark_crash::states::{Budget, Choice, Device, Epoch, Fault as DeviceFault, ImageId, State, States};
 use mountmark_crash::trace::Trace;
 use mountmark_crash::verdict;
 use mountmark_crash::workload::Workload;
@@ -18,12 +18,10 @@ use mountmark_random::Stream;
 
 use super::known::Known;
 use super::rehearsal::{Rehearsal, rehearse};
+use super::rounds::{self, Open, share};
 use super::scene::{Scene, Under, record, recover};
 use super::sight::{Sight, look};
 use super::talk::Talk;
-
-/// Images shown at once: few, so that what is seen of some spares others.
-const BATCH: usize = 16;
 
 /// Most images of one tier at one moment of a recovery.
 const AGAIN: usize = 32;
@@ -151,6 +149,8 @@ enum Flow {
     On,
     /// What was wanted is found.
     Enough,
+    /// A moment's share of the time has ended.
+    Short,
     /// There is no more time.
     Late,
     /// The user stopped it.
@@ -169,40 +169,43 @@ impl Sitting<'_> {
     ) -> Result<Flow> {
         // The last image of each epoch is the one after which most is to be recovered.
         let mut candidates: Vec<(State, Moment)> = Vec::new();
+        let mut epochs: Vec<Open> = states.epochs().iter().filter_map(|epoch| Open::new(states, epoch)).collect();
         let mut asked = None;
-        let mut flow = Flow::On;
-        for epoch in states.epochs() {
-            let moment = moment(epoch);
-            let next = self.workload.asked(moment);
-            if next != asked {
-                // What is seen of an image depends on what is asked.
-                *known = Known::new(trace, self.course.device, &[]);
-                asked = next;
-            }
-            let Some(pending) = states.open(epoch.number) else { continue };
-            let mut images = pending.explore(&self.course.budget, self.course.seed);
-            explored.epochs += 1;
-            let mut whole = None;
-            let mut examined = images.by_ref().inspect(|state| {
-                if state.id.choice == Choice::All {
-                    whole = Some((state.clone(), moment));
+        let mut flow = Flow::Short;
+        // Each moment has its share of the time, and in further rounds of what others have left.
+        while flow == Flow::Short {
+            flow = Flow::On;
+            let mut left = epochs.iter().filter(|open| !open.is_done).count() + self.course.recoveries.min(1);
+            for open in epochs.iter_mut().filter(|open| !open.is_done) {
+                let place = Place { trace, end: open.epoch.end, moment: moment(open.epoch), first: None };
+                let next = self.workload.asked(place.moment);
+                if next != asked {
+                    // What is seen of an image depends on what is asked.
+                    *known = Known::new(trace, self.course.device, &[]);
+                    asked = next;
                 }
-            });
-            let place = Place { trace, end: epoch.end, moment, first: None };
-            flow = self.examine(talk, &place, &mut examined, known, explored)?;
-            candidates.extend(whole);
-            for (sum, tested) in explored.tested.iter_mut().zip(images.tested()) {
-                let complete = tested.is_complete && flow == Flow::On && (sum.is_complete || explored.epochs == 1);
-                *sum = Tested {
-                    made: sum.made + tested.made,
-                    different: sum.different + tested.different,
-                    is_complete: complete,
-                };
-            }
-            if flow != Flow::On {
-                return Ok(flow);
+                let Some(pending) = states.open(open.epoch.number) else { continue };
+                let mut images = pending.explore(&self.course.budget, self.course.seed);
+                open.made.checked_sub(1).map(|last| images.nth(last));
+                let mut examined = images.by_ref().inspect(|state| {
+                    open.made += 1;
+                    if state.id.choice == Choice::All {
+                        candidates.push((state.clone(), place.moment));
+                    }
+                });
+                let until = share(self.course.deadline, left);
+                left -= 1;
+                let end = self.examine(talk, &place, &mut examined, until, known, explored)?;
+                open.tested = images.tested();
+                open.is_done = end == Flow::On;
+                if !matches!(end, Flow::On | Flow::Short) {
+                    rounds::add(&epochs, explored);
+                    return Ok(end);
+                }
+                flow = if end == Flow::Short { end } else { flow };
             }
         }
+        rounds::add(&epochs, explored);
         let mut stream = Stream::new(self.course.seed, &format!("recoveries {}", self.workload));
         // A guest that made no recording has no room for another behind it.
         let recoveries = if self.workload.log.is_some() { 0 } else { self.course.recoveries };
@@ -216,18 +219,21 @@ impl Sitting<'_> {
         Ok(flow)
     }
 
-    /// Shows and judges images.
+    /// Shows and judges images, until a time.
     fn examine(
         &self,
         talk: &mut Talk,
         place: &Place,
         images: &mut dyn Iterator<Item = State>,
+        until: Instant,
         known: &mut Known,
         explored: &mut Explored,
     ) -> Result<Flow> {
+        let (begun, before) = (Instant::now(), explored.states);
         let (asked, promises) = (self.workload.asked(place.moment), &self.course.promises);
         loop {
-            let batch: Vec<State> = images.take(BATCH).collect();
+            let many = rounds::batch(begun, explored.states - before, until);
+            let batch: Vec<State> = images.take(many).collect();
             if batch.is_empty() {
                 return Ok(Flow::On);
             }
@@ -269,8 +275,10 @@ impl Sitting<'_> {
             if self.wanted.is_some_and(found) {
                 return Ok(Flow::Enough);
             }
-            if Instant::now() > self.course.deadline {
-                return Ok(Flow::Late);
+            match Instant::now() {
+                now if now > self.course.deadline => return Ok(Flow::Late),
+                now if now > until => return Ok(Flow::Short),
+                _ => {}
             }
         }
     }
@@ -298,7 +306,7 @@ impl Sitting<'_> {
             let budget = self.course.budget.at_most(AGAIN);
             let mut images = pending.explore(&budget, self.course.seed);
             let place = Place { trace: &recorded.trace, end: epoch.end, moment, first: Some(first) };
-            let flow = self.examine(talk, &place, &mut images, &mut known, explored)?;
+            let flow = self.examine(talk, &place, &mut images, self.course.deadline, &mut known, explored)?;
             if flow != Flow::On {
                 return Ok(flow);
             }

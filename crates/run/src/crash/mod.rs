@@ -10,6 +10,7 @@ mod known;
 pub mod log;
 pub mod questions;
 mod rehearsal;
+mod rounds;
 mod scene;
 mod sight;
 pub mod talk;

@@ -7,8 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::process::{Command, Stdio};
 
 use crate::host::{
-    SUITE, holds_zeroes, is_given_back, kill, leftovers, loop_devices, mountmark, obstacle, run_tiny, small_image,
-    start_busy, text,
+    SUITE, holds_zeroes, kill, leftovers, loop_devices, mountmark, obstacle, run_tiny, small_image, start_busy, text,
 };
 
 /// Runs a program of the machine, which must succeed; returns its output.

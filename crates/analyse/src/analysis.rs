@@ -86,6 +86,7 @@ fn tasks(
     doubtful: &crate::estimate::Doubtful,
     options: &Options,
 ) -> Vec<TaskFindings> {
+    let losers = losers(figures);
     let task = |(at, task): (usize, &crate::figures::Task)| TaskFindings {
         id: task.id.clone(),
         title: task.title.clone(),
@@ -106,6 +107,9 @@ fn tasks(
                     best: Vec::new(),
                 };
                 found.best = best(&found);
+                if task.series(&Metric::SYNC_LATENCY_MEAN).is_some() {
+                    found.best.retain(|one| !losers.contains(one));
+                }
                 found
             })
             .collect(),
@@ -113,14 +117,31 @@ fn tasks(
     figures.tasks.iter().enumerate().map(task).collect()
 }
 
+/// The configurations that lost files of a returned fsync when the power failed in this run: what their syncs took buys
+/// nothing.
+fn losers(figures: &Figures) -> Vec<usize> {
+    let lost = |one: usize| {
+        let mut all = figures.tasks.iter().filter_map(|task| task.series(&Metric::LOST));
+        all.any(|series| series.figures(one).iter().any(|files| *files > 0.0))
+    };
+    (0..figures.configurations.len()).filter(|one| lost(*one)).collect()
+}
+
 /// The configurations to mark as the best, see [`MetricFindings::best`].
 fn best(found: &MetricFindings) -> Vec<usize> {
     let medians: Vec<Option<f64>> = (0..found.estimates.len()).map(|one| found.median(one)).collect();
+    // Which of its values a median is, is chance.
+    let dependent: Vec<usize> = found.dependences().map(|(one, _)| one).collect();
+    let is_steady = |one: usize| !dependent.contains(&one);
     let leaders = match found.verdict.as_ref().map(|verdict| &verdict.outcome) {
         Some(VerdictOutcome::Winner { configuration }) => vec![*configuration],
-        Some(VerdictOutcome::Tied { configurations }) => configurations.clone(),
+        Some(VerdictOutcome::Tied { configurations }) => {
+            configurations.iter().copied().filter(|one| is_steady(*one)).collect()
+        }
         Some(VerdictOutcome::NoDifferenceShown { .. }) => return Vec::new(),
-        Some(VerdictOutcome::NotJudged { .. }) | None => return best_as_printed(found.metric, &medians),
+        Some(VerdictOutcome::NotJudged { .. }) | None => {
+            return best_as_printed(found.metric, &medians).into_iter().filter(|one| is_steady(*one)).collect();
+        }
     };
     // A configuration that could not be compared may be better than all others, so none is marked as the best.
     let judged: Vec<usize> =

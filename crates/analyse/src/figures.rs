@@ -96,6 +96,8 @@ impl Task {
     /// the studies, by the time until it returned.
     pub fn judged(&self) -> &'static [Metric] {
         match self.category {
+            // A power cut is survived or not: how long the way back took is asked by tasks of its own.
+            _ if !self.step && self.series(&Metric::LOST).is_some() => &[Metric::LOST],
             _ if !self.step && self.series(&Metric::RATE).is_some() => &[Metric::RATE],
             _ if !self.step && self.series(&Metric::SYNC_LATENCY_MEAN).is_some() => &[Metric::SYNC_LATENCY_MEAN],
             _ if !self.step && self.series(&Metric::LATENCY_MEAN).is_some() => &[Metric::LATENCY_MEAN],

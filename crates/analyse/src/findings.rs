@@ -107,7 +107,8 @@ pub struct MetricFindings {
     #[serde(skip)]
     pub verdict: Option<Verdict>,
     /// Configurations to mark as the best: by the verdict if one was reached, otherwise those whose median prints as
-    /// the best. Empty if all print the same, or no difference was shown.
+    /// the best. Never one whose figure depends on conditions and that no verdict has as the winner, nor, in a task that
+    /// syncs, one that lost synced files in this run. Empty if all print the same, or no difference was shown.
     pub best: Vec<usize>,
 }
 
@@ -278,8 +279,12 @@ pub struct Rank {
     pub score: f64,
     /// 95 % interval of the score under resampling of repeats; `None` with one repeat.
     pub interval: Option<Interval>,
-    /// Share of resamplings in which it keeps this place, 0 to 1; `None` with one repeat.
+    /// Share of resamplings in which it keeps this place, 0 to 1; `None` with so few repeats that equal ones too would
+    /// often keep theirs in all.
     pub stability: Option<f64>,
+    /// The same, from two repeats on: a place that changes is no lead, though one that does not may be luck.
+    #[serde(skip)]
+    pub resampled: Option<f64>,
 }
 
 /// All tasks together.

@@ -33,8 +33,8 @@ impl Lead {
         let overlaps = second.interval.as_ref().is_some_and(|found| found.low <= first.score);
         Some(match () {
             () if ranking.last().is_some_and(|last| ranking.len() > 2 && is_close(last)) => Lead::AllLevel,
-            () if first.stability.is_some_and(|share| share < options.level) => Lead::TwoLevel(Level::Unsteady),
             () if is_close(second) => Lead::TwoLevel(Level::Close),
+            () if first.resampled.is_some_and(|share| share < options.level) => Lead::TwoLevel(Level::Unsteady),
             () if overlaps => Lead::TwoLevel(Level::NotShown),
             // Logarithms of equal figures cancel exactly, their sums only up to rounding.
             () => Lead::First { everywhere: first.score < 1.0 + 1e-9 },

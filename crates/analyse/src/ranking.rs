@@ -29,6 +29,10 @@ use crate::stats::random::Random;
 use crate::stats::summary::{mean, variance};
 use crate::{Interval, Options, Rank};
 
+/// The fewest blocks that say anything about how firm a place is: two equal configurations have the same order in all of
+/// n blocks with a probability of 2^(1-n), which is above 5 % with five.
+const TELLING: usize = 6;
+
 /// The series behind rankings, and the resamplings of their blocks.
 pub(crate) struct Ranked {
     configurations: usize,
@@ -91,11 +95,13 @@ impl Ranked {
         let order = places(&own);
         let best: Vec<usize> = medians.iter().map(|row| least(row)).collect();
         let (kept, drawn) = self.kept(series, &ranked, &order);
+        let share = |place: usize| (drawn > 0).then(|| f64::from(kept[place]) / f64::from(drawn));
         let rank = |(place, at): (usize, &usize)| Rank {
             configuration: ranked[*at],
             score: own[*at],
             interval: self.interval(series, &best, ranked[*at], own[*at], level),
-            stability: (drawn > 0).then(|| f64::from(kept[place]) / f64::from(drawn)),
+            stability: share(place).filter(|_| self.blocks >= TELLING),
+            resampled: share(place),
         };
         order.iter().enumerate().map(rank).collect()
     }

@@ -43,6 +43,7 @@ pub(super) fn findings(run: &RunRecord) -> Findings {
             score: 1.0 + configuration as f64,
             interval: None,
             stability: Some(0.9),
+            resampled: Some(0.9),
         })
         .collect();
     Findings {

@@ -158,14 +158,18 @@ impl Ranking<'_> {
             Lead::TwoLevel(level) => {
                 let why = match level {
                     Level::Unsteady => {
-                        let kept = share(first.stability.unwrap_or_default());
+                        let kept = share(first.resampled.unwrap_or_default());
                         format!("the first place stays the same in only {kept} of resamplings of the repeats")
                     }
                     Level::Close => format!("they are less than {matters} apart"),
                     Level::NotShown => "the repeats show no difference between them".to_owned(),
                 };
+                let related = match level {
+                    Level::Close => "are level",
+                    Level::Unsteady | Level::NotShown => "come first, in no order that is shown",
+                };
                 let (first, second) = (score(first), score(second));
-                format!("{one} and {other} are level, {average} {first} and {second} {times} ({why}){last}")
+                format!("{one} and {other} {related}: {average} {first} and {second} {times} ({why}){last}")
             }
             Lead::First { everywhere: true } => {
                 let then = format!("{average} {} {times}{}", ratio(second.score), self.certain(second));

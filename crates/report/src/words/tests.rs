@@ -133,7 +133,7 @@ fn a_shared_first_place_is_not_a_win() {
                   all others are slower, and the next is jfs (1.21 s).";
     assert_eq!(text, shared);
     let all = conclusions::sentences(&found);
-    assert!(all[0].contains("ext4 and xfs are level, on average (geometric mean) 1.00"), "{all:?}");
+    assert!(all[0].contains("ext4 and xfs are level: on average (geometric mean) 1.00"), "{all:?}");
     assert!(all[0].contains("; last is btrfs with 1.30 "), "{all:?}");
     assert_eq!(all[1], "Of 1 test, several share the first place in 1.");
 }

@@ -190,6 +190,18 @@ impl Findings {
         self.tasks.iter().filter(|task| !task.step)
     }
 
+    /// The suite's tasks in which file systems share blocks instead of writing a copy, and these file systems: the task's
+    /// command passed less than a tenth of the bytes to write(2) there that it passed elsewhere, of 1 MiB or more.
+    pub fn sharing(&self) -> impl Iterator<Item = (&TaskFindings, Vec<usize>)> {
+        self.suite().filter_map(|task| {
+            let written = task.figures(&Metric::TASK_WRITTEN_BYTES)?;
+            let most = written.medians().fold(0.0, f64::max);
+            let shares = |one: &usize| written.median(*one).is_some_and(|bytes| 10.0 * bytes < most);
+            let those: Vec<usize> = (0..self.configurations.len()).filter(shares).collect();
+            (most >= f64::from(1 << 20) && !those.is_empty()).then_some((task, those))
+        })
+    }
+
     /// The sum of a metric's medians over the suite's tasks that have it and are accepted by `wanted`; no sums of a metric
     /// that does not add up.
     pub fn total(&self, metric: &Metric, wanted: impl Fn(&TaskFindings) -> bool) -> Total {

@@ -3,7 +3,9 @@
 //! A sentence says "is fastest" only if a verdict shows it. With one repeat there are no verdicts: the first sentence
 //! says so, and the others state in the past tense what was measured.
 
-use mountmark_analyse::{Basis, Category, CategoryFindings, Conclusion, Findings, Gap, Lead, Level, Rank};
+use mountmark_analyse::{
+    Basis, Category, CategoryFindings, Conclusion, Findings, Gap, Lead, Level, Rank, TaskFindings,
+};
 use mountmark_model::{Metric, counted};
 
 use super::metric::{self, subject, verb};
@@ -31,7 +33,11 @@ fn sentence(findings: &Findings, conclusion: &Conclusion) -> String {
             let overall = &findings.overall;
             let said =
                 Ranking { findings, ranking: &overall.ranking, basis: overall.basis, whole: true }.lead(overall.lead);
-            if *tests == 1 { format!("In the one test, {said}.") } else { format!("Over all {tests} tests, {said}.") }
+            let shared = sharing(findings, |_| true);
+            match tests {
+                1 => format!("In the one test, {said}.{shared}"),
+                _ => format!("Over all {tests} tests, {said}.{shared}"),
+            }
         }
         Conclusion::Tally { tests, wins, tied, none } => {
             let mut parts = places(findings, wins, "is fastest in");
@@ -88,7 +94,29 @@ pub(crate) fn category(findings: &Findings, found: &CategoryFindings) -> String 
         [only] => format!("only {} has figures of all tests", findings.configurations[only.configuration]),
         ranking => Ranking { findings, ranking, basis: found.basis, whole: false }.lead(found.lead),
     };
-    format!("{}: {said}.{not_ranked}", capital(metric::category(&found.category)))
+    let shared = match found.basis {
+        Basis::Space | Basis::Memory => String::new(),
+        _ => sharing(findings, |task| task.category == found.category),
+    };
+    format!("{}: {said}.{shared}{not_ranked}", capital(metric::category(&found.category)))
+}
+
+/// Which of these tests measure the sharing of blocks: " In 012 and 014 xfs and btrfs share blocks instead of writing a
+/// copy." Empty if none does.
+fn sharing(findings: &Findings, wanted: impl Fn(&TaskFindings) -> bool) -> String {
+    let mut groups: Vec<(Vec<usize>, Vec<String>)> = Vec::new();
+    for (task, those) in findings.sharing().filter(|(task, _)| wanted(task)) {
+        match groups.iter_mut().find(|(known, _)| *known == those) {
+            Some((_, tasks)) => tasks.push(task.id.clone()),
+            None => groups.push((those, vec![task.id.clone()])),
+        }
+    }
+    let sentence = |(those, tasks): (Vec<usize>, Vec<String>)| {
+        let share = if those.len() == 1 { "shares" } else { "share" };
+        let names = and(those.iter().map(|one| findings.configurations[*one].clone()));
+        format!(" In {} {names} {share} blocks instead of writing a copy.", and(tasks))
+    };
+    groups.into_iter().map(sentence).collect()
 }
 
 /// "ext4 is fastest in 3", "xfs in 2".
@@ -108,7 +136,13 @@ fn striking(findings: &Findings, task: usize, gap: &Gap) -> String {
         format!("{} {} {value}", findings.configurations[one], verb(found.metric))
     };
     let label = named(&task.id, &task.title);
-    format!("{label}: {}; {}, {}.", said(gap.best), said(gap.other), beside(findings, gap))
+    let mut sharing = findings.sharing().filter(|(shared, _)| shared.id == task.id);
+    let shared = if sharing.any(|(_, those)| those.contains(&gap.best)) {
+        format!(" {} shares blocks there instead of writing a copy.", findings.configurations[gap.best])
+    } else {
+        String::new()
+    };
+    format!("{label}: {}; {}, {}.{shared}", said(gap.best), said(gap.other), beside(findings, gap))
 }
 
 fn range(findings: &Findings, task: usize, ends: [usize; 2]) -> String {

@@ -278,3 +278,23 @@ fn warnings_say_what_cannot_be_compared() {
     assert!(texts[1].starts_with("No profile models the study's computer; the run's is slow. "), "{texts:?}");
     assert_eq!(texts.last().unwrap(), "One repeat: a measured figure is one sample, not a mean.");
 }
+
+#[test]
+fn a_copy_that_writes_nothing_is_named_where_it_wins() {
+    let with = |bytes: [f64; 3]| {
+        let mut record = timed(3, 3, |one, repeat| [1.0, 30.0, 31.0][one] + f64::from(repeat) / 1e3);
+        for cell in &mut record.cells {
+            let own = bytes[cell.index as usize % 3];
+            cell.samples.push(sample("001", "task_written_bytes", own));
+        }
+        conclusions::sentences(&found(&record))
+    };
+    let shared = with([0.0, 1e9, 1e9]);
+    assert!(shared[0].ends_with(" In 001 ext4 shares blocks instead of writing a copy."), "{shared:?}");
+    let striking = shared.iter().find(|sentence| sentence.starts_with("001 (")).unwrap();
+    assert!(striking.ends_with(" ext4 shares blocks there instead of writing a copy."), "{striking}");
+    for bytes in [[1e9; 3], [0.0; 3], [0.0, 1e5, 1e5], [2e8, 1e9, 1e9]] {
+        let said = with(bytes).concat();
+        assert!(!said.contains("shares blocks"), "{said}");
+    }
+}

@@ -221,3 +221,24 @@ fn sections(manifest: &str) -> Vec<(&str, Vec<&str>)> {
     let wanted = parts.filter(|(name, _)| matches!(*name, "dependencies" | "dev-dependencies"));
     wanted.map(|(name, rest)| (name, rest.lines().collect())).collect()
 }
+
+/// `clean --cache` removes the folders that it knows, and nothing where there is one that it does not.
+#[test]
+fn each_folder_of_the_cache_is_known_to_its_cleaning_and_described() {
+    let quoted = |text: &str| text.split('"').skip(1).step_by(2).map(str::to_owned).collect::<BTreeSet<String>>();
+    let source = fs::read_to_string(root().join("crates/lab/src/leftovers/mod.rs")).unwrap();
+    let list = source.split("const CACHE_FOLDERS").nth(1).unwrap().split(';').nth(1).unwrap();
+    let mut known = quoted(list);
+    known.extend(quoted(source.split("const JOURNALS").nth(1).unwrap().split(';').next().unwrap()));
+    let used: BTreeSet<String> = code()
+        .iter()
+        .flat_map(|(_, line)| line.split("cache.join(\"").skip(1).map(str::to_owned).collect::<Vec<_>>())
+        .map(|rest| rest.split(['"', '/']).next().unwrap_or_default().to_owned())
+        .collect();
+    assert!(used.len() > 5 && used.is_subset(&known), "{used:?} {known:?}");
+    let text = fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap();
+    let table = text.split("## What lies in the cache").nth(1).unwrap().split("\n\n").nth(1).unwrap();
+    let described: BTreeSet<String> =
+        table.lines().skip(2).filter_map(|row| Some(row.split('`').nth(1)?.to_owned())).collect();
+    assert_eq!(described, known);
+}

@@ -174,14 +174,18 @@ pub fn report_options() -> ReportOptions {
     ReportOptions { terminal, color, width }
 }
 
-/// Prints to standard output: exact bytes to a pipe or a file, escaped text to a terminal. A reader that has gone away
-/// is no error.
+/// Prints to standard output: exact bytes to a pipe or a file, escaped text to a terminal.
 pub fn print(text: &str) -> Result<()> {
     use std::io::Write;
     let mut out = std::io::stdout().lock();
     let written =
         if out.is_terminal() { out.write_all(terminal::page(text).as_bytes()) } else { out.write_all(text.as_bytes()) };
-    match written {
+    taken(written)
+}
+
+/// Whether standard output took what was written. A reader that has gone away is no error.
+pub fn taken(result: std::io::Result<()>) -> Result<()> {
+    match result {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         other => other.context("cannot write to standard output"),
     }

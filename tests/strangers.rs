@@ -81,6 +81,35 @@ fn a_name_of_a_run_is_no_path() {
     }
 }
 
+/// What the engine would refuse in each guest is refused before the first one.
+#[test]
+fn a_workload_that_could_run_nowhere_is_refused_in_the_plan() {
+    let lab = Lab::without_guests();
+    let workload = |files: &str, phases: &str| {
+        let head = "[parameters.COUNT]\nvalue = 100\n\n[[task]]\nid = \"w\"\ntitle = \"w\"\n";
+        format!("{head}workload.files = {{ folder = \"f\", count = \"$COUNT\"{files} }}\n{phases}")
+    };
+    let phase = |name: &str, more: &str| format!("[[task.workload.phases]]\nname = \"{name}\"\n{more}\n");
+    let sized = ", size = \"16 KiB\"";
+    let fill = phase("fill", "what = \"write-file\"\nsetup = true");
+    let beside = "what = \"unlink\"\nbeside = true\nrun = \"beside\"";
+    for (name, text, said) in [
+        ("appends", workload("", &phase("a", "what = \"write\"\npattern = \"append\"")), "its files have no size"),
+        ("deletes", workload(sized, &format!("{fill}{}", phase("d", beside))), "can be done once to each file"),
+        (
+            "folder",
+            workload(sized, &fill.replace("setup = true", "")).replace("\"f\"", "\"../f\""),
+            "below the workload's own",
+        ),
+    ] {
+        let suite = lab.suite(name, &text);
+        for more in [&["--dry-run"][..], &[]] {
+            let arguments = [&["run", "--fs", "ext4", "--suite", &suite], more].concat();
+            lab.command(&arguments).ended_with(2).says(&["task w: phase ", said]);
+        }
+    }
+}
+
 #[test]
 fn a_suite_reads_what_came_with_it() {
     let lab = Lab::without_guests();

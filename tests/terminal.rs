@@ -90,3 +90,15 @@ fn a_terminal_of_the_locale_c_gets_ascii() {
     assert!(on_terminal(&lab, "C", &["show", "--out", &out]).contains("-----"));
     assert!(on_terminal(&lab, "C.UTF-8", &["show", "--out", &out]).contains("─────"));
 }
+
+#[test]
+fn what_a_full_disk_does_not_take_is_no_success() {
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").expect("/dev/full");
+    for arguments in [&["--help"][..], &["run", "--help"], &["--version"], &["help", "show"], &["list", "suites"]] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_mountmark"));
+        let output = command.args(arguments).stdout(full()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}: {said}");
+        assert!(said.contains("cannot write to standard output"), "{arguments:?}: {said}");
+    }
+}

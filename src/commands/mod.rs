@@ -16,6 +16,7 @@ mod self_check;
 mod show;
 mod why;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -87,7 +88,15 @@ pub fn main() -> ExitCode {
 
 fn dispatch() -> Result<u8> {
     let arguments = plan_file::expand(std::env::args_os())?;
-    CommandLine::parse_from(arguments).command.run()
+    match CommandLine::try_parse_from(arguments) {
+        Ok(line) => line.command.run(),
+        Err(error) if error.use_stderr() => error.exit(),
+        // Help or the version, which a full disk must not swallow.
+        Err(help) => {
+            let written = help.print().and_then(|()| std::io::stdout().flush());
+            common::taken(written).map(|()| 0)
+        }
+    }
 }
 
 fn exit_code(error: &anyhow::Error) -> u8 {

@@ -125,6 +125,17 @@ fn workload_faults(suite: &Suite, task: &Task, workload: &Workload, fault: &mut 
             task.id
         ));
     }
+    if task.figure.is_none() && has_parts(suite, task) {
+        let parts = suite.tasks.iter().filter(|part| part.part_of.as_ref() == Some(&task.id));
+        let shown: BTreeSet<&str> = parts.map(|part| part.figure_name()).collect();
+        for phase in counted.iter().filter(|phase| !shown.contains(phase.name.as_str())) {
+            fault(format!(
+                "its phase {:?} counts, and no task shows its figures: add a [[task]] with part_of = {:?} and figure = {0:?}, \
+                 mark it with setup = true, or name it as figure of this one",
+                phase.name, task.id
+            ));
+        }
+    }
     let mut seen = BTreeSet::new();
     for phase in &workload.phases {
         if !seen.insert(&phase.name) {

@@ -7,6 +7,7 @@ mod sampled;
 mod signals;
 mod targets;
 mod vary;
+mod works;
 
 use std::error::Error;
 use std::fs;
@@ -17,9 +18,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use mountmark_model::conditions::Way;
-use mountmark_model::{
-    Bytes, Cell, Configuration, CorpusSource, Disk, Machine, Plan, Program, RealisedCorpus, Scale, Vary,
-};
+use mountmark_model::{Bytes, Configuration, CorpusSource, Disk, Machine, Plan, Program, RealisedCorpus, Scale, Vary};
 use mountmark_plan::{Catalogue, CorpusRequest, Options, control};
 use mountmark_record::{RunRecord, Store};
 
@@ -28,6 +27,7 @@ pub use execute::{Session, check_jobs, jobs, show};
 pub use lab::{LabOptions, SILENCE_LIMIT, labs};
 use sampled::SamplingOptions;
 pub use signals::Stop;
+pub use works::leave_out_programs;
 
 /// File systems to compare unless `--fs` names others.
 pub const DEFAULT_FILESYSTEMS: &str = "ext2,ext3,ext4,jfs,reiserfs,xfs,btrfs";
@@ -302,27 +302,12 @@ fn planned(
         say!("mountmark: {}", mountmark_report::cramped(name, size, roomy));
     }
     plan.skipped.splice(0..0, skipped);
+    works::check(&plan)?;
     leave_out_programs(&mut plan, asked.lacks)?;
     if plan.cells.is_empty() {
         bail!("none of the file systems can run this suite");
     }
     Ok(Some(plan))
-}
-
-/// Omits the tasks whose benchmark programs are unavailable here, and reports them.
-pub fn leave_out_programs(plan: &mut Plan, lacks: &dyn Fn(&Program) -> Result<Option<String>>) -> Result<()> {
-    let Some(tasks) = plan.cells.first().map(|cell| cell.tasks.clone()) else { return Ok(()) };
-    for program in mountmark_plan::programs(&tasks) {
-        if let Some(reason) = lacks(program)? {
-            say!("mountmark: tasks of {} are skipped: {reason}", program.name);
-            mountmark_plan::leave_out(plan, program, &reason);
-        }
-    }
-    let runs = |cell: &Cell| cell.tasks.iter().any(|task| task.part_of.is_none() && task.skip.is_none());
-    if !plan.cells.iter().any(runs) {
-        bail!("no task of the suite {} can run here", plan.suite);
-    }
-    Ok(())
 }
 
 /// Generates in the cache the corpora that plans ask for.

@@ -47,6 +47,9 @@ fn figures_are_those_of_the_program_or_the_workload() {
         &format!("{ENGINE}[[task]]\nid = \"c\"\ntitle = \"c\"\npart_of = \"w\"\n"),
         "has no phase \"c\" that counts; it has a, b",
     );
+    let part = |name: &str| format!("[[task]]\nid = \"{name}\"\ntitle = \"{name}\"\npart_of = \"w\"\n");
+    has_fault(&format!("{ENGINE}{}", part("b")), "its phase \"a\" counts, and no task shows its figures");
+    assert_eq!(faults(&suite(&format!("{ENGINE}{}{}", part("a"), part("b")))), [""; 0]);
     has_fault(&ENGINE.replace("$FILES", "$FOLDERS"), "names the parameter FOLDERS");
     has_fault(&ENGINE.replace("name = \"b\"", "name = \"a\""), "two phases of its workload are named \"a\"");
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::Result;
 use mountmark_lab::{CorpusData, Device, Devices, Power, Unseen};
 use mountmark_model::conditions::Way;
-use mountmark_model::{Cell, Lab, RealisedCorpus, Scale, Suite};
+use mountmark_model::{Cell, Lab, RealisedCorpus, Scale, Suite, Task};
 use mountmark_plan::{Catalogue, Options};
 
 use super::command::{Finished, Kept};
@@ -177,6 +177,8 @@ fn what_starts_is_what_a_dry_run_shows() {
     for fs in catalogue.list::<mountmark_model::FileSystem>() {
         for suite in catalogue.list::<Suite>() {
             for mut cell in cells(&catalogue, &fs.name, &suite.name) {
+                let refused = |task: &Task| crate::engine::refusal(task.workload.as_ref()?, &cell.parameters);
+                assert_eq!(cell.tasks.iter().find_map(refused), None, "{}", suite.name);
                 for is_mounted in [false, true] {
                     cell.is_mounted = is_mounted;
                     if is_mounted && cell.tasks.iter().any(|task| task.restart.is_some()) {

@@ -79,6 +79,11 @@ impl Default for Options {
     }
 }
 
+/// Why this workload could run nowhere, as [`run`] would say it: it contradicts itself, or names an unknown parameter.
+pub fn refusal(workload: &Workload, parameters: &BTreeMap<String, u64>) -> Option<String> {
+    resolve::resolve(workload, parameters).err().map(|error| error.to_string())
+}
+
 /// Runs all phases of a workload in `folder`, one after another, and leaves the files there.
 ///
 /// `history` comes from earlier workloads in the same folder, so that their lost overwrites are found; empty if there

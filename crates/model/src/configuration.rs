@@ -98,9 +98,27 @@ pub struct Fsck {
     pub command: Vec<String>,
     /// Exit codes that mean that no damage was found.
     pub clean: Vec<i32>,
+    /// What it says when it could not look, beyond [`UNABLE_SAYS`]: exit codes do not tell that from damage, as a check that
+    /// finds no file system ends as one that gets no device.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unable_says: Vec<String>,
     /// Meaning of the other exit codes, by code.
     #[serde(default)]
     pub meaning: BTreeMap<String, String>,
+}
+
+/// What any check says that could not look: errno(3), and getopt(3).
+const UNABLE_SAYS: [&str; 5] =
+    ["Device or resource busy", "Permission denied", "Cannot allocate memory", "invalid option", "unrecognized option"];
+
+impl Fsck {
+    /// The line in which a check says that it could not look, if it does. `None` also for one that found nothing.
+    pub fn inability<'s>(&self, code: Option<i32>, said: &'s str) -> Option<&'s str> {
+        code.filter(|code| !self.clean.contains(code))?;
+        let own = self.unable_says.iter().map(String::as_str);
+        let words: Vec<&str> = own.chain(UNABLE_SAYS).collect();
+        said.lines().find(|line| words.iter().any(|words| line.contains(words))).map(str::trim)
+    }
 }
 
 /// Options behind a name such as `data=journal`.

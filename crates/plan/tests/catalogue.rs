@@ -301,3 +301,42 @@ fn near_names_are_proposed() {
     let suite = catalogue.suite("piszcz").unwrap_err().to_string();
     assert!(suite.contains("did you mean piszcz-2006?") && suite.contains("list suites"), "{suite}");
 }
+
+/// What checks really said of sound and of damaged file systems (Debian 12: xfsprogs 6.1.0, btrfs-progs 6.2, e2fsprogs 1.47.0,
+/// ntfs-3g 2022.10.3, f2fs-tools 1.15.0).
+#[test]
+fn a_check_that_could_not_look_is_told_from_one_that_found_damage() {
+    let catalogue = Catalogue::built_in().unwrap();
+    let inability = |fs: &str, code: i32, said: &str| {
+        let fs: &FileSystem = catalogue.get(fs).unwrap();
+        fs.fsck.as_ref().unwrap().inability(Some(code), said).map(str::to_owned)
+    };
+    for (fs, code, said) in [
+        ("xfs", 1, "fatal error -- This filesystem has an external log.  Specify log device with the -l option."),
+        ("xfs", 1, "xfs_repair: filesystem has a realtime subvolume\nxfs_repair: realtime device init failed"),
+        ("xfs", 1, "/nonexistent: No such file or directory\n\nfatal error -- couldn't initialize XFS library"),
+        ("btrfs", 1, "ERROR: mount check: cannot open /nonexistent: No such file or directory"),
+        ("btrfs", 1, "ERROR: /dev/loop0 is currently mounted, use --force if you really intend to check"),
+        ("ntfs", 1, "Failed to access '/nonexistent': No such file or directory\nVolume is corrupt."),
+        ("ext4", 8, "e2fsck: Device or resource busy while trying to open /dev/loop0"),
+        ("ext4", 16, "e2fsck: invalid option -- 'J'"),
+    ] {
+        assert!(inability(fs, code, said).is_some_and(|line| said.contains(&line) && line.len() > 20), "{fs}: {said}");
+    }
+    for (fs, code, said) in [
+        ("xfs", 1, "Primary superblock would have been modified.\nCannot proceed further in no_modify mode."),
+        ("btrfs", 1, "ERROR: cannot read chunk root\nERROR: cannot open file system"),
+        ("btrfs", 1, "No valid Btrfs found on z\nERROR: cannot open file system"),
+        ("ntfs", 1, "NTFS signature is missing.\nVolume is corrupt. You should run chkdsk."),
+        ("f2fs", 255, "Can't find a valid F2FS superblock at 0x0"),
+        (
+            "ext4",
+            8,
+            "ext2fs_open2: Bad magic number in super-block\ne2fsck: Superblock invalid, trying backup blocks...",
+        ),
+        ("ext4", 4, "Pass 1: Checking inodes, blocks, and sizes"),
+        ("xfs", 0, "Specify log device"),
+    ] {
+        assert_eq!(inability(fs, code, said), None, "{fs}: {said}");
+    }
+}

@@ -153,7 +153,9 @@ fn commands_of_a_catalogue_are_held_to_it_too() {
         refused(&of(filesystem(mkfs)), word);
     }
     assert_eq!(foreign(&of(filesystem(&["own.mkfs", "--device={device}", "-f"]))), None);
-    let fsck = |words: &[&str]| Some(Fsck { command: list(words), clean: vec![0], meaning: Default::default() });
+    let fsck = |words: &[&str]| {
+        Some(Fsck { command: list(words), clean: vec![0], unable_says: vec![], meaning: Default::default() })
+    };
     let recovery = |before: &[&str], repair: &[&str]| {
         Some(Recovery { before_mount: list(before), repair: list(repair), ..Recovery::default() })
     };

@@ -106,6 +106,11 @@ impl Agent<'_> {
             self.ended(protocol_task::FSCK, Outcome::Ok);
             return Ok(());
         }
+        let said = format!("{}\n{}", measured.finished.stderr, measured.finished.stdout);
+        if let Some(reason) = fsck.inability(code, &said) {
+            self.ended(protocol_task::FSCK, Outcome::Skipped { reason: format!("it could not be checked: {reason}") });
+            return Ok(());
+        }
         let meaning = code.and_then(|code| fsck.meaning.get(&code.to_string()));
         let said = match (meaning, measured.finished.failure(&command.join(" "))) {
             (Some(meaning), _) => format!("fsck after the tasks: {meaning} (exit code {})", code.unwrap_or(-1)),

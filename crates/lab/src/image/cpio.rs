@@ -80,6 +80,37 @@ impl Archive {
         out
     }
 
+    /// What a guest reads at a path; `None` if its links lead nowhere or in a circle.
+    #[cfg(test)]
+    pub(super) fn read(&self, path: &str) -> Option<&[u8]> {
+        let (mut at, mut followed) = (Vec::new(), 0);
+        let mut left: Vec<&str> = path.split('/').rev().collect();
+        while let Some(part) = left.pop() {
+            match part {
+                "" | "." => continue,
+                ".." => drop(at.pop()),
+                name => at.push(name),
+            }
+            if let Some(Entry::Link(target)) = self.entries.get(&at.join("/")) {
+                // As Linux: MAXSYMLINKS.
+                followed += 1;
+                if followed > 40 {
+                    return None;
+                }
+                if target.starts_with('/') {
+                    at.clear();
+                } else {
+                    at.pop();
+                }
+                left.extend(target.split('/').rev());
+            }
+        }
+        match self.entries.get(&at.join("/"))? {
+            Entry::File { bytes, .. } => Some(bytes),
+            _ => None,
+        }
+    }
+
     fn parents(&mut self, path: &str) {
         if let Some((folder, _)) = path.rsplit_once('/') {
             self.folder(folder);

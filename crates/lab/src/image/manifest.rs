@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
@@ -106,27 +106,9 @@ impl Manifest {
         below.filter(|name| !name.contains('/')).map(str::to_owned).collect()
     }
 
-    /// A path, if it is a file or link of the package, or else all files and links below it.
-    pub(crate) fn at_or_below(&self, path: &str) -> impl Iterator<Item = &str> {
-        let is_in =
-            move |own: &str| own.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        self.entries.keys().map(String::as_str).filter(move |own| is_in(own))
-    }
-
-    /// The target of a link of the package; `None` if it is no link.
-    pub fn link(&self, path: &str) -> Option<&str> {
-        self.entries.get(path)?.link.as_deref()
-    }
-
-    /// The file that a path leads to through links inside the package; `None` if it leads out of it or nowhere.
-    pub fn resolve(&self, path: &str) -> Option<String> {
-        let mut path = path.to_owned();
-        for _ in 0..8 {
-            let Some(target) = &self.entries.get(&path)?.link else { return Some(path) };
-            let from = if target.starts_with('/') { Path::new("") } else { Path::new(&path).parent()? };
-            path = plain(&from.join(target.trim_start_matches('/')))?;
-        }
-        None
+    /// All files and links, by path, with the targets of links.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
+        self.entries.values().map(|entry| (entry.path.as_str(), entry.link.as_deref()))
     }
 
     /// An unchanged file of the package.
@@ -215,19 +197,6 @@ fn describe(root: &Path, folder: &Path, entries: &mut BTreeMap<String, Entry>) -
     Ok(())
 }
 
-/// A path without `.` and `..`; `None` if it leaves the folder that it is relative to.
-fn plain(path: &Path) -> Option<String> {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.components() {
-        match part {
-            Component::Normal(name) => parts.push(name.to_str()?),
-            Component::ParentDir => drop(parts.pop()?),
-            _ => {}
-        }
-    }
-    Some(parts.join("/"))
-}
-
 fn is_missing(error: &io::Error) -> bool {
     use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory | IsADirectory)
@@ -259,16 +228,15 @@ mod tests {
     }
 
     #[test]
-    fn files_are_looked_up_and_links_followed() {
+    fn files_and_links_are_looked_up() {
         let folder = package();
         let manifest = Manifest::open(folder.path()).unwrap();
         assert_eq!(manifest.names_in("usr/bin"), ["one", "out", "over", "two"]);
         assert_eq!(manifest.read("usr/bin/two").unwrap(), b"22");
         assert_eq!(manifest.read("a \"b\"\n").unwrap(), b"");
-        assert_eq!(manifest.resolve("usr/bin/over").as_deref(), Some("lib/x.so.1.2"));
-        assert_eq!(manifest.resolve("usr/bin/out"), None);
         assert!(manifest.has("lib/x.so.1") && !manifest.has("lib") && !manifest.has("usr/bin/on"));
-        assert_eq!(manifest.link("lib/x.so.1"), Some("x.so.1.2"));
+        let links: Vec<_> = manifest.all().filter_map(|(path, link)| Some((path, link?))).collect();
+        assert_eq!(links[0], ("lib/x.so.1", "x.so.1.2"));
         manifest.check_sizes().unwrap();
     }
 

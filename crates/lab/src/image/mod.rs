@@ -12,6 +12,9 @@ pub(crate) mod modules;
 pub mod packages;
 mod programs;
 mod sources;
+#[cfg(test)]
+mod tests;
+mod tree;
 mod unpack;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -148,9 +151,7 @@ impl<'a> Builder<'a> {
         for folder in ["dev", "etc", "proc", "run", "sys", "tmp", "test", "source", "usr/bin", "usr/lib", "usr/lib64"] {
             archive.folder(folder);
         }
-        let links =
-            [("bin", "usr/bin"), ("sbin", "usr/bin"), ("usr/sbin", "bin"), ("lib", "usr/lib"), ("lib64", "usr/lib64")];
-        for (link, target) in links {
+        for (link, target) in tree::MERGED {
             archive.link(link, target);
         }
         archive.link("etc/mtab", "/proc/self/mounts");

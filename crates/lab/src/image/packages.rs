@@ -195,6 +195,8 @@ impl Packages {
         let candidate = text.lines().find_map(|line| line.trim().strip_prefix("Candidate:")).map(str::trim);
         let found = candidate.is_some_and(|version| version != "(none)");
         cache::note(&file, if found { b"yes" } else { b"no" })?;
+        // The answer is as young as this question, also if it is the same again.
+        cache::mark_used(&file);
         Ok(found)
     }
 
@@ -217,7 +219,7 @@ impl Packages {
                 let _ = fs::remove_dir_all(self.sources());
                 return complaint.map(|_| false);
             }
-            cache::write_whole(&self.fetched(), RENEWED.as_bytes())?;
+            self.note_fetch(RENEWED)?;
         }
         self.exists(name)
     }

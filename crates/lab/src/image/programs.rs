@@ -8,18 +8,19 @@ use mountmark_model::names;
 use super::cpio::Archive;
 use super::manifest::Manifest;
 use super::packages::Package;
+use super::tree::{Entry, Found, Tree, place};
 
+/// The place of all programs in a guest.
+const PROGRAMS: &str = "usr/bin";
 const BINARY_FOLDERS: [&str; 4] = ["usr/bin", "usr/sbin", "bin", "sbin"];
 const LIBRARY_FOLDERS: [&str; 5] = ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib", "lib", "lib64"];
 
 /// Adds programs to an archive, each with its libraries, all in /usr/bin and /usr/lib.
 pub struct Programs<'a> {
     packages: Vec<(&'a Package, Manifest)>,
+    tree: Tree,
     seen: BTreeSet<String>,
 }
-
-/// A file or link of a package: the package's index, and the path below its folder.
-type Found = (usize, String);
 
 impl<'a> Programs<'a> {
     /// Programs of these packages.
@@ -27,18 +28,21 @@ impl<'a> Programs<'a> {
     /// # Errors
     /// [`manifest::Damaged`](super::manifest::Damaged) if a package's manifest is.
     pub fn new(packages: &'a [Package]) -> Result<Programs<'a>> {
-        let packages = packages.iter().map(|package| Ok((package, package.manifest()?)));
-        Ok(Programs { packages: packages.collect::<Result<_>>()?, seen: BTreeSet::new() })
+        let packages: Vec<(&Package, Manifest)> =
+            packages.iter().map(|package| Ok((package, package.manifest()?))).collect::<Result<_>>()?;
+        let tree = Tree::new(packages.iter().map(|(_, manifest)| manifest));
+        Ok(Programs { packages, tree, seen: BTreeSet::new() })
     }
 
     pub(crate) fn add_package(&mut self, archive: &mut Archive, name: &str) -> Result<()> {
         let Some(index) = self.packages.iter().position(|(package, _)| package.name == name) else {
             bail!("the package {name} is not among those that were unpacked");
         };
-        for folder in BINARY_FOLDERS {
-            for name in self.packages[index].1.names_in(folder) {
-                self.add_file(archive, (index, format!("{folder}/{name}")))?;
-            }
+        let names: Vec<String> =
+            BINARY_FOLDERS.iter().flat_map(|folder| self.packages[index].1.names_in(folder)).collect();
+        for name in names {
+            // One that leads nowhere, such as a link of update-alternatives, is left out.
+            self.add_file(archive, &format!("{PROGRAMS}/{name}"))?;
         }
         Ok(())
     }
@@ -49,54 +53,63 @@ impl<'a> Programs<'a> {
         if names::keeps_place(name) {
             return self.add_in_place(archive, name);
         }
-        let name = name.rsplit('/').next().unwrap_or(name);
-        let Some(found) = self.find(&BINARY_FOLDERS, name) else {
-            let names: Vec<&str> = self.packages.iter().map(|(package, _)| package.name.as_str()).collect();
-            bail!("no program {name:?} in the packages {}", names.join(", "));
-        };
-        self.add_file(archive, found)
+        let at = format!("{PROGRAMS}/{}", last(name));
+        if self.add_file(archive, &at)? {
+            return Ok(());
+        }
+        let names: Vec<&str> = self.packages.iter().map(|(package, _)| package.name.as_str()).collect();
+        let link = self
+            .tree
+            .dangling(&at)
+            .map(|target| format!(": there is a link of this name to /{target}, which none has"));
+        bail!("no program {:?} in the packages {}{}", last(name), names.join(", "), link.unwrap_or_default());
     }
 
     /// Adds a file of a package, or all that packages have in a folder, with the libraries of programs and modules.
     fn add_in_place(&mut self, archive: &mut Archive, name: &str) -> Result<()> {
-        let path = name.trim_start_matches('/');
-        let packages = self.packages.iter().enumerate();
-        let below: Vec<Found> = packages
-            .flat_map(|(index, (_, manifest))| manifest.at_or_below(path).map(move |path| (index, path.to_owned())))
-            .collect();
         let mut found = false;
-        for (index, path) in below {
-            let manifest = &self.packages[index].1;
+        for at in self.tree.below(name) {
             // A link may lead out of its package.
-            let Some(file) = manifest.resolve(&path) else { continue };
-            let bytes = manifest.read(&file)?;
+            let Some((file, _)) = self.tree.resolve(&at) else { continue };
+            let bytes = self.read(file)?;
             self.add_libraries(archive, &bytes)?;
-            archive.file(&path, bytes, 0o755);
+            archive.file(&at, bytes, 0o755);
             found = true;
         }
         ensure!(found, "no package has the file {name}");
         Ok(())
     }
 
-    fn add_file(&mut self, archive: &mut Archive, (index, path): Found) -> Result<()> {
-        let target = format!("usr/bin/{}", last(&path));
-        if archive.has(&target) {
-            return Ok(());
+    /// Adds what is at a place, links with what they lead to; returns whether there is anything.
+    fn add_file(&mut self, archive: &mut Archive, at: &str) -> Result<bool> {
+        if archive.has(at) {
+            return Ok(true);
         }
-        let manifest = &self.packages[index].1;
-        if let Some(link) = manifest.link(&path) {
-            let pointed = last(link).to_owned();
-            archive.link(&target, &pointed);
-            // A link out of its package, such as one of update-alternatives, may have no target here.
-            return match self.find(&BINARY_FOLDERS, &pointed) {
-                Some(found) => self.add_file(archive, found),
-                None => Ok(()),
-            };
-        }
-        let bytes = manifest.read(&path)?;
+        let file = match self.tree.at(at) {
+            Some(Entry::File(file)) => file,
+            Some(Entry::Link(target)) => {
+                let target = place(target);
+                // A program beside it may be a link, too; elsewhere only the file matters.
+                let (shown, target) = match target.rsplit_once('/') {
+                    Some((PROGRAMS, name)) => (name.to_owned(), target.clone()),
+                    _ => {
+                        let (_, target) = self.tree.resolve(&target).with_context(|| format!("{at} leads nowhere"))?;
+                        (format!("/{target}"), target)
+                    }
+                };
+                archive.link(at, &shown);
+                return self.add_file(archive, &target);
+            }
+            None => return Ok(false),
+        };
+        let bytes = self.read(file)?;
         self.add_libraries(archive, &bytes)?;
-        archive.file(&target, bytes, 0o755);
-        Ok(())
+        archive.file(at, bytes, 0o755);
+        Ok(true)
+    }
+
+    fn read(&self, (index, path): &Found) -> Result<Vec<u8>> {
+        self.packages[*index].1.read(path)
     }
 
     /// Adds the libraries that an ELF file loads at start; scripts load none.
@@ -115,27 +128,27 @@ impl<'a> Programs<'a> {
             .collect();
         for name in elf.libraries.iter().map(|name| (*name).to_owned()).chain(interpreter) {
             let own: Vec<&str> = folders.iter().map(String::as_str).chain(LIBRARY_FOLDERS).collect();
-            let (index, path) = self.find(&own, &name).with_context(|| format!("no package has the library {name}"))?;
+            let path = self.find(&own, &name).with_context(|| format!("no package has the library {name}"))?;
             let target =
                 if name.starts_with("ld-linux") { format!("usr/lib64/{name}") } else { format!("usr/lib/{name}") };
             if !self.seen.insert(target.clone()) {
                 continue;
             }
-            let manifest = &self.packages[index].1;
-            let path = manifest.resolve(&path).with_context(|| format!("{path} leads nowhere in its package"))?;
-            let library = manifest.read(&path)?;
+            let (file, _) =
+                self.tree.resolve(&path).with_context(|| format!("/{path} leads to no file of a package"))?;
+            let library = self.read(file)?;
             self.add_libraries(archive, &library)?;
             archive.file(&target, library, 0o755);
         }
         Ok(())
     }
 
-    fn find(&self, folders: &[&str], name: &str) -> Option<Found> {
-        let packages = self.packages.iter().enumerate();
-        packages
-            .flat_map(|(index, (_, manifest))| folders.iter().map(move |folder| (index, manifest, folder)))
-            .map(|(index, manifest, folder)| (index, manifest, format!("{folder}/{name}")))
-            .find_map(|(index, manifest, path)| manifest.has(&path).then_some((index, path)))
+    /// The first package's file or link of this name in one of these folders.
+    fn find(&self, folders: &[&str], name: &str) -> Option<String> {
+        let manifests = self.packages.iter().map(|(_, manifest)| manifest);
+        let paths =
+            manifests.flat_map(|manifest| folders.iter().map(move |folder| (manifest, format!("{folder}/{name}"))));
+        paths.into_iter().find_map(|(manifest, path)| manifest.has(&path).then_some(path))
     }
 }
 
@@ -173,15 +186,19 @@ mod tests {
         Manifest::write(&package.folder).unwrap();
         let packages = [package];
         let (mut programs, mut archive) = (Programs::new(&packages).unwrap(), Archive::default());
-        // In the guest a link out of its package is a dangling link.
-        for name in ["sound", "/usr/bin/sound", "far", "/usr/share/data/sound", "/usr/share/data/near", "/usr/lib/deep"]
-        {
+        for name in ["sound", "/usr/bin/sound", "/usr/share/data/sound", "/usr/share/data/near", "/usr/lib/deep"] {
             programs.add(&mut archive, name).unwrap();
         }
         assert!(archive.has("usr/lib/deep/er/module") && !archive.has("usr/lib/deeper"));
-        for name in
-            ["/usr/share/../../../secret", "/usr/share/data/far", "/usr/share/folder/secret", "..", "/usr/share/", ""]
-        {
+        for name in [
+            "far",
+            "/usr/share/../../../secret",
+            "/usr/share/data/far",
+            "/usr/share/folder/secret",
+            "..",
+            "/usr/share/",
+            "",
+        ] {
             assert!(programs.add(&mut archive, name).is_err(), "{name}");
         }
         assert!(!archive.to_bytes().windows(11).any(|bytes| bytes == b"of the host"));

@@ -77,8 +77,8 @@ fn find_data(deb: &mut impl Read) -> Result<(String, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::deb;
     use super::*;
-    use std::io::Write;
     use std::os::unix::fs::PermissionsExt;
 
     /// The tar of a package with a program, a link to it, a hard link, and a folder without permissions.
@@ -101,17 +101,6 @@ mod tests {
             tar.append_link(&mut header, name, target).unwrap();
         }
         tar.into_inner().unwrap()
-    }
-
-    fn deb(members: &[(&str, &[u8])]) -> tempfile::NamedTempFile {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        file.write_all(b"!<arch>\n").unwrap();
-        for (name, data) in members {
-            writeln!(file, "{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`", 0, 0, 0, "100644", data.len()).unwrap();
-            file.write_all(data).unwrap();
-            file.write_all(if data.len() % 2 == 1 { b"\n" } else { b"" }).unwrap();
-        }
-        file
     }
 
     fn unpacked(members: &[(&str, &[u8])]) -> Result<tempfile::TempDir> {

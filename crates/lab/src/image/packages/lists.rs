@@ -70,20 +70,27 @@ impl Packages {
             return Ok(());
         }
         let said = match self.update() {
-            Ok(None) => return cache::write_whole(&self.fetched(), RENEWED.as_bytes()),
+            Ok(None) => return self.note_fetch(RENEWED),
             Ok(Some(said)) => said,
             Err(error) if is_there(&lists) && !child::is_interrupted() => format!("{error:#}"),
             Err(error) => return Err(error),
         };
         if is_there(&lists) {
             // If there is no room even for this, the next call fetches again.
-            let _ = cache::note(&self.fetched(), b"cache, not renewed");
+            let _ = self.note_fetch("cache, not renewed");
             return Ok(());
         }
         if !is_there(Path::new("/var/lib/apt/lists")) {
             bail!("cannot fetch Debian's package lists: {said}");
         }
-        cache::note(&self.fetched(), b"system")
+        self.note_fetch("system")
+    }
+
+    /// Notes the result of a fetch, and that it was now: the same result again is a new age.
+    pub(super) fn note_fetch(&self, result: &str) -> Result<()> {
+        cache::note(&self.fetched(), result.as_bytes())?;
+        cache::mark_used(&self.fetched());
+        Ok(())
     }
 
     /// Fetches the package lists; returns apt-get's complaint if some are missing.
@@ -106,6 +113,27 @@ impl Packages {
                 Some(signal) => bail!("signal {signal} ended apt-get while it fetched {what}"),
                 None => Ok((!output.status.success()).then(|| last_lines(&output.stderr, 3))),
             },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn lists_that_are_fetched_again_are_young() {
+        let cache = tempfile::tempdir().unwrap();
+        let packages = Packages::new(cache.path());
+        for result in [RENEWED, RENEWED, "system", "system"] {
+            packages.note_fetch(result).unwrap();
+            let file = fs::File::options().write(true).open(packages.fetched()).unwrap();
+            file.set_modified(SystemTime::now() - LISTS_KEEP * 2).unwrap();
+            packages.note_fetch(result).unwrap();
+            let age = fs::metadata(packages.fetched()).unwrap().modified().unwrap().elapsed().unwrap();
+            assert!(age < RETRY, "{result}: {age:?}");
         }
     }
 }

@@ -75,6 +75,14 @@ pub struct FileSystem {
     // Omitted if false: a changed job text would change figures.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own_kernel: bool,
+    /// Options that its kernel must have been built with beyond its module, without `CONFIG_`, such as one to write it.
+    // Omitted if empty: a changed job text would change figures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kernel_options: Vec<String>,
+    /// The component of Debian's archive that has its packages; main if there is none.
+    // Omitted if absent: a changed job text would change figures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub component: Option<String>,
     /// What it promises of power cuts.
     // Omitted if absent: a changed job text would change figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -55,6 +55,20 @@ pub fn module(text: &str) -> Result<(), String> {
     is_name.then_some(()).ok_or_else(|| "it is no kernel module: a name of letters, digits, - and _".into())
 }
 
+/// Checks that `text` is an option of a kernel's configuration, without `CONFIG_`.
+pub fn kernel_option(text: &str) -> Result<(), String> {
+    let is_name = (1..=LONGEST).contains(&text.len())
+        && !text.starts_with("CONFIG_")
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    is_name.then_some(()).ok_or_else(|| "it is no kernel option: letters, digits and _, without CONFIG_".into())
+}
+
+/// Checks that `text` is a component of Debian's archive beside main.
+pub fn component(text: &str) -> Result<(), String> {
+    let known = ["contrib", "non-free", "non-free-firmware"];
+    known.contains(&text).then_some(()).ok_or_else(|| format!("it is none of Debian's components {}", known.join(", ")))
+}
+
 /// Checks that `text` is a file system type for mount(8).
 pub fn mount_type(text: &str) -> Result<(), String> {
     let is_name = text.len() <= LONGEST

@@ -219,6 +219,8 @@ pub(crate) fn filesystem(fs: &FileSystem) -> Vec<String> {
     names("packages", &fs.packages, names::package, &mut faults);
     names("tools", &fs.tools, names::program, &mut faults);
     names("modules", &fs.modules, names::module, &mut faults);
+    names("kernel_options", &fs.kernel_options, names::kernel_option, &mut faults);
+    names("component", fs.component.as_slice(), names::component, &mut faults);
     names("mount_type", std::slice::from_ref(&fs.mount_type), names::mount_type, &mut faults);
     let commands = [("mkfs", Some(&fs.mkfs)), ("fsck", fs.fsck.as_ref().map(|fsck| &fsck.command))];
     for (field, program) in commands.iter().filter_map(|(field, command)| Some((*field, command.as_ref()?.first()?))) {

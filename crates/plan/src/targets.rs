@@ -78,6 +78,8 @@ pub fn put_mounted(catalogue: &mut Catalogue, kind: &str) -> String {
         max_directory_entries: known.and_then(|known| known.max_directory_entries),
         unavailable: None,
         own_kernel: false,
+        kernel_options: Vec::new(),
+        component: None,
         crash: None,
         recovery: None,
         variants: BTreeMap::new(),

@@ -244,12 +244,12 @@ fn a_disk_that_is_too_small_is_refused_with_the_size_that_would_do() {
 
 #[test]
 fn what_cannot_run_is_listed_with_its_reason() {
-    let made = planned(&options("ext4,ufs,hpfs"));
+    let made = planned(&options("ext4,hpfs"));
     assert_eq!(made.configurations, ["ext4"]);
     let names: Vec<&str> = made.skipped.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["ufs", "hpfs"]);
-    assert!(made.skipped[0].1.contains("CONFIG_UFS_FS_WRITE"));
-    let said = refused(&options("ufs,hpfs"));
+    assert_eq!(names, ["hpfs"]);
+    assert!(made.skipped[0].1.contains("No Debian package makes an HPFS"));
+    let said = refused(&options("hpfs"));
     assert!(said.contains("nothing is left to run") && said.contains("hpfs: "), "{said}");
 
     let links = planned(&Options { scale: "40".parse().unwrap(), ..options("ext4,ext3,nilfs2") });

@@ -24,7 +24,7 @@ use mountmark_model::{Bytes, Cell, Configuration, Environment, Event, Lab, Outco
 
 use crate::cache::lock::Scratch;
 use crate::cache::{self, InUse};
-use crate::image::kernel::Kernel;
+use crate::image::kernel::{Kernel, built_without};
 use crate::image::modules::ModuleTree;
 use crate::image::packages::Packages;
 use crate::image::{Builder, Image};
@@ -272,10 +272,19 @@ impl OpenLab for Emulator {
                 return Ok(Some(format!("{missing}; choose another with --kernel")));
             }
         }
+        if let Some(option) = filesystem.kernel_options.iter().find(|option| self.kernel.is_without(option)) {
+            return Ok(Some(built_without(&self.kernel.release, option)));
+        }
         let packages = Packages::new(&self.options.cache);
+        let component = filesystem.component.as_deref();
         for package in &filesystem.packages {
-            if !packages.exists(package)? {
-                return Ok(Some(format!("this Debian release has no package {package}, which holds its tools")));
+            if !packages.has(component, package)? {
+                return Ok(Some(format!(
+                    "this Debian release has no package {package}, which holds its tools{}",
+                    component
+                        .map(|component| format!(", in {component}, or this machine's mirror lacks it"))
+                        .unwrap_or_default()
+                )));
             }
         }
         Ok(None)
@@ -284,11 +293,7 @@ impl OpenLab for Emulator {
     fn lacks(&self, program: &Program) -> Result<Option<String>> {
         let package = program.package;
         let packages = Packages::new(&self.options.cache);
-        let is_there = match program.component {
-            Some(component) => packages.exists_in(component, package)?,
-            None => packages.exists(package)?,
-        };
-        if is_there {
+        if packages.has(program.component, package)? {
             return Ok(None);
         }
         let mut text =

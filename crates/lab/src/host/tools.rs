@@ -9,6 +9,7 @@ use std::process::Command;
 use mountmark_model::{Cell, Configuration, Program, names};
 
 use crate::child;
+use crate::image::kernel::{Config, built_without};
 
 /// The search path of programs: the same in every lab, so that the user's own programs do not interfere.
 pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -45,6 +46,11 @@ pub fn unavailable(configuration: &Configuration, release: &str) -> Option<Strin
         return Some(format!(
             "this machine's kernel {release} has no {kind}, built in or as a module; use --lab virtual, or a kernel that has it"
         ));
+    }
+    let config = Config::read(Path::new(&format!("/boot/config-{release}")));
+    let is_without = |option: &&String| config.as_ref().is_some_and(|config| config.is_without(option));
+    if let Some(option) = filesystem.kernel_options.iter().find(is_without) {
+        return Some(built_without(release, option));
     }
     let fsck = filesystem.fsck.as_ref().and_then(|fsck| fsck.command.first());
     let programs = filesystem.mkfs.first().into_iter().chain(fsck).chain(&filesystem.tools);

@@ -23,7 +23,7 @@ mod fetch;
 mod lists;
 
 pub use lists::Lists;
-use lists::RENEWED;
+use lists::{RENEWED, RETRY};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Package {
@@ -200,6 +200,14 @@ impl Packages {
         Ok(found)
     }
 
+    /// Whether there is a package `name`, in `component` if it is not in main.
+    ///
+    /// # Errors
+    /// As [`Packages::exists_in`].
+    pub(crate) fn has(&self, component: Option<&str>, name: &str) -> Result<bool> {
+        component.map_or_else(|| self.exists(name), |component| self.exists_in(component, name))
+    }
+
     /// Whether there is a package `name` in `component` of this machine's own mirror. If its lists omit the component,
     /// the cache's lists get it. If the mirror does not have it, nothing is changed.
     ///
@@ -209,18 +217,33 @@ impl Packages {
         if self.exists(name)? {
             return Ok(true);
         }
-        if self.sources().exists() || self.lists() != Lists::Cache {
+        // A mirror that lacks it, or that could not be reached, is not asked each time.
+        let failed = self.cache.join(format!("apt/no-{component}"));
+        let age = fs::metadata(&failed).ok().and_then(|data| data.modified().ok()?.elapsed().ok());
+        let is_shut = || cache::room(&self.cache).is_err();
+        if self.lists() != Lists::Cache || age.is_some_and(|age| age < RETRY) || is_shut() {
             return Ok(false);
         }
         let _lock = cache::Lock::take(&self.fetched())?;
-        if !self.sources().exists() {
-            sources::copy_with(component, &self.sources())?;
+        let (now, new, before) =
+            (self.sources(), self.cache.join("apt/sources.new"), self.cache.join("apt/sources.old"));
+        // Of a killed run.
+        let _ = (fs::remove_dir_all(&new), fs::remove_dir_all(&before));
+        if sources::copy_with(component, &now, &new)? || !now.exists() {
+            let is_first = fs::rename(&now, &before).is_err();
+            fs::rename(&new, &now).with_context(|| format!("cannot write {}", now.display()))?;
             if let complaint @ (Err(_) | Ok(Some(_))) = self.update() {
-                let _ = fs::remove_dir_all(self.sources());
+                let _ = fs::remove_dir_all(&now);
+                if !is_first {
+                    let _ = fs::rename(&before, &now);
+                }
+                cache::note(&failed, b"")?;
+                cache::mark_used(&failed);
                 return complaint.map(|_| false);
             }
             self.note_fetch(RENEWED)?;
         }
+        let _ = (fs::remove_dir_all(&new), fs::remove_dir_all(&before));
         self.exists(name)
     }
 

@@ -9,26 +9,32 @@ use anyhow::{Context, Result};
 
 use crate::cache;
 
-/// Copies `/etc/apt/sources.list` and the files of `/etc/apt/sources.list.d` into `folder`, with `component` added to
-/// every source of Debian's own.
+/// Copies this machine's sources, or those in `from` if it is there, into the new folder `to`, with `component` added to
+/// every source of Debian's own. Returns whether that changed any.
 ///
 /// # Errors
 /// A folder or file that cannot be written; unreadable files are omitted.
-pub(crate) fn copy_with(component: &str, folder: &Path) -> Result<()> {
-    cache::make_folder(folder)?;
+pub(crate) fn copy_with(component: &str, from: &Path, to: &Path) -> Result<bool> {
+    cache::make_folder(to)?;
     let apt = Path::new("/etc/apt");
-    let parts = fs::read_dir(apt.join("sources.list.d")).into_iter().flatten().flatten().map(|entry| entry.path());
-    for path in parts.chain([apt.join("sources.list")]) {
+    let (parts, alone) = match from.is_dir() {
+        true => (from.to_owned(), None),
+        false => (apt.join("sources.list.d"), Some(apt.join("sources.list"))),
+    };
+    let parts = fs::read_dir(parts).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut is_changed = false;
+    for path in parts.chain(alone) {
         let (Ok(text), Some(name)) = (fs::read_to_string(&path), path.file_name()) else { continue };
         let changed = match path.extension().and_then(|extension| extension.to_str()) {
             Some("sources") => stanzas(&text, component),
             Some("list") => lines(&text, component),
             _ => continue,
         };
-        let copy = folder.join(name);
+        is_changed |= changed.trim_end() != text.trim_end();
+        let copy = to.join(name);
         fs::write(&copy, changed).with_context(|| format!("cannot write {}", copy.display()))?;
     }
-    Ok(())
+    Ok(is_changed)
 }
 
 /// Whether a source is Debian's own or a mirror of it: other archives have other components.
@@ -85,6 +91,19 @@ mod tests {
                     deb https://example.org/apt bookworm main\ndeb [a=b] http://m.org/debian/ x main non-free # why\n";
         let wanted = text.replacen("bookworm main\n", "bookworm main non-free\n", 1);
         assert_eq!(lines(text, "non-free"), wanted);
+    }
+
+    #[test]
+    fn a_second_component_is_added_to_the_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| folder.path().join(name);
+        fs::create_dir(place("a")).unwrap();
+        fs::write(place("a/x.list"), "deb http://deb.debian.org/debian bookworm main\n").unwrap();
+        assert!(copy_with("non-free", &place("a"), &place("b")).unwrap());
+        assert!(copy_with("contrib", &place("b"), &place("c")).unwrap());
+        assert!(!copy_with("non-free", &place("c"), &place("d")).unwrap());
+        let text = fs::read_to_string(place("d/x.list")).unwrap();
+        assert_eq!(text, "deb http://deb.debian.org/debian bookworm main contrib non-free\n");
     }
 
     #[test]

@@ -1,8 +1,13 @@
 use std::io::Write;
 use std::path::Path;
 
+use mountmark_model::FileSystem;
+
+use super::BASE_PACKAGES;
 use super::cpio::Archive;
+use super::kernel::Kernel;
 use super::manifest::Manifest;
+use super::modules::ModuleTree;
 use super::packages::{Package, Packages};
 use super::programs::Programs;
 use super::tree::MERGED;
@@ -195,5 +200,83 @@ fn programs_of_zfs_are_programs() {
         Programs::new(&closure).unwrap().add(&mut archive, program).unwrap();
         let guest = archive.read(&format!("/sbin/{}", program.rsplit('/').next().unwrap()));
         assert_eq!(guest, Some(&std::fs::read(file).unwrap()[..]), "{program}");
+    }
+}
+
+/// The file systems of the catalogue.
+fn filesystems() -> Vec<FileSystem> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/filesystems");
+    let texts = std::fs::read_dir(folder).unwrap().map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap());
+    texts.map(|text| toml::from_str(&text).unwrap()).collect()
+}
+
+/// The commands of a file system that start a program of its packages.
+fn commands(filesystem: &FileSystem) -> Vec<String> {
+    let recovery = filesystem.recovery.iter().flat_map(|recovery| [&recovery.before_mount, &recovery.repair]);
+    let all = [&filesystem.mkfs].into_iter().chain(filesystem.fsck.iter().map(|fsck| &fsck.command)).chain(recovery);
+    all.filter_map(|command| command.first()).chain(&filesystem.tools).cloned().collect()
+}
+
+/// What `list filesystems` says of each, compared with the packages and the kernel themselves: who runs has its commands in
+/// its packages; who does not lacks the very thing that its reason names, looked for in another way.
+#[test]
+fn what_is_said_of_each_file_system_is_true() {
+    let cache = crate::cache::default_folder();
+    let packages = Packages::new(&cache);
+    if !Kernel::is_here(super::kernel::DEFAULT, &packages, &cache) {
+        return eprintln!("skipped: the cache has no kernel; a run fetches it");
+    }
+    let known = match packages.names("") {
+        Ok(names) => names,
+        Err(error) => return eprintln!("skipped: Debian's package lists cannot be had: {error:#}"),
+    };
+    let is_known = |name: &str| known.iter().any(|known| known == name);
+    let kernel = Kernel::find(super::kernel::DEFAULT, &packages, &cache).unwrap();
+    let modules = ModuleTree::open(&kernel).unwrap();
+    let files: Vec<String> = kernel.module_files().unwrap().into_keys().collect();
+    let folder = kernel.modules_folder().unwrap().ancestors().find(|folder| folder.join("boot").is_dir()).unwrap();
+    let config = std::fs::read_to_string(folder.join(format!("boot/config-{}", kernel.release))).unwrap();
+    let (mut runs, mut lacks) = (Vec::new(), 0);
+    for filesystem in filesystems() {
+        let name = &filesystem.name;
+        let missing = filesystem.modules.iter().find_map(|module| modules.check(module).err());
+        let option = filesystem.kernel_options.iter().find(|option| kernel.is_without(option));
+        let has = |package: &&String| packages.has(filesystem.component.as_deref(), package);
+        let package = filesystem.packages.iter().find(|package| !has(package).unwrap());
+        if let Some(reason) = &filesystem.unavailable {
+            // It says that no package makes one, and that Debian's kernel has its module.
+            assert!(reason.contains("No Debian package") && missing.is_none(), "{name}: {reason}");
+            assert_eq!(known.iter().find(|known| known.contains(name.as_str())), None, "{name}: {reason}");
+        } else if let Some(missing) = missing {
+            assert!(!files.contains(&missing.module), "{name}: {missing}");
+        } else if let Some(option) = option {
+            assert!(!config.contains(&format!("CONFIG_{option}=")) && config.contains("_FS=m\n"), "{name}: {option}");
+        } else if let Some(package) = package {
+            assert!(!is_known(package), "{name}: {package} is there");
+        } else {
+            runs.push(filesystem);
+            continue;
+        }
+        lacks += 1;
+    }
+    assert!(runs.len() >= 16 && lacks >= 3, "{} run, {lacks} do not", runs.len());
+    let mut names: Vec<String> = runs.iter().flat_map(|filesystem| filesystem.packages.clone()).collect();
+    names.extend(BASE_PACKAGES.map(str::to_owned));
+    let closure = match packages.closure(&names) {
+        Ok(closure) => closure,
+        Err(error) => return eprintln!("skipped: packages cannot be fetched: {error:#}"),
+    };
+    for filesystem in runs {
+        let own = |package: &&Package| filesystem.packages.contains(&package.name);
+        let programs: Vec<String> = (closure.iter().filter(own))
+            .flat_map(|package| FOLDERS.map(|folder| package.manifest().unwrap().names_in(folder)).concat())
+            .collect();
+        for program in commands(&filesystem) {
+            assert!(programs.contains(&program), "{}: {program} is not in {:?}", filesystem.name, filesystem.packages);
+            Programs::new(&closure).unwrap().add(&mut Archive::default(), &program).unwrap();
+        }
+        let check = programs.iter().find(|program| program.contains("fsck"));
+        let says_none = filesystem.no_fsck.is_some() || filesystem.name == "ntfs";
+        assert!(check.is_none() || !says_none, "{}: {check:?} is a check", filesystem.name);
     }
 }

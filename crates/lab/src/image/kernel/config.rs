@@ -101,6 +101,11 @@ impl Config {
         self.options.get(option).copied()
     }
 
+    /// Whether an option is off, or its conditions are not met.
+    pub(crate) fn is_without(&self, option: &str) -> bool {
+        matches!(self.get(option), None | Some(Setting::No))
+    }
+
     /// Whether a module is built into the image; `None` if its option is unknown.
     pub(crate) fn has_builtin(&self, module: &str) -> Option<bool> {
         let option = match module {

@@ -16,7 +16,8 @@ use anyhow::{Context, Result, bail};
 
 use super::packages::Packages;
 use crate::needs::{self, For, Need};
-use config::{Config, Setting};
+pub(crate) use config::Config;
+use config::Setting;
 use file::KernelFile;
 #[doc(hidden)]
 pub use file::parse;
@@ -141,6 +142,11 @@ impl Kernel {
         entry.into_iter().chain(lacking).chain(table.then_some(&needs::DEBUG_FS)).collect()
     }
 
+    /// Whether its configuration is known, and has neither this option nor a module for it.
+    pub(crate) fn is_without(&self, option: &str) -> bool {
+        self.config.as_ref().is_some_and(|config| config.is_without(option))
+    }
+
     /// Where its configuration was read, if it was found.
     pub fn config_from(&self) -> Option<&str> {
         self.config.as_ref().map(|config| config.from.as_str())
@@ -214,4 +220,12 @@ impl Kernel {
             config,
         })
     }
+}
+
+/// Why a file system does not run with a kernel that lacks an option.
+pub(crate) fn built_without(release: &str, option: &str) -> String {
+    format!(
+        "kernel {release} was built without CONFIG_{option}, which it needs beyond its module: choose another with \
+         --kernel (docs/KERNELS.md tells how to build one)"
+    )
 }

@@ -24,7 +24,7 @@ pub enum Lists {
 /// Versions in older lists may be gone from the mirrors. Packages already in the cache are not affected.
 const LISTS_KEEP: Duration = Duration::from_secs(24 * 3600);
 /// Time until a failed fetch of lists is repeated.
-const RETRY: Duration = Duration::from_secs(3600);
+pub(super) const RETRY: Duration = Duration::from_secs(3600);
 /// Bytes that apt-get needs for the lists of a Debian release with its updates: 26 MB in the end, more meanwhile.
 const LISTS_ROOM: u64 = 40 << 20;
 /// The contents of [`Packages::fetched`] after a complete fetch.

@@ -71,8 +71,12 @@ impl StoreOptions {
 
 /// What `--disk-size` says. Disks have whole pages, and what vendors call 4 GB is not a multiple of them.
 pub fn disk_size(text: &str) -> Result<Bytes, ParseQuantityError> {
-    let size: Bytes = text.parse()?;
-    Ok(Bytes(size.0.checked_next_multiple_of(4096).unwrap_or(size.0)))
+    Ok(whole_pages(text.parse()?))
+}
+
+/// A size rounded up to whole pages.
+pub fn whole_pages(Bytes(size): Bytes) -> Bytes {
+    Bytes(size.checked_next_multiple_of(4096).unwrap_or(size))
 }
 
 /// ` --out FOLDER` unless the store is in the default folder, to be appended to a command.
@@ -161,6 +165,16 @@ pub fn command_line(arguments: impl IntoIterator<Item = String>) -> String {
         }
     }
     words.join(" ")
+}
+
+/// Words quoted for a shell, in a line.
+pub fn shell_line(words: &[String]) -> String {
+    words.iter().map(|word| mountmark_report::shell_word(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// The command line of this process, in that form.
+pub fn own_command_line() -> String {
+    command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned()))
 }
 
 /// Lines, colours and width that standard output supports.

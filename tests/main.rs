@@ -45,6 +45,7 @@ mod resumed;
 mod safety;
 mod setup;
 mod strangers;
+mod studies;
 mod tasks;
 mod terminal;
 mod traps;

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use mountmark_crash::scenario::Scenario;
 use mountmark_model::{Accord, Corpus, Disk, FileSystem, Machine, Metric, Study, StudyRun, Suite};
-use mountmark_plan::{Catalogue, configurations};
+use mountmark_plan::{Catalogue, Step, configurations, repetition};
 use mountmark_report::SUBJECTS;
 
 use super::run::LabOptions;
@@ -79,7 +79,7 @@ fn formats() -> String {
 }
 
 fn filesystems(catalogue: &Catalogue, options: &LabOptions) -> Result<String> {
-    let machine = catalogue.get::<Machine>(&options.machine)?;
+    let machine = catalogue.get::<Machine>(options.machine())?;
     options.check()?;
     let lab = options.open(machine)?;
     let mut text = String::new();
@@ -111,31 +111,30 @@ fn filesystems(catalogue: &Catalogue, options: &LabOptions) -> Result<String> {
 /// Each study with its runs, its contents, and the suite that repeats it.
 fn studies(catalogue: &Catalogue) -> String {
     let mut text = rows(catalogue.list::<Study>().map(|study| (study.name.clone(), study.about.clone())));
-    text += "\nTheir runs, as --study takes them:\n";
-    let details = catalogue.list::<Study>().flat_map(|study| {
-        study.runs.iter().enumerate().map(|(index, run)| {
+    text += "\nTheir runs, as --study takes them, and what `mountmark run --study` runs:\n";
+    for study in catalogue.list::<Study>() {
+        for (index, run) in study.runs.iter().enumerate() {
             let figures = study.figures.iter().filter(|figure| figure.run == run.id).count();
             let name = if index == 0 { study.name.clone() } else { format!("{}#{}", study.name, run.id) };
-            let suite = match &study.suite {
-                Some(suite) if catalogue.get::<Suite>(suite).is_ok() => {
-                    format!("; repeated by `{}`", again(study, run, suite))
-                }
-                Some(suite) => format!("; suite {suite} is not there"),
-                None => String::new(),
-            };
             let claims = if index == 0 { format!(", {} claims", study.claims.len()) } else { String::new() };
-            (name, format!("{}: {figures} figures{claims}{suite}", run.about))
-        })
-    });
-    text + &rows(details)
+            let limit = common::report_options().width;
+            text += &format!("\n{name}\n");
+            text += &mountmark_report::hang("", 2, &format!("{}: {figures} figures{claims}", run.about), limit);
+            text += &again(catalogue, study, run, &name);
+        }
+    }
+    text
 }
 
-/// The command that repeats a study's run at its own size.
-fn again(study: &Study, run: &StudyRun, suite: &str) -> String {
-    let machine = study.machine.as_ref().map_or(String::new(), |machine| format!(" --machine {machine}"));
-    let names = run.filesystems.join(",");
-    let fs = if names.is_empty() { String::new() } else { format!(" --fs {names}") };
-    format!("mountmark run --suite {suite}{machine}{fs} --scale 1")
+/// The command that repeats a study's run, and those that it stands for; each in one line, to be copied.
+fn again(catalogue: &Catalogue, study: &Study, run: &StudyRun, name: &str) -> String {
+    let steps = repetition(catalogue, study, run);
+    if steps.is_empty() {
+        return "  no suite of the catalogue repeats it\n".into();
+    }
+    let line = |step: &Step| format!("    mountmark {}\n", common::shell_line(&step.words()));
+    let steps: String = steps.iter().map(line).collect();
+    format!("  mountmark run --study {}\n{steps}", mountmark_report::shell_word(name))
 }
 
 /// Applications, then workloads.

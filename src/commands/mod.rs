@@ -99,7 +99,7 @@ fn dispatch() -> Result<u8> {
     }
 }
 
-fn exit_code(error: &anyhow::Error) -> u8 {
+pub fn exit_code(error: &anyhow::Error) -> u8 {
     let wrong_use = error.chain().any(|cause| {
         let unfit_run = matches!(
             cause.downcast_ref::<StoreError>(),

@@ -1,5 +1,6 @@
 //! `mountmark report`: writes the findings of runs to a file.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -41,7 +42,8 @@ pub struct Arguments {
     /// Set the runs beside the figures of this study, NAME or NAME#RUN; `mountmark list studies` has them all
     #[arg(long, value_name = "STUDY")]
     study: Option<String>,
-    /// Judge the claims of all published studies by the runs
+    /// Judge the claims of all published studies, or of --study alone, by the runs and the newest campaigns of power cuts;
+    /// of several runs each claim is at those that decide it
     #[arg(long)]
     claims: bool,
     /// With --claims: judge claims about other suites and machines too
@@ -93,8 +95,10 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         .iter()
         .map(|run| study.as_ref().and_then(|(study, its_run)| compare_study(run, study, its_run.as_deref())))
         .collect();
-    let judge = |run| arguments.claims.then(|| judge(run, &arguments, &catalogue)).transpose();
-    let judged: Vec<Option<Vec<JudgedClaim>>> = runs.iter().map(judge).collect::<Result<_>>()?;
+    let of = study.as_ref().map(|(study, _)| *study);
+    let judge = |run| arguments.claims.then(|| judge(run, of, &arguments, &catalogue)).transpose();
+    let mut judged: Vec<Option<Vec<JudgedClaim>>> = runs.iter().map(judge).collect::<Result<_>>()?;
+    shown_once(&mut judged);
     let mut explained: Vec<Vec<Explained>> = Vec::new();
     if let Some(count) = arguments.why {
         let stop = Stop::on_signals()?;
@@ -146,6 +150,25 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         }
     }
     Ok(common::DONE)
+}
+
+/// Prints runs beside a study's figures and claims.
+pub fn beside_study(runs: Vec<String>, study: &str, format: Option<&str>, store: &StoreOptions) -> Result<u8> {
+    let format = format.unwrap_or("table");
+    // Rows show runs alone.
+    let is_beside = common::format_of::<Reports>(Some(format))?.form() != Form::Rows;
+    run(Arguments {
+        runs,
+        format: Some(format.to_owned()),
+        output: Some("-".into()),
+        baseline: None,
+        study: is_beside.then(|| study.to_owned()),
+        claims: is_beside,
+        anyway: false,
+        why: None,
+        jobs: 1,
+        store: store.clone(),
+    })
 }
 
 /// The requested format, by name or by the file's extension.
@@ -204,10 +227,28 @@ fn found(run: &RunRecord, arguments: &Arguments, catalogue: &Catalogue) -> Resul
     Ok(findings(run, &options))
 }
 
-fn judge(run: &RunRecord, arguments: &Arguments, catalogue: &Catalogue) -> Result<Vec<JudgedClaim>> {
-    let studies: Vec<&Study> = catalogue.list::<Study>().collect();
+/// The claims of one study, or of all.
+fn judge(
+    run: &RunRecord,
+    study: Option<&Study>,
+    arguments: &Arguments,
+    catalogue: &Catalogue,
+) -> Result<Vec<JudgedClaim>> {
+    let studies: Vec<&Study> = study.map_or_else(|| catalogue.list::<Study>().collect(), |study| vec![study]);
     let judges = Judges { anyway: arguments.anyway, ..Judges::of(run) };
     compare::claims::judged(&judges, &studies, catalogue, &arguments.store)
+}
+
+/// Leaves each claim to the runs whose figures decide it; what none of them decides, and what power cuts do, to the first.
+fn shown_once(judged: &mut [Option<Vec<JudgedClaim>>]) {
+    let id = |claim: &JudgedClaim| (claim.study.clone(), claim.id.clone());
+    let decides = |claim: &&JudgedClaim| claim.is_measured() && claim.cuts.is_none();
+    let decided: BTreeSet<_> = judged.iter().flatten().flatten().filter(decides).map(id).collect();
+    for (index, claims) in judged.iter_mut().enumerate() {
+        claims.iter_mut().for_each(|claims| {
+            claims.retain(|claim| decides(&claim) || (index == 0 && !decided.contains(&id(claim))));
+        });
+    }
 }
 
 enum Target {

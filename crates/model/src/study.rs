@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Case, Claim, Needs};
+use crate::{Bytes, Case, Claim, Needs};
 
 /// One file of `catalog/studies/`, or a user's own. Its figures are in a CSV file of the same name beside it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +30,12 @@ pub struct Study {
     /// The profile that models the study's computer.
     #[serde(default)]
     pub machine: Option<String>,
+    /// Size of its file systems, if its suite does not say it.
+    #[serde(default)]
+    pub disk_size: Option<Bytes>,
+    /// How often it measured each file system, if more than once.
+    #[serde(default)]
+    pub repeats: Option<u32>,
     #[serde(default)]
     pub hardware: Vec<String>,
     #[serde(default)]
@@ -71,6 +77,15 @@ pub struct StudyRun {
     pub about: String,
     /// The measured configurations, in the study's order.
     pub filesystems: Vec<String>,
+    /// The suites that repeat it, if not the study's alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suites: Vec<String>,
+    /// The profile that models its computer, if not the study's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
+    /// Size of its file systems, if not the study's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_size: Option<Bytes>,
 }
 
 /// One published figure: a line of the CSV.

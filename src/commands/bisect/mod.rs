@@ -77,7 +77,7 @@ pub struct Arguments {
     #[arg(long, value_name = "CORPUS")]
     corpus: Option<String>,
     /// The computer of the virtual lab; `mountmark list machines`
-    #[arg(long, value_name = "MACHINE", default_value_t = LabOptions::usual().machine)]
+    #[arg(long, value_name = "MACHINE", default_value_t = LabOptions::usual().machine().to_owned())]
     machine: String,
     /// The disk under test instead of the machine's
     #[arg(long, value_name = "DISK")]

@@ -54,7 +54,7 @@ impl Trial<'_> {
     fn try_kernel(&self, kernel: &str) -> Result<Said> {
         let options = LabOptions {
             lab: self.options.lab,
-            machine: self.options.machine.clone(),
+            machine: Some(self.options.machine.clone()),
             kernel: kernel.to_owned(),
             silence_limit: self.silence_limit,
             ..LabOptions::usual()

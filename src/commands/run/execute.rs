@@ -39,19 +39,23 @@ pub struct Session<'a> {
 impl Session<'_> {
     /// Starts a new run of a plan; returns the exit code.
     pub fn begin(&self, plan: &Plan) -> Result<u8> {
-        self.run(&self.enter(plan)?, plan)
+        self.run(&self.enter(plan, &common::own_command_line())?, plan)
+    }
+
+    /// A new run of a plan that `command_line` stands for, not shown when it is complete; or an exit code.
+    pub fn begin_unseen(&self, plan: &Plan, command_line: &str) -> Result<Result<RunRecord, u8>> {
+        self.ended(&self.enter(plan, command_line)?, plan)
     }
 
     /// A new run in the store.
-    fn enter(&self, plan: &Plan) -> Result<RunId> {
+    fn enter(&self, plan: &Plan, command_line: &str) -> Result<RunId> {
         let environment = self.environment(plan, &plan.cells[0])?;
-        let command_line = common::command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned()));
-        Ok(self.store.begin_run(plan, &environment, &command_line)?)
+        Ok(self.store.begin_run(plan, &environment, command_line)?)
     }
 
     /// Runs a plan and stores it without printing it; `None` if the user requested an end.
     pub fn collect(&self, plan: &Plan) -> Result<Option<RunRecord>> {
-        let id = self.enter(plan)?;
+        let id = self.enter(plan, &common::own_command_line())?;
         let is_complete = self.cells(&id, plan)?;
         self.store.end_run(&id, if is_complete { RunStatus::Done } else { RunStatus::Interrupted })?;
         Ok(if is_complete { Some(self.store.load(&id)?) } else { None })
@@ -67,6 +71,14 @@ impl Session<'_> {
 
     /// Runs the plan's cells, stores each as it ends, and prints the result.
     fn run(&self, id: &RunId, plan: &Plan) -> Result<u8> {
+        match self.ended(id, plan)? {
+            Ok(run) => show(&run, self.store, self.format),
+            Err(code) => Ok(code),
+        }
+    }
+
+    /// The same, printed only if the user requested an end, with an exit code.
+    fn ended(&self, id: &RunId, plan: &Plan) -> Result<Result<RunRecord, u8>> {
         let mut result = if plan.is_open() { self.sample(id) } else { self.cells(id, plan) };
         let mut is_sure = true;
         // An exact clock would give the same figures again.
@@ -108,7 +120,7 @@ impl Session<'_> {
         ended?;
         let run = self.store.load(id)?;
         if complete && is_sure {
-            return show(&run, self.store, self.format);
+            return Ok(Ok(run));
         }
         if !run.cells.is_empty() {
             common::print(&self.format.render(&run)?)?;
@@ -120,10 +132,10 @@ impl Session<'_> {
                 run.plan.cells.len(),
                 self.resume(id)
             );
-            return Ok(self.stop.code());
+            return Ok(Err(self.stop.code()));
         }
         say!("mountmark: interrupted while cells were run again; run {id} has all that were planned");
-        Ok(self.stop.code())
+        Ok(Err(self.stop.code()))
     }
 
     /// The environment of a cell, with this sitting under wall time.

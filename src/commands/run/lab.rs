@@ -50,9 +50,9 @@ pub struct LabOptions {
     /// Where cells run
     #[arg(long, value_name = "LAB", value_parser = labs(), default_value = Lab::DEFAULT.name())]
     pub lab: Lab,
-    /// The computer of the virtual lab; `mountmark list machines`
-    #[arg(long, value_name = "MACHINE", default_value = DEFAULT_MACHINE)]
-    pub machine: String,
+    /// The computer of the virtual lab; `mountmark list machines` [default: modern]
+    #[arg(long, value_name = "MACHINE")]
+    pub machine: Option<String>,
     /// The guest's kernel: a Debian version such as 6.12 or 6.1, a package name, PATH[,MODULES] of a vmlinux, a vmlinuz or
     /// a build tree, or `host`
     #[arg(long, value_name = "KERNEL", default_value = kernel::DEFAULT)]
@@ -100,7 +100,7 @@ impl LabOptions {
     pub fn usual() -> LabOptions {
         LabOptions {
             lab: Lab::DEFAULT,
-            machine: DEFAULT_MACHINE.into(),
+            machine: None,
             kernel: kernel::DEFAULT.into(),
             silence_limit: SILENCE_LIMIT,
             image: None,
@@ -117,7 +117,7 @@ impl LabOptions {
     pub fn of(plan: &Plan, silence_limit: u64) -> LabOptions {
         let mut options = LabOptions {
             lab: plan.lab,
-            machine: plan.machine.name.clone(),
+            machine: Some(plan.machine.name.clone()),
             kernel: plan.kernel.clone(),
             silence_limit,
             memory: plan.memory_limit,
@@ -132,6 +132,11 @@ impl LabOptions {
             }
         }
         options
+    }
+
+    /// The computer of guests.
+    pub fn machine(&self) -> &str {
+        self.machine.as_deref().unwrap_or(DEFAULT_MACHINE)
     }
 
     pub fn nature(&self) -> &'static Nature {
@@ -234,7 +239,7 @@ impl LabOptions {
         if is_guest && self.image.is_some() {
             bail!(WrongUse("--image is an option of --lab host; the other labs need no image".into()));
         }
-        if !is_guest && (self.machine != DEFAULT_MACHINE || self.kernel != kernel::DEFAULT) {
+        if !is_guest && (self.machine.is_some() || self.kernel != kernel::DEFAULT) {
             bail!(WrongUse(
                 "--machine and --kernel choose a guest; the host lab runs on this machine and its kernel".into()
             ));

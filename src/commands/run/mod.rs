@@ -1,28 +1,29 @@
 //! `mountmark run`: makes a plan, opens a lab, runs cells, stores them, prints a table.
 
+mod corpus;
 mod dry;
 mod execute;
 mod lab;
+mod repeat;
 mod sampled;
 mod signals;
 mod targets;
 mod vary;
 mod works;
 
-use std::error::Error;
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use mountmark_model::conditions::Way;
-use mountmark_model::{Bytes, Configuration, CorpusSource, Disk, Machine, Plan, Program, RealisedCorpus, Scale, Vary};
-use mountmark_plan::{Catalogue, CorpusRequest, Options, control};
+use mountmark_model::{Bytes, Configuration, Disk, Machine, Plan, Program, Scale, Vary};
+use mountmark_plan::{Catalogue, Options, control};
 use mountmark_record::{RunRecord, Store};
 
 use crate::common::{FormatOptions, StoreOptions, WrongUse, disk_size};
+use corpus::Make;
+pub use corpus::corpora;
 pub use execute::{Session, check_jobs, jobs, show};
 pub use lab::{LabOptions, SILENCE_LIMIT, labs};
 use sampled::SamplingOptions;
@@ -38,23 +39,32 @@ pub const DEFAULT_SUITE: &str = "piszcz-2006";
 /// The value of `--pauses` that keeps a study's pauses.
 const STUDY: &str = "study";
 
+/// The scale unless `--scale` gives another.
+const DEFAULT_SCALE: &str = "0.02";
+
 /// Run a suite on file systems and compare them
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(
-    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4,xfs --vary ram=512MiB..2GiB:8\n  mountmark run --fs ext4,xfs --precision 2% --budget 30m    repeats what is not known well enough\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/sdb\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/nvme1n1 --precondition\n  sudo mountmark run --lab host --dir /data\n  sudo mountmark run --lab host --fs ext4,xfs --memory 512MiB\n  mountmark run --lab host --suite ./my-suite.toml --dry-run     every command that would run as root\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every load, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store, and `mountmark resume` runs the others."
+    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --study hans-2006                  a published study again, beside its figures\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4,xfs --vary ram=512MiB..2GiB:8\n  mountmark run --fs ext4,xfs --precision 2% --budget 30m    repeats what is not known well enough\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/sdb\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/nvme1n1 --precondition\n  sudo mountmark run --lab host --dir /data\n  sudo mountmark run --lab host --fs ext4,xfs --memory 512MiB\n  mountmark run --lab host --suite ./my-suite.toml --dry-run     every command that would run as root\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every load, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store, and `mountmark resume` runs the others."
 )]
 pub struct Arguments {
     /// File systems, separated by commas; `mountmark list filesystems` shows them with their variants.
     /// FS:VARIANT, FS:mount=OPTIONS and FS:mkfs=ARGUMENTS (joined by +) make and mount them otherwise, with \, for a
-    /// comma inside; FS#LABEL tells two equal ones apart
-    #[arg(long, value_name = "LIST", default_value = DEFAULT_FILESYSTEMS)]
+    /// comma inside; FS#LABEL tells two equal ones apart [default: ext2,ext3,ext4,jfs,reiserfs,xfs,btrfs]
+    #[arg(long, value_name = "LIST")]
     fs: Vec<String>,
-    /// The suite: a name, the path of a TOML file of your own, or a job file of fio (FILE.fio, .job or .ini)
-    #[arg(long, value_name = "SUITE", default_value = DEFAULT_SUITE)]
-    suite: String,
-    /// Shrinks counts and sizes evenly: a number or a fraction; 1 is the suite's own size
-    #[arg(long, value_name = "SCALE", default_value = "0.02", allow_hyphen_values = true)]
-    scale: String,
+    /// The suite: a name, the path of a TOML file of your own, or a job file of fio (FILE.fio, .job or .ini) [default:
+    /// piszcz-2006]
+    #[arg(long, value_name = "SUITE")]
+    suite: Option<String>,
+    /// Repeat a published study, NAME or NAME#RUN of `mountmark list studies`: its suites one after the other, on its
+    /// machine, disk and file systems, as often and as large as it did, then a report beside its figures and claims.
+    /// --suite takes one of its suites; what other options say stands in the place of the study's
+    #[arg(long, value_name = "STUDY")]
+    study: Option<String>,
+    /// Shrinks counts and sizes evenly: a number or a fraction; 1 is the suite's own size [default: 0.02]
+    #[arg(long, value_name = "SCALE", allow_hyphen_values = true)]
+    scale: Option<String>,
     /// How often each configuration is made and measured; with --precision or --budget at least so often [default: 3, with
     /// --precision 5]
     #[arg(long, value_name = "N")]
@@ -121,8 +131,16 @@ pub fn ways() -> impl TypedValueParser<Value = Way> {
 
 pub fn run(arguments: Arguments) -> Result<u8> {
     arguments.format.check()?;
+    if let Some(study) = &arguments.study {
+        return repeat::run(&arguments, study);
+    }
     let code = measured(&arguments, &|session, plan| session.begin(plan).map(Ok))?;
     Ok(code.unwrap_or_else(|code| code))
+}
+
+/// A run that `command_line` stands for, not shown when it is complete; or the exit code.
+fn unseen(arguments: &Arguments, command_line: &str) -> Result<Result<RunRecord, u8>> {
+    measured(arguments, &|session, plan| session.begin_unseen(plan, command_line))
 }
 
 /// Runs what a command line says and prints nothing of it; `Err` is the exit code of a run that the user ended.
@@ -135,7 +153,8 @@ type Ended<T> = Result<Result<T, u8>>;
 
 /// Checks what the user wrote and runs it with `ending`.
 fn measured<T>(arguments: &Arguments, ending: &dyn Fn(&Session, &Plan) -> Ended<T>) -> Ended<T> {
-    let scale: Scale = arguments.scale.parse().map_err(|error| WrongUse(format!("--scale: {error}")))?;
+    let scale = arguments.scale.as_deref().unwrap_or(DEFAULT_SCALE);
+    let scale: Scale = scale.parse().map_err(|error| WrongUse(format!("--scale: {error}")))?;
     check_jobs(arguments.jobs)?;
     if !arguments.lab.nature().guest && arguments.disk.is_some() {
         bail!(WrongUse("--disk chooses the disk of a guest; --image says where the host lab's disk lies".into()));
@@ -145,13 +164,13 @@ fn measured<T>(arguments: &Arguments, ending: &dyn Fn(&Session, &Plan) -> Ended<
     // Before all else: a device that must not be touched is refused, whatever else is wrong.
     let own = arguments.lab.kind().own_computer(&arguments.lab.place())?;
     let mut catalogue = Catalogue::load(None)?;
-    let machine = catalogue.get::<Machine>(&arguments.lab.machine)?.clone();
+    let machine = catalogue.get::<Machine>(arguments.lab.machine())?.clone();
     let mut options = Options {
-        fs: arguments.fs.clone(),
-        suite: arguments.suite.clone(),
+        fs: if arguments.fs.is_empty() { vec![DEFAULT_FILESYSTEMS.into()] } else { arguments.fs.clone() },
+        suite: arguments.suite.clone().unwrap_or_else(|| DEFAULT_SUITE.into()),
         lab: arguments.lab.lab,
         own,
-        machine: arguments.lab.machine.clone(),
+        machine: arguments.lab.machine().to_owned(),
         disk: arguments.disk.clone(),
         disk_size: arguments.disk_size,
         kernel: arguments.lab.kernel.clone(),
@@ -237,15 +256,6 @@ struct Asked<'a> {
     is_stopped: &'a dyn Fn() -> bool,
 }
 
-/// Generates a corpus.
-pub type Make = fn(
-    &CorpusSource,
-    Scale,
-    u64,
-    &Path,
-    &mut dyn FnMut(mountmark_corpus::Progress<'_>),
-) -> Result<(PathBuf, RealisedCorpus)>;
-
 /// The plan, without what cannot run here; `None` if the user requested an end.
 fn planned(
     arguments: &Arguments,
@@ -308,28 +318,4 @@ fn planned(
         bail!("none of the file systems can run this suite");
     }
     Ok(Some(plan))
-}
-
-/// Generates in the cache the corpora that plans ask for.
-pub fn corpora(
-    make: Make,
-) -> impl FnMut(&CorpusRequest) -> Result<(PathBuf, RealisedCorpus), Box<dyn Error + Send + Sync>> {
-    let folder = mountmark_lab::cache::default_folder().join("corpora");
-    move |request| realise(request, &folder, make).map_err(Into::into)
-}
-
-fn realise(request: &CorpusRequest, cache: &Path, make: Make) -> Result<(PathBuf, RealisedCorpus)> {
-    let source = match &request.source {
-        CorpusSource::Path(path) => CorpusSource::Path(
-            fs::canonicalize(path)
-                .with_context(|| WrongUse(format!("--corpus {}: there is no such file or folder", path.display())))?,
-        ),
-        known => known.clone(),
-    };
-    let seed = request.seed.unwrap_or(0);
-    make(&source, request.scale, seed, cache, &mut |progress| {
-        if let mountmark_corpus::Progress::Skipped(path) = progress {
-            say!("mountmark: {} is no file, folder or link and is left out of the corpus", path.display());
-        }
-    })
 }

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use mountmark_model::{Bytes, Configuration, OwnComputer, OwnTarget, Target};
 use mountmark_plan::{Catalogue, Options, configurations_for};
 
-use super::{Arguments, DEFAULT_FILESYSTEMS};
+use super::Arguments;
 use crate::common::WrongUse;
 
 /// Fits options and catalogue to the targets; refuses what has no effect on them. Returns what is compared.
@@ -28,7 +28,7 @@ pub fn fit(arguments: &Arguments, options: &mut Options, catalogue: &mut Catalog
         }
     }
     if let [OwnTarget { target: Target::Folder { filesystem, path, .. }, .. }] = targets {
-        if arguments.fs != [DEFAULT_FILESYSTEMS] {
+        if !arguments.fs.is_empty() {
             bail!(WrongUse(format!("--fs has no effect with --dir {path}, which is {filesystem}; leave it away")));
         }
         if options.disk_size.is_some() {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mountmark_model::{Bytes, Claim, Clause, Over, Study, Test};
+use mountmark_model::{Bytes, Claim, Clause, Over, Study};
 
 use super::Subject;
 use super::clause::filesystems;
@@ -188,20 +188,7 @@ struct Wanted<'a> {
 
 /// Whether a clause names a file system, alone or followed by a colon and options.
 fn names_it(clause: &Clause, fs: &str) -> bool {
-    let is_it = |name: &str| name.split(':').next() == Some(fs);
-    match &clause.test {
-        Test::FileSystems { order, .. } | Test::Difference { order, .. } | Test::Ratio { order, .. } => {
-            order.names().any(is_it)
-        }
-        Test::Tasks { on, .. }
-        | Test::Metrics { on, .. }
-        | Test::Points { on, .. }
-        | Test::StudyRuns { on, .. }
-        | Test::First { on, .. }
-        | Test::Last { on, .. }
-        | Test::Value { on, .. }
-        | Test::Spread { on, .. } => on.iter().any(|name| is_it(name)),
-    }
+    clause.names().into_iter().any(|name| name.split(':').next() == Some(fs))
 }
 
 /// Missing figures, by file system.

@@ -225,6 +225,23 @@ impl Test {
 }
 
 impl Clause {
+    /// The file systems that it names.
+    pub fn names(&self) -> Vec<&str> {
+        match &self.test {
+            Test::FileSystems { order, .. } | Test::Difference { order, .. } | Test::Ratio { order, .. } => {
+                order.names().collect()
+            }
+            Test::Tasks { on, .. }
+            | Test::Metrics { on, .. }
+            | Test::Points { on, .. }
+            | Test::StudyRuns { on, .. }
+            | Test::First { on, .. }
+            | Test::Last { on, .. }
+            | Test::Value { on, .. }
+            | Test::Spread { on, .. } => on.iter().map(String::as_str).collect(),
+        }
+    }
+
     /// The runs of the study whose figures it needs; `None` is the first.
     pub fn runs(&self) -> Vec<Option<&str>> {
         match &self.test {

@@ -95,7 +95,8 @@ pub struct FormatOptions {
     /// How to print: table, markdown, csv, json or html [default: table]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<String>,
-    /// Which figure tables show; `mountmark list metrics` has them all [default: what each test is judged by]
+    /// Which figure tables show; `mountmark list metrics` has them all [default: what each test is judged by, and before it
+    /// what its syncs take]
     #[arg(long, value_name = "METRIC")]
     pub metric: Option<String>,
 }

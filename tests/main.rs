@@ -3,6 +3,7 @@
 mod agree;
 mod apt;
 mod bisect;
+mod brought;
 mod browser;
 mod caches;
 mod calibrate;

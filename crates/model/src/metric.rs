@@ -139,7 +139,10 @@ impl Metric {
             // A share of the operations of one task is not one of all.
             Unit::Seconds => !self.is_latency(),
             Unit::Count => true,
-            Unit::Bytes => ![Metric::PEAK_MEMORY.id, Metric::CAPACITY_BYTES.id].contains(&self.id),
+            // The largest, the least and the room of one task are not those of all.
+            Unit::Bytes => {
+                ![Metric::PEAK_MEMORY.id, Metric::CAPACITY_BYTES.id, Metric::PROCESS_BYTES_MIN.id].contains(&self.id)
+            }
             Unit::Percent | Unit::Ratio | Unit::KibPerSecond | Unit::PerSecond | Unit::Throughput => false,
         }
     }
@@ -204,6 +207,30 @@ mod tests {
         let mut finder = MetricFinder::default();
         for id in ["elapsed", "durable", "x", "elapsed", "durable", "x", "durable", "x", "elapsed", "rate", "elapsed"] {
             assert_eq!(finder.position(id).map(|at| &Metric::ALL[at]), Metric::find(id), "{id}");
+        }
+    }
+
+    /// Every metric is in one of the two lists, so that a new one is put into the right one.
+    #[test]
+    fn only_amounts_add_up() {
+        let amounts = [
+            "elapsed durable sync user system processor busy settle settle_busy measured",
+            "minor_faults major_faults voluntary_switches involuntary_switches",
+            "read_bytes read_requests written_bytes write_requests settle_written_bytes discarded_bytes flushes",
+            "fua_writes lost task_written_bytes operations read_operations write_operations sync_operations",
+        ];
+        let others = [
+            "cpu_percent peak_memory write_amplification process_bytes_min",
+            "rate read_rate write_rate parent_rate process_rate_min process_rate_mean process_rate_max operation_rate",
+            "sync_latency_mean sync_latency_p50 sync_latency_p95 sync_latency_p99 sync_latency_p99_9 sync_latency_max",
+            "latency_min latency_mean latency_p50 latency_p90 latency_p95 latency_p99 latency_p99_9 latency_max",
+            "capacity_bytes capacity capacity_residual capacity_device",
+        ];
+        let has = |list: &[&str], id: &str| list.iter().any(|line| line.split(' ').any(|known| known == id));
+        for metric in Metric::ALL {
+            let (adds_up, does_not) = (has(&amounts, metric.id), has(&others, metric.id));
+            assert!(adds_up != does_not, "{}", metric.id);
+            assert_eq!(metric.adds_up(), adds_up, "{}", metric.id);
         }
     }
 

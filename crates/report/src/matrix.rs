@@ -13,7 +13,7 @@ use crate::words::number::ratio;
 /// The metric that a matrix shows of each task.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Choice {
-    /// The metric by which it is judged, which may differ between tasks.
+    /// The metric by which it is judged, which may differ between tasks; before it what its syncs take, if it syncs.
     Judged,
     Metric(&'static Metric),
 }
@@ -22,7 +22,9 @@ impl Choice {
     /// The default: the metrics by which tasks are judged.
     pub(crate) fn usual(findings: &Findings) -> Choice {
         let main = findings.main;
-        let is_mixed = findings.suite().filter_map(|task| task.judged_by).any(|metric| metric.id != main.id);
+        let is_mixed = findings
+            .suite()
+            .any(|task| task.judged_by.is_some_and(|metric| metric.id != main.id) || syncs_before(task).is_some());
         if is_mixed { Choice::Judged } else { Choice::Metric(main) }
     }
 
@@ -32,6 +34,11 @@ impl Choice {
         let metrics = Metric::ALL.iter().filter(has).map(Choice::Metric);
         let mixed = Some(Choice::usual(findings)).filter(|choice| *choice == Choice::Judged);
         mixed.into_iter().chain(metrics).collect()
+    }
+
+    /// What is shown before [`Choice::figures`] of a task.
+    fn before(self, task: &TaskFindings) -> Option<&MetricFindings> {
+        syncs_before(task).filter(|_| self == Choice::Judged)
     }
 
     fn figures<'t>(self, task: &'t TaskFindings, main: &Metric) -> Option<&'t MetricFindings> {
@@ -44,6 +51,12 @@ impl Choice {
     }
 }
 
+/// What the syncs of a task take, if it is judged by something else: that does not tell whether a sync is included.
+fn syncs_before(task: &TaskFindings) -> Option<&MetricFindings> {
+    let is_judged_by = task.judged_by.is_some_and(|metric| metric.id == Metric::SYNC_LATENCY_MEAN.id);
+    task.figures(&Metric::SYNC_LATENCY_MEAN).filter(|_| !task.step && !is_judged_by)
+}
+
 pub(crate) struct Matrix<'a> {
     plan: &'a Plan,
     pub choice: Choice,
@@ -54,7 +67,7 @@ pub(crate) struct Matrix<'a> {
     pub total: Option<TotalRow>,
 }
 
-/// One task or step.
+/// One figure of a task or step.
 pub(crate) struct Row<'a> {
     pub task: &'a TaskFindings,
     /// Index of the task in the findings.
@@ -84,7 +97,10 @@ pub(crate) struct TotalRow {
 impl<'a> Matrix<'a> {
     pub(crate) fn new(view: &View<'a>, choice: Choice) -> Matrix<'a> {
         let findings = view.findings();
-        let tasks = findings.tasks.iter().enumerate().map(|(at, task)| (at, task, choice.figures(task, findings.main)));
+        let tasks = findings.tasks.iter().enumerate().flat_map(|(at, task)| {
+            let before = choice.before(task).map(|found| (at, task, Some(found)));
+            before.into_iter().chain([(at, task, choice.figures(task, findings.main))])
+        });
         // A test that every file system failed has a row too.
         let shown = tasks.filter(|(_, task, found)| found.is_some() || (!task.step && !task.is_measured));
         let row = |(position, task, found): (usize, &'a TaskFindings, Option<&'a MetricFindings>)| {

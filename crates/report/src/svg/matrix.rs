@@ -1,9 +1,12 @@
 //! Draws the matrix of tests and file systems: a figure and a shade per cell.
 
+use mountmark_model::Metric;
+
 use super::{LETTER, MARGIN, WIDTH, cut};
 use crate::markup::{Markup, put};
-use crate::matrix::{Choice, Figure, Matrix};
+use crate::matrix::{Choice, Figure, Matrix, Row};
 use crate::view::{HEAT, View, label};
+use crate::words::matrix as words;
 use crate::writers::html::STAR;
 
 /// Row height.
@@ -25,7 +28,13 @@ pub(super) fn matrix(view: &View, top: f64) -> (Markup, f64) {
     let matrix = Matrix::new(view, Choice::usual(findings));
     let rows = &matrix.rows;
     let columns = findings.configurations.len();
-    let labels: Vec<String> = rows.iter().map(|row| cut(&label(row.task), LABEL)).collect();
+    let named = |row: &Row| match row.found.map(|found| found.metric) {
+        Some(metric) if metric.id == Metric::SYNC_LATENCY_MEAN.id => {
+            format!("{}: {}", row.task.id, words::head(metric))
+        }
+        _ => label(row.task),
+    };
+    let labels: Vec<String> = rows.iter().map(|row| cut(&named(row), LABEL)).collect();
     let longest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
     let left = MARGIN + longest as f64 * LETTER * 0.94 + 12.0;
     let width = ((WIDTH - MARGIN - left) / columns.max(1) as f64).min(WIDE);

@@ -5,8 +5,8 @@ use mountmark_model::Lab;
 use mountmark_record::Timestamp;
 use serde_json::Value;
 
-use super::{of, run, written};
-use crate::{Report, Reports, Verdicts};
+use super::{of, run, sample, table, written};
+use crate::{Options, Report, Reports, Verdicts};
 
 /// Mean and median of the repeats differ, so that no format can show one for the other.
 #[test]
@@ -89,4 +89,22 @@ fn a_drift_is_told_with_its_size_and_under_wall_time_alone() {
         assert_eq!(text.contains("Figures changed while the run went on"), is_told, "{text}");
         assert_eq!(text.contains("001 by 11 % (worse)"), is_told, "{text}");
     }
+}
+
+/// Where a task syncs, what that takes stands before the rate, which does not tell whether it includes a sync.
+#[test]
+fn syncs_are_shown_first() {
+    let mut synced = run(&["ext4", "xfs"], 2);
+    for cell in &mut synced.cells {
+        cell.samples.push(sample("001", "rate", 500.0));
+        cell.samples.push(sample("001", "latency_p99", 15e-6));
+        cell.samples.push(sample("001", "sync_latency_mean", 2.4e-3));
+    }
+    for format in ["table", "markdown"] {
+        let text = written(&of(&synced, None), format, 100);
+        let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("no {what} in {text}"));
+        assert!(place("mean sync") < place("(rate") && !text.contains("latency p99"), "{text}");
+    }
+    let plain = table(&run(&["ext4", "xfs"], 2), &Options { width: 100, ..Options::default() });
+    assert!(!plain.contains("mean sync"), "{plain}");
 }

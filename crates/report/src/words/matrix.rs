@@ -26,8 +26,8 @@ pub(crate) fn caption(metric: Option<&Metric>, repeats: Option<&str>) -> String 
     let statistic = repeats.map_or_else(String::new, |repeats| format!(" Medians over {repeats}."));
     let Some(metric) = metric else {
         return format!(
-            "What each test is judged by: rates, of which more is better, and times in seconds until durable, of \
-             which less is better.{statistic}"
+            "What each test is judged by: rates, of which more is better, and times in seconds, of which less is \
+             better; before it, where a test syncs, the mean time of a sync.{statistic}"
         );
     };
     let unit = match metric.unit {

@@ -13,6 +13,9 @@ const NAME: &str = "bonnie++";
 /// Formats of a CSV line: its first field, its number of fields, and the index of the large file's first result. 1.98
 /// has the numbers of seeks and of seeking processes before the results.
 const FORMATS: [(&str, usize, usize); 3] = [("1.96", 48, 7), ("1.97", 48, 7), ("1.98", 50, 9)];
+/// Units that limit the error of a rate without decimals to 1 %.
+const LEAST_WHOLE: f64 = 50.0;
+const TOO_COARSE: &str = "bonnie++ prints this rate without decimals, and it is too low for that";
 const NOT_RUN: &str = "bonnie++ was not asked to run this test";
 
 pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
@@ -70,7 +73,11 @@ fn figure(line: Line<'_>, name: &str, rate: &str, cpu: &str) -> Result<Figure, U
         "" => Ok(Figure::missing(name, NOT_RUN)),
         "+++++" => Ok(Figure::missing(name, TOO_FAST)),
         rate => {
-            let figure = Figure::new(name).with(Metric::RATE, line.number(rate, &format!("the rate of {name}"))?);
+            let number = line.number(rate, &format!("the rate of {name}"))?;
+            if number < LEAST_WHOLE && !rate.contains('.') {
+                return Ok(Figure::missing(name, TOO_COARSE));
+            }
+            let figure = Figure::new(name).with(Metric::RATE, number);
             match cpu {
                 "" | "+++" => Ok(figure),
                 cpu => Ok(figure.with(Metric::CPU_PERCENT, line.number(cpu, &format!("the CPU of {name}"))?)),

@@ -63,8 +63,6 @@ struct Direction {
 #[derive(Deserialize)]
 struct Sync {
     #[serde(default)]
-    total_ios: f64,
-    #[serde(default)]
     lat_ns: Times,
 }
 
@@ -73,6 +71,9 @@ struct Times {
     min: f64,
     max: f64,
     mean: f64,
+    /// How many were timed. Of syncs it is their only count: their `total_ios` is 0 unless an engine queues them.
+    #[serde(rename = "N", default)]
+    count: f64,
     #[serde(default)]
     percentile: BTreeMap<String, f64>,
 }
@@ -185,15 +186,11 @@ fn together(name: &str, jobs: &[&Job], terms: Terms) -> Vec<Figure> {
     let times = |job: &Job| DIRECTIONS.iter().map(|(_, part, _)| part(job).runtime).fold(0.0, f64::max);
     let side_by_side = |job: &Job| if times(job) > 0.0 { (job.job_runtime / times(job)).max(1.0) } else { 1.0 };
     total.put(Metric::CPU_PERCENT, jobs.iter().map(|job| (job.usr_cpu + job.sys_cpu) * side_by_side(job)).sum());
-    let syncs: Vec<&Sync> =
-        jobs.iter().filter_map(|job| job.sync.as_ref()).filter(|sync| sync.total_ios > 0.0).collect();
+    let syncs = jobs.iter().filter_map(|job| Some(&job.sync.as_ref()?.lat_ns)).filter(|times| times.count > 0.0);
+    let syncs: Vec<_> = syncs.map(|times| (times.count, times, times)).collect();
     if !syncs.is_empty() {
-        total.put(Metric::SYNC_OPERATIONS, syncs.iter().map(|sync| sync.total_ios).sum());
-        latencies(
-            &mut total,
-            &syncs.iter().map(|sync| (sync.total_ios, &sync.lat_ns, &sync.lat_ns)).collect::<Vec<_>>(),
-            &OF_SYNCS,
-        );
+        total.put(Metric::SYNC_OPERATIONS, syncs.iter().map(|(count, _, _)| count).sum());
+        latencies(&mut total, &syncs, &OF_SYNCS);
     }
     let mut parts = Vec::new();
     for (word, part, count) in moved {

@@ -1,6 +1,7 @@
 //! IOzone 3: the table printed by one process, and the report of the throughput mode (-l, -u, -t).
 //!
-//! Rates are KiB a second: IOzone's "kBytes/sec" has 1024 bytes, as do its file sizes.
+//! Rates are KiB a second: IOzone's "kBytes/sec" has 1024 bytes, as do its file sizes. It prints what its clock tells
+//! apart; a rate of less than [`LEAST_TICKS`] of these is none.
 
 use std::collections::BTreeSet;
 
@@ -15,6 +16,35 @@ const FIRST: usize = 24;
 const WIDTHS: [usize; 13] = [9, 9, 9, 9, 9, 9, 9, 10, 10, 9, 9, 9, 9];
 /// The lower line of the table's header; another version would have another.
 const HEAD: &str = "kB reclen write rewrite read reread read write read rewrite read fwrite frewrite fread freread";
+
+/// Steps of the clock that limit the error of a rate to 1 %.
+const LEAST_TICKS: f64 = 100.0;
+
+/// Why there is no rate of `kib` that were moved at `rate` KiB a second.
+fn unknown_rate(text: &str, kib: f64, rate: f64) -> Result<Option<String>, Unparsed> {
+    if rate <= 0.0 {
+        return Ok(Some("it moved no data, so there is no rate".to_owned()));
+    }
+    let Some(line) = lines(NAME, text).find(|line| line.text.trim_start().starts_with("Time Resolution =")) else {
+        return Ok(None);
+    };
+    let tick = value(line, "seconds.")?;
+    let ticks = (kib / rate / tick).round();
+    Ok((ticks < LEAST_TICKS).then(|| {
+        format!(
+            "IOzone's clock has steps of {tick} s, and this took {ticks} of them: too few for a rate (at least \
+             {LEAST_TICKS}); let it move more"
+        )
+    }))
+}
+
+/// A figure with this rate, or the reason that it has none.
+fn rated(text: &str, name: &str, kib: f64, rate: f64) -> Result<Figure, Unparsed> {
+    Ok(match unknown_rate(text, kib, rate)? {
+        Some(reason) => Figure::missing(name, reason),
+        None => Figure::new(name).with(Metric::RATE, rate),
+    })
+}
 
 pub(super) fn parse(text: &str) -> Result<Vec<Figure>, Unparsed> {
     let unit = lines(NAME, text).find(|line| line.text.trim_start().to_lowercase().starts_with("output is in"));
@@ -67,7 +97,8 @@ fn table(text: &str) -> Result<Vec<Figure>, Unparsed> {
             suffix += &format!("/r{}", row.record);
         }
         for ((name, _), rate) in IOZONE.iter().zip(&row.rates) {
-            figures.extend(rate.map(|rate| Figure::new(format!("{name}{suffix}")).with(Metric::RATE, rate)));
+            let Some(rate) = rate else { continue };
+            figures.push(rated(text, &format!("{name}{suffix}"), row.size as f64, *rate)?);
         }
     }
     Ok(figures)
@@ -121,6 +152,11 @@ const WRITERS: [(&str, &str); 14] = [
 /// Groups of six lines, one per test.
 fn throughput(text: &str) -> Result<Vec<Figure>, Unparsed> {
     let mut all = lines(NAME, text);
+    // What the fastest process has moved when it stops the others.
+    let each = lines(NAME, text).find_map(|line| {
+        let mut words = line.text.trim_start().strip_prefix("Each process writes a ")?.split_whitespace();
+        words.next()?.parse::<f64>().ok()
+    });
     let mut figures: Vec<(u64, Figure)> = Vec::new();
     while let Some(line) = all.next() {
         let Some(rest) = line.text.trim_start().strip_prefix("Children see throughput for") else { continue };
@@ -144,7 +180,16 @@ fn throughput(text: &str) -> Result<Vec<Figure>, Unparsed> {
                 return Err(next.expected(format!("{begin:?}")));
             }
             let value = value(next, unit)?;
-            figure.put(metric, if unit == "kB" { value * 1024.0 } else { value });
+            match unit {
+                "kB" => figure.put(metric, value * 1024.0),
+                // A process that moved nothing has no rate.
+                _ if value > 0.0 => figure.put(metric, value),
+                _ => {}
+            }
+        }
+        let fastest = figure.values.get(Metric::PROCESS_RATE_MAX.id).copied().unwrap_or_default();
+        if let Some(reason) = unknown_rate(text, each.unwrap_or(f64::INFINITY), fastest)? {
+            figure = Figure::missing(name, reason);
         }
         figures.push((processes, figure));
     }
@@ -159,7 +204,7 @@ fn throughput(text: &str) -> Result<Vec<Figure>, Unparsed> {
     Ok(named.collect())
 }
 
-/// The number after `=`, which must have this unit, `kB/sec` or `KB/sec`.
+/// The number after `=`, which must have this unit in any case, such as `kB/sec` or `KB/sec`.
 fn value(line: Line<'_>, unit: &str) -> Result<f64, Unparsed> {
     let mut words = line.text.rsplit('=').next().unwrap_or_default().split_whitespace();
     match (words.next(), words.next(), words.next()) {

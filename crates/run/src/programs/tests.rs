@@ -87,6 +87,8 @@ fn bonnie_2_00_measured() {
     assert_eq!(value(&all, "ran_create", "rate"), 2589.0);
     assert!((value(&all, "ran_create", "latency_max") - 0.236).abs() < 1e-12);
     assert!(reason(&all, "seeks").contains("too fast"));
+    let slow = figures("bonnie++", &BONNIE.replace(",3583,", ",31,"));
+    assert!(reason(&slow, "seq_create").contains("without decimals"));
 }
 
 #[test]
@@ -120,8 +122,11 @@ fn iozone_tables() {
     let all = figures("iozone", IOZONE_RECORDS);
     assert_eq!(all.len(), 26);
     assert_eq!(value(&all, "write/r64", "rate"), 1_115_688.0);
-    assert_eq!(value(&all, "freread/r128", "rate"), 10_235_583.0);
-    assert_eq!(value(&all, "stride/r128", "rate"), 12_215_097.0);
+    assert_eq!(value(&all, "write/r128", "rate"), 2_394_591.0);
+    // 50 and 42 steps of its clock.
+    for (name, steps) in [("freread/r128", "took 50 of them"), ("stride/r128", "took 42 of them")] {
+        assert!(reason(&all, name).contains(steps), "{name}: {}", reason(&all, name));
+    }
     // A skipped test in the middle leaves its column blank.
     let blank = IOZONE_ONE.replace("  3866533", "         ");
     let all = figures("iozone", &blank);
@@ -138,6 +143,10 @@ fn iozone_throughput() {
     assert_eq!(value(&all, "rewrite", "process_rate_max"), 2_894_940.75);
     assert_eq!(value(&all, "rewrite", "process_rate_mean"), 1_980_923.12);
     assert_eq!(value(&all, "rewrite", "process_bytes_min"), 192.0 * 1024.0);
+    let readers = all.iter().find(|figure| figure.name == "read").unwrap();
+    assert!(readers.values["process_bytes_min"] == 0.0 && !readers.values.contains_key("process_rate_min"));
+    let coarse = IOZONE_THROUGHPUT.replace("Time Resolution = 0.000001", "Time Resolution = 0.010000");
+    assert!(reason(&figures("iozone", &coarse), "rewrite").contains("too few for a rate"));
     let several = IOZONE_THROUGHPUT.replace("for  2 initial writers", "for  3 initial writers");
     let all = figures("iozone", &several);
     assert_eq!((all[0].name.as_str(), all[1].name.as_str()), ("write/t3", "rewrite/t2"));
@@ -156,8 +165,13 @@ fn sysbench() {
     assert_eq!((value(&all, "rndrw", "operations"), value(&all, "rndrw", "measured")), (200.0, 0.0033));
     assert!((value(&all, "rndrw", "latency_max") - 0.84e-3).abs() < 1e-12);
     assert!((value(&all, "rndrw", "latency_p95") - 0.01e-3).abs() < 1e-12);
+    // By their sum, which has more digits; the least is printed as 0.
+    assert!((value(&all, "rndrw", "latency_mean") - 2.92e-3 / 200.0).abs() < 1e-12);
+    assert!(!all[0].values.contains_key("latency_min"));
+    let slow = SYSBENCH.replace("29442.07", "0.30").replace("19461.71", "0.10").replace("2.92", "0.40");
+    assert!(reason(&figures("sysbench", &slow), "rndrw").contains("two decimals"));
     let all = figures("sysbench", SYSBENCH_WRITE);
-    assert_eq!(value(&all, "seqwr", "read_rate"), 0.0);
+    assert!(!all[0].values.contains_key("read_rate"), "nothing was read");
     assert!((value(&all, "seqwr", "write_rate") - 45.82 * 1024.0).abs() < 0.0051 * 1024.0);
 }
 
@@ -166,7 +180,10 @@ fn dbench_and_fs_mark() {
     let all = figures("dbench", DBENCH);
     assert!((value(&all, "throughput", "rate") - 94.0833e6 / 1024.0).abs() < 1e-6);
     assert!((value(&all, "throughput", "latency_max") - 0.054716).abs() < 1e-12);
-    assert_eq!((value(&all, "NTCreateX", "operations"), value(&all, "Flush", "operations")), (5391.0, 383.0));
+    assert_eq!((value(&all, "Unlink", "operations"), value(&all, "Flush", "operations")), (1040.0, 383.0));
+    assert!(reason(&all, "NTCreateX").contains("whole microseconds"));
+    let idle = DBENCH.replace("Throughput 94.0833 MB/sec", "Throughput 0 MB/sec");
+    assert!(reason(&figures("dbench", &idle), "throughput").contains("moved no data"));
     assert!((value(&all, "Flush", "latency_max") - 0.054698).abs() < 1e-12);
     assert_eq!(all.len(), 17);
 

@@ -4,7 +4,8 @@
 //! which run one after the other, are figures of their own: `NAME#2`. If a job both reads and writes, `NAME/read` and
 //! `NAME/write` follow it, since latencies of two kinds cannot be combined. fio's `bw_bytes` and `iops` are over the
 //! job's own run time; percentiles are of completion (`clat_ns`), mean, least and largest of the whole operation
-//! (`lat_ns`). Syncs are in neither: they have latencies of their own.
+//! (`lat_ns`). Syncs are in neither: they have latencies of their own, but not if some are sync_file_range, which makes
+//! nothing durable and which fio counts among them. The sync of `end_fsync` is in the job's run time alone.
 //!
 //! A figure has a rate only where that was measured: not if the job fixes it, nor if fio's clock is too coarse for it.
 
@@ -125,6 +126,8 @@ struct Terms {
     on_names: bool,
     /// The option that fixes the rate.
     fixed: Option<String>,
+    /// Whether what fio counts as syncs makes data durable.
+    syncs: bool,
 }
 
 impl Terms {
@@ -135,6 +138,7 @@ impl Terms {
         Terms {
             on_names: option("ioengine").is_some_and(|engine| ON_NAMES.contains(&engine.as_str())),
             fixed: fixed.and_then(|key| Some(format!("{key}={}", option(key)?))),
+            syncs: option("sync_file_range").is_none(),
         }
     }
 
@@ -186,7 +190,8 @@ fn together(name: &str, jobs: &[&Job], terms: Terms) -> Vec<Figure> {
     let times = |job: &Job| DIRECTIONS.iter().map(|(_, part, _)| part(job).runtime).fold(0.0, f64::max);
     let side_by_side = |job: &Job| if times(job) > 0.0 { (job.job_runtime / times(job)).max(1.0) } else { 1.0 };
     total.put(Metric::CPU_PERCENT, jobs.iter().map(|job| (job.usr_cpu + job.sys_cpu) * side_by_side(job)).sum());
-    let syncs = jobs.iter().filter_map(|job| Some(&job.sync.as_ref()?.lat_ns)).filter(|times| times.count > 0.0);
+    let syncs =
+        jobs.iter().filter_map(|job| Some(&job.sync.as_ref()?.lat_ns)).filter(|times| times.count > 0.0 && terms.syncs);
     let syncs: Vec<_> = syncs.map(|times| (times.count, times, times)).collect();
     if !syncs.is_empty() {
         total.put(Metric::SYNC_OPERATIONS, syncs.iter().map(|(count, _, _)| count).sum());

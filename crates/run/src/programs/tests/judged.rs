@@ -32,6 +32,9 @@ fn syncs_have_latencies_of_their_own() {
     assert_eq!((value(&all, "w", "sync_latency_mean"), value(&all, "w", "sync_latency_p99")), (0.0024, 0.008));
     assert_eq!((value(&all, "w", "sync_latency_max"), value(&all, "w", "latency_p99")), (0.009, 8e-6));
     assert_eq!(value(&all, "w", "sync_operations"), 1000.0);
+    // It starts the writing, and waits for no disk.
+    let range = figures("fio", &document(&[job(r#""sync_file_range":"write:8""#, "", DATA, sync)]));
+    assert!(!range[0].values.keys().any(|metric| metric.starts_with("sync_")), "{range:?}");
     let all = figures("fs_mark", FS_MARK_CALLS);
     assert_eq!(value(&all, "create", "sync_latency_mean"), value(&all, "fsync", "latency_mean"));
     assert!(!all.iter().find(|figure| figure.name == "sync").unwrap().values.contains_key("sync_latency_mean"));

@@ -42,10 +42,20 @@ pub fn say_next(run: &RunRecord, store: &Store) {
     if let Some(scale) = mountmark_report::reduced(run) {
         say!("mountmark: {scale}");
     }
+    if let Some(task) = failed(run) {
+        say!("mountmark: what was printed where a test failed, and what the kernel said:");
+        say!("  {program} show{name} --raw {}{out}", mountmark_report::shell_word(task));
+    }
     say!("mountmark: charts and rankings, as a page for a browser:");
     say!("  {program} report{name} --format html -o report.html{out}");
     say!("mountmark: which file system is best at which test, and how sure that is:");
     say!("  {program} show{name} --verdict{out}");
+}
+
+/// The first task or step that failed.
+fn failed(run: &RunRecord) -> Option<&str> {
+    let outcomes = run.cells.iter().flat_map(|cell| &cell.outcomes);
+    outcomes.into_iter().find(|ended| ended.outcome.is_failed()).map(|ended| ended.task.as_str())
 }
 
 #[cfg(test)]

@@ -117,7 +117,7 @@ fn a_failed_task_keeps_what_it_said_and_the_next_ones_run() {
 [[task]]
 id = "three"
 title = "ends with 3"
-run = "touch three; printf 'because of \\377 this\n' >&2; exit 3"
+run = "touch three; cp /none . || printf 'because of \\377 this\n' >&2; exit 3"
 
 [[task]]
 id = "absent"
@@ -164,6 +164,11 @@ run = "test -e three && test ! -e unprepared && test -e untidy"
     let (reason, detail) = failed("three");
     assert!(reason.contains("task three") && reason.contains("exit code 3"), "{reason}");
     assert!(detail.contains("because of") && detail.contains("this"), "{detail}");
+    assert!(
+        reason.ends_with("cp: cannot stat '/none': No such file or directory"),
+        "the cause, not the last line: {reason}"
+    );
+    ran.says(&["--raw three"]);
     let (reason, _) = failed("absent");
     assert!(reason.contains("no-such-program") && reason.contains("`packages`"), "{reason}");
     let (reason, detail) = failed("unprepared");
@@ -196,6 +201,8 @@ fn a_file_system_that_cannot_be_made_fails_alone() {
         assert!(detail.contains("17") || detail.contains("nosuchoption"), "{detail}");
         assert_eq!(outcome(results.cell(name)).0, "failed", "{name}");
     }
+    let (_, reason, _) = results.task("ext4:mount=nosuchoption", "mount");
+    assert!(reason.ends_with("The kernel says: ext4: Unknown parameter 'nosuchoption'"), "{reason}");
     results.is_ok("ext4", &["before", "trouble", "after"]);
 }
 

@@ -10,8 +10,8 @@ use std::process::{Command, ExitStatus};
 use anyhow::{Context, Result};
 
 use super::probes::now;
-use super::scratch;
 use super::warden::{End, Setting, Warden};
+use super::{cause, scratch};
 
 pub struct Finished {
     /// Nanoseconds from before the fork until the command ended.
@@ -25,6 +25,8 @@ pub struct Finished {
     pub stderr: String,
     /// Standard output, if it was to be kept.
     pub stdout: String,
+    /// The line that names why it failed, if it did and said so.
+    pub cause: Option<String>,
     /// The limit in seconds, if the command was killed for reaching it.
     pub timed_out: Option<f64>,
     /// Whether it printed more than there is room for.
@@ -47,6 +49,7 @@ impl Default for Finished {
             written: None,
             stderr: String::new(),
             stdout: String::new(),
+            cause: None,
             timed_out: None,
             overflowed: false,
             leftovers: false,
@@ -73,29 +76,37 @@ impl Finished {
                  that: its figures are another's (`cold = true` has it mounted anew)"
             ));
         }
-        match (self.status.code(), self.status.signal()) {
-            (Some(0), _) => None,
-            (Some(127), _) => Some(format!(
+        let said = self.cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
+        Some(match (self.status.code(), self.status.signal()) {
+            (Some(0), _) => return None,
+            (Some(127), _) if said.contains("shared librar") => {
+                format!("{what} needs a library that is not in the lab{said}; name its Debian package under `packages`")
+            }
+            (Some(127), _) => format!(
                 "{what} needs a program that is not in the lab: {}; name its Debian package under `packages` and itself under `tools` in its file",
-                self.stderr.lines().next_back().unwrap_or("the shell does not say which")
-            )),
+                self.cause.as_deref().unwrap_or("the shell does not say which")
+            ),
+            // git's exit code for a wrong option is a shell's for the first signal.
+            (Some(129), _) if !said.is_empty() => format!("{what} ended with exit code 129{said}"),
             // A shell's exit code for a program killed by a signal.
-            (Some(code @ 129..=192), _) => Some(format!("{what} was killed by {}", signal_name(code - 128))),
-            (Some(code), _) => Some(match self.stderr.lines().map(str::trim).rfind(|line| !line.is_empty()) {
-                Some(said) => format!("{what} ended with exit code {code}: {}", clip(said)),
-                None => format!("{what} ended with exit code {code}"),
-            }),
-            (None, signal) => Some(format!("{what} was killed by {}", signal_name(signal.unwrap_or(0)))),
-        }
+            (Some(code @ 129..=192), _) => format!("{what} was killed by {}{said}", signal_name(code - 128)),
+            (Some(code), _) => format!("{what} ended with exit code {code}{said}"),
+            (None, signal) => format!("{what} was killed by {}{said}", signal_name(signal.unwrap_or(0))),
+        })
     }
-}
 
-/// The part of a line that fits into a table's note.
-fn clip(line: &str) -> String {
-    const MOST: usize = 160;
-    match line.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
+    /// Finds the cause of a failure in what was printed.
+    fn find_cause(&mut self, stderr: &str) {
+        self.cause = match self.status.code() {
+            Some(0) => None,
+            // The program that was not found is the last that the shell tried.
+            Some(127) => stderr.lines().rfind(|line| line.contains("not found")).map(str::to_owned),
+            Some(130..=192) | None => cause::before_signal(stderr, &self.stdout),
+            _ => None,
+        };
+        if self.cause.is_none() && matches!(self.status.code(), Some(1..=129)) {
+            self.cause = cause::line(stderr, &self.stdout);
+        }
     }
 }
 
@@ -222,6 +233,10 @@ impl Ready {
                 finished.stderr = last(&mut self.kept.stderr, MOST_KEPT)?;
             }
             None => finished.stderr = last(&mut self.kept.stderr, TAIL)?.trim().to_owned(),
+        }
+        if !finished.status.success() {
+            let all = last(&mut self.kept.stderr, MOST_KEPT)?;
+            finished.find_cause(&all);
         }
         Ok(finished)
     }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use mountmark_model::{DeviceRecord, Event, Outcome, OutputKind, Stage, Subject, Task};
 
-use super::{Agent, figures};
+use super::command::Finished;
+use super::{Agent, cause, figures};
 
 /// Limit in bytes of a cell's stored outputs. The host refuses a cell that sends much more.
 const MOST_PRINTED: usize = 32 << 20;
@@ -20,6 +21,21 @@ impl Agent<'_> {
             }
         }
         detail
+    }
+
+    /// Why `what` failed, if it did.
+    pub(super) fn failure(&self, what: &str, finished: &Finished) -> Option<String> {
+        Some(self.explained(finished.failure(what)?))
+    }
+
+    /// A reason, with the kernel's own for a mount that failed: mount(8) has several in one sentence.
+    pub(super) fn explained(&self, reason: String) -> String {
+        let is_mount = reason.contains("wrong fs type, bad option");
+        let told = if is_mount && self.devices.exclusive { cause::of_mount(&kernel_log()) } else { None };
+        match told {
+            Some(told) => format!("{reason} The kernel says: {told}"),
+            None => reason,
+        }
     }
 
     pub(super) fn stage(&mut self, name: Stage) {

@@ -119,10 +119,27 @@ pub(super) fn feed(
     succeeded(command, &finished).and(written)
 }
 
+/// An unmeasured command that failed.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}")]
+pub(super) struct CallFailed {
+    /// As a sentence.
+    pub(super) reason: String,
+    /// What it printed last.
+    pub(super) said: String,
+}
+
+impl CallFailed {
+    /// What the command printed last that an error is about, if it is about one.
+    pub(super) fn said(error: &anyhow::Error) -> &str {
+        error.downcast_ref::<CallFailed>().map_or("", |failed| &failed.said)
+    }
+}
+
 fn succeeded(command: &Command, finished: &Finished) -> Result<()> {
     let words: Vec<_> = std::iter::once(command.get_program()).chain(command.get_args()).collect();
     match finished.failure(&words.join(" ".as_ref()).to_string_lossy()) {
         None => Ok(()),
-        Some(reason) => bail!("{reason}: {}", finished.stderr),
+        Some(reason) => bail!(CallFailed { reason, said: finished.stderr.clone() }),
     }
 }

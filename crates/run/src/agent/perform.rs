@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail};
 use mountmark_lab::{CorpusData, PATH};
 use mountmark_model::{Stage, protocol_task};
 
-use super::{Agent, ground};
+use super::Agent;
+use super::ground::{self, CallFailed};
 use crate::protocol::{Act, Disk, Part, Step};
 
 impl Agent<'_> {
@@ -85,7 +86,10 @@ impl Agent<'_> {
             Disk::Test => {
                 let mut process = one_command(commands, self.done())?;
                 self.set_step(&mut process);
-                ground::call(self.ground, &process, self.scratch.path())
+                ground::call(self.ground, &process, self.scratch.path()).map_err(|error| match error.downcast() {
+                    Ok(CallFailed { reason, said }) => CallFailed { reason: self.explained(reason), said }.into(),
+                    Err(error) => error,
+                })
             }
             Disk::Source => {
                 let mut process = one_command(commands, &[])?;

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use mountmark_model::{Configuration, Metric, Outcome, Stage, Task};
 
 use super::command::{Keep, Kept};
+use super::ground::CallFailed;
 use super::measure::Measurable;
 use super::perform::one_command;
 use super::{Agent, STEP_LIMIT};
@@ -24,7 +25,7 @@ impl Failure {
     }
 
     fn of(error: &anyhow::Error) -> Failure {
-        Failure::new(format!("{error:#}"), "")
+        Failure::new(format!("{error:#}"), CallFailed::said(error))
     }
 }
 
@@ -89,7 +90,7 @@ impl Agent<'_> {
         ready.end()?;
         let finished = finished?;
         self.note_leftovers(&format!("task {}", task.id), &finished);
-        Ok(finished.failure("its work").map(|reason| Failure::new(reason, &finished.stderr)))
+        Ok(self.failure("its work", &finished).map(|reason| Failure::new(reason, &finished.stderr)))
     }
 
     /// Takes the file system away, and after a power cut brings back what the disk held then.
@@ -129,7 +130,7 @@ impl Agent<'_> {
         let what = commands.iter().map(|command| command.join(" ")).collect::<Vec<_>>().join("; ");
         let failure = match is_repair && ended {
             true => None,
-            false => measured.finished.failure(&what).map(|said| explained(configuration, code, said)),
+            false => self.failure(&what, &measured.finished).map(|said| explained(configuration, code, said)),
         };
         let unwritten = measured.unwritten.map(|reason| format!("{what}: {reason}"));
         if let Some(reason) = failure.or(unwritten) {

@@ -8,6 +8,7 @@ use anyhow::Result;
 use mountmark_lab::PATH;
 
 use super::command::{Finished, Keep, Kept};
+use super::ground::CallFailed;
 use super::{Agent, STEP_LIMIT, workload};
 
 impl Agent<'_> {
@@ -21,9 +22,9 @@ impl Agent<'_> {
         let finished = ready.wait(STEP_LIMIT)?;
         ready.end()?;
         self.note_leftovers(what, &finished);
-        match finished.failure("the command") {
+        match self.failure("the command", &finished) {
             None => Ok(()),
-            Some(reason) => anyhow::bail!("{reason}: {}", finished.stderr),
+            Some(reason) => anyhow::bail!(CallFailed { reason, said: finished.stderr }),
         }
     }
 

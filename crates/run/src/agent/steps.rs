@@ -26,7 +26,7 @@ impl Agent<'_> {
         let measured = self.measure(id, &Measurable::step(process, id != protocol_task::MOUNT), STEP_LIMIT)?;
         let what = command.join(" ");
         let unwritten = measured.unwritten.map(|reason| format!("{what}: {reason}"));
-        let Some(reason) = measured.finished.failure(&what).or(unwritten) else {
+        let Some(reason) = self.failure(&what, &measured.finished).or(unwritten) else {
             self.device(id, 0, measured.device);
             self.sample(id, 0, measured.values);
             self.ended(id, Outcome::Ok);
@@ -112,7 +112,7 @@ impl Agent<'_> {
             return Ok(());
         }
         let meaning = code.and_then(|code| fsck.meaning.get(&code.to_string()));
-        let said = match (meaning, measured.finished.failure(&command.join(" "))) {
+        let said = match (meaning, self.failure(&command.join(" "), &measured.finished)) {
             (Some(meaning), _) => format!("fsck after the tasks: {meaning} (exit code {})", code.unwrap_or(-1)),
             (None, Some(failure)) => format!("fsck after the tasks: {failure}"),
             (None, None) => "fsck after the tasks: exit code 0 does not mean clean here".to_owned(),

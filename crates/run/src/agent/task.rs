@@ -9,6 +9,7 @@ use mountmark_model::{Outcome, OutputKind, Stage, Task};
 
 use super::command::Keep;
 use super::figures::{self, Shared};
+use super::ground::CallFailed;
 use super::measure::{Measurable, Measured};
 use super::perform::one_command;
 use super::{Agent, probes, workload};
@@ -33,18 +34,20 @@ impl Agent<'_> {
         if let Some(step) = &steps.prepare {
             self.stage(Stage::Prepare);
             if let Err(error) = self.take(step) {
-                return self.failed(task, format!("prepare of task {}: {error:#}", task.id));
+                let reason = format!("prepare of task {}: {error:#}", task.id);
+                return self.failed_saying(task, reason, CallFailed::said(&error));
             }
         }
         if !steps.remount.is_empty() {
             self.stage(Stage::Remount);
             if let Err(error) = self.take_all(&steps.remount) {
                 let reason = format!("cannot remount before task {}: {error:#}", task.id);
+                let said = CallFailed::said(&error);
                 if !self.mounted {
-                    let detail = self.detail("");
+                    let detail = self.detail(said);
                     self.cell_ended(Outcome::Failed { reason: reason.clone(), detail });
                 }
-                return self.failed(task, reason);
+                return self.failed_saying(task, reason, said);
             }
         }
         if let Some(restart) = &steps.restart {
@@ -62,7 +65,7 @@ impl Agent<'_> {
             return self.failed(task, reason);
         }
         let finished = &measured.finished;
-        let mut failure = finished.failure(&format!("task {}", task.id));
+        let mut failure = self.failure(&format!("task {}", task.id), finished);
         // The engine gives its reason for refusing in a sentence.
         if task.workload.is_some() && finished.status.code() == Some(1) {
             failure = finished.stderr.lines().next_back().map(|said| format!("task {}: {said}", task.id)).or(failure);
@@ -219,7 +222,12 @@ impl Agent<'_> {
     }
 
     pub(super) fn failed(&mut self, task: &Task, reason: String) -> Result<bool> {
-        let detail = self.detail("");
+        self.failed_saying(task, reason, "")
+    }
+
+    /// The task has failed, and a command of it printed this.
+    fn failed_saying(&mut self, task: &Task, reason: String, said: &str) -> Result<bool> {
+        let detail = self.detail(said);
         self.ended_with_parts(task, &Outcome::Failed { reason, detail });
         Ok(false)
     }

@@ -87,7 +87,7 @@ impl Witness<'_> {
         let finished = self.shell(script, variables, LIMIT)?;
         match finished.failure(what) {
             None => Ok(()),
-            // The reason has the last line of what it said.
+            // The reason has the line that tells.
             Some(reason) if finished.stderr.lines().count() < 2 => bail!("{reason}"),
             Some(reason) => bail!("{reason}\n{}", finished.stderr),
         }

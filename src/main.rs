@@ -9,6 +9,7 @@ mod commands;
 mod next;
 mod plan_file;
 mod progress;
+mod stdout;
 mod terminal;
 
 use std::process::ExitCode;

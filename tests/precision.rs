@@ -148,9 +148,11 @@ fn wrong_use_is_told_with_its_mend() {
         words.extend(options);
         lab.command(&words).ended_with(2).says(says);
     };
-    for wrong in ["0", "0%", "200%", "two"] {
+    for wrong in ["0", "0%", "1e-9%", "200%", "two"] {
         refused(&["--precision", wrong], &["--precision", "such as 2%"]);
     }
+    refused(&["--scale", "1e-300"], &["--scale", "from 0.000001 to 1000"]);
+    refused(&["--lab", "host", "--memory", "0"], &["--memory 0", "at least 16"]);
     refused(&["--budget", "0"], &["--budget 0"]);
     refused(&["--budget", "10x"], &["10x", "30m"]);
     refused(&["--precision", "2%", "--repeat", "3"], &["--repeat 3", "at least 5"]);

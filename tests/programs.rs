@@ -141,3 +141,37 @@ fn job_files_run_as_they_are_or_are_refused_with_the_line() {
     let job = lab.write("unknown.fio", "[a]\nrw=read\n");
     lab.run(&["--fs", "ext4", "--suite", &job]).ended_with(2).says(&["unknown.fio:1: [a]: it has no size="]);
 }
+
+#[test]
+fn a_suite_names_the_kernel_modules_of_its_tasks() {
+    let Some(lab) = Lab::with_guests("a_suite_names_the_kernel_modules_of_its_tasks", 1) else { return };
+    let task = r#"
+[[task]]
+id = "layer"
+title = "a layer"
+prepare = "mkdir lower upper work merged"
+run = "mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work merged && echo x > merged/x && umount merged"
+"#;
+    let suite = lab.suite("layers", &format!("modules = [\"overlay\"]\n{task}"));
+    lab.run(&["--fs", "ext4", "--suite", &suite, "--repeat", "1"]).ended_with(0).results().is_ok("ext4", &["layer"]);
+    let suite = lab.suite("none", &format!("modules = [\"nosuchmodule\"]\n{task}"));
+    lab.run(&["--fs", "ext4", "--suite", &suite, "--repeat", "1"]).ended_with(3).says(&["nosuchmodule"]);
+}
+
+#[test]
+fn a_command_that_no_shell_can_read_is_refused_in_the_plan() {
+    let lab = Lab::without_guests();
+    for (field, script) in [
+        ("run", "if then"),
+        ("run", "echo '"),
+        ("prepare", "("),
+        ("run", "case x in"),
+        ("cleanup", "fi"),
+        ("run", "echo ${"),
+    ] {
+        let run = if field == "run" { "" } else { "run = \"true\"\n" };
+        let suite = lab.suite("unread", &format!("[[task]]\nid = \"a\"\ntitle = \"a\"\n{run}{field} = \"{script}\"\n"));
+        let ran = lab.command(&["run", "--dry-run", "--fs", "ext4", "--suite", &suite]).ended_with(2);
+        ran.says(&["suite unread", &format!("task a, {field}: ")]);
+    }
+}

@@ -102,3 +102,15 @@ fn what_a_full_disk_does_not_take_is_no_success() {
         assert!(said.contains("cannot write to standard output"), "{arguments:?}: {said}");
     }
 }
+
+#[test]
+fn a_closed_standard_output_is_no_success() {
+    for arguments in ["--help", "--version", "list suites", "show", "runs", "doctor", "clean", "run --dry-run"] {
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &format!("\"$0\" {arguments} >&-")]).arg(env!("CARGO_BIN_EXE_mountmark"));
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{arguments}: {said}");
+        assert!(said.contains("standard output is closed"), "{arguments}: {said}");
+    }
+}

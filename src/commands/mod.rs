@@ -19,7 +19,7 @@ mod why;
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Parser, Subcommand};
 use mountmark_plan::PlanError;
 use mountmark_record::StoreError;
@@ -87,6 +87,10 @@ pub fn main() -> ExitCode {
 }
 
 fn dispatch() -> Result<u8> {
+    // Nothing is begun whose result could not be told.
+    if crate::stdout::was_closed() {
+        bail!("standard output is closed: there is nowhere to print; > /dev/null throws the output away");
+    }
     let arguments = plan_file::expand(std::env::args_os())?;
     match CommandLine::try_parse_from(arguments) {
         Ok(line) => line.command.run(),

@@ -177,6 +177,9 @@ pub struct Cell {
     pub tools: Vec<String>,
     /// Further packages with those programs.
     pub packages: Vec<String>,
+    /// Further kernel modules, for tasks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub modules: Vec<String>,
 }
 
 /// The second disk and its contents.

@@ -17,7 +17,7 @@ pub enum ParseQuantityError {
     Size(String),
     #[error("{0:?} is more bytes than 64 bits can count")]
     TooLarge(String),
-    #[error("{0:?} is not a scale: write a number above 0 and at most 1000, such as 1, 0.01 or 1/50")]
+    #[error("{0:?} is not a scale: write a number from 0.000001 to 1000, such as 1, 0.01 or 1/50")]
     Scale(String),
 }
 

@@ -35,6 +35,9 @@ pub struct Suite {
     /// The programs from those packages.
     #[serde(default)]
     pub tools: Vec<String>,
+    /// Kernel modules that tasks need beyond those of the file system and the disks, such as `overlay`.
+    #[serde(default)]
+    pub modules: Vec<String>,
     /// The space that tasks need on the file system under test at scale 1, without the corpus's own share.
     pub room: Bytes,
     /// Maximum number of copies of the corpus on the file system under test at once.

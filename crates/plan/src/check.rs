@@ -74,6 +74,7 @@ pub(crate) fn suite(suite: &Suite) -> Vec<String> {
     }
     names("packages", &suite.packages, names::package, &mut faults);
     names("tools", &suite.tools, names::program, &mut faults);
+    names("modules", &suite.modules, names::module, &mut faults);
     let own = parameters(suite, Scale::ONE);
     let mut seen = BTreeSet::new();
     for (index, task) in suite.tasks.iter().enumerate() {
@@ -90,6 +91,7 @@ pub(crate) fn suite(suite: &Suite) -> Vec<String> {
             faults.push(format!("task {}: the title {:?}: {error}", task.id, task.title));
         }
     }
+    faults.extend(suite.source_prepare.as_deref().and_then(|command| null("source_prepare", command)));
     faults.extend(tasks::faults(suite));
     for column in &suite.columns {
         if !suite.tasks.iter().any(|task| task.id == column.task) {
@@ -152,6 +154,8 @@ pub(crate) fn too_many_tasks(count: usize) -> Option<String> {
 /// What `mountmark crash` interrupts.
 pub(crate) fn scenario(scenario: &Scenario) -> Vec<String> {
     let mut faults = scenario.faults();
+    let commands = scenario.prepare.iter().chain(&scenario.steps).chain(&scenario.check);
+    faults.extend(commands.filter_map(|command| null("a command", command)));
     names("packages", &scenario.packages, names::package, &mut faults);
     names("tools", &scenario.tools, names::program, &mut faults);
     faults
@@ -173,6 +177,9 @@ fn task_faults(task: &Task, faults: &mut Vec<String>) {
     if task.title.trim().is_empty() {
         faults.push(format!("task {}: the title is empty; say what the task does", task.id));
     }
+    for (field, command) in commands(task) {
+        faults.extend(null(&format!("task {}: {field}", task.id), command));
+    }
     if task.repeat == 0 {
         faults.push(format!("task {}: repeat is 0; write 1 or more, or remove the task", task.id));
     }
@@ -187,10 +194,25 @@ fn task_faults(task: &Task, faults: &mut Vec<String>) {
     }
 }
 
+/// The commands of a task, each with its field.
+fn commands(task: &Task) -> impl Iterator<Item = (&'static str, &str)> {
+    let all = [
+        ("prepare", task.prepare.as_deref()),
+        ("run", Some(task.run.as_str())),
+        ("lost", task.lost.as_deref()),
+        ("cleanup", task.cleanup.as_deref()),
+    ];
+    all.into_iter().filter_map(|(field, command)| Some((field, command?)))
+}
+
+/// A command with a null character, which no program can be started with.
+fn null(what: &str, command: &str) -> Option<String> {
+    command.contains('\0').then(|| format!("{what} holds a null character, and no command can; remove it"))
+}
+
 /// Whether a command of the task uses the variable: `$SOURCE` or `${SOURCE...`.
 fn uses(task: &Task, variable: &str) -> bool {
-    let commands = [task.prepare.as_deref(), Some(task.run.as_str()), task.lost.as_deref(), task.cleanup.as_deref()];
-    commands.into_iter().flatten().any(|command| {
+    commands(task).any(|(_, command)| {
         command.match_indices('$').any(|(at, _)| {
             let rest = &command[at + 1..];
             let rest = rest.strip_prefix('{').unwrap_or(rest);
@@ -225,6 +247,9 @@ pub(crate) fn filesystem(fs: &FileSystem) -> Vec<String> {
     let commands = [("mkfs", Some(&fs.mkfs)), ("fsck", fs.fsck.as_ref().map(|fsck| &fsck.command))];
     for (field, program) in commands.iter().filter_map(|(field, command)| Some((*field, command.as_ref()?.first()?))) {
         names(field, std::slice::from_ref(program), names::program, &mut faults);
+    }
+    for (field, words) in commands.iter().filter_map(|(field, command)| Some((*field, command.as_ref()?))) {
+        faults.extend(words.iter().find_map(|word| null(field, word)));
     }
     for recovery in fs.recovery.iter().chain(fs.variants.values().filter_map(|variant| variant.recovery.as_ref())) {
         faults.extend(restart::faults(recovery));

@@ -193,6 +193,7 @@ pub(crate) fn planned(
                 tasks: restart::possible(in_order(&suite, options, repeat), configuration),
                 tools: union(&tools, &configuration.filesystem.tools),
                 packages: union(&packages, &configuration.filesystem.packages),
+                modules: suite.modules.clone(),
             });
         }
     }

@@ -99,6 +99,7 @@ fn suite_of(cell: &Cell) -> Suite {
         parameters: cell.parameters.iter().map(|(name, value)| (name.clone(), parameter(*value))).collect(),
         packages: cell.packages.clone(),
         tools: cell.tools.clone(),
+        modules: cell.modules.clone(),
         source_prepare: cell.source_prepare.clone(),
         on_loop: cell.on_loop,
         tasks: cell.tasks.clone(),

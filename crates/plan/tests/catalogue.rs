@@ -239,7 +239,10 @@ fn faults_of_meaning_are_named_with_their_mend() {
         suite("id = \"one\"", &format!("id = \"{step}\""), "is a step of every cell");
     }
     suite("run = \"true\"", "run = \" \"", "run is empty");
+    suite("room = \"1 MiB\"", "room = 0\nmodules = [\"../x\"]", "modules has");
     suite("run = \"true\"", "run = \"true\"\nrepeat = 0", "repeat is 0");
+    suite("run = \"true\"", "run = \"true\\u0000\"", "task one: run holds a null character");
+    suite("run = \"true\"", "run = \"true\"\ncleanup = \"a\\u0000b\"", "task one: cleanup holds a null character");
     for number in ["-1.0", "nan", "inf", "0.0"] {
         suite("run = \"true\"", &format!("run = \"true\"\nlimit_seconds = {number}"), "limit_seconds");
     }
@@ -267,6 +270,7 @@ fn faults_of_meaning_are_named_with_their_mend() {
         assert!(said.contains(words), "{said}");
     };
     filesystem("\"{device}\"", "\"/dev/sda\"", "{device}");
+    filesystem("\"{device}\"", "\"\\u0000\", \"{device}\"", "mkfs holds a null character");
     filesystem("no_fsck = \"None.\"", "", "neither");
     filesystem("\"8 MiB\"", "0", "min_size");
     filesystem("\"8 MiB\"", "\"8 MiB\"\nroomy_size = \"7 MiB\"", "roomy_size (7.00 MiB) is below");

@@ -232,6 +232,9 @@ impl LabOptions {
                     .into()
             ));
         }
+        if let Some(reason) = self.memory.and_then(mountmark_lab::host::too_little) {
+            bail!(WrongUse(reason));
+        }
         self.check_precondition()?;
         if self.device.iter().any(|path| path.as_os_str().is_empty()) {
             bail!(WrongUse("--device names no device; give a path, such as /dev/sdb".into()));

@@ -6,6 +6,7 @@ mod execute;
 mod lab;
 mod repeat;
 mod sampled;
+mod scripts;
 mod signals;
 mod targets;
 mod vary;
@@ -297,6 +298,7 @@ fn planned(
     if !keeps {
         plan.cells.iter_mut().for_each(|cell| cell.pause_seconds = 0.0);
     }
+    scripts::check(&plan)?;
     plan.memory_limit = arguments.lab.memory;
     plan.precondition = arguments.lab.preconditioning();
     if plan.precondition.is_some() {

@@ -61,7 +61,7 @@ pub(super) fn wanted(cell: &Cell) -> Wanted {
     let mut wanted = Wanted {
         packages: filesystem.packages.iter().chain(&cell.packages).cloned().collect(),
         programs: programs.into_iter().chain(filesystem.tools.iter().chain(&cell.tools).cloned()).collect(),
-        modules: filesystem.modules.clone(),
+        modules: filesystem.modules.iter().chain(&cell.modules).cloned().collect(),
     };
     for disk in disks(cell) {
         let modules: &[&str] = if disk.model.has_drive() { &[NBD] } else { &["nd_e820", "nd_pmem"] };

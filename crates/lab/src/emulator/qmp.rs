@@ -1,6 +1,6 @@
 //! QEMU's control socket (QMP): a handful of commands, JSON lines over an inherited socket pair.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -8,6 +8,19 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
+
+/// Longest wait for an answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// QEMU lives and answers nothing: its processor takes all its time.
+#[derive(Debug, thiserror::Error)]
+#[error("QEMU does not answer")]
+pub struct Silent;
+
+/// QEMU has closed the socket.
+#[derive(Debug, thiserror::Error)]
+#[error("QEMU ended")]
+pub struct Gone;
 
 pub struct Qmp {
     lines: BufReader<UnixStream>,
@@ -17,7 +30,7 @@ pub struct Qmp {
 impl Qmp {
     /// Completes the handshake on this end of the socket pair.
     pub fn connect(socket: UnixStream) -> Result<Qmp> {
-        socket.set_read_timeout(Some(Duration::from_secs(60)))?;
+        socket.set_read_timeout(Some(PATIENCE))?;
         let mut qmp = Qmp { lines: BufReader::new(socket), events: Vec::new() };
         let greeting = qmp.read()?;
         if greeting.get("QMP").is_none() {
@@ -25,6 +38,11 @@ impl Qmp {
         }
         qmp.run("qmp_capabilities", json!({}))?;
         Ok(qmp)
+    }
+
+    /// Sets the longest wait for an answer, at most the usual one.
+    pub fn be_patient(&self, limit: Duration) -> Result<()> {
+        Ok(self.lines.get_ref().set_read_timeout(Some(limit.min(PATIENCE)))?)
     }
 
     pub fn run(&mut self, command: &str, arguments: Value) -> Result<Value> {
@@ -101,9 +119,12 @@ impl Qmp {
 
     fn read(&mut self) -> Result<Value> {
         let mut line = String::new();
-        let read = self.lines.read_line(&mut line).context("QEMU does not answer")?;
+        let read = match self.lines.read_line(&mut line) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => bail!(Silent),
+            read => read.context("QEMU does not answer")?,
+        };
         if read == 0 {
-            bail!("QEMU ended");
+            bail!(Gone);
         }
         serde_json::from_str(&line).with_context(|| format!("QEMU answered {line:?}"))
     }

@@ -27,14 +27,20 @@ pub struct OwnGroup {
     pub path: PathBuf,
 }
 
+/// Why no cell can work within this limit, whatever the machine; `None` if one may.
+pub fn too_little(limit: Bytes) -> Option<String> {
+    let least = Bytes(LEAST);
+    (limit < least).then(|| format!("--memory {limit}: programs need some memory of their own; give at least {least}"))
+}
+
 /// Refuses a limit that cannot be kept, or that would limit nothing.
 ///
 /// # Errors
 /// This machine has no cgroup v2 with a memory controller, or the limit is too small or too large.
 pub fn check(limit: Bytes) -> Result<()> {
     let total = crate::memory::total().unwrap_or(u64::MAX);
-    if limit.0 < LEAST {
-        bail!("--memory {limit}: programs need some memory of their own; give at least {}", Bytes(LEAST));
+    if let Some(reason) = too_little(limit) {
+        bail!(reason);
     }
     if limit.0 >= total {
         bail!("--memory {limit}: this machine has {}, so that would limit nothing; leave it away", Bytes(total));

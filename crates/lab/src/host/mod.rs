@@ -43,6 +43,7 @@ use process::Agent;
 
 pub use agent::{is_agent, main};
 pub use clean::{Undone, clean};
+pub use group::too_little;
 pub(crate) use own::FileId;
 
 /// Bit of CAP_SYS_ADMIN in the masks of /proc/self/status.

@@ -55,6 +55,7 @@ pub fn cell(configuration: &Configuration, disk: &Disk, size: Bytes, workloads: 
         tasks: Vec::new(),
         tools: together(&configuration.filesystem.tools, tools),
         packages: together(&configuration.filesystem.packages, packages),
+        modules: Vec::new(),
     }
 }
 

@@ -100,6 +100,24 @@ fn a_fault_of_each_request_is_searched_for_in_one_recording() {
 }
 
 #[test]
+fn fifos_and_nodes_of_devices_are_made_and_looked_at() {
+    let Some(lab) = Lab::with_guests("fifos_and_nodes_of_devices_are_made_and_looked_at", 1) else { return };
+    let made =
+        "mkfifo fifo; mknod disk block 7:200; sync | mknod null char 1:3; rename fifo pipe; chmod null 0600; fsync .";
+    let arguments = ["--fs", "ext4", "--workload", made, "--images", "16", "--no-shrink", "--recoveries", "0"];
+    let honest = crash(&lab, &[&arguments[..], &["--device", "request", "--format", "json"]].concat()).ended_with(0);
+    assert_eq!(causes(&honest.stdout), [] as [&str; 0]);
+    let faulty =
+        crash(&lab, &[&arguments[..], &["--device", "request+i3:2", "--format", "json"]].concat()).ended_with(1);
+    let found = causes(&faulty.stdout);
+    let lost = found.iter().position(|signature| signature.starts_with("L2 ") && signature.contains("mknod"));
+    let lost = lost.unwrap_or_else(|| panic!("no node was lost: {found:?}")) + 1;
+    let shown = crash(&lab, &["show", "latest", "--finding", &lost.to_string()]).ended_with(1);
+    let all = ["null was what mknod null char 1:3", "fifo (a FIFO)", "disk (a node of block 7:200)"];
+    assert!(all.iter().all(|text| shown.stdout.contains(text)), "{}", shown.text());
+}
+
+#[test]
 fn what_the_medium_loses_breaks_no_promise_and_the_check_finds_it() {
     let Some(lab) = Lab::with_guests("what_the_medium_loses_breaks_no_promise_and_the_check_finds_it", 1) else {
         return;

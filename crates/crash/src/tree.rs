@@ -27,7 +27,7 @@ pub struct Entry {
     /// Of the name space `user`, sorted; values as text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub xattrs: Vec<(String, String)>,
-    /// Of a symbolic link.
+    /// What a symbolic link leads to, and which device a node is of, such as `char 1:3`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     /// Where the bytes of a plain file come from, without gaps, from its start to its size.
@@ -44,7 +44,21 @@ pub enum Kind {
     File,
     Folder,
     Symlink,
+    Fifo,
+    Device,
     Other,
+}
+
+impl Kind {
+    /// Whether an inode of it can have several names that a guest counts.
+    pub fn is_counted(self) -> bool {
+        matches!(self, Kind::File | Kind::Fifo | Kind::Device)
+    }
+}
+
+/// How [`Entry::target`] names a device.
+pub fn node_target(is_block: bool, major: u32, minor: u32) -> String {
+    format!("{} {major}:{minor}", if is_block { "block" } else { "char" })
 }
 
 /// A part of a file whose bytes have one source.

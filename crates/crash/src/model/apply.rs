@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::{Data, Dirent, Id, Model, Node, ROOT};
-use crate::tree::Kind;
-use crate::workload::{Fallocation, Op, Renaming, Writing};
+use crate::tree::{Kind, node_target};
+use crate::workload::{Device, Fallocation, Op, Renaming, Writing};
 
 /// Why an operation cannot work.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,18 +85,28 @@ impl Model {
                 let id = self.make(Kind::Symlink, None, Some(dirent));
                 self.nodes[id.0].target = Some(target.clone());
             }
+            Op::Mkfifo { path } => {
+                let dirent = self.free(path)?;
+                self.make(Kind::Fifo, Some(0o644), Some(dirent));
+            }
+            Op::Mknod { path, device, major, minor } => {
+                let dirent = self.free(path)?;
+                let id = self.make(Kind::Device, Some(0o644), Some(dirent));
+                self.nodes[id.0].target = Some(node_target(*device == Device::Block, *major, *minor));
+            }
             Op::Tmpfile { folder, handle } => {
                 let id = self.there(folder)?;
                 if self.nodes[id.0].kind != Kind::Folder {
                     return refuse(folder, Reason::NotFolder);
                 }
-                if !handle.starts_with('#') {
-                    return refuse(handle, Reason::NoHandle);
-                }
-                if self.handles.contains_key(handle) {
-                    return refuse(handle, Reason::Exists);
-                }
+                self.free_handle(handle)?;
                 let id = self.make(Kind::File, None, None);
+                self.handles.insert(handle.clone(), id);
+            }
+            Op::Open { path, handle } => {
+                self.file(path)?;
+                self.free_handle(handle)?;
+                let id = self.there(path)?;
                 self.handles.insert(handle.clone(), id);
             }
             Op::Link { from, to } => {
@@ -163,7 +173,11 @@ impl Model {
                 }
             }
             Op::Chmod { path, mode } => {
-                let id = self.opened(path)?;
+                // It follows symbolic links, and opens nothing.
+                let id = self.there(path)?;
+                if self.nodes[id.0].kind == Kind::Symlink {
+                    return refuse(path, Reason::NotFile);
+                }
                 self.nodes[id.0].mode = Some(*mode);
             }
             Op::Fsync { path } | Op::Fdatasync { path } => {
@@ -212,7 +226,11 @@ impl Model {
             return Ok(());
         }
         let left = match how {
-            Renaming::Whiteout => Some(self.make(Kind::Other, None, None)),
+            Renaming::Whiteout => {
+                let id = self.make(Kind::Device, None, None);
+                self.nodes[id.0].target = Some(node_target(false, 0, 0));
+                Some(id)
+            }
             _ => replaced.filter(|_| exchanged),
         };
         self.put(source, left);
@@ -283,6 +301,14 @@ impl Model {
         self.dirent(path).map_or_else(|| refuse(path, self.no_place(path)), Ok)
     }
 
+    fn free_handle(&self, handle: &str) -> Result<(), Refusal> {
+        match handle {
+            _ if !handle.starts_with('#') => refuse(handle, Reason::NoHandle),
+            _ if self.handles.contains_key(handle) => refuse(handle, Reason::Exists),
+            _ => Ok(()),
+        }
+    }
+
     /// Why a path stands for no name.
     fn no_place(&self, path: &str) -> Reason {
         match path.rsplit_once('/') {
@@ -297,7 +323,7 @@ impl Model {
         let id = self.there(path)?;
         match self.nodes[id.0].kind {
             Kind::File | Kind::Folder => Ok(id),
-            Kind::Symlink | Kind::Other => refuse(path, Reason::NotFile),
+            Kind::Symlink | Kind::Fifo | Kind::Device | Kind::Other => refuse(path, Reason::NotFile),
         }
     }
 

@@ -37,7 +37,7 @@ pub struct Node {
     pub mode: Option<u32>,
     /// Of the name space `user`.
     pub xattrs: BTreeMap<String, String>,
-    /// Of a symbolic link.
+    /// As in [`Entry`].
     pub target: Option<String>,
     /// Of a plain file.
     pub data: Data,
@@ -56,7 +56,7 @@ impl Node {
 pub struct Model {
     /// By identity. Inodes without names stay.
     nodes: Vec<Node>,
-    /// Open files without a name.
+    /// Open files, which may have no name.
     handles: BTreeMap<String, Id>,
 }
 

@@ -6,7 +6,6 @@ use super::case::Case;
 use super::names::{Binding, Names};
 use super::{Class, Evidence, Level, Violation};
 use crate::model::{Dirent, Id};
-use crate::tree::Kind;
 use crate::workload::Op;
 
 impl Case<'_> {
@@ -116,13 +115,13 @@ impl Case<'_> {
         })
     }
 
-    /// A file has as many names as it says.
+    /// A file, FIFO or node has as many names as it says.
     fn judge_links(&self) -> Vec<Violation> {
         // Others may be where nothing could be read.
         if !self.found.unreadable.is_empty() {
             return Vec::new();
         }
-        let files = || self.found.entries.iter().filter(|entry| entry.kind == Kind::File && entry.error.is_none());
+        let files = || self.found.entries.iter().filter(|entry| entry.kind.is_counted() && entry.error.is_none());
         let mut told = BTreeSet::new();
         let wrong = files().filter_map(|entry| {
             let names = files().filter(|other| other.inode == entry.inode).count() as u64;

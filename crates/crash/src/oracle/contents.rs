@@ -16,8 +16,8 @@ impl Case<'_> {
         match entry.kind {
             _ if entry.error.is_some() => {}
             Kind::File => wrong.extend(self.data(entry, id, kept)),
-            Kind::Symlink => wrong.extend(self.target(entry, id)),
-            Kind::Folder | Kind::Other => {}
+            Kind::Symlink | Kind::Device => wrong.extend(self.target(entry, id)),
+            Kind::Folder | Kind::Fifo | Kind::Other => {}
         }
         wrong
     }
@@ -149,6 +149,7 @@ impl Case<'_> {
         }
         let empty = entry.target.as_deref().unwrap_or_default().is_empty();
         let before = self.history.states[self.first].node(id).is_some();
+        let evidence = if entry.kind == Kind::Device { Evidence::Device } else { Evidence::Target };
         let (class, level) = match empty {
             false => (Class::Garbage, Level::L0),
             true if before => (Class::ZeroLength, Level::L1),
@@ -161,8 +162,8 @@ impl Case<'_> {
             level,
             path: entry.path.clone(),
             op: if before { self.base().op } else { Some(self.history.made(id)) },
-            expected: Evidence::Target(wanted),
-            found: Evidence::Target(entry.target.clone()),
+            expected: evidence(wanted),
+            found: evidence(entry.target.clone()),
         })
     }
 

@@ -147,12 +147,17 @@ impl<'a> History<'a> {
     pub(super) fn subject(&self, op: usize) -> Option<Id> {
         let state = &self.states[op];
         match self.op(op) {
-            Op::Create { path } | Op::Mkdir { path } | Op::Symlink { path, .. } => self.states[op + 1].find(path),
+            Op::Create { path }
+            | Op::Mkdir { path }
+            | Op::Symlink { path, .. }
+            | Op::Mkfifo { path }
+            | Op::Mknod { path, .. } => self.states[op + 1].find(path),
             Op::Tmpfile { handle, .. } => self.states[op + 1].find(handle),
             Op::Link { from, .. } | Op::Rename { from, .. } => state.find(from),
             Op::Clone { to, .. } => state.find(to),
             Op::Unlink { path }
             | Op::Rmdir { path }
+            | Op::Open { path, .. }
             | Op::Write { path, .. }
             | Op::Empty { path }
             | Op::Truncate { path, .. }
@@ -180,6 +185,12 @@ impl<'a> History<'a> {
     pub(super) fn moves(&self, op: usize, id: Id) -> bool {
         let plain = matches!(self.op(op), Op::Rename { how: Renaming::Plain | Renaming::NoReplace, .. });
         plain && self.worked(op) && self.changed(op).len() == 2 && self.subject(op) == Some(id)
+    }
+
+    /// Whether an operation takes the last name of a file away.
+    pub(super) fn ends(&self, op: usize, id: Id) -> bool {
+        let unlinks = matches!(self.op(op), Op::Unlink { .. }) && self.worked(op) && self.subject(op) == Some(id);
+        unlinks && self.states[op + 1].names(id).is_empty() && self.kind(id) == Some(Kind::File)
     }
 
     pub(super) fn kind(&self, id: Id) -> Option<Kind> {
@@ -233,6 +244,8 @@ fn paths(op: &Op) -> Vec<&str> {
         Op::Create { path }
         | Op::Mkdir { path }
         | Op::Symlink { path, .. }
+        | Op::Mkfifo { path }
+        | Op::Mknod { path, .. }
         | Op::Unlink { path }
         | Op::Rmdir { path } => vec![path],
         Op::Link { to, .. } => vec![to],

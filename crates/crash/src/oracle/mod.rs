@@ -73,7 +73,10 @@ impl History<'_> {
             }
         }
         let is_whole = |violation: &Violation| {
-            matches!(violation.expected, Evidence::Bytes { .. } | Evidence::Size { .. } | Evidence::Target(_))
+            matches!(
+                violation.expected,
+                Evidence::Bytes { .. } | Evidence::Size { .. } | Evidence::Target(_) | Evidence::Device(_)
+            )
         };
         if higher.is_empty() && of_names.iter().all(is_whole) {
             higher.extend(case.judge_moment(&names).filter(|last| last.level == Level::L5 || of_names.is_empty()));

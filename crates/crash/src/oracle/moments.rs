@@ -78,13 +78,15 @@ impl Case<'_> {
             Op::Create { .. }
                 | Op::Mkdir { .. }
                 | Op::Symlink { .. }
+                | Op::Mkfifo { .. }
+                | Op::Mknod { .. }
                 | Op::Chmod { .. }
                 | Op::SetXattr { .. }
                 | Op::RemoveXattr { .. }
         );
         let names = self.history.changed(op).iter().any(|dirent| dirent.folder == id);
         let moved = self.history.moves(op, id) && self.history.kind(id) == Some(Kind::File);
-        names || moved || (own && self.history.subject(op) == Some(id))
+        names || moved || self.history.ends(op, id) || (own && self.history.subject(op) == Some(id))
     }
 
     /// What of the metadata is not as it was in a state.

@@ -141,6 +141,9 @@ impl Words<'_> {
             Evidence::Size { least, most } if least == most => format!("{has} {}", count(*least, "byte")),
             Evidence::Size { least, most } => format!("{has} {} to {} bytes", number(*least), number(*most)),
             Evidence::Target(target) => format!("{is} a link to {:?}", target.as_deref().unwrap_or_default()),
+            Evidence::Device(device) => {
+                format!("{is} a node of the device {}", device.as_deref().unwrap_or_default())
+            }
             Evidence::Links(links) => format!("{has} {}", count(*links, "link")),
             Evidence::Names(names) => format!("{has} the names {}", listed(names)),
             Evidence::Done(op) => format!("{is} as {} left it", self.op(*op)),
@@ -164,6 +167,8 @@ fn kind_word(kind: Kind) -> &'static str {
         Kind::File => "a file",
         Kind::Folder => "a folder",
         Kind::Symlink => "a symbolic link",
+        Kind::Fifo => "a FIFO",
+        Kind::Device => "a device node",
         Kind::Other => "a special file",
     }
 }

@@ -76,6 +76,8 @@ pub enum Evidence {
     },
     /// Of a symbolic link.
     Target(Option<String>),
+    /// Which device a node is of.
+    Device(Option<String>),
     Links(u64),
     /// The names of one inode.
     Names(Vec<String>),
@@ -127,6 +129,7 @@ impl Violation {
             Evidence::Mode(_) => "mode",
             Evidence::Xattr { .. } => "xattr",
             Evidence::Target(_) => "target",
+            Evidence::Device(_) => "device",
             Evidence::Links(_) => "links",
             Evidence::Error(_) => "error",
         };

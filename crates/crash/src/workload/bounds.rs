@@ -15,6 +15,9 @@ const LONGEST_PATH: usize = 1000;
 const LONGEST_NAME: usize = 250;
 /// Maximum number of seconds that a workload waits.
 const LONGEST_PAUSE: u64 = 600;
+/// The largest numbers that every file system stores: those of the kernel's old format.
+const MOST_MAJOR: u32 = 255;
+const MOST_MINOR: u32 = 255;
 /// A name of so many bytes is on the disk because somebody wrote it.
 const RARE: usize = 8;
 
@@ -106,6 +109,7 @@ fn fields(op: &Op) -> Result<(), String> {
     match op {
         Op::Create { path }
         | Op::Mkdir { path }
+        | Op::Mkfifo { path }
         | Op::Unlink { path }
         | Op::Rmdir { path }
         | Op::Empty { path }
@@ -123,8 +127,13 @@ fn fields(op: &Op) -> Result<(), String> {
             check_path(path)?;
             check_text("the target", target)
         }
-        Op::Tmpfile { folder, handle } => {
-            check_path(folder)?;
+        Op::Mknod { path, major, minor, .. } => {
+            check_path(path)?;
+            let fits = *major <= MOST_MAJOR && *minor <= MOST_MINOR;
+            fits.then_some(()).ok_or_else(|| format!("the device {major}:{minor} is beyond {MOST_MAJOR}:{MOST_MINOR}"))
+        }
+        Op::Tmpfile { folder: path, handle } | Op::Open { path, handle } => {
+            check_path(path)?;
             check_path(handle)
         }
         Op::Link { from, to } | Op::Rename { from, to, .. } | Op::Clone { from, to } => {

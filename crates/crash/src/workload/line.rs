@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::{Fallocation, Op, Renaming, Workload, Writing};
+use super::{Device, Fallocation, Op, Renaming, Workload, Writing};
 
 /// A text that is no operation or no workload.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -23,6 +23,10 @@ trait Named: Sized + Copy + PartialEq + 'static {
     fn word(self) -> &'static str {
         Self::NAMES.iter().find(|(value, _)| *value == self).map_or("", |(_, name)| name)
     }
+}
+
+impl Named for Device {
+    const NAMES: &'static [(Self, &'static str)] = &[(Device::Char, "char"), (Device::Block, "block")];
 }
 
 impl Named for Renaming {
@@ -57,11 +61,14 @@ impl Named for Fallocation {
 }
 
 /// How each operation is written, for messages.
-const FORMS: [&str; 23] = [
+pub(super) const FORMS: [&str; 26] = [
     "creat PATH",
     "mkdir PATH",
     "symlink TARGET PATH",
+    "mkfifo PATH",
+    "mknod PATH char|block MAJOR:MINOR",
     "tmpfile FOLDER #HANDLE",
+    "open PATH #HANDLE",
     "link FROM TO",
     "unlink PATH",
     "rmdir PATH",
@@ -90,7 +97,10 @@ impl Op {
             Op::Create { .. } => "creat",
             Op::Mkdir { .. } => "mkdir",
             Op::Symlink { .. } => "symlink",
+            Op::Mkfifo { .. } => "mkfifo",
+            Op::Mknod { .. } => "mknod",
             Op::Tmpfile { .. } => "tmpfile",
+            Op::Open { .. } => "open",
             Op::Link { .. } => "link",
             Op::Unlink { .. } => "unlink",
             Op::Rmdir { .. } => "rmdir",
@@ -128,6 +138,7 @@ impl fmt::Display for Op {
         match self {
             Op::Create { path }
             | Op::Mkdir { path }
+            | Op::Mkfifo { path }
             | Op::Unlink { path }
             | Op::Rmdir { path }
             | Op::Empty { path }
@@ -135,7 +146,9 @@ impl fmt::Display for Op {
             | Op::Fdatasync { path }
             | Op::Lose { path } => write!(f, " {path}"),
             Op::Symlink { target, path } => write!(f, " {target} {path}"),
+            Op::Mknod { path, device, major, minor } => write!(f, " {path} {} {major}:{minor}", device.word()),
             Op::Tmpfile { folder, handle } => write!(f, " {folder} {handle}"),
+            Op::Open { path, handle } => write!(f, " {path} {handle}"),
             Op::Link { from, to } | Op::Clone { from, to } => write!(f, " {from} {to}"),
             Op::Rename { from, to, how } => write!(f, " {from} {to}{}", unless_usual(*how)),
             Op::Write { path, offset, length, how } => write!(f, " {path} {offset}+{length}{}", unless_usual(*how)),
@@ -167,7 +180,13 @@ fn parse(words: &[&str]) -> Result<Op, String> {
         ["creat", path] => Op::Create { path: own(path) },
         ["mkdir", path] => Op::Mkdir { path: own(path) },
         ["symlink", target, path] => Op::Symlink { target: own(target), path: own(path) },
+        ["mkfifo", path] => Op::Mkfifo { path: own(path) },
+        ["mknod", path, device, numbers] => {
+            let (major, minor) = device_numbers(numbers)?;
+            Op::Mknod { path: own(path), device: named(device)?, major, minor }
+        }
         ["tmpfile", folder, handle] => Op::Tmpfile { folder: own(folder), handle: own(handle) },
+        ["open", path, handle] => Op::Open { path: own(path), handle: own(handle) },
         ["link", from, to] => Op::Link { from: own(from), to: own(to) },
         ["unlink", path] => Op::Unlink { path: own(path) },
         ["rmdir", path] => Op::Rmdir { path: own(path) },
@@ -238,6 +257,12 @@ fn parse_range(word: &str) -> Result<(u64, u64), String> {
     Ok((number(offset)?, number(length)?))
 }
 
+fn device_numbers(word: &str) -> Result<(u32, u32), String> {
+    let one = |number: &str| number.parse().ok().filter(|_| number.bytes().all(|byte| byte.is_ascii_digit()));
+    let numbers = word.split_once(':').and_then(|(major, minor)| Some((one(major)?, one(minor)?)));
+    numbers.ok_or_else(|| format!("{:?} are no numbers of a device, such as 1:3", shortened(word)))
+}
+
 /// As much of a foreign text as a message needs.
 fn shortened(text: &str) -> String {
     const MOST: usize = 80;
@@ -283,32 +308,4 @@ impl FromStr for Workload {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::workload::check;
-
-    #[test]
-    fn the_stage_ends_with_a_sync_that_runs_and_is_shown() {
-        for (text, shown, begin) in [
-            ("creat bar; mkdir B | rename bar B/foo", "creat bar; mkdir B; sync | rename bar B/foo", 3),
-            ("creat bar; sync | unlink bar", "creat bar; sync | unlink bar", 2),
-            ("creat bar; sync; mkdir B | unlink bar", "creat bar; sync; mkdir B; sync | unlink bar", 4),
-            (" | creat bar", "creat bar", 0),
-            ("creat bar; unlink bar", "creat bar; unlink bar", 0),
-        ] {
-            let workload: Workload = text.parse().unwrap();
-            check(&workload).unwrap();
-            assert_eq!((workload.to_string().as_str(), workload.recorded), (shown, begin), "{text}");
-            assert_eq!(
-                workload.staging().map(|sync| &workload.ops[usize::from(sync)]),
-                (begin > 0).then_some(&Op::Sync)
-            );
-            assert_eq!(shown.parse::<Workload>().unwrap(), workload);
-        }
-        let mut unsynced: Workload = "creat bar; sync | unlink bar".parse().unwrap();
-        unsynced.ops.remove(1);
-        unsynced.recorded = 1;
-        unsynced.ops.push(Op::Sync);
-        assert!(check(&unsynced).unwrap_err().to_string().contains("does not end with sync"));
-    }
-}
+mod tests;

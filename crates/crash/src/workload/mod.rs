@@ -98,10 +98,26 @@ pub enum Op {
         target: String,
         path: String,
     },
+    /// mkfifo(3), mode 0644.
+    Mkfifo {
+        path: String,
+    },
+    /// mknod(2) of a device, mode 0644. Nothing opens it.
+    Mknod {
+        path: String,
+        device: Device,
+        major: u32,
+        minor: u32,
+    },
     /// open(2) with O_TMPFILE in `folder`, kept open as `handle`, a name such as `#1` that other operations may use as
     /// a path.
     Tmpfile {
         folder: String,
+        handle: String,
+    },
+    /// Keeps a file open as `handle`, so that it can be used when its names are gone.
+    Open {
+        path: String,
         handle: String,
     },
     /// link(2), or linkat(2) of an open handle.
@@ -186,6 +202,14 @@ pub enum Op {
     Lose {
         path: String,
     },
+}
+
+/// The devices that mknod(2) makes nodes of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Device {
+    Char,
+    Block,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

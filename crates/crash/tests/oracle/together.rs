@@ -44,6 +44,36 @@ fn names_change_whole_or_not_at_all() {
 }
 
 #[test]
+fn fifos_and_nodes_are_what_they_were_made_as() {
+    const MADE: &str = "mkfifo fifo; mknod node char 1:3; sync | rename fifo other; rename node A; fsync .";
+    case(MADE, 6).keeps(Level::L7);
+    case("mkfifo fifo; mknod node block 7:200; sync | creat g; fsync g", 5).keeps(Level::L7);
+    case("mknod node char 1:3; sync | creat g; fsync g", 4).without("node").breaks(
+        Level::L1,
+        Class::Missing,
+        "node was what mknod node char 1:3 (op 0) made when sync (op 1) returned; after the power cut it is not there",
+    );
+    case("mknod node char 1:3; sync | creat g; fsync g", 4)
+        .edit("node", |node| node.target = Some("char 0:0".to_owned()))
+        .breaks(
+            Level::L0,
+            Class::Garbage,
+            "node was a node of the device char 1:3 when sync (op 1) returned; after the power cut it is a node of the \
+             device char 0:0",
+        );
+    case("mkfifo fifo; sync | link fifo other; fsync .", 4).edit("fifo", |fifo| fifo.links = 1).breaks(
+        Level::L3,
+        Class::WrongMetadata,
+        "fifo says after the power cut that it has 1 name, and has 2",
+    );
+    // What is left where a file was renamed with a whiteout is a node of the device 0:0.
+    const WHITEOUT: &str = "creat a; sync | rename a b whiteout; fsync .";
+    case(WHITEOUT, 4).keeps(Level::L7);
+    let other = |node: &mut mountmark_crash::tree::Entry| node.target = Some("char 1:3".to_owned());
+    assert_eq!(case(WHITEOUT, 4).edit("a", other).wrong(&up_to(Level::L3))[0].level, Level::L0);
+}
+
+#[test]
 fn one_object_changes_in_order() {
     // The name of the first file is taken by another, and the first is nowhere.
     const TAKEN: &str = "creat foo; write foo 0+8; sync | rename foo bar; creat foo; fsync foo";
@@ -66,6 +96,16 @@ fn one_object_changes_in_order() {
         "b was what creat a (op 0) made when fsync b (op 3) returned; after the power cut it is not there",
     );
     case("creat a; sync | rename a b; fdatasync b", 2).keeps(Level::L6);
+    // The same is true of the last name of a file that is still open.
+    const UNLINKED: &str = "creat a; sync | open a #1; unlink a; fsync #1";
+    case(UNLINKED, 5).keeps(Level::L7);
+    case(UNLINKED, 3).breaks(
+        Level::L4,
+        Class::ExtraName,
+        "a was not there when fsync #1 (op 4) returned; after the power cut it is what creat a (op 0) made",
+    );
+    case("creat a; link a b; sync | open a #1; unlink a; fsync #1", 4).keeps(Level::L7);
+    case("creat a; sync | open a #1; unlink a; fdatasync #1", 3).keeps(Level::L7);
     const ATTRIBUTES: &str = "creat foo; sync | chmod foo 0600; setxattr foo a 1; creat bar; fsync bar";
     let later = || case(ATTRIBUTES, 6).edit("foo", |foo| foo.mode = 0o644);
     later().breaks(

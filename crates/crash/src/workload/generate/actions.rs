@@ -1,6 +1,6 @@
 //! What a generated workload can do, and what must be there before.
 
-use super::super::{Fallocation, Op, Renaming, Writing};
+use super::super::{Device, Fallocation, Op, Renaming, Writing};
 
 /// The files and folders of generated workloads.
 const FILES: [&str; 5] = ["foo", "bar", "A/foo", "A/bar", "B/foo"];
@@ -27,9 +27,11 @@ pub(super) enum Need {
     Folder(String),
     Absent(String),
     Attribute(String),
+    /// What the operation makes, at this path: a symbolic link, a FIFO or a node.
+    Special(String, Op),
 }
 
-use Need::{Absent, Attribute, File, Folder};
+use Need::{Absent, Attribute, File, Folder, Special};
 
 fn action(op: Op, needs: Vec<Need>, touched: &[&str], names: &[&str]) -> Action {
     let own = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect();
@@ -43,6 +45,7 @@ pub(super) fn all() -> Vec<Action> {
     let pairs = FILES.iter().flat_map(|from| FILES.iter().map(move |to| (*from, *to)));
     pairs.filter(|(from, to)| from != to).for_each(|(from, to)| of_pair(from, to, &mut all));
     of_folders(&mut all);
+    of_specials(&mut all);
     all
 }
 
@@ -51,7 +54,7 @@ fn of_file(file: &str, all: &mut Vec<Action>) {
     let folder = file.rsplit_once('/').map_or(".", |(folder, _)| folder).to_owned();
     let new = |op| action(op, vec![Absent(path())], &[file], &[file]);
     all.push(new(Op::Create { path: path() }));
-    all.push(Action { touched: Vec::new(), ..new(Op::Symlink { target: "target".to_owned(), path: path() }) });
+    all.extend(specials(file).map(|op| Action { touched: Vec::new(), ..new(op) }));
     let handle = || "#1".to_owned();
     let unnamed = vec![
         Op::Tmpfile { folder: folder.clone(), handle: handle() },
@@ -59,9 +62,16 @@ fn of_file(file: &str, all: &mut Vec<Action>) {
         Op::Link { from: handle(), to: path() },
     ];
     let parent = (folder != ".").then_some(Folder(folder));
-    let needs = std::iter::once(Absent(path())).chain(parent).collect();
-    all.push(Action { ops: unnamed, needs, ..new(Op::Sync) });
+    let needs: Vec<Need> = std::iter::once(Absent(path())).chain(parent).collect();
+    // Synced before it has a name, and only with it.
+    let mut synced = unnamed.clone();
+    synced.insert(2, Op::Fsync { path: handle() });
+    all.extend([unnamed, synced].map(|ops| Action { ops, needs: needs.clone(), ..new(Op::Sync) }));
     all.push(action(Op::Unlink { path: path() }, vec![File(path())], &[], &[file]));
+    // What is open outlives its name.
+    let open = || Op::Open { path: path(), handle: handle() };
+    let unlinked = action(Op::Unlink { path: path() }, vec![File(path())], &["#1"], &[file]);
+    all.push(Action { ops: vec![open(), Op::Unlink { path: path() }], ..unlinked });
     let there = |op| action(op, vec![File(path())], &[file], &[]);
     all.push(there(Op::Empty { path: path() }));
     all.extend([3_000, 5_000_000].map(|size| there(Op::Truncate { path: path(), size })));
@@ -141,6 +151,8 @@ fn of_folders(all: &mut Vec<Action>) {
         all.push(action(Op::Rmdir { path: path() }, vec![Folder(path())], &[], &[folder]));
         let set = Op::SetXattr { path: path(), name: ATTRIBUTE.to_owned(), value: "new".to_owned() };
         all.push(action(set, vec![Folder(path())], &[folder], &[]));
+        let unset = Op::RemoveXattr { path: path(), name: ATTRIBUTE.to_owned() };
+        all.push(action(unset, vec![Folder(path()), Attribute(path())], &[folder], &[]));
         all.push(action(Op::Chmod { path: path(), mode: 0o700 }, vec![Folder(path())], &[folder], &[]));
     }
     let own = |path: &str| path.to_owned();
@@ -149,7 +161,9 @@ fn of_folders(all: &mut Vec<Action>) {
         let full = File(format!("{from}/foo"));
         let parent = |path: &str| path.rsplit_once('/').map(|(folder, _)| Folder(own(folder)));
         let with = |last: Need| [Folder(own(from)), full.clone()].into_iter().chain(parent(to)).chain([last]).collect();
-        all.push(action(rename(Renaming::Plain), with(Absent(own(to))), &[to], &[from, to]));
+        for how in [Renaming::Plain, Renaming::NoReplace, Renaming::Whiteout] {
+            all.push(action(rename(how), with(Absent(own(to))), &[to], &[from, to]));
+        }
         all.push(action(rename(Renaming::Plain), with(Folder(own(to))), &[to], &[from, to]));
         all.push(action(rename(Renaming::Exchange), with(Folder(own(to))), &[from, to], &[from, to]));
     }
@@ -157,5 +171,42 @@ fn of_folders(all: &mut Vec<Action>) {
         let exchange = Op::Rename { from: own(folder), to: own(file), how: Renaming::Exchange };
         let needs = vec![Folder(own(folder)), File(own(file))];
         all.push(action(exchange, needs, &[folder, file], &[folder, file]));
+    }
+}
+
+/// What has a name and no data.
+fn specials(path: &str) -> [Op; 4] {
+    let path = || path.to_owned();
+    let node = |device, major, minor| Op::Mknod { path: path(), device, major, minor };
+    [
+        Op::Symlink { target: "target".to_owned(), path: path() },
+        Op::Mkfifo { path: path() },
+        node(Device::Char, 1, 3),
+        node(Device::Block, 7, 200),
+    ]
+}
+
+fn of_specials(all: &mut Vec<Action>) {
+    let own = |path: &str| path.to_owned();
+    for (from, to) in [("foo", "bar"), ("foo", "A/bar"), ("A/foo", "bar")] {
+        for made in specials(from) {
+            let there = || Special(own(from), made.clone());
+            let rename = |how| Op::Rename { from: own(from), to: own(to), how };
+            if to == "bar" {
+                all.push(action(Op::Unlink { path: own(from) }, vec![there()], &[], &[from]));
+                let can_change = !matches!(made, Op::Symlink { .. });
+                let chmod = || action(Op::Chmod { path: own(from), mode: 0o600 }, vec![there()], &[], &[]);
+                all.extend(can_change.then(chmod));
+            }
+            all.push(action(Op::Link { from: own(from), to: own(to) }, vec![there(), Absent(own(to))], &[], &[to]));
+            for (how, other) in [
+                (Renaming::Plain, Absent(own(to))),
+                (Renaming::Plain, File(own(to))),
+                (Renaming::Exchange, File(own(to))),
+                (Renaming::Whiteout, Absent(own(to))),
+            ] {
+                all.push(action(rename(how), vec![there(), other], &[], &[from, to]));
+            }
+        }
     }
 }

@@ -1,13 +1,13 @@
 //! Workloads that are made: every single operation, and samples of sequences.
 //!
 //! This is the space of ACE (the generator of CrashMonkey, OSDI 2018) and more: files without a name, exchanges,
-//! whiteouts, symbolic links, shared blocks, permissions, direct and synchronous writes, and caches that are dropped
-//! between an operation and what makes it durable.
+//! whiteouts, symbolic links, FIFOs and nodes of devices, shared blocks, permissions, direct and synchronous writes, and
+//! caches that are dropped, or time that passes, between an operation and what makes it durable.
 
 mod actions;
 mod stage;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use actions::Action;
 use mountmark_random::Stream;
@@ -17,6 +17,8 @@ use stage::staged;
 
 /// The longest sequence.
 pub const LONGEST: u8 = 3;
+/// Seconds that a part of the sequences idles: the journals commit, and the kernel writes back what is old.
+const PAUSE: u32 = 35;
 /// How often a sequence is drawn anew before it is given up: most pairs of actions can follow each other.
 const ATTEMPTS: usize = 500;
 
@@ -76,7 +78,12 @@ impl Generator {
             let mut ways = syncings(action);
             ways.retain(|way| !last || *way != Syncing::Nothing);
             let way = ways.swap_remove(stream.below(ways.len() as u64) as usize);
-            parts.push((action, way, stream.below(4) == 0));
+            let between = match stream.below(8) {
+                0 | 1 => Some(Op::Evict),
+                2 => Some(Op::Idle { seconds: PAUSE }),
+                _ => None,
+            };
+            parts.push((action, way, between));
         }
         made(name.to_owned(), &parts)
     }
@@ -84,16 +91,22 @@ impl Generator {
 
 fn singles(actions: &[Action]) -> Vec<Workload> {
     let mut seen = BTreeSet::new();
-    let mut all = Vec::new();
+    let (mut all, mut of_kind) = (Vec::new(), BTreeMap::<&str, usize>::new());
     for action in actions {
+        let of_kind = of_kind.entry(action.ops[0].word()).or_default();
         for way in syncings(action).into_iter().filter(|way| *way != Syncing::Nothing) {
-            for evicts in [false, true] {
-                let made = made(format!("seq-1-{}", all.len()), &[(action, way.clone(), evicts)]);
-                all.extend(made.filter(|workload| seen.insert(key(workload))));
+            for between in [None, Some(Op::Evict)] {
+                let made = made(String::new(), &[(action, way.clone(), between)]);
+                let Some(made) = made.filter(|workload| seen.insert(key(workload))) else { continue };
+                all.push((*of_kind, made));
+                *of_kind += 1;
             }
         }
     }
-    all
+    // One of each kind of operation, then a second of each, so that a campaign that ends early has tried all kinds.
+    all.sort_by_key(|(rank, _)| *rank);
+    let numbered = (0..).zip(all);
+    numbered.map(|(number, (_, made))| Workload { name: format!("seq-1-{number}"), ..made }).collect()
 }
 
 /// The ways to make an action durable, and to leave it.
@@ -115,18 +128,17 @@ fn syncings(action: &Action) -> Vec<Syncing> {
     ways
 }
 
-/// The workload of some actions, each with what makes it durable and whether caches are dropped before that. `None` if
-/// it cannot work.
-fn made(name: String, parts: &[(&Action, Syncing, bool)]) -> Option<Workload> {
+/// The workload of some actions, each with what makes it durable and what happens before that. `None` if it cannot work.
+fn made(name: String, parts: &[(&Action, Syncing, Option<Op>)]) -> Option<Workload> {
     let actions: Vec<&Action> = parts.iter().map(|(action, ..)| *action).collect();
     let stage = staged(&actions)?;
     let mut ops = Vec::new();
-    for (number, (action, way, evicts)) in parts.iter().enumerate() {
+    for (number, (action, way, between)) in parts.iter().enumerate() {
         let own = action.ops.iter().cloned().map(|op| numbered(op, number));
         ops.extend(own);
-        ops.extend(evicts.then_some(Op::Evict));
+        ops.extend(between.clone());
         if let Syncing::By(by) = way {
-            ops.extend(by.iter().cloned());
+            ops.extend(by.iter().cloned().map(|op| numbered(op, number)));
         }
     }
     let workload = Workload::new(name, stage, ops);
@@ -137,8 +149,9 @@ fn made(name: String, parts: &[(&Action, Syncing, bool)]) -> Option<Workload> {
 fn numbered(mut op: Op, number: usize) -> Op {
     let own = || format!("#{}", number + 1);
     match &mut op {
-        Op::Tmpfile { handle, .. } => *handle = own(),
+        Op::Tmpfile { handle, .. } | Op::Open { handle, .. } => *handle = own(),
         Op::Write { path, .. } if path.starts_with('#') => *path = own(),
+        Op::Fsync { path } | Op::Fdatasync { path } if path.starts_with('#') => *path = own(),
         Op::Link { from, .. } if from.starts_with('#') => *from = own(),
         _ => {}
     }
@@ -172,6 +185,7 @@ fn key(workload: &Workload) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::line::FORMS;
 
     #[test]
     fn all_single_operations_work_and_differ() {
@@ -182,16 +196,14 @@ mod tests {
         assert_eq!(all.len(), generator.count());
         let texts: BTreeSet<String> = all.iter().map(ToString::to_string).collect();
         assert_eq!(texts.len(), all.len());
-        let words: BTreeSet<&str> = all.iter().flat_map(|workload| &workload.ops).map(Op::word).collect();
-        let all_words = "chmod clone creat empty evict falloc fdatasync fsync link mkdir msync rename rmdir rmxattr \
-                         setxattr symlink sync tmpfile truncate unlink write";
-        assert_eq!(words.into_iter().collect::<Vec<_>>().join(" "), all_words);
         for workload in &all {
             let last = workload.ops.last().unwrap();
             assert!(matches!(last.word(), "fsync" | "fdatasync" | "msync" | "sync"), "{workload}");
             let begin = usize::from(workload.recorded);
             assert!(begin == 0 || workload.ops[begin - 1] == Op::Sync, "{workload}");
         }
+        let first = |word: &str| all.iter().position(|workload| workload.ops.iter().any(|op| op.word() == word));
+        assert!(first("rename") < Some(30) && first("link") < Some(30) && first("clone") < Some(30));
         // Names change places.
         assert!(texts.contains("creat foo; sync"), "{texts:?}");
         assert!(!texts.contains("creat bar; sync"));
@@ -212,6 +224,32 @@ mod tests {
         assert!(texts.len() > 390, "{}", texts.len());
         assert_ne!(one.workload(2, 7, 0), one.workload(2, 8, 0));
         assert_eq!(one.workload(4, 7, 0), None);
+    }
+
+    /// Whatever can be written can be generated, with each of its variants; but a loss of the medium, after which nothing
+    /// is promised.
+    #[test]
+    fn all_that_the_language_has_is_generated() {
+        let generator = Generator::new();
+        let singles = (0..).map_while(|index| generator.workload(1, 0, index));
+        let samples = (0..1500).filter_map(|index| generator.workload(2, 1, index));
+        let ops: BTreeSet<String> =
+            singles.chain(samples).flat_map(|workload| workload.ops).map(|op| op.to_string()).collect();
+        let has = |op: &str, variant: Option<&str>| {
+            let written = |text: &&String| {
+                let mut words = text.split(' ');
+                words.next() == Some(op) && variant.is_none_or(|variant| words.any(|word| word == variant))
+            };
+            ops.iter().any(|text| written(&text))
+        };
+        for form in FORMS.iter().filter(|form| !form.starts_with("lose ")) {
+            let op = form.split(' ').next().unwrap();
+            assert!(has(op, None), "{op}");
+            let choices = form.split(' ').filter(|word| word.contains('|')).flat_map(|word| word.split('|'));
+            for variant in choices.map(|word| word.trim_matches(['[', ']'])) {
+                assert!(has(op, Some(variant)), "{op} {variant}");
+            }
+        }
     }
 
     #[test]

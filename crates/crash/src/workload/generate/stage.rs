@@ -50,7 +50,8 @@ impl Stage {
             }
             for op in &action.ops {
                 // A handle of an earlier action is numbered anew in the workload.
-                let known = matches!(op, Op::Tmpfile { handle, .. } if model.find(handle).is_some());
+                let known =
+                    matches!(op, Op::Tmpfile { handle, .. } | Op::Open { handle, .. } if model.find(handle).is_some());
                 if !known && model.apply(0, op).is_err() {
                     return match lacking(&model, op) {
                         Some(folder) if self.model.find(&folder).is_none() => Played::Lacks(Need::Folder(folder)),
@@ -74,6 +75,10 @@ impl Stage {
                 self.parents(path)?;
                 self.push(Op::Create { path: path.clone() })?;
                 self.push(Op::Write { path: path.clone(), offset: 0, length: SIZE, how: Writing::Buffered })
+            }
+            Need::Special(path, made) => {
+                self.parents(path)?;
+                self.push(made.clone())
             }
             Need::Attribute(path) => {
                 let (name, value) = (ATTRIBUTE.to_owned(), "old".to_owned());
@@ -105,6 +110,14 @@ fn meets(model: &Model, need: &Need) -> bool {
         Need::File(path) => is(path, Kind::File),
         Need::Folder(path) => is(path, Kind::Folder),
         Need::Absent(path) => model.find(path).is_none(),
+        Need::Special(path, made) => is(
+            path,
+            match made {
+                Op::Symlink { .. } => Kind::Symlink,
+                Op::Mkfifo { .. } => Kind::Fifo,
+                _ => Kind::Device,
+            },
+        ),
         Need::Attribute(path) => {
             let node = model.find(path).and_then(|id| model.node(id));
             node.is_some_and(|node| node.xattrs.contains_key(ATTRIBUTE))
@@ -115,7 +128,11 @@ fn meets(model: &Model, need: &Need) -> bool {
 /// The folder that a new name lacks.
 fn lacking(model: &Model, op: &Op) -> Option<String> {
     let path = match op {
-        Op::Create { path } | Op::Mkdir { path } | Op::Symlink { path, .. } => path,
+        Op::Create { path }
+        | Op::Mkdir { path }
+        | Op::Symlink { path, .. }
+        | Op::Mkfifo { path }
+        | Op::Mknod { path, .. } => path,
         Op::Link { to, .. } | Op::Rename { to, .. } => to,
         _ => return None,
     };

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mountmark_crash::tree::words;
-use mountmark_crash::workload::{Fallocation, Op, Renaming, Writing};
-use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags, RenameFlags, XattrFlags};
+use mountmark_crash::workload::{Device, Fallocation, Op, Renaming, Writing};
+use rustix::fs::{AtFlags, CWD, FallocateFlags, FileType, Mode, OFlags, RenameFlags, XattrFlags};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, MsyncFlags, ProtFlags};
 
@@ -17,7 +17,7 @@ const ALIGNED: usize = 4096;
 /// A workload under way.
 pub(super) struct Runner {
     root: PathBuf,
-    /// Files without a name, by handle.
+    /// Files that are kept open, by handle.
     open: HashMap<String, OwnedFd>,
 }
 
@@ -36,10 +36,22 @@ impl Runner {
             }
             Op::Mkdir { path } => rustix::fs::mkdir(at(path), Mode::from_raw_mode(0o755)),
             Op::Symlink { target, path } => rustix::fs::symlink(target.as_str(), at(path)),
+            Op::Mkfifo { path } => self.node(path, FileType::Fifo, (0, 0)),
+            Op::Mknod { path, device: Device::Char, major, minor } => {
+                self.node(path, FileType::CharacterDevice, (*major, *minor))
+            }
+            Op::Mknod { path, device: Device::Block, major, minor } => {
+                self.node(path, FileType::BlockDevice, (*major, *minor))
+            }
             Op::Tmpfile { folder, handle } => {
                 let flags = OFlags::TMPFILE | OFlags::RDWR;
                 let file = rustix::fs::open(at(folder), flags, Mode::from_raw_mode(0o644))?;
                 self.open.insert(handle.clone(), file);
+                Ok(())
+            }
+            Op::Open { path, handle } => {
+                let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+                self.open.insert(handle.clone(), rustix::fs::open(at(path), flags, Mode::empty())?);
                 Ok(())
             }
             Op::Link { from, to } => match self.open.get(from) {
@@ -92,6 +104,11 @@ impl Runner {
         }
     }
 
+    fn node(&self, path: &str, kind: FileType, (major, minor): (u32, u32)) -> Result<(), Errno> {
+        let mode = Mode::from_raw_mode(0o644);
+        rustix::fs::mknodat(CWD, self.root.join(path), kind, mode, rustix::fs::makedev(major, minor))
+    }
+
     /// Does something with an open file: a handle, or a path that is opened for it.
     fn with<T>(
         &self,
@@ -106,7 +123,11 @@ impl Runner {
                 let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(file));
                 act(rustix::fs::open(path, flags, Mode::empty())?.as_fd())
             }
-            None => act(rustix::fs::open(self.root.join(path), flags | OFlags::NOFOLLOW, Mode::empty())?.as_fd()),
+            // Where an earlier operation failed a FIFO may be there instead, and nobody is at its other end.
+            None => {
+                act(rustix::fs::open(self.root.join(path), flags | OFlags::NOFOLLOW | OFlags::NONBLOCK, Mode::empty())?
+                    .as_fd())
+            }
         }
     }
 

@@ -2,10 +2,10 @@
 
 use std::fs::{self, File, Metadata};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use mountmark_crash::tree::{Entry, Kind, Run, Tree, words};
+use mountmark_crash::tree::{Entry, Kind, Run, Tree, node_target, words};
 
 /// Names in the root that file systems make for themselves.
 const OWN: [&str; 2] = ["lost+found", ".nilfs"];
@@ -63,6 +63,8 @@ fn entry(place: &Path, path: &str, data: &Metadata) -> Entry {
         kind if kind.is_file() => Kind::File,
         kind if kind.is_dir() => Kind::Folder,
         kind if kind.is_symlink() => Kind::Symlink,
+        kind if kind.is_fifo() => Kind::Fifo,
+        kind if kind.is_char_device() || kind.is_block_device() => Kind::Device,
         _ => Kind::Other,
     };
     let mut entry = Entry {
@@ -80,7 +82,13 @@ fn entry(place: &Path, path: &str, data: &Metadata) -> Entry {
     let result = match kind {
         Kind::File => runs(place, data.len(), &mut entry.runs),
         Kind::Symlink => fs::read_link(place).map(|target| entry.target = Some(target.to_string_lossy().into_owned())),
-        _ => Ok(()),
+        Kind::Device => {
+            let device = data.rdev();
+            let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+            entry.target = Some(node_target(data.file_type().is_block_device(), major, minor));
+            Ok(())
+        }
+        Kind::Folder | Kind::Fifo | Kind::Other => Ok(()),
     };
     let result = result.and_then(|()| if kind == Kind::Symlink { Ok(()) } else { xattrs(place, &mut entry.xattrs) });
     entry.error = result.err().map(|error| name(&error));

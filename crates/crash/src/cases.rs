@@ -16,8 +16,9 @@ pub struct CaseSeen<'a> {
     pub study: &'a str,
     #[serde(flatten)]
     pub case: &'a Case,
-    /// Of each configuration, in the campaigns' order: images by fate. Empty if the workload was not tried.
-    pub seen: Vec<(&'a str, BTreeMap<Fate, usize>)>,
+    /// Of each configuration, in the campaigns' order: images by fate. `None` if the workload was not tried; empty if no
+    /// image of it is of that moment.
+    pub seen: Vec<(&'a str, Option<BTreeMap<Fate, usize>>)>,
 }
 
 /// A claim about cases, and what was seen of it.
@@ -31,7 +32,7 @@ pub struct ClaimSeen<'a> {
     pub holds: Vec<(&'a str, bool)>,
     /// Images by fate, over its cases, of these and of those that they are compared with.
     pub images: Vec<(&'a str, BTreeMap<Fate, usize>)>,
-    /// Configurations that it is about and that were not tried.
+    /// Configurations that it is about and that have no image of one of its cases.
     pub missing: Vec<&'a str>,
 }
 
@@ -75,15 +76,12 @@ pub fn claims<'a>(studies: &[&'a Study], campaigns: &'a [Campaign]) -> Vec<Claim
 fn judged<'a>(study: &'a Study, claim: &'a Claim, campaigns: &'a [Campaign]) -> Option<ClaimSeen<'a>> {
     let about = claim.power_cuts.as_ref()?;
     let cases: Vec<&Case> = study.cases.iter().filter(|case| about.cases.contains(&case.id)).collect();
-    // Images of all cases together; `None` if one of them was not tried.
+    // Images of all cases together; `None` if one of them has none.
     let seen = |name: &String| {
         let campaign = campaigns.iter().find(|campaign| campaign.configuration == *name)?;
         let mut all: BTreeMap<Fate, usize> = BTreeMap::new();
         for case in &cases {
-            let found = fates(campaign, case);
-            if found.is_empty() {
-                return None;
-            }
+            let found = fates(campaign, case).filter(|found| !found.is_empty())?;
             found.into_iter().for_each(|(fate, images)| *all.entry(fate).or_default() += images);
         }
         Some(all)
@@ -107,15 +105,17 @@ fn judged<'a>(study: &'a Study, claim: &'a Claim, campaigns: &'a [Campaign]) -> 
     Some(ClaimSeen { study: &study.name, id: &claim.id, text: &claim.text, note, holds, images, missing })
 }
 
-/// Images of a case by fate, over all policies of the disk.
-fn fates(campaign: &Campaign, case: &Case) -> BTreeMap<Fate, usize> {
+/// Images of a case by fate, over all policies of the disk; `None` if it was not tried.
+fn fates(campaign: &Campaign, case: &Case) -> Option<BTreeMap<Fate, usize>> {
     let mut all = BTreeMap::new();
-    for tried in campaign.chosen().filter(|tried| tried.workload.name == case.workload) {
+    let mut of_case = campaign.chosen().filter(|tried| tried.workload.name == case.workload).peekable();
+    of_case.peek()?;
+    for tried in of_case {
         let is_own = |fates: &&Fates| fates.path == case.file && fates.repaired == case.repaired;
         let own = tried.explored.fates.iter().filter(is_own);
         for fates in own.filter(|fates| case.when.is_none_or(|when| fates.when == when)) {
             *all.entry(fates.fate).or_default() += fates.images;
         }
     }
-    all
+    Some(all)
 }

@@ -30,7 +30,7 @@ fn parts(subject: &Cases) -> Vec<Part> {
     let mut head = vec!["case".to_owned(), "the power fails".to_owned()];
     head.extend(configurations.iter().map(|name| (*name).to_owned()));
     let row = |seen: &CaseSeen| {
-        let fates = seen.seen.iter().map(|(_, fates)| fates_cell(fates));
+        let fates = seen.seen.iter().map(|(_, fates)| fates_cell(fates.as_ref()));
         [seen.case.id.clone(), seen.case.text.clone()].into_iter().chain(fates).collect()
     };
     let rows = subject.cases.iter().map(row).collect();
@@ -44,10 +44,11 @@ fn parts(subject: &Cases) -> Vec<Part> {
 }
 
 /// One line for each fate.
-fn fates_cell(fates: &BTreeMap<Fate, usize>) -> String {
-    match fates.is_empty() {
-        true => words::NOT_TRIED.to_owned(),
-        false => {
+fn fates_cell(fates: Option<&BTreeMap<Fate, usize>>) -> String {
+    match fates {
+        None => words::NOT_TRIED.to_owned(),
+        Some(fates) if fates.is_empty() => words::NO_IMAGES.to_owned(),
+        Some(fates) => {
             let lines: Vec<String> =
                 fates.iter().map(|(fate, images)| format!("{} {images}", words::fate(*fate))).collect();
             lines.join("\n")
@@ -60,7 +61,7 @@ fn rows(subject: &Cases, out: &mut Rows) -> Result<()> {
     for CaseSeen { study, case, seen } in &subject.cases {
         let when = case.when.map(words::when).unwrap_or_default();
         for (configuration, fates) in seen {
-            for (fate, images) in fates {
+            for (fate, images) in fates.iter().flatten() {
                 let images = images.to_string();
                 let fate = words::fate(*fate);
                 out.line([*study, &case.id, &case.workload, &case.file, when, configuration, fate, &images])?;

@@ -9,6 +9,7 @@ use mountmark_model::{Fate, When};
 pub(crate) const ABOUT: &str = "Images that a power cut may leave, by what the file holds in them: `new` and `old` are whole, as it was after and before; `mixed` has parts of both. Counts say how many images there are, and not how likely each is.";
 pub(crate) const CLAIMS: &str = "What that says of the claims";
 pub(crate) const NOT_TRIED: &str = "not tried";
+pub(crate) const NO_IMAGES: &str = "no images";
 
 pub(crate) fn fate(fate: Fate) -> &'static str {
     match fate {
@@ -37,10 +38,13 @@ pub(crate) fn when(when: When) -> &'static str {
 
 /// A claim, and what was seen of it.
 pub(crate) fn claim(claim: &ClaimSeen) -> String {
-    let said = if claim.holds.is_empty() { "Not tried.".to_owned() } else { held(&claim.holds) };
-    let mut text = format!("{} {} \"{}\" {said}", claim.study, claim.id, claim.text);
-    if !claim.missing.is_empty() && !claim.holds.is_empty() {
-        text += &format!(" Not tried: {}.", claim.missing.join(", "));
+    let mut text = format!("{} {} \"{}\"", claim.study, claim.id, claim.text);
+    if !claim.holds.is_empty() {
+        text += &format!(" {}", held(&claim.holds));
+    }
+    // Its cases may have been tried on others, of which it says nothing.
+    if !claim.missing.is_empty() {
+        text += &format!(" No images of it on {}.", claim.missing.join(", "));
     }
     text.extend(claim.note.map(|note| format!(" ({note})")));
     text
@@ -66,4 +70,29 @@ pub(crate) fn seen(cuts: &CutsSeen) -> String {
     };
     let images: Vec<String> = cuts.images.iter().map(of).collect();
     format!("By power cuts: {} Images: {}.", held(&cuts.holds), images.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_names_where_it_has_no_images() {
+        let seen = |holds: &[(&'static str, bool)], missing: &[&'static str]| {
+            let (holds, missing) = (holds.to_vec(), missing.to_vec());
+            claim(&ClaimSeen {
+                study: "s",
+                id: "J1",
+                text: "It is so.",
+                note: None,
+                holds,
+                images: Vec::new(),
+                missing,
+            })
+        };
+        assert_eq!(seen(&[], &["ext3", "jfs"]), "s J1 \"It is so.\" No images of it on ext3, jfs.");
+        let some = "s J1 \"It is so.\" Holds on ext3. No images of it on jfs.";
+        assert_eq!(seen(&[("ext3", true)], &["jfs"]), some);
+        assert_eq!(seen(&[("ext3", false)], &[]), "s J1 \"It is so.\" Does not hold on ext3.");
+    }
 }

@@ -12,8 +12,8 @@ use crate::ranking::Ranked;
 use crate::stats::summary::mean;
 use crate::verdict::{Family, verdict};
 use crate::{
-    Basis, Category, CategoryFindings, Findings, Lead, MetricFindings, Options, Overall, TaskFindings, VerdictOutcome,
-    doubt,
+    AfterCut, Basis, Category, CategoryFindings, Findings, Lead, MetricFindings, Options, Overall, TaskFindings,
+    VerdictOutcome, doubt,
 };
 
 /// Computes the findings of `run`.
@@ -28,7 +28,8 @@ pub fn findings(run: &RunRecord, options: &Options) -> Findings {
     let doubts = doubt::in_doubt(&figures);
     let family = Family::new(&figures, options);
     let families = [&family, &Family::beside(&figures, options)];
-    let tasks = tasks(&figures, &families, baseline, &doubt::doubtful(&doubts), options);
+    let safety = crate::safety::safety(run, &figures);
+    let tasks = tasks(&figures, &families, baseline, &doubt::doubtful(&doubts), &safety, options);
     let ranked = Ranked::new(&figures, RANKED_BY, options, run.plan.seed);
     let categories = categories(&figures, &ranked, options);
     let overall = overall(&figures, &tasks, &ranked, baseline, options);
@@ -53,6 +54,7 @@ pub fn findings(run: &RunRecord, options: &Options) -> Findings {
         tasks,
         categories,
         overall,
+        safety,
         conclusions,
         curves: run.plan.vary.as_ref().map(|vary| curves(run, vary, &figures)),
         doubts: doubts.into_iter().map(|found| found.doubt).collect(),
@@ -84,9 +86,9 @@ fn tasks(
     families: &[&Family],
     baseline: usize,
     doubtful: &crate::estimate::Doubtful,
+    safety: &[AfterCut],
     options: &Options,
 ) -> Vec<TaskFindings> {
-    let losers = losers(figures);
     let task = |(at, task): (usize, &crate::figures::Task)| TaskFindings {
         id: task.id.clone(),
         title: task.title.clone(),
@@ -108,23 +110,14 @@ fn tasks(
                 };
                 found.best = best(&found);
                 if task.series(&Metric::SYNC_LATENCY_MEAN).is_some() {
-                    found.best.retain(|one| !losers.contains(one));
+                    // What its syncs took buys nothing.
+                    found.best.retain(|one| safety[*one].lost == 0.0);
                 }
                 found
             })
             .collect(),
     };
     figures.tasks.iter().enumerate().map(task).collect()
-}
-
-/// The configurations that lost files of a returned fsync when the power failed in this run: what their syncs took buys
-/// nothing.
-fn losers(figures: &Figures) -> Vec<usize> {
-    let lost = |one: usize| {
-        let mut all = figures.tasks.iter().filter_map(|task| task.series(&Metric::LOST));
-        all.any(|series| series.figures(one).iter().any(|files| *files > 0.0))
-    };
-    (0..figures.configurations.len()).filter(|one| lost(*one)).collect()
 }
 
 /// The configurations to mark as the best, see [`MetricFindings::best`].

@@ -3,7 +3,7 @@
 //! With several repeats they are about differences that verdicts show. One repeat has no verdicts: they are about
 //! measured figures.
 
-use mountmark_model::{Better, Metric};
+use mountmark_model::{Better, Metric, Restart, Up};
 
 use crate::figures::Figures;
 use crate::verdict::{Family, best_first, gap};
@@ -11,6 +11,9 @@ use crate::{Category, CategoryFindings, Gap, Options, Overall, TaskFindings, Ver
 
 /// Number of tests whose difference is reported as a conclusion.
 const STRIKING: usize = 4;
+
+/// Number of ranked categories from which on one sentence tells the first of each.
+const KINDS: usize = 3;
 
 /// Tasks, categories and configurations are positions in [`crate::Findings`].
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +24,18 @@ pub enum Conclusion {
         /// Number of judged tests.
         tests: usize,
     },
+    /// How soon each is usable again after a power cut.
+    Usable {
+        task: usize,
+        /// Those with a figure, best first.
+        order: Vec<usize>,
+        /// From the best to the worst; `None` if the repeats show no difference between them.
+        gap: Option<Gap>,
+    },
+    /// The first of each of these categories.
+    Kinds(Vec<usize>),
+    /// In some tests file systems share blocks instead of writing a copy, see [`crate::Findings::sharing`].
+    Sharing,
     Tally {
         /// Number of judged tests.
         tests: usize,
@@ -64,27 +79,77 @@ pub(crate) struct Evidence<'a> {
     pub options: &'a Options,
 }
 
-/// All conclusions, the most important first.
+/// All conclusions, the most important first: the answer to what the suite asks, then what a reader must know of it.
 pub(crate) fn conclusions(evidence: &Evidence<'_>) -> Vec<Conclusion> {
     if evidence.figures.configurations.len() < 2 {
         return Vec::new();
     }
-    let mut out = Vec::new();
-    out.extend(overall(evidence));
+    let mut out = usable(evidence);
+    // An average over fills and clean mounts does not say how soon a file system is usable again.
+    let (first, later) = if out.is_empty() { (overall(evidence), None) } else { (None, overall(evidence)) };
+    out.extend(first);
+    out.extend(sharing(evidence));
+    let kinds = if later.is_none() { kinds(evidence) } else { None };
+    let is_by_kind = kinds.is_some();
+    out.extend(kinds);
     out.extend(tally(evidence));
-    out.extend(by_processor(evidence));
-    // Steps and usable space follow below with their figures.
-    let has_range = |category: &Category| matches!(category, Category::Steps | Category::Capacity);
-    let ranked = evidence.categories.iter().enumerate();
-    let ranked = ranked.filter(|(_, found)| !has_range(&found.category) && found.ranking.len() > 1);
-    out.extend(ranked.map(|(at, _)| Conclusion::Category(at)));
+    let ranked = ranked(evidence).map(|(at, _)| Conclusion::Category(at));
+    let (categories, more) = if is_by_kind { (Vec::new(), ranked.collect()) } else { (ranked.collect(), Vec::new()) };
+    out.extend(categories);
     out.extend(striking(evidence));
+    out.extend(by_processor(evidence));
+    out.extend(more);
     out.extend(ranges(evidence));
+    out.extend(later);
     out.extend(composite(evidence));
     if !out.is_empty() && !evidence.has_repeats() {
-        out.insert(0, Conclusion::OneRepeat);
+        out.insert(1, Conclusion::OneRepeat);
     }
     out
+}
+
+/// The categories that are ranked, without steps and usable space, which follow with their figures.
+fn ranked<'a>(evidence: &'a Evidence<'_>) -> impl Iterator<Item = (usize, &'a CategoryFindings)> {
+    let has_range = |category: &Category| matches!(category, Category::Steps | Category::Capacity);
+    let ranked = evidence.categories.iter().enumerate();
+    ranked.filter(move |(_, found)| !has_range(&found.category) && found.ranking.len() > 1)
+}
+
+/// The tasks that time how soon a file system is usable again after a power cut, where most of the suite's tasks are
+/// about a machine that comes up again.
+fn usable(evidence: &Evidence<'_>) -> Vec<Conclusion> {
+    let suite = || evidence.figures.tasks.iter().enumerate().filter(|(_, task)| !task.step);
+    if 2 * suite().filter(|(_, task)| task.restart.is_some()).count() <= suite().count() {
+        return Vec::new();
+    }
+    let is_asked = |restart: &Restart| restart.after.is_cut() && restart.then == Up::Mount;
+    let asked = suite().filter(|(_, task)| task.restart.as_ref().is_some_and(is_asked));
+    let found = asked.filter_map(|(at, task)| {
+        let series = task.main()?;
+        let order = best_first(series);
+        let [best, .., worst] = order[..] else { return None };
+        let judged = evidence.family.find(at, series.metric.id)?;
+        let contrast = judged.contrast(best, worst);
+        let is_shown = contrast.is_some_and(|(_, t)| t.adjusted <= evidence.options.error());
+        let gap = gap(series, judged, best, worst).filter(|_| is_shown || !evidence.has_repeats());
+        Some(Conclusion::Usable { task: at, order, gap })
+    });
+    found.collect()
+}
+
+/// The first of each kind of work, where there are so many kinds that a sentence each would be too long an answer to
+/// "which for this kind of work?".
+fn kinds(evidence: &Evidence<'_>) -> Option<Conclusion> {
+    let ranked = evidence.categories.iter().enumerate().filter(|(_, found)| found.lead.is_some());
+    let kinds: Vec<usize> = ranked.map(|(at, _)| at).collect();
+    (kinds.len() >= KINDS).then_some(Conclusion::Kinds(kinds))
+}
+
+/// Where file systems win by sharing blocks.
+fn sharing(evidence: &Evidence<'_>) -> Option<Conclusion> {
+    let count = evidence.figures.configurations.len();
+    let is_there = evidence.tasks.iter().filter(|task| !task.step).any(|task| !task.sharing(count).is_empty());
+    is_there.then_some(Conclusion::Sharing)
 }
 
 impl Evidence<'_> {

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use mountmark_model::{Metric, MetricFinder, protocol_task};
+use mountmark_model::{Metric, MetricFinder, Restart, protocol_task};
 use mountmark_record::{CellRecord, RunRecord};
 
 use crate::stats::summary::{mean, median};
@@ -47,6 +47,8 @@ pub(crate) struct Task {
     pub step: bool,
     /// Whether other tasks are parts of it and have rates: then they are judged, and this task's time may be given.
     pub in_parts: bool,
+    /// How the machine goes down and comes up again, if that is what is timed.
+    pub restart: Option<Restart>,
     /// In the order of [`Metric::ALL`]; only those with figures that are wanted.
     pub series: Vec<Series>,
     /// By position in [`Metric::ALL`], whether it has figures, wanted or not.
@@ -223,6 +225,7 @@ fn tasks(run: &RunRecord) -> Vec<Task> {
             category: category.clone(),
             step: true,
             in_parts: false,
+            restart: None,
             series: Vec::new(),
             measured: vec![false; Metric::ALL.len()],
         };
@@ -237,6 +240,7 @@ fn tasks(run: &RunRecord) -> Vec<Task> {
         category: Category::Work(work(id)),
         step: false,
         in_parts: false,
+        restart: definition(id).and_then(|task| task.restart),
         series: Vec::new(),
         measured: vec![false; Metric::ALL.len()],
     }));

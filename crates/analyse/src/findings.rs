@@ -7,7 +7,9 @@
 use mountmark_model::{Better, Metric};
 use serde::Serialize;
 
-use crate::{Basis, Category, Conclusion, Curves, Dependence, Lead, Missing, Remark, Verdict, VerdictOutcome};
+use crate::{
+    AfterCut, Basis, Category, Conclusion, Curves, Dependence, Lead, Missing, Remark, Verdict, VerdictOutcome,
+};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
@@ -32,6 +34,9 @@ pub struct Findings {
     pub categories: Vec<CategoryFindings>,
     #[serde(skip)]
     pub overall: Overall,
+    /// By configuration.
+    #[serde(skip)]
+    pub safety: Vec<AfterCut>,
     /// The most important first.
     #[serde(skip)]
     pub conclusions: Vec<Conclusion>,
@@ -124,7 +129,7 @@ impl MetricFindings {
         all.filter_map(|(one, estimate)| Some((one, estimate.as_ref()?.dependence.as_ref()?)))
     }
 
-    fn medians(&self) -> impl Iterator<Item = f64> + '_ {
+    pub(crate) fn medians(&self) -> impl Iterator<Item = f64> + '_ {
         (0..self.estimates.len()).filter_map(|one| self.median(one))
     }
 
@@ -188,18 +193,6 @@ impl Findings {
     /// The suite's tasks, without protocol steps.
     pub fn suite(&self) -> impl Iterator<Item = &TaskFindings> {
         self.tasks.iter().filter(|task| !task.step)
-    }
-
-    /// The suite's tasks in which file systems share blocks instead of writing a copy, and these file systems: the task's
-    /// command passed less than a tenth of the bytes to write(2) there that it passed elsewhere, of 1 MiB or more.
-    pub fn sharing(&self) -> impl Iterator<Item = (&TaskFindings, Vec<usize>)> {
-        self.suite().filter_map(|task| {
-            let written = task.figures(&Metric::TASK_WRITTEN_BYTES)?;
-            let most = written.medians().fold(0.0, f64::max);
-            let shares = |one: &usize| written.median(*one).is_some_and(|bytes| 10.0 * bytes < most);
-            let those: Vec<usize> = (0..self.configurations.len()).filter(shares).collect();
-            (most >= f64::from(1 << 20) && !those.is_empty()).then_some((task, those))
-        })
     }
 
     /// The sum of a metric's medians over the suite's tasks that have it and are accepted by `wanted`; no sums of a metric

@@ -11,7 +11,6 @@ use mountmark_record::{DeviceUse, Output, RunRecord};
 use crate::explained::Answer;
 use crate::markup::Markup;
 use crate::text::titled;
-use crate::words::number::and;
 use crate::words::sampling::repeats;
 use crate::words::section::Section;
 
@@ -143,14 +142,7 @@ pub(crate) fn heat(found: &MetricFindings, configuration: usize) -> usize {
 /// Lower bounds of the steps 1 to 3 of [`heat`].
 pub(crate) const HEAT: [f64; 3] = [1.5, 3.0, 10.0];
 
-/// The compared configurations, as a heading.
+/// What was found, as a heading.
 pub(crate) fn title(view: &View) -> String {
-    let findings = view.findings();
-    let names: Vec<&str> = findings.configurations.iter().map(String::as_str).collect();
-    match names.len() {
-        0 => "No file system was measured".into(),
-        1 => format!("{} measured", names[0]),
-        2..=4 if names.iter().all(|name| name.chars().count() <= 24) => format!("{} compared", and(names)),
-        count => format!("{count} file systems compared"),
-    }
+    crate::words::opening::title(view.findings())
 }

@@ -22,19 +22,60 @@ pub(super) fn claims(view: &View) -> Markup {
     if judged.is_empty() {
         put!(out, "<p>This run has no figures for any of them.</p>\n");
     } else {
-        table(&mut out, view, &judged, "judged", "Claims that this run's figures decide");
+        let caption = view.id("claims-judged-caption");
+        begin(&mut out, &caption, "Claims that this run's figures decide", &["claim", "this run", "why"]);
+        judged.iter().for_each(|claim| decided(&mut out, claim));
+        put!(out, "</tbody>\n</table>\n");
     }
     if !rest.is_empty() {
         put!(
             out,
-            "<details><summary>",
+            "<details class=\"open-claims\"><summary>",
             counted(rest.len(), "claim", "claims"),
             " that this run does not decide, and what would</summary>\n"
         );
-        table(&mut out, view, &rest, "open", "Claims that this run's figures do not decide");
+        for (at, (reason, claims)) in by_reason(&rest).into_iter().enumerate() {
+            open(&mut out, &view.id(&format!("claims-open-{at}")), &reason, &claims);
+        }
         put!(out, "</details>\n");
     }
     out
+}
+
+/// Claims that share a reason, in the order of their first.
+fn by_reason<'a>(claims: &[&'a JudgedClaim]) -> Vec<(String, Vec<&'a JudgedClaim>)> {
+    let mut out: Vec<(String, Vec<&JudgedClaim>)> = Vec::new();
+    for claim in claims {
+        let reason = words::claims::sentence(claim);
+        match out.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, those)) => those.push(claim),
+            None => out.push((reason, vec![claim])),
+        }
+    }
+    out
+}
+
+/// A group of undecided claims below their reason.
+fn open(out: &mut Markup, caption: &str, reason: &str, claims: &[&JudgedClaim]) {
+    begin(out, caption, reason, &["claim", "this run"]);
+    for claim in claims {
+        claimed(out, claim);
+        put!(out, "<td class=\"words\">", badge(claim.outcome));
+        if let Some(note) = &claim.note {
+            put!(out, "<span class=\"verdict\">", note, "</span>");
+        }
+        put!(out, "</td></tr>\n");
+    }
+    put!(out, "</tbody>\n</table>\n");
+    let mut commands: Vec<&String> = Vec::new();
+    for command in claims.iter().flat_map(|claim| &claim.commands) {
+        if !commands.contains(&command) {
+            commands.push(command);
+        }
+    }
+    for command in commands {
+        put!(out, "<p class=\"verdict\"><code>", command.as_str(), "</code></p>\n");
+    }
 }
 
 /// An outcome as a word on a shade, with a sign for readers who cannot see colours.
@@ -65,50 +106,37 @@ fn badge(outcome: ClaimOutcome) -> Markup {
     out
 }
 
-fn table(out: &mut Markup, view: &View, claims: &[&JudgedClaim], name: &str, text: &str) {
-    let caption = view.id(&format!("claims-{name}-caption"));
-    put!(
-        out,
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"",
-        caption,
-        "\">\n<table class=\"plain claims\">\n"
-    );
-    put!(out, "<caption id=\"", caption, "\">", text, "</caption>\n<thead><tr><th scope=\"col\">claim</th>");
-    put!(
-        out,
-        "<th scope=\"col\" class=\"words\">this run</th><th scope=\"col\" class=\"words\">why</th></tr></thead>\n<tbody>\n"
-    );
-    for claim in claims {
-        put!(
-            out,
-            "<tr><th scope=\"row\"><span class=\"id\">",
-            claim.id,
-            "</span> ",
-            claim.text,
-            "<span class=\"verdict\">"
-        );
-        put!(out, claim.study);
-        if let Some(own) = words::claims::own(claim) {
-            put!(out, "; by its own figures: ", own);
-        }
-        put!(out, "</span></th><td class=\"words\">", badge(claim.outcome));
-        if claim.is_partial() {
-            put!(out, "<span class=\"verdict\">as far as measured</span>");
-        }
-        put!(out, "</td><td class=\"long\">", words::claims::sentence(claim));
-        if let Some(note) = &claim.note {
-            put!(out, "<span class=\"verdict\">", note, "</span>");
-        }
-        if let Some(text) = words::claims::stretched(claim) {
-            put!(out, "<span class=\"verdict\">", text, "</span>");
-        }
-        if !claim.missing.is_empty() {
-            put!(out, "<span class=\"verdict\">", words::claims::lacks(claim).join(" "), "</span>");
-        }
-        for command in &claim.commands {
-            put!(out, "<span class=\"verdict\"><code>", command, "</code></span>");
-        }
-        put!(out, "</td></tr>\n");
+fn begin(out: &mut Markup, caption: &str, text: &str, heads: &[&str]) {
+    put!(out, "<table class=\"plain claims\">\n<caption id=\"", caption, "\">", text, "</caption>\n<thead><tr>");
+    for head in heads {
+        put!(out, "<th scope=\"col\" class=\"words\">", *head, "</th>");
     }
-    put!(out, "</tbody>\n</table>\n</div>\n");
+    put!(out, "</tr></thead>\n<tbody>\n");
+}
+
+/// The first cell of a claim's row.
+fn claimed(out: &mut Markup, claim: &JudgedClaim) {
+    put!(out, "<tr><th scope=\"row\"><span class=\"id\">", claim.id, "</span> ", claim.text);
+    put!(out, "<span class=\"verdict\">", claim.study);
+    if let Some(own) = words::claims::own(claim) {
+        put!(out, "; by its own figures: ", own);
+    }
+    put!(out, "</span></th>");
+}
+
+fn decided(out: &mut Markup, claim: &JudgedClaim) {
+    claimed(out, claim);
+    put!(out, "<td class=\"words\">", badge(claim.outcome));
+    if claim.is_partial() {
+        put!(out, "<span class=\"verdict\">as far as measured</span>");
+    }
+    put!(out, "</td><td class=\"long\">", words::claims::sentence(claim));
+    let lacks = Some(words::claims::lacks(claim).join(" ")).filter(|text| !text.is_empty());
+    for text in [claim.note.clone(), words::claims::stretched(claim), lacks].into_iter().flatten() {
+        put!(out, "<span class=\"verdict\">", text, "</span>");
+    }
+    for command in &claim.commands {
+        put!(out, "<span class=\"verdict\"><code>", command, "</code></span>");
+    }
+    put!(out, "</td></tr>\n");
 }

@@ -16,6 +16,7 @@ mod matrix;
 mod method;
 mod overview;
 mod page;
+mod places;
 mod plot;
 mod rankings;
 mod studies;
@@ -67,4 +68,4 @@ fn sections(view: &View) -> Markup {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -4,13 +4,16 @@ use crate::markup::{Markup, put};
 use crate::view::{View, title};
 use crate::words;
 use crate::words::header::{Fact, header};
+use crate::words::opening::Opening;
 use crate::words::section::Section;
 
-/// Title, facts, conclusions and their limits.
+/// Title, answer, places, conclusions and their limits, facts.
 pub(super) fn overview(view: &View) -> Markup {
     let mut out = Markup::new();
     let (run, findings) = (view.run(), view.findings());
+    let opening = Opening::of(findings);
     out.heading(view.level, &view.id("top"), &title(view));
+    put!(out, "<p class=\"answer\">", opening.answer, "</p>\n");
     let plan = &run.plan;
     let repeats = view.repeats().unwrap_or_else(|| "1 repeat".into());
     put!(
@@ -38,21 +41,14 @@ pub(super) fn overview(view: &View) -> Markup {
         "</p>\n"
     );
 
-    if !findings.conclusions.is_empty() {
+    put!(out, super::places::places(view));
+    if !opening.further.is_empty() {
         view.heading(&mut out, &Section::CONCLUSIONS);
-        put!(out, "<ul class=\"conclusions\">\n");
-        for sentence in words::conclusions::sentences(findings) {
-            put!(out, "<li>", sentence, "</li>\n");
-        }
-        put!(out, "</ul>\n");
+        items(&mut out, "conclusions", &opening.further);
+        folded(&mut out, &format!("{} more", opening.rest.len()), "conclusions", &opening.rest);
     }
-    if !findings.remarks.is_empty() {
-        put!(out, "<div class=\"limits\">\n<p><strong>How far this goes.</strong></p>\n<ul>\n");
-        for remark in words::remarks::sentences(findings) {
-            put!(out, "<li>", remark, "</li>\n");
-        }
-        put!(out, "</ul>\n</div>\n");
-    }
+    let limits = words::remarks::sentences(findings);
+    folded(&mut out, "How far this goes", "limits", &limits);
 
     view.heading(&mut out, &Section::COMPARED);
     put!(out, "<dl class=\"facts\">\n");
@@ -67,6 +63,22 @@ pub(super) fn overview(view: &View) -> Markup {
     }
     put!(out, "</dl>\n");
     out
+}
+
+fn items(out: &mut Markup, class: &str, sentences: &[String]) {
+    put!(out, "<ul class=\"", class, "\">\n");
+    for sentence in sentences {
+        put!(out, "<li>", sentence, "</li>\n");
+    }
+    put!(out, "</ul>\n");
+}
+
+fn folded(out: &mut Markup, summary: &str, class: &str, sentences: &[String]) {
+    if !sentences.is_empty() {
+        put!(out, "<details class=\"folded\"><summary>", summary, "</summary>\n");
+        items(out, class, sentences);
+        put!(out, "</details>\n");
+    }
 }
 
 fn fact(out: &mut Markup, label: &str, text: &str) {

@@ -111,7 +111,7 @@ fn table(out: &mut Markup, view: &View, tasks: &[&TaskFindings]) {
         out,
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"",
         caption,
-        "\">\n<table class=\"plain\">\n<caption id=\"",
+        "\">\n<table class=\"plain tails\">\n<caption id=\"",
         caption
     );
     put!(

@@ -2,7 +2,7 @@
 //! Protocol steps and usable space have the same form.
 
 use mountmark_analyse::{Estimate, MetricFindings, TaskFindings};
-use mountmark_model::{Metric, protocol_task};
+use mountmark_model::{Metric, Unit, protocol_task};
 
 use super::matrix::label;
 use super::plot::{AxisScale, Drawing, axis, draw};
@@ -111,7 +111,7 @@ fn explain(out: &mut Markup, view: &View) {
     if estimates.any(|estimate| estimate.median_interval.is_some()) {
         put!(out, "<span><span class=\"swatch interval\"></span>95 % interval of the median</span> ");
     }
-    put!(out, "<span>CPU: processor time of the command over its returned time</span></p>\n");
+    put!(out, "<span>CPU: processor time of the command over its returned time; its bar ends at 100 %</span></p>\n");
 }
 
 fn card(view: &View, task: &TaskFindings) -> Markup {
@@ -175,7 +175,8 @@ fn card(view: &View, task: &TaskFindings) -> Markup {
         }
         if has_cpu {
             let share = task.median(&Metric::CPU_PERCENT, configuration);
-            put!(out, "<td class=\"cpu\">", share.map_or("–".to_owned(), |share| format!("{share:.0} %")), "</td>");
+            put!(out, "<td class=\"cpu\">", share.map_or("–".to_owned(), |share| format!("{share:.0} %")));
+            put!(out, small(share, PERCENT), "</td>");
         }
         put!(out, "</tr>\n");
     }
@@ -219,6 +220,14 @@ const ROOM: [(&Metric, &str); 4] = [
     (&Metric::CAPACITY_RESIDUAL, "free after removal"),
 ];
 
+/// A bar below a figure.
+fn small(value: Option<f64>, scale: AxisScale) -> Markup {
+    value.map_or_else(Markup::new, |value| draw(scale, &Drawing { bar: Some(value), ..Drawing::default() }))
+}
+
+/// The scale of shares.
+const PERCENT: AxisScale = AxisScale { max: 100.0 };
+
 fn room(view: &View, step: &TaskFindings) -> Markup {
     let mut out = Markup::new();
     let columns: Vec<_> = ROOM.into_iter().filter(|(metric, _)| step.figures(metric).is_some()).collect();
@@ -238,7 +247,11 @@ fn room(view: &View, step: &TaskFindings) -> Markup {
         head(&mut out, view.name(configuration));
         for (metric, _) in &columns {
             let median = step.median(metric, configuration);
-            let text = median.map_or("–".into(), |value| quantity(metric, value));
+            let mut text = Markup::new();
+            put!(text, median.map_or("–".into(), |value| quantity(metric, value)));
+            let values = (0..view.findings().configurations.len()).filter_map(|one| step.median(metric, one));
+            let scale = if metric.unit == Unit::Percent { PERCENT } else { AxisScale::covering(values) };
+            text.show(&small(median, scale));
             if step.figures(metric).is_some_and(|found| found.best.contains(&configuration)) {
                 put_best(&mut out, &text);
             } else {

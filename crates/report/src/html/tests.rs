@@ -1,9 +1,10 @@
 use std::collections::BTreeSet;
 
 use mountmark_analyse::{
-    Basis, Category, CategoryFindings, Conclusion, Doubt, Estimate, Findings, Lead, MetricFindings, Overall, Point,
-    Rank, Remark, Summary, TaskFindings,
+    AfterCut, Basis, Category, CategoryFindings, Conclusion, Doubt, Estimate, Findings, Lead, MetricFindings, Overall,
+    Point, Rank, Remark, Summary, TaskFindings,
 };
+use mountmark_model::promises::Promises;
 use mountmark_model::{Metric, Outcome, protocol_task};
 use mountmark_record::{RunRecord, Sample};
 
@@ -19,7 +20,7 @@ use crate::view::Report;
 use crate::{Format, Options, SUBJECTS};
 
 /// Hand-made findings from a record: the analysis is not tested here.
-pub(super) fn findings(run: &RunRecord) -> Findings {
+pub(crate) fn findings(run: &RunRecord) -> Findings {
     let names = &run.plan.configurations;
     let step = |id: &str| (id.to_owned(), id.to_owned(), true);
     let mut ids = vec![step(protocol_task::MKFS), step(protocol_task::MOUNT)];
@@ -68,7 +69,11 @@ pub(super) fn findings(run: &RunRecord) -> Findings {
             ranking,
             lead: Some(Lead::First { everywhere: true }),
         },
-        conclusions: vec![Conclusion::Tally { tests: 9, wins: vec![], tied: 9, none: 0 }],
+        safety: vec![AfterCut { promises: Promises::least(), undocumented: None, lost: 0.0 }; names.len()],
+        conclusions: vec![
+            Conclusion::Overall { tests: 9 },
+            Conclusion::Tally { tests: 9, wins: vec![], tied: 9, none: 0 },
+        ],
         curves: None,
         doubts: vec![Doubt {
             configuration: 0,
@@ -124,7 +129,7 @@ fn estimate(points: Vec<Point>) -> Option<Estimate> {
 }
 
 /// A run whose tasks also have durable times.
-pub(super) fn whole(names: &[&str], repeats: u32) -> RunRecord {
+pub(crate) fn whole(names: &[&str], repeats: u32) -> RunRecord {
     let mut run = run(names, repeats);
     for cell in &mut run.cells {
         let more: Vec<Sample> = cell

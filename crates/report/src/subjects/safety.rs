@@ -1,10 +1,9 @@
 //! What safety costs: of each configuration what it promises, what power cuts showed, and the columns of its suite.
 
 use anyhow::Result;
-use mountmark_analyse::Findings;
+use mountmark_analyse::{AfterCut, Findings};
 use mountmark_crash::campaign::Campaign;
-use mountmark_model::promises::Promises;
-use mountmark_model::{Column, Configuration, Metric};
+use mountmark_model::{Column, Metric};
 use mountmark_record::RunRecord;
 use serde_json::json;
 
@@ -34,8 +33,7 @@ impl Subject for Safety<'_> {
 /// One configuration.
 struct Row<'a> {
     name: &'a str,
-    /// Why nothing is known of its promises, if so.
-    promised: (Promises, Option<String>),
+    safety: &'a AfterCut,
     campaign: Option<&'a Campaign>,
     /// By column.
     figures: Vec<Option<f64>>,
@@ -43,16 +41,11 @@ struct Row<'a> {
 
 impl Safety<'_> {
     fn rows(&self) -> impl Iterator<Item = Row<'_>> {
-        self.findings.configurations.iter().enumerate().map(|(index, name)| {
-            let of_plan = |of: &Configuration| of.name == *name;
-            let mut cells = self.run.plan.cells.iter().map(|cell| &cell.configuration);
-            let promised = cells.find(|of| of_plan(of)).map(Configuration::promises);
-            Row {
-                name,
-                promised: promised.unwrap_or_else(|| (Promises::least(), None)),
-                campaign: self.campaigns.iter().find(|campaign| campaign.configuration == *name),
-                figures: self.columns.iter().map(|column| self.findings.column(column, index)).collect(),
-            }
+        self.findings.configurations.iter().enumerate().map(|(index, name)| Row {
+            name,
+            safety: &self.findings.safety[index],
+            campaign: self.campaigns.iter().find(|campaign| campaign.configuration == *name),
+            figures: self.columns.iter().map(|column| self.findings.column(column, index)).collect(),
         })
     }
 
@@ -70,14 +63,17 @@ fn parts(subject: &Safety) -> Vec<Part> {
     head.extend(subject.columns.iter().map(|column| column.title.clone()));
     let row = |row: Row| {
         let figures = row.figures.iter().enumerate().map(|(column, value)| subject.figure(column, *value));
-        let promises = words::levels(row.promised.0.levels);
+        let promises = words::levels(row.safety.promises.levels);
         [row.name.to_owned(), promises, words::shown(row.campaign)].into_iter().chain(figures).collect()
     };
     let mut parts = about(subject.run);
     let rows = subject.rows().map(row).collect();
     parts.push(Part::Table(Table { head, rows, keys: 1, last: Last::Figure }));
     parts.extend(
-        subject.rows().filter_map(|row| words::undocumented(row.name, row.promised.1.as_deref())).map(Part::Item),
+        subject
+            .rows()
+            .filter_map(|row| words::undocumented(row.name, row.safety.undocumented.as_deref()))
+            .map(Part::Item),
     );
     parts.push(Part::Heading(words::LEVELS.into()));
     parts.extend(words::all_levels().map(Part::Item));
@@ -91,7 +87,7 @@ fn rows(subject: &Safety, out: &mut Rows) -> Result<()> {
         let images = row.campaign.map(|campaign| campaign.total(|explored| explored.states).to_string());
         let broken = row.campaign.map(|campaign| words::levels(words::broken(campaign)));
         let mut line = |figure: &str, value: &str| out.line([row.name, figure, value]);
-        line("promises", &words::levels(row.promised.0.levels))?;
+        line("promises", &words::levels(row.safety.promises.levels))?;
         line("images", images.as_deref().unwrap_or_default())?;
         line("promises broken", broken.as_deref().unwrap_or_default())?;
         for (column, value) in subject.columns.iter().zip(&row.figures) {
@@ -117,7 +113,7 @@ fn object(subject: &Safety, out: &mut Object) -> Result<()> {
                         "unit": unit, "value": value })
             })
             .collect();
-        json!({ "configuration": row.name, "promises": row.promised.0, "undocumented": row.promised.1,
+        json!({ "configuration": row.name, "promises": row.safety.promises, "undocumented": row.safety.undocumented,
                 "power_cuts": campaign, "figures": figures })
     };
     out.list("configurations", subject.rows().map(one))

@@ -12,6 +12,7 @@ use crate::words;
 use crate::words::matrix::best_means;
 use crate::words::metric::{basis, category};
 use crate::words::number::{self, quantity};
+use crate::words::opening::Opening;
 use crate::words::section::Section;
 use crate::writers::{Last, Part, Table, list};
 
@@ -31,11 +32,15 @@ impl Subject for Verdicts<'_> {
 
 /// The findings of a run, as reports show them too.
 pub(super) fn sections(run: &RunRecord, findings: &Findings) -> Vec<Part> {
-    let mut out = about(run);
+    let opening = Opening::of(findings);
+    let mut out = vec![Part::Paragraph(opening.answer)];
+    list(&mut out, Section::CONCLUSIONS.heading, &opening.further);
+    out.push(Part::Heading(Section::COMPARED.heading.into()));
+    out.extend(about(run));
     if let Some(name) = findings.configurations.get(findings.baseline).filter(|_| findings.configurations.len() > 1) {
         out.push(Part::Labelled("baseline".into(), name.clone()));
     }
-    list(&mut out, Section::CONCLUSIONS.heading, &words::conclusions::sentences(findings));
+    list(&mut out, words::opening::REST, &opening.rest);
     out.extend(crate::curves::parts(findings));
     list(&mut out, "How to read them", &words::remarks::sentences(findings));
     let judged: Vec<(&TaskFindings, &MetricFindings)> =

@@ -18,6 +18,7 @@ pub(crate) mod matrix;
 pub(crate) mod metric;
 pub(crate) mod missing;
 pub(crate) mod number;
+pub(crate) mod opening;
 pub(crate) mod precondition;
 pub(crate) mod remarks;
 pub(crate) mod rule;

@@ -1,11 +1,49 @@
 //! Sentences about what safety costs.
 
+use mountmark_analyse::{AfterCut, Findings};
 use mountmark_crash::campaign::Campaign;
 use mountmark_model::counted;
 use mountmark_model::promises::{Level, Levels};
 
+use super::number::and;
+
 pub(crate) const LEVELS: &str = "Promises";
 pub(crate) const HOW: &str = "A promise is what a file system's own documents say of the time after a power cut. Images are what a campaign of power cuts tried (`mountmark crash`); that none of them breaks a promise says nothing about others. Synced files lost are of one power cut that took the disk's cache. Speed and safety are of the same configuration and kernel where the campaign's is the run's.";
+
+/// What these file systems risk, in a clause: "after a power cut, ext2 may have to be repaired and may lose what was not
+/// synced; ext4 may lose what was not synced".
+pub(crate) fn risks(findings: &Findings, of: &[usize]) -> String {
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for one in of {
+        let (name, risk) = (findings.configurations[*one].as_str(), risk(&findings.safety[*one]));
+        match groups.iter_mut().find(|(known, _)| *known == risk) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((risk, vec![name])),
+        }
+    }
+    let group = |(risk, names): (String, Vec<&str>)| format!("{} {risk}", and(names));
+    let all: Vec<String> = groups.into_iter().map(group).collect();
+    format!("after a power cut, {}", all.join("; "))
+}
+
+/// What a file system risks after a power cut, as a predicate: by what its documents promise, and what this run showed.
+pub(crate) fn risk(safety: &AfterCut) -> String {
+    let (promises, lost) = (&safety.promises, safety.lost);
+    if lost > 0.0 {
+        return format!("lost {lost:.0} files here that were synced");
+    }
+    if safety.undocumented.is_some() {
+        return "may lose more than what was not synced, as nothing is documented".into();
+    }
+    let lose = match (promises.has(Level::L1), promises.has(Level::L7)) {
+        (false, _) => "may lose even what was synced",
+        (true, false) => "may lose what was not synced",
+        (true, true) => "may lose the latest of what was not synced",
+    };
+    let repaired = if promises.has(Level::L0) { "" } else { "may have to be repaired and " };
+    let stale = if promises.exposes_stale { " and show what the disk held before" } else { "" };
+    format!("{repaired}{lose}{stale}")
+}
 
 /// Levels in short: `L0-L4 L6`.
 pub(crate) fn levels(levels: Levels) -> String {

@@ -32,6 +32,7 @@ mod loops;
 mod made;
 mod next;
 mod older;
+mod opening;
 mod outputs;
 mod places;
 mod precision;

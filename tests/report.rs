@@ -41,7 +41,8 @@ fn reported(test: &str) -> Option<(Lab, PathBuf)> {
     Some((lab, page))
 }
 
-fn report(lab: &Lab, arguments: &[&str]) -> crate::lab::Ran {
+/// `mountmark report latest` of a lab's store.
+pub fn report(lab: &Lab, arguments: &[&str]) -> crate::lab::Ran {
     let out = lab.out().to_string_lossy().into_owned();
     let mut all = vec!["report", "latest", "--out", &out];
     all.extend(arguments);

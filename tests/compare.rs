@@ -114,7 +114,7 @@ fn claims_are_judged_by_runs_of_their_own_suite_and_machine() {
             |id: &str| text["claims"].as_array().unwrap().iter().find(|claim| claim["id"] == id).unwrap().clone();
         ["P22", "P07", "P01", "H01", "J01"].map(|id| claim(id)["outcome"].as_str().unwrap().to_owned())
     };
-    assert_eq!(judged(&[before, after]), ["holds", "no-difference", "not-judged", "not-judged", "needs-crash-lab"]);
+    assert_eq!(judged(&[before, after]), ["holds", "reversed", "not-judged", "not-judged", "needs-crash-lab"]);
     assert_eq!(judged(&[after]), ["not-measured", "no-difference", "not-judged", "not-judged", "needs-crash-lab"]);
     assert_eq!(judged(&[other]), ["not-judged", "not-judged", "not-judged", "not-judged", "needs-crash-lab"]);
     assert_eq!(

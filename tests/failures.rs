@@ -168,7 +168,6 @@ run = "test -e three && test ! -e unprepared && test -e untidy"
         reason.ends_with("cp: cannot stat '/none': No such file or directory"),
         "the cause, not the last line: {reason}"
     );
-    ran.says(&["--raw three"]);
     let (reason, _) = failed("absent");
     assert!(reason.contains("no-such-program") && reason.contains("`packages`"), "{reason}");
     let (reason, detail) = failed("unprepared");

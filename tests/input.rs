@@ -47,7 +47,7 @@ fn unknown_disks_and_corpora_are_refused_with_the_nearest_ones() {
 fn numbers_that_mean_nothing_are_refused() {
     let lab = Lab::without_guests();
     for scale in ["0", "-1", "NaN", "inf", "1e9", "1/0", "", "a lot"] {
-        refused(&lab, &["--fs", "ext4", "--scale", scale], &["--scale", "write a number above 0"]);
+        refused(&lab, &["--fs", "ext4", "--scale", scale], &["--scale", "write a number from 0.000001 to 1000"]);
     }
     refused(&lab, &["--fs", "ext4", "--jobs", "0"], &["--jobs 0"]);
     refused(&lab, &["--fs", "ext4", "--jobs", "two"], &["--jobs"]);
@@ -105,7 +105,9 @@ fn a_plan_file_stands_for_its_words() {
     let lab = Lab::without_guests();
     let plan = lab.write("nightly.plan", "# every night\nrun --scale 0.5\n  --fs 'ext4,etx3'\n");
     lab.command(&[&format!("@{plan}")]).ended_with(2).says(&["\"etx3\"", "did you mean"]);
-    lab.command(&[&format!("@{plan}"), "--scale", "0"]).ended_with(2).says(&["--scale", "write a number above 0"]);
+    lab.command(&[&format!("@{plan}"), "--scale", "0"])
+        .ended_with(2)
+        .says(&["--scale", "write a number from 0.000001 to 1000"]);
     lab.command(&["@nowhere.plan"]).ended_with(2).says(&["nowhere.plan", "No such file"]);
     let open = lab.write("open.plan", "run --fs 'ext4\n");
     lab.command(&[&format!("@{open}")]).ended_with(2).says(&["open.plan", "a quote is not closed"]);

@@ -45,14 +45,14 @@ pub enum Kind {
     Folder,
     Symlink,
     Fifo,
-    Device,
+    DeviceNode,
     Other,
 }
 
 impl Kind {
     /// Whether an inode of it can have several names that a guest counts.
     pub fn is_counted(self) -> bool {
-        matches!(self, Kind::File | Kind::Fifo | Kind::Device)
+        matches!(self, Kind::File | Kind::Fifo | Kind::DeviceNode)
     }
 }
 

@@ -28,11 +28,13 @@ pub struct Reach {
 
 /// Judges the claims of `studies` by a run, or by two where claims compare a study's runs.
 ///
-/// Claims are in the order of the studies, those of the studies that the run's suite repeats first.
+/// Claims are in the order of the studies: first those of the study that the run's suite is named after, then those of
+/// others that it repeats.
 pub fn judge_claims(judges: &Judges<'_>, studies: &[&Study], reach: &Reach) -> Vec<JudgedClaim> {
     let tables = judges.tables();
     let mut studies = studies.to_vec();
-    studies.sort_by_key(|study| study.suite.as_ref() != Some(&judges.run.plan.suite));
+    let suite = &judges.run.plan.suite;
+    studies.sort_by_key(|study| (study.suite.as_ref() != Some(suite), study.name != *suite));
     let studies = &studies[..];
     let judged = judge(studies, &|study, claim, clause| judges.figures(study, claim, clause, reach, &tables));
     let own = own_figures(studies);

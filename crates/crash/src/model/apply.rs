@@ -91,7 +91,7 @@ impl Model {
             }
             Op::Mknod { path, device, major, minor } => {
                 let dirent = self.free(path)?;
-                let id = self.make(Kind::Device, Some(0o644), Some(dirent));
+                let id = self.make(Kind::DeviceNode, Some(0o644), Some(dirent));
                 self.nodes[id.0].target = Some(node_target(*device == Device::Block, *major, *minor));
             }
             Op::Tmpfile { folder, handle } => {
@@ -227,7 +227,7 @@ impl Model {
         }
         let left = match how {
             Renaming::Whiteout => {
-                let id = self.make(Kind::Device, None, None);
+                let id = self.make(Kind::DeviceNode, None, None);
                 self.nodes[id.0].target = Some(node_target(false, 0, 0));
                 Some(id)
             }
@@ -323,7 +323,7 @@ impl Model {
         let id = self.there(path)?;
         match self.nodes[id.0].kind {
             Kind::File | Kind::Folder => Ok(id),
-            Kind::Symlink | Kind::Fifo | Kind::Device | Kind::Other => refuse(path, Reason::NotFile),
+            Kind::Symlink | Kind::Fifo | Kind::DeviceNode | Kind::Other => refuse(path, Reason::NotFile),
         }
     }
 

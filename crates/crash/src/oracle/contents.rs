@@ -16,7 +16,7 @@ impl Case<'_> {
         match entry.kind {
             _ if entry.error.is_some() => {}
             Kind::File => wrong.extend(self.data(entry, id, kept)),
-            Kind::Symlink | Kind::Device => wrong.extend(self.target(entry, id)),
+            Kind::Symlink | Kind::DeviceNode => wrong.extend(self.target(entry, id)),
             Kind::Folder | Kind::Fifo | Kind::Other => {}
         }
         wrong
@@ -149,7 +149,7 @@ impl Case<'_> {
         }
         let empty = entry.target.as_deref().unwrap_or_default().is_empty();
         let before = self.history.states[self.first].node(id).is_some();
-        let evidence = if entry.kind == Kind::Device { Evidence::Device } else { Evidence::Target };
+        let evidence = if entry.kind == Kind::DeviceNode { Evidence::Device } else { Evidence::Target };
         let (class, level) = match empty {
             false => (Class::Garbage, Level::L0),
             true if before => (Class::ZeroLength, Level::L1),

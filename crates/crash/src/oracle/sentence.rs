@@ -168,7 +168,7 @@ fn kind_word(kind: Kind) -> &'static str {
         Kind::Folder => "a folder",
         Kind::Symlink => "a symbolic link",
         Kind::Fifo => "a FIFO",
-        Kind::Device => "a device node",
+        Kind::DeviceNode => "a device node",
         Kind::Other => "a special file",
     }
 }

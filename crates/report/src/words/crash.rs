@@ -153,7 +153,7 @@ pub(crate) fn entry(entry: &Entry) -> String {
         Kind::Folder => format!("{}/", entry.path),
         Kind::Symlink => format!("{} -> {}", entry.path, entry.target.as_deref().unwrap_or("?")),
         Kind::Fifo => format!("{} (a FIFO)", entry.path),
-        Kind::Device => format!("{} (a node of {})", entry.path, entry.target.as_deref().unwrap_or("?")),
+        Kind::DeviceNode => format!("{} (a node of {})", entry.path, entry.target.as_deref().unwrap_or("?")),
         Kind::File | Kind::Other => {
             let names = counted(entry.links as usize, "name");
             let runs: Vec<String> =

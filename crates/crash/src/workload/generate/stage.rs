@@ -115,7 +115,7 @@ fn meets(model: &Model, need: &Need) -> bool {
             match made {
                 Op::Symlink { .. } => Kind::Symlink,
                 Op::Mkfifo { .. } => Kind::Fifo,
-                _ => Kind::Device,
+                _ => Kind::DeviceNode,
             },
         ),
         Need::Attribute(path) => {

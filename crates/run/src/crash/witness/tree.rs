@@ -64,7 +64,7 @@ fn entry(place: &Path, path: &str, data: &Metadata) -> Entry {
         kind if kind.is_dir() => Kind::Folder,
         kind if kind.is_symlink() => Kind::Symlink,
         kind if kind.is_fifo() => Kind::Fifo,
-        kind if kind.is_char_device() || kind.is_block_device() => Kind::Device,
+        kind if kind.is_char_device() || kind.is_block_device() => Kind::DeviceNode,
         _ => Kind::Other,
     };
     let mut entry = Entry {
@@ -82,7 +82,7 @@ fn entry(place: &Path, path: &str, data: &Metadata) -> Entry {
     let result = match kind {
         Kind::File => runs(place, data.len(), &mut entry.runs),
         Kind::Symlink => fs::read_link(place).map(|target| entry.target = Some(target.to_string_lossy().into_owned())),
-        Kind::Device => {
+        Kind::DeviceNode => {
             let device = data.rdev();
             let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
             entry.target = Some(node_target(data.file_type().is_block_device(), major, minor));

@@ -169,9 +169,7 @@ fn a_commit_is_found_by_git_and_the_tree_given_back() {
     faster.ended_with(1).says(&["the bad end is better", "--any"]);
     search("work~7", "work~6", &[]).ended_with(1).says(&["differ by less than 1 %"]);
     search("work~4", "work", &[]).ended_with(3).says(&["commit 3: none, the good end", "--build ended with 125"]);
-    search("work~3", "work", &[])
-        .ended_with(3)
-        .says(&["commit 4: broken, the good end", "this kernel does not boot"]);
+    search("work~3", "work", &[]).ended_with(3).says(&["commit 4: broken, the good end", "this kernel does not boot"]);
     let died = ["--build", "exit 130", "--any"];
     search("work~7", "work", &died).ended_with(3).says(&["--build ended with 130, so the search ends"]);
 }

@@ -29,7 +29,7 @@ fn parts(Runs(runs): &Runs) -> Vec<Part> {
     let mut table = Table {
         head: HEAD.map(str::to_owned).into(),
         rows: runs.iter().map(row).collect(),
-        keys: 0,
+        keys: 1,
         last: Last::Words,
     };
     if runs.iter().all(|run| run.vary.is_none()) {

@@ -80,16 +80,21 @@ pub(super) fn summary() -> RunSummary {
 #[test]
 fn lists_of_runs_are_tables() {
     let summary = summary();
-    for width in [20, 100, 200] {
+    for width in [60, 80, 84, 100, 200] {
         let text = written(&Runs(&[summary.clone(), summary.clone()]), "table", width);
         assert!(text.contains("4/36") && text.contains("exfat"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
+        // Each part names its runs.
+        let parts = text.split("\n\n").count();
+        assert_eq!(text.matches("20261121-0345-a1b2").count(), 2 * parts, "{width}:\n{text}");
+        assert_eq!(parts > 1, width < 90, "{width}:\n{text}");
+        if width < 100 {
+            continue;
+        }
         let head: Vec<&str> = text.lines().next().unwrap().split_whitespace().collect();
         let row: Vec<&str> = text.lines().nth(2).unwrap().split_whitespace().collect();
         assert_eq!(head[..7], ["run", "status", "suite", "scale", "lab", "cells", "failed"]);
         assert_eq!(row[..7], ["20261121-0345-a1b2", "interrupted", "tiny", "0.02", "virtual", "4/36", "1"]);
-        if width >= 100 {
-            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
-        }
     }
     assert_eq!(written(&Runs(&[]), "table", 100), "There is no run yet.\n");
     let json: Value = serde_json::from_str(&written(&Runs(std::slice::from_ref(&summary)), "json", 100)).unwrap();

@@ -11,6 +11,9 @@ const GAP: usize = 2;
 /// Width of a label at the left.
 const LABEL: usize = 8;
 
+/// Least width of a last column of words.
+const WORDS: usize = 20;
+
 /// Maximum width of a column head before it is broken.
 const NAME: usize = 12;
 
@@ -86,11 +89,8 @@ fn tables(table: &Table, options: &Options) -> String {
     let last = match table.last {
         Last::Figure => None,
         Last::Repeated => Some(column(table, figures_end, lines)),
-        Last::Words => {
-            let used = keys_take + columns.iter().map(|cells| column_width(cells) + GAP).sum::<usize>();
-            let room = options.width.saturating_sub(used).max(20);
-            Some(column(table, figures_end, |cell| wrap(&clean(cell), room)))
-        }
+        // Made when the room beside the other columns is known.
+        Last::Words => None,
     };
     let last_takes =
         last.as_ref().filter(|_| table.last == Last::Repeated).map_or(0, |cells| column_width(cells) + GAP);
@@ -99,17 +99,27 @@ fn tables(table: &Table, options: &Options) -> String {
     let mut used = 0;
     for cells in &columns {
         let takes = GAP + column_width(cells);
-        if used + takes > room && used > 0 && table.last != Last::Words {
+        if used + takes > room && used > 0 {
             parts.push(Vec::new());
             used = 0;
         }
         used += takes;
         parts.last_mut().expect("there is one from the start").push(cells);
     }
+    let words = (table.last == Last::Words).then(|| {
+        if used > 0 && keys_take + used + WORDS > options.width {
+            parts.push(Vec::new());
+            used = 0;
+        }
+        let room = options.width.saturating_sub(keys_take + used).max(WORDS);
+        column(table, figures_end, |cell| wrap(&clean(cell), room))
+    });
     let mut out = String::new();
-    for part in parts {
-        let part: Vec<&Vec<String>> = keys.iter().chain(part).chain(&last).collect();
-        let left_from = part.len() - usize::from(table.last == Last::Words);
+    let count = parts.len();
+    for (number, part) in parts.into_iter().enumerate() {
+        let words = words.as_ref().filter(|_| number + 1 == count);
+        let part: Vec<&Vec<String>> = keys.iter().chain(part).chain(&last).chain(words).collect();
+        let left_from = part.len() - usize::from(words.is_some());
         out += &draw(&part, table.keys.max(1), left_from, options);
         out.push('\n');
     }

@@ -67,6 +67,18 @@ impl Lock {
     }
 }
 
+// Unlocked, and not only closed: a program that another thread starts has a copy of the file until it is executed.
+impl Drop for Lock {
+    fn drop(&mut self) {
+        self.0.as_ref().map(unlock);
+    }
+}
+
+fn unlock(file: &File) {
+    // What cannot be unlocked is unlocked when the file is closed.
+    let _ = flock(file, FlockOperation::Unlock);
+}
+
 /// Opens a lock file. If it cannot be created, an existing one can still be locked.
 fn open(path: &Path) -> io::Result<File> {
     match File::options().write(true).create(true).truncate(false).open(path) {
@@ -92,7 +104,10 @@ fn is_at(file: &File, path: &Path) -> bool {
 
 /// Whether a process holds the lock on a file; false if the file does not exist.
 pub fn is_held(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_err())
+    let Ok(file) = File::open(path) else { return false };
+    let is_held = flock(&file, FlockOperation::NonBlockingLockExclusive).is_err();
+    unlock(&file);
+    is_held
 }
 
 /// Whether a temporary folder has a lock, which shows whether its owner lives. Those of older versions have none.

@@ -21,7 +21,7 @@ const INSIDE: &str = ".lock";
 /// Held while an entry of the cache is made, so that two runs do not make it twice. In a read-only cache nothing is
 /// made, and it may hold no lock.
 #[derive(Debug)]
-pub struct Lock(#[allow(dead_code)] Option<File>);
+pub struct Lock(Option<File>);
 
 impl Lock {
     /// Waits for the lock file beside `path`, or until the user interrupts.
@@ -127,7 +127,7 @@ fn of(path: &Path) -> PathBuf {
 /// A temporary folder with a lock in it, removed on drop. `mountmark clean` removes it if the owner was killed.
 pub struct Scratch {
     folder: TempDir,
-    _lock: File,
+    _lock: Lock,
 }
 
 impl Scratch {
@@ -144,7 +144,7 @@ impl Scratch {
                 Err(error) => return Err(error).with_context(failed),
             };
             if try_lock(&file).with_context(failed)? && is_at(&file, &path) {
-                return Ok(Scratch { folder, _lock: file });
+                return Ok(Scratch { folder, _lock: Lock(Some(file)) });
             }
         }
     }
@@ -174,26 +174,26 @@ pub(crate) fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
 
 /// Held by each run for its lifetime, so that `mountmark clean --cache` refuses the cache.
 #[derive(Debug)]
-pub struct InUse(#[allow(dead_code)] Option<File>);
+pub struct InUse(Lock);
 
 impl InUse {
     /// Shares the cache folder with other runs; waits while it is being removed.
     pub fn share(cache: &Path) -> InUse {
         // On a file system that cannot lock folders, only this protection is lost.
-        InUse(File::open(cache).ok().filter(|file| flock(file, FlockOperation::LockShared).is_ok()))
+        InUse(Lock(File::open(cache).ok().filter(|file| flock(file, FlockOperation::LockShared).is_ok())))
     }
 
     /// Whether the lock is on the folder that is now there.
     pub(super) fn is_of(&self, cache: &Path) -> bool {
-        self.0.as_ref().is_none_or(|file| is_at(file, cache))
+        self.0.0.as_ref().is_none_or(|file| is_at(file, cache))
     }
 
     /// Locks the cache folder for this process alone; `None` while a run uses it.
     pub fn alone(cache: &Path) -> Option<InUse> {
-        let Ok(file) = File::open(cache) else { return Some(InUse(None)) };
+        let Ok(file) = File::open(cache) else { return Some(InUse(Lock(None))) };
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => None,
-            _ => Some(InUse(Some(file))),
+            _ => Some(InUse(Lock(Some(file)))),
         }
     }
 }

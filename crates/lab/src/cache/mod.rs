@@ -224,11 +224,16 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     })
 }
 
-/// Writes data that saves work the next time. In a read-only cache this fails, without harm.
+/// Writes data that saves work the next time; the same data again are as young as new ones. In a read-only cache this
+/// fails, without harm.
 pub fn note(path: &Path, bytes: &[u8]) -> Result<()> {
     match write_whole(path, bytes) {
         Err(error) if is_barred(&error) => Ok(()),
-        other => other,
+        Err(error) => Err(error),
+        Ok(()) => {
+            mark_used(path);
+            Ok(())
+        }
     }
 }
 

@@ -195,8 +195,6 @@ impl Packages {
         let candidate = text.lines().find_map(|line| line.trim().strip_prefix("Candidate:")).map(str::trim);
         let found = candidate.is_some_and(|version| version != "(none)");
         cache::note(&file, if found { b"yes" } else { b"no" })?;
-        // The answer is as young as this question, also if it is the same again.
-        cache::mark_used(&file);
         Ok(found)
     }
 
@@ -238,7 +236,6 @@ impl Packages {
                     let _ = fs::rename(&before, &now);
                 }
                 cache::note(&failed, b"")?;
-                cache::mark_used(&failed);
                 return complaint.map(|_| false);
             }
             self.note_fetch(RENEWED)?;

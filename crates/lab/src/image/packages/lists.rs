@@ -88,9 +88,7 @@ impl Packages {
 
     /// Notes the result of a fetch, and that it was now: the same result again is a new age.
     pub(super) fn note_fetch(&self, result: &str) -> Result<()> {
-        cache::note(&self.fetched(), result.as_bytes())?;
-        cache::mark_used(&self.fetched());
-        Ok(())
+        cache::note(&self.fetched(), result.as_bytes())
     }
 
     /// Fetches the package lists; returns apt-get's complaint if some are missing.

@@ -183,11 +183,7 @@ impl Watch {
 
 /// A line, shortened to fit into a sentence.
 fn shortened(text: &str) -> String {
-    const MOST: usize = 200;
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    mountmark_model::shortened(text, 200)
 }
 
 #[cfg(test)]

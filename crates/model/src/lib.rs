@@ -67,7 +67,7 @@ pub use study::{Figure, Printed, Qualifier, Study, StudyRun};
 pub use suite::{Column, Parameter, Peak, RateOf, Source, Suite, Task};
 pub use target::{Identity, Target};
 pub use vary::{Vary, VaryPoint};
-pub use visible::{is_hidden, visible};
+pub use visible::{is_hidden, shortened, visible};
 pub use workload::{Quantity, QuantityError, Workload, WorkloadResult};
 
 /// The version of the protocol between this program and its agent in a guest; both must be equal.

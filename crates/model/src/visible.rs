@@ -32,6 +32,14 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The first `most` characters of a text, and a sign if there were more.
+pub fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,5 +51,11 @@ mod tests {
         let safe = visible(text);
         assert!(!safe.chars().any(is_hidden), "{safe:?}");
         assert!(safe.starts_with("\\u{1b}]0;title\\u{7}\\u{d}\\u{9b}2J \\u{202e}txt.exe"), "{safe}");
+    }
+
+    #[test]
+    fn a_text_is_cut_between_characters_and_says_so() {
+        assert_eq!(super::shortened("äöü", 3), "äöü");
+        assert_eq!(super::shortened("äöüx", 3), "äöü…");
     }
 }

@@ -265,9 +265,7 @@ fn device_numbers(word: &str) -> Result<(u32, u32), String> {
 
 /// As much of a foreign text as a message needs.
 fn shortened(text: &str) -> String {
-    const MOST: usize = 80;
-    let text = text.trim();
-    if text.chars().count() <= MOST { text.to_owned() } else { text.chars().take(MOST).chain(['…']).collect() }
+    mountmark_model::shortened(text.trim(), 80)
 }
 
 impl fmt::Display for Workload {

@@ -247,10 +247,7 @@ fn is_error(line: &str) -> bool {
 
 /// The part of a line that fits into a table's note.
 fn clip(line: &str) -> String {
-    match line.char_indices().nth(MOST_SHOWN) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
+    mountmark_model::shortened(line, MOST_SHOWN)
 }
 
 #[cfg(test)]

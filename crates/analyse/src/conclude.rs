@@ -251,7 +251,7 @@ fn ranges(evidence: &Evidence<'_>) -> Vec<Conclusion> {
     steps.filter_map(range).collect()
 }
 
-/// The old studies' own figure, which covers only commands.
+/// The sum of all times, which studies of commands alone print.
 fn composite(evidence: &Evidence<'_>) -> Option<Conclusion> {
     let mut tests = evidence.figures.tasks.iter().filter(|task| !task.step);
     if tests.any(|task| task.in_parts || task.main().is_some_and(|main| main.metric.id == Metric::RATE.id)) {

@@ -75,11 +75,7 @@ pub(super) fn sentence(findings: &Findings, conclusion: &Conclusion) -> String {
                 let sum = findings.overall.composite[one].unwrap_or_default();
                 format!("{} on {}", quantity(&Metric::ELAPSED, sum), name(one))
             };
-            format!(
-                "The sum of all tests' returned times, as Piszcz's article of 2006 draws it, ranges from {} to {}.",
-                sum(*least),
-                sum(*greatest)
-            )
+            format!("The sum of all tests' returned times ranges from {} to {}.", sum(*least), sum(*greatest))
         }
     }
 }

@@ -159,6 +159,20 @@ fn what_is_not_shown_is_said_with_what_could_have_been() {
 }
 
 #[test]
+fn what_could_have_been_detected_is_no_nonsense() {
+    let noise = |repeat: u32, size: f64| [1.0, 1.0 + size, 1.0 + size / 3.0][repeat as usize];
+    let text = |size: f64| {
+        // Each configuration varies by itself, so that the spread of their ratio is the noise.
+        said(&found(&timed(3, 3, |one, repeat| noise((repeat + one as u32) % 3, size))))
+    };
+    let ending = |size: f64| text(size).split("); ").last().map(str::to_owned).unwrap_or_default();
+    assert!(ending(0.1).contains(" % would be detected in four cases of five."), "{}", text(0.1));
+    let times = ending(1.0);
+    assert!(times.starts_with("one of ") && times.contains(" times would be detected"), "{times}");
+    assert_eq!(ending(40.0), "the repeats spread so far that even one of 10 times could be missed.");
+}
+
+#[test]
 fn who_could_not_be_compared_is_named() {
     let mut record = timed(3, 5, |one, repeat| [1.0, 1.3, 3.0][one] * (1.0 + 0.001 * f64::from(repeat % 3)));
     record.cells.retain(|cell| cell.configuration != "jfs" || cell.repeat == 0);

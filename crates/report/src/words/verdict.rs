@@ -105,16 +105,15 @@ impl Of<'_> {
         let medians = format!("medians {} to {}", self.value(low), self.value(high));
         let (matters, has_small) = (self.findings.matters, self.verdict.has_small);
         let smaller = percent(matters);
-        let would_be = |found: &str| format!("one of {found} would be detected in four cases of five");
-        match detectable.filter(|found| *found > matters).map(percent) {
+        match detectable.filter(|found| *found > matters).map(would_be_detected) {
             // Another pair may be far apart without being shown: the detectable difference is stated then.
             Some(found) if has_small => {
-                format!("no difference that matters is shown ({medians}); {}.", would_be(&found))
+                format!("no difference that matters is shown ({medians}); {found}.")
             }
             None if has_small => {
                 format!("no difference that matters is shown: all that are shown are below {smaller} ({medians}).")
             }
-            Some(found) => format!("no difference is shown ({medians}); {}.", would_be(&found)),
+            Some(found) => format!("no difference is shown ({medians}); {found}."),
             None => format!("no difference of {smaller} or more is shown ({medians})."),
         }
     }
@@ -133,6 +132,19 @@ impl Of<'_> {
         let all = and(self.verdict.apart.iter().map(|one| self.with_value(*one)));
         format!(" Not judged, because too few of its repeats are shared with the others: {all}.")
     }
+}
+
+/// What a run could have shown: a share of the smaller figure, from twice on a ratio, and from ten times on that it could
+/// show nothing.
+fn would_be_detected(difference: f64) -> String {
+    let size = match 1.0 + difference {
+        times if times >= 10.0 => {
+            return "the repeats spread so far that even one of 10 times could be missed".to_owned();
+        }
+        times if times >= 2.0 => format!("{} times", ratio(times)),
+        _ => percent(difference),
+    };
+    format!("one of {size} would be detected in four cases of five")
 }
 
 pub(super) fn median(found: &MetricFindings, configuration: usize) -> f64 {

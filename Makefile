@@ -18,7 +18,7 @@ TARGETS =
 help:
 	@echo 'make run     set up, build, and compare seven file systems: about two minutes'
 	@echo 'make test    set up, check formatting and lints, run all tests'
-	@echo 'make nightly long tests: workloads that must break no promise, on four file systems'
+	@echo 'make nightly long tests: workloads that must break no promise, on four file systems; every command of the pages'
 	@echo 'make fuzz    feed every parser with damaged input, MINUTES=10 each; TARGETS names some'
 	@echo 'make drill   kill runs in every phase, clean up and resume them: at most DRILL_MINUTES=20 minutes'
 	@echo 'make same-build  build twice, in two folders, and compare the programs byte for byte'
@@ -37,7 +37,7 @@ test:
 
 nightly:
 	@scripts/setup test
-	cargo test --test integration traps:: -- --ignored --nocapture --test-threads 1
+	cargo test --test integration -- traps:: pages:: --ignored --nocapture --test-threads 1
 
 fuzz:
 	@scripts/fuzz $(MINUTES) $(TARGETS)

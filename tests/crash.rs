@@ -16,7 +16,7 @@ fn causes(text: &str) -> Vec<String> {
 }
 
 /// The words of a command, as a shell reads them.
-fn words(command: &str) -> Vec<String> {
+pub fn words(command: &str) -> Vec<String> {
     let said = std::process::Command::new("sh").args(["-c", &format!("printf '%s\\n' {command}")]).output().unwrap();
     String::from_utf8(said.stdout).unwrap().lines().map(str::to_owned).collect()
 }

@@ -34,6 +34,7 @@ mod next;
 mod older;
 mod opening;
 mod outputs;
+mod pages;
 mod places;
 mod precision;
 mod precondition;

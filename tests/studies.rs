@@ -92,6 +92,11 @@ fn options_stand_in_the_place_of_the_studys_and_others_are_refused() {
     run(&["--study", "hans-2007"]).ended_with(2).says(&["hans-2007", "hans-2006"]);
     run(&["--study", "piszcz-2006#3"]).ended_with(2).says(&["piszcz-2006#2", "piszcz-2006#1"]);
     run(&["--study", "journaling-2010", "--format", "html"]).ended_with(2).says(&["power cuts", "--suite"]);
+    // A budget is of power cuts too, and of no range of the study's.
+    let budget = run(&["--study", "journaling-2010", "--budget", "2m"]).ended_with(0);
+    budget.says(&["otherwise than the study: --budget 120s (not said)"]);
+    assert!(budget.stdout.contains("--budget 120s"), "{}", budget.text());
+    assert_eq!(told(&budget.stderr, "journaling-2010").len(), 5, "{}", budget.text());
     // The same value is nothing else than the study's.
     let same = run(&["--study", "hans-2006", "--scale", "1", "--machine", "celeron-2006"]).ended_with(0);
     assert!(!same.stderr.contains("otherwise"), "{}", same.text());

@@ -18,6 +18,8 @@ pub enum Step {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PowerCuts {
     pub filesystems: Vec<String>,
+    /// Seconds for each configuration; the program's default if none.
+    pub budget: Option<u64>,
 }
 
 /// `mountmark run` of one suite.
@@ -37,8 +39,9 @@ impl Step {
     /// The command, as words without the program's name.
     pub fn words(&self) -> Vec<String> {
         match self {
-            Step::PowerCuts(PowerCuts { filesystems }) => {
-                ["crash", "--cases", "--fs", &filesystems.join(",")].map(str::to_owned).to_vec()
+            Step::PowerCuts(PowerCuts { filesystems, budget }) => {
+                let words = ["crash", "--cases", "--fs", &filesystems.join(",")].map(str::to_owned).into_iter();
+                words.chain(budget.iter().flat_map(|seconds| ["--budget".into(), format!("{seconds}s")])).collect()
             }
             Step::Run(run) => {
                 let options = run.options().into_iter().flat_map(|(option, value)| [option.to_owned(), value]);
@@ -72,7 +75,7 @@ pub fn repetition(catalogue: &Catalogue, study: &Study, run: &StudyRun) -> Vec<S
     let mut steps = Vec::new();
     let cut = cut(study);
     if is_first && !cut.is_empty() {
-        steps.push(Step::PowerCuts(PowerCuts { filesystems: cut }));
+        steps.push(Step::PowerCuts(PowerCuts { filesystems: cut, budget: None }));
     }
     let suites: Vec<&str> = match run.suites.is_empty() {
         true => study.suite.as_deref().into_iter().collect(),

@@ -7,6 +7,7 @@ use clap::Parser;
 use mountmark_model::{Study, StudyRun};
 use mountmark_plan::{Catalogue, Repeated, Step, repetition};
 
+use super::sampled::SamplingOptions;
 use super::{Arguments, unseen};
 use crate::commands::{compare, crash, exit_code, report};
 use crate::common::{self, WrongUse};
@@ -123,7 +124,14 @@ fn instead(arguments: &Arguments, step: &Step) -> (Step, Vec<String>) {
         put("--fs", arguments.fs.join(","), Some(filesystems.join(",")));
         *filesystems = arguments.fs.clone();
     }
-    let Step::Run(again) = &mut step else { return (step, told) };
+    let again = match &mut step {
+        Step::Run(again) => again,
+        Step::PowerCuts(cuts) => {
+            cuts.budget = arguments.sampling.budget.map(|budget| budget.as_secs());
+            cuts.budget.into_iter().for_each(|seconds| put("--budget", format!("{seconds}s"), None));
+            return (step, told);
+        }
+    };
     if let Some(scale) = &arguments.scale {
         put("--scale", scale.clone(), Some(again.scale.clone()));
         again.scale.clone_from(scale);
@@ -167,6 +175,10 @@ fn filled(arguments: &Arguments, again: &Repeated) -> Arguments {
     own.scale = Some(again.scale.clone());
     own.repeat = again.repeats;
     own.vary = again.vary.clone().into_iter().collect();
+    // Each point of the study's own range is measured equally often.
+    if arguments.vary.is_empty() && again.vary.is_some() {
+        own.sampling = SamplingOptions::default();
+    }
     own
 }
 
@@ -175,7 +187,8 @@ fn command_line(again: &Repeated) -> String {
     let typed = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let mut words = vec!["mountmark".to_owned()];
     words.extend(Step::Run(again.clone()).words());
-    words.extend(without(typed.skip_while(|word| word != "run").skip(1), &SET));
+    let unset: &[&str] = if again.vary.is_some() { &["--budget", "--precision"] } else { &[] };
+    words.extend(without(typed.skip_while(|word| word != "run").skip(1), &[&SET[..], unset].concat()));
     common::command_line(words)
 }
 

@@ -16,7 +16,7 @@ use crate::progress::Progress;
 /// Repeats if nothing else is said.
 const USUAL: u32 = 3;
 
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 pub struct SamplingOptions {
     /// Repeat until every figure is known this well, such as 2%: half the width of its 98 % interval, divided by the
     /// figure. Each repeat measures the file systems with a figure or a comparison that is wider, at most 30 times
@@ -24,9 +24,9 @@ pub struct SamplingOptions {
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     precision: Option<f64>,
     /// Repeat for at most this long, such as 90s, 30m or 2h, or until --precision is reached: a repeat that is not likely
-    /// to fit is not begun
+    /// to fit is not begun. With --study also the time of each configuration's power cuts
     #[arg(long, value_name = "TIME", value_parser = common::duration)]
-    budget: Option<Duration>,
+    pub(super) budget: Option<Duration>,
 }
 
 impl SamplingOptions {

@@ -1,0 +1,185 @@
+//! Commands of pages: each is replayed, and shows what the page says beside it.
+
+mod page;
+mod tables;
+
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::crash::words;
+use crate::lab::{Lab, Ran};
+use page::Command;
+
+const PAGES: [(&str, &str); 2] = [
+    ("docs/CRASH.md", include_str!("../../docs/CRASH.md")),
+    ("docs/findings/power-cuts.md", include_str!("../../docs/findings/power-cuts.md")),
+];
+
+/// Replays only the headings that have this text in themselves or in a command below them.
+const CHOICE: &str = "MOUNTMARK_PAGES";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Known {
+    command: Vec<Entry>,
+}
+
+/// How a command is replayed of which the page has no line `# finds`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    line: String,
+    how: How,
+    /// Options that are added.
+    #[serde(default)]
+    add: Vec<String>,
+    /// Commands that make what it is given.
+    #[serde(default)]
+    before: Vec<String>,
+    /// Its exit code; 0 or 1 if absent.
+    code: Option<i32>,
+    /// What it must print.
+    #[serde(default)]
+    says: Vec<String>,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+enum How {
+    /// It ends well, or with a finding, and prints what follows it on the page.
+    Ends,
+    /// It would take hours: it is played with `--dry-run`.
+    Dry,
+    /// It makes the table below it, of one of these kinds.
+    Promised,
+    Applications,
+    Faults,
+    Cases,
+    Curve,
+    Safety,
+}
+
+fn known() -> Vec<Entry> {
+    toml::from_str::<Known>(include_str!("pages.toml")).expect("a table of commands").command
+}
+
+fn all() -> Vec<(&'static str, Command)> {
+    PAGES.iter().flat_map(|(name, text)| page::commands(text).into_iter().map(|command| (*name, command))).collect()
+}
+
+#[test]
+fn each_command_of_a_page_is_one_that_is_replayed() {
+    let (all, known) = (all(), known());
+    assert!(all.len() > 35, "{} commands", all.len());
+    let is_known = |line: &str| known.iter().any(|entry| entry.line == line);
+    for (page, Command { line, finds, table, .. }) in &all {
+        let says = "says nothing of what it finds (`# finds ...`), and tests/pages/pages.toml not how it is replayed";
+        assert!(finds.is_some() != is_known(line), "{page}: {line}\n{says}, or both");
+        let makes_table = |entry: &Entry| entry.line == *line && !matches!(entry.how, How::Ends | How::Dry);
+        assert!(table.len() > 1 || !known.iter().any(makes_table), "{page}: {line}: no table follows");
+    }
+    for entry in &known {
+        assert!(all.iter().any(|(_, command)| command.line == entry.line), "on no page: {}", entry.line);
+    }
+    let counted: BTreeSet<&str> = known.iter().map(|entry| entry.line.as_str()).collect();
+    assert_eq!(counted.len(), known.len(), "a command twice in tests/pages/pages.toml");
+}
+
+#[test]
+#[ignore = "an hour: make nightly"]
+fn each_command_of_a_page_shows_what_the_page_says() {
+    let Some(lab) = Lab::with_guests("each_command_of_a_page_shows_what_the_page_says", 2) else { return };
+    let folder = lab.path("tmp").to_string_lossy().into_owned();
+    let lab = lab.under(&["env", "-C", &folder]);
+    let choice = std::env::var(CHOICE).unwrap_or_default();
+    let (all, known) = (all(), known());
+    let is_chosen = |page: &str, heading: &str| {
+        let below = all.iter().filter(|(its, command)| *its == page && command.heading == heading);
+        heading.contains(&choice) || below.into_iter().any(|(_, command)| command.line.contains(&choice))
+    };
+    let chosen: Vec<_> = all.iter().filter(|(page, command)| is_chosen(page, &command.heading)).collect();
+    assert!(!chosen.is_empty(), "{CHOICE}={choice}: no heading and no command has this text");
+    let mut wrong = Vec::new();
+    for (page, command) in &chosen {
+        let begun = Instant::now();
+        let entry = known.iter().find(|entry| entry.line == command.line);
+        // One that cannot be judged does not end the others.
+        let replayed = || entry.map_or_else(|| finds(&lab, command), |entry| replay(&lab, command, entry));
+        let seen = catch_unwind(AssertUnwindSafe(replayed)).unwrap_or_else(|_| Err("it panics, as told above".into()));
+        println!(
+            "{} s: {page}: {}: {}",
+            begun.elapsed().as_secs(),
+            command.line,
+            seen.clone().err().unwrap_or_default()
+        );
+        wrong.extend(seen.err().map(|seen| format!("{page}: {}\n  {seen}", command.line)));
+    }
+    assert!(wrong.is_empty(), "{} of {} commands differ:\n{}", wrong.len(), chosen.len(), wrong.join("\n"));
+}
+
+/// A command with further options.
+fn run(lab: &Lab, line: &str, add: &[String]) -> Ran {
+    let words = words(line);
+    let all: Vec<&str> = words.iter().skip(1).chain(add).map(String::as_str).collect();
+    lab.command(&all)
+}
+
+/// The signatures of the broken promises that a campaign found, and whether these are what the page says.
+fn finds(lab: &Lab, command: &Command) -> Result<(), String> {
+    let ran = run(lab, &command.line, &["--format", "json"].map(str::to_owned));
+    let answer: Value = serde_json::from_str(&ran.stdout).map_err(|error| format!("{error}: {}", ran.text()))?;
+    let causes = answer["configurations"].as_array().expect("configurations").iter();
+    let causes = causes.flat_map(|one| one["causes"].as_array().expect("causes"));
+    let broken = causes.filter(|cause| cause["promised"] == true);
+    let seen: BTreeSet<&str> = broken.map(|cause| cause["signature"].as_str().expect("a signature")).collect();
+    let said = command.finds.as_deref().unwrap_or_default();
+    let expected: BTreeSet<&str> = said.split("; ").filter(|signature| *signature != "nothing").collect();
+    let code = i32::from(!expected.is_empty());
+    if seen != expected || ran.code() != code {
+        return Err(format!("says {said}, and what was found: {seen:?}, exit code {}", ran.code()));
+    }
+    Ok(())
+}
+
+fn replay(lab: &Lab, command: &Command, entry: &Entry) -> Result<(), String> {
+    let table = match entry.how {
+        How::Ends | How::Dry => return ends(lab, command, entry),
+        How::Promised => tables::promised,
+        How::Applications => tables::applications,
+        How::Faults => tables::faults,
+        How::Cases => tables::cases,
+        How::Curve => tables::curve,
+        How::Safety => tables::safety,
+    };
+    let (said, seen) = (command.rows(), table(lab, command));
+    let differ = said.zip(&seen).filter(|(said, seen)| said != seen);
+    let differ: Vec<String> =
+        differ.map(|(said, seen)| format!("{}\n  is {}", said.join(" | "), seen.join(" | "))).collect();
+    if command.rows().count() != seen.len() || seen.is_empty() || !differ.is_empty() {
+        return Err(format!("{} rows of {}:\n  {}", seen.len(), command.rows().count(), differ.join("\n  ")));
+    }
+    Ok(())
+}
+
+/// Whether it ends as it should, and prints what it should.
+fn ends(lab: &Lab, command: &Command, entry: &Entry) -> Result<(), String> {
+    for line in &entry.before {
+        run(lab, line, &[]).ended_with(0);
+    }
+    let mut add = entry.add.clone();
+    add.extend((entry.how == How::Dry).then(|| "--dry-run".to_owned()));
+    let ran = run(lab, &command.line, &add);
+    if entry.code.map_or(ran.code() > 1, |code| ran.code() != code) {
+        return Err(ran.text());
+    }
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (seen, printed) = (one_line(&format!("{}{}", ran.stdout, ran.stderr)), one_line(&command.printed));
+    match entry.says.iter().chain([&printed]).find(|text| !seen.contains(*text)) {
+        Some(text) => Err(format!("{text:?} is not in {}", ran.text())),
+        None => Ok(()),
+    }
+}

@@ -123,7 +123,7 @@ pub fn cases(lab: &Lab, command: &Command) -> Rows {
     run(lab, &for_rows(command), &json());
     let shown = answer(&lab.command(&["crash", "show", "latest", "--cases", "--format", "json"]));
     let cell = |case: &String, configuration: &str| {
-        let mut seen = list(&shown, "cases").iter().filter(|seen| seen["case"]["id"] == case.as_str());
+        let mut seen = list(&shown, "cases").iter().filter(|seen| seen["id"] == case.as_str());
         let seen = list(seen.next().unwrap_or_else(|| panic!("no case {case}: {shown}")), "seen");
         let fates = &seen.iter().find(|of| of[0] == configuration).expect("a configuration")[1];
         let told = FATES.iter().filter(|(fate, _)| fates.get(fate).is_some()).map(|(_, word)| *word);

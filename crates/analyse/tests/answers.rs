@@ -73,6 +73,7 @@ fn power_cuts_judge_what_is_said_of_them() {
         holds: holds.iter().map(|(name, holds)| ((*name).to_owned(), *holds)).collect(),
         images: vec![("ext3".into(), [(Fate::Mixed, 24), (Fate::New, 8)].into())],
         missing: missing.iter().map(|name| (*name).to_owned()).collect(),
+        ..CutsSeen::default()
     };
     let claim = judged(&Judges::of(&empty("piszcz-2006", &FIVE)))["J18"].clone();
     let told = |seen: CutsSeen| {

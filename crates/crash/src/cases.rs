@@ -67,6 +67,12 @@ pub fn cases<'a>(studies: &[&'a Study], campaigns: &'a [Campaign]) -> Vec<CaseSe
     all.map(|(study, case)| CaseSeen { study, case, seen: seen(case) }).collect()
 }
 
+/// Configurations whose time ended before all their images were made.
+pub fn hurried(campaigns: &[Campaign]) -> Vec<&str> {
+    let is_hurried = |one: &&Campaign| one.cut_short || one.chosen().any(|tried| tried.explored.cut_short);
+    campaigns.iter().filter(is_hurried).map(|one| one.configuration.as_str()).collect()
+}
+
 /// What campaigns say of claims about such cases.
 pub fn claims<'a>(studies: &[&'a Study], campaigns: &'a [Campaign]) -> Vec<ClaimSeen<'a>> {
     let all = studies.iter().flat_map(|study| study.claims.iter().map(move |claim| (*study, claim)));

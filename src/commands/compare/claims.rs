@@ -53,12 +53,14 @@ pub fn judged(
         studies.iter().flat_map(|study| &study.cases).map(|case| case.workload.as_str()).collect();
     let workloads: Vec<Workload> = names.into_iter().map(|name| catalogue.scenario(name)).collect::<Result<_, _>>()?;
     let campaigns = cases::joined(&newest_first, &workloads);
+    let hurried = cases::hurried(&campaigns);
     for seen in cases::claims(studies, &campaigns) {
         let own = |name: &&str| (*name).to_owned();
         let cuts = CutsSeen {
             holds: seen.holds.iter().map(|(name, holds)| (own(name), *holds)).collect(),
             images: seen.images.iter().map(|(name, images)| (own(name), images.clone())).collect(),
             missing: seen.missing.iter().map(own).collect(),
+            hurried: seen.images.iter().map(|(name, _)| name).filter(|name| hurried.contains(name)).map(own).collect(),
         };
         let is_it = |claim: &&mut JudgedClaim| claim.study == seen.study && claim.id == seen.id;
         if let Some(claim) = judged.iter_mut().find(is_it) {

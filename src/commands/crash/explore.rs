@@ -149,6 +149,7 @@ pub(super) fn print_cases(campaigns: &[Campaign], catalogue: &Catalogue, format:
     let subject = Cases {
         cases: mountmark_crash::cases::cases(&studies, campaigns),
         claims: mountmark_crash::cases::claims(&studies, campaigns),
+        hurried: mountmark_crash::cases::hurried(campaigns),
     };
     common::print(&common::written(&subject, format)?)
 }

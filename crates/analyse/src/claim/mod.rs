@@ -69,6 +69,8 @@ pub struct CutsSeen {
     pub images: Vec<(String, BTreeMap<Fate, usize>)>,
     /// Configurations that were not tried.
     pub missing: Vec<String>,
+    /// Configurations whose time ended before all their images were made.
+    pub hurried: Vec<String>,
 }
 
 /// Verdict on a claim or a part of it.

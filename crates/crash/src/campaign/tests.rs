@@ -41,6 +41,9 @@ fn findings_of_one_cause_are_told_once_with_the_shortest_workload() {
     assert_eq!(campaign.rate(), Some(10.0));
     assert_eq!(Campaign { tried: Vec::new(), ..campaign.clone() }.rate(), None);
 
+    let hurried = Campaign { cut_short: true, configuration: "xfs".into(), ..campaign.clone() };
+    assert_eq!(crate::cases::hurried(&[campaign.clone(), hurried]), ["xfs"]);
+
     // What was met only on the way to a smaller workload has no image of a chosen one.
     let mut others = campaign.clone();
     let umount = Fault::Umount("busy".into());

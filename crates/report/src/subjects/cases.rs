@@ -14,6 +14,8 @@ use crate::writers::{Last, Part, Table};
 pub struct Cases<'a> {
     pub cases: Vec<CaseSeen<'a>>,
     pub claims: Vec<ClaimSeen<'a>>,
+    /// Configurations whose time ended before all their images were made.
+    pub hurried: Vec<&'a str>,
 }
 
 impl Subject for Cases<'_> {
@@ -34,11 +36,10 @@ fn parts(subject: &Cases) -> Vec<Part> {
         [seen.case.id.clone(), seen.case.text.clone()].into_iter().chain(fates).collect()
     };
     let rows = subject.cases.iter().map(row).collect();
-    let mut parts = vec![
-        Part::Paragraph(words::ABOUT.into()),
-        Part::Table(Table { head, rows, keys: 2, last: Last::Figure }),
-        Part::Heading(words::CLAIMS.into()),
-    ];
+    let mut parts =
+        vec![Part::Paragraph(words::ABOUT.into()), Part::Table(Table { head, rows, keys: 2, last: Last::Figure })];
+    parts.extend(words::hurried(&subject.hurried).map(Part::Paragraph));
+    parts.push(Part::Heading(words::CLAIMS.into()));
     parts.extend(subject.claims.iter().map(|claim| Part::Item(words::claim(claim))));
     parts
 }
@@ -73,5 +74,6 @@ fn rows(subject: &Cases, out: &mut Rows) -> Result<()> {
 
 fn object(subject: &Cases, out: &mut Object) -> Result<()> {
     out.list("cases", subject.cases.iter())?;
-    out.list("claims", subject.claims.iter())
+    out.list("claims", subject.claims.iter())?;
+    out.list("hurried", subject.hurried.iter())
 }

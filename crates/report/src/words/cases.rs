@@ -36,6 +36,17 @@ pub(crate) fn when(when: When) -> &'static str {
     }
 }
 
+/// Configurations whose time ended before all their images were made.
+pub(crate) fn hurried(names: &[&str]) -> Option<String> {
+    (!names.is_empty()).then(|| {
+        format!(
+            "The time of {} ended before all images were made, so what is not seen there may be possible all the same: a \
+             larger --budget of `mountmark crash` makes more.",
+            names.join(", ")
+        )
+    })
+}
+
 /// A claim, and what was seen of it.
 pub(crate) fn claim(claim: &ClaimSeen) -> String {
     let mut text = format!("{} {} \"{}\"", claim.study, claim.id, claim.text);
@@ -69,12 +80,27 @@ pub(crate) fn seen(cuts: &CutsSeen) -> String {
         format!("{name}: {}", fates.join(", "))
     };
     let images: Vec<String> = cuts.images.iter().map(of).collect();
-    format!("By power cuts: {} Images: {}.", held(&cuts.holds), images.join("; "))
+    let names: Vec<&str> = cuts.hurried.iter().map(String::as_str).collect();
+    let hurried = hurried(&names).map(|text| format!(" {text}")).unwrap_or_default();
+    format!("By power cuts: {} Images: {}.{hurried}", held(&cuts.holds), images.join("; "))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_made_in_a_hurry_is_said_to_be_so() {
+        assert_eq!(hurried(&[]), None);
+        let said = hurried(&["ext2", "jfs"]).unwrap();
+        assert!(said.starts_with("The time of ext2, jfs ended before all images were made"), "{said}");
+        let cuts = CutsSeen { holds: vec![("jfs".into(), true)], hurried: vec!["jfs".into()], ..CutsSeen::default() };
+        assert!(
+            seen(&cuts).contains("Holds on jfs.") && seen(&cuts).contains("The time of jfs ended"),
+            "{}",
+            seen(&cuts)
+        );
+    }
 
     #[test]
     fn a_claim_names_where_it_has_no_images() {

@@ -145,7 +145,7 @@ impl Progress {
     }
 
     fn name(&self, cell: &Cell) -> String {
-        let name = format!("{} #{}", cell.configuration.name, cell.repeat + 1);
+        let name = format!("{} #{}", cell.configuration.heading(), cell.repeat + 1);
         let point = self.vary.as_ref().zip(cell.point);
         point.map_or_else(|| name.clone(), |(vary, point)| vary.name(&name, point as usize))
     }

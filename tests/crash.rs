@@ -117,6 +117,30 @@ fn fifos_and_nodes_of_devices_are_made_and_looked_at() {
     assert!(all.iter().all(|text| shown.stdout.contains(text)), "{}", shown.text());
 }
 
+/// Labelled, so that the table fits its width.
+#[test]
+fn no_level_that_is_promised_stands_under_what_is_not() {
+    let Some(lab) = Lab::with_guests("no_level_that_is_promised_stands_under_what_is_not", 1) else { return };
+    let replaced = "creat foo; write foo 0+8192; fsync foo; sync | rename foo bar; fsync bar; creat foo; write foo 0+4096; fsync foo";
+    let fs = r"ext4:mount=data=writeback\,journal_async_commit#async";
+    let few = ["--device", "request", "--images", "24", "--no-shrink", "--recoveries", "0", "--format", "table"];
+    let ran = crash(&lab, &[&["--fs", fs, "--workload", replaced], &few[..]].concat()).ended_with(0);
+    let (promised, given_up) =
+        ran.stdout.split_once("What it does not promise").unwrap_or_else(|| panic!("{}", ran.text()));
+    assert!(promised.contains("(L0)") && promised.contains("(L1)") && !promised.contains("(L2)"), "{promised}");
+    let levels: Vec<&str> = given_up.lines().filter_map(|line| line.trim_start().strip_prefix("- ")).collect();
+    assert!(
+        !levels.is_empty() && levels.iter().all(|line| !line.starts_with("L0") && !line.starts_with("L1")),
+        "{given_up}"
+    );
+    assert!(ran.stdout.contains(r"labels  ext4#async = ext4:mount=data=writeback\,journal_async_commit"), "{promised}");
+    assert!(
+        ran.stdout.contains("\next4#async  ") && ran.stderr.contains("mountmark: ext4#async: 1 of 1 runs"),
+        "{}",
+        ran.text()
+    );
+}
+
 #[test]
 fn what_the_medium_loses_breaks_no_promise_and_the_check_finds_it() {
     let Some(lab) = Lab::with_guests("what_the_medium_loses_breaks_no_promise_and_the_check_finds_it", 1) else {

@@ -7,7 +7,7 @@ mod safety;
 use anyhow::Result;
 use clap::Args;
 use mountmark_analyse::Options;
-use mountmark_report::{Device, Safety, Verdicts};
+use mountmark_report::{Device, Outputs, Safety, Verdicts};
 
 use crate::common::{self, FormatOptions, StoreOptions, WrongUse};
 
@@ -20,8 +20,9 @@ pub struct Arguments {
     /// Name of the run, its first letters, or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     run: String,
-    /// Print what the program of a task printed, or what the engine found, as it is
-    #[arg(long, value_name = "TASK")]
+    /// Print what the command of a task printed, or what the engine found, as it is; of all tasks or of one. Of a command
+    /// that is no benchmark program the first and the last 16 KiB of each stream are kept
+    #[arg(long, value_name = "TASK", num_args = 0..=1, default_missing_value = "")]
     raw: Option<String>,
     /// Print figures as another program would: bonnie, bonnie-csv, bonnie-2-csv, iozone or sysbench; of a varied run at
     /// each point
@@ -53,6 +54,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     match (arguments.io.is_some(), arguments.verdict) {
         _ if arguments.safety => drop(common::format_of::<Safety>(arguments.format.format.as_deref())?),
         (true, _) => drop(common::format_of::<Device>(arguments.format.format.as_deref())?),
+        _ if arguments.raw.is_some() => drop(common::format_of::<Outputs>(arguments.format.format.as_deref())?),
         (_, true) => drop(common::format_of::<Verdicts>(arguments.format.format.as_deref())?),
         _ => arguments.format.check()?,
     }
@@ -71,7 +73,8 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     }
     let record = arguments.store.load(&arguments.run)?;
     if let Some(task) = &arguments.raw {
-        common::print(&raw::raw(&arguments.store.open_read_only()?, &record, task)?)?;
+        let (store, format) = (arguments.store.open_read_only()?, arguments.format.format.as_deref());
+        common::print(&raw::raw(&store, &record, task, format)?)?;
         return Ok(common::DONE);
     }
     if let Some(program) = &arguments.like {
@@ -93,7 +96,7 @@ fn refuse_ignored(arguments: &Arguments) -> Result<()> {
     if arguments.campaign.is_some() && !arguments.safety {
         return Err(WrongUse("--campaign chooses what power cuts showed: add --safety".into()).into());
     }
-    if let Some(name) = given(&as_it_is).filter(|_| arguments.format.format.is_some()) {
+    if let Some(name) = given(&as_it_is[1..]).filter(|_| arguments.format.format.is_some()) {
         return Err(WrongUse(format!("{name} prints in a format of its own: leave --format out")).into());
     }
     if let Some(name) = given(&as_it_is).or(given(&of_its_own)).filter(|_| arguments.format.metric.is_some()) {

@@ -60,6 +60,7 @@ pub fn findings(run: &RunRecord, options: &Options) -> Findings {
         doubts: doubts.into_iter().map(|found| found.doubt).collect(),
         missing: figures.missing,
         remarks,
+        headings: figures.configurations.iter().map(|name| mountmark_model::heading(name).into_owned()).collect(),
         configurations: figures.configurations,
     }
 }

@@ -16,6 +16,8 @@ pub struct Findings {
     pub run: String,
     /// Configuration names in the user's order.
     pub configurations: Vec<String>,
+    /// Their headings, in the same order: what people read.
+    pub headings: Vec<String>,
     /// Index of the configuration that ratios refer to.
     pub baseline: usize,
     /// Cells of each configuration in the plan.

@@ -52,6 +52,19 @@ pub enum Missing {
     },
 }
 
+impl Missing {
+    /// Whose figure is missing.
+    pub fn configuration(&self) -> &str {
+        match self {
+            Missing::Skipped { configuration, .. }
+            | Missing::NotRun { configuration, .. }
+            | Missing::CellFailed { configuration, .. }
+            | Missing::Task { configuration, .. }
+            | Missing::Absurd { configuration, .. } => configuration,
+        }
+    }
+}
+
 /// The repeats in which something happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Repeats {

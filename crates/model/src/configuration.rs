@@ -158,6 +158,11 @@ pub struct Configuration {
 }
 
 impl Configuration {
+    /// Its short name for people: [`crate::heading`].
+    pub fn heading(&self) -> std::borrow::Cow<'_, str> {
+        crate::heading(&self.name)
+    }
+
     pub fn mkfs_command(&self, device: &str) -> Vec<String> {
         expand(&self.filesystem.mkfs, device, &self.mkfs_options)
     }

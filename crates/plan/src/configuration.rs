@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use mountmark_model::{Configuration, FileSystem, Lab, Plan, Variant, words};
+use mountmark_model::{Configuration, FileSystem, Lab, Plan, Variant, heading, words};
 
 use crate::check::is_word;
 use crate::{Catalogue, PlanError, Result};
@@ -37,6 +37,11 @@ pub fn configurations(catalogue: &Catalogue, texts: &[String]) -> Result<Vec<Con
             let mend =
                 format!("to compare equal configurations, which shows what chance does, label one: {bare}#again");
             return Err(wrong(text, format!("{reason}; {mend}")));
+        }
+        if let Some(other) = configurations.iter().find(|other| other.heading() == configuration.heading()) {
+            let (heading, other) = (configuration.heading(), &other.name);
+            let reason = format!("tables call it {heading}, and {other} as well; give each a label of its own");
+            return Err(wrong(text, reason));
         }
         configurations.push(configuration);
     }
@@ -154,7 +159,11 @@ pub fn control(configurations: &[Configuration]) -> Option<String> {
         .enumerate()
         .flat_map(|(at, one)| configurations[at + 1..].iter().map(move |other| (one, other)));
     let has_pair = pairs.any(|(one, other)| are_alike(one, other));
-    (!has_pair).then(|| format!("{}#control", split(&first.name, '#')[0]))
+    let body = split(&first.name, '#')[0];
+    let is_free = |name: &String| configurations.iter().all(|other| other.heading() != heading(name));
+    let names =
+        std::iter::once(format!("{body}#control")).chain((2..).map(|number| format!("{body}#control-{number}")));
+    if has_pair { None } else { names.into_iter().find(is_free) }
 }
 
 /// The parts of `text` separated by `at`, unless escaped; backslashes are kept.
@@ -249,6 +258,7 @@ mod tests {
         let control = |text: &str| control(&all(text).unwrap());
         assert_eq!(control("ext3:data=journal,xfs").as_deref(), Some("ext3:data=journal#control"));
         assert_eq!(control("ext4#mine,xfs").as_deref(), Some("ext4#control"));
+        assert_eq!(control("ext4,ext4:noatime#control").as_deref(), Some("ext4#control-2"));
         assert_eq!(control("xfs,ext4,ext4#again"), None);
         assert_eq!(control("xfs"), None);
     }
@@ -264,6 +274,8 @@ mod tests {
         );
         assert_eq!(all("ext4,ext4#again,ext4#third").unwrap().len(), 3);
         assert!(all("ext4#a,ext4#a").is_err());
+        let alike = all("ext4:noatime#a,xfs#a,ext4:data=journal#a").unwrap_err().to_string();
+        assert!(alike.contains("tables call it ext4#a, and ext4:noatime#a as well"), "{alike}");
         let many = |count: u32| all(&(0..count).map(|label| format!("ext4#{label},")).collect::<String>());
         assert_eq!(many(1000).unwrap().len(), 1000);
         assert!(many(1001).unwrap_err().to_string().contains("more than 1000"));

@@ -7,13 +7,20 @@ use mountmark_model::Task;
 use toml::Table;
 use toml::de::{DeArray, DeTable, DeValue, Deserializer, Error};
 
-use crate::{Entry, Kind, PlanError, Result, matrix};
+use crate::{Entry, Kind, PlanError, Result, matrix, tasks};
 
 /// The definition in `text`, named `shown` in messages; `path` has the required name.
 pub(crate) fn parse<T: Entry>(text: &str, shown: &str, path: &Path) -> Result<T> {
     let document = match T::KIND {
         Kind::Suite => {
             let document: Table = toml::from_str(text).map_err(|error| placed(&error, text, shown))?;
+            for task in document.get("task").and_then(|tasks| tasks.as_array()).into_iter().flatten() {
+                if tasks::never_synced(task) {
+                    let id = task.get("id").and_then(|id| id.as_str()).unwrap_or("?");
+                    let cure = "sync.every is 0, which never syncs: leave it out, or say 1 or more";
+                    return Err(fault(&shown, format!("task {id}: {cure}")));
+                }
+            }
             matrix::expanded(&document).map_err(|sentence| fault(&shown, sentence))?
         }
         _ => None,

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use mountmark_model::workload::{FileSet, Phase, Run, Sizes};
-use mountmark_model::{Plan, Program, Quantity, Scale, Suite, Task, Workload};
+use mountmark_model::workload::{FileSet, Pattern, Phase, Run, Sizes, SyncPolicy};
+use mountmark_model::{Plan, Program, Quantity, Scale, Suite, Task, Workload, format_bytes};
 
 use crate::error::listed;
 use crate::needs::Need;
@@ -149,6 +149,79 @@ fn workload_faults(suite: &Suite, task: &Task, workload: &Workload, fault: &mut 
     }
     if !(0.0..=86_400.0).contains(&task.least_seconds) {
         fault(format!("least_seconds is {}: write a number from 0 to 86400", task.least_seconds));
+    } else if task.least_seconds > task.limit_seconds {
+        fault(format!(
+            "least_seconds is {}, and limit_seconds ends it after {}",
+            task.least_seconds, task.limit_seconds
+        ));
+    }
+    let longest = workload.phases.chunk_by(|_, next| next.beside).map(longest).sum::<f64>();
+    if longest > task.limit_seconds {
+        fault(format!(
+            "run.seconds and warm_up of its phases are {longest} s, and limit_seconds ends it after {}: raise that, or let \
+             them run for less",
+            task.limit_seconds
+        ));
+    }
+    let parameters = parameters(suite, Scale::ONE);
+    for phase in &workload.phases {
+        let files = phase.files.as_ref().unwrap_or(&workload.files);
+        let reasons = [block_fault(phase, files, &parameters), sync_fault(&phase.sync)];
+        for reason in reasons.into_iter().flatten() {
+            fault(format!("phase {:?}: {reason}", phase.name));
+        }
+    }
+}
+
+/// The seconds that phases which run beside each other take by their own words.
+fn longest(group: &[Phase]) -> f64 {
+    let seconds = |phase: &Phase| match phase.run {
+        Run::Seconds(seconds) => seconds + phase.warm_up,
+        _ => phase.warm_up,
+    };
+    group.iter().map(seconds).fold(0.0, f64::max)
+}
+
+/// A block that is larger than any file: operations would be smaller than the suite says.
+fn block_fault(phase: &Phase, files: &FileSet, parameters: &BTreeMap<String, u64>) -> Option<String> {
+    let is_cut = phase.what.0.keys().any(|operation| operation.works_on_blocks());
+    if !is_cut || files.existing || phase.pattern == Pattern::Append {
+        return None;
+    }
+    let largest = match &files.sizes {
+        None => files.size.value(parameters).ok()?,
+        Some(Sizes::Uniform { max, .. } | Sizes::Gamma { max, .. }) => max.value(parameters).ok()?,
+        Some(Sizes::Lognormal { max, .. }) => max.0,
+    };
+    let block = phase.block.value(parameters).ok()?;
+    (block > largest && largest > 0).then(|| {
+        let (block, largest) = (format_bytes(block), format_bytes(largest));
+        format!("block is {block}, and no file is larger than {largest}: take a smaller block, or larger files")
+    })
+}
+
+/// Words about syncs that no sync follows.
+fn sync_fault(sync: &SyncPolicy) -> Option<String> {
+    let never = sync.every == Quantity::default();
+    let field = match () {
+        () if never && sync.all_files => "all_files",
+        () if never && sync.all_operations => "all_operations",
+        () if never && !sync.end && sync.data_only => "data_only",
+        () => return None,
+    };
+    Some(format!("sync.{field} says how to sync, and sync.every not when: give every a number of 1 or more"))
+}
+
+/// A number of syncs that is written and is none.
+pub(crate) fn never_synced(value: &toml::Value) -> bool {
+    let is_none =
+        |every: &toml::Value| every.as_integer() == Some(0) || every.as_str().is_some_and(|text| text.trim() == "0");
+    match value {
+        toml::Value::Table(table) => table
+            .iter()
+            .any(|(key, value)| key == "sync" && value.get("every").is_some_and(is_none) || never_synced(value)),
+        toml::Value::Array(all) => all.iter().any(never_synced),
+        _ => false,
     }
 }
 

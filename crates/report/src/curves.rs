@@ -27,7 +27,7 @@ pub(crate) fn parts(findings: &Findings) -> Vec<Part> {
     for curve in shown(curves) {
         let name = if curve.title == curve.task { String::new() } else { format!(" {}", curve.title) };
         out.push(Part::Heading(format!("{}{name} over {}", curve.task, curves.parameter)));
-        let head = std::iter::once(curves.parameter.clone()).chain(findings.configurations.iter().cloned());
+        let head = std::iter::once(curves.parameter.clone()).chain(findings.headings.iter().cloned());
         let row = |(at, point): (usize, &mountmark_model::VaryPoint)| {
             let cells = curve
                 .medians

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use mountmark_analyse::why::{Account, Callee, Explanation, Ledger, Line, Rerouted, Time};
+use mountmark_model::heading;
 use mountmark_model::profile::PathTime;
 use mountmark_record::RunRecord;
 
@@ -145,7 +146,7 @@ fn row(ledgers: &[Ledger], name: String, of: &dyn Fn(&Ledger) -> Time) -> Vec<St
 
 fn by_ledger(ledgers: &[Ledger], rows: Vec<Vec<String>>) -> Table {
     let columns = ledgers.iter().flat_map(|ledger| {
-        let name = &ledger.configuration;
+        let name = heading(&ledger.configuration);
         [format!("{name}\nreturned"), format!("{name}\ndurable")]
     });
     Table { head: std::iter::once(String::new()).chain(columns).collect(), rows, keys: 1, last: Last::Figure }
@@ -184,7 +185,8 @@ fn differences(explanation: &Explanation) -> Table {
     }
     let (slow, fast) = (explanation.slow, explanation.fast);
     rows.push(cells("together".into(), slow.total.durable, fast.total.durable, String::new()));
-    let head = ["", "longer", "part", &slow.configuration, &fast.configuration, "called from"];
+    let (slow, fast) = (heading(&slow.configuration), heading(&fast.configuration));
+    let head = ["", "longer", "part", &slow, &fast, "called from"];
     Table { head: head.map(str::to_owned).to_vec(), rows, keys: 1, last: Last::Words }
 }
 
@@ -196,11 +198,11 @@ fn rerouted(explanation: &Explanation) -> Table {
         let sides =
             sides.into_iter().zip([explanation.slow, explanation.fast]).filter(|(callees, _)| !callees.is_empty());
         let sides: Vec<String> =
-            sides.map(|(callees, ledger)| format!("{} alone: {callees}", ledger.configuration)).collect();
+            sides.map(|(callees, ledger)| format!("{} alone: {callees}", heading(&ledger.configuration))).collect();
         vec![found.function.clone(), words::exact(found.slow), words::exact(found.fast), sides.join("; ")]
     };
-    let (slow, fast) = (&explanation.slow.configuration, &explanation.fast.configuration);
-    let head = ["with all that it calls", slow, fast, "calls"];
+    let (slow, fast) = (heading(&explanation.slow.configuration), heading(&explanation.fast.configuration));
+    let head = ["with all that it calls", &slow, &fast, "calls"];
     let rows = explanation.rerouted.iter().map(row).collect();
     Table { head: head.map(str::to_owned).to_vec(), rows, keys: 1, last: Last::Words }
 }
@@ -232,7 +234,7 @@ fn waits(ledger: &Ledger) -> Vec<Vec<String>> {
 /// A flame graph until durable, of one configuration or of the difference of two.
 pub(crate) fn flames(why: &Answer) -> Result<Flames> {
     let names = match why.explanations {
-        [] => why.ledgers.first().map_or("", |ledger| &ledger.configuration).to_owned(),
+        [] => why.ledgers.first().map_or(String::new(), |ledger| heading(&ledger.configuration).into_owned()),
         [explanation] => words::flames(explanation),
         _ => anyhow::bail!("a flame graph shows one file system, or what differs between two: name them with --fs"),
     };

@@ -113,6 +113,12 @@ impl Show for str {
     }
 }
 
+impl Show for std::borrow::Cow<'_, str> {
+    fn put_into(&self, out: &mut Markup) {
+        self.as_ref().put_into(out);
+    }
+}
+
 impl Show for String {
     fn put_into(&self, out: &mut Markup) {
         self.as_str().put_into(out);

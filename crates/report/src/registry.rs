@@ -7,8 +7,8 @@ use thiserror::Error;
 
 use crate::name::{UnknownName, unknown};
 use crate::subjects::{
-    Bisected, Cases, Changes, Claims, Crash, CrashList, CrashState, Device, ModelBeside, Reports, Run, Runs, Safety,
-    StudyBeside, Verdicts, Why,
+    Bisected, Cases, Changes, Claims, Crash, CrashList, CrashState, Device, ModelBeside, Outputs, Reports, Run, Runs,
+    Safety, StudyBeside, Verdicts, Why,
 };
 use crate::writers::{Form, Options, Subject, Writer, csv, folded, html, json, markdown, svg, text};
 
@@ -21,6 +21,7 @@ pub const SUBJECTS: &[Entry] = &[
     entry::<Run>(),
     entry::<Verdicts>(),
     entry::<Device>(),
+    entry::<Outputs>(),
     entry::<Reports>(),
     entry::<Changes>(),
     entry::<ModelBeside>(),

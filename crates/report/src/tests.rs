@@ -1,4 +1,5 @@
 mod conditions;
+mod labels;
 mod layers;
 mod missing;
 mod one_run;

@@ -93,13 +93,14 @@ impl<'a> View<'a> {
         out.heading(self.level + 1, &self.id(section.id), section.heading);
     }
 
+    /// What people read of a configuration.
     pub(crate) fn name(&self, configuration: usize) -> &'a str {
-        self.findings().configurations.get(configuration).map_or("?", String::as_str)
+        self.findings().headings.get(configuration).map_or("?", String::as_str)
     }
 
     /// Outcome in place of a figure: `failed`, `skipped`, or `None` if unknown.
     pub(crate) fn trouble(&self, configuration: usize, task: &str) -> Option<&'static str> {
-        let name = self.name(configuration);
+        let name = self.findings().configurations.get(configuration)?.as_str();
         self.trouble.get(&(name, task)).or_else(|| self.trouble.get(&(name, ""))).copied()
     }
 

@@ -14,7 +14,7 @@ use clap::{Args, Parser};
 use mountmark_analyse::calibrate::Speed;
 use mountmark_disk::flash::fit::{Costs, nearest};
 use mountmark_model::processor::FEATURES;
-use mountmark_model::{Bytes, Disk, Machine, ParseQuantityError, Processor, Scale};
+use mountmark_model::{Bytes, Disk, Machine, ParseQuantityError, Processor, Scale, heading};
 use mountmark_plan::{Catalogue, Entry, Origin};
 use mountmark_record::RunRecord;
 
@@ -136,7 +136,7 @@ fn calibrate(arguments: &Arguments, [machine_path, disk_path]: &[PathBuf; 2]) ->
 fn measured(line: &run::Arguments) -> Result<RunRecord> {
     let run = run::collect(line)?.map_err(Ended)?;
     if let Some(failed) = run.cells.iter().find(|cell| cell.has_failure()) {
-        bail!("{} #{} failed: `mountmark show {}` says why", failed.configuration, failed.repeat + 1, run.id);
+        bail!("{} #{} failed: `mountmark show {}` says why", heading(&failed.configuration), failed.repeat + 1, run.id);
     }
     Ok(run)
 }

@@ -8,7 +8,7 @@ use mountmark_crash::campaign::Campaign;
 use mountmark_crash::record::{Asked, Piece, Record};
 use mountmark_lab::emulator::Witnesses;
 use mountmark_lab::image::kernel::Kernel;
-use mountmark_model::{Cell, Configuration, Study};
+use mountmark_model::{Cell, Configuration, Study, heading};
 use mountmark_plan::Catalogue;
 use mountmark_record::{Campaigns, RunId, Writing};
 use mountmark_report::{Cases, Crash};
@@ -85,7 +85,7 @@ impl Effort<'_> {
         let is_lacking = campaigns.iter().any(Campaign::is_empty)
             || campaigns.iter().flat_map(Campaign::chosen).any(|tried| tried.explored.error.is_some());
         for campaign in campaigns.iter().filter(|campaign| campaign.is_empty()) {
-            say!("mountmark: {}: no image was made, so nothing is known of it", campaign.configuration);
+            say!("mountmark: {}: no image was made, so nothing is known of it", heading(&campaign.configuration));
         }
         Ok(match (has_failed, is_lacking) {
             (true, _) => common::FAILED,
@@ -121,7 +121,8 @@ impl Effort<'_> {
             jobs: self.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
             shrink: record.asked.shrink,
         };
-        let mut progress = Progress::new(&cell.configuration.name, work.places(), places.len());
+        let heading = cell.configuration.heading();
+        let mut progress = Progress::new(&heading, work.places(), places.len());
         let End { ended, prepared } = work.run(places, self.stop, |News { place, tried }| {
             progress.add(place.is_some(), &tried);
             let piece = Piece::Tried { place, tried };

@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use anyhow::{Result, bail};
 use mountmark_lab::LabKind;
-use mountmark_model::{Bytes, Cell, Identity, Machine, Plan, Precondition, Target, Window, counted, visible};
+use mountmark_model::{
+    Bytes, Cell, Identity, Machine, Plan, Precondition, Target, Window, counted, heading, legend, visible,
+};
 use mountmark_plan::{Catalogue, Options};
 use mountmark_run::protocol;
 
@@ -122,9 +124,10 @@ fn lines(plan: &Plan, lab: &dyn LabKind, disk: Option<String>) -> Result<Vec<Str
     let parameters = first.parameters.iter().map(|(name, value)| format!(" {name}={value}")).collect::<String>();
     lines.push(format!("variables: TEST={test} SOURCE={source}{parameters}, and SEED, the repeat's"));
     lines.extend(mountmark_report::sampling::asked(plan).map(|asked| format!("repeats: {asked}; below, the first")));
+    lines.extend(legend(plan.configurations.iter().map(String::as_str)).map(|text| format!("labels: {text}")));
     for repeat in 0..plan.repeats {
         let cells: Vec<&Cell> = plan.cells.iter().filter(|cell| cell.repeat == repeat).collect();
-        let names: Vec<&str> = cells.iter().map(|cell| cell.configuration.name.as_str()).collect();
+        let names: Vec<_> = cells.iter().map(|cell| cell.configuration.heading()).collect();
         let seed = cells.first().map_or(0, |cell| cell.seed);
         lines.push(format!("repeat {} of {}: {} (seed {seed})", repeat + 1, plan.repeats, names.join(", ")));
     }
@@ -132,7 +135,7 @@ fn lines(plan: &Plan, lab: &dyn LabKind, disk: Option<String>) -> Result<Vec<Str
         let mut cells = plan.cells.iter().filter(|cell| cell.configuration.name == *name);
         let Some(cell) = cells.next() else { continue };
         let places = lab.places(cell)?;
-        lines.push(format!("{name}: {}, each:", counted(1 + cells.count(), "cell")));
+        lines.push(format!("{}: {}, each:", heading(name), counted(1 + cells.count(), "cell")));
         let mut cell = cell.clone();
         for at in 0..cell.tasks.len() {
             let name = plan.recorded(&cell, &cell.tasks[at].id);

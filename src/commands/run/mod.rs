@@ -18,7 +18,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use mountmark_model::conditions::Way;
-use mountmark_model::{Bytes, Configuration, Disk, Machine, Plan, Program, Scale, Vary};
+use mountmark_model::{Bytes, Configuration, Disk, Machine, Plan, Program, Scale, Vary, heading};
 use mountmark_plan::{Catalogue, Options, control};
 use mountmark_record::{RunRecord, Store};
 
@@ -51,7 +51,7 @@ const DEFAULT_SCALE: &str = "0.02";
 pub struct Arguments {
     /// File systems, separated by commas; `mountmark list filesystems` shows them with their variants.
     /// FS:VARIANT, FS:mount=OPTIONS and FS:mkfs=ARGUMENTS (joined by +) make and mount them otherwise, with \, for a
-    /// comma inside; FS#LABEL tells two equal ones apart [default: ext2,ext3,ext4,jfs,reiserfs,xfs,btrfs]
+    /// comma inside; FS:OPTIONS#LABEL is called FS#LABEL in tables and sentences, and tells two equal ones apart [default: ext2,ext3,ext4,jfs,reiserfs,xfs,btrfs]
     #[arg(long, value_name = "LIST")]
     fs: Vec<String>,
     /// The suite: a name, the path of a TOML file of your own, or a job file of fio (FILE.fio, .job or .ini) [default:
@@ -277,7 +277,7 @@ fn planned(
         }
     }
     for (name, reason) in &skipped {
-        say!("mountmark: {name} is skipped: {reason}");
+        say!("mountmark: {} is skipped: {reason}", heading(name));
     }
     if !arguments.lab.nature().exact_clock && !arguments.no_control {
         let runs: Vec<_> = wanted.iter().filter(|one| options.fs.contains(&one.name)).cloned().collect();
@@ -308,7 +308,7 @@ fn planned(
         plan = mountmark_plan::on_targets(plan, &own.targets)?;
     }
     for (name, reason) in &plan.skipped {
-        say!("mountmark: {name} is skipped: {reason}");
+        say!("mountmark: {} is skipped: {reason}", heading(name));
     }
     for (name, size, roomy) in plan.cramped() {
         say!("mountmark: {}", mountmark_report::cramped(name, size, roomy));

@@ -3,33 +3,37 @@
 use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
-use mountmark_model::Outcome;
+use mountmark_model::{Outcome, heading};
 use mountmark_record::{Output, RunRecord, Store};
+use mountmark_report::Outputs;
 
-use crate::common::WrongUse;
+use crate::common::{self, WrongUse};
 
-/// The outputs of `task` in every cell; several have a head before each, like head(1).
-pub fn raw(store: &Store, run: &RunRecord, task: &str) -> Result<String> {
+/// The outputs of `task` in every cell, or of all tasks if it is empty; several have a head before each, like head(1).
+/// Why a task failed comes after what it printed.
+pub fn raw(store: &Store, run: &RunRecord, task: &str, format: Option<&str>) -> Result<String> {
     let part = run.plan.cells.iter().flat_map(|cell| &cell.tasks).find(|known| known.id == task);
     let whole = part.and_then(|part| part.part_of.as_deref()).unwrap_or(task);
-    let outputs = store.outputs(&run.id, Some(whole))?;
-    if outputs.is_empty() {
-        let said = failures(run, whole);
-        if !said.is_empty() {
-            return Ok(said);
-        }
+    let mut outputs = store.outputs(&run.id, Some(whole).filter(|whole| !whole.is_empty()))?;
+    let place = |output: &Output| run.plan.tasks.iter().position(|(id, _)| *id == output.task);
+    outputs.sort_by_key(place);
+    if format.is_some() && !outputs.is_empty() {
+        return common::written(&Outputs { run, outputs: &outputs }, format);
+    }
+    let said = failures(run, whole);
+    if outputs.is_empty() && said.is_empty() {
         let mut known: Vec<String> = store.outputs(&run.id, None)?.into_iter().map(|output| output.task).collect();
         known.sort();
         known.dedup();
         let known = match known.is_empty() {
-            true => "no program's output was kept in this run".to_owned(),
+            true => "no output was kept in this run: its commands printed nothing".to_owned(),
             false => format!("there are outputs of {}", known.join(", ")),
         };
-        bail!(WrongUse(format!("--raw {task}: {known}")));
+        bail!(WrongUse(format!("{}: {known}", format!("--raw {task}").trim_end())));
     }
     let mut text = String::new();
     for (index, output) in outputs.iter().enumerate() {
-        if outputs.len() > 1 {
+        if outputs.len() > 1 || !said.is_empty() {
             let space = if index == 0 { "" } else { "\n" };
             let _ = writeln!(text, "{space}==> {} <==", head(run, output));
         }
@@ -38,18 +42,21 @@ pub fn raw(store: &Store, run: &RunRecord, task: &str) -> Result<String> {
             text.push('\n');
         }
     }
-    Ok(text)
+    if !text.is_empty() && !said.is_empty() {
+        text.push('\n');
+    }
+    Ok(text + &said)
 }
 
-/// Details of a task's failures if no program's output was kept: the last lines, and the kernel's log.
+/// Details of the failures of a task, or of all: the last lines, and the kernel's log.
 fn failures(run: &RunRecord, task: &str) -> String {
     let mut text = String::new();
     for cell in &run.cells {
-        for ended in cell.outcomes.iter().filter(|ended| ended.task == task) {
+        for ended in cell.outcomes.iter().filter(|ended| task.is_empty() || ended.task == task) {
             if let Outcome::Failed { reason, detail } = &ended.outcome {
                 let space = if text.is_empty() { "" } else { "\n" };
-                let (name, repeat) = (&cell.configuration, cell.repeat + 1);
-                let _ = writeln!(text, "{space}==> {name} #{repeat}, {task}, failed: {reason} <==");
+                let (name, repeat) = (heading(&cell.configuration), cell.repeat + 1);
+                let _ = writeln!(text, "{space}==> {name} #{repeat}, {}, failed: {reason} <==", ended.task);
                 let _ = writeln!(text, "{}", detail.trim_end());
             }
         }
@@ -60,8 +67,10 @@ fn failures(run: &RunRecord, task: &str) -> String {
 /// Configuration, repeat and kind of output.
 fn head(run: &RunRecord, output: &Output) -> String {
     let cell = run.cells.iter().find(|cell| cell.index == output.cell);
-    let cell =
-        cell.map_or_else(|| format!("cell {}", output.cell), |c| format!("{} #{}", c.configuration, c.repeat + 1));
+    let cell = cell.map_or_else(
+        || format!("cell {}", output.cell),
+        |c| format!("{} #{}", heading(&c.configuration), c.repeat + 1),
+    );
     let times = if output.iteration > 0 {
         format!(", iteration {}", output.iteration.saturating_add(1))
     } else {

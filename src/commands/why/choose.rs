@@ -1,7 +1,9 @@
 //! Which cells of runs are to be explained.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Result, bail};
-use mountmark_model::{Cell, Metric, Outcome, protocol_task};
+use mountmark_model::{Cell, Metric, Outcome, heading, protocol_task};
 use mountmark_record::{CellRecord, RunRecord};
 use mountmark_report::words;
 
@@ -87,15 +89,24 @@ pub(in crate::commands) fn pair<'a>(
     }
 }
 
-/// What was given, at commas that are not within the name of a configuration of these runs.
+/// What was given, at commas that are not within the name of a configuration of these runs. A heading stands for the one
+/// configuration that has it.
 fn split(given: &[String], runs: &[&RunRecord]) -> Vec<String> {
+    let named = |given: String| {
+        let all = runs.iter().flat_map(|run| &run.plan.configurations);
+        let found: BTreeSet<&String> = all.filter(|name| heading(name) == given).collect();
+        match found.first() {
+            Some(name) if found.len() == 1 => (*name).clone(),
+            _ => given,
+        }
+    };
     // A configuration's options may hold commas.
     let is_whole = |name: &String| runs.iter().any(|run| run.plan.configurations.contains(name));
     let names = |given: &String| match is_whole(given) {
         true => vec![given.clone()],
         false => given.split(',').map(str::to_owned).collect(),
     };
-    given.iter().flat_map(names).collect()
+    given.iter().flat_map(names).map(named).collect()
 }
 
 /// Refuses runs without a profiler, and what is no task of a run with time of its own.

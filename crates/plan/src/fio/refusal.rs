@@ -29,6 +29,8 @@ const ENGINES: [&str; 18] = [
     "e4defrag",
     "cpuio",
 ];
+/// Engines that later versions of fio have beside them.
+const LATER: [&str; 3] = ["dircreate", "dirstat", "dirdelete"];
 /// Options whose values are paths; several are separated by colons, and `mem=mmap:path` has a word before its path.
 const PATHS: [&str; 15] = [
     "filename",
@@ -88,6 +90,9 @@ pub(super) fn of_option(entry: &Entry<'_>) -> Option<String> {
         return Some(format!("{:?} is no option of fio: write a name of small letters, digits and _", entry.key));
     }
     let value = entry.value.replace(SEED, "0");
+    if entry.key == "ioengine" && LATER.contains(&value.as_str()) {
+        return Some("fio 3.33, which guests have, has no such engine; use filecreate, filestat or filedelete".into());
+    }
     if entry.key == "ioengine" && !ENGINES.contains(&value.as_str()) {
         return Some(format!(
             "this engine does not work on files of the file system under test; use one of {}",

@@ -65,6 +65,8 @@ fn what_leaves_the_file_system_is_refused_with_its_line() {
         let error = read(&format!("[a]\nsize=1m\n{line}\n"), &[]).unwrap_err().to_string();
         assert!(error.contains("a.fio:3: ") && error.contains(line), "{error}");
     }
+    let later = read("[a]\nioengine=dirstat\n", &[]).unwrap_err().to_string();
+    assert!(later.contains("fio 3.33, which guests have, has no such engine"), "{later}");
     for line in [
         "filename=a:b",
         "directory=${TEST}/sub",

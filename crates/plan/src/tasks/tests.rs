@@ -80,3 +80,52 @@ fn job_files_are_read_beside_their_suite() {
     let missing = catalogue.suite(&folder.path().join("no.fio").display().to_string());
     assert!(missing.unwrap_err().to_string().contains("cannot read"));
 }
+
+#[test]
+fn numbers_do_not_contradict_what_they_are_taken_from() {
+    let with = |files: &str, phase: &str| {
+        format!(
+            "\n[[task]]\nid = \"w\"\ntitle = \"w\"\nlimit_seconds = 100\n[task.workload]\nfiles = {{ {files} }}\n\
+             [[task.workload.phases]]\nname = \"a\"\nwhat = \"write\"\n{phase}\n"
+        )
+    };
+    let sized = "count = 4, size = \"64 KiB\"";
+    assert_eq!(faults(&suite(&with(sized, "block = \"64 KiB\"\nsync = { every = 1, data_only = true }"))), [""; 0]);
+    assert_eq!(faults(&suite(&with("size = 10", "block = 10"))), [""; 0]);
+    has_fault(&with(sized, "block = \"1 MiB\""), "block is 1.00 MiB, and no file is larger than 64.0 KiB");
+    let uniform = "sizes = { uniform = { min = 1, max = \"$FILES\" } }";
+    has_fault(&with(uniform, "block = \"2 KiB\""), "block is 2.00 KiB, and no file is larger than");
+    for (sync, field) in [
+        ("{ data_only = true }", "sync.data_only"),
+        ("{ end = true, all_files = true }", "sync.all_files"),
+        ("{ all_operations = true }", "sync.all_operations"),
+    ] {
+        has_fault(&with(sized, &format!("sync = {sync}")), field);
+    }
+    has_fault(&with(sized, "run = { seconds = 101 }"), "are 101 s, and limit_seconds ends it after 100");
+    has_fault(&with(sized, "run = { seconds = 60 }\nwarm_up = 60"), "are 120 s");
+    assert_eq!(faults(&suite(&with(sized, "run = { seconds = 60 }\nwarm_up = 30"))), [""; 0]);
+    has_fault(
+        &with(sized, "").replace("limit_seconds", "least_seconds = 200\nlimit_seconds"),
+        "least_seconds is 200, and limit_seconds ends it after 100",
+    );
+}
+
+#[test]
+fn a_sync_that_is_written_is_one() {
+    let read = |every: &str| {
+        let text = format!(
+            "name = \"mine\"\nabout = \"a test\"\nroom = \"1 MiB\"\n[[task]]\nid = \"w\"\ntitle = \"w\"\n\
+             workload.files = {{ size = \"8 KiB\" }}\n[[task.workload.phases]]\nname = \"a\"\nwhat = \"write\"\n\
+             sync = {{ every = {every} }}\n"
+        );
+        crate::parse::parse::<Suite>(&text, "mine.toml", Path::new("mine.toml"))
+            .map(drop)
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(read("1"), Ok(()));
+    for none in ["0", "\"0\""] {
+        let said = read(none).unwrap_err();
+        assert!(said.contains("task w: sync.every is 0, which never syncs"), "{said}");
+    }
+}

@@ -8,7 +8,7 @@ mod iozone;
 mod points;
 mod sysbench;
 
-use mountmark_model::{Metric, Outcome};
+use mountmark_model::{Metric, Outcome, heading};
 use mountmark_record::{CellRecord, RunRecord};
 use thiserror::Error;
 
@@ -98,9 +98,10 @@ fn skipped<'a>(cell: &'a CellRecord, task: &str) -> Option<&'a str> {
 
 /// `ext4` in a run of one repeat, `ext4#2` in one of several.
 fn label(run: &RunRecord, cell: &CellRecord) -> String {
+    let name = heading(&cell.configuration);
     match run.plan.repeats {
-        1 => cell.configuration.clone(),
-        _ => format!("{}#{}", cell.configuration, cell.repeat + 1),
+        1 => name.into_owned(),
+        _ => format!("{name}#{}", cell.repeat + 1),
     }
 }
 

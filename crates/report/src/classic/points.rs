@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mountmark_model::Vary;
+use mountmark_model::{Vary, heading};
 use mountmark_record::RunRecord;
 
 use super::Style;
@@ -13,7 +13,7 @@ pub(super) fn each(run: &RunRecord, vary: &Vary, style: &Style) -> Option<String
     for (at, (mut alone, point)) in apart(run, vary).into_iter().zip(&vary.points).enumerate() {
         if style.lines {
             for cell in &mut alone.cells {
-                cell.configuration = vary.name(&cell.configuration, at);
+                cell.configuration = vary.name(&heading(&cell.configuration), at);
             }
         }
         let Some(text) = (style.render)(&alone) else { continue };

@@ -1,6 +1,7 @@
 //! The page of a campaign of power cuts: what was tried, and each finding with the order of writes that led to it.
 
 use mountmark_crash::campaign::{Campaign, Cause};
+use mountmark_model::heading;
 
 use super::write_order::write_order;
 use crate::markup::{Markup, put};
@@ -19,18 +20,18 @@ pub(crate) struct Shown<'a> {
 /// The page; `about` and `summary` are of all configurations.
 pub(crate) fn page(about: &[Part], summary: &Table, shown: &[Shown]) -> Markup {
     let names: Vec<&str> = shown.iter().map(|shown| shown.campaign.configuration.as_str()).collect();
-    let heading = words::heading(&names);
+    let title = words::title(&names);
     let mut main = Markup::new();
-    main.heading(1, "top", &heading);
-    put!(main, in_turn(about, &heading));
-    put!(main, table(summary, &heading));
+    main.heading(1, "top", &title);
+    put!(main, in_turn(about, &title));
+    put!(main, table(summary, &title));
     let mut contents = Markup::new();
     put!(contents, "<nav class=\"contents\" aria-label=\"Contents\">\n<ul>\n");
     for (index, Shown { campaign, again }) in shown.iter().enumerate() {
         let id = format!("c{index}");
-        put!(contents, "<li><a href=\"#", id, "\">", campaign.configuration, "</a></li>\n");
+        put!(contents, "<li><a href=\"#", id, "\">", heading(&campaign.configuration), "</a></li>\n");
         put!(main, "<section aria-labelledby=\"", id, "\">\n");
-        main.heading(2, &id, &campaign.configuration);
+        main.heading(2, &id, &heading(&campaign.configuration));
         put!(main, "<p>", words::promised(campaign), "</p>\n<p>", words::explored(campaign), "</p>\n");
         for causes in campaign.causes().chunk_by(|one, next| one.standing() == next.standing()) {
             put!(main, "<h3>", words::lead(causes[0].standing()).trim_end_matches(':'), "</h3>\n");
@@ -56,6 +57,5 @@ pub(crate) fn page(about: &[Part], summary: &Table, shown: &[Shown]) -> Markup {
         put!(main, "</section>\n");
     }
     put!(contents, "</ul>\n</nav>\n");
-    let footer = words::heading(&names);
-    Page { heading: &heading, contents, main, footer, data: "[]".into() }.markup()
+    Page { heading: &title, contents, main, footer: title.clone(), data: "[]".into() }.markup()
 }

@@ -49,7 +49,7 @@ pub(super) fn data<'a>(view: &View<'a>) -> Data<'a> {
         |task: &'a TaskFindings| (task.id.as_str(), if task.title == task.id { "" } else { task.title.as_str() });
     Data {
         id: view.id(""),
-        configurations: &findings.configurations,
+        configurations: &findings.headings,
         baseline: findings.baseline,
         tasks: findings.tasks.iter().map(name).collect(),
         tables: Choice::all(findings).into_iter().map(|choice| table(view, choice)).collect(),

@@ -26,7 +26,7 @@ pub(super) fn matrix(view: &View) -> Markup {
     put!(out, "<table class=\"matrix\" id=\"", view.id("matrix-table"), "\" data-run=\"", view.id(""), "\">\n");
     put!(out, "<caption id=\"", caption, "\">", matrix.caption(view.repeats().as_deref()), "</caption>\n");
     put!(out, "<thead><tr><th scope=\"col\">test</th>");
-    for name in &findings.configurations {
+    for name in &findings.headings {
         put!(out, "<th scope=\"col\">", name, "</th>");
     }
     put!(out, "</tr></thead>\n<tbody>\n");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mountmark_model::{Disk, Environment};
+use mountmark_model::{Disk, Environment, heading};
 use mountmark_record::RunRecord;
 
 use crate::command::{again, typed};
@@ -159,7 +159,7 @@ fn notes(out: &mut Markup, run: &RunRecord) {
     }
     put!(out, "<details><summary>Remarks of cells</summary>\n<ul>\n");
     for (cell, note) in notes.iter().take(NOTES) {
-        put!(out, "<li>", cell.configuration, ", repeat ", cell.repeat + 1, ": ", note, "</li>\n");
+        put!(out, "<li>", heading(&cell.configuration), ", repeat ", cell.repeat + 1, ": ", note, "</li>\n");
     }
     if notes.len() > NOTES {
         put!(out, "<li>and ", notes.len() - NOTES, " more</li>\n");

@@ -52,9 +52,9 @@ pub(super) fn overview(view: &View) -> Markup {
 
     view.heading(&mut out, &Section::COMPARED);
     put!(out, "<dl class=\"facts\">\n");
-    let names: Vec<&str> = findings.configurations.iter().map(String::as_str).collect();
+    let names: Vec<&str> = findings.headings.iter().map(String::as_str).collect();
     fact(&mut out, "file systems", &names.join(", "));
-    if let Some(baseline) = findings.configurations.get(findings.baseline) {
+    if let Some(baseline) = findings.headings.get(findings.baseline) {
         fact(&mut out, "baseline", &format!("{baseline}: ratios are to it"));
     }
     // The method section explains the clock.

@@ -119,7 +119,7 @@ fn table(out: &mut Markup, view: &View, tasks: &[&TaskFindings]) {
         "\">Seconds until durable + until settled, after each test that left a twentieth of its time or more</caption>\n"
     );
     put!(out, "<thead><tr><th scope=\"col\">test</th>");
-    for name in &view.findings().configurations {
+    for name in &view.findings().headings {
         put!(out, "<th scope=\"col\">", name, "</th>");
     }
     put!(out, "</tr></thead>\n<tbody>\n");

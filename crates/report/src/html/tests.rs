@@ -50,6 +50,7 @@ pub(crate) fn findings(run: &RunRecord) -> Findings {
     Findings {
         run: run.id.as_str().into(),
         configurations: names.clone(),
+        headings: names.clone(),
         baseline: 0,
         repeats: run.plan.repeats,
         level: 0.95,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mountmark_model::Outcome;
+use mountmark_model::{Outcome, heading};
 
 use crate::markup::{Markup, put};
 use crate::view::View;
@@ -35,7 +35,7 @@ pub(super) fn trouble(view: &View) -> Markup {
         if detail.is_empty() {
             continue;
         }
-        put!(out, "<details><summary>What was said when ", configuration);
+        put!(out, "<details><summary>What was said when ", heading(configuration));
         if !task.is_empty() {
             put!(out, " failed at ", task);
         } else {

@@ -2,11 +2,13 @@
 
 use anyhow::Result;
 use mountmark_analyse::{Accordance, Accorded};
+use mountmark_model::{heading, legend};
 
 use super::{Object, Rows, Subject};
 use crate::text::titled;
 use crate::worded::WordedAccordance;
 use crate::words;
+use crate::words::header::LABELS;
 use crate::words::number::ratio;
 use crate::words::study::tau_range;
 use crate::writers::csv::number_or_empty;
@@ -56,9 +58,13 @@ fn parts(ModelBeside(found): &ModelBeside) -> Vec<Part> {
     let mut out = vec![
         Part::Labelled("model".into(), found.model.clone()),
         Part::Labelled("machine".into(), found.machine.clone()),
-        Part::Labelled("file systems".into(), found.configurations.join(", ")),
+        Part::Labelled(
+            "file systems".into(),
+            found.configurations.iter().map(|name| heading(name)).collect::<Vec<_>>().join(", "),
+        ),
         Part::Paragraph(words::accord::answer(found)),
     ];
+    out.extend(legend(found.configurations.iter().map(String::as_str)).map(|text| Part::Labelled(LABELS.into(), text)));
     let head = ["test", "told apart", "same", "reversed", "order", "tau", "95 %", "machine/model"];
     let table = |steps: bool| {
         let rows: Vec<Vec<String>> = found.tasks.iter().filter(|task| task.step == steps).map(row).collect();

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use mountmark_analyse::bisect::{Bisection, Tried};
+use mountmark_model::legend;
 use mountmark_record::RunRecord;
 use serde_json::json;
 
@@ -10,6 +11,7 @@ use super::{Object, Subject};
 use crate::explained::{Answer, value};
 use crate::markup::Markup;
 use crate::words::bisect as words;
+use crate::words::header::LABELS;
 use crate::words::metric::subject;
 use crate::words::number::quantity;
 use crate::writers::{Last, Part, Table};
@@ -35,7 +37,7 @@ impl Subject for Bisected<'_> {
 }
 
 fn parts(Bisected { found, runs, why }: &Bisected) -> Vec<Part> {
-    let mut out = vec![Part::Heading(words::heading(found)), Part::Paragraph(words::step(found))];
+    let mut out = vec![Part::Heading(words::title(found)), Part::Paragraph(words::step(found))];
     if !found.hidden.is_empty() {
         out.push(Part::Paragraph(words::hidden(&found.hidden)));
     }
@@ -44,6 +46,7 @@ fn parts(Bisected { found, runs, why }: &Bisected) -> Vec<Part> {
         out.push(Part::Labelled("before".into(), crate::words::why::run(runs[0])));
         out.push(Part::Labelled("after".into(), crate::words::why::run(runs[1])));
     }
+    out.extend(legend([found.configuration.as_str()]).map(|text| Part::Labelled(LABELS.into(), text)));
     out.extend(words::change(*runs).map(|change| Part::Labelled("change".into(), change)));
     let row = |tried: &Tried| {
         let figure = tried.figure.map_or(String::new(), |figure| quantity(found.metric, figure));

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use mountmark_crash::cases::{CaseSeen, ClaimSeen};
-use mountmark_model::Fate;
+use mountmark_model::{Fate, heading, legend};
 
 use super::{Object, Rows, Subject};
 use crate::words::cases as words;
+use crate::words::header::LABELS;
 use crate::writers::{Last, Part, Table};
 
 #[derive(Clone, Debug)]
@@ -30,7 +31,7 @@ fn parts(subject: &Cases) -> Vec<Part> {
     let configurations: Vec<&str> =
         subject.cases.first().map(|case| case.seen.iter().map(|(name, _)| *name).collect()).unwrap_or_default();
     let mut head = vec!["case".to_owned(), "the power fails".to_owned()];
-    head.extend(configurations.iter().map(|name| (*name).to_owned()));
+    head.extend(configurations.iter().map(|name| heading(name).into_owned()));
     let row = |seen: &CaseSeen| {
         let fates = seen.seen.iter().map(|(_, fates)| fates_cell(fates.as_ref()));
         [seen.case.id.clone(), seen.case.text.clone()].into_iter().chain(fates).collect()
@@ -38,6 +39,7 @@ fn parts(subject: &Cases) -> Vec<Part> {
     let rows = subject.cases.iter().map(row).collect();
     let mut parts =
         vec![Part::Paragraph(words::ABOUT.into()), Part::Table(Table { head, rows, keys: 2, last: Last::Figure })];
+    parts.extend(legend(configurations).map(|text| Part::Labelled(LABELS.into(), text)));
     parts.extend(words::hurried(&subject.hurried).map(Part::Paragraph));
     parts.push(Part::Heading(words::CLAIMS.into()));
     parts.extend(subject.claims.iter().map(|claim| Part::Item(words::claim(claim))));

@@ -2,11 +2,13 @@
 
 use anyhow::Result;
 use mountmark_analyse::{Change, ChangeOutcome, Difference};
+use mountmark_model::{heading, legend};
 
 use super::{Object, Rows, Subject};
 use crate::text::titled;
 use crate::worded::WordedChanges;
 use crate::words::changes::{counts, more_or_less, remarks};
+use crate::words::header::LABELS;
 use crate::words::number::{quantity, ratio};
 use crate::writers::csv::number_or_empty;
 use crate::writers::{Last, Part, Table};
@@ -69,6 +71,8 @@ fn parts(Changes(changes): &Changes) -> Vec<Part> {
         Part::Labelled("after".into(), changes.after.clone()),
     ];
     out.extend(remarks(changes).into_iter().map(|remark| Part::Labelled("note".into(), remark)));
+    let names = changes.changes.iter().map(|change| change.configuration.as_str());
+    out.extend(legend(names).map(|text| Part::Labelled(LABELS.into(), text)));
     out.extend(differences(&changes.differences));
     out.push(Part::Heading("What changed".into()));
     out.push(Part::Paragraph(counts(&changes.changes)));
@@ -104,7 +108,7 @@ fn row(change: &Change) -> Vec<String> {
         outcome => word(outcome).into(),
     };
     vec![
-        change.configuration.clone(),
+        heading(&change.configuration).into_owned(),
         titled(&change.task, &change.title),
         change.metric.title.into(),
         figure(change.before.map(|summary| summary.median)),

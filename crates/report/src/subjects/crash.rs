@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use mountmark_crash::campaign::{Campaign, Cause, Tried};
-use mountmark_model::{Bytes, format_count, format_seconds};
+use mountmark_model::{Bytes, format_count, format_seconds, heading, legend};
 use serde::Serialize;
 
 use super::{Object, Rows, Subject};
@@ -10,6 +10,7 @@ use crate::html::crash::Shown;
 use crate::markup::Markup;
 use crate::shell_word;
 use crate::words::crash as words;
+use crate::words::header::LABELS;
 use crate::writers::{Last, Part, Table};
 
 /// In the user's order.
@@ -35,7 +36,7 @@ fn summary(campaigns: &[Campaign]) -> Table {
         // Where nothing was tried 0 would read as a good result.
         let known = |count: usize| if campaign.is_empty() { "-".to_owned() } else { count.to_string() };
         vec![
-            campaign.configuration.clone(),
+            heading(&campaign.configuration).into_owned(),
             campaign.chosen().count().to_string(),
             campaign.total(|explored| explored.states).to_string(),
             campaign.total(|explored| explored.shown).to_string(),
@@ -50,16 +51,16 @@ fn summary(campaigns: &[Campaign]) -> Table {
 }
 
 fn page(Crash(campaigns): &Crash) -> Result<Markup> {
-    let about = campaigns.first().map(about).unwrap_or_default();
+    let about = about(campaigns);
     let shown: Vec<Shown> = campaigns.iter().map(|campaign| Shown { campaign, again }).collect();
     Ok(crate::html::crash::page(&about, &summary(campaigns), &shown))
 }
 
 fn parts(Crash(campaigns): &Crash) -> Vec<Part> {
-    let mut parts: Vec<Part> = campaigns.first().map(about).unwrap_or_default();
+    let mut parts = about(campaigns);
     parts.push(Part::Table(summary(campaigns)));
     for campaign in *campaigns {
-        parts.push(Part::Heading(campaign.configuration.clone()));
+        parts.push(Part::Heading(heading(&campaign.configuration).into_owned()));
         parts.push(Part::Paragraph(words::promised(campaign)));
         parts.push(Part::Paragraph(words::explored(campaign)));
         for causes in campaign.causes().chunk_by(|one, next| one.standing() == next.standing()) {
@@ -80,13 +81,15 @@ fn parts(Crash(campaigns): &Crash) -> Vec<Part> {
     parts
 }
 
-fn about(campaign: &Campaign) -> Vec<Part> {
+fn about(campaigns: &[Campaign]) -> Vec<Part> {
+    let Some(campaign) = campaigns.first() else { return Vec::new() };
     let facts = [
         ("kernel", campaign.kernel.clone()),
         ("disk", format!("{}, {}", Bytes(campaign.disk_size), words::device(campaign))),
         ("seed", campaign.seed.to_string()),
     ];
-    facts.map(|(label, text)| Part::Labelled(label.into(), text)).into()
+    let labels = legend(campaigns.iter().map(|campaign| campaign.configuration.as_str())).map(|text| (LABELS, text));
+    facts.into_iter().chain(labels).map(|(label, text)| Part::Labelled(label.into(), text)).collect()
 }
 
 /// A command that shows a finding again: all that determines what it shows, as defaults may change.

@@ -4,6 +4,7 @@ use anyhow::Result;
 use mountmark_crash::campaign::{Again, Told};
 use mountmark_crash::trace::{Event, Request};
 use mountmark_crash::workload::Workload;
+use mountmark_model::heading;
 use serde_json::json;
 
 use super::{Object, Subject};
@@ -27,7 +28,7 @@ impl Subject for CrashState<'_> {
 fn parts(shown: &CrashState) -> Vec<Part> {
     let CrashState { configuration, workload, state } = shown;
     let mut parts = vec![
-        Part::Labelled("file system".into(), (*configuration).to_owned()),
+        Part::Labelled("file system".into(), heading(configuration).into_owned()),
         Part::Labelled("workload".into(), workload.to_string()),
         Part::Labelled("image".into(), state.id.to_string()),
         Part::Heading("The order of requests before the power cut".into()),

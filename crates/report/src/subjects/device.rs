@@ -5,7 +5,7 @@
 use anyhow::Result;
 use mountmark_analyse::{Iostat, Stream, configurations};
 use mountmark_model::device::{DeviceOperation, ROWS, SECTOR, Slice};
-use mountmark_model::{DeviceRecord, protocol_task};
+use mountmark_model::{DeviceRecord, heading, protocol_task};
 use mountmark_record::{CellRecord, DeviceUse, RunRecord};
 use serde::Serialize;
 
@@ -101,7 +101,7 @@ fn table(run: &RunRecord, uses: &[&DeviceUse]) -> Part {
     }
     head.extend(["f/s", "f_await", "aqu-sz", "%util"]);
     let rows = rows.into_iter().map(|(name, seconds, found)| {
-        let mut row = vec![name, figure(seconds)];
+        let mut row = vec![heading(&name).into_owned(), figure(seconds)];
         row.extend(columns(&found.read));
         row.extend(columns(&found.write));
         if has_discards {

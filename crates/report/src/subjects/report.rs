@@ -53,7 +53,7 @@ fn parts(Reports(reports): &Reports) -> Vec<Part> {
         out.push(Part::Heading(Section::MATRIX.heading.into()));
         out.extend(super::run::table(&view, Choice::usual(report.findings)));
         for why in report.whys {
-            out.push(Part::Heading(words::why::heading(&explained::title(why))));
+            out.push(Part::Heading(words::why::asked(&explained::title(why))));
             out.extend(explained::sentences(why).into_iter().map(Part::Paragraph));
             out.push(Part::Labelled("figures".into(), words::why::figures(why.figures, why.is_kept, why.differs)));
             out.extend(explained::tables(why));

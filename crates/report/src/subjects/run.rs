@@ -4,7 +4,7 @@ mod notes;
 mod samples;
 
 use mountmark_analyse::{Findings, findings};
-use mountmark_model::{Metric, protocol_task};
+use mountmark_model::{Metric, heading, protocol_task};
 use mountmark_record::RunRecord;
 
 use super::{Subject, about};
@@ -51,8 +51,11 @@ pub(crate) fn table(view: &View, choice: Choice) -> Vec<Part> {
     let (run, findings) = (view.run(), view.findings());
     let matrix = Matrix::new(view, choice);
     let mut notes = Notes::new(run);
-    let columns: Vec<String> =
-        findings.configurations.iter().map(|name| format!("{name}{}", marks(&notes.of_column(name)))).collect();
+    let columns: Vec<String> = findings
+        .configurations
+        .iter()
+        .map(|name| format!("{}{}", heading(name), marks(&notes.of_column(name))))
+        .collect();
     if matrix.rows.is_empty() || columns.is_empty() {
         let mut out = vec![Part::Paragraph(words::no_figure(&matrix.head()))];
         out.extend(notes.into_parts());
@@ -98,9 +101,10 @@ fn joined(rows: &[Row], mut cells: impl FnMut(&Row) -> Vec<String>) -> Vec<Vec<S
 
 fn cells(view: &View, matrix: &Matrix, row: &Row, notes: &mut Notes, has_spread: bool) -> Vec<String> {
     let unit = matrix.unit(row).map_or(String::new(), |unit| format!(" ({unit})"));
+    let findings = view.findings();
     let mut out = vec![format!("{}{unit}", label(row.task))];
     for (configuration, cell) in row.cells.iter().enumerate() {
-        let name = view.name(configuration);
+        let name = &findings.configurations[configuration];
         let text = match cell {
             Some(figure) => marked(&figure.text, figure.is_best),
             None => view.trouble(configuration, &row.task.id).unwrap_or("-").into(),

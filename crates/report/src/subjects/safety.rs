@@ -3,7 +3,7 @@
 use anyhow::Result;
 use mountmark_analyse::{AfterCut, Findings};
 use mountmark_crash::campaign::Campaign;
-use mountmark_model::{Column, Metric};
+use mountmark_model::{Column, Metric, heading};
 use mountmark_record::RunRecord;
 use serde_json::json;
 
@@ -64,7 +64,7 @@ fn parts(subject: &Safety) -> Vec<Part> {
     let row = |row: Row| {
         let figures = row.figures.iter().enumerate().map(|(column, value)| subject.figure(column, *value));
         let promises = words::levels(row.safety.promises.levels);
-        [row.name.to_owned(), promises, words::shown(row.campaign)].into_iter().chain(figures).collect()
+        [heading(row.name).into_owned(), promises, words::shown(row.campaign)].into_iter().chain(figures).collect()
     };
     let mut parts = about(subject.run);
     let rows = subject.rows().map(row).collect();
@@ -72,7 +72,7 @@ fn parts(subject: &Safety) -> Vec<Part> {
     parts.extend(
         subject
             .rows()
-            .filter_map(|row| words::undocumented(row.name, row.safety.undocumented.as_deref()))
+            .filter_map(|row| words::undocumented(&heading(row.name), row.safety.undocumented.as_deref()))
             .map(Part::Item),
     );
     parts.push(Part::Heading(words::LEVELS.into()));

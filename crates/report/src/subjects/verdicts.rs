@@ -37,7 +37,7 @@ pub(super) fn sections(run: &RunRecord, findings: &Findings) -> Vec<Part> {
     list(&mut out, Section::CONCLUSIONS.heading, &opening.further);
     out.push(Part::Heading(Section::COMPARED.heading.into()));
     out.extend(about(run));
-    if let Some(name) = findings.configurations.get(findings.baseline).filter(|_| findings.configurations.len() > 1) {
+    if let Some(name) = findings.headings.get(findings.baseline).filter(|_| findings.configurations.len() > 1) {
         out.push(Part::Labelled("baseline".into(), name.clone()));
     }
     list(&mut out, words::opening::REST, &opening.rest);
@@ -71,7 +71,7 @@ pub(super) fn sections(run: &RunRecord, findings: &Findings) -> Vec<Part> {
 fn ratios(findings: &Findings, judged: &[(&TaskFindings, &MetricFindings)]) -> Vec<Part> {
     let others: Vec<usize> = (0..findings.configurations.len()).filter(|at| *at != findings.baseline).collect();
     let is_there = !others.is_empty() && !judged.is_empty();
-    let Some(base) = findings.configurations.get(findings.baseline).filter(|_| is_there) else {
+    let Some(base) = findings.headings.get(findings.baseline).filter(|_| is_there) else {
         return Vec::new();
     };
     let has_interval = judged
@@ -84,7 +84,7 @@ fn ratios(findings: &Findings, judged: &[(&TaskFindings, &MetricFindings)]) -> V
         (false, _) => "ratio",
     };
     let mut head = vec!["test".to_owned(), format!("{base} median")];
-    head.extend(others.iter().map(|other| findings.configurations[*other].clone()));
+    head.extend(others.iter().map(|other| findings.headings[*other].clone()));
     let rows = judged.iter().map(|(task, metric)| {
         let median = metric.median(findings.baseline);
         let mut row = vec![task.id.clone()];
@@ -138,7 +138,7 @@ fn ranking(findings: &Findings, ranks: &[Rank]) -> Part {
     let head = ["file system", "times the best", "95 % interval", "keeps its place"].map(str::to_owned).to_vec();
     let rows = ranks.iter().map(|rank| {
         vec![
-            findings.configurations[rank.configuration].clone(),
+            findings.headings[rank.configuration].clone(),
             number::ratio(rank.score),
             rank.interval.map_or("-".into(), number::range),
             rank.stability.map_or("-".into(), number::share),

@@ -43,7 +43,7 @@ pub(super) fn matrix(view: &View, top: f64) -> (Markup, f64) {
     }
     let unit = matrix.head();
     put!(out, "<text class=\"small\" x=\"", MARGIN, "\" y=\"", top + 12.0, "\">", unit, "</text>\n");
-    for (column, name) in findings.configurations.iter().enumerate() {
+    for (column, name) in findings.headings.iter().enumerate() {
         let x = left + (column as f64 + 1.0) * width - 8.0;
         let name = cut(name, (width / LETTER) as usize);
         put!(out, "<text class=\"number head\" x=\"", place(x), "\" y=\"", top + 12.0, "\">", name, "</text>\n");

@@ -6,7 +6,7 @@
 
 mod matrix;
 
-use mountmark_model::Metric;
+use mountmark_model::{Metric, legend};
 
 use crate::html::{Bar, bars, look, timed};
 use crate::markup::{Markup, put};
@@ -23,6 +23,9 @@ const BAR: f64 = 24.0;
 const MARGIN: f64 = 20.0;
 /// Average width of a letter in the small font, for the position of names and keys.
 const LETTER: f64 = 7.2;
+/// Letters that a line below the picture has room for, and the height of one.
+const LINE: usize = 124;
+const FOOT: f64 = 18.0;
 /// Maximum length of a name before it is cut.
 const NAME: usize = 30;
 
@@ -31,7 +34,9 @@ pub(crate) fn picture(view: &View) -> Markup {
     let (matrix, matrix_height) = matrix::matrix(view, 76.0);
     let from = 76.0 + if matrix_height > 0.0 { matrix_height + 26.0 } else { 0.0 };
     let (bars, height) = composite(view, from, matrix_height > 0.0);
-    let height = (from + height + 34.0).round();
+    let labels = legend(view.findings().configurations.iter().map(String::as_str));
+    let labels: Vec<&str> = labels.iter().flat_map(|text| text.split("; ")).collect();
+    let height = (from + height + 34.0 + labels.len() as f64 * FOOT).round();
 
     let mut out = Markup::new();
     out.raw(MARK);
@@ -56,6 +61,10 @@ pub(crate) fn picture(view: &View) -> Markup {
         plan.machine.name
     );
     put!(out, "<text class=\"quiet\" x=\"", MARGIN, "\" y=\"56\">", under, "</text>\n", matrix, bars);
+    for (at, text) in labels.iter().enumerate() {
+        let y = height - 18.0 - (labels.len() - at) as f64 * FOOT;
+        put!(out, "<text class=\"quiet\" x=\"", MARGIN, "\" y=\"", y, "\">", cut(text, LINE), "</text>\n");
+    }
     let foot = format!("Made by mountmark {} from run {}. {}", view.run().program, view.run().id, clock(view));
     put!(out, "<text class=\"quiet\" x=\"", MARGIN, "\" y=\"", height - 18.0, "\">", foot, "</text>\n</svg>\n");
     out

@@ -1,6 +1,7 @@
 //! Sentences about how far the virtual lab's orders agree with a real machine's.
 
 use mountmark_analyse::{Accordance, Accorded, Trust, Unfit};
+use mountmark_model::heading;
 
 use super::number::{and, counted};
 use crate::text::titled;
@@ -64,7 +65,7 @@ pub(crate) fn answer(found: &Accordance) -> String {
 pub(crate) fn misleading(found: &Accordance) -> Vec<String> {
     let wrong = found.tasks.iter().filter(|task| task.counts.agrees() == Some(false));
     let sentence = |task: &Accorded| {
-        let name = |one: usize| &found.configurations[one];
+        let name = |one: usize| heading(&found.configurations[one]);
         let pairs = task.reversed.iter().map(|(better, worse)| format!("{} before {}", name(*better), name(*worse)));
         let pairs: Vec<String> = pairs.collect();
         let close = task.counts.told - task.counts.same - task.counts.reversed;

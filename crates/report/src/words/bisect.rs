@@ -1,15 +1,15 @@
 //! Sentences about the step at which a task became slower.
 
 use mountmark_analyse::bisect::{Bisection, Tried, Verdict};
-use mountmark_model::{Better, Metric};
+use mountmark_model::{Better, Metric, heading};
 use mountmark_record::RunRecord;
 
 use super::metric::subject;
 use super::number::{and, percent, quantity, ratio, share};
 
 /// Which task on which configuration.
-pub(crate) fn heading(found: &Bisection) -> String {
-    format!("{}, task {}, by its {}", found.configuration, found.task, subject(found.metric))
+pub(crate) fn title(found: &Bisection) -> String {
+    format!("{}, task {}, by its {}", heading(&found.configuration), found.task, subject(found.metric))
 }
 
 /// `1.43 times as long`: a figure beside an earlier one.

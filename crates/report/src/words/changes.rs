@@ -2,6 +2,7 @@
 
 use mountmark_analyse::{Change, ChangeOutcome, ChangeRemark, Changes as TwoRuns, Incomparable, Summary};
 use mountmark_model::conditions::Way;
+use mountmark_model::heading;
 
 use super::dependence::depends;
 use super::metric::subject;
@@ -13,7 +14,7 @@ pub fn sentence(changes: &TwoRuns, change: &Change) -> String {
     let metric = change.metric;
     let value = |summary: &Option<Summary>| summary.map(|s| quantity(metric, s.median)).unwrap_or("no figure".into());
     let (before, after) = (value(&change.before), value(&change.after));
-    let what = format!("{}, {}", change.configuration, named(&change.task, &change.title));
+    let what = format!("{}, {}", heading(&change.configuration), named(&change.task, &change.title));
     let start = format!("{what}, {}: {before} before, {after} after", subject(metric));
     let certain = match &change.interval {
         Some(found) => format!(" (ratio, {})", interval(*found, changes.level)),
@@ -70,7 +71,7 @@ fn remark(changes: &TwoRuns, remark: &ChangeRemark) -> String {
         ChangeRemark::Only { later, configurations } => {
             format!("Only the {} run has {}.", whose(later), and(configurations.iter().cloned()))
         }
-        ChangeRemark::Skipped { configuration, reason } => format!("The later run skipped {configuration}: {reason}"),
+        ChangeRemark::Skipped { configuration, reason } => format!("The later run skipped {}: {reason}", heading(configuration)),
         ChangeRemark::Exact => {
             "One repeat in the virtual lab with the same seed and fixed conditions: figures are exact for that seed, and all changes come from \
              what differs between the runs. Other seeds may change otherwise: repeat both (--repeat 5) before you rely on it."

@@ -26,7 +26,7 @@ pub(crate) fn sentences(findings: &Findings) -> Vec<String> {
 }
 
 pub(super) fn sentence(findings: &Findings, conclusion: &Conclusion) -> String {
-    let name = |configuration: usize| findings.configurations[configuration].as_str();
+    let name = |configuration: usize| findings.headings[configuration].as_str();
     match conclusion {
         Conclusion::OneRepeat => ONE_REPEAT.into(),
         Conclusion::Overall { tests } => {
@@ -100,7 +100,7 @@ fn usable(findings: &Findings, task: usize, order: &[usize], gap: Option<&Gap>) 
     };
     let once = if findings.repeats > 1 { "" } else { " in one repeat" };
     let none = (0..findings.configurations.len()).filter(|one| !order.contains(one));
-    let none: Vec<&str> = none.map(|one| findings.configurations[one].as_str()).collect();
+    let none: Vec<&str> = none.map(|one| findings.headings[one].as_str()).collect();
     let none = if none.is_empty() { String::new() } else { format!("; no figure of {}", and(none)) };
     format!("{what}{once}: {all}, {beside}{none}.")
 }
@@ -110,7 +110,7 @@ pub(super) fn usable_times(findings: &Findings, task: usize, order: &[usize]) ->
     let Some(found) = findings.tasks[task].judged() else { return Vec::new() };
     let time = |one: &usize| {
         let value = quantity(found.metric, median(found, *one));
-        format!("{} after {value}", findings.configurations[*one])
+        format!("{} after {value}", findings.headings[*one])
     };
     order.iter().map(time).collect()
 }
@@ -120,7 +120,7 @@ fn kinds(findings: &Findings, categories: &[usize]) -> String {
     let kind = |at: &usize| {
         let found = &findings.categories[*at];
         let first: Vec<&str> =
-            found.ranking.iter().take(2).map(|rank| findings.configurations[rank.configuration].as_str()).collect();
+            found.ranking.iter().take(2).map(|rank| findings.headings[rank.configuration].as_str()).collect();
         let name = metric::category(&found.category);
         let who = match found.lead {
             Some(Lead::AllLevel) => "all are level".to_owned(),
@@ -136,7 +136,7 @@ fn kinds(findings: &Findings, categories: &[usize]) -> String {
 
 /// The ranking of a category, and unranked configurations.
 pub(crate) fn category(findings: &Findings, found: &CategoryFindings) -> String {
-    let names = findings.configurations.iter().enumerate();
+    let names = findings.headings.iter().enumerate();
     let missing = names.filter(|(at, _)| !found.ranking.iter().any(|rank| rank.configuration == *at));
     let missing: Vec<String> = missing.map(|(_, name)| name.clone()).collect();
     let not_ranked = match missing.is_empty() {
@@ -145,7 +145,7 @@ pub(crate) fn category(findings: &Findings, found: &CategoryFindings) -> String 
     };
     let said = match &found.ranking[..] {
         [] => "no configuration has figures of all tests".to_owned(),
-        [only] => format!("only {} has figures of all tests", findings.configurations[only.configuration]),
+        [only] => format!("only {} has figures of all tests", findings.headings[only.configuration]),
         ranking => Ranking { findings, ranking, basis: found.basis, whole: false }.lead(found.lead),
     };
     let shared = match found.basis {
@@ -167,7 +167,7 @@ fn sharing(findings: &Findings, wanted: impl Fn(&TaskFindings) -> bool) -> Strin
     }
     let sentence = |(those, tasks): (Vec<usize>, Vec<String>)| {
         let share = if those.len() == 1 { "shares" } else { "share" };
-        let names = and(those.iter().map(|one| findings.configurations[*one].clone()));
+        let names = and(those.iter().map(|one| findings.headings[*one].clone()));
         format!(" In {} {names} {share} blocks instead of writing a copy.", and(tasks))
     };
     groups.into_iter().map(sentence).collect()
@@ -177,7 +177,7 @@ fn sharing(findings: &Findings, wanted: impl Fn(&TaskFindings) -> bool) -> Strin
 fn places(findings: &Findings, counts: &[(usize, usize)], is: &str) -> Vec<String> {
     let text = |(place, (one, count)): (usize, &(usize, usize))| {
         let is = if place == 0 { is } else { "in" };
-        format!("{} {is} {count}", findings.configurations[*one])
+        format!("{} {is} {count}", findings.headings[*one])
     };
     counts.iter().enumerate().map(text).collect()
 }
@@ -187,12 +187,12 @@ fn striking(findings: &Findings, task: usize, gap: &Gap) -> String {
     let Some(found) = task.judged() else { return String::new() };
     let said = |one: usize| {
         let value = quantity(found.metric, median(found, one));
-        format!("{} {} {value}", findings.configurations[one], verb(found.metric))
+        format!("{} {} {value}", findings.headings[one], verb(found.metric))
     };
     let label = named(&task.id, &task.title);
     let mut sharing = findings.sharing().filter(|(shared, _)| shared.id == task.id);
     let shared = if sharing.any(|(_, those)| those.contains(&gap.best)) {
-        format!(" {} shares blocks there instead of writing a copy.", findings.configurations[gap.best])
+        format!(" {} shares blocks there instead of writing a copy.", findings.headings[gap.best])
     } else {
         String::new()
     };
@@ -209,7 +209,7 @@ fn range(findings: &Findings, task: usize, ends: [usize; 2]) -> String {
         let took = if is_space { "is" } else { "took" };
         return format!("{what} {took} {best} on all file systems.");
     }
-    let [first, last] = ends.map(|one| &findings.configurations[one]);
+    let [first, last] = ends.map(|one| &findings.headings[one]);
     let took = if is_space { "ranges" } else { "took" };
     format!("{what} {took} from {best} on {first} to {worst} on {last}.")
 }
@@ -277,7 +277,7 @@ impl Ranking<'_> {
     }
 
     fn name(&self, rank: &Rank) -> &str {
-        &self.findings.configurations[rank.configuration]
+        &self.findings.headings[rank.configuration]
     }
 
     fn certain(&self, rank: &Rank) -> String {

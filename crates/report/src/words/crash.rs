@@ -10,7 +10,7 @@ use mountmark_crash::states::Fault as DeviceFault;
 use mountmark_crash::trace::{Mark, Request};
 use mountmark_crash::tree::{Entry, Kind, Source};
 use mountmark_crash::workload::Workload;
-use mountmark_model::counted;
+use mountmark_model::{counted, heading};
 
 pub(crate) use super::explored::{after_repair, explored};
 
@@ -27,8 +27,9 @@ pub(crate) fn promised(campaign: &Campaign) -> String {
     }
 }
 
-pub(crate) fn heading(configurations: &[&str]) -> String {
-    format!("Power cuts on {}", configurations.join(", "))
+pub(crate) fn title(configurations: &[&str]) -> String {
+    let headings: Vec<_> = configurations.iter().map(|name| heading(name)).collect();
+    format!("Power cuts on {}", headings.join(", "))
 }
 
 /// What findings of a standing have in common.

@@ -63,7 +63,7 @@ fn cliff(findings: &Findings, curves: &Curves, curve: &Curve, found: &Cliff) -> 
     let times = if found.factor < 1.0 { 1.0 / found.factor } else { found.factor };
     format!(
         "{}, {}: a cliff between {} and {}, from {} to {}, a factor of {}{}.",
-        findings.configurations[found.configuration],
+        findings.headings[found.configuration],
         named(&curve.task, &curve.title),
         point(found.from),
         point(found.to),

@@ -42,7 +42,7 @@ pub(crate) fn values(text: impl Fn(f64) -> String, found: &Dependence) -> String
 pub(crate) fn sentences(findings: &Findings) -> Vec<String> {
     let sentence = |(task, one, found): (&mountmark_analyse::TaskFindings, usize, &Dependence)| {
         let metric = task.judged()?.metric;
-        let (name, task) = (&findings.configurations[one], named(&task.id, &task.title));
+        let (name, task) = (&findings.headings[one], named(&task.id, &task.title));
         Some(format!("{name}, {task}: {}.", values(|value| quantity(metric, value), found)))
     };
     findings.dependent().filter_map(sentence).collect()

@@ -13,7 +13,7 @@ pub(crate) fn sentences(findings: &Findings) -> Vec<String> {
 }
 
 fn sentence(findings: &Findings, doubt: &Doubt) -> String {
-    let name = findings.configurations.get(doubt.configuration).map_or("?", String::as_str);
+    let name = findings.headings.get(doubt.configuration).map_or("?", String::as_str);
     let again = if doubt.again { "; its cell was run again" } else { "" };
     format!(
         "{name}, {}, {}, repeat {}: {}, the others {}{again}.",

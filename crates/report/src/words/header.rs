@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use mountmark_analyse::{Cut, cuts};
-use mountmark_model::{Bytes, Environment, RealisedCorpus, Scale, Vary};
+use mountmark_model::{Bytes, Environment, RealisedCorpus, Scale, Vary, legend};
 use mountmark_record::RunRecord;
 
 use super::number::{and, counted};
@@ -24,7 +24,11 @@ pub(crate) enum Fact {
     Drive,
     Cut,
     Corpus,
+    Labels,
 }
+
+/// What stands beside the legend of labels.
+pub(crate) const LABELS: &str = "labels";
 
 impl Fact {
     pub(crate) fn label(self) -> &'static str {
@@ -42,6 +46,7 @@ impl Fact {
             Fact::Drive => "drive",
             Fact::Cut => "cut",
             Fact::Corpus => "corpus",
+            Fact::Labels => LABELS,
         }
     }
 }
@@ -76,6 +81,7 @@ pub(crate) fn header(run: &RunRecord) -> Vec<(Fact, String)> {
     out.extend(super::health::sentences(run).into_iter().map(|text| (Fact::Drive, text)));
     out.extend(cuts(run).iter().map(|found| (Fact::Cut, cut(found, run.plan.cells.len()))));
     out.extend(corpora(run).into_iter().map(|corpus| (Fact::Corpus, corpus)));
+    out.extend(legend(plan.configurations.iter().map(String::as_str)).map(|text| (Fact::Labels, text)));
     for (_, text) in &mut out {
         *text = clean(text).trim_end_matches([':', ',']).to_owned();
     }

@@ -1,6 +1,7 @@
 //! Sentences about missing figures.
 
 use mountmark_analyse::{Missing, Repeats};
+use mountmark_model::heading;
 
 /// One sentence each.
 pub(crate) fn sentences(missing: &[Missing]) -> Vec<String> {
@@ -8,26 +9,27 @@ pub(crate) fn sentences(missing: &[Missing]) -> Vec<String> {
 }
 
 fn sentence(missing: &Missing) -> String {
+    let of = heading(missing.configuration());
     match missing {
-        Missing::Skipped { configuration, reason } => format!("{configuration} was skipped: {}", stopped(reason)),
-        Missing::NotRun { configuration, cells, planned } => {
+        Missing::Skipped { reason, .. } => format!("{of} was skipped: {}", stopped(reason)),
+        Missing::NotRun { cells, planned, .. } => {
             let were = if *cells == 1 { "was" } else { "were" };
-            format!("{configuration}: {cells} of {planned} planned cells {were} not run.")
+            format!("{of}: {cells} of {planned} planned cells {were} not run.")
         }
-        Missing::CellFailed { configuration, repeats: of, reason } => {
-            format!("{configuration}: the cell failed{}: {}", repeats(of), given(reason))
+        Missing::CellFailed { repeats: those, reason, .. } => {
+            format!("{of}: the cell failed{}: {}", repeats(those), given(reason))
         }
-        Missing::Task { configuration, task, skipped, repeats: of, reason } => {
+        Missing::Task { task, skipped, repeats: those, reason, .. } => {
             let task = task.as_ref().map_or("another task".to_owned(), |task| named(&task.id, &task.title));
             let ended = if *skipped { "was skipped" } else { "failed" };
-            format!("{configuration}: {task} {ended}{}: {}", repeats(of), given(reason))
+            format!("{of}: {task} {ended}{}: {}", repeats(those), given(reason))
         }
-        Missing::Absurd { configuration, task, metric, count, value } => {
+        Missing::Absurd { task, metric, count, value, .. } => {
             let (task, metric) = (named(&task.id, &task.title), metric.id);
             let such = if *count == 1 { "an impossible value" } else { "impossible values" };
             let all = if *count == 1 { String::new() } else { format!("{count}, such as ") };
             let were = if *count == 1 { "was" } else { "were" };
-            format!("{configuration}: {task} has {such} of {metric} ({all}{value}), which {were} omitted.")
+            format!("{of}: {task} has {such} of {metric} ({all}{value}), which {were} omitted.")
         }
     }
 }

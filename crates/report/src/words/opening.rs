@@ -34,7 +34,7 @@ impl Opening {
 /// The answer where nothing can be compared.
 fn nothing(findings: &Findings) -> String {
     let tests = findings.suite().filter(|task| task.shown().is_some()).count();
-    match (&findings.configurations[..], tests) {
+    match (&findings.headings[..], tests) {
         ([], _) => "No file system was measured.".into(),
         (_, 0) => "No test has a figure.".into(),
         ([one], _) => {
@@ -49,7 +49,7 @@ fn nothing(findings: &Findings) -> String {
 
 /// What was found, in the few words of a title.
 pub(crate) fn title(findings: &Findings) -> String {
-    let name = |one: usize| findings.configurations[one].as_str();
+    let name = |one: usize| findings.headings[one].as_str();
     let count = findings.configurations.len();
     match findings.conclusions.first() {
         Some(Conclusion::Usable { task, order, .. }) => {
@@ -85,7 +85,7 @@ pub(crate) fn title(findings: &Findings) -> String {
 
 /// The compared configurations.
 fn compared(findings: &Findings) -> String {
-    let names: Vec<&str> = findings.configurations.iter().map(String::as_str).collect();
+    let names: Vec<&str> = findings.headings.iter().map(String::as_str).collect();
     match names.len() {
         0 => "No file system was measured".into(),
         1 => format!("{} measured", names[0]),

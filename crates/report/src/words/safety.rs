@@ -15,7 +15,7 @@ pub(crate) const HOW: &str = "A promise is what a file system's own documents sa
 pub(crate) fn risks(findings: &Findings, of: &[usize]) -> String {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for one in of {
-        let (name, risk) = (findings.configurations[*one].as_str(), risk(&findings.safety[*one]));
+        let (name, risk) = (findings.headings[*one].as_str(), risk(&findings.safety[*one]));
         match groups.iter_mut().find(|(known, _)| *known == risk) {
             Some((_, names)) => names.push(name),
             None => groups.push((risk, vec![name])),

@@ -1,7 +1,9 @@
 //! How many repeats a run made that decided on its way, and how well its figures are known.
 
+use std::borrow::Cow;
+
 use mountmark_analyse::sampling::{Look, Width, look};
-use mountmark_model::{Plan, Sampling, WhyEnded};
+use mountmark_model::{Plan, Sampling, WhyEnded, heading};
 use mountmark_record::RunRecord;
 
 use super::number::{and, counted, percent};
@@ -71,7 +73,7 @@ pub fn progress(look: &Look, precision: f64) -> String {
 }
 
 fn about(look: &Look, width: &Width) -> String {
-    let name = look.configurations.get(width.configuration).map_or("", String::as_str);
+    let name = look.configurations.get(width.configuration).map_or(Cow::Borrowed(""), |name| heading(name));
     /// Beyond this nothing is known: two repeats have such intervals.
     const UNKNOWN: f64 = 10.0;
     match width.half {

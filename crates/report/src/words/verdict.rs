@@ -38,7 +38,7 @@ struct Of<'a> {
 
 impl Of<'_> {
     fn name(&self, configuration: usize) -> &str {
-        &self.findings.configurations[configuration]
+        &self.findings.headings[configuration]
     }
 
     fn value(&self, configuration: usize) -> String {

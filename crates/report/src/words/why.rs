@@ -1,9 +1,9 @@
 //! Sentences about where time went.
 
 use mountmark_analyse::why::{Account, Callee, Cause, Explanation, Ledger};
-use mountmark_model::Metric;
 use mountmark_model::device::DeviceOperation;
 use mountmark_model::profile::{Awaited, Part, program};
+use mountmark_model::{Metric, heading};
 use mountmark_record::RunRecord;
 
 use super::number::{percent, quantity};
@@ -100,10 +100,10 @@ pub(crate) fn others(count: usize) -> String {
 pub(crate) fn alone(ledger: &Ledger) -> String {
     let total = ledger.total.durable;
     let largest = ledger.accounts.iter().max_by_key(|(_, time)| time.durable);
-    let Some((largest, time)) = largest else { return format!("{} took no time.", ledger.configuration) };
+    let Some((largest, time)) = largest else { return format!("{} took no time.", heading(&ledger.configuration)) };
     format!(
         "{} takes {} until durable; the largest part, {} ({}), is {}.",
-        ledger.configuration,
+        heading(&ledger.configuration),
         seconds(total),
         seconds(time.durable),
         part(time.durable, total),
@@ -117,7 +117,7 @@ pub(crate) fn alone(ledger: &Ledger) -> String {
 /// What makes one slower than the other.
 pub(crate) fn difference(explanation: &Explanation) -> String {
     let Explanation { slow, fast, gap, cause, .. } = explanation;
-    let (slow_name, fast_name) = (&slow.configuration, &fast.configuration);
+    let (slow_name, fast_name) = (heading(&slow.configuration), heading(&fast.configuration));
     let both = format!(
         "{slow_name} takes {} until durable, {fast_name} {}",
         seconds(slow.total.durable),
@@ -159,7 +159,7 @@ pub(crate) fn flame_graph(task: &str) -> String {
 }
 
 /// The heading of a task's explanation in texts.
-pub(crate) fn heading(title: &str) -> String {
+pub(crate) fn asked(title: &str) -> String {
     format!("Why: {title}")
 }
 
@@ -177,7 +177,7 @@ pub(crate) const PROGRAMS: &str = "What programs executed outside the kernel, in
 
 /// The heading of waits.
 pub(crate) fn who_waited(ledger: &Ledger) -> String {
-    format!("Who waited on {}, until durable", ledger.configuration)
+    format!("Who waited on {}, until durable", heading(&ledger.configuration))
 }
 
 /// In place of the time of a function that a kernel does not have.
@@ -198,7 +198,8 @@ pub(crate) fn callee(callee: &Callee) -> String {
 pub(crate) fn longer(explanation: &Explanation) -> String {
     format!(
         "What {} takes longer than {}, until durable",
-        explanation.slow.configuration, explanation.fast.configuration
+        heading(&explanation.slow.configuration),
+        heading(&explanation.fast.configuration)
     )
 }
 
@@ -210,20 +211,21 @@ pub(crate) fn run(run: &RunRecord) -> String {
 /// Names for a configuration in two runs: by what differs, which is their names, the kernels, or else the runs.
 pub fn sides(runs: [&RunRecord; 2], names: [&str; 2], kernels: [&str; 2]) -> [String; 2] {
     if names[0] != names[1] {
-        return names.map(str::to_owned);
+        return names.map(|name| heading(name).into_owned());
     }
     let by = if kernels[0] != kernels[1] { kernels.map(str::to_owned) } else { runs.map(|run| run.id.to_string()) };
-    by.map(|by| format!("{} ({by})", names[0]))
+    by.map(|by| format!("{} ({by})", heading(names[0])))
 }
 
 /// Why this configuration of two runs is explained.
 pub fn changed_most(name: &str, of: usize, task: &str) -> String {
+    let name = heading(name);
     format!("{name} changed most at {task}, of {of} configurations that both runs have")
 }
 
 /// What the colours of a flame graph of two mean.
 pub(crate) fn flames(explanation: &Explanation) -> String {
-    let (slow, fast) = (&explanation.slow.configuration, &explanation.fast.configuration);
+    let (slow, fast) = (heading(&explanation.slow.configuration), heading(&explanation.fast.configuration));
     format!("{slow}, red where it takes longer than {fast}")
 }
 

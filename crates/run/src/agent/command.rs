@@ -8,10 +8,12 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 
 use anyhow::{Context, Result};
+use mountmark_model::OutputKind;
 
+use super::printed::{Printed, ends_of};
 use super::probes::now;
 use super::warden::{End, Setting, Warden};
-use super::{cause, scratch};
+use super::{cause, figures, scratch};
 
 pub struct Finished {
     /// Nanoseconds from before the fork until the command ended.
@@ -23,8 +25,10 @@ pub struct Finished {
     pub written: Option<u64>,
     /// Standard error: all of it if it was to be kept, else the end.
     pub stderr: String,
-    /// Standard output, if it was to be kept.
+    /// Standard output: all of it if it was to be kept, else its first and last part.
     pub stdout: String,
+    /// The first and last part of standard error, unless all of it was to be kept.
+    pub stderr_ends: Option<String>,
     /// The line that names why it failed, if it did and said so.
     pub cause: Option<String>,
     /// The limit in seconds, if the command was killed for reaching it.
@@ -49,6 +53,7 @@ impl Default for Finished {
             written: None,
             stderr: String::new(),
             stdout: String::new(),
+            stderr_ends: None,
             cause: None,
             timed_out: None,
             overflowed: false,
@@ -95,6 +100,17 @@ impl Finished {
         })
     }
 
+    /// What goes into the record.
+    pub fn outputs(&self) -> [(OutputKind, &str); 2] {
+        let stderr = self.stderr_ends.as_ref().unwrap_or(&self.stderr);
+        [(OutputKind::Stdout, &self.stdout), (OutputKind::Stderr, stderr)]
+    }
+
+    /// The last lines, for a failure's detail.
+    pub fn said(&self) -> String {
+        figures::tail(&self.stdout, &self.stderr)
+    }
+
     /// Finds the cause of a failure in what was printed.
     fn find_cause(&mut self, stderr: &str) {
         self.cause = match self.status.code() {
@@ -128,8 +144,8 @@ fn signal_name(signal: i32) -> String {
 /// How much of a command's output is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// The end of stderr, for a failure's detail.
-    Tail,
+    /// The first and the last part of each stream.
+    Ends,
     /// Everything, up to [`MOST_KEPT`] of each stream.
     All,
 }
@@ -139,10 +155,26 @@ const MOST_KEPT: u64 = 8 << 20;
 /// Bytes of stderr in a failure's detail.
 const TAIL: u64 = 4096;
 
-/// A command's standard error, and its standard output if kept.
+/// What a command prints.
 pub struct Kept {
-    stdout: Option<File>,
+    stdout: Stdout,
     stderr: File,
+}
+
+enum Stdout {
+    /// All of it.
+    File(File),
+    /// Both ends. A file in memory would take room from a command that prints much.
+    Pipe(Printed),
+}
+
+impl Stdout {
+    fn end(&self) -> BorrowedFd<'_> {
+        match self {
+            Stdout::File(file) => file.as_fd(),
+            Stdout::Pipe(printed) => printed.end(),
+        }
+    }
 }
 
 impl Kept {
@@ -155,7 +187,11 @@ impl Kept {
             fs::remove_file(&path)?;
             Ok::<_, anyhow::Error>(file)
         };
-        Ok(Kept { stdout: if keep == Keep::All { Some(open("stdout")?) } else { None }, stderr: open("stderr")? })
+        let stdout = match keep {
+            Keep::All => Stdout::File(open("stdout")?),
+            Keep::Ends => Stdout::Pipe(Printed::new()?),
+        };
+        Ok(Kept { stdout, stderr: open("stderr")? })
     }
 
     /// Whether the output was larger than the room for it.
@@ -188,8 +224,7 @@ pub fn start(
     hand_down: Option<BorrowedFd>,
 ) -> Result<Ready> {
     let nothing = nothing()?;
-    let out = kept.stdout.as_ref().unwrap_or(&nothing);
-    let standard = [input.unwrap_or(nothing.as_fd()), out.as_fd(), kept.stderr.as_fd()];
+    let standard = [input.unwrap_or(nothing.as_fd()), kept.stdout.end(), kept.stderr.as_fd()];
     let warden = Warden::start(command, &Setting { standard, hand_down, own_mounts, hidden: None })?;
     Ok(Ready { warden, kept })
 }
@@ -213,7 +248,11 @@ impl Ready {
     /// Waits for the end of the command, as [`Ready::run`] does.
     pub fn wait(&mut self, limit: f64) -> Result<Finished> {
         let begin = now();
-        let mut finished = match self.warden.wait(limit)? {
+        let printed = match &mut self.kept.stdout {
+            Stdout::File(_) => None,
+            Stdout::Pipe(printed) => Some(printed),
+        };
+        let mut finished = match self.warden.wait(limit, printed)? {
             End::Ended(ended) => Finished {
                 elapsed: ended.elapsed,
                 status: ended.status,
@@ -228,11 +267,17 @@ impl Ready {
         };
         finished.overflowed = self.kept.overflowed();
         match &mut self.kept.stdout {
-            Some(stdout) => {
+            Stdout::File(stdout) => {
                 finished.stdout = last(stdout, MOST_KEPT)?;
                 finished.stderr = last(&mut self.kept.stderr, MOST_KEPT)?;
             }
-            None => finished.stderr = last(&mut self.kept.stderr, TAIL)?.trim().to_owned(),
+            Stdout::Pipe(printed) => {
+                finished.stdout = printed.text();
+                finished.stderr = last(&mut self.kept.stderr, TAIL)?.trim().to_owned();
+                if !finished.stderr.is_empty() {
+                    finished.stderr_ends = Some(ends_of(&mut self.kept.stderr)?);
+                }
+            }
         }
         if !finished.status.success() {
             let all = last(&mut self.kept.stderr, MOST_KEPT)?;

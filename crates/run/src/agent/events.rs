@@ -75,6 +75,13 @@ impl Agent<'_> {
         (self.emit)(event);
     }
 
+    /// What a task's command printed.
+    pub(super) fn outputs(&mut self, task: &Task, iteration: u32, finished: &Finished) {
+        for (kind, text) in finished.outputs() {
+            self.output(task, iteration, kind, text);
+        }
+    }
+
     /// Sends a remark once, however often a task is repeated.
     pub(super) fn note(&mut self, text: String) {
         if self.noted.insert(text.clone()) {

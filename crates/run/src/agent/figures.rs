@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use mountmark_model::{Event, Outcome, OutputKind, Task};
 
+use super::printed::without_middle;
 use crate::programs::Figure;
 
 /// Limit in characters of an output in the record; of a longer one the middle is omitted.
@@ -82,7 +83,7 @@ fn shorten(text: &str) -> String {
         at
     };
     let (head, tail) = (border(MOST_OUTPUT / 2), border(text.len() - MOST_OUTPUT / 2));
-    format!("{}\n[{} bytes are left out]\n{}", &text[..head], tail - head, &text[tail..])
+    without_middle(&text[..head], (tail - head) as u64, &text[tail..])
 }
 
 /// The last lines of a program's output, for a failure's detail.

@@ -93,7 +93,7 @@ impl Process for command::Ready {
 /// # Errors
 /// The command failed.
 pub(super) fn call(ground: &dyn Ground, command: &Command, scratch: &Path) -> Result<()> {
-    let mut process = ground.start(command, Kept::new(scratch, Keep::Tail)?, None, None, None)?;
+    let mut process = ground.start(command, Kept::new(scratch, Keep::Ends)?, None, None, None)?;
     process.go()?;
     let finished = process.wait(STEP_LIMIT)?;
     process.end()?;
@@ -108,7 +108,7 @@ pub(super) fn feed(
     write: impl FnOnce(&mut PipeWriter) -> Result<()>,
 ) -> Result<()> {
     let (input, mut to) = std::io::pipe().context("cannot make a pipe")?;
-    let mut process = ground.start(command, Kept::new(scratch, Keep::Tail)?, Some(input.as_fd()), None, None)?;
+    let mut process = ground.start(command, Kept::new(scratch, Keep::Ends)?, Some(input.as_fd()), None, None)?;
     drop(input);
     process.go()?;
     let written = write(&mut to);
@@ -140,6 +140,6 @@ fn succeeded(command: &Command, finished: &Finished) -> Result<()> {
     let words: Vec<_> = std::iter::once(command.get_program()).chain(command.get_args()).collect();
     match finished.failure(&words.join(" ".as_ref()).to_string_lossy()) {
         None => Ok(()),
-        Some(reason) => bail!(CallFailed { reason, said: finished.stderr.clone() }),
+        Some(reason) => bail!(CallFailed { reason, said: finished.said() }),
     }
 }

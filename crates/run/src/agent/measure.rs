@@ -31,7 +31,7 @@ pub(super) struct Measurable {
 impl Measurable {
     /// A step of the protocol.
     pub(super) fn step(command: Command, unmounted: bool) -> Measurable {
-        Measurable { command, keep: Keep::Tail, of_suite: false, unmounted, gets_scratch: false }
+        Measurable { command, keep: Keep::Ends, of_suite: false, unmounted, gets_scratch: false }
     }
 }
 

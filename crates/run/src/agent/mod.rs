@@ -13,6 +13,7 @@ mod figures;
 mod ground;
 mod measure;
 mod perform;
+mod printed;
 mod probes;
 mod restart;
 pub(crate) mod scratch;

@@ -38,7 +38,7 @@ impl Agent<'_> {
             return self.failed(task, format!("task {}: this lab cannot cut the power of its disk", task.id));
         }
         self.settle(&task.id)?;
-        let worked = self.work(task, cut).and_then(|failure| self.go_down(&restart.down).map(|()| failure));
+        let worked = self.work(task, iteration, cut).and_then(|failure| self.go_down(&restart.down).map(|()| failure));
         let failure = match worked {
             Ok(None) => self.come_up(task, restart, iteration).unwrap_or_else(|error| Some(Failure::of(&error))),
             Ok(failure) => failure,
@@ -75,7 +75,7 @@ impl Agent<'_> {
     }
 
     /// The work before the machine goes down; why it failed, if so. The power fails when it returns.
-    fn work(&mut self, task: &Task, cut: bool) -> Result<Option<Failure>> {
+    fn work(&mut self, task: &Task, iteration: u32, cut: bool) -> Result<Option<Failure>> {
         let job = self.job(task)?;
         self.stage(Stage::Prepare);
         let kept = Kept::new(self.scratch.path(), job.keep)?;
@@ -90,7 +90,8 @@ impl Agent<'_> {
         ready.end()?;
         let finished = finished?;
         self.note_leftovers(&format!("task {}", task.id), &finished);
-        Ok(self.failure("its work", &finished).map(|reason| Failure::new(reason, &finished.stderr)))
+        self.outputs(task, iteration, &finished);
+        Ok(self.failure("its work", &finished).map(|reason| Failure::new(reason, &finished.said())))
     }
 
     /// Takes the file system away, and after a power cut brings back what the disk held then.
@@ -134,7 +135,7 @@ impl Agent<'_> {
         };
         let unwritten = measured.unwritten.map(|reason| format!("{what}: {reason}"));
         if let Some(reason) = failure.or(unwritten) {
-            return Ok(Some(Failure::new(reason, &measured.finished.stderr)));
+            return Ok(Some(Failure::new(reason, &measured.finished.said())));
         }
         let mut values = measured.values;
         if let Some(Step { act: Act::Script(_, script), .. }) = restart.lost {
@@ -157,7 +158,7 @@ impl Agent<'_> {
         let finished = ready.wait(STEP_LIMIT)?;
         ready.end()?;
         if let Some(reason) = finished.failure("its count of lost files") {
-            return Ok(Err(Failure::new(reason, &finished.stderr)));
+            return Ok(Err(Failure::new(reason, &finished.said())));
         }
         let printed = finished.stdout.trim();
         let failure = |_| Failure::new(format!("its count of lost files printed {printed:?}, which is no number"), "");

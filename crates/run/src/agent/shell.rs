@@ -16,7 +16,7 @@ impl Agent<'_> {
     pub(super) fn untimed(&mut self, what: &str, script: &str, folder: &Path) -> Result<()> {
         let process = self.shell(script, folder);
         let guarded = if self.mounted { &*self.devices.test_folder } else { folder };
-        let kept = Kept::new(self.scratch.path(), Keep::Tail)?;
+        let kept = Kept::new(self.scratch.path(), Keep::Ends)?;
         let mut ready = self.ground.start(&process, kept, None, Some(guarded), None)?;
         ready.go()?;
         let finished = ready.wait(STEP_LIMIT)?;
@@ -24,7 +24,7 @@ impl Agent<'_> {
         self.note_leftovers(what, &finished);
         match self.failure("the command", &finished) {
             None => Ok(()),
-            Some(reason) => anyhow::bail!(CallFailed { reason, said: finished.stderr }),
+            Some(reason) => anyhow::bail!(CallFailed { reason, said: finished.said() }),
         }
     }
 

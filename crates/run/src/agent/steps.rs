@@ -32,7 +32,7 @@ impl Agent<'_> {
             self.ended(id, Outcome::Ok);
             return Ok(true);
         };
-        let outcome = Outcome::Failed { reason, detail: self.detail(&measured.finished.stderr) };
+        let outcome = Outcome::Failed { reason, detail: self.detail(&measured.finished.said()) };
         self.ended(id, outcome.clone());
         self.cell_ended(outcome);
         self.take_back()?;
@@ -117,7 +117,7 @@ impl Agent<'_> {
             (None, Some(failure)) => format!("fsck after the tasks: {failure}"),
             (None, None) => "fsck after the tasks: exit code 0 does not mean clean here".to_owned(),
         };
-        let outcome = Outcome::Failed { reason: said, detail: self.detail(&measured.finished.stderr) };
+        let outcome = Outcome::Failed { reason: said, detail: self.detail(&measured.finished.said()) };
         self.ended(protocol_task::FSCK, outcome);
         Ok(())
     }

@@ -78,13 +78,7 @@ impl Agent<'_> {
             reason.push_str(": out of memory");
         }
         let mut shared = Shared::default();
-        if job.keep == Keep::All {
-            for (kind, text) in
-                [(OutputKind::Stdout, &measured.finished.stdout), (OutputKind::Stderr, &measured.finished.stderr)]
-            {
-                self.output(task, iteration, kind, text);
-            }
-        }
+        self.outputs(task, iteration, &measured.finished);
         if failure.is_none() {
             match self.figures(task, iteration, &mut measured) {
                 Ok(found) => shared = found,
@@ -92,8 +86,7 @@ impl Agent<'_> {
             }
         }
         if let Some(reason) = failure {
-            let said = figures::tail(&measured.finished.stdout, &measured.finished.stderr);
-            let outcome = Outcome::Failed { reason, detail: self.detail(&said) };
+            let outcome = Outcome::Failed { reason, detail: self.detail(&measured.finished.said()) };
             self.ended_with_parts(task, &outcome);
             self.clean(steps.cleanup.as_ref());
             return Ok(false);
@@ -146,13 +139,13 @@ impl Agent<'_> {
             self.set_environment(&mut process);
             return Ok(Measurable {
                 command: process,
-                keep: Keep::Tail,
+                keep: Keep::Ends,
                 of_suite: true,
                 unmounted: false,
                 gets_scratch: true,
             });
         }
-        let keep = if task.program.is_some() { Keep::All } else { Keep::Tail };
+        let keep = if task.program.is_some() { Keep::All } else { Keep::Ends };
         Ok(Measurable {
             command: self.shell(&task.run, folder),
             keep,

@@ -1,6 +1,6 @@
 //! Marks after figures, and their notes below a table: failed, skipped or not run.
 
-use mountmark_model::Outcome;
+use mountmark_model::{Outcome, heading};
 use mountmark_record::{CellRecord, RunRecord};
 
 use crate::text::clean;
@@ -67,7 +67,9 @@ impl<'a> Notes<'a> {
         let recorded = self.cells(configuration).count();
         if recorded < planned {
             let missing = planned - recorded;
-            out.push(self.note(&format!("not run: {missing} of {planned} planned cells of {configuration}")));
+            out.push(
+                self.note(&format!("not run: {missing} of {planned} planned cells of {}", heading(configuration))),
+            );
         }
         out
     }
@@ -89,7 +91,7 @@ impl<'a> Notes<'a> {
             self.sentences.into_iter().enumerate().map(|(index, text)| Part::Note(Mark::Note(mark(index)), text));
         let skipped = self.run.plan.skipped.iter();
         let skipped = skipped.filter(|(name, _)| !self.run.cells.iter().any(|cell| cell.configuration == *name));
-        let skipped = skipped.map(|(name, reason)| Part::Paragraph(format!("{name} was skipped: {reason}")));
+        let skipped = skipped.map(|(name, reason)| Part::Paragraph(format!("{} was skipped: {reason}", heading(name))));
         notes.chain(skipped).collect()
     }
 }

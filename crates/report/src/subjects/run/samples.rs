@@ -1,11 +1,13 @@
 //! Every sample of a run: one per line, or in one object with the plan and the environment.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use anyhow::Result;
 use mountmark_analyse::sampling;
 use mountmark_model::conditions::Way;
+use mountmark_model::heading;
 use mountmark_model::{
     Bytes, Environment, Lab, Machine, Metric, MetricFinder, Outcome, RealisedCorpus, Sampling, SamplingEnd, Scale, Vary,
 };
@@ -123,6 +125,8 @@ struct Task<'a> {
 #[derive(Serialize)]
 struct Configuration<'a> {
     name: &'a str,
+    /// What texts for people call it.
+    heading: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     filesystem: Option<&'a str>,
     mkfs_options: &'a [String],
@@ -204,6 +208,7 @@ fn head(run: &RunRecord) -> Head<'_> {
             let found = configuration(name);
             Configuration {
                 name,
+                heading: heading(name),
                 filesystem: found.map(|c| c.filesystem.name.as_str()),
                 mkfs_options: found.map_or(&[], |c| &c.mkfs_options),
                 mount_options: found.map_or(&[], |c| &c.mount_options),

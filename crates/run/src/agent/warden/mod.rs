@@ -21,7 +21,7 @@ mod rights;
 use std::ffi::{CString, OsStr};
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -32,6 +32,7 @@ use anyhow::{Context, Result, bail};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open};
 
+use super::printed::{PAUSE, Printed};
 use super::probes::now;
 use inside::{Order, Report, Step, Words};
 
@@ -122,25 +123,28 @@ impl Warden {
 
     /// Waits for the command's end, for at most `limit` seconds of this kernel's clock. After the limit, or if the
     /// command left processes, all of them have been killed.
-    pub(super) fn wait(&mut self, limit: f64) -> Result<End> {
-        if !ready_within(&self.report, limit)? {
-            self.end()?;
-            return Ok(End::Limit);
+    /// What it prints is read meanwhile.
+    pub(super) fn wait(&mut self, limit: f64, mut printed: Option<&mut Printed>) -> Result<End> {
+        let is_ready = ready_within(&self.report, limit, printed.as_deref_mut())?;
+        let report = if is_ready { self.hear()? } else { None };
+        let mut killed = ExitStatus::default();
+        if report.as_ref().is_none_or(|report| report.leftovers) {
+            killed = self.end()?;
+            // What those that were killed had printed.
+            printed.map(Printed::read);
         }
-        let Some(report) = self.hear()? else {
-            return Ok(End::Killed(self.end()?));
-        };
-        if report.leftovers {
-            self.end()?;
-        }
-        Ok(End::Ended(Box::new(Ended {
-            elapsed: report.elapsed,
-            status: ExitStatus::from_raw(report.status),
-            usage: report.usage,
-            written: u64::try_from(report.written).ok(),
-            leftovers: report.leftovers,
-            moved: report.moved,
-        })))
+        Ok(match report {
+            Some(report) => End::Ended(Box::new(Ended {
+                elapsed: report.elapsed,
+                status: ExitStatus::from_raw(report.status),
+                usage: report.usage,
+                written: u64::try_from(report.written).ok(),
+                leftovers: report.leftovers,
+                moved: report.moved,
+            })),
+            None if is_ready => End::Killed(killed),
+            None => End::Limit,
+        })
     }
 
     /// Kills all that is left of the command; returns the warden's exit status.
@@ -150,7 +154,7 @@ impl Warden {
         }
         let _ = rustix::process::kill_process(self.pid, Signal::KILL);
         // The kernel ends the name space with its first process, which is reaped after all others.
-        if !ready_within(&self.pidfd, KILL_LIMIT)? {
+        if !ready_within(&self.pidfd, KILL_LIMIT, None)? {
             bail!("a command ({}) cannot be killed: a process of it hangs in the kernel", self.program);
         }
         self.is_gone = true;
@@ -225,15 +229,34 @@ fn find(name: &OsStr, path: &OsStr) -> Option<PathBuf> {
     places.find(|place| rustix::fs::access(place, rustix::fs::Access::EXEC_OK).is_ok() && place.is_file())
 }
 
-/// Whether a descriptor becomes readable, or a process ends, within `seconds` of this kernel's clock.
-fn ready_within(fd: &impl std::os::fd::AsFd, seconds: f64) -> Result<bool> {
+/// Whether a descriptor becomes readable, or a process ends, within `seconds` of this kernel's clock. What is printed
+/// meanwhile is read, and the rest of it at the end.
+fn ready_within(fd: &impl AsFd, seconds: f64, mut printed: Option<&mut Printed>) -> Result<bool> {
     let end = now().saturating_add((seconds * 1e9) as u64);
+    // A command that prints line by line must not wake the agent at each.
+    let mut rests = false;
     loop {
         let left = Duration::from_nanos(end.saturating_sub(now()));
-        let timeout = rustix::time::Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
-        match poll(&mut [PollFd::new(fd, PollFlags::IN)], Some(&timeout)) {
+        let wait = if rests { left.min(PAUSE) } else { left };
+        let timeout = rustix::time::Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
+        let source = printed.as_ref().filter(|_| !rests).map(|printed| printed.source());
+        let mut watched =
+            [PollFd::new(fd, PollFlags::IN), PollFd::from_borrowed_fd(source.unwrap_or(fd.as_fd()), PollFlags::IN)];
+        let count = if source.is_some() { 2 } else { 1 };
+        let found = poll(&mut watched[..count], Some(&timeout));
+        let [is_ready, is_printed] = watched.map(|one| !one.revents().is_empty());
+        match found {
+            Ok(0) if wait < left => rests = false,
             Ok(0) => return Ok(false),
-            Ok(_) => return Ok(true),
+            Ok(_) => {
+                let rested = std::mem::replace(&mut rests, false);
+                if let Some(printed) = printed.as_deref_mut().filter(|_| is_printed || rested) {
+                    rests = printed.read();
+                }
+                if is_ready {
+                    return Ok(true);
+                }
+            }
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error).context("cannot wait for a process"),
         }

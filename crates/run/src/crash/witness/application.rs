@@ -100,7 +100,7 @@ impl Witness<'_> {
         process.envs([("PATH", PATH), ("HOME", "/tmp"), ("LC_ALL", "C"), ("TEST", FOLDER)]);
         process.envs(variables.iter().map(|(name, value)| (name, value.to_string())));
         let scratch = Scratch::new(crate::agent::base_folder())?;
-        let kept = Kept::new(scratch.path(), Keep::Tail)?;
+        let kept = Kept::new(scratch.path(), Keep::Ends)?;
         let device = Path::new(&self.disk.device.path);
         let mut ready = command::prepare_apart(&process, kept, Path::new(FOLDER), device)?;
         let finished = ready.run(limit.into())?;

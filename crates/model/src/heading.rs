@@ -1,0 +1,64 @@
+//! What stands above a column, in a sentence and on a progress line for a configuration.
+
+use std::borrow::Cow;
+
+/// The short name of a configuration: `ext4#small` for `ext4:mkfs=-b 1024#small`, and the whole name of one without a
+/// label. Every text for people names configurations by it; the whole name is what they are known by.
+pub fn heading(name: &str) -> Cow<'_, str> {
+    match labelled(name) {
+        Some((body, label)) => match body.split_once(':') {
+            Some((filesystem, _)) => Cow::Owned(format!("{}#{label}", filesystem.trim())),
+            None => Cow::Borrowed(name),
+        },
+        None => Cow::Borrowed(name),
+    }
+}
+
+/// What the headings that stand for more than they say stand for, in words: `ext4#small = ext4:mkfs=-b 1024`. `None` if
+/// there is none among these names.
+pub fn legend<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let mut told: Vec<String> = Vec::new();
+    for name in names {
+        let (heading, Some((body, _))) = (heading(name), labelled(name)) else { continue };
+        let text = format!("{heading} = {body}");
+        if heading != name && !told.contains(&text) {
+            told.push(text);
+        }
+    }
+    (!told.is_empty()).then(|| told.join("; "))
+}
+
+/// A name before its label, and the label. A `#` that is escaped begins none.
+fn labelled(name: &str) -> Option<(&str, &str)> {
+    let (body, label) = name.rsplit_once('#')?;
+    let is_escaped = body.chars().rev().take_while(|c| *c == '\\').count() % 2 == 1;
+    let is_word = !label.is_empty() && label.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+    (!is_escaped && is_word).then_some((body, label))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_stands_for_all_options() {
+        for (name, wanted) in [
+            ("ext4", "ext4"),
+            ("ext4#again", "ext4#again"),
+            ("ext3:data=journal", "ext3:data=journal"),
+            (r"ext4:mkfs=-O ^has_journal\,^metadata_csum+mount=noatime#bare", "ext4#bare"),
+            (r"ext4:mkfs=-L a\#b", r"ext4:mkfs=-L a\#b"),
+            (r"ext4:mkfs=-L a\#b#c", "ext4#c"),
+            (r"ext4:mkfs=-L a\\#c", "ext4#c"),
+        ] {
+            assert_eq!(heading(name), wanted);
+        }
+    }
+
+    #[test]
+    fn a_legend_tells_what_headings_leave_out() {
+        assert_eq!(legend(["ext4", "ext4#again", "xfs:noatime"]), None);
+        let names = ["ext4:noatime#a", "xfs", "xfs:mkfs=-m crc=0#old", "ext4:noatime#a"];
+        assert_eq!(legend(names).unwrap(), "ext4#a = ext4:noatime; xfs#old = xfs:mkfs=-m crc=0");
+    }
+}

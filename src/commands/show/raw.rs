@@ -17,9 +17,6 @@ pub fn raw(store: &Store, run: &RunRecord, task: &str, format: Option<&str>) -> 
     let mut outputs = store.outputs(&run.id, Some(whole).filter(|whole| !whole.is_empty()))?;
     let place = |output: &Output| run.plan.tasks.iter().position(|(id, _)| *id == output.task);
     outputs.sort_by_key(place);
-    if format.is_some() && !outputs.is_empty() {
-        return common::written(&Outputs { run, outputs: &outputs }, format);
-    }
     let said = failures(run, whole);
     if outputs.is_empty() && said.is_empty() {
         let mut known: Vec<String> = store.outputs(&run.id, None)?.into_iter().map(|output| output.task).collect();
@@ -30,6 +27,9 @@ pub fn raw(store: &Store, run: &RunRecord, task: &str, format: Option<&str>) -> 
             false => format!("there are outputs of {}", known.join(", ")),
         };
         bail!(WrongUse(format!("{}: {known}", format!("--raw {task}").trim_end())));
+    }
+    if format.is_some() {
+        return common::written(&Outputs { run, outputs: &outputs }, format);
     }
     let mut text = String::new();
     for (index, output) in outputs.iter().enumerate() {

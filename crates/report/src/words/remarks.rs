@@ -1,8 +1,8 @@
 //! Sentences about the limits of findings.
 
 use mountmark_analyse::{Drift, Findings, Remark};
-use mountmark_model::Bytes;
 use mountmark_model::conditions::Way;
+use mountmark_model::{Bytes, heading};
 
 use super::number::{and, percent};
 
@@ -13,6 +13,7 @@ pub(crate) fn sentences(findings: &Findings) -> Vec<String> {
 
 /// A configuration is slower for want of room alone.
 pub fn cramped(configuration: &str, size: Bytes, roomy: Bytes) -> String {
+    let configuration = heading(configuration);
     format!(
         "A disk of {size} is small for {configuration}: with {roomy} and more it may be several times faster (--disk-size, or a \
          larger device)."

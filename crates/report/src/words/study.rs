@@ -4,7 +4,7 @@ use mountmark_analyse::Interval;
 use mountmark_analyse::study::{
     Agreement, Curves, Limit, NotMeasured, OverallComparison, RESAMPLES, Single, StudyComparison, Warning,
 };
-use mountmark_model::{Better, Metric};
+use mountmark_model::{Better, Metric, heading};
 
 use super::matrix::better;
 use super::number::ratio;
@@ -126,7 +126,11 @@ pub(crate) fn tests(name: &str, direction: Better) -> String {
 pub(crate) fn one_sided(study: &StudyComparison) -> Vec<String> {
     let sides = [("Only the study has", &study.only_published), ("Only the run has", &study.only_measured)];
     let sides = sides.into_iter().filter(|(_, names)| !names.is_empty());
-    sides.map(|(only, names)| format!("{only}: {}", names.join(", "))).collect()
+    sides
+        .map(|(only, names)| {
+            format!("{only}: {}", names.iter().map(|name| heading(name)).collect::<Vec<_>>().join(", "))
+        })
+        .collect()
 }
 
 /// All tests of a metric together: the mean tau, and the orders by mean ratio.

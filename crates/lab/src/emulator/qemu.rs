@@ -141,7 +141,7 @@ impl Qemu {
             let _ = stderr.read_to_end(&mut text);
             String::from_utf8_lossy(&text).into_owned()
         });
-        let qmp = match Qmp::connect(ours) {
+        let qmp = match Qmp::connect(ours, child.id()) {
             Ok(qmp) => qmp,
             Err(error) => {
                 let signal = ended_by(&mut child).map(|signal| signal + "; ").unwrap_or_default();

@@ -9,10 +9,14 @@ use anyhow::{Context, Result, bail};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 
-/// Longest wait for an answer.
+/// Longest wait for an answer. While QEMU waits for a processor of this machine, it is not silent.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Time between two looks at what QEMU waits for.
+const LOOK: Duration = Duration::from_secs(1);
+/// So many times the patience, and this machine has no time for QEMU.
+const STARVED: u32 = 20;
 
-/// QEMU lives and answers nothing: its processor takes all its time.
+/// QEMU lives and answers nothing: its guest takes all its time.
 #[derive(Debug, thiserror::Error)]
 #[error("QEMU does not answer")]
 pub struct Silent;
@@ -25,13 +29,15 @@ pub struct Gone;
 pub struct Qmp {
     lines: BufReader<UnixStream>,
     events: Vec<String>,
+    process: u32,
+    patience: Duration,
 }
 
 impl Qmp {
-    /// Completes the handshake on this end of the socket pair.
-    pub fn connect(socket: UnixStream) -> Result<Qmp> {
-        socket.set_read_timeout(Some(PATIENCE))?;
-        let mut qmp = Qmp { lines: BufReader::new(socket), events: Vec::new() };
+    /// Completes the handshake on this end of the socket pair with `process`.
+    pub fn connect(socket: UnixStream, process: u32) -> Result<Qmp> {
+        socket.set_read_timeout(Some(LOOK))?;
+        let mut qmp = Qmp { lines: BufReader::new(socket), events: Vec::new(), process, patience: PATIENCE };
         let greeting = qmp.read()?;
         if greeting.get("QMP").is_none() {
             bail!("QEMU greeted with {greeting}");
@@ -41,8 +47,8 @@ impl Qmp {
     }
 
     /// Sets the longest wait for an answer, at most the usual one.
-    pub fn be_patient(&self, limit: Duration) -> Result<()> {
-        Ok(self.lines.get_ref().set_read_timeout(Some(limit.min(PATIENCE)))?)
+    pub fn be_patient(&mut self, limit: Duration) {
+        self.patience = limit.min(PATIENCE);
     }
 
     pub fn run(&mut self, command: &str, arguments: Value) -> Result<Value> {
@@ -119,13 +125,85 @@ impl Qmp {
 
     fn read(&mut self) -> Result<Value> {
         let mut line = String::new();
-        let read = match self.lines.read_line(&mut line) {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => bail!(Silent),
-            read => read.context("QEMU does not answer")?,
-        };
-        if read == 0 {
-            bail!(Gone);
+        let (begin, waited) = (Instant::now(), waited_for_processor(self.process));
+        loop {
+            // What has come of a line stays in `line`.
+            match self.lines.read_line(&mut line) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Ok(0) => bail!(Gone),
+                Ok(_) => return serde_json::from_str(&line).with_context(|| format!("QEMU answered {line:?}")),
+                Err(error) => return Err(error).context("QEMU does not answer"),
+            }
+            let (passed, waited) = (begin.elapsed(), waited_for_processor(self.process).saturating_sub(waited));
+            if passed.saturating_sub(waited) >= self.patience {
+                bail!(Silent);
+            }
+            if passed > self.patience * STARVED {
+                bail!(
+                    "QEMU did not answer for {} s, of which it waited {} s for a processor: this machine is under too much load; \
+                     run it when others have ended, or with fewer --jobs",
+                    passed.as_secs(),
+                    waited.as_secs()
+                );
+            }
         }
-        serde_json::from_str(&line).with_context(|| format!("QEMU answered {line:?}"))
+    }
+}
+
+/// How long a process has been ready to run while others had the processors: its longest-waiting thread's (the second number of
+/// /proc/PID/task/TID/schedstat, Documentation/scheduler/sched-stats.rst; 0 if the kernel keeps none).
+fn waited_for_processor(process: u32) -> Duration {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let waited = |text: String| text.split_whitespace().nth(1)?.parse().ok();
+    let waits = threads.filter_map(|thread| waited(std::fs::read_to_string(thread.path().join("schedstat")).ok()?));
+    Duration::from_nanos(waits.max().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_for_a_processor_is_not_silent() {
+        if !std::fs::read_to_string("/proc/thread-self/schedstat")
+            .is_ok_and(|text| text.split_whitespace().count() == 3)
+        {
+            return eprintln!("skipped: this kernel keeps no schedstat");
+        }
+        let before = waited_for_processor(std::process::id());
+        // Two threads on one processor: each waits for half the time.
+        let busy = || {
+            std::thread::spawn(|| {
+                // SAFETY: plain system calls on a set of this function's own.
+                unsafe {
+                    let mut set: libc::cpu_set_t = std::mem::zeroed();
+                    libc::sched_getaffinity(0, size_of_val(&set), &raw mut set);
+                    let first = (0..1024).find(|cpu| libc::CPU_ISSET(*cpu, &set)).unwrap();
+                    libc::CPU_ZERO(&mut set);
+                    libc::CPU_SET(first, &mut set);
+                    libc::sched_setaffinity(0, size_of_val(&set), &raw const set);
+                }
+                let begin = Instant::now();
+                while begin.elapsed() < Duration::from_millis(600) {
+                    std::hint::black_box(begin);
+                }
+                waited_for_processor(std::process::id())
+            })
+        };
+        let [one, other] = [busy(), busy()].map(|thread| thread.join().unwrap());
+        let waited = one.max(other).saturating_sub(before);
+        assert!(waited > Duration::from_millis(100), "{waited:?}");
+    }
+
+    #[test]
+    fn who_has_processors_and_says_nothing_is_silent() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(b"{\"QMP\": {}}\n{\"return\": {}}\n{\"ret").unwrap();
+        let mut idle = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let mut qmp = Qmp::connect(ours, idle.id()).unwrap();
+        qmp.be_patient(LOOK);
+        assert!(qmp.run("cont", json!({})).unwrap_err().is::<Silent>());
+        idle.kill().unwrap();
+        idle.wait().unwrap();
     }
 }

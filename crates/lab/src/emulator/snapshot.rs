@@ -191,10 +191,10 @@ fn boot(folder: &Path, hardware: &Hardware, silence_limit: Duration, stop: &Atom
 /// booted for `silence_limit`.
 fn pause(qmp: &mut Qmp, clock: Clock, silence_limit: Duration, stop: &AtomicBool) -> Result<bool> {
     let (mut moved, mut last, begin) = (0, Instant::now(), Instant::now());
-    qmp.be_patient(PATIENCE)?;
+    qmp.be_patient(PATIENCE);
     loop {
         if let Some(paused) = qmp.heard("STOP", LOOK.min(silence_limit), stop)? {
-            qmp.be_patient(Duration::MAX)?;
+            qmp.be_patient(Duration::MAX);
             return Ok(paused);
         }
         let now = qmp.instructions()?;
@@ -305,7 +305,7 @@ mod tests {
                 }
             }
         });
-        let mut qmp = Qmp::connect(ours)?;
+        let mut qmp = Qmp::connect(ours, std::process::id())?;
         let clock = Clock::Instructions { shift: 10 };
         let result = pause(&mut qmp, clock, Duration::from_millis(400), &AtomicBool::new(false));
         drop(qmp);

@@ -159,15 +159,30 @@ pub fn curve(lab: &Lab, command: &Command) -> Rows {
     command.rows().map(row).collect()
 }
 
-/// The columns of `show --safety` but that of power cuts, which are those in the store.
+/// The columns of `show --safety` that the page has.
 pub fn safety(lab: &Lab, command: &Command) -> Rows {
     run(lab, &for_rows(command), &json()).ended_with(0);
     let shown = lab.command(&["show", "latest", "--safety", "--format", "markdown"]).ended_with(0);
     let table = page::table(&shown.stdout.lines().filter(|line| line.starts_with('|')).collect::<Vec<_>>());
-    let place = table[0].iter().position(|head| head == "power cuts").expect("a column of power cuts");
-    let told = table.into_iter().skip(1).map(|mut row| {
-        row.remove(place);
-        row
-    });
-    told.collect()
+    let places: Vec<usize> = command
+        .columns()
+        .map(|head| table[0].iter().position(|its| its == head).unwrap_or_else(|| panic!("no column {head}")))
+        .collect();
+    let row = |row: &Vec<String>| {
+        let shown = table.iter().find(|shown| shown[0] == name(&row[0])).expect("a row");
+        std::iter::once(row[0].clone()).chain(places.iter().map(|place| shown[*place].clone())).collect()
+    };
+    command.rows().map(row).collect()
+}
+
+/// Whether two cells say the same, with numbers within a factor of 2: another build of the guest's programs lies elsewhere on
+/// the disk, which moves short reads.
+pub fn alike(one: &str, other: &str) -> bool {
+    let words = |text: &str| -> Vec<String> { text.split_whitespace().map(|word| word.replace(',', "")).collect() };
+    let (one, other) = (words(one), words(other));
+    let is_alike = |(one, other): (&String, &String)| match (one.parse::<f64>(), other.parse::<f64>()) {
+        (Ok(one), Ok(other)) => one <= 2.0 * other && other <= 2.0 * one,
+        _ => one == other,
+    };
+    one.len() == other.len() && one.iter().zip(&other).all(is_alike)
 }

@@ -95,6 +95,7 @@ fn tasks(
         title: task.title.clone(),
         category: task.category.clone(),
         step: task.step,
+        restarts: task.restart.is_some(),
         is_measured: task.is_measured(),
         judged_by: task.main().map(|series| series.metric),
         metrics: task

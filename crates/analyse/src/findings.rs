@@ -65,6 +65,9 @@ pub struct TaskFindings {
     pub category: Category,
     /// Whether it is a protocol step, not part of the suite.
     pub step: bool,
+    /// Whether the machine comes up again in it.
+    #[serde(skip)]
+    pub restarts: bool,
     /// The metric by which it is judged: its rate, else what its syncs or operations take, else its durable time, else its returned time; for usable space the
     /// share of the device. `None` for the final check and for programs whose parts are judged.
     #[serde(serialize_with = "optional_metric_id")]

@@ -82,7 +82,7 @@ fn tau_text(tau: Option<f64>, interval: Option<Interval>) -> String {
 /// One row per metric, and the scores of the file systems on both sides.
 fn overall(out: &mut Markup, view: &View, study: &StudyComparison) {
     if study.overall.is_empty() {
-        put!(out, "<p>No test has figures on both sides.</p>\n");
+        put!(out, "<p>", words::study::NONE, "</p>\n");
         return;
     }
     let caption = view.id("study-overall");

@@ -34,6 +34,7 @@ pub(crate) fn findings(run: &RunRecord) -> Findings {
             id,
             title,
             step,
+            restarts: false,
             is_measured: true,
             judged_by: Some(&Metric::DURABLE),
         })

@@ -82,8 +82,11 @@ fn study(compared: &StudyComparison) -> Vec<Part> {
         let pairs = format!("{} of {}", all.same, all.same + all.reversed + all.tied);
         std::iter::once(all.metric.clone()).chain(scores).chain([tau, pairs]).collect()
     };
-    let rows = compared.overall.iter().map(row).collect();
-    out.push(Part::Table(Table { head, rows, keys: 1, last: Last::Figure }));
+    let rows: Vec<Vec<String>> = compared.overall.iter().map(row).collect();
+    out.push(match rows.is_empty() {
+        true => Part::Paragraph(words::study::NONE.into()),
+        false => Part::Table(Table { head, rows, keys: 1, last: Last::Figure }),
+    });
     out
 }
 

@@ -324,7 +324,7 @@ fn lack(lack: &Lack) -> String {
         Lack::StudyRun { run, can_be_given: false } => format!("No run can stand for the study's run {run}."),
         Lack::PowerCuts => "It is about power cuts: `mountmark crash --cases` cuts the power and judges it.".into(),
         Lack::NotCut(names) => format!(
-            "Not tried by power cuts: {}. `mountmark crash --cases --fs {}` does.",
+            "No power cut was tried at its moment on {}: `mountmark crash --cases --fs {}` tries.",
             names.join(", "),
             names.join(",")
         ),

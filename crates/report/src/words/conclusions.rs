@@ -92,7 +92,7 @@ fn leaders(findings: &Findings) -> Vec<usize> {
 
 /// "Usable again after a power cut: ext3 after 0.0957 s, ext2 after 0.209 s, 2.18 times that (95 %: 2.11 to 2.25)."
 fn usable(findings: &Findings, task: usize, order: &[usize], gap: Option<&Gap>) -> String {
-    let what = capital(&findings.tasks[task].title);
+    let what = capital(&findings.tasks[task].title) + &at_point(&findings.tasks[task]);
     let all = usable_times(findings, task, order).join(", ");
     let beside = match gap {
         Some(gap) => beside(findings, gap),
@@ -103,6 +103,11 @@ fn usable(findings: &Findings, task: usize, order: &[usize], gap: Option<&Gap>) 
     let none: Vec<&str> = none.map(|one| findings.headings[one].as_str()).collect();
     let none = if none.is_empty() { String::new() } else { format!("; no figure of {}", and(none)) };
     format!("{what}{once}: {all}, {beside}{none}.")
+}
+
+/// " at 4GiB" of a task that is measured at several points of a parameter.
+fn at_point(task: &TaskFindings) -> String {
+    task.id.split_once('@').map(|(_, point)| format!(" at {point}")).unwrap_or_default()
 }
 
 /// "ext3 after 0.0957 s", of each.
@@ -204,7 +209,8 @@ fn range(findings: &Findings, task: usize, ends: [usize; 2]) -> String {
     let Some(found) = task.judged() else { return String::new() };
     let [best, worst] = ends.map(|one| quantity(found.metric, median(found, one)));
     let is_space = task.category == Category::Capacity;
-    let what = capital(if is_space { subject(found.metric) } else { &task.id });
+    let what = if is_space { subject(found.metric).to_owned() + &at_point(task) } else { task.id.clone() };
+    let what = capital(&what);
     if best == worst {
         let took = if is_space { "is" } else { "took" };
         return format!("{what} {took} {best} on all file systems.");

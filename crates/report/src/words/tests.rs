@@ -2,7 +2,7 @@
 
 use mountmark_analyse::claim::{Judges, Reach, judge_claims};
 use mountmark_analyse::{Findings, Options, changes, findings};
-use mountmark_model::{Lab, Outcome, Scale, Study};
+use mountmark_model::{Down, Lab, Outcome, Restart, Scale, Study, Up};
 use mountmark_record::{RunRecord, RunStatus, TaskOutcome};
 
 use super::*;
@@ -297,14 +297,17 @@ fn warnings_say_what_cannot_be_compared() {
 
 #[test]
 fn a_copy_that_writes_nothing_is_named_where_it_wins() {
-    let with = |bytes: [f64; 3]| {
+    let of = |bytes: [f64; 3], restart: Option<Restart>| {
         let mut record = timed(3, 3, |one, repeat| [1.0, 30.0, 31.0][one] + f64::from(repeat) / 1e3);
         for cell in &mut record.cells {
             let own = bytes[cell.index as usize % 3];
             cell.samples.push(sample("001", "task_written_bytes", own));
         }
+        let task = serde_json::json!([{"id": "001", "title": "001", "run": "true", "restart": restart}]);
+        record.plan.cells[0].tasks = serde_json::from_value(task).unwrap();
         conclusions::sentences(&found(&record))
     };
+    let with = |bytes: [f64; 3]| of(bytes, None);
     let shared = with([0.0, 1e9, 1e9]);
     assert_eq!(shared[1], "In 001 ext4 shares blocks instead of writing a copy.");
     let striking = shared.iter().find(|sentence| sentence.starts_with("001 (")).unwrap();
@@ -313,4 +316,7 @@ fn a_copy_that_writes_nothing_is_named_where_it_wins() {
         let said = with(bytes).concat();
         assert!(!said.contains("shares blocks"), "{said}");
     }
+    let up_again = Some(Restart { after: Down::PowerCut, then: Up::Repair });
+    let said = of([0.0, 1e9, 1e9], up_again).concat();
+    assert!(!said.contains("blocks"), "what a check writes is no copy: {said}");
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -126,7 +127,7 @@ fn broken(lab: &Lab, filesystem: &str, workloads: &[&str]) -> Vec<String> {
     let mut arguments = vec!["crash", "--fs", filesystem, "--jobs", "1", "--images", "16", "--recoveries", "0"];
     arguments.extend(["--no-shrink", "--budget", "2h", "--format", "json"]);
     workloads.iter().for_each(|workload| arguments.extend(["--workload", workload]));
-    let ran = lab.command(&arguments);
+    let ran = lab.start_command(&arguments).wait_within(Duration::from_secs(7200));
     let answer: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.text()));
     let tried = answer["configurations"][0]["tried"].as_array().expect("what was tried");
     let images = |tried: &Value| tried["explored"]["states"].as_u64().unwrap_or(0);

@@ -50,13 +50,18 @@ impl Started {
         move || guests_of(&parent)
     }
 
-    pub fn wait(mut self) -> Ran {
+    pub fn wait(self) -> Ran {
+        self.wait_within(LIMIT)
+    }
+
+    /// Like [`Started::wait`], of what takes longer than other tests.
+    pub fn wait_within(mut self, limit: Duration) -> Ran {
         let begin = Instant::now();
         let status = loop {
             if let Some(status) = self.child.try_wait().expect("a child") {
                 break status;
             }
-            assert!(begin.elapsed() < LIMIT, "{} has not ended within {LIMIT:?}:\n{}", self.shown, self.stderr());
+            assert!(begin.elapsed() < limit, "{} has not ended within {limit:?}:\n{}", self.shown, self.stderr());
             thread::sleep(Duration::from_millis(20));
         };
         let read = |name: &str| {

@@ -5,7 +5,7 @@ mod tables;
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -127,7 +127,7 @@ fn each_command_of_a_page_shows_what_the_page_says() {
 fn run(lab: &Lab, line: &str, add: &[String]) -> Ran {
     let words = words(line);
     let all: Vec<&str> = words.iter().skip(1).chain(add).map(String::as_str).collect();
-    lab.command(&all)
+    lab.start_command(&all).wait_within(Duration::from_secs(7200))
 }
 
 /// The signatures of the broken promises that a campaign found, and whether these are what the page says.

@@ -26,6 +26,11 @@ pub struct Silent;
 #[error("QEMU ended")]
 pub struct Gone;
 
+/// Whether the other end was closed: before it read what it was sent, a read fails so, too.
+fn is_gone(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset)
+}
+
 pub struct Qmp {
     lines: BufReader<UnixStream>,
     events: Vec<String>,
@@ -53,7 +58,10 @@ impl Qmp {
 
     pub fn run(&mut self, command: &str, arguments: Value) -> Result<Value> {
         let line = json!({ "execute": command, "arguments": arguments }).to_string() + "\n";
-        self.lines.get_mut().write_all(line.as_bytes()).with_context(|| format!("cannot send {command} to QEMU"))?;
+        match self.lines.get_mut().write_all(line.as_bytes()) {
+            Err(error) if is_gone(&error) => bail!(Gone),
+            sent => sent.with_context(|| format!("cannot send {command} to QEMU"))?,
+        }
         loop {
             let answer = self.read()?;
             if let Some(event) = answer.get("event").and_then(Value::as_str) {
@@ -132,6 +140,7 @@ impl Qmp {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 Ok(0) => bail!(Gone),
                 Ok(_) => return serde_json::from_str(&line).with_context(|| format!("QEMU answered {line:?}")),
+                Err(error) if is_gone(&error) => bail!(Gone),
                 Err(error) => return Err(error).context("QEMU does not answer"),
             }
             let (passed, waited) = (begin.elapsed(), waited_for_processor(self.process).saturating_sub(waited));
@@ -205,5 +214,21 @@ mod tests {
         assert!(qmp.run("cont", json!({})).unwrap_err().is::<Silent>());
         idle.kill().unwrap();
         idle.wait().unwrap();
+    }
+
+    /// A machine that resets ends QEMU, perhaps before it has read the command under way.
+    #[test]
+    fn an_end_is_known_as_one_however_the_socket_fails() {
+        for is_unread in [false, true] {
+            let (ours, theirs) = UnixStream::pair().unwrap();
+            let (process, patience) = (std::process::id(), PATIENCE);
+            let mut qmp = Qmp { lines: BufReader::new(ours), events: Vec::new(), process, patience };
+            if is_unread {
+                qmp.lines.get_mut().write_all(b"{}\n").unwrap();
+            }
+            drop(theirs);
+            assert!(qmp.read().unwrap_err().is::<Gone>());
+            assert!(qmp.run("cont", json!({})).unwrap_err().is::<Gone>());
+        }
     }
 }

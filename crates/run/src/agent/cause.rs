@@ -3,6 +3,8 @@
 //!
 //! This file runs nothing.
 
+use std::path::Path;
+
 /// Bytes of a line that are looked at: a program may print a megabyte without an end of line.
 const MOST_LINE: usize = 4096;
 /// Characters of a line that fit into a table's note.
@@ -132,9 +134,32 @@ pub(super) fn before_signal(stderr: &str, stdout: &str) -> Option<String> {
     Some(clip(told.trim()))
 }
 
+/// What mount(8) says of a failure that only the kernel can explain.
+const UNEXPLAINED: [&str; 3] = ["wrong fs type, bad option", "can't read superblock", "mount(2) system call failed"];
+
+/// What calls on a damaged file system end with, in the words of errno(3).
+const DAMAGED: [&str; 4] =
+    ["Input/output error", "Structure needs cleaning", "Invalid argument", "Read-only file system"];
+
+/// What the kernel's log says of a mount that failed, or of damage to what is on the device, for that reason.
+pub(super) fn of_kernel(reason: &str, device: &Path, log: &str) -> Option<String> {
+    let has = |words: &[&str]| words.iter().any(|words| reason.contains(words));
+    if has(&UNEXPLAINED) {
+        of_mount(log)
+    } else if has(&DAMAGED) {
+        let name = device.file_name()?.to_str()?;
+        let lines = lines(log);
+        let mut told = lines.iter().rev().filter_map(|line| message(line));
+        let (_, _, text) = told.find(|(level, _, text)| *level <= ERROR && text.contains(name))?;
+        Some(clip(text))
+    } else {
+        None
+    }
+}
+
 /// The kernel's own line about a mount that has just failed: the first that names an error, of those of the same second
 /// after the last mount that succeeded.
-pub(super) fn of_mount(log: &str) -> Option<String> {
+fn of_mount(log: &str) -> Option<String> {
     const DONE: [&str; 4] = ["mounted filesystem", "mounting filesystem", "Ending clean mount", "Unmounting"];
     let all = lines(log);
     let after = all.iter().rposition(|line| DONE.iter().any(|text| line.contains(text))).map_or(0, |at| at + 1);
@@ -144,13 +169,21 @@ pub(super) fn of_mount(log: &str) -> Option<String> {
     Some(clip(error))
 }
 
-/// The time and the text of a message of the kernel that names an error, and is a warning or worse: `<4>[    1.5] text`.
+/// Levels of the kernel's messages (syslog(2)).
+const ERROR: u32 = 3;
+const WARNING: u32 = 4;
+
+/// The time and the text of a message of the kernel that names an error, and is a warning or worse.
 fn serious(line: &str) -> Option<(f64, &str)> {
-    const WARNING: u32 = 4;
+    let (level, time, text) = message(line)?;
+    (level <= WARNING && is_error(text)).then_some((time, text))
+}
+
+/// Level, time and text of a message of the kernel: `<4>[    1.5] text`.
+fn message(line: &str) -> Option<(u32, f64, &str)> {
     let (level, rest) = line.strip_prefix('<')?.split_once(">[")?;
     let (time, text) = rest.split_once("] ")?;
-    let is_serious = level.parse::<u32>().is_ok_and(|level| level % 8 <= WARNING);
-    Some((time.trim().parse().ok()?, text.trim())).filter(|(_, text)| is_serious && is_error(text))
+    Some((level.parse::<u32>().ok()? % 8, time.trim().parse().ok()?, text.trim()))
 }
 
 /// The lines of a text as a terminal would leave them, without colours; empty ones are left out.

@@ -1,6 +1,7 @@
 //! Events that the agent sends.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use mountmark_model::{DeviceRecord, Event, Outcome, OutputKind, Stage, Subject, Task};
 
@@ -28,12 +29,14 @@ impl Agent<'_> {
         Some(self.explained(finished.failure(what)?))
     }
 
-    /// A reason, with the kernel's own for a mount that failed: mount(8) has several in one sentence.
+    /// A reason, with the kernel's own for a mount that failed or a damaged file system: mount(8) has several in one
+    /// sentence, and errno(3) tells nothing of damage.
     pub(super) fn explained(&self, reason: String) -> String {
-        let is_mount = reason.contains("wrong fs type, bad option");
-        let told = if is_mount && self.devices.exclusive { cause::of_mount(&kernel_log()) } else { None };
-        match told {
-            Some(told) => format!("{reason} The kernel says: {told}"),
+        if !self.devices.exclusive {
+            return reason;
+        }
+        match cause::of_kernel(&reason, Path::new(&self.devices.test.path), &kernel_log()) {
+            Some(told) => format!("{}. The kernel says: {told}", reason.trim_end_matches('.')),
             None => reason,
         }
     }

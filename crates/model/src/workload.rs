@@ -222,7 +222,8 @@ pub enum Pattern {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SyncPolicy {
-    /// After this many operations that write, in each thread. 0: never.
+    /// After this many operations that write, in each thread. Without it, which jobs write as 0, never; a suite that says 0
+    /// is refused.
     #[serde(default)]
     pub every: Quantity,
     /// Every file once at the end, inside the phase's time.

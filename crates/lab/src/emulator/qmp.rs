@@ -133,7 +133,7 @@ impl Qmp {
 
     fn read(&mut self) -> Result<Value> {
         let mut line = String::new();
-        let (begin, waited) = (Instant::now(), waited_for_processor(self.process));
+        let (begin, mut waited_first) = (Instant::now(), None);
         loop {
             // What has come of a line stays in `line`.
             match self.lines.read_line(&mut line) {
@@ -143,7 +143,9 @@ impl Qmp {
                 Err(error) if is_gone(&error) => bail!(Gone),
                 Err(error) => return Err(error).context("QEMU does not answer"),
             }
-            let (passed, waited) = (begin.elapsed(), waited_for_processor(self.process).saturating_sub(waited));
+            // Looked at only when an answer is late: most come at once.
+            let (passed, waited) = (begin.elapsed(), waited_for_processor(self.process));
+            let waited = waited.saturating_sub(*waited_first.get_or_insert(waited));
             if passed.saturating_sub(waited) >= self.patience {
                 bail!(Silent);
             }

@@ -2,13 +2,12 @@
 
 use anyhow::Result;
 use mountmark_analyse::{Accordance, Accorded};
-use mountmark_model::{heading, legend};
+use mountmark_model::heading;
 
-use super::{Object, Rows, Subject};
+use super::{Object, Rows, Subject, labels};
 use crate::text::titled;
 use crate::worded::WordedAccordance;
 use crate::words;
-use crate::words::header::LABELS;
 use crate::words::number::ratio;
 use crate::words::study::tau_range;
 use crate::writers::csv::number_or_empty;
@@ -64,7 +63,7 @@ fn parts(ModelBeside(found): &ModelBeside) -> Vec<Part> {
         ),
         Part::Paragraph(words::accord::answer(found)),
     ];
-    out.extend(legend(found.configurations.iter().map(String::as_str)).map(|text| Part::Labelled(LABELS.into(), text)));
+    out.extend(labels(found.configurations.iter().map(String::as_str)));
     let head = ["test", "told apart", "same", "reversed", "order", "tau", "95 %", "machine/model"];
     let table = |steps: bool| {
         let rows: Vec<Vec<String>> = found.tasks.iter().filter(|task| task.step == steps).map(row).collect();

@@ -2,16 +2,14 @@
 
 use anyhow::Result;
 use mountmark_analyse::bisect::{Bisection, Tried};
-use mountmark_model::legend;
 use mountmark_record::RunRecord;
 use serde_json::json;
 
 use super::why::told;
-use super::{Object, Subject};
+use super::{Object, Subject, labels};
 use crate::explained::{Answer, value};
 use crate::markup::Markup;
 use crate::words::bisect as words;
-use crate::words::header::LABELS;
 use crate::words::metric::subject;
 use crate::words::number::quantity;
 use crate::writers::{Last, Part, Table};
@@ -46,7 +44,7 @@ fn parts(Bisected { found, runs, why }: &Bisected) -> Vec<Part> {
         out.push(Part::Labelled("before".into(), crate::words::why::run(runs[0])));
         out.push(Part::Labelled("after".into(), crate::words::why::run(runs[1])));
     }
-    out.extend(legend([found.configuration.as_str()]).map(|text| Part::Labelled(LABELS.into(), text)));
+    out.extend(labels([found.configuration.as_str()]));
     out.extend(words::change(*runs).map(|change| Part::Labelled("change".into(), change)));
     let row = |tried: &Tried| {
         let figure = tried.figure.map_or(String::new(), |figure| quantity(found.metric, figure));

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use mountmark_crash::cases::{CaseSeen, ClaimSeen};
-use mountmark_model::{Fate, heading, legend};
+use mountmark_model::{Fate, heading};
 
-use super::{Object, Rows, Subject};
+use super::{Object, Rows, Subject, labels};
 use crate::words::cases as words;
-use crate::words::header::LABELS;
 use crate::writers::{Last, Part, Table};
 
 #[derive(Clone, Debug)]
@@ -39,7 +38,7 @@ fn parts(subject: &Cases) -> Vec<Part> {
     let rows = subject.cases.iter().map(row).collect();
     let mut parts =
         vec![Part::Paragraph(words::ABOUT.into()), Part::Table(Table { head, rows, keys: 2, last: Last::Figure })];
-    parts.extend(legend(configurations).map(|text| Part::Labelled(LABELS.into(), text)));
+    parts.extend(labels(configurations));
     parts.extend(words::hurried(&subject.hurried).map(Part::Paragraph));
     parts.push(Part::Heading(words::CLAIMS.into()));
     parts.extend(subject.claims.iter().map(|claim| Part::Item(words::claim(claim))));

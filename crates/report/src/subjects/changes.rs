@@ -2,13 +2,12 @@
 
 use anyhow::Result;
 use mountmark_analyse::{Change, ChangeOutcome, Difference};
-use mountmark_model::{heading, legend};
+use mountmark_model::heading;
 
-use super::{Object, Rows, Subject};
+use super::{Object, Rows, Subject, labels};
 use crate::text::titled;
 use crate::worded::WordedChanges;
 use crate::words::changes::{counts, more_or_less, remarks};
-use crate::words::header::LABELS;
 use crate::words::number::{quantity, ratio};
 use crate::writers::csv::number_or_empty;
 use crate::writers::{Last, Part, Table};
@@ -72,7 +71,7 @@ fn parts(Changes(changes): &Changes) -> Vec<Part> {
     ];
     out.extend(remarks(changes).into_iter().map(|remark| Part::Labelled("note".into(), remark)));
     let names = changes.changes.iter().map(|change| change.configuration.as_str());
-    out.extend(legend(names).map(|text| Part::Labelled(LABELS.into(), text)));
+    out.extend(labels(names));
     out.extend(differences(&changes.differences));
     out.push(Part::Heading("What changed".into()));
     out.push(Part::Paragraph(counts(&changes.changes)));

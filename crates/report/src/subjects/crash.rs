@@ -2,15 +2,14 @@
 
 use anyhow::Result;
 use mountmark_crash::campaign::{Campaign, Cause, Tried};
-use mountmark_model::{Bytes, format_count, format_seconds, heading, legend};
+use mountmark_model::{Bytes, format_count, format_seconds, heading};
 use serde::Serialize;
 
-use super::{Object, Rows, Subject};
+use super::{Object, Rows, Subject, labels};
 use crate::html::crash::Shown;
 use crate::markup::Markup;
 use crate::shell_word;
 use crate::words::crash as words;
-use crate::words::header::LABELS;
 use crate::writers::{Last, Part, Table};
 
 /// In the user's order.
@@ -88,8 +87,8 @@ fn about(campaigns: &[Campaign]) -> Vec<Part> {
         ("disk", format!("{}, {}", Bytes(campaign.disk_size), words::device(campaign))),
         ("seed", campaign.seed.to_string()),
     ];
-    let labels = legend(campaigns.iter().map(|campaign| campaign.configuration.as_str())).map(|text| (LABELS, text));
-    facts.into_iter().chain(labels).map(|(label, text)| Part::Labelled(label.into(), text)).collect()
+    let facts = facts.into_iter().map(|(label, text)| Part::Labelled(label.into(), text));
+    facts.chain(labels(campaigns.iter().map(|campaign| campaign.configuration.as_str()))).collect()
 }
 
 /// A command that shows a finding again: all that determines what it shows, as defaults may change.

@@ -19,9 +19,10 @@ mod study;
 mod verdicts;
 mod why;
 
+use mountmark_model::legend;
 use mountmark_record::RunRecord;
 
-use crate::words::header::{Fact, header};
+use crate::words::header::{Fact, LABELS, header};
 use crate::writers::csv::Rows;
 use crate::writers::json::Object;
 use crate::writers::{Part, Subject};
@@ -42,6 +43,11 @@ pub use safety::Safety;
 pub use study::StudyBeside;
 pub use verdicts::Verdicts;
 pub use why::Why;
+
+/// The legend of the labels among these names of configurations, if any.
+fn labels<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<Part> {
+    legend(names).map(|text| Part::Labelled(LABELS.into(), text))
+}
 
 /// The facts about a run that stand above what is shown of it.
 fn about(run: &RunRecord) -> Vec<Part> {

@@ -2,12 +2,10 @@
 
 use anyhow::Result;
 use mountmark_analyse::differences;
-use mountmark_model::legend;
 
-use super::{Object, Subject, about};
+use super::{Object, Subject, about, labels};
 use crate::explained::{Answer, flames, head, lists, sentences, stacks, tables, title};
 use crate::markup::Markup;
-use crate::words::header::LABELS;
 use crate::words::why as words;
 use crate::writers::{Part, Stack};
 
@@ -41,7 +39,7 @@ pub(super) fn told(why: &Answer) -> Vec<Part> {
             out.push(Part::Labelled("before".into(), words::run(why.run)));
             out.push(Part::Labelled("after".into(), words::run(later)));
             let names = [why.run, later].into_iter().flat_map(|run| &run.plan.configurations).map(String::as_str);
-            out.extend(legend(names).map(|text| Part::Labelled(LABELS.into(), text)));
+            out.extend(labels(names));
         }
     }
     out.extend(why.chosen.map(|chosen| Part::Labelled("chosen".into(), chosen.into())));

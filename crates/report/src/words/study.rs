@@ -210,8 +210,9 @@ pub(crate) fn changes(study: &StudyComparison) -> Vec<String> {
     changed.collect()
 }
 
-/// Caption of the scores and taus of all metrics.
+/// In place of the scores and taus, where there are none.
 pub(crate) const NONE: &str = "No test has figures on both sides.";
+/// Caption of the scores and taus of all metrics.
 pub(crate) const OVERALL: &str = "All tests of a metric together. For each file system the geometric mean of its ratio to \
                                   the group, published → this run; 1 is the middle of the group. Tau is 1 for the same \
                                   order, 0 for none in common, −1 for the reverse; the mean is over tests, with its 95 % \

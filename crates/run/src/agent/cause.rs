@@ -141,14 +141,16 @@ const UNEXPLAINED: [&str; 3] = ["wrong fs type, bad option", "can't read superbl
 const DAMAGED: [&str; 4] =
     ["Input/output error", "Structure needs cleaning", "Invalid argument", "Read-only file system"];
 
-/// What the kernel's log says of a mount that failed, or of damage to what is on the device, for that reason.
-pub(super) fn of_kernel(reason: &str, device: &Path, log: &str) -> Option<String> {
+/// What the kernel's log, which is read for these alone, says of a mount that failed, or of damage to what is on the device,
+/// for that reason.
+pub(super) fn of_kernel(reason: &str, device: &Path, log: impl FnOnce() -> String) -> Option<String> {
     let has = |words: &[&str]| words.iter().any(|words| reason.contains(words));
     if has(&UNEXPLAINED) {
-        of_mount(log)
+        of_mount(&log())
     } else if has(&DAMAGED) {
         let name = device.file_name()?.to_str()?;
-        let lines = lines(log);
+        let log = log();
+        let lines = lines(&log);
         let mut told = lines.iter().rev().filter_map(|line| message(line));
         let (_, _, text) = told.find(|(level, _, text)| *level <= ERROR && text.contains(name))?;
         Some(clip(text))

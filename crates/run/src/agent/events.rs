@@ -35,7 +35,7 @@ impl Agent<'_> {
         if !self.devices.exclusive {
             return reason;
         }
-        match cause::of_kernel(&reason, Path::new(&self.devices.test.path), &kernel_log()) {
+        match cause::of_kernel(&reason, Path::new(&self.devices.test.path), kernel_log) {
             Some(told) => format!("{}. The kernel says: {told}", reason.trim_end_matches('.')),
             None => reason,
         }

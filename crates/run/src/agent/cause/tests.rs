@@ -238,12 +238,12 @@ fn the_kernel_says_what_is_damaged() {
                 <4>[   61.688479]  </TASK>\n<3>[   61.688516] gfs2: fsid=nbd0.0: can't make FS RW: -5\n";
     let said =
         "mount -t gfs2 /dev/nbd0 /test ended with exit code 32: mount: /test: can't read superblock on /dev/nbd0.";
-    let told = of_kernel(said, Path::new("/dev/nbd0"), gfs2).expect("the kernel's own line");
+    let told = of_kernel(said, Path::new("/dev/nbd0"), || gfs2.to_owned()).expect("the kernel's own line");
     assert!(told.starts_with("gfs2: fsid=nbd0.0: fatal: filesystem consistency error - function"), "{told}");
     let ntfs = "<3>[   81.782971] ntfs3(nbd0): MFT: r=44, expect seq=1 instead of 0!\n\
                 <5>[   81.782984] ntfs3(nbd0): Mark volume as dirty due to NTFS errors\n<3>[   82.1] other failed\n";
     let said = "its work ended with exit code 1: cannot make the folder /test/new: Invalid argument (os error 22)";
-    let told = |reason, device| of_kernel(reason, Path::new(device), ntfs);
+    let told = |reason, device| of_kernel(reason, Path::new(device), || ntfs.to_owned());
     assert_eq!(told(said, "/dev/nbd0").as_deref(), Some("ntfs3(nbd0): MFT: r=44, expect seq=1 instead of 0!"));
     assert_eq!(told(said, "/dev/nbd1"), None, "another device's");
     assert_eq!(told("cmp: EOF on a: it is shorter", "/dev/nbd0"), None, "no call failed");

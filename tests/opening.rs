@@ -1,5 +1,6 @@
 //! What a report opens with, in a real browser and as text, and its claims: of made-up runs.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use mountmark_model::Metric;
@@ -81,6 +82,21 @@ fn a_report_opens_with_its_answer() {
 fn reasons_of_claims_are_in_sight_and_told_once() {
     let lab = Lab::without_guests();
     let page = made_up("piszcz-2006", &lab);
+    let markdown = report(&lab, &["--claims", "--format", "markdown"]).ended_with(0).stdout;
+    let is_open = |line: &&str| line.contains("not judged") && line.starts_with('|');
+    let open = markdown.lines().filter(is_open).count();
+    // A paragraph above its claims, so never in a row of a table, and no two alike.
+    let reasons: Vec<&str> = markdown.lines().filter(|line| line.contains("--anyway judges all the same")).collect();
+    let once: BTreeSet<&&str> = reasons.iter().collect();
+    assert!(reasons.iter().all(|reason| !reason.starts_with('|')), "{markdown}");
+    assert_eq!(once.len(), reasons.len(), "{reasons:?}");
+    assert!(!reasons.is_empty() && reasons.len() * 2 < open, "{reasons:?} for {open} claims");
+    let text = report(&lab, &["--claims", "--format", "table"]).ended_with(0).stdout;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(text.matches("--anyway judges all the same").count(), reasons.len(), "{text}");
+    for text in [&text, &markdown] {
+        assert_eq!(text.matches("It is about power cuts").count(), 1, "{text}");
+    }
     readable("reasons_of_claims_are_in_sight_and_told_once", &page, |browser| {
         browser.evaluate("document.querySelectorAll('.open-claims').forEach(d => d.open = true)");
         let seen = browser.evaluate(
@@ -93,7 +109,7 @@ fn reasons_of_claims_are_in_sight_and_told_once() {
         );
         let reasons: Vec<&str> =
             seen["reasons"].as_array().expect("reasons").iter().filter_map(|r| r.as_str()).collect();
-        let once: std::collections::BTreeSet<&&str> = reasons.iter().collect();
+        let once: BTreeSet<&&str> = reasons.iter().collect();
         assert_eq!(once.len(), reasons.len(), "{reasons:?}");
         assert!(reasons.len() as u64 * 2 < seen["claims"].as_u64().expect("claims"), "{seen}");
         assert_eq!(seen["out"], json!(0), "{seen}");

@@ -5,6 +5,7 @@ use mountmark_analyse::claim::{ClaimOutcome, JudgedClaim};
 use crate::markup::{Markup, put};
 use crate::view::View;
 use crate::words;
+use crate::words::claims::Open;
 use crate::words::number::counted;
 use crate::words::section::Section;
 
@@ -18,7 +19,7 @@ pub(super) fn claims(view: &View) -> Markup {
         put!(out, badge(outcome), count, " ");
     }
     put!(out, "</p>\n");
-    let (judged, rest): (Vec<&JudgedClaim>, Vec<&JudgedClaim>) = claims.iter().partition(|claim| claim.is_measured());
+    let (judged, open_claims) = words::claims::by_reason(claims);
     if judged.is_empty() {
         put!(out, "<p>This run has no figures for any of them.</p>\n");
     } else {
@@ -27,38 +28,26 @@ pub(super) fn claims(view: &View) -> Markup {
         judged.iter().for_each(|claim| decided(&mut out, claim));
         put!(out, "</tbody>\n</table>\n");
     }
-    if !rest.is_empty() {
+    if !open_claims.is_empty() {
+        let count = claims.len() - judged.len();
         put!(
             out,
             "<details class=\"open-claims\"><summary>",
-            counted(rest.len(), "claim", "claims"),
+            counted(count, "claim", "claims"),
             " that this run does not decide, and what would</summary>\n"
         );
-        for (at, (reason, claims)) in by_reason(&rest).into_iter().enumerate() {
-            open(&mut out, &view.id(&format!("claims-open-{at}")), &reason, &claims);
+        for (at, group) in open_claims.iter().enumerate() {
+            open(&mut out, &view.id(&format!("claims-open-{at}")), group);
         }
         put!(out, "</details>\n");
     }
     out
 }
 
-/// Claims that share a reason, in the order of their first.
-fn by_reason<'a>(claims: &[&'a JudgedClaim]) -> Vec<(String, Vec<&'a JudgedClaim>)> {
-    let mut out: Vec<(String, Vec<&JudgedClaim>)> = Vec::new();
-    for claim in claims {
-        let reason = words::claims::sentence(claim);
-        match out.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, those)) => those.push(claim),
-            None => out.push((reason, vec![claim])),
-        }
-    }
-    out
-}
-
 /// A group of undecided claims below their reason.
-fn open(out: &mut Markup, caption: &str, reason: &str, claims: &[&JudgedClaim]) {
-    begin(out, caption, reason, &["claim", "this run"]);
-    for claim in claims {
+fn open(out: &mut Markup, caption: &str, group: &Open) {
+    begin(out, caption, &group.reason, &["claim", "this run"]);
+    for claim in &group.claims {
         claimed(out, claim);
         put!(out, "<td class=\"words\">", badge(claim.outcome));
         if let Some(note) = &claim.note {
@@ -67,14 +56,8 @@ fn open(out: &mut Markup, caption: &str, reason: &str, claims: &[&JudgedClaim]) 
         put!(out, "</td></tr>\n");
     }
     put!(out, "</tbody>\n</table>\n");
-    let mut commands: Vec<&String> = Vec::new();
-    for command in claims.iter().flat_map(|claim| &claim.commands) {
-        if !commands.contains(&command) {
-            commands.push(command);
-        }
-    }
-    for command in commands {
-        put!(out, "<p class=\"verdict\"><code>", command.as_str(), "</code></p>\n");
+    for command in &group.commands {
+        put!(out, "<p class=\"verdict\"><code>", *command, "</code></p>\n");
     }
 }
 

@@ -114,14 +114,18 @@ fn parts(Claims { head, claims }: &Claims) -> Vec<Part> {
     out.push(Part::Labelled("file systems".into(), head.filesystems.join(", ")));
     out.push(Part::Labelled("judged".into(), words::rule::of_claims(head.repeats)));
     out.extend(words::study::warnings(&head.warnings).into_iter().map(|text| Part::Labelled("note".into(), text)));
-    let mut study = "";
-    for claim in *claims {
-        if claim.study != study {
-            study = &claim.study;
-            let title = head.titles.get(study).map_or(String::new(), |title| format!(": {title}"));
-            out.push(Part::Heading(format!("{study}{title}")));
+    for of_study in claims.chunk_by(|one, next| one.study == next.study) {
+        let study = &of_study[0].study;
+        let title = head.titles.get(study).map_or(String::new(), |title| format!(": {title}"));
+        out.push(Part::Heading(format!("{study}{title}")));
+        let (decided, open) = words::claims::by_reason(of_study);
+        for claim in decided {
+            lines(&mut out, claim, Some(words::claims::sentence(claim)));
         }
-        lines(&mut out, claim);
+        for group in open {
+            out.push(Part::Paragraph(group.reason));
+            group.claims.into_iter().for_each(|claim| lines(&mut out, claim, None));
+        }
     }
     commands(&mut out, claims);
     let counts: Vec<String> =
@@ -136,14 +140,13 @@ fn parts(Claims { head, claims }: &Claims) -> Vec<Part> {
     out
 }
 
-/// A claim: verdict and text, then reason, missing figures, verdict by the article's own figures, and notes.
-fn lines(out: &mut Vec<Part>, claim: &JudgedClaim) {
+/// A claim: verdict and text, then its own reason, missing figures, verdict by the article's own figures, and notes.
+fn lines(out: &mut Vec<Part>, claim: &JudgedClaim, why: Option<String>) {
     let id = claim.id.clone();
     let so_far = if claim.is_partial() { ", as far as measured" } else { "" };
     out.push(Part::Labelled(id, format!("{}{so_far}: {}", outcome(claim.outcome).to_uppercase(), claim.text)));
     let mut below = |text: String| out.push(Part::Labelled(String::new(), text));
-    let why = words::claims::sentence(claim);
-    if !why.is_empty() {
+    if let Some(why) = why.filter(|why| !why.is_empty()) {
         below(format!("Why: {why}"));
     }
     if let Some(text) = words::claims::stretched(claim) {

@@ -96,7 +96,8 @@ fn claims(run: &RunRecord, judged: &[JudgedClaim]) -> Vec<Part> {
     let mut out = Vec::new();
     list(&mut out, "Claims of published studies", &counts);
     out.push(Part::Paragraph(format!("Judged by this run: {}.", words::claims::judge(run))));
-    let row = |claim: &JudgedClaim| {
+    let named = |claim: &JudgedClaim| format!("{} {}", claim.id, claim.text);
+    let row = |claim: &&JudgedClaim| {
         let (far, lacking) = if claim.is_partial() {
             (", as far as measured", words::claims::lacks(claim).join(" "))
         } else {
@@ -104,13 +105,25 @@ fn claims(run: &RunRecord, judged: &[JudgedClaim]) -> Vec<Part> {
         };
         let stretched = words::claims::stretched(claim).unwrap_or_default();
         vec![
-            format!("{} {}", claim.id, claim.text),
+            named(claim),
             format!("{}{far}", outcome(claim.outcome)),
             [words::claims::sentence(claim), stretched, lacking].join(" ").trim().to_owned(),
         ]
     };
-    let head = ["claim", "this run", "why"].map(str::to_owned).into();
-    out.push(Part::Table(Table { head, rows: judged.iter().map(row).collect(), keys: 2, last: Last::Words }));
+    let (decided, open) = words::claims::by_reason(judged);
+    let table = |head: &[&str], rows: Vec<Vec<String>>, keys: usize| {
+        let head = head.iter().map(|head| (*head).to_owned()).collect();
+        Part::Table(Table { head, rows, keys, last: Last::Words })
+    };
+    if !decided.is_empty() {
+        out.push(table(&["claim", "this run", "why"], decided.iter().map(row).collect(), 2));
+    }
+    for group in open {
+        out.push(Part::Paragraph(group.reason));
+        let row = |claim: &&JudgedClaim| vec![outcome(claim.outcome).to_owned(), named(claim)];
+        out.push(table(&["this run", "claim"], group.claims.iter().map(row).collect(), 1));
+        out.extend(group.commands.into_iter().map(|command| Part::Command(command.to_owned())));
+    }
     out
 }
 

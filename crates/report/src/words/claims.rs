@@ -1,19 +1,20 @@
-//! Sentences about claims, their parts, and missing figures.
+//! Sentences about claims and their parts.
 
-use mountmark_analyse::claim::{Against, ClaimOutcome, JudgedClaim, JudgedClause, Lack, Misfit, Subject};
+mod lacks;
+
+use mountmark_analyse::claim::{Against, ClaimOutcome, JudgedClaim, JudgedClause, Subject};
 use mountmark_model::{Among, Better, Clause, Limits, Metric, Over, Test, Unit};
 use mountmark_record::RunRecord;
 
 use super::number::{capital, range, ratio};
+
+pub(crate) use lacks::{lacks, stretched};
 
 /// Maximum number of tasks with figures in a sentence.
 const TASKS: usize = 4;
 
 /// Maximum number of figures per task.
 const FIGURES: usize = 8;
-
-/// Maximum number of tasks named as missing.
-const GAPS: usize = 4;
 
 /// The words in tables.
 pub(crate) fn outcome(outcome: ClaimOutcome) -> &'static str {
@@ -73,6 +74,37 @@ pub(crate) fn sentence(claim: &JudgedClaim) -> String {
         parts.join(" ")
     };
     measured().map(reason).collect::<Vec<_>>().join(" ")
+}
+
+/// Claims without figures that share their reason.
+pub(crate) struct Open<'a> {
+    pub reason: String,
+    pub claims: Vec<&'a JudgedClaim>,
+    /// What would measure them, each command once.
+    pub commands: Vec<&'a str>,
+}
+
+/// The claims that figures decide, and the others by their reasons, in the order of each one's first claim.
+pub(crate) fn by_reason<'a>(
+    claims: impl IntoIterator<Item = &'a JudgedClaim>,
+) -> (Vec<&'a JudgedClaim>, Vec<Open<'a>>) {
+    let (decided, rest): (Vec<_>, Vec<_>) = claims.into_iter().partition(|claim| claim.is_measured());
+    let mut open: Vec<Open> = Vec::new();
+    for claim in rest {
+        let reason = sentence(claim);
+        let at = open.iter().position(|group| group.reason == reason).unwrap_or_else(|| {
+            open.push(Open { reason, claims: Vec::new(), commands: Vec::new() });
+            open.len() - 1
+        });
+        let group = &mut open[at];
+        group.claims.push(claim);
+        for command in &claim.commands {
+            if !group.commands.contains(&command.as_str()) {
+                group.commands.push(command);
+            }
+        }
+    }
+    (decided, open)
 }
 
 /// The test of a clause: `002 (elapsed): {ext2,ext3} > others`.
@@ -248,86 +280,11 @@ pub(crate) fn against(against: &Against) -> String {
     }
 }
 
-/// How a run differs from what a claim is about.
-fn misfit(Misfit { run, suite, machine, scale, disk_size }: &Misfit) -> String {
-    let suite = suite.as_ref().map(|suite| match &suite.of_claim {
-        Some(of_claim) => format!("the suite of run {run} is {}, that of the claim {of_claim}", suite.of_run),
-        None => format!("the suite of run {run} is {}, and none repeats the study", suite.of_run),
-    });
-    let machine = machine.as_ref().map(|machine| {
-        let of_run = machine.of_run.as_deref().unwrap_or("this computer");
-        format!("the machine of run {run} is {of_run}, that of the claim {}", machine.of_claim)
-    });
-    let scale = scale.map(|found| {
-        format!(
-            "not judged at this scale: run {run} is at {}, and the claim needs {} or more",
-            found.of_run, found.needed
-        )
-    });
-    let size = disk_size.map(|found| {
-        format!(
-            "not judged on this disk: that of run {run} has {}, and the claim needs {} or more",
-            found.of_run, found.needed
-        )
-    });
-    [suite, machine, scale, size].into_iter().flatten().collect::<Vec<_>>().join("; ")
-}
-
-/// That a run judged a claim about another suite or machine.
-pub(crate) fn stretched(claim: &JudgedClaim) -> Option<String> {
-    claim
-        .stretched
-        .as_ref()
-        .filter(|_| claim.is_measured())
-        .map(|found| format!("Judged all the same: {}.", misfit(found)))
-}
-
 fn limits(limits: &Limits) -> String {
     match (limits.at_least, limits.at_most) {
         (Some(low), Some(high)) => format!("{low} to {high}"),
         (Some(low), None) => format!("at least {low}"),
         (None, Some(high)) => format!("at most {high}"),
         (None, None) => String::new(),
-    }
-}
-
-pub(crate) fn lacks(claim: &JudgedClaim) -> Vec<String> {
-    claim.missing.iter().map(lack).collect()
-}
-
-fn lack(lack: &Lack) -> String {
-    match lack {
-        Lack::FileSystems(names) => {
-            format!("{} {} no figures in the run.", names.join(", "), if names.len() == 1 { "has" } else { "have" })
-        }
-        Lack::Metric(metric) => format!("The run has no figure of {metric}."),
-        Lack::Unavailable { filesystem, reason } => {
-            format!("{filesystem} cannot be measured: {}.", reason.trim_end_matches('.'))
-        }
-        Lack::Tasks { filesystem, metric, over, tasks } => {
-            let names: Vec<String> = tasks.iter().take(GAPS).map(|of| subject(of, *over)).collect();
-            let more = if tasks.len() > GAPS { format!(" and {} more", tasks.len() - GAPS) } else { String::new() };
-            format!("{filesystem} has no figure of {metric} at {}{more}.", names.join(", "))
-        }
-        Lack::TooFew => "The run has too few file systems with figures.".into(),
-        Lack::OwnKernel(names) => {
-            format!(
-                "No distribution's kernel supports {}: give one that does (--kernel VMLINUX,MODULES).",
-                names.join(", ")
-            )
-        }
-        Lack::Misfit(found) => format!("{}; --anyway judges all the same.", capital(&misfit(found))),
-        Lack::Points(vary) => format!("It is about several points of a parameter: --vary {vary} measures them."),
-        Lack::StudyRun { run, can_be_given: true } => {
-            format!("One part is about the study's run {run}: give an earlier run, which stands for it.")
-        }
-        Lack::StudyRun { run, can_be_given: false } => format!("No run can stand for the study's run {run}."),
-        Lack::PowerCuts => "It is about power cuts: `mountmark crash --cases` cuts the power and judges it.".into(),
-        Lack::NotCut(names) => format!(
-            "No power cut was tried at its moment on {}: `mountmark crash --cases --fs {}` tries.",
-            names.join(", "),
-            names.join(",")
-        ),
-        Lack::NoSuite(suite) => format!("This version has no suite {suite}."),
     }
 }

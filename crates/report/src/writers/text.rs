@@ -46,6 +46,7 @@ fn text(parts: &[Part], options: &Options) -> String {
             (None, _) => false,
             (_, Part::Title(_) | Part::Heading(_)) => true,
             (Some(Part::Heading(_) | Part::Title(_)), _) => false,
+            (Some(Part::Command(_)), Part::Paragraph(_)) => true,
             (_, part) => matches!(part, Part::Table(_)),
         };
         if begins && !out.ends_with("\n\n") {

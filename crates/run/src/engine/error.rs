@@ -10,12 +10,12 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum EngineError {
     /// A quantity of a phase has no value.
-    #[error("phase {phase}, {field}: {source}")]
+    #[error("phase {phase}, {field}: {error}")]
     Quantity {
         phase: String,
         /// The field's name in the suite.
         field: &'static str,
-        source: QuantityError,
+        error: QuantityError,
     },
     /// A phase that asks for the impossible or contradicts itself; the sentence says what to change.
     #[error("phase {phase}: {reason}")]
@@ -36,12 +36,13 @@ pub enum EngineError {
         reason: String,
     },
     /// A system call outside the measured loop failed.
-    #[error("{doing} {}: {source}", path.display())]
+    #[error("{doing} {}: {error}", path.display())]
     Io {
         /// Such as "cannot open".
         doing: &'static str,
         path: PathBuf,
-        source: io::Error,
+        /// Said above, so no source: a chain of errors would have it twice.
+        error: io::Error,
     },
     /// A worker process failed.
     #[error("phase {phase}: worker process {worker} {reason}")]
@@ -64,6 +65,6 @@ impl EngineError {
 
     pub(super) fn io(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> EngineError {
         let path = path.into();
-        move |source| EngineError::Io { doing, path, source }
+        move |error| EngineError::Io { doing, path, error }
     }
 }

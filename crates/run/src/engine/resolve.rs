@@ -156,7 +156,7 @@ pub(super) fn resolve(workload: &Workload, parameters: &BTreeMap<String, u64>) -
 
 fn numbers(phase: &Phase, files: &FileSet, parameters: &BTreeMap<String, u64>) -> Result<Work, EngineError> {
     let value = |field: &'static str, quantity: &Quantity| {
-        quantity.value(parameters).map_err(|source| EngineError::Quantity { phase: phase.name.clone(), field, source })
+        quantity.value(parameters).map_err(|error| EngineError::Quantity { phase: phase.name.clone(), field, error })
     };
     let within = |field: &'static str, quantity: &Quantity, most: u64| match value(field, quantity)? {
         number if (1..=most).contains(&number) => Ok(number),

@@ -35,8 +35,8 @@ fn rendered(format: &str) -> String {
     }))
     .unwrap();
     let head = ClaimsHead::new(&crate::tests::run(&["ext4"], 1), None, &[&study]);
-    let judged =
-        [claim("M01", ClaimOutcome::Holds), claim("M02", ClaimOutcome::NotMeasured), claim("M03", ClaimOutcome::Holds)];
+    let missing = |id: &str| claim(id, ClaimOutcome::NotMeasured);
+    let judged = [claim("M01", ClaimOutcome::Holds), missing("M02"), claim("M03", ClaimOutcome::Holds), missing("M04")];
     crate::tests::written(&Claims { head: &head, claims: &judged }, format, 80)
 }
 
@@ -44,23 +44,34 @@ fn rendered(format: &str) -> String {
 fn the_table_fits_and_counts() {
     let text = rendered("table");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    assert!(text.contains("3 claims: holds 2, not measured 1."), "{text}");
-    assert!(text.contains("for M02:\n    mountmark run --fs xfs\n"), "{text}");
+    assert!(text.contains("4 claims: holds 2, not measured 2."), "{text}");
+    assert!(text.contains("for M02, M04:\n    mountmark run --fs xfs\n"), "{text}");
     assert!(text.contains("mine-2006: Mine, here\n"), "{text}");
+}
+
+#[test]
+fn a_reason_that_claims_share_stands_once() {
+    for format in ["table", "markdown"] {
+        let text = rendered(format);
+        assert_eq!(text.matches("xfs has no figures in the run.").count(), 1, "{format}: {text}");
+    }
 }
 
 #[test]
 fn each_format_holds_each_claim() {
     for format in ["table", "markdown", "csv", "json"] {
         let text = rendered(format);
-        assert!(["M01", "M02", "M03"].iter().all(|id| text.contains(id)) && text.ends_with('\n'), "{format}: {text}");
+        assert!(
+            ["M01", "M02", "M03", "M04"].iter().all(|id| text.contains(id)) && text.ends_with('\n'),
+            "{format}: {text}"
+        );
     }
     let json: serde_json::Value = serde_json::from_str(&rendered("json")).unwrap();
     assert_eq!(json["summary"]["holds"], 2);
     assert_eq!(json["claims"][1]["outcome"], "not-measured");
     let csv = rendered("csv");
     assert!(csv.contains("\"001: xfs 1.00, \"\"ext4\"\" 2.00 (s).\"\n"), "{csv}");
-    assert_eq!(csv.lines().count(), 4);
+    assert_eq!(csv.lines().count(), 5);
     let unknown = crate::Format::find::<Claims>(Some("tabel"));
     assert!(unknown.err().unwrap().to_string().contains("did you mean table?"));
 }

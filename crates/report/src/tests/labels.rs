@@ -1,14 +1,15 @@
 //! A label stands for its configuration wherever people read of it, and is explained once.
 
+use mountmark_analyse::claim::{Judges, Reach, judge_claims};
 use mountmark_analyse::why::{Explanation, explain, ledger};
 use mountmark_analyse::{Options as Analysis, findings};
-use mountmark_model::Outcome;
 use mountmark_model::profile::Profile;
+use mountmark_model::{Outcome, Study};
 use mountmark_record::RunId;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{of, run, written};
-use crate::{Changes, Report, Reports, Verdicts, words};
+use crate::{Changes, Claims, ClaimsHead, Report, Reports, Verdicts, words};
 
 const FULL: &str = r"ext4:mkfs=-O ^has_journal\,^metadata_csum+mount=noatime#bare";
 
@@ -56,6 +57,26 @@ fn a_label_shortens_headings_in_every_form_and_is_explained_once() {
     assert_eq!((&json["configurations"][0], &json["headings"][0]), (&FULL.into(), &"ext4#bare".into()));
     let json: Value = serde_json::from_str(&written(&Changes(&changes), "json", 100)).unwrap();
     assert!(json["changes"].as_array().unwrap().iter().any(|change| change["configuration"] == FULL));
+}
+
+#[test]
+fn claims_are_argued_by_labels() {
+    let run = run(&[FULL, "xfs"], 3);
+    let claim = |id: &str, on: &[&str]| json!({"id": id, "text": "So.", "clauses": [{"tasks": ["001"], "value": true, "on": on, "at_most": 1e9}]});
+    let study: Study = serde_json::from_value(json!({
+        "name": "mine", "about": "", "title": "Mine", "published": "here", "year": 2006, "suite": run.plan.suite, "tasks": {},
+        "run": [{"id": "1", "about": "", "filesystems": [FULL]}],
+        "claim": [claim("M1", &[FULL, "xfs"]), claim("M2", &["jfs:iocharset=utf8#journal"])],
+    }))
+    .unwrap();
+    let judged = judge_claims(&Judges::of(&run), &[&study], &Reach::default());
+    let head = ClaimsHead::new(&run, None, &[&study]);
+    for format in ["table", "markdown"] {
+        let text = written(&Claims { head: &head, claims: &judged }, format, 100).replace('\\', "");
+        assert!(text.contains("001: ext4#bare 10.1, xfs 20.2"), "{text}");
+        assert!(text.contains("jfs#journal has no figures in the run."), "{text}");
+        assert_eq!(text.matches("^has_journal").count(), 1, "the legend: {text}");
+    }
 }
 
 #[test]

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use mountmark_analyse::claim::CutsSeen;
 use mountmark_crash::cases::ClaimSeen;
-use mountmark_model::{Fate, When};
+use mountmark_model::{Fate, When, heading};
+
+use super::number::headings;
 
 pub(crate) const ABOUT: &str = "Images that a power cut may leave, by what the file holds in them: `new` and `old` are whole, as it was after and before; `mixed` has parts of both. Counts say how many images there are, and not how likely each is.";
 pub(crate) const CLAIMS: &str = "What that says of the claims";
@@ -42,7 +44,7 @@ pub(crate) fn hurried(names: &[&str]) -> Option<String> {
         format!(
             "The time of {} ended before all images were made, so what is not seen there may be possible all the same: a \
              larger --budget of `mountmark crash` makes more.",
-            names.join(", ")
+            headings(names)
         )
     })
 }
@@ -55,7 +57,7 @@ pub(crate) fn claim(claim: &ClaimSeen) -> String {
     }
     // Its cases may have been tried on others, of which it says nothing.
     if !claim.missing.is_empty() {
-        text += &format!(" No images of it on {}.", claim.missing.join(", "));
+        text += &format!(" No images of it on {}.", headings(&claim.missing));
     }
     text.extend(claim.note.map(|note| format!(" ({note})")));
     text
@@ -67,9 +69,9 @@ fn held<S: AsRef<str>>(holds: &[(S, bool)]) -> String {
         holds.iter().filter(|(_, holds)| *holds == wanted).map(|(name, _)| name.as_ref()).collect()
     };
     match (so(true).as_slice(), so(false).as_slice()) {
-        (held, []) => format!("Holds on {}.", held.join(", ")),
-        ([], failed) => format!("Does not hold on {}.", failed.join(", ")),
-        (held, failed) => format!("Holds on {}; not on {}.", held.join(", "), failed.join(", ")),
+        (held, []) => format!("Holds on {}.", headings(held)),
+        ([], failed) => format!("Does not hold on {}.", headings(failed)),
+        (held, failed) => format!("Holds on {}; not on {}.", headings(held), headings(failed)),
     }
 }
 
@@ -77,7 +79,7 @@ fn held<S: AsRef<str>>(holds: &[(S, bool)]) -> String {
 pub(crate) fn seen(cuts: &CutsSeen) -> String {
     let of = |(name, images): &(String, BTreeMap<Fate, usize>)| {
         let fates: Vec<String> = images.iter().map(|(found, count)| format!("{} {count}", fate(*found))).collect();
-        format!("{name}: {}", fates.join(", "))
+        format!("{}: {}", heading(name), fates.join(", "))
     };
     let images: Vec<String> = cuts.images.iter().map(of).collect();
     let names: Vec<&str> = cuts.hurried.iter().map(String::as_str).collect();
@@ -100,6 +102,26 @@ mod tests {
             "{}",
             seen(&cuts)
         );
+    }
+
+    #[test]
+    fn configurations_are_named_by_their_headings() {
+        let name = "ext4:mkfs=-O ^has_journal#bare";
+        let cuts = CutsSeen {
+            holds: vec![(name.into(), false)],
+            images: vec![(name.into(), BTreeMap::from([(Fate::Old, 3)]))],
+            hurried: vec![name.into()],
+            ..CutsSeen::default()
+        };
+        let said = seen(&cuts);
+        assert!(
+            said.contains("Does not hold on ext4#bare. Images: ext4#bare: old 3. The time of ext4#bare ended"),
+            "{said}"
+        );
+        let holds = vec![("xfs", true)];
+        let (note, images, missing) = (None, Vec::new(), vec![name]);
+        let said = claim(&ClaimSeen { study: "s", id: "J1", text: "So.", note, holds, images, missing });
+        assert_eq!(said, "s J1 \"So.\" Holds on xfs. No images of it on ext4#bare.");
     }
 
     #[test]

@@ -3,10 +3,10 @@
 mod lacks;
 
 use mountmark_analyse::claim::{Against, ClaimOutcome, JudgedClaim, JudgedClause, Subject};
-use mountmark_model::{Among, Better, Clause, Limits, Metric, Over, Test, Unit};
+use mountmark_model::{Among, Better, Clause, Limits, Metric, Over, Test, Unit, heading};
 use mountmark_record::RunRecord;
 
-use super::number::{capital, range, ratio};
+use super::number::{capital, headings, range, ratio};
 
 pub(crate) use lacks::{lacks, stretched};
 
@@ -122,7 +122,7 @@ pub(crate) fn test(clause: &Clause) -> String {
         Over::Score => ", mean ratio to the best",
     };
     let tasks = if clause.tasks == ["all"] { "all tests".to_owned() } else { clause.tasks.join(", ") };
-    let on = |names: &[String]| if names.is_empty() { "every file system".to_owned() } else { names.join(", ") };
+    let on = |names: &[String]| if names.is_empty() { "every file system".to_owned() } else { headings(names) };
     let what = match &clause.test {
         Test::FileSystems { order, .. } => order.to_string(),
         Test::Tasks { order, on: names, .. } => {
@@ -186,7 +186,7 @@ fn ratios(judged: &JudgedClause, claimed: &Limits) -> String {
         let ratio = ratio(found.ratio?);
         let range = found.interval.map_or(String::new(), |found| format!(" ({})", range(found)));
         let task = if several { format!(" at {}", subject(&found.subject, judged.clause.over)) } else { String::new() };
-        Some(format!("{} / {} {ratio}{range}{task}", found.left, against(&found.right)))
+        Some(format!("{} / {} {ratio}{range}{task}", heading(&found.left), heading(&against(&found.right))))
     });
     let shown: Vec<String> = shown.collect();
     if shown.is_empty() {
@@ -227,8 +227,11 @@ pub(crate) fn figures(judged: &JudgedClause) -> String {
                 Better::Higher if !matches!(clause.over, Over::Score | Over::Spread) => b.1.total_cmp(&a.1),
                 _ => a.1.total_cmp(&b.1),
             });
-            let values: Vec<String> =
-                row.iter().take(FIGURES).map(|(fs, value)| format!("{fs} {}", format_value(clause, *value))).collect();
+            let values: Vec<String> = row
+                .iter()
+                .take(FIGURES)
+                .map(|(fs, value)| format!("{} {}", heading(fs), format_value(clause, *value)))
+                .collect();
             format!("{}: {}", subject(of, clause.over), values.join(", "))
         })
         .collect();

@@ -10,7 +10,9 @@ use mountmark_crash::states::Fault as DeviceFault;
 use mountmark_crash::trace::{Mark, Request};
 use mountmark_crash::tree::{Entry, Kind, Source};
 use mountmark_crash::workload::Workload;
-use mountmark_model::{counted, heading};
+use mountmark_model::counted;
+
+use super::number::headings;
 
 pub(crate) use super::explored::{after_repair, explored};
 
@@ -28,8 +30,7 @@ pub(crate) fn promised(campaign: &Campaign) -> String {
 }
 
 pub(crate) fn title(configurations: &[&str]) -> String {
-    let headings: Vec<_> = configurations.iter().map(|name| heading(name)).collect();
-    format!("Power cuts on {}", headings.join(", "))
+    format!("Power cuts on {}", headings(configurations))
 }
 
 /// What findings of a standing have in common.

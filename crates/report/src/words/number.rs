@@ -1,7 +1,7 @@
 //! Formats numbers and lists of names for sentences, tables and pages: one rule for each.
 
 use mountmark_analyse::Interval;
-use mountmark_model::{Metric, Unit, format_count};
+use mountmark_model::{Metric, Unit, format_count, heading};
 
 /// A figure with its unit: `3.21 s`, `1,001 ops/s`.
 pub(crate) fn quantity(metric: &Metric, value: f64) -> String {
@@ -70,6 +70,11 @@ pub(crate) fn and<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> String {
         [most @ .., last] if !most.is_empty() => format!("{} and {last}", most.join(", ")),
         names => names.concat(),
     }
+}
+
+/// Configurations by their headings.
+pub(crate) fn headings<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
+    names.into_iter().map(|name| heading(name.as_ref()).into_owned()).collect::<Vec<_>>().join(", ")
 }
 
 /// With a capital first letter.

@@ -7,7 +7,7 @@ use mountmark_analyse::study::{
 use mountmark_model::{Better, Metric, heading};
 
 use super::matrix::better;
-use super::number::ratio;
+use super::number::{headings, ratio};
 
 /// Reasons why the two cannot be compared in seconds.
 pub(crate) fn warnings(warnings: &[Warning]) -> Vec<String> {
@@ -126,11 +126,7 @@ pub(crate) fn tests(name: &str, direction: Better) -> String {
 pub(crate) fn one_sided(study: &StudyComparison) -> Vec<String> {
     let sides = [("Only the study has", &study.only_published), ("Only the run has", &study.only_measured)];
     let sides = sides.into_iter().filter(|(_, names)| !names.is_empty());
-    sides
-        .map(|(only, names)| {
-            format!("{only}: {}", names.iter().map(|name| heading(name)).collect::<Vec<_>>().join(", "))
-        })
-        .collect()
+    sides.map(|(only, names)| format!("{only}: {}", headings(names))).collect()
 }
 
 /// All tests of a metric together: the mean tau, and the orders by mean ratio.
@@ -166,7 +162,7 @@ fn order(study: &StudyComparison, all: &OverallComparison, scores: &[Option<f64>
     let mut scored: Vec<(&String, f64)> = scored.filter_map(|(fs, score)| Some((fs, (*score)?))).collect();
     let higher = Metric::find(&all.metric).is_some_and(|metric| metric.better == Better::Higher);
     scored.sort_by(|a, b| if higher { b.1.total_cmp(&a.1) } else { a.1.total_cmp(&b.1) });
-    scored.iter().map(|(fs, score)| format!("{fs} {score:.2}")).collect::<Vec<_>>().join(", ")
+    scored.iter().map(|(fs, score)| format!("{} {score:.2}", heading(fs))).collect::<Vec<_>>().join(", ")
 }
 
 /// The metric in a sentence, unless it is the studies' own.

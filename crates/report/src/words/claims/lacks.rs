@@ -1,9 +1,10 @@
 //! Sentences about figures that a claim needs and a run lacks, and about claims of another suite, machine, scale or disk.
 
 use mountmark_analyse::claim::{JudgedClaim, Lack, Misfit};
+use mountmark_model::heading;
 
 use super::subject;
-use crate::words::number::capital;
+use crate::words::number::{capital, headings};
 
 /// Maximum number of tasks named as missing.
 const GAPS: usize = 4;
@@ -27,22 +28,22 @@ fn lack(lack: &Lack) -> Option<String> {
     let text = match lack {
         Lack::Misfit(_) => return None,
         Lack::FileSystems(names) => {
-            format!("{} {} no figures in the run.", names.join(", "), if names.len() == 1 { "has" } else { "have" })
+            format!("{} {} no figures in the run.", headings(names), if names.len() == 1 { "has" } else { "have" })
         }
         Lack::Metric(metric) => format!("The run has no figure of {metric}."),
         Lack::Unavailable { filesystem, reason } => {
-            format!("{filesystem} cannot be measured: {}.", reason.trim_end_matches('.'))
+            format!("{} cannot be measured: {}.", heading(filesystem), reason.trim_end_matches('.'))
         }
         Lack::Tasks { filesystem, metric, over, tasks } => {
             let names: Vec<String> = tasks.iter().take(GAPS).map(|of| subject(of, *over)).collect();
             let more = if tasks.len() > GAPS { format!(" and {} more", tasks.len() - GAPS) } else { String::new() };
-            format!("{filesystem} has no figure of {metric} at {}{more}.", names.join(", "))
+            format!("{} has no figure of {metric} at {}{more}.", heading(filesystem), names.join(", "))
         }
         Lack::TooFew => "The run has too few file systems with figures.".into(),
         Lack::OwnKernel(names) => {
             format!(
                 "No distribution's kernel supports {}: give one that does (--kernel VMLINUX,MODULES).",
-                names.join(", ")
+                headings(names)
             )
         }
         Lack::Points(vary) => format!("It is about several points of a parameter: --vary {vary} measures them."),
@@ -53,7 +54,7 @@ fn lack(lack: &Lack) -> Option<String> {
         Lack::PowerCuts => "It is about power cuts: `mountmark crash --cases` cuts the power and judges it.".into(),
         Lack::NotCut(names) => format!(
             "No power cut was tried at its moment on {}: `mountmark crash --cases --fs {}` tries.",
-            names.join(", "),
+            headings(names),
             names.join(",")
         ),
         Lack::NoSuite(suite) => format!("This version has no suite {suite}."),

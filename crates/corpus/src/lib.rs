@@ -14,7 +14,7 @@
 //! | `ustar` | tar headers |
 //! | `input` | the user's archives and folders |
 //! | `making` | the two threads that generate a tar and count it |
-//! | `survey`, `places` | counting the contents of a tar |
+//! | `survey`, `entries`, `places` | counting the contents of a tar |
 //! | `cache` | finished tars and their reuse |
 //!
 //! This crate does not know where the cache folder or the catalogue is, what a guest is, how a tar gets into one, or
@@ -22,6 +22,7 @@
 
 mod cache;
 mod contents;
+mod entries;
 mod input;
 mod kind;
 mod making;

@@ -1,19 +1,21 @@
 //! Reads a tar once and counts its contents. All tars are counted here, whatever their source.
 
-use std::cell::Cell;
-use std::io::{self, Read};
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::io::Read;
 
-use mountmark_model::RealisedCorpus;
-use tar::EntryType;
+use mountmark_model::{RealisedCorpus, shortened};
 
+use crate::entries::{Entries, Entry, Stop, What};
 use crate::places::{LONGEST_NAME, Places, components};
 
-/// Maximum number of entries of a tar: the counted names stay in memory until the end.
-const MOST_ENTRIES: u64 = 20_000_000;
+/// Maximum number of entries of a tar: what is counted stays in memory until the end.
+const MOST_ENTRIES: u64 = 10_000_000;
 
-/// Maximum number of bytes between the contents of two entries: headers and their extensions, which are read into
-/// memory.
-const MOST_HEADERS: u64 = 1 << 20;
+const LINK_OF_ITS_NAME: &str = "a symbolic link of the same archive, which may lead anywhere, has its name";
+
+/// Characters of a name that a sentence repeats.
+const SHOWN: usize = 200;
 
 /// Why a tar cannot be used, without its origin, which the caller knows.
 #[derive(Debug)]
@@ -29,7 +31,7 @@ pub(crate) enum Fault {
     },
     /// Complete, but without a regular file.
     Empty,
-    /// A name that would leave the folder it is unpacked in, or an entry that is not a file, folder or link.
+    /// An entry that would leave the folder it is unpacked in, cannot be unpacked, or is not a file, folder or link.
     Unsafe {
         entry: String,
         why: &'static str,
@@ -54,89 +56,49 @@ impl std::fmt::Display for Fault {
 
 /// Reads `reader` to its end and counts. The caller sets `name`, `sha256` and `seed`.
 ///
-/// Directories are counted whether they have their own entry or are only implied by a file in them. A hard link is not
-/// a separate file: it counts among `others`, its bytes once. Names that occur twice count twice.
+/// Counted is what unpacking leaves: of a name that occurs twice the last one. Directories are counted whether they have
+/// their own entry or are only implied by a file in them. A hard link is not a separate file: it counts among `others`,
+/// its bytes once.
 pub(crate) fn survey(reader: impl Read) -> Result<RealisedCorpus, Fault> {
-    let left = Cell::new(MOST_HEADERS);
-    let mut reader = Ended { reader, ended: false, failed: false, bytes: 0, left: &left };
+    let mut entries = Entries::of(reader);
     let mut seen = Seen::default();
-    if let Err(stop) = count(&mut reader, &left, &mut seen) {
-        return Err(match stop {
-            Stop::Refused(fault) => fault,
-            // A stream with a read error may have been a tar; one that is read and invalid was not.
-            Stop::Unreadable(_) if seen.entries == 0 && !reader.failed => Fault::NotATar,
-            // The library's messages about a header contain the header's bytes.
-            Stop::Unreadable(_) if !reader.failed => seen.damaged("what follows is no header of a tar"),
-            Stop::Unreadable(cause) => seen.damaged(&cause.to_string()),
-        });
+    let counted = (|| {
+        while let Some(entry) = entries.next()? {
+            seen.add(&entry)?;
+        }
+        entries.rest()
+    })();
+    match counted {
+        Ok(()) => seen.sum(entries.bytes),
+        Err(Stop::NotATar) => Err(Fault::NotATar),
+        Err(Stop::Damaged(cause)) => Err(seen.damaged(&cause)),
+        Err(Stop::Refused(entry, why)) => Err(Fault::Unsafe { entry: shown(&entry), why }),
+        Err(Stop::TooMany) => Err(Fault::TooMany),
     }
-    if reader.ended {
-        let empty = reader.bytes == 0;
-        return Err(seen.damaged(if empty { "it is empty" } else { "it is cut off, its end marker is missing" }));
-    }
-    left.set(u64::MAX);
-    // Padding after the end marker is part of the file too.
-    io::copy(&mut reader, &mut io::sink()).map_err(|cause| seen.damaged(&cause.to_string()))?;
-    seen.sum(reader.bytes)
 }
 
-enum Stop {
-    Refused(Fault),
-    Unreadable(io::Error),
+/// A name for a sentence.
+fn shown(name: &[u8]) -> String {
+    shortened(&String::from_utf8_lossy(&name[..name.len().min(LONGEST_NAME)]), SHOWN)
 }
 
-/// Counts the entries. `left` is the number of bytes that the reader may still return.
-fn count(reader: impl Read, left: &Cell<u64>, seen: &mut Seen) -> Result<(), Stop> {
-    let mut archive = tar::Archive::new(reader);
-    for entry in archive.entries().map_err(Stop::Unreadable)? {
-        let entry = entry.map_err(Stop::Unreadable)?;
-        // The archive contains less of a sparse file than its size.
-        let held = match entry.header().entry_type() {
-            EntryType::GNUSparse => entry.header().entry_size().map_err(Stop::Unreadable)?,
-            _ => entry.size(),
-        };
-        left.set(held.saturating_add(MOST_HEADERS));
-        let link = entry.link_name_bytes();
-        seen.add(&entry.path_bytes(), link.as_deref(), entry.header().entry_type(), entry.size())
-            .map_err(Stop::Refused)?;
-    }
-    Ok(())
-}
-
-/// Counts, and records whether the reader reached its end: the library accepts an archive without an end marker, which
-/// is what a broken download looks like. And the library reads headers of any length into memory, of which a packed
-/// archive may have gigabytes.
-struct Ended<'a, R> {
-    reader: R,
-    ended: bool,
-    failed: bool,
-    bytes: u64,
-    left: &'a Cell<u64>,
-}
-
-impl<R: Read> Read for Ended<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let length = self.reader.read(buffer).inspect_err(|_| self.failed = true)?;
-        let Some(left) = self.left.get().checked_sub(length as u64) else {
-            self.failed = true;
-            let reason = format!("an entry has headers of more than {MOST_HEADERS} bytes, and no tar needs such");
-            return Err(io::Error::other(reason));
-        };
-        self.left.set(left);
-        self.ended |= length == 0 && !buffer.is_empty();
-        self.bytes += length as u64;
-        Ok(length)
-    }
+/// What lies at a name and is no directory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Held {
+    File(u64),
+    HardLink,
+    SymbolicLink,
 }
 
 #[derive(Default)]
 struct Seen {
     entries: u64,
     last: String,
-    others: u64,
-    sizes: Vec<u64>,
     deepest: u32,
     places: Places,
+    /// By a hash of place and name, as names would take far more memory.
+    held: HashMap<u64, Held>,
+    hash: RandomState,
     /// The first component of all names, as long as it is the same.
     top: Option<Vec<u8>>,
     /// Names are under several top folders, or a file is beside the top folder.
@@ -148,84 +110,121 @@ impl Seen {
         Fault::Damaged { entries: self.entries, last: self.last.clone(), cause: cause.to_owned() }
     }
 
-    fn add(&mut self, path: &[u8], link: Option<&[u8]>, kind: EntryType, size: u64) -> Result<(), Fault> {
-        if kind == EntryType::XGlobalHeader {
-            return Ok(());
-        }
-        let shown = String::from_utf8_lossy(&path[..path.len().min(LONGEST_NAME)]).into_owned();
-        let refused = |why| Fault::Unsafe { entry: shown.clone(), why };
-        let parts = components(path).map_err(refused)?;
-        if kind == EntryType::Link {
-            components(link.unwrap_or_default())
-                .map_err(|_| refused("it is a hard link to a file outside the archive"))?;
-        }
-        let mut place = Places::ROOT;
-        for part in &parts[..parts.len().saturating_sub(1)] {
-            place = self.places.below(place, part);
-            if self.places.known[place].link {
-                return Err(refused("it lies behind a symbolic link of the same archive, which may lead anywhere"));
-            }
-            self.places.known[place].directory = true;
-        }
-        // Packing a user's folder omits them, too.
-        if matches!(kind, EntryType::Block | EntryType::Char | EntryType::Fifo) {
-            return Err(refused("it is a device or a pipe, which may stand for one of the machine that unpacks it"));
-        }
+    fn add(&mut self, entry: &Entry) -> Result<(), Stop> {
+        let refused = |why| Stop::Refused(entry.name.clone(), why);
+        let parts = components(&entry.name).map_err(refused)?;
         if self.entries == MOST_ENTRIES {
-            return Err(Fault::TooMany);
+            return Err(Stop::TooMany);
         }
         self.entries += 1;
-        self.last = shown.clone();
-        if let Some(first) = parts.first() {
-            match &self.top {
-                None => self.top = Some(first.to_vec()),
-                Some(top) => self.many_tops |= top != first,
-            }
-            self.many_tops |= parts.len() == 1 && kind != EntryType::Directory;
+        self.last = shown(&entry.name);
+        let Some((name, above)) = parts.split_last() else {
+            // "./" is the folder in which the archive is unpacked, not a directory in it.
+            return if entry.what == What::Folder { Ok(()) } else { Err(refused("it has no name")) };
+        };
+        match &self.top {
+            None => self.top = Some(parts[0].to_vec()),
+            Some(top) => self.many_tops |= top != parts[0],
         }
-        match kind {
-            EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
-                self.sizes.push(size);
-                self.deepest = self.deepest.max(parts.len() as u32);
-            }
-            EntryType::Directory => {
-                // "./" is the folder in which the archive is unpacked, not a directory in it.
-                if let Some(last) = parts.last() {
-                    let place = self.places.below(place, last);
-                    self.places.known[place].directory = true;
-                }
-            }
-            _ => {
-                self.others += 1;
-                if let Some(last) = parts.last().filter(|_| kind == EntryType::Symlink) {
-                    let place = self.places.below(place, last);
-                    self.places.known[place].link = true;
-                }
-            }
+        self.many_tops |= above.is_empty() && entry.what != What::Folder;
+        let place = self.folder(above).map_err(refused)?;
+        if entry.what == What::Folder {
+            return self.add_folder(place, name).map_err(refused);
         }
+        if self.places.find(place, name).is_some() {
+            return Err(refused("a folder of the same archive has its name"));
+        }
+        if self.held.get(&self.key(place, name)) == Some(&Held::SymbolicLink) {
+            return Err(refused(LINK_OF_ITS_NAME));
+        }
+        let held = self.no_folder(&entry.what).map_err(refused)?;
+        if let Held::File(_) = held {
+            self.deepest = self.deepest.max(parts.len() as u32);
+        }
+        self.held.insert(self.key(place, name), held);
         Ok(())
     }
 
-    fn sum(mut self, tar_bytes: u64) -> Result<RealisedCorpus, Fault> {
-        self.sizes.sort_unstable();
-        let files = self.sizes.len();
+    fn key(&self, place: usize, name: &[u8]) -> u64 {
+        self.hash.hash_one((place, name))
+    }
+
+    /// The place of a folder, with all above it.
+    fn folder(&mut self, parts: &[&[u8]]) -> Result<usize, &'static str> {
+        let mut place = Places::ROOT;
+        for part in parts {
+            match self.held.get(&self.key(place, part)) {
+                None => {}
+                Some(Held::SymbolicLink) => {
+                    return Err("it lies behind a symbolic link of the same archive, which may lead anywhere");
+                }
+                Some(_) => return Err("it lies in a file of the same archive"),
+            }
+            place = self.places.below(place, part);
+        }
+        Ok(place)
+    }
+
+    fn add_folder(&mut self, place: usize, name: &[u8]) -> Result<(), &'static str> {
+        // A file of its name makes room for it.
+        if self.held.remove(&self.key(place, name)) == Some(Held::SymbolicLink) {
+            return Err(LINK_OF_ITS_NAME);
+        }
+        self.places.below(place, name);
+        Ok(())
+    }
+
+    /// What is kept of an entry that is no folder.
+    fn no_folder(&self, what: &What) -> Result<Held, &'static str> {
+        match what {
+            What::HardLink { target } => {
+                let parts = components(target).map_err(|_| "it is a hard link to a file outside the archive")?;
+                let is_held = parts.split_last().is_some_and(|(name, above)| {
+                    let place = above.iter().try_fold(Places::ROOT, |place, part| self.places.find(place, part));
+                    place.is_some_and(|place| self.held.contains_key(&self.key(place, name)))
+                });
+                if is_held {
+                    Ok(Held::HardLink)
+                } else {
+                    Err("it is a hard link to what is no file before it in the archive")
+                }
+            }
+            What::SymbolicLink { target } if target.is_empty() => Err("it is a symbolic link to nothing"),
+            What::SymbolicLink { target } if target.len() >= LONGEST_NAME => {
+                Err("it is a symbolic link to a name of more than 4095 bytes, the most that Linux takes")
+            }
+            What::SymbolicLink { .. } => Ok(Held::SymbolicLink),
+            // Packing a user's folder omits them, too.
+            What::DeviceOrPipe => {
+                Err("it is a device or a pipe, which may stand for one of the machine that unpacks it")
+            }
+            What::File { size } => Ok(Held::File(*size)),
+            What::Folder => unreachable!("told apart before"),
+        }
+    }
+
+    fn sum(self, tar_bytes: u64) -> Result<RealisedCorpus, Fault> {
+        let size = |held: &Held| if let Held::File(size) = held { Some(*size) } else { None };
+        let mut sizes: Vec<u64> = self.held.values().filter_map(size).collect();
+        sizes.sort_unstable();
+        let files = sizes.len();
         if files == 0 {
             return Err(Fault::Empty);
         }
-        let sum = self.sizes.iter().try_fold(0_u64, |sum, size| sum.checked_add(*size));
+        let sum = sizes.iter().try_fold(0_u64, |sum, size| sum.checked_add(*size));
         let bytes = sum.ok_or_else(|| self.damaged("its files have more bytes than 64 bits can count"))?;
-        let (low, high) = (self.sizes[(files - 1) / 2], self.sizes[files / 2]);
+        let (low, high) = (sizes[(files - 1) / 2], sizes[files / 2]);
         Ok(RealisedCorpus {
             name: String::new(),
             files: files as u64,
-            directories: self.places.known.iter().filter(|place| place.directory).count() as u64,
-            others: self.others,
+            directories: self.places.count() as u64,
+            others: (self.held.len() - files) as u64,
             bytes,
             tar_bytes,
-            size_min: self.sizes[0],
+            size_min: sizes[0],
             size_median: low + (high - low) / 2,
             size_mean: bytes.saturating_add(files as u64 / 2) / files as u64,
-            size_max: self.sizes[files - 1],
+            size_max: sizes[files - 1],
             max_depth: self.deepest.saturating_sub(u32::from(!self.many_tops)),
             sha256: String::new(),
             seed: None,
@@ -235,6 +234,10 @@ impl Seen {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
+    use tar::EntryType;
+
     use super::*;
 
     fn entry(kind: EntryType, path: &[u8], size: u64, contents: &[u8]) -> Vec<u8> {
@@ -269,7 +272,7 @@ mod tests {
         let longest = [b"a/".repeat(2047), b"f".to_vec()].concat();
         assert_eq!(surveyed(&[long(&longest)]).unwrap().directories, 2047);
         let longer = surveyed(&[long(&[b"aa", &longest[..]].concat())]).unwrap_err();
-        assert!(longer.contains("longer than 4096 bytes") && longer.len() < 5000, "{longer}");
+        assert!(longer.contains("longer than 4096 bytes") && longer.len() < 400, "{longer}");
     }
 
     #[test]
@@ -279,7 +282,7 @@ mod tests {
         let first = entry(EntryType::Regular, b"first", 3 << 20, &[1; 3 << 20]);
         let endless = io::Cursor::new([first, head].concat()).chain(io::repeat(b'a'));
         let fault = survey(endless).unwrap_err().to_string();
-        assert!(fault.contains("after entry 1, \"first\": an entry has headers of more than"), "{fault}");
+        assert!(fault.contains("after entry 1, \"first\": an entry has a header of more than"), "{fault}");
     }
 
     #[test]
@@ -300,10 +303,5 @@ mod tests {
         assert_eq!(surveyed(&[sparse(b"one")]).unwrap().bytes, u64::MAX >> 1);
         let fault = surveyed(&[sparse(b"one"), sparse(b"two"), sparse(b"three")]).unwrap_err();
         assert!(fault.contains("more bytes than 64 bits"), "{fault}");
-    }
-
-    #[test]
-    fn a_file_without_a_name_lies_nowhere() {
-        assert_eq!(surveyed(&[entry(EntryType::Regular, b"./.", 0, b"")]).unwrap().max_depth, 0);
     }
 }

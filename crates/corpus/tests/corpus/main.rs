@@ -2,6 +2,7 @@
 
 mod cache;
 mod generated;
+mod odd;
 mod users;
 
 use std::fs;

@@ -4,7 +4,8 @@ use crate::lab::Lab;
 use crate::tasks::{LIST, NAME, NAME_BYTES};
 
 /// On the disk `ram` the kernel counts nothing by default.
-const COUNTS: &str = "prepare = \"echo 1 > /sys/block/pmem0/queue/iostats\"\n";
+const COUNTS: &str = "prepare = \"mount -o remount,bind,rw /sys; echo 1 > /sys/block/pmem0/queue/iostats\"\n\
+                      cleanup = \"mount -o remount,bind,rw /sys; echo 0 > /sys/block/pmem0/queue/iostats\"\n";
 
 #[test]
 fn cold_is_cold_in_memory() {

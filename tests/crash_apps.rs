@@ -37,7 +37,7 @@ fn file(lab: &Lab, name: &str, text: &str) -> String {
 
 /// Asserts texts in what it printed, wherever its lines end.
 #[track_caller]
-fn shows(ran: &Ran, texts: &[&str]) {
+pub fn shows(ran: &Ran, texts: &[&str]) {
     let said: Vec<&str> = ran.stdout.split_whitespace().chain(ran.stderr.split_whitespace()).collect();
     let said = said.join(" ");
     for text in texts {

@@ -32,7 +32,8 @@ run = "test -e before"
 #[test]
 fn a_panic_of_the_guests_kernel_is_told_and_the_others_go_on() {
     let Some(lab) = Lab::with_guests("a_panic_of_the_guests_kernel_is_told_and_the_others_go_on", 1) else { return };
-    let run = format!("if {ON_EXT4}; then echo c > /proc/sysrq-trigger; fi");
+    let run =
+        format!("if {ON_EXT4}; then mount -o remount,bind,rw /proc/sysrq-trigger; echo c > /proc/sysrq-trigger; fi");
     let suite = lab.suite("panic", &around(&run, ""));
     let ran = lab.run(&["--fs", "ext4,xfs,ext2", "--suite", &suite, "--repeat", "1"]).ended_with(1);
     ran.says(&["ext4 #1 failed: ", "panicked", "xfs #1 done", "ext2 #1 done"]);

@@ -52,7 +52,7 @@ fn no_command_reaches_the_agent_its_line_or_the_machine() {
     let reboot = format!("{}; /tmp/reboot; test $? -eq {REFUSED}", program("/tmp/reboot", REBOOT));
     let load = format!("{}; /tmp/load; test $? -eq {REFUSED}", program("/tmp/load", LOAD));
     let helper = "printf '#!/bin/sh\\ngrep CapEff /proc/self/status > /tmp/helped\\n' > /tmp/helper; \
-                  chmod +x /tmp/helper; echo '|/tmp/helper' > /proc/sys/kernel/core_pattern; \
+                  chmod +x /tmp/helper; mount -o remount,bind,rw /proc/sys; echo '|/tmp/helper' > /proc/sys/kernel/core_pattern; \
                   sh -c 'kill -SEGV $$'; sleep 1; echo core > /proc/sys/kernel/core_pattern; \
                   grep -q 'CapEff:.0000000000000000' /tmp/helped";
     let tasks = tasks(&[
@@ -126,7 +126,7 @@ fn no_command_reaches_the_agent_its_line_or_the_machine() {
 fn a_machine_that_is_taken_away_fails_its_cell_alone() {
     let Some(lab) = Lab::with_guests("a_machine_that_is_taken_away_fails_its_cell_alone", 1) else { return };
     // The magic key restarts the machine, or kills every process except the first: the disk's server too.
-    let run = "case $(grep \" $TEST \" /proc/mounts) in *ext4*) echo b > /proc/sysrq-trigger;; \
+    let run = "mount -o remount,bind,rw /proc/sysrq-trigger; case $(grep \" $TEST \" /proc/mounts) in *ext4*) echo b > /proc/sysrq-trigger;; \
                *xfs*) echo i > /proc/sysrq-trigger; sleep 1;; esac";
     let suite = lab.suite("taken", &tasks(&[("before", "true", ""), ("taken", run, ""), ("after", "true", "")]));
     let results = lab.run(&["--fs", "ext4,xfs,ext2", "--suite", &suite, "--repeat", "1"]).ended_with(1).results();

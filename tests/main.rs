@@ -46,6 +46,7 @@ mod repeat;
 mod report;
 mod resumed;
 mod safety;
+mod settings;
 mod setup;
 mod strangers;
 mod studies;

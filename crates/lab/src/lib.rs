@@ -36,7 +36,7 @@ use mountmark_model::{
 };
 use serde::{Deserialize, Serialize};
 
-pub use host::mountinfo::is_mount_point;
+pub use host::mountinfo;
 pub use host::tools::PATH;
 pub use mountmark_trace::Times;
 pub use sitting::sitting;

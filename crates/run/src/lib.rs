@@ -11,3 +11,4 @@ pub mod engine;
 pub mod programs;
 pub mod protocol;
 pub mod schedule;
+mod settings;

@@ -16,7 +16,7 @@ mod guard;
 mod image;
 mod lock;
 mod messages;
-pub(crate) mod mountinfo;
+pub mod mountinfo;
 mod noise;
 mod own;
 mod process;

@@ -13,6 +13,8 @@ pub struct Mount {
     pub options: String,
     pub filesystem: String,
     pub source: String,
+    /// Of the file system, whatever mounts it has.
+    pub own_options: String,
 }
 
 /// The mounts that a process sees, in the order in which they were made; none if it may not be asked. `self` is this one.
@@ -44,7 +46,8 @@ fn line(line: &str) -> Option<Mount> {
     let number = head.next()?.to_owned();
     let point = unescaped(head.nth(1)?);
     let options = head.next()?.to_owned();
-    Some(Mount { number, point, options, filesystem: tail.next()?.to_owned(), source: unescaped(tail.next()?) })
+    let (filesystem, source) = (tail.next()?.to_owned(), unescaped(tail.next()?));
+    Some(Mount { number, point, options, filesystem, source, own_options: tail.next().unwrap_or_default().to_owned() })
 }
 
 /// Octal escapes of /proc: a space is `\040`.
@@ -76,6 +79,7 @@ mod tests {
             options: "rw,noatime".into(),
             filesystem: "ext3".into(),
             source: "/dev/my disk".into(),
+            own_options: "rw,errors=continue".into(),
         };
         assert_eq!(parse(line), [mount]);
         assert_eq!(parse("36 35 98:0\n36 35 98:0 / /mnt rw - ext3"), []);

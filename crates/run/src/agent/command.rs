@@ -15,6 +15,9 @@ use super::probes::now;
 use super::warden::{End, Setting, Warden};
 use super::{cause, figures, scratch};
 
+/// Why a command could not write to /proc or /sys.
+const SETTING: &str = " (a command cannot change settings of the kernel or of a disk; `cold = true` makes a task start with empty caches)";
+
 pub struct Finished {
     /// Nanoseconds from before the fork until the command ended.
     pub elapsed: u64,
@@ -81,7 +84,12 @@ impl Finished {
                  that: its figures are another's (`cold = true` has it mounted anew)"
             ));
         }
-        let said = self.cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
+        let mut said = self.cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
+        if said.contains("Read-only file system")
+            && ["/proc/", "/sys/", "sysctl"].iter().any(|place| said.contains(place))
+        {
+            said += SETTING;
+        }
         Some(match (self.status.code(), self.status.signal()) {
             (Some(0), _) => return None,
             (Some(127), _) if said.contains("shared librar") => {

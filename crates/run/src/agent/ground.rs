@@ -12,6 +12,7 @@ use mountmark_lab::Device;
 use super::command::{self, Finished, Keep, Kept};
 use super::settle::{self, Settled};
 use super::{STEP_LIMIT, cold};
+use crate::settings::{Mounts, Settings};
 
 pub(super) trait Ground {
     /// As [`command::start`].
@@ -32,6 +33,12 @@ pub(super) trait Ground {
 
     /// As [`cold::drop_caches`].
     fn drop_caches(&self) -> Result<()>;
+
+    /// As [`Settings::read`].
+    fn settings(&self, disks: &[&str], mounts: &Mounts) -> Settings;
+
+    /// As [`Settings::of_mounts`].
+    fn mounts(&self, mounts: &Mounts) -> Settings;
 }
 
 /// A command that waits for the signal to start.
@@ -71,6 +78,14 @@ impl Ground for This {
 
     fn drop_caches(&self) -> Result<()> {
         cold::drop_caches()
+    }
+
+    fn settings(&self, disks: &[&str], mounts: &Mounts) -> Settings {
+        Settings::read(disks, mounts)
+    }
+
+    fn mounts(&self, mounts: &Mounts) -> Settings {
+        Settings::of_mounts(mounts)
     }
 }
 

@@ -23,6 +23,7 @@ mod steps;
 mod task;
 #[cfg(test)]
 mod tests;
+mod unchanged;
 mod warden;
 pub mod workload;
 
@@ -39,7 +40,8 @@ pub use figures::MOST_OUTPUT;
 use ground::{Ground, This};
 use scratch::Scratch;
 
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, TaskSteps};
+use crate::settings::Settings;
 
 /// Limit of mkfs, mount, umount and fsck, in seconds of the lab's clock.
 const STEP_LIMIT: f64 = 7200.0;
@@ -76,6 +78,8 @@ impl<'a> Agent<'a> {
             mounted: false,
             generation: 1,
             taken: None,
+            settings: None,
+            spoilt: false,
             emit,
         }
     }
@@ -114,6 +118,10 @@ struct Agent<'a> {
     generation: u32,
     /// Memory that the repeat's conditions take.
     taken: Option<Taken>,
+    /// As they were before the tasks.
+    settings: Option<Settings>,
+    /// Whether a command left another setting, which has ended the cell.
+    spoilt: bool,
     emit: &'a mut dyn FnMut(Event),
 }
 
@@ -123,25 +131,44 @@ impl Agent<'_> {
         self.stage(Stage::Source);
         fs::create_dir_all(&self.devices.test_folder)?;
         fs::create_dir_all(&self.devices.source_folder)?;
+        self.remember_settings();
         self.take_all(&protocol.source)?;
+        if self.is_spoilt("source_prepare") {
+            return Ok(());
+        }
         (self.devices.measuring)(true);
         // What somebody else has mounted is taken as it is.
         self.mounted = self.cell.is_mounted;
         if self.take_all(&protocol.begin)? {
+            // What the file system's own programs set is its own.
+            self.remember_settings();
             for steps in protocol.tasks.iter().filter(|steps| steps.task.part_of.is_none()) {
-                for iteration in 0..steps.task.repeat {
-                    if !self.task(steps, iteration)? {
-                        break;
-                    }
+                self.repeats(steps)?;
+            }
+            if self.spoilt {
+                self.leave(&protocol.end);
+            } else {
+                if self.mounted {
+                    self.take_all(&protocol.end)?;
                 }
+                self.take_all(&protocol.check)?;
             }
-            if self.mounted {
-                self.take_all(&protocol.end)?;
-            }
-            self.take_all(&protocol.check)?;
         }
         self.take_all(&protocol.close)?;
         (self.devices.measuring)(false);
+        Ok(())
+    }
+
+    /// Runs a task as often as it is repeated, as long as it does not fail and nothing else has ended the cell.
+    fn repeats(&mut self, steps: &TaskSteps) -> Result<()> {
+        for iteration in 0..steps.task.repeat {
+            let goes_on = !self.spoilt && self.task(steps, iteration)?;
+            // What is not mounted has ended the cell already.
+            let is_spoilt = self.mounted && self.is_spoilt(&format!("task {}", steps.task.id));
+            if is_spoilt || !goes_on {
+                break;
+            }
+        }
         Ok(())
     }
 }

@@ -81,7 +81,7 @@ impl Agent<'_> {
     }
 
     /// Runs unmeasured commands of the protocol, which work on the agent's mounts.
-    fn call(&mut self, disk: Disk, commands: &[Vec<String>]) -> Result<()> {
+    pub(super) fn call(&mut self, disk: Disk, commands: &[Vec<String>]) -> Result<()> {
         match disk {
             Disk::Test => {
                 let mut process = one_command(commands, self.done())?;

@@ -51,7 +51,7 @@ impl Agent<'_> {
     /// Takes a real disk under test back, unless it is mounted still.
     pub(super) fn take_back(&self) -> Result<()> {
         match &self.devices.hold {
-            Some(hold) if !mountmark_lab::is_mount_point(&self.devices.test_folder) => hold.take(),
+            Some(hold) if !mountmark_lab::mountinfo::is_mount_point(&self.devices.test_folder) => hold.take(),
             _ => Ok(()),
         }
     }

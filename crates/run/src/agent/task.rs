@@ -49,6 +49,9 @@ impl Agent<'_> {
                 }
                 return self.failed_saying(task, reason, said);
             }
+            if self.is_spoilt_by_mount(&task.id) {
+                return Ok(false);
+            }
         }
         if let Some(restart) = &steps.restart {
             return self.restart(steps, restart, iteration);

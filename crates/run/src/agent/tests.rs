@@ -19,6 +19,7 @@ use super::scratch::Scratch;
 use super::settle::Settled;
 use super::{Agent, places};
 use crate::protocol::outline;
+use crate::settings::{Mounts, Settings};
 
 /// A machine on which nothing runs and everything succeeds.
 #[derive(Default)]
@@ -49,6 +50,14 @@ impl Ground for Book {
     fn drop_caches(&self) -> Result<()> {
         self.0.borrow_mut().push("sync; echo 3 > /proc/sys/vm/drop_caches".into());
         Ok(())
+    }
+
+    fn settings(&self, _: &[&str], _: &Mounts) -> Settings {
+        Settings::default()
+    }
+
+    fn mounts(&self, _: &Mounts) -> Settings {
+        Settings::default()
     }
 }
 

@@ -3,7 +3,7 @@
 //! It is a copy of the agent without an exec. It neither allocates memory nor takes a lock: in a test another thread
 //! may have held one when the copy was made.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::RawFd;
 
@@ -31,7 +31,23 @@ pub(super) struct Order {
     pub(super) test: Option<CString>,
     /// A device that the command must not reach; it has its own mounts then.
     pub(super) hidden: Option<CString>,
+    /// Mount points of file systems that hold settings, which the command must not change; it has its own mounts then.
+    pub(super) settings: Vec<CString>,
 }
+
+/// What of procfs is no process: settings of the kernel and of its drivers.
+const PROC_SETTINGS: [&CStr; 10] = [
+    c"/proc/sys",
+    c"/proc/sysrq-trigger",
+    c"/proc/fs",
+    c"/proc/irq",
+    c"/proc/bus",
+    c"/proc/scsi",
+    c"/proc/driver",
+    c"/proc/acpi",
+    c"/proc/dynamic_debug",
+    c"/proc/mtrr",
+];
 
 /// Strings and pointers to them, in the form that exec requires.
 pub(super) struct Words {
@@ -53,6 +69,7 @@ pub(super) enum Step {
     None,
     Rights,
     Mounts,
+    Settings,
     Folder,
     Standard,
     Start,
@@ -178,10 +195,42 @@ fn prepare(order: &Order, pipes: [RawFd; 2]) -> Result<(), (Step, io::Error)> {
         let score = libc::open(c"/proc/self/oom_score_adj".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
         libc::write(score, OOM_SCORE.as_ptr().cast(), OOM_SCORE.len());
         libc::close(score);
-        checked(Step::Folder, libc::chdir(order.folder.as_ptr()))?;
     }
+    if order.test.is_some() {
+        protect(&order.settings).map_err(|error| (Step::Settings, error))?;
+    }
+    // SAFETY: as above.
+    unsafe { checked(Step::Folder, libc::chdir(order.folder.as_ptr()))? };
     close_others([pipes[0], pipes[1], order.hand_down.unwrap_or(pipes[0])]);
     rights::drop_rights(order.hidden.is_some()).map_err(|error| (Step::Rights, error))
+}
+
+/// Makes settings read-only in this process's mounts. The mounts that are there already are this name space's own copies.
+fn protect(points: &[CString]) -> io::Result<()> {
+    for place in PROC_SETTINGS {
+        read_only(place, true)?;
+    }
+    points.iter().try_for_each(|point| read_only(point, false))
+}
+
+/// Makes what lies at `path` read-only; it need not be there. `binds`: it is no mount point yet.
+fn read_only(path: &CStr, binds: bool) -> io::Result<()> {
+    const CONFINED: libc::c_ulong = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+    let nothing = std::ptr::null();
+    let mount = |from: *const libc::c_char, flags: libc::c_ulong| {
+        // SAFETY: a plain system call with strings that outlive it.
+        match unsafe { libc::mount(from, path.as_ptr(), nothing, flags, nothing.cast()) } {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    };
+    let bound = if binds { mount(path.as_ptr(), libc::MS_BIND) } else { Ok(()) };
+    let made = bound.and_then(|()| mount(nothing, libc::MS_REMOUNT | libc::MS_BIND | libc::MS_RDONLY | CONFINED));
+    match made {
+        // Nothing is there, or another mount hides it.
+        Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::EINVAL)) => Ok(()),
+        made => made,
+    }
 }
 
 /// Closes all descriptors except the standard streams and `kept`: a copy of the agent's end of a pipe would keep the

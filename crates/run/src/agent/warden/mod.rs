@@ -7,7 +7,8 @@
 //! * in its own PID name space: it sees no other processes, and none of its own outlives the first process, however it
 //!   forks and whatever session it joins;
 //! * if it is a suite's, in its own mount name space: its mounts vanish with it, and it cannot cover a file that the
-//!   agent reads (the device's counters, the processor's time) with another.
+//!   agent reads (the device's counters, the processor's time) with another. There it finds settings of the kernel and of
+//!   disks read-only: what it would leave changed would be measured with the tasks after it.
 //!
 //! Name spaces rather than control groups: every kernel has them, they need no folder that a command could write to,
 //! and they charge nothing to the measured work.
@@ -34,6 +35,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open};
 
 use super::printed::{PAUSE, Printed};
 use super::probes::now;
+use crate::settings;
 use inside::{Order, Report, Step, Words};
 
 /// Seconds that killed processes have to end. A process stuck in the kernel ignores even SIGKILL.
@@ -176,6 +178,7 @@ impl Warden {
             Step::None => return Ok(Some(report)),
             Step::Start => format!("cannot start {}", self.program),
             Step::Mounts => format!("cannot start {}: the disk cannot be hidden from it", self.program),
+            Step::Settings => format!("cannot start {}: settings cannot be kept from it", self.program),
             Step::Folder => format!("cannot start {}: its folder cannot be entered", self.program),
             Step::Standard => format!("cannot start {}: its standard streams cannot be opened", self.program),
             Step::Rights => format!("cannot start {}: rights cannot be taken from it", self.program),
@@ -217,6 +220,10 @@ fn order(command: &Command, setting: &Setting) -> Result<Order> {
         hand_down: setting.hand_down.map(|descriptor| descriptor.as_raw_fd()),
         test: setting.own_mounts.map(|path| text(path.as_os_str())).transpose()?,
         hidden: setting.hidden.map(|path| text(path.as_os_str())).transpose()?,
+        settings: match setting.own_mounts {
+            Some(_) => settings::mount_points().iter().map(|point| text(point.as_ref())).collect::<Result<_>>()?,
+            None => Vec::new(),
+        },
     })
 }
 

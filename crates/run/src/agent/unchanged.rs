@@ -1,0 +1,67 @@
+//! Whether the commands of a suite left all settings as they were. What is measured after a change would stand beside figures
+//! from before it, so a change ends the cell.
+
+use mountmark_model::Outcome;
+
+use super::Agent;
+use crate::protocol::{Act, Step};
+use crate::settings::{Mounts, Settings};
+
+impl Agent<'_> {
+    /// Remembers the settings as they are.
+    pub(super) fn remember_settings(&mut self) {
+        self.settings = Some(self.settings_now());
+    }
+
+    /// Ends the cell if a setting is not as it was remembered; `what` ran since. True if it is ended.
+    pub(super) fn is_spoilt(&mut self, what: &str) -> bool {
+        if !self.spoilt {
+            let now = self.settings_now();
+            self.compare(what, &now);
+        }
+        self.spoilt
+    }
+
+    /// The same for a new mount's options, of which the file system may itself store some. What the task's `prepare` has set
+    /// otherwise, its `cleanup` may put back.
+    pub(super) fn is_spoilt_by_mount(&mut self, task: &str) -> bool {
+        let now = self.ground.mounts(&self.mounts());
+        self.compare(&format!("the remount before task {task}"), &now);
+        self.spoilt
+    }
+
+    fn compare(&mut self, what: &str, now: &Settings) {
+        let Some(changed) = self.settings.as_ref().and_then(|before| now.since(before)) else { return };
+        self.spoilt = true;
+        let reason = format!(
+            "after {what} a setting is another: {changed}. What follows would be measured under it, so the cell ends here; a \
+             command puts back what it sets"
+        );
+        self.cell_ended(Outcome::Failed { reason, detail: String::new() });
+    }
+
+    /// Unmounts without a measurement, if nothing holds it: the cell has failed already.
+    pub(super) fn leave(&mut self, end: &[Step]) {
+        for step in end {
+            if let Act::Unmount(disk, command) = &step.act
+                && let Err(error) = self.call(*disk, std::slice::from_ref(command)).and_then(|()| self.take_back())
+            {
+                self.note(format!("it stays mounted: {error:#}"));
+            }
+        }
+    }
+
+    fn settings_now(&self) -> Settings {
+        let disks: Vec<&str> = self.disks().iter().flat_map(|disk| [&*disk.path, &*disk.name]).collect();
+        self.ground.settings(&disks, &self.mounts())
+    }
+
+    /// Mounts that are nobody else's.
+    fn mounts(&self) -> Mounts {
+        let devices = self.devices;
+        match devices.exclusive {
+            true => Mounts::All,
+            false => Mounts::At(vec![devices.test_folder.clone(), devices.source_folder.clone()]),
+        }
+    }
+}

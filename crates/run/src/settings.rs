@@ -44,14 +44,11 @@ const KERNEL: [&str; 11] = [
     "/sys/module/nbd/parameters",
     "/sys/module/zswap/parameters",
 ];
-/// File systems whose files in /sys/fs/TYPE/DISK are settings; others have counters among them.
-const TUNED: [&str; 2] = ["ext4", "xfs"];
 /// Files among those folders' that the kernel writes itself, or does something when they are read.
-const NO_SETTINGS: [&str; 15] = [
+const NO_SETTINGS: [&str; 14] = [
     "cad_pid",
     "drop_caches",
     "hung_task_warnings",
-    "last_trim_minblks",
     "max_bytes",
     "min_bytes",
     "msg_next_id",
@@ -143,9 +140,6 @@ impl Settings {
         self.folder(&whole.join("bdi"), 0);
         for file in ["autoclear", "backing_file", "dio", "offset", "sizelimit"] {
             self.file(&own.join("loop").join(file));
-        }
-        for kind in TUNED {
-            self.folder(&Path::new("/sys/fs").join(kind).join(name), 3);
         }
         for below in fs::read_dir(whole.join("slaves")).into_iter().flatten().flatten() {
             self.disk(&below.path(), seen);

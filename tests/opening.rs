@@ -4,20 +4,26 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use mountmark_model::Metric;
+use mountmark_record::RunId;
 use serde_json::json;
 
 use crate::lab::Lab;
 use crate::made::{noise, plan, record};
 use crate::report::{fits, readable, report};
 
-/// A made-up run of five file systems, the first the fastest, and its page.
-fn made_up(suite: &str, lab: &Lab) -> PathBuf {
+/// A made-up run of five file systems, the first the fastest.
+fn made(suite: &str, lab: &Lab) -> RunId {
     let names = ["xfs", "ext4", "ext2", "btrfs", "jfs"];
     let plan = plan(suite, &names, 6, 1, "0.02");
     record(lab, &plan, &[Metric::CPU_PERCENT, Metric::SYNC, Metric::SETTLE, Metric::CAPACITY], |name, task, repeat| {
         let place = names.iter().position(|known| *known == name).expect("a name");
         Some((1.0 + 0.5 * place as f64) * noise(name, task, repeat, 1))
-    });
+    })
+}
+
+/// The same, and its page.
+fn made_up(suite: &str, lab: &Lab) -> PathBuf {
+    made(suite, lab);
     let page = lab.path("report.html");
     report(lab, &["--claims", "--output", &page.to_string_lossy()]).ended_with(0);
     page
@@ -121,6 +127,66 @@ fn reasons_of_claims_are_in_sight_and_told_once() {
         );
         assert_eq!(studies[0], "piszcz-2006", "the suite's own study comes first");
     });
+}
+
+/// The claims of a study stand on one page above the runs that repeat it, each once and by the run that decides it.
+#[test]
+fn a_study_is_answered_on_one_page_by_all_runs_that_repeat_it() {
+    let lab = Lab::without_guests();
+    let study = "journaling-2010";
+    let out = lab.out().to_string_lossy().into_owned();
+    let asked = |arguments: &[&str]| {
+        lab.command(&[&["report", "--study", study, "--claims", "--out", &out], arguments].concat())
+    };
+    made("oltp", &lab);
+    asked(&[]).ended_with(3).says(&["no run in", "mountmark run --study journaling-2010"]);
+    let old = made("recovery", &lab);
+    let [recovery, piszcz, safety] = ["recovery", "piszcz-2006", "safety"].map(|suite| made(suite, &lab));
+
+    let page = lab.path("study.html");
+    let told = asked(&["--output", &page.to_string_lossy()]).ended_with(0);
+    told.says(&["is of: mountmark run --suite recovery ", "--vary disk-size=1GiB..4GiB:2"]);
+    let text = asked(&["--format", "markdown"]).ended_with(0).stdout;
+    let (claims, runs) = text.split_once("\n# piszcz-2006: ").expect("a run below the claims");
+    assert!(claims.contains("# journaling-2010, 25 claims: holds "), "{claims}");
+    assert!(!runs.contains("| J"), "no claim below: {runs}");
+    for number in 1..=25 {
+        let rows = claims.lines().filter(|line| line.starts_with('|') && line.contains(&format!("| J{number:02} ")));
+        assert_eq!(rows.count(), 1, "J{number:02}: {claims}");
+    }
+    let by = |run: &RunId, suite: &str| format!("Run {}, {suite}: ", run.as_str());
+    let of = |id: &str| claims.lines().find(|line| line.starts_with(&format!("| {id} "))).expect("a claim");
+    assert!(of("J04").contains(&by(&recovery, "recovery")) && of("J22").contains("| holds"), "{claims}");
+    assert!(!of("J24").contains("Run "), "answered without a run: {claims}");
+    assert!(!text.contains(old.as_str()), "the newest run of each command: {text}");
+
+    let json = asked(&["--format", "json"]).ended_with(0).stdout;
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let of_json = json["claims"].as_array().expect("claims");
+    assert_eq!(of_json.len(), 25);
+    let judge = |id: &str| of_json.iter().find(|claim| claim["id"] == id).expect("a claim")["run"].clone();
+    assert_eq!((judge("J04"), judge("J05")), (json!(recovery.as_str()), json!(piszcz.as_str())));
+
+    readable("a_study_is_answered_on_one_page_by_all_runs_that_repeat_it", &page, |browser| {
+        let seen = browser.evaluate(
+            "(() => { const ids = e => [...e.querySelectorAll('.claims tbody .id')].map(e => e.textContent); \
+             return {all: ids(document).length, articles: [...document.querySelectorAll('article')].flatMap(ids).length, \
+             head: document.querySelector('h1').textContent, \
+             links: [...document.querySelectorAll('.claims a')].map(e => document.querySelector(e.hash) !== null), \
+             contents: document.querySelector('nav').getBoundingClientRect().height, high: innerHeight}; })()",
+        );
+        assert_eq!((&seen["all"], &seen["articles"]), (&json!(25), &json!(0)), "{seen}");
+        assert!(seen["head"].as_str().is_some_and(|head| head.starts_with("journaling-2010, 25 claims: ")), "{seen}");
+        let links = seen["links"].as_array().expect("links");
+        assert!(!links.is_empty() && links.iter().all(|is_there| *is_there == json!(true)), "{seen}");
+        let (contents, high) = (seen["contents"].as_f64(), seen["high"].as_f64());
+        assert!(contents < high, "the contents leave no room: {seen}");
+    });
+    // Named runs are taken as they are.
+    let named = [safety.as_str(), old.as_str()];
+    let named = lab
+        .command(&[&["report", "--study", study, "--claims", "--format", "table", "--out", &out], &named[..]].concat());
+    assert!(named.ended_with(0).stdout.contains(&format!("Run {}, recovery: ", old.as_str())));
 }
 
 /// Where a suite is about coming up again, the answer is how soon each is usable, and no average.

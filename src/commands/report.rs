@@ -1,19 +1,18 @@
 //! `mountmark report`: writes the findings of runs to a file.
 
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use mountmark_analyse::claim::{JudgedClaim, Judges};
+use mountmark_analyse::claim::{JudgedClaim, Judges, by_several};
 use mountmark_analyse::study::{StudyComparison, compare_study};
 use mountmark_analyse::why::Explanation;
 use mountmark_analyse::{Findings, configurations, findings};
 use mountmark_model::{Accord, Study};
-use mountmark_plan::Catalogue;
-use mountmark_record::{DeviceUse, DeviceUses, Output, RunRecord, Store};
+use mountmark_plan::{Catalogue, Step, repetition};
+use mountmark_record::{DeviceUse, DeviceUses, Output, RunRecord, RunSummary, Store};
 use mountmark_report::{Answer, Form, Format, Report, Reports};
 
 use super::compare;
@@ -24,11 +23,12 @@ use crate::common::{self, StoreOptions, WrongUse};
 /// Write a report of one or more runs: an HTML file, or Markdown, CSV, JSON or a picture
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark report                                     the latest run, as report-RUN.html in this folder\n  mountmark report latest --baseline ext4 --output ext4.html\n  mountmark report latest --study piszcz-2006 --claims\n  mountmark report latest --why 3                      with what makes the three largest differences\n  mountmark report 20260131-0902 latest                two runs, one after the other\n  mountmark report latest --format markdown >> notes.md\n  mountmark report latest --format svg --output times.svg\n\nAn existing file is overwritten only if it is a report of the same format."
+    after_help = "Examples:\n  mountmark report                                     the latest run, as report-RUN.html in this folder\n  mountmark report latest --baseline ext4 --output ext4.html\n  mountmark report latest --study piszcz-2006 --claims\n  mountmark report --study journaling-2010 --claims    its claims on one page, by all runs that repeat it\n  mountmark report latest --why 3                      with what makes the three largest differences\n  mountmark report 20260131-0902 latest                two runs, one after the other\n  mountmark report latest --format markdown >> notes.md\n  mountmark report latest --format svg --output times.svg\n\nAn existing file is overwritten only if it is a report of the same format."
 )]
 pub struct Arguments {
-    /// Names of runs, their first letters, or `latest`
-    #[arg(value_name = "RUN", default_value = "latest")]
+    /// Names of runs, their first letters, or `latest` [default: latest; with --study the newest run of the store for each
+    /// command that repeats it]
+    #[arg(value_name = "RUN")]
     runs: Vec<String>,
     /// How to write: html, markdown, table, csv, json or svg [default: as the name after --output ends, else html]
     #[arg(long, value_name = "FORMAT")]
@@ -43,7 +43,7 @@ pub struct Arguments {
     #[arg(long, value_name = "STUDY")]
     study: Option<String>,
     /// Judge the claims of all published studies, or of --study alone, by the runs and the newest campaigns of power cuts;
-    /// of several runs each claim is at those that decide it
+    /// several runs are asked together, and each claim stands above them once
     #[arg(long)]
     claims: bool,
     /// With --claims: judge claims about other suites and machines too
@@ -77,8 +77,13 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let catalogue = Catalogue::load(None)?;
     let study = arguments.study.as_ref().map(|name| compare::study::find(&catalogue, name)).transpose()?;
     let store = arguments.store.open_read_only()?;
+    let names = match (&arguments.runs[..], &study) {
+        ([], Some((study, its_run))) => repeating(&store, &catalogue, study, its_run.as_deref())?,
+        ([], None) => vec!["latest".to_owned()],
+        (names, _) => names.to_vec(),
+    };
     let mut runs: Vec<RunRecord> = Vec::new();
-    for name in &arguments.runs {
+    for name in &names {
         let id = store.resolve(name)?;
         if runs.iter().any(|run| run.id == id) {
             bail!(WrongUse(format!("{name}: run {id} is named twice")));
@@ -98,7 +103,9 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let of = study.as_ref().map(|(study, _)| *study);
     let judge = |run| arguments.claims.then(|| judge(run, of, &arguments, &catalogue)).transpose();
     let mut judged: Vec<Option<Vec<JudgedClaim>>> = runs.iter().map(judge).collect::<Result<_>>()?;
-    shown_once(&mut judged);
+    // Of several runs each claim is told once, above all of them.
+    let together =
+        (arguments.claims && runs.len() > 1).then(|| by_several(judged.iter_mut().filter_map(Option::take).collect()));
     let mut explained: Vec<Vec<Explained>> = Vec::new();
     if let Some(count) = arguments.why {
         let stop = Stop::on_signals()?;
@@ -141,7 +148,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
             results: &beside[index].1,
         })
         .collect();
-    let text = format.write(&Reports(&reports), &common::report_options())?;
+    let text = format.write(&Reports { runs: &reports, claims: together.as_deref() }, &common::report_options())?;
     match target {
         Target::Stdout => common::print(&text)?,
         Target::File(path) => {
@@ -150,6 +157,31 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         }
     }
     Ok(common::DONE)
+}
+
+/// The newest runs of the store that repeat a study, one for each of its commands; says which have none.
+fn repeating(store: &Store, catalogue: &Catalogue, study: &Study, its_run: Option<&str>) -> Result<Vec<String>> {
+    let (mut names, mut lacking) = (Vec::new(), Vec::new());
+    let known = store.runs()?;
+    let steps = study.run(its_run).map(|its_run| repetition(catalogue, study, its_run)).unwrap_or_default();
+    for step in steps {
+        let Step::Run(again) = &step else { continue };
+        let varied = again.vary.as_deref().and_then(|vary| vary.split('=').next());
+        let is_it = |run: &&RunSummary| {
+            let parameter = run.vary.as_ref().map(|vary| vary.parameter.as_str());
+            run.recorded > 0 && run.suite == again.suite && parameter == varied
+        };
+        match known.iter().rev().find(is_it) {
+            Some(run) => names.push(run.id.as_str().to_owned()),
+            None => lacking.push(common::shell_line(&step.words())),
+        }
+    }
+    let (store, name) = (store.path().display(), &study.name);
+    if names.is_empty() {
+        bail!("no run in {store} repeats {name}: make some with `mountmark run --study {name}`, or name a run");
+    }
+    lacking.iter().for_each(|line| say!("mountmark: no run in {store} is of: mountmark {line}"));
+    Ok(names)
 }
 
 /// Prints runs beside a study's figures and claims.
@@ -237,18 +269,6 @@ fn judge(
     let studies: Vec<&Study> = study.map_or_else(|| catalogue.list::<Study>().collect(), |study| vec![study]);
     let judges = Judges { anyway: arguments.anyway, ..Judges::of(run) };
     compare::claims::judged(&judges, &studies, catalogue, &arguments.store)
-}
-
-/// Leaves each claim to the runs whose figures decide it; what none of them decides, and what power cuts do, to the first.
-fn shown_once(judged: &mut [Option<Vec<JudgedClaim>>]) {
-    let id = |claim: &JudgedClaim| (claim.study.clone(), claim.id.clone());
-    let decides = |claim: &&JudgedClaim| claim.is_measured() && claim.cuts.is_none();
-    let decided: BTreeSet<_> = judged.iter().flatten().flatten().filter(decides).map(id).collect();
-    for (index, claims) in judged.iter_mut().enumerate() {
-        claims.iter_mut().for_each(|claims| {
-            claims.retain(|claim| decides(&claim) || (index == 0 && !decided.contains(&id(claim))));
-        });
-    }
 }
 
 enum Target {

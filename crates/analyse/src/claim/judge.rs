@@ -46,7 +46,11 @@ pub fn judge_claims(judges: &Judges<'_>, studies: &[&Study], reach: &Reach) -> V
             let key = (study.name.clone(), claim.id.clone());
             let used = clauses.iter().filter(|decided| decided.prepared.is_ok());
             let stretched = used.filter_map(|decided| judges.misfit(study, claim, decided.clause, reach)).next();
-            JudgedClaim { stretched, ..finish(study, claim, clauses, lacks, commands, own.get(&key).copied()) }
+            JudgedClaim {
+                run: judges.run.id.as_str().to_owned(),
+                stretched,
+                ..finish(study, claim, clauses, lacks, commands, own.get(&key).copied())
+            }
         })
         .collect()
 }
@@ -303,6 +307,7 @@ fn finish(
     JudgedClaim {
         study: study.name.clone(),
         id: claim.id.clone(),
+        run: String::new(),
         text: claim.text.clone(),
         note: claim.note.clone(),
         outcome,

@@ -11,6 +11,7 @@ mod decide;
 mod fit;
 mod judge;
 mod missing;
+mod several;
 mod within;
 
 use std::collections::BTreeMap;
@@ -23,12 +24,15 @@ pub use decide::LEVEL;
 pub use fit::{Judges, Misfit, OtherMachine, OtherSuite, TooSmall};
 pub use judge::{Reach, judge_claims, own_figures};
 pub use missing::Lack;
+pub use several::by_several;
 
 /// A claim and its verdict by a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JudgedClaim {
     pub study: String,
     pub id: String,
+    /// The run that was asked.
+    pub run: String,
     /// The claim in words.
     pub text: String,
     /// How its words were interpreted, and contradictions in the article.
@@ -121,6 +125,11 @@ impl JudgedClaim {
     /// Whether the run has evidence for or against it.
     pub fn is_measured(&self) -> bool {
         self.outcome.is_decided()
+    }
+
+    /// Whether figures of its run are that evidence.
+    pub fn is_by_figures(&self) -> bool {
+        self.is_measured() && self.cuts.is_none() && self.answered.is_none()
     }
 
     /// Whether it is judged without some of the file systems that it names.

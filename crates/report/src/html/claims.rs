@@ -14,39 +14,60 @@ pub(super) fn claims(view: &View) -> Markup {
     let mut out = Markup::new();
     let Some(claims) = view.report.claims else { return out };
     view.heading(&mut out, &Section::CLAIMS);
-    put!(out, "<p>Judged by this run: ", words::claims::judge(view.report.run), ".</p>\n<p class=\"key\">");
+    put!(out, "<p>Judged by this run: ", words::claims::judge(view.report.run), ".</p>\n");
+    verdicts(&mut out, &[view], claims);
+    out
+}
+
+/// What several runs say together.
+pub(super) fn together(views: &[View], claims: &[JudgedClaim]) -> Markup {
+    let mut out = Markup::new();
+    out.heading(2, Section::CLAIMS.id, words::claims::HEADING);
+    put!(out, "<p>", words::claims::SEVERAL, "</p>\n<ul>\n");
+    for view in views {
+        put!(out, "<li><a href=\"#", view.id("top"), "\">", words::claims::named(view.run()), "</a></li>\n");
+    }
+    put!(out, "</ul>\n");
+    verdicts(&mut out, &views.iter().collect::<Vec<_>>(), claims);
+    out
+}
+
+/// The claims that the runs of these views decide, then the others.
+fn verdicts(out: &mut Markup, views: &[&View], claims: &[JudgedClaim]) {
+    let (head, caption, who) = match views {
+        [_] => ("this run", "Claims that this run's figures decide", "this run does not decide"),
+        _ => ("verdict", "Claims that are decided", "these runs do not decide"),
+    };
+    let id = |name: &str| if let [view] = views { view.id(name) } else { name.to_owned() };
+    put!(out, "<p class=\"key\">");
     for (outcome, count) in ClaimOutcome::counts(claims) {
         put!(out, badge(outcome), count, " ");
     }
     put!(out, "</p>\n");
     let (judged, open_claims) = words::claims::by_reason(claims);
     if judged.is_empty() {
-        put!(out, "<p>This run has no figures for any of them.</p>\n");
+        put!(out, "<p>There are no figures for any of them.</p>\n");
     } else {
-        let caption = view.id("claims-judged-caption");
-        begin(&mut out, &caption, "Claims that this run's figures decide", &["claim", "this run", "why"]);
-        judged.iter().for_each(|claim| decided(&mut out, claim));
+        begin(out, &id("claims-judged-caption"), caption, &["claim", head, "why"]);
+        judged.iter().for_each(|claim| decided(out, claim, views));
         put!(out, "</tbody>\n</table>\n");
+        if let Some(text) = words::cases::hurried_at(claims) {
+            put!(out, "<p>", text, "</p>\n");
+        }
     }
     if !open_claims.is_empty() {
-        let count = claims.len() - judged.len();
-        put!(
-            out,
-            "<details class=\"open-claims\"><summary>",
-            counted(count, "claim", "claims"),
-            " that this run does not decide, and what would</summary>\n"
-        );
+        let count = counted(claims.len() - judged.len(), "claim", "claims");
+        put!(out, "<details class=\"open-claims\"><summary>", count, " that ", who, ", and what would</summary>\n");
         for (at, group) in open_claims.iter().enumerate() {
-            open(&mut out, &view.id(&format!("claims-open-{at}")), group);
+            open(out, &id(&format!("claims-open-{at}")), group, head);
         }
         put!(out, "</details>\n");
     }
-    out
 }
 
 /// A group of undecided claims below their reason.
-fn open(out: &mut Markup, caption: &str, group: &Open) {
-    begin(out, caption, &group.reason, &["claim", "this run"]);
+fn open(out: &mut Markup, caption: &str, group: &Open, head: &str) {
+    begin(out, caption, &group.reason, &["claim", head]);
     for claim in &group.claims {
         claimed(out, claim);
         put!(out, "<td class=\"words\">", badge(claim.outcome));
@@ -107,11 +128,16 @@ fn claimed(out: &mut Markup, claim: &JudgedClaim) {
     put!(out, "</span></th>");
 }
 
-fn decided(out: &mut Markup, claim: &JudgedClaim) {
+fn decided(out: &mut Markup, claim: &JudgedClaim, views: &[&View]) {
     claimed(out, claim);
     put!(out, "<td class=\"words\">", badge(claim.outcome));
     if claim.is_partial() {
         put!(out, "<span class=\"verdict\">as far as measured</span>");
+    }
+    let is_it = |view: &&&View| view.run().id.as_str() == claim.run;
+    if let Some(view) = views.iter().find(is_it).filter(|_| views.len() > 1 && claim.is_by_figures()) {
+        let (run, suite) = (view.run().id.as_str(), view.run().plan.suite.as_str());
+        put!(out, "<span class=\"verdict\">by <a href=\"#", view.id("top"), "\">run ", run, "</a>, ", suite, "</span>");
     }
     put!(out, "</td><td class=\"long\">", words::claims::sentence(claim));
     let lacks = Some(words::claims::lacks(claim).join(" ")).filter(|text| !text.is_empty());

@@ -28,18 +28,19 @@ pub(crate) mod why;
 mod write_order;
 
 use anyhow::Result;
+use mountmark_analyse::claim::JudgedClaim;
 
 use crate::markup::Markup;
 use crate::view::{Report, View};
 
 pub(crate) use composite::{Bar, bars, look, timed};
 
-/// Runs as one HTML page, in the order given.
-pub(crate) fn html(reports: &[Report]) -> Result<Markup> {
+/// Runs as one HTML page, in the order given, after the claims that they judge together.
+pub(crate) fn html(reports: &[Report], judged: Option<&[JudgedClaim]>) -> Result<Markup> {
     let views: Vec<View> =
         reports.iter().enumerate().map(|(index, report)| View::new(report, index, reports.len())).collect();
     let sections: Vec<Markup> = views.iter().map(sections).collect();
-    Ok(page::page(&views, &sections)?)
+    Ok(page::page(&views, &sections, judged)?)
 }
 
 /// All sections of a run, in reading order.

@@ -1,20 +1,28 @@
 //! The page of some runs, around their sections.
 
+use mountmark_analyse::claim::JudgedClaim;
+
+use super::claims;
 use super::data::data;
 use crate::markup::{Markup, put};
 use crate::page::Page;
 use crate::view::{View, title};
+use crate::words;
 use crate::words::section::Section;
 
-/// The file of some runs. `sections` are those of each view, in order.
-pub(super) fn page(views: &[View], sections: &[Markup]) -> serde_json::Result<Markup> {
-    let heading = match views {
-        [view] => format!("{}: {}", view.run().plan.suite, title(view)),
-        views => format!("{} runs", views.len()),
+/// The file of some runs. `sections` are those of each view, in order; `judged` are claims that they judge together.
+pub(super) fn page(views: &[View], sections: &[Markup], judged: Option<&[JudgedClaim]>) -> serde_json::Result<Markup> {
+    let heading = match (views, judged) {
+        ([view], _) => format!("{}: {}", view.run().plan.suite, title(view)),
+        (_, Some(judged)) => words::claims::title(judged),
+        (views, None) => format!("{} runs", views.len()),
     };
     let mut main = Markup::new();
     if views.len() > 1 {
         main.heading(1, "top", &heading);
+    }
+    if let Some(judged) = judged {
+        main.show(&claims::together(views, judged));
     }
     for (view, section) in views.iter().zip(sections) {
         put!(
@@ -29,15 +37,19 @@ pub(super) fn page(views: &[View], sections: &[Markup]) -> serde_json::Result<Ma
         );
     }
     let mut list = Markup::new();
-    contents(&mut list, views, sections);
+    contents(&mut list, views, sections, judged.is_some());
     let runs = views.iter().map(|view| format!("run {} of {}", view.run().id.as_str(), view.run().started));
     let footer = runs.collect::<Vec<_>>().join(", ");
     let data = serde_json::to_string(&views.iter().map(data).collect::<Vec<_>>())?;
     Ok(Page { heading: &heading, contents: list, main, footer, data }.markup())
 }
 
-fn contents(out: &mut Markup, views: &[View], sections: &[Markup]) {
+fn contents(out: &mut Markup, views: &[View], sections: &[Markup], has_claims: bool) {
     put!(out, "<nav class=\"contents\" aria-label=\"Contents\">\n<ul>\n");
+    if has_claims {
+        let Section { id, entry, .. } = Section::CLAIMS;
+        put!(out, "<li><a href=\"#", id, "\">", entry, "</a></li>\n");
+    }
     for (view, section) in views.iter().zip(sections) {
         if views.len() > 1 {
             put!(

@@ -154,7 +154,7 @@ pub(crate) fn whole(names: &[&str], repeats: u32) -> RunRecord {
 }
 
 pub(super) fn of(reports: &[Report]) -> String {
-    html(reports).unwrap().into_string()
+    html(reports, None).unwrap().into_string()
 }
 
 pub(super) fn formats() -> impl Iterator<Item = Format> {
@@ -232,7 +232,7 @@ fn pages_are_well_formed_whatever_a_run_lacks() {
         check(&text);
         assert!(!text.contains("width:NaN") && !text.contains("width:inf"), "a length that is no number");
         for format in formats() {
-            let text = format.write(&Reports(&[*one]), &Options::default()).unwrap();
+            let text = format.write(&Reports::of(&[*one]), &Options::default()).unwrap();
             assert!(text.ends_with('\n'), "{}", format.name());
         }
     }
@@ -288,7 +288,7 @@ fn the_best_is_marked_as_the_findings_say() {
 #[test]
 fn csv_has_the_columns_of_published_figures() {
     let run = whole(&["ext4", "a,b"], 3);
-    let text = crate::tests::written(&Reports(&[report(&run, &findings(&run))]), "csv", 100);
+    let text = crate::tests::written(&Reports::of(&[report(&run, &findings(&run))]), "csv", 100);
     let mut lines = text.lines();
     let published = include_str!("../../../../catalog/studies/piszcz-2006.csv");
     assert_eq!(lines.next(), published.lines().find(|line| !line.starts_with('#')));

@@ -128,10 +128,9 @@ fn parts(Claims { head, claims }: &Claims) -> Vec<Part> {
             group.claims.into_iter().for_each(|claim| lines(&mut out, claim, None));
         }
     }
+    out.extend(words::cases::hurried_at(claims).map(Part::Paragraph));
     commands(&mut out, claims);
-    let counts: Vec<String> =
-        ClaimOutcome::counts(claims).into_iter().map(|(found, count)| format!("{} {count}", outcome(found))).collect();
-    out.push(Part::Heading(format!("{} claims: {}.", claims.len(), counts.join(", "))));
+    out.push(Part::Heading(format!("{}.", words::claims::counts(claims))));
     let partial = claims.iter().filter(|claim| claim.is_measured() && !claim.complete).count();
     if partial > 0 {
         out.push(Part::Paragraph(format!(

@@ -19,7 +19,7 @@ use crate::view::{Report, View, title};
 use crate::worded::{WordedClaim, WordedFindings, WordedStudy};
 use crate::words;
 use crate::words::claims::outcome;
-use crate::words::number::ratio;
+use crate::words::number::{capital, ratio};
 use crate::words::section::{AGAIN, Section};
 use crate::writers::csv::{REPORT as HEAD, number};
 use crate::writers::json::REPORT as KEY;
@@ -27,7 +27,18 @@ use crate::writers::{Last, Part, Table, list};
 
 /// One or more runs, in display order.
 #[derive(Clone, Copy, Debug)]
-pub struct Reports<'a>(pub &'a [Report<'a>]);
+pub struct Reports<'a> {
+    pub runs: &'a [Report<'a>],
+    /// Verdicts on claims by several runs together, if requested; those by one run are with it.
+    pub claims: Option<&'a [JudgedClaim]>,
+}
+
+impl<'a> Reports<'a> {
+    /// Without claims that several runs judge.
+    pub fn of(runs: &'a [Report<'a>]) -> Reports<'a> {
+        Reports { runs, claims: None }
+    }
+}
 
 impl Subject for Reports<'_> {
     const COMMAND: &'static str = "report";
@@ -35,17 +46,22 @@ impl Subject for Reports<'_> {
     const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
     const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(rows);
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
-    const PAGE: Option<fn(&Self) -> Result<Markup>> = Some(|reports| crate::html::html(reports.0));
+    const PAGE: Option<fn(&Self) -> Result<Markup>> = Some(|reports| crate::html::html(reports.runs, reports.claims));
     const PICTURE: Option<fn(&Self) -> Result<Markup>> = Some(picture);
 }
 
-fn picture(Reports(reports): &Reports) -> Result<Markup> {
+fn picture(Reports { runs: reports, .. }: &Reports) -> Result<Markup> {
     ensure!(reports.len() == 1, "a picture shows one run, and here are {}: make one picture a run", reports.len());
     Ok(crate::svg::picture(&View::new(&reports[0], 0, 1)))
 }
 
-fn parts(Reports(reports): &Reports) -> Vec<Part> {
+fn parts(Reports { runs: reports, claims: together }: &Reports) -> Vec<Part> {
     let mut out = Vec::new();
+    if let Some(judged) = together {
+        let runs: Vec<&RunRecord> = reports.iter().map(|report| report.run).collect();
+        out.push(Part::Title(words::claims::title(judged)));
+        out.extend(claims(&runs, judged));
+    }
     for report in *reports {
         let view = View::new(report, 0, 1);
         out.push(Part::Title(format!("{}: {}", report.run.plan.suite, title(&view))));
@@ -59,7 +75,7 @@ fn parts(Reports(reports): &Reports) -> Vec<Part> {
             out.extend(explained::tables(why));
         }
         out.extend(report.study.map(study).unwrap_or_default());
-        out.extend(report.claims.map(|judged| claims(report.run, judged)).unwrap_or_default());
+        out.extend(report.claims.map(|judged| claims(&[report.run], judged)).unwrap_or_default());
         out.push(Part::Heading(AGAIN.into()));
         out.push(Part::Command(again(report.run)));
     }
@@ -90,12 +106,20 @@ fn study(compared: &StudyComparison) -> Vec<Part> {
     out
 }
 
-fn claims(run: &RunRecord, judged: &[JudgedClaim]) -> Vec<Part> {
+fn claims(runs: &[&RunRecord], judged: &[JudgedClaim]) -> Vec<Part> {
     let counts: Vec<String> =
         ClaimOutcome::counts(judged).into_iter().map(|(found, count)| format!("{}: {count}", outcome(found))).collect();
     let mut out = Vec::new();
     list(&mut out, "Claims of published studies", &counts);
-    out.push(Part::Paragraph(format!("Judged by this run: {}.", words::claims::judge(run))));
+    out.extend(words::cases::hurried_at(judged).map(Part::Paragraph));
+    match runs {
+        [run] => out.push(Part::Paragraph(format!("Judged by this run: {}.", words::claims::judge(run)))),
+        runs => {
+            out.push(Part::Paragraph(words::claims::SEVERAL.into()));
+            out.extend(runs.iter().map(|run| Part::Item(words::claims::named(run))));
+        }
+    }
+    let head = if runs.len() == 1 { "this run" } else { "verdict" };
     let named = |claim: &JudgedClaim| format!("{} {}", claim.id, claim.text);
     let row = |claim: &&JudgedClaim| {
         let (far, lacking) = if claim.is_partial() {
@@ -104,10 +128,11 @@ fn claims(run: &RunRecord, judged: &[JudgedClaim]) -> Vec<Part> {
             ("", String::new())
         };
         let stretched = words::claims::stretched(claim).unwrap_or_default();
+        let by = words::claims::by(claim, runs).map(|by| format!("{}: ", capital(&by))).unwrap_or_default();
         vec![
             named(claim),
             format!("{}{far}", outcome(claim.outcome)),
-            [words::claims::sentence(claim), stretched, lacking].join(" ").trim().to_owned(),
+            [by + &words::claims::sentence(claim), stretched, lacking].join(" ").trim().to_owned(),
         ]
     };
     let (decided, open) = words::claims::by_reason(judged);
@@ -116,12 +141,12 @@ fn claims(run: &RunRecord, judged: &[JudgedClaim]) -> Vec<Part> {
         Part::Table(Table { head, rows, keys, last: Last::Words })
     };
     if !decided.is_empty() {
-        out.push(table(&["claim", "this run", "why"], decided.iter().map(row).collect(), 2));
+        out.push(table(&["claim", head, "why"], decided.iter().map(row).collect(), 2));
     }
     for group in open {
         out.push(Part::Paragraph(group.reason));
         let row = |claim: &&JudgedClaim| vec![outcome(claim.outcome).to_owned(), named(claim)];
-        out.push(table(&["this run", "claim"], group.claims.iter().map(row).collect(), 1));
+        out.push(table(&[head, "claim"], group.claims.iter().map(row).collect(), 1));
         out.extend(group.commands.into_iter().map(|command| Part::Command(command.to_owned())));
     }
     out
@@ -129,7 +154,7 @@ fn claims(run: &RunRecord, judged: &[JudgedClaim]) -> Vec<Part> {
 
 /// Medians in the same columns as published figures, so that both fit in one sheet. The column study is the suite, task
 /// its id. A figure missing for a known reason has an empty value and the reason as its note.
-fn rows(Reports(reports): &Reports, out: &mut Rows) -> Result<()> {
+fn rows(Reports { runs: reports, .. }: &Reports, out: &mut Rows) -> Result<()> {
     out.head(HEAD)?;
     for report in *reports {
         let view = View::new(report, 0, 1);
@@ -201,8 +226,9 @@ struct Found<'a> {
     why: Vec<Value>,
 }
 
-fn object(Reports(reports): &Reports, out: &mut Object) -> Result<()> {
-    out.list(KEY, reports.iter().map(found))
+fn object(Reports { runs, claims }: &Reports, out: &mut Object) -> Result<()> {
+    out.list(KEY, runs.iter().map(found))?;
+    claims.map_or(Ok(()), |claims| out.list("claims", claims.iter().map(WordedClaim::new)))
 }
 
 fn found<'a>(report: &'a Report<'a>) -> Found<'a> {

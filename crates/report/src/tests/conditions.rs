@@ -34,14 +34,14 @@ fn a_figure_in_groups_is_told_with_them_wherever_verdicts_are() {
     let groups = "about 13.6 s in 3 of 5 repeats, 32.5 s in 2";
     assert!(said.ends_with(&format!("xfs depends on conditions: {groups}.")), "{said}");
     let reports = [Report::of(&run, &found)];
-    let text = |format: &str| written(&Reports(&reports), format, 200).replace('\\', "");
+    let text = |format: &str| written(&Reports::of(&reports), format, 200).replace('\\', "");
     for format in ["table", "markdown", "html", "json", "csv"] {
         // Numbers in CSV have no unit.
         let groups = if format == "csv" { "about 13.6 in 3 of 5 repeats, 32.5 in 2" } else { groups };
         assert!(text(format).contains(groups), "{format}: {}", text(format));
     }
     assert!(text("table").contains("Depends on conditions\n"), "{}", text("table"));
-    let json: serde_json::Value = serde_json::from_str(&written(&Reports(&reports), "json", 200)).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&written(&Reports::of(&reports), "json", 200)).unwrap();
     let tasks = json["mountmark_reports"][0]["findings"]["tasks"].as_array().unwrap_or_else(|| panic!("{json:#}"));
     let task = tasks.iter().find(|task| task["id"] == "001").unwrap_or_else(|| panic!("{json:#}"));
     let metric = &task["metrics"][0];
@@ -118,7 +118,7 @@ fn a_cliff_is_told_with_its_place_in_every_format() {
     let run = varied();
     let found = found(&run);
     let reports = [Report::of(&run, &found)];
-    let text = |format: &str| written(&Reports(&reports), format, 200).replace('\\', "");
+    let text = |format: &str| written(&Reports::of(&reports), format, 200).replace('\\', "");
     let says = "ext4, 001 (read a file): a cliff between ram=384MiB and ram=512MiB, from 10.0 s to 2.0";
     for format in ["table", "markdown", "html", "json"] {
         assert!(text(format).contains(says), "{format}: {}", text(format));
@@ -172,7 +172,7 @@ fn a_plan_that_varies_nothing_has_no_curves() {
     let found = found(&run);
     let reports = [Report::of(&run, &found)];
     for format in ["table", "html", "json"] {
-        let text = written(&Reports(&reports), format, 200);
+        let text = written(&Reports::of(&reports), format, 200);
         assert!(!text.contains("Cliffs over") && !text.contains("Curves over") && !text.contains("\"curves\""));
     }
 }

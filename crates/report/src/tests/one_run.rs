@@ -22,7 +22,7 @@ fn every_format_shows_the_same_statistic_of_a_figure() {
     let (median, mean) = (summary.median, summary.mean);
     assert_eq!((format!("{median:.1}").as_str(), format!("{mean:.1}").as_str()), ("20.4", "28.7"));
     let reports = [Report::of(&run, &found)];
-    let reports = Reports(&reports);
+    let reports = Reports::of(&reports);
     let row = |text: &str| {
         let line =
             text.lines().find(|line| line.contains("001") && line.contains("10,000 files") && line.contains("20.4"));

@@ -2,11 +2,13 @@
 
 mod lacks;
 
+use std::collections::BTreeSet;
+
 use mountmark_analyse::claim::{Against, ClaimOutcome, JudgedClaim, JudgedClause, Subject};
 use mountmark_model::{Among, Better, Clause, Limits, Metric, Over, Test, Unit, heading};
 use mountmark_record::RunRecord;
 
-use super::number::{capital, headings, range, ratio};
+use super::number::{capital, counted, headings, range, ratio};
 
 pub(crate) use lacks::{lacks, stretched};
 
@@ -45,6 +47,23 @@ pub(crate) fn judge(run: &RunRecord) -> String {
     format!("suite {} at scale {}, machine {machine}", plan.suite, plan.scale)
 }
 
+/// The heading of claims that several runs judge.
+pub(crate) const HEADING: &str = "What studies claimed, and what these runs say";
+
+/// Above claims that several runs judge.
+pub(crate) const SEVERAL: &str = "Each claim is judged by the run whose figures decide it, those about power cuts by the newest campaigns of power cuts in the store.";
+
+/// A run and what it is of.
+pub(crate) fn named(run: &RunRecord) -> String {
+    format!("run {}: {}", run.id, judge(run))
+}
+
+/// The one of several runs whose figures decide a claim.
+pub(crate) fn by(claim: &JudgedClaim, runs: &[&RunRecord]) -> Option<String> {
+    let run = runs.iter().find(|run| run.id.as_str() == claim.run)?;
+    (runs.len() > 1 && claim.is_by_figures()).then(|| format!("run {}, {}", run.id, run.plan.suite))
+}
+
 /// Reasons for a verdict: one for each clause with figures, each figure only once.
 pub(crate) fn sentence(claim: &JudgedClaim) -> String {
     if let Some(reason) = claim.undecidable.as_ref().or(claim.answered.as_ref()) {
@@ -74,6 +93,26 @@ pub(crate) fn sentence(claim: &JudgedClaim) -> String {
         parts.join(" ")
     };
     measured().map(reason).collect::<Vec<_>>().join(" ")
+}
+
+/// How many claims have each outcome: `25 claims: holds 9, not measured 16`.
+pub(crate) fn counts(claims: &[JudgedClaim]) -> String {
+    let counts: Vec<String> =
+        ClaimOutcome::counts(claims).into_iter().map(|(found, count)| format!("{} {count}", outcome(found))).collect();
+    // Several runs may disagree about one.
+    let all: BTreeSet<_> = claims.iter().map(|claim| (&claim.study, &claim.id)).collect();
+    format!("{}: {}", counted(all.len(), "claim", "claims"), counts.join(", "))
+}
+
+/// What claims are called that several runs judge: their study, if it is one, and how many have each outcome.
+pub(crate) fn title(claims: &[JudgedClaim]) -> String {
+    let counts = counts(claims);
+    match claims {
+        [first, rest @ ..] if rest.iter().all(|claim| claim.study == first.study) => {
+            format!("{}, {counts}", first.study)
+        }
+        _ => counts,
+    }
 }
 
 /// Claims without figures that share their reason.

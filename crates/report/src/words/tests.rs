@@ -255,7 +255,7 @@ fn claims_are_argued_with_figures_and_with_what_is_lacking() {
     assert_eq!(claims::sentence(&judged[0]), "001: ext4 1.00, xfs 2.00 (durable, s).");
     assert_eq!(claims::test(&judged[1].clauses[1].clause), "001 (durable): xfs > ext4");
     let lacks = claims::lacks(&judged[1]);
-    assert_eq!(lacks[0], "reiser4 has no figures in the run.");
+    assert_eq!(lacks[0], format!("reiser4 has no figures in run {}.", record.id));
     assert!(lacks[1].starts_with("No distribution's kernel supports reiser4: give one that does"), "{lacks:?}");
 }
 

@@ -65,7 +65,7 @@ fn what_comes_from_a_run_is_never_markup() {
     assert_eq!(data[0]["configurations"][1], EVIL);
 
     for document in formats() {
-        let text = document.write(&Reports(&[report(&run, &found)]), &crate::Options::default()).unwrap();
+        let text = document.write(&Reports::of(&[report(&run, &found)]), &crate::Options::default()).unwrap();
         assert!(document.is_ours(&text[..text.floor_char_boundary(4096)]), "{} knows its own", document.name());
         match document.name() {
             "svg" => check(&text),

@@ -73,7 +73,7 @@ fn texts_and_json_have_explanations_too() {
     let run = whole(&["ext4", "xfs"], 2);
     let found = findings(&run);
     for (format, words) in [("markdown", "4.000000000"), ("table", "Why: 001"), ("json", "\"durable\":4000000000")] {
-        let text = with_why(&run, &found, |report| crate::tests::written(&Reports(&[report]), format, 200));
+        let text = with_why(&run, &found, |report| crate::tests::written(&Reports::of(&[report]), format, 200));
         assert!(text.contains("ext4 takes 4.50 s until durable") && text.contains(words), "{format}: {text}");
     }
 }

@@ -7,6 +7,7 @@ fn claim(id: &str, outcome: ClaimOutcome) -> JudgedClaim {
     JudgedClaim {
         study: "mine-2006".into(),
         id: id.into(),
+        run: "r".into(),
         text: "A claim that is long enough to need a second line on a terminal of eighty columns, and more.".into(),
         note: Some("what to note".into()),
         outcome,
@@ -53,7 +54,7 @@ fn the_table_fits_and_counts() {
 fn a_reason_that_claims_share_stands_once() {
     for format in ["table", "markdown"] {
         let text = rendered(format);
-        assert_eq!(text.matches("xfs has no figures in the run.").count(), 1, "{format}: {text}");
+        assert_eq!(text.matches("xfs has no figures in run r.").count(), 1, "{format}: {text}");
     }
 }
 

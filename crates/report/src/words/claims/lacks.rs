@@ -20,17 +20,17 @@ pub(crate) fn lacks(claim: &JudgedClaim) -> Vec<String> {
         }
     }
     let misfits = (!parts.is_empty()).then(|| format!("{}; --anyway judges all the same.", capital(&parts.join("; "))));
-    misfits.into_iter().chain(claim.missing.iter().filter_map(lack)).collect()
+    misfits.into_iter().chain(claim.missing.iter().filter_map(|found| lack(&claim.run, found))).collect()
 }
 
 /// The sentence of one lack; misfits have theirs together.
-fn lack(lack: &Lack) -> Option<String> {
+fn lack(run: &str, lack: &Lack) -> Option<String> {
     let text = match lack {
         Lack::Misfit(_) => return None,
         Lack::FileSystems(names) => {
-            format!("{} {} no figures in the run.", headings(names), if names.len() == 1 { "has" } else { "have" })
+            format!("{} {} no figures in run {run}.", headings(names), if names.len() == 1 { "has" } else { "have" })
         }
-        Lack::Metric(metric) => format!("The run has no figure of {metric}."),
+        Lack::Metric(metric) => format!("Run {run} has no figure of {metric}."),
         Lack::Unavailable { filesystem, reason } => {
             format!("{} cannot be measured: {}.", heading(filesystem), reason.trim_end_matches('.'))
         }
@@ -39,7 +39,7 @@ fn lack(lack: &Lack) -> Option<String> {
             let more = if tasks.len() > GAPS { format!(" and {} more", tasks.len() - GAPS) } else { String::new() };
             format!("{} has no figure of {metric} at {}{more}.", heading(filesystem), names.join(", "))
         }
-        Lack::TooFew => "The run has too few file systems with figures.".into(),
+        Lack::TooFew => format!("Run {run} has too few file systems with figures."),
         Lack::OwnKernel(names) => {
             format!(
                 "No distribution's kernel supports {}: give one that does (--kernel VMLINUX,MODULES).",

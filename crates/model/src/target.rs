@@ -51,6 +51,9 @@ pub struct Identity {
     /// World-wide name; empty if there is none.
     pub wwid: String,
     pub size: Bytes,
+    /// Where its sectors lie: a hash over it and all devices below, with their parts and maps.
+    #[serde(default)]
+    pub ground: String,
     /// The kernel's count of media; 0 if it keeps none (before Linux 5.15).
     pub diskseq: u64,
     /// Whether the kernel takes it for a turning disk.
@@ -79,6 +82,8 @@ impl Identity {
             ("its serial", self.serial.clone(), now.serial.clone()),
             ("its world-wide name", self.wwid.clone(), now.wwid.clone()),
             ("the kernel's count of it", self.diskseq.to_string(), now.diskseq.to_string()),
+            ("what it is", self.sort.clone(), now.sort.clone()),
+            ("the map of where its sectors lie", self.ground.clone(), now.ground.clone()),
         ];
         changed(&facts)
     }
@@ -196,6 +201,8 @@ mod tests {
             (Identity { serial: String::new(), ..disk() }, "nothing"),
             (Identity { wwid: "naa.5".into(), ..disk() }, "naa.5"),
             (Identity { diskseq: 8, ..disk() }, "was 7 and is 8"),
+            (Identity { sort: "mapping on sdc".into(), ..disk() }, "what it is was disk and is mapping on sdc"),
+            (Identity { ground: "ab".into(), ..disk() }, "the map of where its sectors lie"),
         ] {
             let difference = then.difference(&now).unwrap();
             assert!(difference.contains(word), "{difference}");

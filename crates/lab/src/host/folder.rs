@@ -1,7 +1,7 @@
 //! A folder of a file system that is mounted already: tasks work in a new folder below it, which is removed afterwards.
 
 use std::ffi::CString;
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -28,6 +28,8 @@ pub struct OwnFolder {
 #[derive(Debug)]
 pub struct MountedFolder {
     path: PathBuf,
+    /// Keeps its file system from being unmounted, and its numbers from being another's.
+    held: File,
     /// The block device below, by the kernel's name; empty if there is none, or several.
     pub device: String,
 }
@@ -58,7 +60,20 @@ impl MountedFolder {
         let named = || number_of(Path::new(&mountinfo::holding(&mounts, &path)?.source));
         let number = format!("{}:{}", libc::major(data.dev()), libc::minor(data.dev()));
         let device = name_of_number(&number).or_else(|| name_of_number(&named()?)).unwrap_or_default();
-        Ok(MountedFolder { path, device })
+        let held = File::open(&path).with_context(|| format!("--dir {shown} cannot be opened"))?;
+        Ok(MountedFolder { path, held, device })
+    }
+
+    /// An error if its path leads elsewhere by now: something was mounted over it, or it was moved.
+    pub fn check(&self) -> Result<()> {
+        if !own::leads_to(&self.path, &own::FileId::of(&self.held)?) {
+            bail!(
+                "--dir {} leads to another folder than was looked at: something was mounted there, or it was moved; that was not \
+                 touched; put it back or start again",
+                self.path.display()
+            );
+        }
+        Ok(())
     }
 
     pub fn path(&self) -> &Path {
@@ -150,6 +165,18 @@ mod tests {
         fs::create_dir(&other.path).unwrap();
         assert!(other.remove().unwrap_err().to_string().contains("left as it is"));
         assert!(found.free() <= found.size());
+        found.check().unwrap();
+        let moved = tempfile::tempdir().unwrap();
+        let found = MountedFolder::find(&{
+            let path = moved.path().join("one");
+            fs::create_dir(&path).unwrap();
+            path
+        })
+        .unwrap();
+        fs::rename(moved.path().join("one"), moved.path().join("two")).unwrap();
+        assert!(found.check().is_err());
+        fs::create_dir(moved.path().join("one")).unwrap();
+        assert!(found.check().unwrap_err().to_string().contains("leads to another folder"));
         for (path, word) in [("/nowhere", "no such folder"), ("/dev/null", "no folder"), ("/proc", "system's own")] {
             let error = format!("{:#}", MountedFolder::find(Path::new(path)).unwrap_err());
             assert!(error.contains(word), "{error}");

@@ -231,6 +231,7 @@ impl Ground {
                 Ok(Entered { device, hold: Some(identity), folder: None, notes, with: With::Device(at, discarded) })
             }
             Kind::Folder(mounted) => {
+                mounted.check()?;
                 let own = mounted.new_name(cell.index);
                 self.disks.journal().add_folder(own.clone())?;
                 own.make()?;
@@ -254,7 +255,9 @@ impl Ground {
                 }
                 Ok(())
             }
-            (With::Folder(own), _) => {
+            (With::Folder(own), Kind::Folder(mounted)) => {
+                // Else it lies in what was there before, and `clean` finds it when that is back.
+                mounted.check()?;
                 own.remove()?;
                 self.disks.journal().remove_folder(&own)
             }

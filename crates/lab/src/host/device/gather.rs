@@ -145,6 +145,7 @@ pub(super) fn identity(path: &Path, name: &str) -> Identity {
         serial,
         wwid: if part.is_empty() { first(&["wwid", "device/wwid"]) } else { String::new() },
         size: Bytes(sectors.saturating_mul(512)),
+        ground: relatives::ground(name),
         diskseq: fact(&disk, "diskseq").parse().unwrap_or(0),
         rotational: fact(&disk, "queue/rotational") == "1",
     }

@@ -6,6 +6,7 @@ mod facts;
 mod gather;
 pub(crate) mod health;
 mod look;
+mod mapping;
 mod mounts;
 mod precondition;
 mod refuse;

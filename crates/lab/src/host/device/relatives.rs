@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest, Sha256};
+
 use super::facts::Relation;
+use super::mapping;
 use crate::loops::{self, Attached};
 
 const BLOCK: &str = "/sys/class/block";
@@ -78,6 +81,26 @@ pub(super) fn sort(name: &str) -> String {
         file if !file.is_empty() => format!("loop device on {file}"),
         _ if folder(name).join("bcache").exists() => on("bcache device".into()),
         _ => "disk".into(),
+    }
+}
+
+/// Tells where a device's sectors lie: it and each device below, the part of it, its count of media, and its map.
+pub(super) fn ground(name: &str) -> String {
+    let mut hash = Sha256::new();
+    add_ground(name, &mut hash);
+    hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn add_ground(name: &str, hash: &mut Sha256) {
+    for file in ["dev", "diskseq", "start", "loop/offset", "loop/sizelimit", "pid"] {
+        hash.update(fact(name, file));
+        hash.update([0]);
+    }
+    if folder(name).join("dm").exists() {
+        hash.update(mapping::of(&fact(name, "dev")));
+    }
+    for below in whole(name).into_iter().chain(entries(&folder(name).join("slaves"))) {
+        add_ground(&below, hash);
     }
 }
 

@@ -4,7 +4,7 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use mountmark_analyse::claim::{ClaimOutcome, Judges, Lack, Reach, judge_claims, own_figures};
+use mountmark_analyse::claim::{ClaimOutcome, Judges, Lack, Reach, by_several, judge_claims, own_figures};
 use mountmark_analyse::study::compare_study;
 use mountmark_model::Study;
 use mountmark_record::{RunId, RunRecord};
@@ -91,6 +91,33 @@ fn runs_with_the_studys_figures_are_judged_like_the_study() {
         }
         assert_eq!(judged["LM31"].outcome, Undecidable);
     }
+}
+
+#[test]
+fn several_runs_tell_a_claim_once_unless_they_disagree() {
+    let hans = catalogue().get::<Study>("hans-2006").unwrap();
+    let judge = |run: &RunRecord| judge_claims(&Judges::of(run), &[hans], &reach());
+    let told = |runs: &[&RunRecord], id: &str| -> Vec<(String, ClaimOutcome)> {
+        let all = by_several(runs.iter().map(|run| judge(run)).collect());
+        all.into_iter().filter(|claim| claim.id == id).map(|claim| (claim.run, claim.outcome)).collect()
+    };
+    let run = reprinted(hans, "1");
+    let of = |run: &RunRecord, outcome| (run.id.as_str().to_owned(), outcome);
+    // The run with all file systems that H17 names, and not the one without jfs.
+    let mut fewer = older(run.clone());
+    fewer.cells.retain(|cell| cell.configuration != "jfs");
+    assert_eq!(judge(&fewer).iter().find(|claim| claim.id == "H17").unwrap().outcome, Holds);
+    assert_eq!(told(&[&fewer, &run], "H17"), [of(&run, Holds)]);
+    // Both, where less was more.
+    let mut reversed = older(run.clone());
+    reversed.cells.iter_mut().flat_map(|cell| &mut cell.samples).for_each(|sample| sample.value = 1.0 / sample.value);
+    let both = told(&[&run, &reversed], "H17");
+    assert_eq!((both.len(), &both[0]), (2, &of(&run, Holds)));
+    assert_ne!(both[1].1, Holds);
+    // What none decides is told by the run that is nearest.
+    let (other, mut small) = (empty("another", &["ext3"]), older(run.clone()));
+    small.plan.scale = mountmark_model::Scale::try_from(0.02).unwrap();
+    assert_eq!(told(&[&other, &small], "H17"), [of(&small, NotJudged)]);
 }
 
 #[test]

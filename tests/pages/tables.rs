@@ -65,15 +65,11 @@ pub fn promised(lab: &Lab, command: &Command) -> Rows {
     command.rows().zip(list(&answer, "configurations")).map(row).collect()
 }
 
-/// Images, and whether an application was sound in them, by application and file system.
+/// About how many images, and whether an application was sound in all of them, by application and file system.
 pub fn applications(lab: &Lab, command: &Command) -> Rows {
     let cell = |configuration: &Value| {
-        let damaged: u64 = list(configuration, "causes").iter().map(|cause| cause["images"].as_u64().unwrap()).sum();
-        let verdict = if damaged > 0 { format!("damaged in {damaged}") } else { "sound".to_owned() };
-        let images = total(configuration, "states");
-        let tested = list(configuration, "tried").iter().flat_map(|tried| list(&tried["explored"], "tested"));
-        let is_complete = tested.into_iter().all(|tier| tier["is_complete"] == true);
-        format!("{images}, {verdict}{}", if is_complete { ": all that there are" } else { "" })
+        let verdict = if list(configuration, "causes").is_empty() { "sound" } else { "damaged" };
+        format!("about {}, {verdict}", thousands(total(configuration, "states")))
     };
     let row = |row: &Vec<String>| {
         let answer = answer(&run(lab, &command.line.replace("NAME", name(&row[0])), &json()));
@@ -173,6 +169,20 @@ pub fn safety(lab: &Lab, command: &Command) -> Rows {
         std::iter::once(row[0].clone()).chain(places.iter().map(|place| shown[*place].clone())).collect()
     };
     command.rows().map(row).collect()
+}
+
+/// Whether a page's rows are those that were seen; numbers may be `about` the same.
+pub fn compare(command: &Command, seen: &Rows, about: bool) -> Result<(), String> {
+    let is_same = |(said, seen): (&String, &String)| said == seen || (about && alike(said, seen));
+    let is_other =
+        |(said, seen): &(&Vec<String>, &Vec<String>)| said.len() != seen.len() || !said.iter().zip(*seen).all(is_same);
+    let differ = command.rows().zip(seen).filter(is_other);
+    let differ: Vec<String> =
+        differ.map(|(said, seen)| format!("{}\n  is {}", said.join(" | "), seen.join(" | "))).collect();
+    if command.rows().count() != seen.len() || seen.is_empty() || !differ.is_empty() {
+        return Err(format!("{} rows of {}:\n  {}", seen.len(), command.rows().count(), differ.join("\n  ")));
+    }
+    Ok(())
 }
 
 /// Whether two cells say the same, with numbers within a factor of 2: another build of the guest's programs lies elsewhere on

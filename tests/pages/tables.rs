@@ -118,6 +118,7 @@ pub fn cases(lab: &Lab, command: &Command) -> Rows {
     ];
     run(lab, &for_rows(command), &json());
     let shown = answer(&lab.command(&["crash", "show", "latest", "--cases", "--format", "json"]));
+    assert!(list(&shown, "hurried").is_empty(), "its time ended before all images were made: {}", shown["hurried"]);
     let cell = |case: &String, configuration: &str| {
         let mut seen = list(&shown, "cases").iter().filter(|seen| seen["id"] == case.as_str());
         let seen = list(seen.next().unwrap_or_else(|| panic!("no case {case}: {shown}")), "seen");

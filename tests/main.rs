@@ -6,7 +6,6 @@ mod bisect;
 mod brought;
 mod browser;
 mod caches;
-mod calibrate;
 mod cold;
 mod compare;
 mod conditions;

@@ -2,7 +2,6 @@
 
 mod agree;
 mod bisect;
-mod calibrate;
 mod clean;
 mod compare;
 mod crash;
@@ -67,7 +66,6 @@ commands! {
     Report report;
     Compare compare;
     Agree agree;
-    Calibrate calibrate;
     Why why;
     Bisect bisect;
     Crash crash;

@@ -8,7 +8,6 @@ mod accord;
 mod analysis;
 mod basis;
 pub mod bisect;
-pub mod calibrate;
 mod change;
 pub mod claim;
 mod column;

@@ -144,11 +144,6 @@ fn unseen(arguments: &Arguments, command_line: &str) -> Result<Result<RunRecord,
     measured(arguments, &|session, plan| session.begin_unseen(plan, command_line))
 }
 
-/// Runs what a command line says and prints nothing of it; `Err` is the exit code of a run that the user ended.
-pub fn collect(arguments: &Arguments) -> Result<Result<RunRecord, u8>> {
-    measured(arguments, &|session, plan| Ok(session.collect(plan)?.ok_or_else(|| session.stop.code())))
-}
-
 /// What becomes of a plan, or an exit code.
 type Ended<T> = Result<Result<T, u8>>;
 

@@ -13,7 +13,6 @@
 //! * The address mapping: reads find their pages striped by address, writes are spread freely.
 
 mod drive;
-pub mod fit;
 #[cfg(test)]
 mod tests;
 

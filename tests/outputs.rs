@@ -106,7 +106,6 @@ fn options_that_would_mean_nothing_are_refused() {
         (&["compare", "latest", "--claims", "--study", "piszcz-2006#1"], "of a whole study"),
         (&["show", "--verdict", "--metric", "durable"], "--verdict prints others"),
         (&["show", "--io", "--metric", "durable"], "--io prints others"),
-        (&["show", "--as", "bonnie", "--format", "json"], "--as prints in a format of its own"),
         (&["show", "--raw", "001", "--format", "csv"], "cannot be written as csv"),
         (&["report", "--format", "csv", "--claims"], "leave --claims out"),
     ] {

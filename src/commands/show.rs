@@ -14,7 +14,7 @@ use crate::common::{self, FormatOptions, StoreOptions, WrongUse};
 /// Print the figures of a run
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark show latest\n  mountmark show 20260131-0902 --metric durable\n  mountmark show latest --format json > run.json\n  mountmark show latest --verdict --baseline ext4\n  mountmark show latest --raw bonnie\n  mountmark show latest --as bonnie-csv\n  mountmark show latest --io\n  mountmark show latest --io 003 --format json > io.json\n  mountmark show latest --safety"
+    after_help = "Examples:\n  mountmark show latest\n  mountmark show 20260131-0902 --metric durable\n  mountmark show latest --format json > run.json\n  mountmark show latest --verdict --baseline ext4\n  mountmark show latest --raw bonnie\n  mountmark show latest --io\n  mountmark show latest --io 003 --format json > io.json\n  mountmark show latest --safety"
 )]
 pub struct Arguments {
     /// Name of the run, its first letters, or `latest`
@@ -24,22 +24,18 @@ pub struct Arguments {
     /// that is no benchmark program the first and the last 16 KiB of each stream are kept
     #[arg(long, value_name = "TASK", num_args = 0..=1, default_missing_value = "")]
     raw: Option<String>,
-    /// Print figures as another program would: bonnie, bonnie-csv, bonnie-2-csv, iozone or sysbench; of a varied run at
-    /// each point
-    #[arg(long = "as", value_name = "PROGRAM", conflicts_with = "raw")]
-    like: Option<String>,
     /// Print what tasks asked of the device in iostat's columns, of all tasks or of one; as json with what happened over
     /// time, request sizes and addresses
-    #[arg(long, value_name = "TASK", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["raw", "like", "verdict"])]
+    #[arg(long, value_name = "TASK", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["raw", "verdict"])]
     io: Option<String>,
     /// Print conclusions, verdicts by task and rankings, with intervals
-    #[arg(long, conflicts_with_all = ["raw", "like"])]
+    #[arg(long, conflicts_with = "raw")]
     verdict: bool,
     /// With --verdict: the configuration that figures are divided by [default: the first configuration]
     #[arg(long, value_name = "CONFIGURATION", requires = "verdict")]
     baseline: Option<String>,
     /// Print what safety costs: what is promised, what power cuts showed, and what the suite safety measures
-    #[arg(long, conflicts_with_all = ["raw", "like", "io", "verdict"])]
+    #[arg(long, conflicts_with_all = ["raw", "io", "verdict"])]
     safety: bool,
     /// What power cuts showed, with --safety [default: of each file system the latest on a disk without a fault]
     #[arg(long, value_name = "CAMPAIGN")]
@@ -77,29 +73,23 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         common::print(&raw::raw(&store, &record, task, format)?)?;
         return Ok(common::DONE);
     }
-    if let Some(program) = &arguments.like {
-        let text = mountmark_report::classic(&record, program)
-            .map_err(|error| WrongUse(format!("--as {program}: {error}")))?;
-        common::print(&text)?;
-        return Ok(common::DONE);
-    }
     common::print(&arguments.format.render(&record)?)?;
     Ok(common::DONE)
 }
 
 /// Rejects options that another one makes ineffective.
 fn refuse_ignored(arguments: &Arguments) -> Result<()> {
-    let as_it_is = [("--raw", arguments.raw.is_some()), ("--as", arguments.like.is_some())];
-    let of_its_own =
-        [("--io", arguments.io.is_some()), ("--verdict", arguments.verdict), ("--safety", arguments.safety)];
-    let given = |all: &[(&'static str, bool)]| all.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name);
+    let of_its_own = [
+        ("--raw", arguments.raw.is_some()),
+        ("--io", arguments.io.is_some()),
+        ("--verdict", arguments.verdict),
+        ("--safety", arguments.safety),
+    ];
+    let given = of_its_own.iter().find(|(_, is_given)| *is_given);
     if arguments.campaign.is_some() && !arguments.safety {
         return Err(WrongUse("--campaign chooses what power cuts showed: add --safety".into()).into());
     }
-    if let Some(name) = given(&as_it_is[1..]).filter(|_| arguments.format.format.is_some()) {
-        return Err(WrongUse(format!("{name} prints in a format of its own: leave --format out")).into());
-    }
-    if let Some(name) = given(&as_it_is).or(given(&of_its_own)).filter(|_| arguments.format.metric.is_some()) {
+    if let Some((name, _)) = given.filter(|_| arguments.format.metric.is_some()) {
         return Err(WrongUse(format!("--metric chooses the figure of tables, and {name} prints others")).into());
     }
     Ok(())

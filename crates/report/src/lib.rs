@@ -5,7 +5,6 @@
 //! draw pages and pictures. Everything here is a function to text. This crate computes no statistic, does not know
 //! where runs are kept or whether the reader is a terminal (the caller says so), starts nothing and writes nothing.
 
-mod classic;
 mod command;
 mod curves;
 mod explained;
@@ -24,7 +23,6 @@ mod worded;
 pub mod words;
 mod writers;
 
-pub use classic::{ClassicError, classic};
 pub use command::{again, shell_word};
 pub use explained::Answer;
 pub use name::{UnknownName, find_metric};

@@ -27,9 +27,6 @@ pub(super) fn everything(run: &RunRecord, devices: &[DeviceUse], results: &[Outp
         }
         all(&Device { run, uses: devices }, way);
     }
-    for style in ["bonnie", "bonnie-csv", "bonnie-2-csv", "iozone", "sysbench"] {
-        let _ = black_box(mountmark_report::classic(run, style));
-    }
     let found = findings(run, &Analysis::default());
     black_box((doubts(run), configurations(run)));
     all(&Verdicts { run, findings: &found }, &ways[0]);

@@ -11,10 +11,10 @@ use serde::Serialize;
 use crate::change::{differences, joined, kernel};
 use crate::figures::{Figures, Series, Task};
 use crate::findings::metric_id;
-use crate::stats::summary::{geometric_mean, median};
 use crate::study::Agreement;
 use crate::verdict::{Family, told_apart};
 use crate::{Difference, Options};
+use mountmark_stats::summary::{geometric_mean, median};
 
 /// Two runs of one work, the model's and the machine's.
 #[derive(Clone, Debug, PartialEq, Serialize)]

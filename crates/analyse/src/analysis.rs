@@ -9,12 +9,12 @@ use crate::estimate::estimates;
 use crate::figures::Figures;
 use crate::findings::{best_as_printed, sums};
 use crate::ranking::Ranked;
-use crate::stats::summary::mean;
 use crate::verdict::{Family, verdict};
 use crate::{
     AfterCut, Basis, Category, CategoryFindings, Findings, Lead, MetricFindings, Options, Overall, TaskFindings,
     VerdictOutcome, doubt,
 };
+use mountmark_stats::summary::mean;
 
 /// Computes the findings of `run`.
 ///

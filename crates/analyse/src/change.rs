@@ -24,8 +24,10 @@ pub use remarks::ChangeRemark;
 use crate::contrast::{self, Contrast, Tested};
 use crate::dependence::in_groups;
 use crate::figures::{Figures, Series};
-use crate::stats::summary::{self, median};
-use crate::{Dependence, Interval, Options, Summary};
+use crate::{Dependence, Options};
+use mountmark_stats::interval::Interval;
+use mountmark_stats::summary::Summary;
+use mountmark_stats::summary::{self, median};
 
 /// Changes from one run to another. `report` puts them into words.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -24,9 +24,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::stats::distribution::{f_quantile, normal_quantile, t_quantile, t_tails};
-use crate::stats::summary;
-use crate::stats::{
+use mountmark_stats::distribution::{f_quantile, normal_quantile, t_quantile, t_tails};
+use mountmark_stats::summary;
+use mountmark_stats::{
     holm,
     variance::{Variance, moderate},
 };

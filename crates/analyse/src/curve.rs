@@ -12,9 +12,9 @@ use serde::Serialize;
 
 use crate::figures::{Figures, Series, Task, log_ratios};
 use crate::findings::metric_id;
-use crate::stats::cliff;
-use crate::stats::distribution::t_quantile;
-use crate::stats::summary::{mean, variance};
+use mountmark_stats::cliff;
+use mountmark_stats::distribution::t_quantile;
+use mountmark_stats::summary::{mean, variance};
 
 /// Probability that a run without cliffs has one by chance alone.
 const ERROR: f64 = 0.01;

@@ -22,9 +22,9 @@ use mountmark_record::RunRecord;
 
 use crate::estimate::Doubtful;
 use crate::figures::{Figures, Series};
-use crate::stats::distribution::{f_tail, t_quantile};
-use crate::stats::summary::{median, median_of};
 use crate::{Doubt, Options};
+use mountmark_stats::distribution::{f_tail, t_quantile};
+use mountmark_stats::summary::{median, median_of};
 
 /// Probability that a run without outliers has any doubt, if its noise is normal.
 const ERROR: f64 = 0.05;

@@ -10,9 +10,9 @@ use mountmark_model::Better;
 use mountmark_record::{RunRecord, Timestamp};
 
 use crate::figures::{Figures, Series};
-use crate::stats::random::Random;
-use crate::stats::summary::median;
-use crate::stats::{holm, trend};
+use mountmark_stats::random::Random;
+use mountmark_stats::summary::median;
+use mountmark_stats::{holm, trend};
 
 /// Probability of any drift in a run without one.
 const ERROR: f64 = 0.05;

@@ -11,9 +11,10 @@ use std::collections::HashSet;
 
 use crate::contrast::Tested;
 use crate::figures::Series;
-use crate::stats::{interval::median_interval, summary};
 use crate::verdict::Judged;
-use crate::{Estimate, Interval, Point};
+use crate::{Estimate, Point};
+use mountmark_stats::interval::Interval;
+use mountmark_stats::{interval::median_interval, summary};
 
 /// Doubtful samples: (task, metric, cell).
 pub(crate) type Doubtful = HashSet<(usize, &'static str, u32)>;

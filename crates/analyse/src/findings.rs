@@ -10,6 +10,8 @@ use serde::Serialize;
 use crate::{
     AfterCut, Basis, Category, Conclusion, Curves, Dependence, Lead, Missing, Remark, Verdict, VerdictOutcome,
 };
+use mountmark_stats::interval::Interval;
+use mountmark_stats::summary::Summary;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
@@ -234,25 +236,6 @@ pub struct Estimate {
     pub dependence: Option<Dependence>,
     /// Every sample, doubtful ones included.
     pub points: Vec<Point>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Summary {
-    pub n: usize,
-    /// The statistic that the studies use.
-    pub mean: f64,
-    pub median: f64,
-    pub min: f64,
-    pub max: f64,
-    /// Sample standard deviation over mean; `None` below two figures or at mean 0.
-    pub cv: Option<f64>,
-}
-
-/// From `low` to `high`, both included.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Interval {
-    pub low: f64,
-    pub high: f64,
 }
 
 /// One sample.

@@ -31,7 +31,6 @@ mod remarks;
 mod safety;
 pub mod sampling;
 mod sharing;
-pub mod stats;
 pub mod study;
 mod sums;
 mod verdict;

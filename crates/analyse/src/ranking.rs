@@ -23,11 +23,12 @@ use std::collections::BTreeMap;
 use mountmark_model::{Better, Metric};
 
 use crate::figures::{Figures, Series};
-use crate::stats::bootstrap::draw;
-use crate::stats::distribution::t_quantile;
-use crate::stats::random::Random;
-use crate::stats::summary::{mean, variance};
-use crate::{Interval, Options, Rank};
+use crate::{Options, Rank};
+use mountmark_stats::bootstrap::draw;
+use mountmark_stats::distribution::t_quantile;
+use mountmark_stats::interval::Interval;
+use mountmark_stats::random::Random;
+use mountmark_stats::summary::{mean, variance};
 
 /// The fewest blocks that say anything about how firm a place is: two equal configurations have the same order in all of
 /// n blocks with a probability of 2^(1-n), which is above 5 % with five.

@@ -5,8 +5,8 @@ use mountmark_model::{Bytes, Scale};
 use mountmark_record::RunRecord;
 
 use crate::figures::Figures;
-use crate::stats::interval::FEWEST;
 use crate::{Drift, Options, Trust};
+use mountmark_stats::interval::FEWEST;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Remark {

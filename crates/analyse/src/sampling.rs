@@ -41,10 +41,10 @@ use forecast::Repeats;
 
 use crate::Options;
 use crate::figures::{Figures, Series};
-use crate::stats::distribution::t_quantile;
-use crate::stats::summary;
-use crate::stats::variance::{Prior, Variance, prior};
 use crate::verdict::{Family, Pair};
+use mountmark_stats::distribution::t_quantile;
+use mountmark_stats::summary;
+use mountmark_stats::variance::{Prior, Variance, prior};
 
 /// Confidence of the intervals that decide; those of a fixed number of repeats would be at 95 %.
 pub const LEVEL: f64 = 0.98;

@@ -2,10 +2,10 @@
 
 mod support;
 
-use mountmark_analyse::stats::random::Random;
 use mountmark_analyse::{Accordance, Options, Remark, Trust, Unfit, accordance, findings};
 use mountmark_model::{Accord, Lab};
 use mountmark_record::RunRecord;
+use mountmark_stats::random::Random;
 use support::{plan, run};
 
 /// The same work on a real machine, with noise of 0.2 %; `figure(configuration, task)`.

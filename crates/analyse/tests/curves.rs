@@ -4,9 +4,9 @@
 
 mod support;
 
-use mountmark_analyse::stats::random::Random;
 use mountmark_analyse::{Cliff, Findings, Options, VerdictOutcome, WhyUnsearched, findings};
 use mountmark_model::{Plan, Vary, VaryPoint};
+use mountmark_stats::random::Random;
 use support::plan;
 
 const POINTS: usize = 8;

@@ -4,17 +4,17 @@ mod support;
 
 use std::time::Instant;
 
-use mountmark_analyse::stats::distribution::{
-    digamma, f_quantile, normal_quantile, t_quantile, t_tails, trigamma, trigamma_inverse,
-};
-use mountmark_analyse::stats::holm::adjust;
-use mountmark_analyse::stats::random::Random;
-use mountmark_analyse::stats::summary;
 use mountmark_analyse::{
     ChangeOutcome, Conclusion, Incomparable, Missing, NotJudged, Options, Remark, Repeats, VerdictOutcome,
     cells_in_doubt, changes, doubts, findings, incomparable,
 };
 use mountmark_model::{Metric, Outcome};
+use mountmark_stats::distribution::{
+    digamma, f_quantile, normal_quantile, t_quantile, t_tails, trigamma, trigamma_inverse,
+};
+use mountmark_stats::holm::adjust;
+use mountmark_stats::random::Random;
+use mountmark_stats::summary;
 use proptest::prelude::*;
 use support::{plan, run, sample};
 

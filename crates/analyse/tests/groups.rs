@@ -4,9 +4,9 @@
 
 mod support;
 
-use mountmark_analyse::stats::groups::{FEWEST, FEWEST_OF_THREE, cut, cuts, largest, largest_of_three};
-use mountmark_analyse::stats::random::Random;
 use mountmark_analyse::{Dependence, Options, findings};
+use mountmark_stats::groups::{FEWEST, FEWEST_OF_THREE, cut, cuts, largest, largest_of_three};
+use mountmark_stats::random::Random;
 use support::{plan, run};
 
 /// Kinds of noise with one mode: the distribution of a logarithm.

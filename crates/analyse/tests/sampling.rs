@@ -6,12 +6,12 @@
 mod support;
 
 use mountmark_analyse::sampling::{Look, Pace, ended, left, look};
-use mountmark_analyse::stats::random::Random;
-use mountmark_analyse::stats::summary::median;
 use mountmark_analyse::{Options, VerdictOutcome, findings};
 use mountmark_model::{Cell, Outcome, Sampling, SamplingEnd, TaskOutcome, WhyEnded};
 use mountmark_plan::next_block;
 use mountmark_record::{CellRecord, RunRecord, Timestamp};
+use mountmark_stats::random::Random;
+use mountmark_stats::summary::median;
 use support::{plan, run, sample};
 
 /// What runs have in common.

@@ -4,12 +4,13 @@
 
 mod support;
 
-use mountmark_analyse::stats::bootstrap::draw;
-use mountmark_analyse::stats::interval::median_interval;
-use mountmark_analyse::stats::random::Random;
-use mountmark_analyse::stats::summary::median;
-use mountmark_analyse::{Findings, Interval, Options, VerdictOutcome, findings};
+use mountmark_analyse::{Findings, Options, VerdictOutcome, findings};
 use mountmark_model::Plan;
+use mountmark_stats::bootstrap::draw;
+use mountmark_stats::interval::Interval;
+use mountmark_stats::interval::median_interval;
+use mountmark_stats::random::Random;
+use mountmark_stats::summary::median;
 use support::bca::bca;
 use support::{Noise, plan, run};
 

@@ -2,13 +2,13 @@
 
 mod support;
 
-use mountmark_analyse::stats::random::Random;
 use mountmark_analyse::{
     Basis, ChangeOutcome, ChangeRemark, Conclusion, Findings, Lead, Options, Remark, Verdict, VerdictOutcome, changes,
     findings,
 };
 use mountmark_model::{Lab, Metric};
 use mountmark_record::RunRecord;
+use mountmark_stats::random::Random;
 use support::{plan, run, sample};
 
 /// Three file systems, of which the first is best by rate and worst by time, at two tasks of fs_mark; a third task, the

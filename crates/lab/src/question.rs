@@ -1,7 +1,7 @@
 //! The memory through which a host asks its guest: the question in the first half, the answer in the second, each
 //! behind its length.
 
-use crate::Region;
+use crate::job::Region;
 
 /// Bytes of a length.
 pub(crate) const HEAD: u64 = 8;

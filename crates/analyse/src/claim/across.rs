@@ -6,7 +6,7 @@ use super::clause::{Demand, Maker, Rule, claimed, filesystems, pairs};
 use super::column::Column;
 use super::decide::Claimed;
 use super::{Against, Subject};
-use crate::stats::summary::mean;
+use mountmark_stats::summary::mean;
 
 /// A file system and its figures by block.
 type Row = (String, Vec<Option<f64>>);

@@ -5,8 +5,8 @@ use mountmark_model::{Better, Over};
 
 use super::Subject;
 use super::clause::Maker;
-use crate::stats::summary::mean;
 use crate::study::{Point, Table};
+use mountmark_stats::summary::mean;
 
 /// Stands for the task where several are combined.
 const ALL: &str = "all";

@@ -7,8 +7,8 @@ use libm::{exp, log};
 use mountmark_model::{Better, Limits};
 
 use super::{Against, Subject};
-use crate::Interval;
 use crate::contrast::{self, Contrast, Tested};
+use mountmark_stats::interval::Interval;
 
 /// Probability of showing any difference by chance; 1 minus the confidence of intervals.
 pub const LEVEL: f64 = 0.05;
@@ -54,12 +54,12 @@ pub(super) struct Comparison {
 impl Comparison {
     /// Left over right; `None` if not a number above 0.
     pub fn ratio(&self) -> Option<f64> {
-        crate::stats::summary::mean(&self.differences).map(exp)
+        mountmark_stats::summary::mean(&self.differences).map(exp)
     }
 
     /// Whether the claim holds. `tested` is given for several repeats.
     pub fn decide(&self, tested: Option<&Tested>) -> Decision {
-        let Some(difference) = crate::stats::summary::mean(&self.differences) else { return self.by_value() };
+        let Some(difference) = mountmark_stats::summary::mean(&self.differences) else { return self.by_value() };
         let (low, high) = tested.map_or((difference, difference), |tested| tested.interval(difference, 1.0 - LEVEL));
         // Slack for the last bit of exact decimals such as 1.01 over 1.
         let slack = 1e-9;
@@ -107,7 +107,7 @@ impl Comparison {
 
     /// 95 % interval of the ratio.
     pub fn interval(&self, tested: Option<&Tested>) -> Option<Interval> {
-        let mean = crate::stats::summary::mean(&self.differences)?;
+        let mean = mountmark_stats::summary::mean(&self.differences)?;
         let (low, high) = tested?.interval(mean, 1.0 - LEVEL);
         Some(Interval { low: exp(low), high: exp(high) })
     }

@@ -246,6 +246,6 @@ pub struct JudgedComparison {
     /// Left over right, if it has an interval or is itself tested.
     pub ratio: Option<f64>,
     /// 95 % interval of `ratio` with several repeats.
-    pub interval: Option<crate::Interval>,
+    pub interval: Option<mountmark_stats::interval::Interval>,
     pub outcome: ClaimOutcome,
 }

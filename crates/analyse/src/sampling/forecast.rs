@@ -5,10 +5,10 @@
 //! as far as they are alike (Smyth, as in `stats/variance.rs`).
 
 use super::LEVEL;
-use crate::stats::distribution::t_quantile;
-use crate::stats::random::Random;
-use crate::stats::summary::{median, variance};
-use crate::stats::variance::{Prior, Variance, prior};
+use mountmark_stats::distribution::t_quantile;
+use mountmark_stats::random::Random;
+use mountmark_stats::summary::{median, variance};
+use mountmark_stats::variance::{Prior, Variance, prior};
 
 /// Continuations of each configuration; the median of their ends is the forecast.
 const DRAWS: usize = 61;

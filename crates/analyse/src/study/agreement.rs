@@ -1,9 +1,8 @@
 //! Agreement of two orders: Kendall's tau-b, exact for few items.
 
 use libm::exp;
+use mountmark_stats::interval::Interval;
 use serde::Serialize;
-
-use crate::Interval;
 
 /// Minimum number of items to compare: two have only two orders.
 const FEWEST: usize = 3;
@@ -160,7 +159,7 @@ fn normal_p(pairs: &[(f64, f64)]) -> f64 {
     let n = pairs.len() as f64;
     let (same, reversed, _) = count(pairs);
     let z = (same as f64 - reversed as f64) / (n * (n - 1.0) * (2.0 * n + 5.0) / 18.0).sqrt();
-    2.0 * (1.0 - crate::stats::distribution::normal_cdf(z.abs()))
+    2.0 * (1.0 - mountmark_stats::distribution::normal_cdf(z.abs()))
 }
 
 /// 95 % interval of the expected tau, by inverting the exact distribution of the number of reversed pairs under

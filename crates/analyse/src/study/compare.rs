@@ -10,10 +10,10 @@ use super::{
     Agreement, ComparedFigure, NotMeasured, OverallComparison, RankMove, RatioChange, Single, StudyComparison,
     TestComparison,
 };
-use crate::Interval;
-use crate::stats::bootstrap;
-use crate::stats::random::Random;
-use crate::stats::summary::{geometric_mean, mean};
+use mountmark_stats::bootstrap;
+use mountmark_stats::interval::Interval;
+use mountmark_stats::random::Random;
+use mountmark_stats::summary::{geometric_mean, mean};
 
 /// Number of moves and of changes to keep.
 const NAMED: usize = 8;

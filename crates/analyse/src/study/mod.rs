@@ -122,7 +122,7 @@ pub struct OverallComparison {
     pub tests: usize,
     pub mean_tau: Option<f64>,
     /// 95 % interval of the mean tau under resampling of tests.
-    pub mean_tau_interval: Option<crate::Interval>,
+    pub mean_tau_interval: Option<mountmark_stats::interval::Interval>,
     /// Pairs of file systems in the same order on both sides, over all tests.
     pub same: usize,
     /// Pairs in reversed order.

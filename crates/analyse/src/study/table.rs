@@ -7,7 +7,7 @@ use mountmark_record::RunRecord;
 
 use crate::Options;
 use crate::figures::Figures;
-use crate::stats::summary::mean;
+use mountmark_stats::summary::mean;
 
 /// Steps of the protocol, which are the same in every suite.
 pub(crate) const STEPS: [&str; 5] =

@@ -1,8 +1,7 @@
 //! The result of a verdict.
 
+use mountmark_stats::interval::Interval;
 use serde::Serialize;
-
-use crate::Interval;
 
 /// Which configurations are better at a task.
 #[derive(Clone, Debug, PartialEq, Serialize)]

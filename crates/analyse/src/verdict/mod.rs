@@ -10,14 +10,15 @@ mod groups;
 
 use mountmark_model::{Better, Metric};
 
+use crate::Options;
 use crate::contrast::{self, Contrast, Tested};
 use crate::dependence::{Dependence, dependences};
 use crate::estimate::{ratio, ratio_interval};
 use crate::figures::{Figures, Series, Task};
-use crate::stats::{holm, summary};
-use crate::{Interval, Options};
 pub use found::{Gap, NotJudged, Verdict, VerdictOutcome};
 use groups::Superiority;
+use mountmark_stats::interval::Interval;
+use mountmark_stats::{holm, summary};
 
 /// Two configurations by one judged series.
 pub(crate) struct Pair {

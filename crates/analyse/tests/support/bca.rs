@@ -1,8 +1,8 @@
 //! The bootstrap interval, for comparison: scores do not use it.
 
-use mountmark_analyse::Interval;
-use mountmark_analyse::stats::distribution::{normal_cdf, normal_quantile};
-use mountmark_analyse::stats::summary::mean;
+use mountmark_stats::distribution::{normal_cdf, normal_quantile};
+use mountmark_stats::interval::Interval;
+use mountmark_stats::summary::mean;
 
 /// Bias-corrected and accelerated interval: Efron, "Better bootstrap confidence intervals", JASA 82 (1987).
 ///

@@ -5,9 +5,9 @@
 pub mod bca;
 pub mod studies;
 
-use mountmark_analyse::stats::random::Random;
 use mountmark_model::{Cell, Environment, Outcome, Plan};
 use mountmark_record::{CellRecord, RunId, RunRecord, RunStatus, Sample, TaskOutcome, Timestamp};
+use mountmark_stats::random::Random;
 use serde_json::json;
 
 /// A plan of `configurations` c0, c1, ... and `tasks` t0, t1, ...

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use mountmark_model::Processor;
 use mountmark_model::processor::FEATURES;
 
-use crate::{MEDIA_START, Region};
+use crate::job::{MEDIA_START, Region};
 
 /// How guest time passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use mountmark_model::Cell;
 
 use super::needs::disks;
 use crate::guest::carrier_room;
-use crate::{CrashRegions, Region};
+use crate::job::{CrashRegions, Region};
 
 /// Alignment of the media in bytes; pmem requires it.
 pub(super) const ALIGNMENT: u64 = 128 << 20;
@@ -37,7 +37,7 @@ impl Layout {
         let undo = needs_undo(cell).then(|| take(size));
         let total = at.max(MEDIA_ROOM);
         // 40 bits of physical addresses, minus what is below the media.
-        if total > (1 << 40) - crate::MEDIA_START {
+        if total > (1 << 40) - crate::job::MEDIA_START {
             bail!(
                 "the disks of this plan need {total} bytes, more than the guest can address; choose a smaller --scale or --disk-size"
             );

@@ -22,8 +22,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use mountmark_model::{Bytes, Cell, Configuration, Environment, Event, Lab, Outcome, Program};
 
-use crate::cache::lock::Scratch;
-use crate::cache::{self, InUse};
+use crate::cache::{self, InUse, lock::Scratch};
 use crate::image::kernel::{Kernel, built_without};
 use crate::image::modules::ModuleTree;
 use crate::image::packages::Packages;
@@ -35,7 +34,10 @@ pub use hardware::Clock;
 pub use profiler::Profiler;
 pub use witness::{Answer, Witness, Witnesses};
 
-use crate::{Ended, Job, LabKind, OpenLab, Options, Places, Token};
+use crate::devices::Places;
+use crate::job::Job;
+use crate::lab::{Ended, LabKind, OpenLab, Options};
+use crate::voice::Token;
 use hardware::Hardware;
 use layout::Layout;
 use needs::{NBD, essence, needed_by, wanted};
@@ -342,7 +344,7 @@ impl OpenLab for Emulator {
                 ),
                 Clock::Kvm => "wall time under KVM".into(),
             },
-            ..crate::host_environment()
+            ..crate::this::host_environment()
         })
     }
 }

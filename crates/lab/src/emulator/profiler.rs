@@ -21,14 +21,17 @@ use super::{Emulator, essence, snapshot};
 use crate::cache;
 use crate::cache::lock::Scratch;
 use crate::image::cpio;
+use crate::job::{Job, Region};
 use crate::kernel_log::read_log;
+use crate::lab::{Ended, OpenLab, Options};
 use crate::profile::pipes::Pipes;
 use crate::profile::programs::Code;
 use crate::profile::recording::Recording;
 use crate::profile::symbols::{self, Symbols};
 use crate::profile::{Disk, parts};
+use crate::voice::Token;
 use crate::watch::{Expected, Heard, Watch};
-use crate::{Ended, Job, OpenLab, Options, Region, Token, child, profile};
+use crate::{child, profile};
 
 /// Guest-virtual address of the start of physical memory in the kernel's own map; it is not moved (`nokaslr`).
 const KERNEL_MAP: u64 = 0xffff_ffff_8000_0000;

@@ -17,8 +17,11 @@ use super::layout::Layout;
 use super::qemu::{self, Qemu};
 use super::{Emulator, snapshot};
 use crate::cache::lock::Scratch;
+use crate::job::{CrashRegions, Job, Region};
 use crate::kernel_log::{read_log, telling_lines};
-use crate::{CrashRegions, Job, OpenLab, Options, Region, Token, question};
+use crate::lab::{OpenLab, Options};
+use crate::question;
+use crate::voice::Token;
 
 /// Room for copies of what is written in one recording, in bytes. It is sparse.
 const LOG: u64 = 1 << 30;

@@ -10,8 +10,9 @@ use anyhow::{Context, Result, bail};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 use super::setup;
+use crate::devices::Device;
 use crate::loops::{Loop, Use};
-use crate::{Device, plain};
+use crate::plain;
 
 /// The first loop device of a guest, which has no other.
 pub(super) const LOOP: &str = "/dev/loop0";

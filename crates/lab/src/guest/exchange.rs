@@ -6,7 +6,8 @@ use anyhow::{Context, Result};
 
 use super::media::Medium;
 use super::ports::Ports;
-use crate::{MEDIA_START, Region, question};
+use crate::job::{MEDIA_START, Region};
+use crate::question;
 
 /// The guest's end.
 pub struct Exchange<'a> {

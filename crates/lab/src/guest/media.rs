@@ -69,3 +69,16 @@ impl Medium {
         (offset.checked_add(length)? <= self.size as u64).then_some(())
     }
 }
+
+/// The corpus, mapped from the guest's reserved memory.
+pub struct MappedCorpus {
+    pub(super) medium: Medium,
+    pub(super) length: u64,
+}
+
+impl MappedCorpus {
+    /// A plain tar file.
+    pub fn bytes(&self) -> &[u8] {
+        self.medium.slice(0, self.length).expect("mapped at this length")
+    }
+}

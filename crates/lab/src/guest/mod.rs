@@ -6,7 +6,7 @@
 mod carrier;
 mod exchange;
 mod lock;
-mod media;
+pub(crate) mod media;
 mod nbd;
 mod netlink;
 mod ports;
@@ -27,8 +27,11 @@ use anyhow::{Context, Result, anyhow, bail};
 use mountmark_disk::DiskModel;
 use mountmark_model::{Cell, Event, Outcome, PROTOCOL, Subject};
 
-use crate::{CorpusData, Device, DeviceTrace, Devices, Job, MEDIA_START, Places, Power, Region, Unseen, voice};
-use media::Medium;
+use crate::devices::{CorpusData, Device, Devices, Places, Power};
+use crate::job::{Job, MEDIA_START, Region};
+use crate::trace::{DeviceTrace, Unseen};
+use crate::voice;
+use media::{MappedCorpus, Medium};
 use ports::Ports;
 use shared::{Ordered, ServedTrace, SetupFlag};
 
@@ -195,19 +198,6 @@ fn power_off() -> ! {
     let _ = rustix::system::reboot(rustix::system::RebootCommand::Restart);
     loop {
         thread::sleep(Duration::from_secs(1));
-    }
-}
-
-/// The corpus, mapped from the guest's reserved memory.
-pub struct MappedCorpus {
-    medium: Medium,
-    length: u64,
-}
-
-impl MappedCorpus {
-    /// A plain tar file.
-    pub fn bytes(&self) -> &[u8] {
-        self.medium.slice(0, self.length).expect("mapped at this length")
     }
 }
 

@@ -10,7 +10,8 @@ use mountmark_trace::{Completed, Recorder, Times};
 use rustix::mm::{MapFlags, ProtFlags};
 
 use super::nbd;
-use crate::{DeviceTrace, Power};
+use crate::devices::Power;
+use crate::trace::DeviceTrace;
 
 const SETUP_FLAG: &str = "/run/setup";
 const TRACE: &str = "/run/trace";

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use super::media::Medium;
 use super::setup;
-use crate::{MEDIA_START, Region};
+use crate::job::{MEDIA_START, Region};
 
 /// Every symbol of the kernel and of its modules with its address.
 const SYMBOLS: &str = "/proc/kallsyms";

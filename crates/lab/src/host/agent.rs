@@ -20,8 +20,11 @@ use super::folder;
 use super::group::OwnGroup;
 use super::guard;
 use super::trace::{KernelTrace, unseen};
+use crate::devices::{CorpusData, Device, Devices, Hold, Places};
 use crate::guest::Agent;
-use crate::{CorpusData, Device, DeviceTrace, Devices, Hold, Places, Token, Unseen, voice};
+use crate::trace::{DeviceTrace, Unseen};
+use crate::voice;
+use crate::voice::Token;
 
 /// Why nothing is seen of a device without a queue.
 const NO_QUEUE: &str = "Requests are seen of whole disks alone, and this is a partition, a volume, an array or a folder; the \

@@ -13,8 +13,9 @@ use super::guard::Guard;
 use super::image::{self, Place, new_image};
 use super::own::{OwnImage, Stamp};
 use super::undo::Journal;
+use crate::devices::Device;
+use crate::lab::{Options, Place as Asked};
 use crate::loops::{self, Loop, Use};
-use crate::{Device, Options, Place as Asked};
 
 /// The place of a run's disks, and its journal.
 pub(super) struct Disks {

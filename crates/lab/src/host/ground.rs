@@ -13,8 +13,9 @@ use super::disks::{self, Disks};
 use super::folder::{self, MountedFolder, OwnFolder};
 use super::undo::Journal;
 use super::{contents, image};
+use crate::devices::{Device, Hold};
+use crate::lab::{Options, Place};
 use crate::loops::Loop;
-use crate::{Device, Hold, Options, Place};
 
 /// The unit of a disk's size in plans, in bytes.
 const UNIT: u64 = 4096;

@@ -32,8 +32,10 @@ use mountmark_model::{
     Bytes, Cell, Configuration, Environment, Event, Machine, Outcome, OwnComputer, Program, Target, words,
 };
 
+use crate::devices::Places;
+use crate::lab::{Ended, LabKind, OpenLab, Options, Place};
+use crate::voice::Token;
 use crate::watch::{Expected, Heard, Watch};
-use crate::{Ended, LabKind, OpenLab, Options, Place, Places, Token};
 use agent::HostJob;
 use ground::Ground;
 use group::OwnGroup;
@@ -73,7 +75,7 @@ impl LabKind for ThisMachine {
         Ok(Some(OwnComputer {
             machine: Machine {
                 name: "host".into(),
-                about: crate::host_cpu(),
+                about: crate::this::host_cpu(),
                 shift: 0,
                 processor: None,
                 ram: Bytes(crate::memory::total().unwrap_or(0)),
@@ -295,7 +297,7 @@ impl OpenLab for HostLab {
             clock: format!("wall time of this machine; {}{limit}", self.ground.about(cell)),
             preconditioned: self.ground.preconditioned(cell),
             health: self.ground.health_of(cell),
-            ..crate::host_environment()
+            ..crate::this::host_environment()
         };
         environment.name_kernel(&crate::guest::kernel_version()?);
         Ok(environment)

@@ -89,7 +89,13 @@ impl<'a> Builder<'a> {
     /// A builder of images for `kernel`, with the running program as their init.
     pub fn new(cache: &'a Path, kernel: &'a Kernel) -> Result<Builder<'a>> {
         let program = fs::read_link("/proc/self/exe").context("cannot find this program's own file")?;
-        Ok(Builder { cache, kernel, tree: ModuleTree::open(kernel)?, program, program_sha256: crate::own_sha256()? })
+        Ok(Builder {
+            cache,
+            kernel,
+            tree: ModuleTree::open(kernel)?,
+            program,
+            program_sha256: crate::this::own_sha256()?,
+        })
     }
 
     pub fn modules(&self) -> &ModuleTree {

@@ -1,7 +1,7 @@
 //! The picture that a page opens with: the places of the file systems, with their intervals, and what they risk when the
 //! power fails.
 
-use mountmark_analyse::{Conclusion, Interval};
+use mountmark_analyse::Conclusion;
 use mountmark_model::Metric;
 use mountmark_model::promises::Level;
 
@@ -11,6 +11,7 @@ use crate::markup::{Markup, put};
 use crate::view::View;
 use crate::words::number::{counted, quantity, range, ratio};
 use crate::words::safety;
+use mountmark_stats::interval::Interval;
 
 /// The most file systems in the picture; the ranking below has all.
 const SHOWN: usize = 12;

@@ -10,11 +10,12 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use mountmark_analyse::{Interval, Point};
+use mountmark_analyse::Point;
 use mountmark_model::{Metric, Unit};
 
 use crate::markup::{Markup, put};
 use crate::words::number::quantity;
+use mountmark_stats::interval::Interval;
 
 /// Width of a drawing in its own units.
 const WIDTH: f64 = 1000.0;

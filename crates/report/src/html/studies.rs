@@ -1,6 +1,5 @@
 //! A run compared with the figures of a published study.
 
-use mountmark_analyse::Interval;
 use mountmark_analyse::study::{Agreement, ComparedFigure, StudyComparison, TestComparison};
 use mountmark_model::Metric;
 
@@ -9,6 +8,7 @@ use crate::view::View;
 use crate::words;
 use crate::words::number::{counted, ratio};
 use crate::words::section::Section;
+use mountmark_stats::interval::Interval;
 
 /// The section, if the run was compared with a study.
 pub(super) fn study(view: &View) -> Markup {

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use mountmark_analyse::{
     AfterCut, Basis, Category, CategoryFindings, Conclusion, Doubt, Estimate, Findings, Lead, MetricFindings, Overall,
-    Point, Rank, Remark, Summary, TaskFindings,
+    Point, Rank, Remark, TaskFindings,
 };
 use mountmark_model::promises::Promises;
 use mountmark_model::{Metric, Outcome, protocol_task};
@@ -18,6 +18,7 @@ use crate::subjects::Reports;
 use crate::tests::run;
 use crate::view::Report;
 use crate::{Format, Options, SUBJECTS};
+use mountmark_stats::summary::Summary;
 
 /// Hand-made findings from a record: the analysis is not tested here.
 pub(crate) fn findings(run: &RunRecord) -> Findings {

@@ -30,7 +30,8 @@ const HEAD: &str = "before,after,configuration,task,metric,unit,before_n,before_
 fn rows(Changes(changes): &Changes, out: &mut Rows) -> Result<()> {
     out.head(HEAD)?;
     for change in &changes.changes {
-        let count = |summary: &Option<mountmark_analyse::Summary>| summary.map_or(0, |summary| summary.n).to_string();
+        let count =
+            |summary: &Option<mountmark_stats::summary::Summary>| summary.map_or(0, |summary| summary.n).to_string();
         out.line([
             &changes.before,
             &changes.after,

@@ -1,9 +1,9 @@
 //! The complete findings of runs: for a browser, as a picture, as Markdown, and as rows and keys for programs.
 
 use anyhow::{Result, ensure};
+use mountmark_analyse::Estimate;
 use mountmark_analyse::claim::{ClaimOutcome, JudgedClaim};
 use mountmark_analyse::study::StudyComparison;
-use mountmark_analyse::{Estimate, Summary};
 use mountmark_model::Qualifier;
 use mountmark_model::conditions::Way;
 use mountmark_record::RunRecord;
@@ -24,6 +24,7 @@ use crate::words::section::{AGAIN, Section};
 use crate::writers::csv::{REPORT as HEAD, number};
 use crate::writers::json::REPORT as KEY;
 use crate::writers::{Last, Part, Table, list};
+use mountmark_stats::summary::Summary;
 
 /// One or more runs, in display order.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! Sentences about changes between two runs, and how they were compared.
 
-use mountmark_analyse::{Change, ChangeOutcome, ChangeRemark, Changes as TwoRuns, Incomparable, Summary};
+use mountmark_analyse::{Change, ChangeOutcome, ChangeRemark, Changes as TwoRuns, Incomparable};
 use mountmark_model::conditions::Way;
 use mountmark_model::heading;
 
@@ -8,6 +8,7 @@ use super::dependence::depends;
 use super::metric::subject;
 use super::missing::named;
 use super::number::{and, interval, percent, quantity};
+use mountmark_stats::summary::Summary;
 
 /// A change with its numbers. `changes` contains it.
 pub fn sentence(changes: &TwoRuns, change: &Change) -> String {

@@ -1,7 +1,7 @@
 //! Formats numbers and lists of names for sentences, tables and pages: one rule for each.
 
-use mountmark_analyse::Interval;
 use mountmark_model::{Metric, Unit, format_count, heading};
+use mountmark_stats::interval::Interval;
 
 /// A figure with its unit: `3.21 s`, `1,001 ops/s`.
 pub(crate) fn quantity(metric: &Metric, value: f64) -> String {

@@ -1,6 +1,5 @@
 //! Sentences about the comparison of a run with a published study.
 
-use mountmark_analyse::Interval;
 use mountmark_analyse::study::{
     Agreement, Curves, Limit, NotMeasured, OverallComparison, RESAMPLES, Single, StudyComparison, Warning,
 };
@@ -8,6 +7,7 @@ use mountmark_model::{Better, Metric, heading};
 
 use super::matrix::better;
 use super::number::{headings, ratio};
+use mountmark_stats::interval::Interval;
 
 /// Reasons why the two cannot be compared in seconds.
 pub(crate) fn warnings(warnings: &[Warning]) -> Vec<String> {

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use mountmark_analyse::stats::summary::median;
-use mountmark_analyse::{ChangeOutcome, Findings, Interval, MetricFindings, Options, changes, findings};
+use mountmark_analyse::{ChangeOutcome, Findings, MetricFindings, Options, changes, findings};
 use mountmark_model::Metric;
 use mountmark_record::RunRecord;
+use mountmark_stats::interval::Interval;
+use mountmark_stats::summary::median;
 
 /// Repeats of the runs whose intervals and verdicts are counted.
 pub const GROUPS: [u32; 2] = [5, 10];

@@ -17,7 +17,8 @@ use mountmark_crash::trace::{Event, Mark, Request, SECTOR, Trace};
 
 use super::media::Medium;
 use super::{nbd, setup};
-use crate::{CrashRegions, Device, MEDIA_START, Region};
+use crate::devices::Device;
+use crate::job::{CrashRegions, MEDIA_START, Region};
 use layer::Layer;
 
 /// The disk that process 1 serves.

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gather::{exclusive, identity};
 use super::{Examined, Opened, erase, health, mounts, precondition, relatives};
-use crate::Hold;
+use crate::devices::Hold;
 
 /// How long a device may be busy after what used it has ended: the kernel unmounts late, and udev looks at what is new.
 const BUSY_LIMIT: Duration = Duration::from_secs(20);

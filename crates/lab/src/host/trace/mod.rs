@@ -20,7 +20,8 @@ use mountmark_model::DeviceRecord;
 use mountmark_trace::Times;
 use serde::{Deserialize, Serialize};
 
-use crate::{Device, DeviceTrace};
+use crate::devices::Device;
+use crate::trace::DeviceTrace;
 
 /// Longer than any machine needs to empty its buffers.
 const PATIENCE: Duration = Duration::from_secs(60);

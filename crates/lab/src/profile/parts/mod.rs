@@ -13,7 +13,7 @@ use std::os::unix::fs::FileExt;
 
 use mountmark_model::profile::Part;
 
-use crate::Region;
+use crate::job::Region;
 use crate::mark::SECTOR;
 
 /// Readers of file systems; the first that knows the disk is asked.

@@ -5,7 +5,7 @@
 //! and if the figure changes [`STEEPER`] as fast as the parameter, so that no law in which they are in proportion has
 //! one. Neighbouring cliffs in one direction are one. `tests/curves.rs` counts how often smooth curves have one.
 
-use super::summary::median;
+use crate::summary::median;
 
 /// The smallest cliff beyond the trend: a quarter.
 const LEAST: f64 = 0.223;

@@ -1,6 +1,6 @@
 //! Statistics as pure functions of numbers: summaries, intervals, resampling, distributions, corrections.
 //!
-//! This folder does not know runs, tasks or file systems. Logarithms, exponentials and the gamma function come from the
+//! This crate does not know runs, tasks or file systems. Logarithms, exponentials and the gamma function come from the
 //! crate `libm`, which computes them in Rust: those of the C library differ in the last bit between versions and
 //! processors, and findings must be the same to the last bit everywhere.
 

@@ -1,6 +1,19 @@
 //! Summary statistics of a sample.
 
-use crate::Summary;
+use serde::Serialize;
+
+/// Of the figures of one sample.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    pub n: usize,
+    /// The statistic that the studies use.
+    pub mean: f64,
+    pub median: f64,
+    pub min: f64,
+    pub max: f64,
+    /// Sample standard deviation over mean; `None` below two figures or at mean 0.
+    pub cv: Option<f64>,
+}
 
 /// `None` if empty. Finite for finite values, however large.
 pub fn mean(values: &[f64]) -> Option<f64> {

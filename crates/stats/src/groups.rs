@@ -12,7 +12,7 @@
 //! simulated likewise. Noise would pass these in up to 8 of 1,000 samples more, so they are only for samples that are known
 //! to depend on conditions.
 
-use super::summary::mean;
+use crate::summary::mean;
 
 /// Below this number of values nothing is a group.
 pub const FEWEST: usize = 3;

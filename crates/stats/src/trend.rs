@@ -6,8 +6,8 @@
 //! other orders of the same blocks give, each with its values in another order: S of the values in that order, many times.
 //! The change is the slope of Theil and Sen: the median of the slopes between all pairs.
 
-use super::random::Random;
-use super::summary::median_of;
+use crate::random::Random;
+use crate::summary::median_of;
 
 /// Fewest values for a trend.
 pub const FEWEST: usize = 8;

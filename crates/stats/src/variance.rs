@@ -5,8 +5,8 @@
 //! expression", Statistical Applications in Genetics and Molecular Biology 3 (2004), derives a t test whose degrees of
 //! freedom grow by the strength of the others: many if all tasks vary alike, almost none if they differ.
 
-use super::distribution::{digamma, trigamma, trigamma_inverse};
-use super::summary::{mean, median};
+use crate::distribution::{digamma, trigamma, trigamma_inverse};
+use crate::summary::{mean, median};
 
 /// A variance and its degrees of freedom.
 #[derive(Clone, Copy, Debug, PartialEq)]

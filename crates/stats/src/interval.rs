@@ -1,7 +1,14 @@
 //! Distribution-free confidence intervals of a median.
 
-use super::distribution::ln_binomial_half;
-use crate::Interval;
+use crate::distribution::ln_binomial_half;
+use serde::Serialize;
+
+/// From `low` to `high`, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    pub low: f64,
+    pub high: f64,
+}
 
 /// Minimum number of values for [`median_interval`] at 95 %: the range of five covers the median with 93.75 %, that of
 /// four with 87.5 %.

@@ -1,7 +1,7 @@
 //! Resampling with a seed.
 
-use super::random::Random;
-use crate::Interval;
+use crate::interval::Interval;
+use crate::random::Random;
 
 /// Draws `count` indices from 0 to `count` - 1 with replacement, and writes them over `out`.
 pub fn draw(random: &mut Random, count: usize, out: &mut Vec<usize>) {

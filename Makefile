@@ -13,10 +13,11 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 MINUTES = 10
 TARGETS =
 
-.PHONY: help run test nightly fuzz drill same-build build setup clean
+.PHONY: help run check test nightly fuzz drill same-build build setup clean
 
 help:
 	@echo 'make run     set up, build, and compare seven file systems: about two minutes'
+	@echo 'make check   formatting, lints, the tests that need no guest, and one guest: while you work'
 	@echo 'make test    set up, check formatting and lints, run all tests'
 	@echo 'make nightly long tests: workloads that must break no promise, on four file systems; every command of the pages'
 	@echo 'make fuzz    feed every parser with damaged input, MINUTES=10 each; TARGETS names some'
@@ -34,6 +35,14 @@ test:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo test --workspace
+
+check:
+	@scripts/setup test
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo test --workspace --lib --bins
+	cargo test -p mountmark-plan --test house
+	cargo test --test integration failures::a_failed_task_keeps_what_it_said_and_the_next_ones_run -- --exact
 
 nightly:
 	@scripts/setup test

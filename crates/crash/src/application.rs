@@ -9,8 +9,7 @@ use std::fmt;
 use mountmark_random::Stream;
 use serde::{Deserialize, Serialize};
 
-use crate::campaign::{Fault, Seen};
-use crate::oracle::{Moment, unreadable};
+use crate::moment::Moment;
 
 /// The least and the most seconds of a pause between steps: the kernel commits every 5 s or so, and writes back what is 30 s
 /// old.
@@ -95,13 +94,6 @@ impl Application {
         let returned = if self.durable { moment.returned } else { 0 };
         Asked { check: self.check.clone(), begun: moment.begun, returned, limit: self.limit }
     }
-
-    /// What is wrong with an image that could be mounted, beyond what the file system's own check says.
-    pub fn judge(seen: &Seen) -> Vec<Fault> {
-        let files = seen.tree.iter().flat_map(unreadable).map(Fault::Broken);
-        let own = seen.application.iter().filter(|verdict| verdict.end != End::Status(0));
-        files.chain(own.cloned().map(Fault::Application)).collect()
-    }
 }
 
 #[cfg(test)]
@@ -126,15 +118,5 @@ mod tests {
         assert!(of(7).iter().all(|pause| (SHORTEST..=LONGEST).contains(pause)));
         assert!(of(7).iter().any(|pause| *pause > 30) && of(7).iter().any(|pause| *pause < 10));
         assert_eq!(application(None).pause(1), None);
-    }
-
-    #[test]
-    fn only_status_0_is_sound() {
-        let faults = |end| {
-            let verdict = Verdict { end, said: "no".into() };
-            Application::judge(&Seen { application: Some(verdict), ..Seen::default() }).len()
-        };
-        assert_eq!([End::Status(0), End::Status(1), End::Signal(11), End::Limit(5)].map(faults), [0, 1, 1, 1]);
-        assert_eq!(Application::judge(&Seen::default()), []);
     }
 }

@@ -10,7 +10,8 @@ use mountmark_model::Fate;
 use serde::{Deserialize, Serialize};
 
 use crate::application::{End, Verdict};
-use crate::oracle::{self, Fates, History, Level, Moment, Promises, Violation};
+use crate::moment::Moment;
+use crate::oracle::{self, Fates, History, Level, Promises, Violation};
 use crate::order::Order;
 use crate::policy::Policy;
 pub use crate::seen::{Check, Repaired, Seen};

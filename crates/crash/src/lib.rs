@@ -12,6 +12,7 @@ pub mod campaign;
 pub mod cases;
 pub mod log_writes;
 pub mod model;
+pub mod moment;
 pub mod oracle;
 pub mod order;
 pub mod policy;

@@ -2,9 +2,10 @@
 
 use mountmark_model::{Configuration, Fate};
 
-use crate::application::Application;
+use crate::application::End;
 use crate::campaign::{Check, Fault, Seen, Told};
-use crate::oracle::{History, Level, Levels, Moment, Promises, Violation};
+use crate::moment::Moment;
+use crate::oracle::{History, Level, Levels, Promises, Violation, unreadable};
 use crate::tree::Tree;
 
 /// What is wrong with an image: with what its configuration promises, and with what others promise.
@@ -29,7 +30,7 @@ pub fn faults(
         let relies = history.is_durable() && promises.has(Level::L1);
         let is_promised = |fault: &Fault| sound && (relies || !matches!(fault, Fault::Application(_)));
         let told = |fault| Told { promised: is_promised(&fault), fault };
-        all.extend(Application::judge(seen).into_iter().map(told));
+        all.extend(of_application(seen).into_iter().map(told));
     } else if let Some(tree) = repaired.or(seen.tree.as_ref()) {
         let told = |promised: bool| {
             move |violation: Violation| {
@@ -43,6 +44,13 @@ pub fn faults(
         all.extend(beyond.into_iter().map(told(false)));
     }
     all
+}
+
+/// What is wrong with an application's image that could be mounted, beyond what the file system's own check says.
+fn of_application(seen: &Seen) -> Vec<Fault> {
+    let files = seen.tree.iter().flat_map(unreadable).map(Fault::Broken);
+    let own = seen.application.iter().filter(|verdict| verdict.end != End::Status(0));
+    files.chain(own.cloned().map(Fault::Application)).collect()
 }
 
 /// Whether what [`History::judge`] says to be broken was promised: it says that something cannot be read, or was put there
@@ -109,6 +117,7 @@ fn beyond(broken: &[Violation], history: &History, promises: &Promises, moment: 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::application::Verdict;
     use crate::tree::{Entry, Kind, Run, Source};
     use crate::workload::Workload;
 
@@ -158,5 +167,15 @@ mod tests {
     fn nothing_is_owed_by_those_that_promise_nothing() {
         let none = Promises { levels: Levels::default(), ..Promises::least() };
         assert!(!is_owed(&none, Level::L0) && is_owed(&Promises::least(), Level::L0));
+    }
+
+    #[test]
+    fn only_status_0_is_sound() {
+        let faults = |end| {
+            let verdict = Verdict { end, said: "no".into() };
+            of_application(&Seen { application: Some(verdict), ..Seen::default() }).len()
+        };
+        assert_eq!([End::Status(0), End::Status(1), End::Signal(11), End::Limit(5)].map(faults), [0, 1, 1, 1]);
+        assert_eq!(of_application(&Seen::default()), []);
     }
 }

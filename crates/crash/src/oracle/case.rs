@@ -1,8 +1,9 @@
 //! One power cut: what was durable by then, and what was found.
 
 use super::history::{History, Reach};
-use super::{Level, Moment, Promises};
+use super::{Level, Promises};
 use crate::model::{Dirent, Id};
+use crate::moment::Moment;
 use crate::tree::Tree;
 
 /// Something that is durable as it was in a state.

@@ -4,9 +4,9 @@
 use mountmark_model::{Fate, When};
 use serde::{Deserialize, Serialize};
 
-use super::Moment;
 use super::history::{Contents, History};
 use crate::model::ROOT;
+use crate::moment::Moment;
 use crate::tree::{Entry, Kind, Source, Tree};
 
 /// Images in which a file has one fate.

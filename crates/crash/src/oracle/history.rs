@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Moment;
 use crate::model::{Dirent, Id, Model};
+use crate::moment::Moment;
 use crate::tree::{Kind, Source};
 use crate::workload::{Op, Renaming, Workload, Writing};
 

@@ -24,19 +24,9 @@ use std::collections::BTreeSet;
 
 use case::Case;
 
-use serde::{Deserialize, Serialize};
-
+use crate::moment::Moment;
 use crate::tree::Tree;
 use crate::workload::Workload;
-
-/// How far the workload had come when the power failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moment {
-    /// The operations before this one have begun.
-    pub begun: u16,
-    /// The operations before this one have returned.
-    pub returned: u16,
-}
 
 /// What breaks promises in `found`. `results` has 0 or an errno of each operation that has returned in the end, which
 /// may be later than `moment`. For many trees of one workload, [`History::judge`] is faster.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::application::{Application, Asked};
 use crate::log_writes::Log;
-use crate::oracle::Moment;
+use crate::moment::Moment;
 
 pub use bounds::{Fault, MOST_BYTES, MOST_OPS, check};
 pub use generate::{Generator, LONGEST};

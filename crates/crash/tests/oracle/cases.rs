@@ -1,7 +1,8 @@
 //! Trees that keep a promise, and trees that break it.
 
 use mountmark_crash::model::Model;
-use mountmark_crash::oracle::{Class, Level, Moment, Promises, Violation, judge};
+use mountmark_crash::moment::Moment;
+use mountmark_crash::oracle::{Class, Level, Promises, Violation, judge};
 use mountmark_crash::tree::{Entry, Run, Source, Tree};
 use mountmark_crash::workload::{Workload, check};
 

@@ -2,7 +2,8 @@
 //! when it has a bug.
 
 use crate::journal_fs::{Bug, GENERATOR, Journal, ordered, whole};
-use mountmark_crash::oracle::{Class, History, Level, Moment, Violation};
+use mountmark_crash::moment::Moment;
+use mountmark_crash::oracle::{Class, History, Level, Violation};
 use mountmark_crash::workload::Workload;
 use mountmark_random::Stream;
 

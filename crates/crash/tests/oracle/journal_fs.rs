@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use mountmark_crash::model::{Id, Model};
-use mountmark_crash::oracle::{Level, Moment, Promises};
+use mountmark_crash::moment::Moment;
+use mountmark_crash::oracle::{Level, Promises};
 use mountmark_crash::tree::{Kind, Run, Source, Tree};
 use mountmark_crash::workload::{Generator, Op, Renaming, Workload, Writing, check};
 use mountmark_random::Stream;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use mountmark_crash::campaign::{Explored, Fault, Finding, Reason, Told};
-use mountmark_crash::oracle::{History, Level, Moment, Promises};
+use mountmark_crash::oracle::{History, Level, Promises};
 use mountmark_crash::order::Order;
 use mountmark_crash::policy::Policy;
 use mountmark_crash::stateless;
@@ -22,6 +22,7 @@ use super::rounds::{self, Open, share};
 use super::scene::{Scene, Under, record, recover};
 use super::sight::{Sight, look};
 use super::talk::Talk;
+use mountmark_crash::moment::Moment;
 
 /// Most images of one tier at one moment of a recovery.
 const AGAIN: usize = 32;

@@ -3,10 +3,10 @@
 
 use anyhow::{Result, bail};
 use mountmark_crash::application::{Application, End};
-use mountmark_crash::oracle::Moment;
 use mountmark_crash::workload::Workload;
 
 use super::talk::{Reply, Talk};
+use mountmark_crash::moment::Moment;
 
 /// What became of a rehearsal.
 pub(super) enum Rehearsal {

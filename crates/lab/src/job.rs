@@ -1,5 +1,9 @@
 //! What a guest is told: its cell, and the places of the media.
 
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
 use mountmark_model::Cell;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +44,20 @@ pub struct Job {
     pub crash: Option<CrashRegions>,
 }
 
+impl Job {
+    /// Writes it for a guest, in the folder of its files.
+    pub(crate) fn write(&self, path: &Path) -> Result<()> {
+        write(path, &serde_json::to_vec(self)?)
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    fs::write(path, bytes).with_context(|| {
+        let file = path.display();
+        format!("cannot write {file}, which a guest needs; free some there, or set TMPDIR to a folder with room")
+    })
+}
+
 /// What a witness of power cuts has beside its disk's medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CrashRegions {
@@ -49,4 +67,17 @@ pub struct CrashRegions {
     pub exchange: Region,
     /// What its disk offers, and where it fails.
     pub device: mountmark_crash::states::Device,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_folder_of_temporary_files_has_a_cure() {
+        let error = format!("{:#}", write(Path::new("/dev/full"), b"job").unwrap_err());
+        for part in ["cannot write /dev/full", "set TMPDIR to a folder with room", "No space left"] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
 }

@@ -13,7 +13,6 @@ mod snapshot;
 mod witness;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock};
@@ -181,7 +180,7 @@ impl Emulator {
             symbols: None,
             crash: None,
         };
-        fs::write(&job, serde_json::to_vec(&text)?).with_context(|| format!("cannot write {}", job.display()))?;
+        text.write(&job)?;
         let serial = folder.join("kernel.log");
         match self.clock {
             Clock::Instructions { .. } => {

@@ -196,8 +196,7 @@ impl Profiler {
                     symbols: Some(layout.test),
                     crash: None,
                 };
-                fs::write(&job, serde_json::to_vec(&text)?)
-                    .with_context(|| format!("cannot write {}", job.display()))?;
+                text.write(&job)?;
                 let mut guest = snapshot::restore(&hardware, &snapshot, &media, &serial, &job, None)?;
                 guest.qmp.run("cont", serde_json::json!({}))?;
                 let mut watch = Watch::new(expected);

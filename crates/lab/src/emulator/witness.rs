@@ -1,7 +1,6 @@
 //! Guests that answer questions about a recorded disk, one after the other, while the host changes the disk between
 //! them. This file does not know what is asked.
 
-use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -115,7 +114,7 @@ impl Witnesses {
             symbols: None,
             crash: Some(regions),
         };
-        fs::write(&job, serde_json::to_vec(&text)?).with_context(|| format!("cannot write {}", job.display()))?;
+        text.write(&job)?;
         let serial = folder.path().join("kernel.log");
         let silence_limit = lab.options.silence_limit;
         let Some(snapshot) = lab.snapshot(&hardware, &image, stop)? else { return Ok(None) };

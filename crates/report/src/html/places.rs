@@ -69,7 +69,7 @@ pub(super) fn places(view: &View) -> Markup {
     }
     let unplaced = findings.configurations.len() - found.all.len();
     if unplaced > 0 {
-        put!(out, counted(unplaced, "file system lacks", "file systems lack"), " figures and has no place. ");
+        put!(out, counted(unplaced, "file system has", "file systems have"), " no place, as figures are missing. ");
     }
     put!(out, "Squares: what its documents promise of a power cut, from the least (it mounts by itself) to the most ");
     put!(out, "(data in its order), as <code>mountmark show --safety</code> tells.</p>\n</figure>\n");

@@ -62,11 +62,16 @@ pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{} {}", format_count(count as f64), if count == 1 { one } else { many })
 }
 
-/// `a`, `a and b`, `a, b and c`.
+/// Names that a sentence lists at most, and how many it shows of more.
+const LISTED: (usize, usize) = (24, 12);
+
+/// `a`, `a and b`, `a, b and c`; of very many the first ones and the number of the others.
 pub(crate) fn and<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> String {
     let items: Vec<T> = items.into_iter().collect();
     let names: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
+    let (most, shown) = LISTED;
     match &names[..] {
+        many if many.len() > most => format!("{} and {} more", many[..shown].join(", "), many.len() - shown),
         [most @ .., last] if !most.is_empty() => format!("{} and {last}", most.join(", ")),
         names => names.concat(),
     }
@@ -125,5 +130,7 @@ mod tests {
             ("99 %".into(), "100 %".into(), "5 %".into(), "1.2 %".into())
         );
         assert_eq!(capital("mkfs"), "Mkfs");
+        assert!(and(["x"; 24]).ends_with(", x and x"));
+        assert_eq!(and(["x"; 200]), format!("{}x and 188 more", "x, ".repeat(11)));
     }
 }

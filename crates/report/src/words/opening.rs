@@ -64,6 +64,9 @@ pub(crate) fn title(findings: &Findings) -> String {
             let (one, other) = (name(first.configuration), name(second.configuration));
             let of = if count > 2 { format!(" of {count} file systems") } else { String::new() };
             match lead {
+                Lead::AllLevel if findings.overall.ranking.len() < count => {
+                    format!("{} of {count} file systems are level", findings.overall.ranking.len())
+                }
                 Lead::AllLevel => format!("{count} file systems are level"),
                 Lead::TwoLevel(Level::Close) if count > 2 => {
                     format!("{one} and {other} are level, and come first{of}")
@@ -131,6 +134,8 @@ mod tests {
             found.overall.lead = Some(lead);
             assert_eq!(title(&found), wanted);
         }
+        found.overall.ranking.pop();
+        assert_eq!(title(&found), "2 of 3 file systems are level", "one lacks figures");
         found.conclusions.clear();
         assert_eq!(title(&found), "ext4, xfs and jfs compared");
     }

@@ -47,10 +47,10 @@ pub(super) fn tars() -> Vec<(String, Vec<u8>)> {
     };
     add(tar::EntryType::Directory, "top/", b"", None);
     add(tar::EntryType::Regular, "top/file", b"contents", None);
-    add(tar::EntryType::Regular, &format!("top/{}", "long/".repeat(40)), b"x", None);
+    add(tar::EntryType::Regular, &format!("top/{}file", "long/".repeat(40)), b"x", None);
     add(tar::EntryType::Symlink, "top/link", b"", Some("file"));
     add(tar::EntryType::Link, "top/hard", b"", Some("top/file"));
-    add(tar::EntryType::XHeader, "pax", b"30 path=top/other name in pax\n20 size=0000000001\n", None);
+    add(tar::EntryType::XHeader, "pax", b"30 path=top/other name in pax\n19 size=0000000001\n", None);
     add(tar::EntryType::Regular, "top/pax", b"x", None);
     let gnu = builder.into_inner().expect("a Vec takes every write");
     let xz = {

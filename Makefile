@@ -19,7 +19,7 @@ help:
 	@echo 'make run     set up, build, and compare seven file systems: about two minutes'
 	@echo 'make check   formatting, lints, the tests that need no guest, and one guest: while you work'
 	@echo 'make test    set up, check formatting and lints, run all tests'
-	@echo 'make nightly long tests: workloads that must break no promise, on four file systems; every command of the pages'
+	@echo 'make nightly long tests: workloads that must break no promise; every command of the pages; four programs beside the engine'
 	@echo 'make fuzz    feed every parser with damaged input, MINUTES=10 each; TARGETS names some'
 	@echo 'make drill   kill runs in every phase, clean up and resume them: at most DRILL_MINUTES=20 minutes'
 	@echo 'make same-build  build twice, in two folders, and compare the programs byte for byte'
@@ -46,7 +46,7 @@ check:
 
 nightly:
 	@scripts/setup test
-	cargo test --test integration -- traps:: pages:: --ignored --nocapture --test-threads 1
+	cargo test --test integration -- traps:: pages:: engines:: --ignored --nocapture --test-threads 1
 
 fuzz:
 	@scripts/fuzz $(MINUTES) $(TARGETS)

@@ -3,7 +3,6 @@
 //! It runs this program as a user would and observes it from outside: the output of the runs, and the kernel's counters
 //! of the processes.
 
-mod engines;
 mod profiler;
 mod verdicts;
 
@@ -31,7 +30,7 @@ use crate::common::{self, WrongUse};
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Examples:\n  mountmark self-check\n  mountmark self-check engines\n  mountmark self-check verdicts\n  mountmark self-check profiler\n  mountmark self-check --fs ext4,xfs --disk hdd\n\nEach plan runs twice: once alone, once with another number of guests side by side and a busy loop on every processor.\nExit code 1 if a figure is not equal to the last bit or a promise is missed."
+    after_help = "Examples:\n  mountmark self-check\n  mountmark self-check verdicts\n  mountmark self-check profiler\n  mountmark self-check --fs ext4,xfs --disk hdd\n\nEach plan runs twice: once alone, once with another number of guests side by side and a busy loop on every processor.\nExit code 1 if a figure is not equal to the last bit or a promise is missed."
 )]
 pub struct Arguments {
     #[command(subcommand)]
@@ -53,7 +52,6 @@ pub struct Arguments {
 /// Other promises than the virtual lab's.
 #[derive(Subcommand)]
 enum What {
-    Engines(engines::Arguments),
     Verdicts(verdicts::Arguments),
     Profiler(profiler::Arguments),
 }
@@ -84,7 +82,6 @@ struct Seen {
 
 pub fn run(arguments: Arguments) -> Result<u8> {
     match &arguments.what {
-        Some(What::Engines(arguments)) => return engines::run(arguments),
         Some(What::Verdicts(arguments)) => return verdicts::run(arguments),
         Some(What::Profiler(arguments)) => return profiler::run(arguments),
         None => {}

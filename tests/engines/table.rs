@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn rows_have_both_rates_and_reasons_are_told_once() {
-        let check = pairs::find("bonnie++").unwrap();
+        let check = pairs::of(pairs::PROGRAMS[0].1);
         let verdict = |phase: &str, rates, kind| Verdict {
             phase: phase.into(),
             matched: "$SEEKS places".into(),

@@ -38,6 +38,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 const STILL: Duration = Duration::from_millis(50);
 /// The same where times are whole seconds or pairs of them.
 const STILL_COARSE: Duration = Duration::from_millis(2500);
+/// How long another program may have the file open for reading beyond that; until it closes it, it might write.
+const READING: Duration = Duration::from_secs(3);
 
 /// How a run left its image.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -155,7 +157,7 @@ fn ended(image: &File, mark: &str, watch: &mut Watch) -> Result<Note> {
         let stamp = Stamp::of(image)?;
         let is_coarse = [stamp.changed, stamp.modified].iter().all(|time| time % 1_000_000_000 == 0);
         let until = Instant::now() + if is_coarse { STILL_COARSE } else { STILL };
-        while Instant::now() < until {
+        while Instant::now() < until || (watch.may_write() && !watch.written && Instant::now() < until + READING) {
             watch.read(LOOK_EVERY)?;
         }
         if watch.is_disturbed() || !loops::marks_of(&id).is_empty() {
@@ -213,8 +215,52 @@ impl Watch {
         (self.opened, self.readers, self.written) = (0, 0, false);
     }
 
-    /// Whether somebody wrote, or has it open so that they may.
+    /// Whether somebody has it open who is not known to be a reader.
+    fn may_write(&self) -> bool {
+        self.opened > self.readers
+    }
+
+    /// Whether somebody wrote, or may.
     fn is_disturbed(&self) -> bool {
-        self.written || self.opened > self.readers
+        self.written || self.may_write()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::OpenOptions;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    /// The note of an image that `other` opens while its run ends.
+    fn noted(other: impl Fn(&Path) -> File + Send + Sync, hold: Duration) -> Note {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("image");
+        fs::write(&path, "data").unwrap();
+        let image = File::open(&path).unwrap();
+        let mut watch = Watch::of(&image).unwrap();
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::SeqCst) {
+                    let file = other(&path);
+                    thread::sleep(hold);
+                    drop(file);
+                    thread::sleep(Duration::from_millis(20));
+                }
+            });
+            let note = ended(&image, "none", &mut watch);
+            is_over.store(true, Ordering::SeqCst);
+            note.unwrap()
+        })
+    }
+
+    #[test]
+    fn who_only_reads_is_waited_for_and_who_may_write_is_a_doubt() {
+        let read = noted(|path| File::open(path).unwrap(), Duration::from_millis(200));
+        assert!(matches!(read, Note::Ended(_)), "{read:?}");
+        let written = noted(|path| OpenOptions::new().write(true).open(path).unwrap(), Duration::from_millis(200));
+        assert!(matches!(&written, Note::Doubt(why) if why.contains("opened it for writing")), "{written:?}");
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use mountmark_model::format_count;
+
 use super::judge::{Kind, TOLERANCE, Verdict};
 use super::pairs::Check;
 
@@ -21,14 +23,14 @@ pub fn text(head: &Head<'_>, verdicts: &[Verdict]) -> String {
         // The longest name first: one may be a prefix of another.
         let mut names: Vec<_> = head.parameters.iter().collect();
         names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-        names
-            .into_iter()
-            .fold(text.to_owned(), |text, (name, value)| text.replace(&format!("${name}"), &number(*value as f64)))
+        names.into_iter().fold(text.to_owned(), |text, (name, value)| {
+            text.replace(&format!("${name}"), &format_count(*value as f64))
+        })
     };
     let mut reasons: Vec<String> = Vec::new();
     let mut rows = vec![["phase", "matched", "engine", "program", "", "ratio", "verdict"].map(str::to_owned)];
     for verdict in verdicts {
-        let (native, real) = verdict.rates.map_or_else(Default::default, |(a, b)| (number(a), number(b)));
+        let (native, real) = verdict.rates.map_or_else(Default::default, |(a, b)| (format_count(a), format_count(b)));
         let word = match &verdict.kind {
             Kind::Agrees => format!("within {:.0} %", TOLERANCE * 100.0),
             Kind::Differs => "DIFFERS, no known reason".to_owned(),
@@ -72,19 +74,6 @@ fn note(reasons: &mut Vec<String>, reason: &str) -> String {
         reasons.len() - 1
     });
     format!("[{}]", at + 1)
-}
-
-/// A whole number with commas.
-fn number(value: f64) -> String {
-    let digits = format!("{value:.0}");
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 #[cfg(test)]

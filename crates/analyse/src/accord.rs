@@ -6,6 +6,7 @@
 
 use mountmark_model::{Accord, Better, Metric, Side, SuiteAccord, TaskAccord};
 use mountmark_record::RunRecord;
+use mountmark_stats::summary::{geometric_mean, median};
 use serde::Serialize;
 
 use crate::change::{differences, joined, kernel};
@@ -14,7 +15,6 @@ use crate::findings::metric_id;
 use crate::study::Agreement;
 use crate::verdict::{Family, told_apart};
 use crate::{Difference, Options};
-use mountmark_stats::summary::{geometric_mean, median};
 
 /// Two runs of one work, the model's and the machine's.
 #[derive(Clone, Debug, PartialEq, Serialize)]

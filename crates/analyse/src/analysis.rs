@@ -2,6 +2,7 @@
 
 use mountmark_model::Metric;
 use mountmark_record::RunRecord;
+use mountmark_stats::summary::mean;
 
 use crate::conclude::{self, Evidence};
 use crate::curve::curves;
@@ -14,7 +15,6 @@ use crate::{
     AfterCut, Basis, Category, CategoryFindings, Findings, Lead, MetricFindings, Options, Overall, TaskFindings,
     VerdictOutcome, doubt,
 };
-use mountmark_stats::summary::mean;
 
 /// Computes the findings of `run`.
 ///

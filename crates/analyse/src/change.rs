@@ -15,6 +15,9 @@ use std::collections::BTreeMap;
 use mountmark_model::conditions::Way;
 use mountmark_model::{Better, Metric};
 use mountmark_record::RunRecord;
+use mountmark_stats::interval::Interval;
+use mountmark_stats::summary::Summary;
+use mountmark_stats::summary::{self, median};
 use serde::Serialize;
 
 pub use differences::{Difference, Incomparable, differences, incomparable};
@@ -25,9 +28,6 @@ use crate::contrast::{self, Contrast, Tested};
 use crate::dependence::in_groups;
 use crate::figures::{Figures, Series};
 use crate::{Dependence, Options};
-use mountmark_stats::interval::Interval;
-use mountmark_stats::summary::Summary;
-use mountmark_stats::summary::{self, median};
 
 /// Changes from one run to another. `report` puts them into words.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -8,13 +8,13 @@
 
 use mountmark_model::{Metric, Vary, VaryPoint};
 use mountmark_record::RunRecord;
+use mountmark_stats::cliff;
+use mountmark_stats::distribution::t_quantile;
+use mountmark_stats::summary::{mean, variance};
 use serde::Serialize;
 
 use crate::figures::{Figures, Series, Task, log_ratios};
 use crate::findings::metric_id;
-use mountmark_stats::cliff;
-use mountmark_stats::distribution::t_quantile;
-use mountmark_stats::summary::{mean, variance};
 
 /// Probability that a run without cliffs has one by chance alone.
 const ERROR: f64 = 0.01;

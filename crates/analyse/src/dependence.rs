@@ -11,12 +11,12 @@
 use std::collections::HashMap;
 
 use mountmark_model::Metric;
-use serde::Serialize;
-
-use crate::figures::{Figures, Series, Task};
 use mountmark_stats::distribution::f_quantile;
 use mountmark_stats::groups::{self, FEWEST};
 use mountmark_stats::summary::{coefficient_of_variation, median, median_of, variance};
+use serde::Serialize;
+
+use crate::figures::{Figures, Series, Task};
 
 /// The smallest gap between groups, and the smallest wide standard deviation: a difference of logarithms, about 5 %.
 const LEAST: f64 = 0.05;

@@ -19,12 +19,12 @@ use std::collections::BTreeSet;
 use std::f64::consts::FRAC_PI_2;
 
 use mountmark_record::RunRecord;
+use mountmark_stats::distribution::{f_tail, t_quantile};
+use mountmark_stats::summary::{median, median_of};
 
 use crate::estimate::Doubtful;
 use crate::figures::{Figures, Series};
 use crate::{Doubt, Options};
-use mountmark_stats::distribution::{f_tail, t_quantile};
-use mountmark_stats::summary::{median, median_of};
 
 /// Probability that a run without outliers has any doubt, if its noise is normal.
 const ERROR: f64 = 0.05;

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 
 use mountmark_model::Better;
 use mountmark_record::{RunRecord, Timestamp};
-
-use crate::figures::{Figures, Series};
 use mountmark_stats::random::Random;
 use mountmark_stats::summary::median;
 use mountmark_stats::{holm, trend};
+
+use crate::figures::{Figures, Series};
 
 /// Probability of any drift in a run without one.
 const ERROR: f64 = 0.05;

@@ -9,12 +9,13 @@
 
 use std::collections::HashSet;
 
+use mountmark_stats::interval::Interval;
+use mountmark_stats::{interval::median_interval, summary};
+
 use crate::contrast::Tested;
 use crate::figures::Series;
 use crate::verdict::Judged;
 use crate::{Estimate, Point};
-use mountmark_stats::interval::Interval;
-use mountmark_stats::{interval::median_interval, summary};
 
 /// Doubtful samples: (task, metric, cell).
 pub(crate) type Doubtful = HashSet<(usize, &'static str, u32)>;

@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use mountmark_model::{Metric, MetricFinder, Restart, protocol_task};
 use mountmark_record::{CellRecord, RunRecord};
+use mountmark_stats::summary::{mean, median};
 
 use crate::{Category, Missing, Options, sums};
-use mountmark_stats::summary::{mean, median};
 
 /// All metrics that [`Task::judged`] and [`Figures::judged_too`] may return.
 pub(crate) const JUDGED_BY: &[Metric] = &[

@@ -5,13 +5,13 @@
 //! `report` puts findings into words. Fields that JSON has in words are not serialised here.
 
 use mountmark_model::{Better, Metric};
+use mountmark_stats::interval::Interval;
+use mountmark_stats::summary::Summary;
 use serde::Serialize;
 
 use crate::{
     AfterCut, Basis, Category, Conclusion, Curves, Dependence, Lead, Missing, Remark, Verdict, VerdictOutcome,
 };
-use mountmark_stats::interval::Interval;
-use mountmark_stats::summary::Summary;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {

@@ -21,14 +21,14 @@
 use std::collections::BTreeMap;
 
 use mountmark_model::{Better, Metric};
-
-use crate::figures::{Figures, Series};
-use crate::{Options, Rank};
 use mountmark_stats::bootstrap::draw;
 use mountmark_stats::distribution::t_quantile;
 use mountmark_stats::interval::Interval;
 use mountmark_stats::random::Random;
 use mountmark_stats::summary::{mean, variance};
+
+use crate::figures::{Figures, Series};
+use crate::{Options, Rank};
 
 /// The fewest blocks that say anything about how firm a place is: two equal configurations have the same order in all of
 /// n blocks with a probability of 2^(1-n), which is above 5 % with five.

@@ -3,10 +3,10 @@
 use mountmark_model::conditions::Way;
 use mountmark_model::{Bytes, Scale};
 use mountmark_record::RunRecord;
+use mountmark_stats::interval::FEWEST;
 
 use crate::figures::Figures;
 use crate::{Drift, Options, Trust};
-use mountmark_stats::interval::FEWEST;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Remark {

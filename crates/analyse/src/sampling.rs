@@ -36,15 +36,15 @@ use std::f64::consts::SQRT_2;
 
 use mountmark_model::{Sampling, WhyEnded};
 use mountmark_record::{CellRecord, RunRecord};
+use mountmark_stats::distribution::t_quantile;
+use mountmark_stats::summary;
+use mountmark_stats::variance::{Prior, Variance, prior};
 
 use forecast::Repeats;
 
 use crate::Options;
 use crate::figures::{Figures, Series};
 use crate::verdict::{Family, Pair};
-use mountmark_stats::distribution::t_quantile;
-use mountmark_stats::summary;
-use mountmark_stats::variance::{Prior, Variance, prior};
 
 /// Confidence of the intervals that decide; those of a fixed number of repeats would be at 95 %.
 pub const LEVEL: f64 = 0.98;

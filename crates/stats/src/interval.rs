@@ -1,7 +1,8 @@
 //! Distribution-free confidence intervals of a median.
 
-use crate::distribution::ln_binomial_half;
 use serde::Serialize;
+
+use crate::distribution::ln_binomial_half;
 
 /// From `low` to `high`, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

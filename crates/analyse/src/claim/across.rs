@@ -1,12 +1,12 @@
 //! Tests over file systems: their order, a difference or ratio of two groups, limits of values, places.
 
 use mountmark_model::{Among, Group, Limits, Order, Test};
+use mountmark_stats::summary::mean;
 
 use super::clause::{Demand, Maker, Rule, claimed, filesystems, pairs};
 use super::column::Column;
 use super::decide::Claimed;
 use super::{Against, Subject};
-use mountmark_stats::summary::mean;
 
 /// A file system and its figures by block.
 type Row = (String, Vec<Option<f64>>);

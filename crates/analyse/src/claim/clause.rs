@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use libm::log;
 use mountmark_model::{Clause, Group, Order, Relation, Test};
+use mountmark_stats::summary::mean;
 
 use super::column::Column;
 use super::decide::{Claimed, Comparison};
 use super::{Against, Subject};
 use crate::study::Table;
-use mountmark_stats::summary::mean;
 
 /// The smallest relative difference that matters, unless a clause says otherwise.
 pub const SMALLEST: f64 = 0.01;

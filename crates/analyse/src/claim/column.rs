@@ -2,11 +2,11 @@
 
 use libm::{exp, log};
 use mountmark_model::{Better, Over};
+use mountmark_stats::summary::mean;
 
 use super::Subject;
 use super::clause::Maker;
 use crate::study::{Point, Table};
-use mountmark_stats::summary::mean;
 
 /// Stands for the task where several are combined.
 const ALL: &str = "all";

@@ -5,10 +5,10 @@
 
 use libm::{exp, log};
 use mountmark_model::{Better, Limits};
+use mountmark_stats::interval::Interval;
 
 use super::{Against, Subject};
 use crate::contrast::{self, Contrast, Tested};
-use mountmark_stats::interval::Interval;
 
 /// Probability of showing any difference by chance; 1 minus the confidence of intervals.
 pub const LEVEL: f64 = 0.05;

@@ -4,11 +4,12 @@
 //! luck needs. And five repeats tell a variance badly: so the variances of all figures of the run are taken together,
 //! as far as they are alike (Smyth, as in `stats/variance.rs`).
 
-use super::LEVEL;
 use mountmark_stats::distribution::t_quantile;
 use mountmark_stats::random::Random;
 use mountmark_stats::summary::{median, variance};
 use mountmark_stats::variance::{Prior, Variance, prior};
+
+use super::LEVEL;
 
 /// Continuations of each configuration; the median of their ends is the forecast.
 const DRAWS: usize = 61;

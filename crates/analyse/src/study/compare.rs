@@ -3,6 +3,10 @@
 use libm::log;
 use mountmark_model::{Better, Figure, Metric, Printed, Study, StudyRun};
 use mountmark_record::RunRecord;
+use mountmark_stats::bootstrap;
+use mountmark_stats::interval::Interval;
+use mountmark_stats::random::Random;
+use mountmark_stats::summary::{geometric_mean, mean};
 
 use super::table::{Table, title};
 use super::warning::warnings;
@@ -10,10 +14,6 @@ use super::{
     Agreement, ComparedFigure, NotMeasured, OverallComparison, RankMove, RatioChange, Single, StudyComparison,
     TestComparison,
 };
-use mountmark_stats::bootstrap;
-use mountmark_stats::interval::Interval;
-use mountmark_stats::random::Random;
-use mountmark_stats::summary::{geometric_mean, mean};
 
 /// Number of moves and of changes to keep.
 const NAMED: usize = 8;

@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use mountmark_model::{Study, Vary, protocol_task};
 use mountmark_record::RunRecord;
+use mountmark_stats::summary::mean;
 
 use crate::Options;
 use crate::figures::Figures;
-use mountmark_stats::summary::mean;
 
 /// Steps of the protocol, which are the same in every suite.
 pub(crate) const STEPS: [&str; 5] =

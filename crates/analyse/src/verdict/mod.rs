@@ -9,6 +9,8 @@ mod found;
 mod groups;
 
 use mountmark_model::{Better, Metric};
+use mountmark_stats::interval::Interval;
+use mountmark_stats::{holm, summary};
 
 use crate::Options;
 use crate::contrast::{self, Contrast, Tested};
@@ -17,8 +19,6 @@ use crate::estimate::{ratio, ratio_interval};
 use crate::figures::{Figures, Series, Task};
 pub use found::{Gap, NotJudged, Verdict, VerdictOutcome};
 use groups::Superiority;
-use mountmark_stats::interval::Interval;
-use mountmark_stats::{holm, summary};
 
 /// Two configurations by one judged series.
 pub(crate) struct Pair {

@@ -1,5 +1,7 @@
 //! Violations in plain English.
 
+use mountmark_model::format_count;
+
 use super::{Class, Evidence, Level, Violation};
 use crate::tree::{Kind, Source};
 use crate::workload::Workload;
@@ -43,7 +45,7 @@ impl Words<'_> {
                 format!(
                     "{path} says after the power cut that it has {}, and has {}",
                     count(*links, "name"),
-                    number(*names)
+                    digits(*names)
                 )
             }
             (Evidence::Target(wanted), Evidence::Target(target)) => format!(
@@ -73,7 +75,7 @@ impl Words<'_> {
                     (least, _) => format!("had at least {}", count(*least, "byte")),
                 };
                 let tail = if *size > *most { when.replacen("when", "counted from when", 1) } else { when };
-                format!("{path} {had} {tail}; after the power cut it has {}", number(*size))
+                format!("{path} {had} {tail}; after the power cut it has {}", digits(*size))
             }
             _ if *level == Level::L6 && *class == Class::Zeros => format!(
                 "{path} has grown before its data was there: after the power cut it {}, and no operation has written zeros there",
@@ -136,10 +138,10 @@ impl Words<'_> {
             Evidence::Bytes { offset, length, sources } => {
                 let all: Vec<String> = sources.iter().map(|source| self.source(*source)).collect();
                 let what = if all.is_empty() { "nothing".to_owned() } else { all.join(" or ") };
-                format!("{holds} {what} in {} from byte {} on", count(*length, "byte"), number(*offset))
+                format!("{holds} {what} in {} from byte {} on", count(*length, "byte"), digits(*offset))
             }
             Evidence::Size { least, most } if least == most => format!("{has} {}", count(*least, "byte")),
-            Evidence::Size { least, most } => format!("{has} {} to {} bytes", number(*least), number(*most)),
+            Evidence::Size { least, most } => format!("{has} {} to {} bytes", digits(*least), digits(*most)),
             Evidence::Target(target) => format!("{is} a link to {:?}", target.as_deref().unwrap_or_default()),
             Evidence::Device(device) => {
                 format!("{is} a node of the device {}", device.as_deref().unwrap_or_default())
@@ -174,20 +176,12 @@ fn kind_word(kind: Kind) -> &'static str {
 }
 
 fn count(value: u64, noun: &str) -> String {
-    format!("{} {noun}{}", number(value), if value == 1 { "" } else { "s" })
+    format!("{} {noun}{}", digits(value), if value == 1 { "" } else { "s" })
 }
 
-/// With commas: `4,096`.
-fn number(value: u64) -> String {
-    let digits = value.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+/// With commas.
+fn digits(value: u64) -> String {
+    format_count(value as f64)
 }
 
 fn listed(names: &[String]) -> String {

@@ -4,6 +4,7 @@
 use mountmark_analyse::Conclusion;
 use mountmark_model::Metric;
 use mountmark_model::promises::Level;
+use mountmark_stats::interval::Interval;
 
 use super::plot::{AxisScale, Drawing, axis, draw};
 use super::tasks::head;
@@ -11,7 +12,6 @@ use crate::markup::{Markup, put};
 use crate::view::View;
 use crate::words::number::{counted, quantity, range, ratio};
 use crate::words::safety;
-use mountmark_stats::interval::Interval;
 
 /// The most file systems in the picture; the ranking below has all.
 const SHOWN: usize = 12;

@@ -12,10 +12,10 @@ use std::fmt::Write as _;
 
 use mountmark_analyse::Point;
 use mountmark_model::{Metric, Unit};
+use mountmark_stats::interval::Interval;
 
 use crate::markup::{Markup, put};
 use crate::words::number::quantity;
-use mountmark_stats::interval::Interval;
 
 /// Width of a drawing in its own units.
 const WIDTH: f64 = 1000.0;

@@ -2,13 +2,13 @@
 
 use mountmark_analyse::study::{Agreement, ComparedFigure, StudyComparison, TestComparison};
 use mountmark_model::Metric;
+use mountmark_stats::interval::Interval;
 
 use crate::markup::{Markup, put};
 use crate::view::View;
 use crate::words;
 use crate::words::number::{counted, ratio};
 use crate::words::section::Section;
-use mountmark_stats::interval::Interval;
 
 /// The section, if the run was compared with a study.
 pub(super) fn study(view: &View) -> Markup {

@@ -7,6 +7,7 @@ use mountmark_analyse::study::StudyComparison;
 use mountmark_model::Qualifier;
 use mountmark_model::conditions::Way;
 use mountmark_record::RunRecord;
+use mountmark_stats::summary::Summary;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -24,7 +25,6 @@ use crate::words::section::{AGAIN, Section};
 use crate::writers::csv::{REPORT as HEAD, number};
 use crate::writers::json::REPORT as KEY;
 use crate::writers::{Last, Part, Table, list};
-use mountmark_stats::summary::Summary;
 
 /// One or more runs, in display order.
 #[derive(Clone, Copy, Debug)]

@@ -3,12 +3,12 @@
 use mountmark_analyse::{Change, ChangeOutcome, ChangeRemark, Changes as TwoRuns, Incomparable};
 use mountmark_model::conditions::Way;
 use mountmark_model::heading;
+use mountmark_stats::summary::Summary;
 
 use super::dependence::depends;
 use super::metric::subject;
 use super::missing::named;
 use super::number::{and, interval, percent, quantity};
-use mountmark_stats::summary::Summary;
 
 /// A change with its numbers. `changes` contains it.
 pub fn sentence(changes: &TwoRuns, change: &Change) -> String {

@@ -4,10 +4,10 @@ use mountmark_analyse::study::{
     Agreement, Curves, Limit, NotMeasured, OverallComparison, RESAMPLES, Single, StudyComparison, Warning,
 };
 use mountmark_model::{Better, Metric, heading};
+use mountmark_stats::interval::Interval;
 
 use super::matrix::better;
 use super::number::{headings, ratio};
-use mountmark_stats::interval::Interval;
 
 /// Reasons why the two cannot be compared in seconds.
 pub(crate) fn warnings(warnings: &[Warning]) -> Vec<String> {

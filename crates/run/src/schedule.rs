@@ -1,16 +1,16 @@
 //! Runs a plan's cells in parallel, each in its own lab guest, in the plan's order.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
-use std::thread;
 use std::time::Instant;
 
-use anyhow::{Error, Result};
+use anyhow::Result;
 use mountmark_lab::OpenLab;
 use mountmark_model::{Cell, Event, Stage};
 
 use crate::account::Account;
 pub use crate::account::CellResult;
+use crate::pool::{self, Queue};
 
 pub enum Progress<'a> {
     Started(&'a Cell),
@@ -32,58 +32,30 @@ pub fn run(
     enum Message {
         Started(usize),
         Stage(usize, Stage),
-        Ended(usize, Box<Result<Option<CellResult>>>),
+        Ended(usize, Box<CellResult>),
     }
-    let next = AtomicUsize::new(0);
-    let give_up = AtomicBool::new(false);
     let mut ended = 0;
-    let mut failure: Option<Error> = None;
-    thread::scope(|scope| {
-        let (sender, receiver) = mpsc::channel();
-        for _ in 0..jobs.clamp(1, cells.len().max(1)) {
-            let sender = sender.clone();
-            let (next, give_up) = (&next, &give_up);
-            scope.spawn(move || {
-                loop {
-                    let index = next.fetch_add(1, Ordering::SeqCst);
-                    if index >= cells.len() || stop.load(Ordering::SeqCst) || give_up.load(Ordering::SeqCst) {
-                        break;
-                    }
-                    let _ = sender.send(Message::Started(index));
-                    let stages = sender.clone();
-                    let result = run_cell(lab, &cells[index], stop, &mut |stage| {
-                        let _ = stages.send(Message::Stage(index, stage.clone()));
-                    });
-                    if sender.send(Message::Ended(index, Box::new(result))).is_err() {
-                        break;
-                    }
-                }
-            });
-        }
-        drop(sender);
-        for message in receiver {
-            let result = match message {
-                Message::Started(index) => on_progress(Progress::Started(&cells[index])),
-                Message::Stage(index, stage) => on_progress(Progress::Stage(&cells[index], &stage)),
-                Message::Ended(index, result) => match *result {
-                    Ok(Some(result)) => {
-                        ended += 1;
-                        on_progress(Progress::Ended(&cells[index], &result))
-                    }
-                    Ok(None) => Ok(()),
-                    Err(error) => Err(error),
-                },
-            };
-            if let Err(error) = result {
-                give_up.store(true, Ordering::SeqCst);
-                failure.get_or_insert(error);
+    let hand = |queue: &Queue, say: &mpsc::Sender<Message>| {
+        while let Some(index) = queue.take().filter(|_| !stop.load(Ordering::SeqCst)) {
+            let _ = say.send(Message::Started(index));
+            let result = run_cell(lab, &cells[index], stop, &mut |stage| {
+                let _ = say.send(Message::Stage(index, stage.clone()));
+            })?;
+            if let Some(result) = result {
+                let _ = say.send(Message::Ended(index, Box::new(result)));
             }
         }
-    });
-    match failure {
-        Some(error) => Err(error),
-        None => Ok(ended == cells.len()),
-    }
+        Ok(())
+    };
+    pool::work(cells.len(), jobs.max(1), hand, |message| match message {
+        Message::Started(index) => on_progress(Progress::Started(&cells[index])),
+        Message::Stage(index, stage) => on_progress(Progress::Stage(&cells[index], &stage)),
+        Message::Ended(index, result) => {
+            ended += 1;
+            on_progress(Progress::Ended(&cells[index], &result))
+        }
+    })?;
+    Ok(ended == cells.len())
 }
 
 /// Runs one cell; `None` if it was interrupted.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use mountmark_lab::emulator::Profiler;
 use mountmark_model::profile::{Interval, Profile, TaskProfile};
 use mountmark_model::{Event, Metric, Outcome, Sample, Subject};
 use mountmark_record::{RunRecord, Store};
+use mountmark_run::pool::{self, Queue};
 
 use super::choose::Chosen;
 use crate::commands::resume::{check_inputs, difference};
@@ -84,26 +85,23 @@ pub(in crate::commands) fn measure(wanted: &[Wanted], guests: Manner) -> Result<
         };
         lab.plain().prepare(chosen.cell)?;
     }
-    let next = Mutex::new(wanted.iter().enumerate());
-    let found: Mutex<BTreeMap<usize, Result<Option<Measured>>>> = Mutex::new(BTreeMap::new());
-    thread::scope(|scope| {
-        for _ in 0..guests.jobs.min(wanted.len()) {
-            scope.spawn(|| {
-                loop {
-                    let Some((at, wanted)) = next.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next()
-                    else {
-                        break;
-                    };
-                    let measured = match labs.get(wanted.chosen.run.id.as_str()).filter(|_| !wanted.is_kept()) {
-                        Some(lab) => again(lab, wanted, guests.stop),
-                        None => kept(wanted).map(Some),
-                    };
-                    found.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(at, measured);
-                }
-            });
+    let hand = |queue: &Queue, say: &mpsc::Sender<(usize, Option<Measured>)>| {
+        while let Some(at) = queue.take() {
+            let wanted = &wanted[at];
+            let measured = match labs.get(wanted.chosen.run.id.as_str()).filter(|_| !wanted.is_kept()) {
+                Some(lab) => again(lab, wanted, guests.stop)?,
+                None => Some(kept(wanted)?),
+            };
+            say.send((at, measured))?;
         }
-    });
-    found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).into_values().collect()
+        Ok(())
+    };
+    let mut found = BTreeMap::new();
+    pool::work(wanted.len(), guests.jobs, hand, |(at, measured)| {
+        found.insert(at, measured);
+        Ok(())
+    })?;
+    Ok(found.into_values().collect())
 }
 
 /// Whether a profile is of the first time that a task ran.

@@ -1,8 +1,8 @@
 //! A campaign: all chosen workloads on one configuration, by several guests side by side.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ use mountmark_model::Cell;
 
 use super::explore::{Course, explore};
 use super::talk::Talk;
+use crate::pool::{self, Queue};
 
 /// Workloads that are tried at most to find smaller ones for the findings of one, and images that guests are shown of
 /// them: how fast the machine is has no part in what is found.
@@ -83,40 +84,9 @@ impl Work<'_> {
         mut tell: impl FnMut(News) -> Result<()>,
     ) -> Result<End> {
         let started = Instant::now();
-        let team = Team {
-            work: self,
-            done,
-            stop,
-            next: AtomicUsize::new(0),
-            ready: OnceLock::new(),
-            late: false.into(),
-            known: Mutex::default(),
-        };
+        let team = Team { work: self, done, stop, ready: OnceLock::new(), late: false.into(), known: Mutex::default() };
         let left = self.places() - done.iter().filter(|place| **place < self.places()).count();
-        let jobs = self.jobs.min(left);
-        std::thread::scope(|scope| {
-            let (sender, receiver) = channel();
-            let hands: Vec<_> = (0..jobs)
-                .map(|_| {
-                    let (team, sender) = (&team, sender.clone());
-                    scope.spawn(move || team.hand(&sender))
-                })
-                .collect();
-            drop(sender);
-            let mut told = Ok(());
-            for news in receiver {
-                if told.is_ok() {
-                    told = tell(news);
-                }
-                if told.is_err() {
-                    team.next.store(usize::MAX / 2, Ordering::SeqCst);
-                }
-            }
-            for hand in hands {
-                hand.join().expect("a guest's thread does not panic")?;
-            }
-            told
-        })?;
+        pool::work(self.places(), self.jobs.min(left), |queue, out| team.work_on(queue, out), &mut tell)?;
         let ended = if stop.load(Ordering::SeqCst) {
             Ended::Stopped
         } else if team.late.load(Ordering::SeqCst) {
@@ -141,7 +111,6 @@ struct Team<'a> {
     work: &'a Work<'a>,
     done: &'a BTreeSet<usize>,
     stop: &'a AtomicBool,
-    next: AtomicUsize,
     /// When the first guest was ready.
     ready: OnceLock<Instant>,
     late: AtomicBool,
@@ -150,25 +119,13 @@ struct Team<'a> {
 }
 
 impl Team<'_> {
-    /// One guest: takes places until none is left. An error of one ends all.
-    fn hand(&self, out: &Sender<News>) -> Result<()> {
-        let result = self.work_on(out);
-        if result.is_err() {
-            self.next.store(usize::MAX / 2, Ordering::SeqCst);
-        }
-        result
-    }
-
-    fn work_on(&self, out: &Sender<News>) -> Result<()> {
+    /// One guest: takes places until none is left.
+    fn work_on(&self, queue: &Queue, out: &Sender<News>) -> Result<()> {
         let work = self.work;
         let Some(mut talk) = Talk::start(work.lab, work.cell, self.stop)? else { return Ok(()) };
         self.ready.get_or_init(Instant::now);
         talk.end_at(self.deadline());
-        loop {
-            let place = self.next.fetch_add(1, Ordering::SeqCst);
-            if place >= work.places() {
-                return Ok(());
-            }
+        while let Some(place) = queue.take() {
             if self.done.contains(&place) {
                 continue;
             }
@@ -185,6 +142,7 @@ impl Team<'_> {
                 return Ok(());
             }
         }
+        Ok(())
     }
 
     fn deadline(&self) -> Instant {

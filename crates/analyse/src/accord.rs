@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use crate::change::{differences, joined, kernel};
 use crate::figures::{Figures, Series, Task};
-use crate::findings::metric_id;
 use crate::study::Agreement;
+use crate::typed::metric_id;
 use crate::verdict::{Family, told_apart};
 use crate::{Difference, Options};
 

@@ -8,8 +8,8 @@ use crate::conclude::{self, Evidence};
 use crate::curve::curves;
 use crate::estimate::estimates;
 use crate::figures::Figures;
-use crate::findings::{best_as_printed, sums};
 use crate::ranking::Ranked;
+use crate::typed::{best_as_printed, sums};
 use crate::verdict::{Family, verdict};
 use crate::{
     AfterCut, Basis, Category, CategoryFindings, Findings, Lead, MetricFindings, Options, Overall, TaskFindings,

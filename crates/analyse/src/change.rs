@@ -60,7 +60,7 @@ pub struct Change {
     pub step: bool,
     /// Configuration name; both names where they differ.
     pub configuration: String,
-    #[serde(serialize_with = "crate::findings::metric_id")]
+    #[serde(serialize_with = "crate::typed::metric_id")]
     pub metric: &'static Metric,
     /// Figures before, one per repeat.
     pub before: Option<Summary>,

@@ -14,7 +14,7 @@ use mountmark_stats::summary::{mean, variance};
 use serde::Serialize;
 
 use crate::figures::{Figures, Series, Task, log_ratios};
-use crate::findings::metric_id;
+use crate::typed::metric_id;
 
 /// Probability that a run without cliffs has one by chance alone.
 const ERROR: f64 = 0.01;

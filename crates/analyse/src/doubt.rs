@@ -21,10 +21,11 @@ use std::f64::consts::FRAC_PI_2;
 use mountmark_record::RunRecord;
 use mountmark_stats::distribution::{f_tail, t_quantile};
 use mountmark_stats::summary::{median, median_of};
+use serde::Serialize;
 
+use crate::Options;
 use crate::estimate::Doubtful;
 use crate::figures::{Figures, Series};
-use crate::{Doubt, Options};
 
 /// Probability that a run without outliers has any doubt, if its noise is normal.
 const ERROR: f64 = 0.05;
@@ -51,6 +52,23 @@ const TASKS: usize = 5;
 
 /// A configuration counts as noisier above this factor to its tasks, in the median over tasks.
 const NOISIER: f64 = 1.3;
+
+/// A sample that does not fit the others.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Doubt {
+    /// Index into [`Findings::configurations`].
+    pub configuration: usize,
+    pub task: String,
+    pub metric: String,
+    /// Block number.
+    pub repeat: u32,
+    /// In the metric's unit.
+    pub value: f64,
+    /// The median of the others.
+    pub others: f64,
+    /// Whether its cell was run again in the same plan.
+    pub again: bool,
+}
 
 /// Doubtful samples of the judged metrics, in task order.
 pub fn doubts(run: &RunRecord) -> Vec<Doubt> {

@@ -14,7 +14,7 @@ use mountmark_stats::{interval::median_interval, summary};
 
 use crate::contrast::Tested;
 use crate::figures::Series;
-use crate::verdict::Judged;
+use crate::verdict::judged::Judged;
 use crate::{Estimate, Point};
 
 /// Doubtful samples: (task, metric, cell).

@@ -44,7 +44,8 @@ use forecast::Repeats;
 
 use crate::Options;
 use crate::figures::{Figures, Series};
-use crate::verdict::{Family, Pair};
+use crate::verdict::Family;
+use crate::verdict::judged::Pair;
 
 /// Confidence of the intervals that decide; those of a fixed number of repeats would be at 95 %.
 pub const LEVEL: f64 = 0.98;

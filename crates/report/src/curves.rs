@@ -3,7 +3,7 @@
 use mountmark_analyse::{Curve, Curves, Findings};
 
 use crate::words;
-use crate::words::number::quantity;
+use crate::words::quantity::quantity;
 use crate::writers::{Last, Part, Table, list};
 
 /// The curves that a report shows: those of the suite's tasks, and of steps with a cliff.

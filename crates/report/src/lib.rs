@@ -19,7 +19,6 @@ mod subjects;
 mod svg;
 mod text;
 mod view;
-mod worded;
 pub mod words;
 mod writers;
 

@@ -2,7 +2,7 @@
 
 use mountmark_model::Better;
 
-use super::Judged;
+use super::judged::Judged;
 use crate::Options;
 use crate::figures::Series;
 

@@ -5,8 +5,9 @@
 //! difference counts as shown when its p-value passes Holm's correction for the family, mean and median of the ratios
 //! agree in direction, and the median ratio is at least the smallest difference that matters.
 
-mod found;
+pub(crate) mod found;
 mod groups;
+pub(crate) mod judged;
 
 use mountmark_model::{Better, Metric};
 use mountmark_stats::interval::Interval;
@@ -19,26 +20,7 @@ use crate::estimate::{ratio, ratio_interval};
 use crate::figures::{Figures, Series, Task};
 pub use found::{Gap, NotJudged, Verdict, VerdictOutcome};
 use groups::Superiority;
-
-/// Two configurations by one judged series.
-pub(crate) struct Pair {
-    pub left: usize,
-    pub right: usize,
-    /// Mean of ln(left / right) within blocks.
-    pub mean: f64,
-    /// Median of ln(left / right) within blocks.
-    pub median: f64,
-    pub tested: Tested,
-}
-
-/// A judged series with its pairs.
-pub(crate) struct Judged {
-    pub task: usize,
-    pub metric: &'static str,
-    pub pairs: Vec<Pair>,
-    /// By configuration.
-    pub dependences: Vec<Option<Dependence>>,
-}
+use judged::{Judged, Pair};
 
 /// All judged series of a run, tested together.
 pub(crate) struct Family {

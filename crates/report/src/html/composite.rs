@@ -6,7 +6,8 @@ use mountmark_model::Metric;
 use super::plot::{AxisScale, axis};
 use crate::markup::{Markup, put};
 use crate::view::{LOOKS, View, category};
-use crate::words::number::{quantity, ratio};
+use crate::words::number::ratio;
+use crate::words::quantity::quantity;
 use crate::words::section::Section;
 
 /// A part at least this wide, in percent of the scale, has room for a task's id.

@@ -10,7 +10,8 @@ use super::plot::{AxisScale, Drawing, axis, draw};
 use super::tasks::head;
 use crate::markup::{Markup, put};
 use crate::view::View;
-use crate::words::number::{counted, quantity, range, ratio};
+use crate::words::number::{counted, range, ratio};
+use crate::words::quantity::quantity;
 use crate::words::safety;
 
 /// The most file systems in the picture; the ranking below has all.

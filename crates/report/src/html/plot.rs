@@ -15,7 +15,7 @@ use mountmark_model::{Metric, Unit};
 use mountmark_stats::interval::Interval;
 
 use crate::markup::{Markup, put};
-use crate::words::number::quantity;
+use crate::words::quantity::quantity;
 
 /// Width of a drawing in its own units.
 const WIDTH: f64 = 1000.0;

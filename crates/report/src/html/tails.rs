@@ -7,7 +7,7 @@ use super::matrix::label;
 use super::plot::{AxisScale, axis};
 use crate::markup::{Markup, put};
 use crate::view::View;
-use crate::words::number::quantity;
+use crate::words::quantity::quantity;
 use crate::words::section::Section;
 
 /// A test is listed if any file system left at least this part of its returned time, and [`LEAST`] seconds.

@@ -9,7 +9,7 @@ use super::plot::{AxisScale, Drawing, axis, draw};
 use crate::markup::{Markup, put};
 use crate::view::View;
 use crate::words::dependence::depends;
-use crate::words::number::quantity;
+use crate::words::quantity::quantity;
 use crate::words::section::Section;
 use crate::words::verdict;
 use crate::writers::html::put_best;

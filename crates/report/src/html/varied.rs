@@ -9,7 +9,7 @@ use super::plot::AxisScale;
 use crate::curves::shown;
 use crate::markup::{Markup, put};
 use crate::view::View;
-use crate::words::number::quantity;
+use crate::words::quantity::quantity;
 
 /// The least distance of two labels at the lower side, as a share of it.
 const APART: f64 = 0.24;

@@ -3,10 +3,10 @@
 use anyhow::Result;
 use mountmark_analyse::{Accordance, Accorded};
 use mountmark_model::heading;
+use serde::Serialize;
 
 use super::{Object, Rows, Subject, labels};
 use crate::text::titled;
-use crate::worded::WordedAccordance;
 use crate::words;
 use crate::words::number::ratio;
 use crate::words::study::tau_range;
@@ -100,4 +100,20 @@ fn row(task: &Accorded) -> Vec<String> {
         agreement.interval.map_or("-".into(), tau_range),
         counts.factor.map_or("-".into(), ratio),
     ]
+}
+
+#[derive(Serialize)]
+pub(crate) struct WordedAccordance<'a> {
+    #[serde(flatten)]
+    found: &'a Accordance,
+    sentence: String,
+    misleading: Vec<String>,
+    remarks: Vec<String>,
+}
+
+impl<'a> WordedAccordance<'a> {
+    pub(crate) fn new(found: &'a Accordance) -> WordedAccordance<'a> {
+        let (sentence, misleading) = (words::accord::answer(found), words::accord::misleading(found));
+        WordedAccordance { found, sentence, misleading, remarks: words::accord::remarks() }
+    }
 }

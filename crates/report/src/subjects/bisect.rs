@@ -11,7 +11,7 @@ use crate::explained::{Answer, value};
 use crate::markup::Markup;
 use crate::words::bisect as words;
 use crate::words::metric::subject;
-use crate::words::number::quantity;
+use crate::words::quantity::quantity;
 use crate::writers::{Last, Part, Table};
 
 #[derive(Clone, Copy, Debug)]

@@ -3,12 +3,14 @@
 use anyhow::Result;
 use mountmark_analyse::{Change, ChangeOutcome, Difference};
 use mountmark_model::heading;
+use serde::Serialize;
 
 use super::{Object, Rows, Subject, labels};
 use crate::text::titled;
-use crate::worded::WordedChanges;
+use crate::words;
 use crate::words::changes::{counts, more_or_less, remarks};
-use crate::words::number::{quantity, ratio};
+use crate::words::number::ratio;
+use crate::words::quantity::quantity;
 use crate::writers::csv::number_or_empty;
 use crate::writers::{Last, Part, Table};
 
@@ -117,6 +119,29 @@ fn row(change: &Change) -> Vec<String> {
         change.interval.map_or("-".into(), |found| format!("{}-{}", ratio(found.low), ratio(found.high))),
         outcome,
     ]
+}
+
+#[derive(Serialize)]
+pub(crate) struct WordedChanges<'a> {
+    #[serde(flatten)]
+    found: &'a mountmark_analyse::Changes,
+    remarks: Vec<String>,
+    changes: Vec<WordedChange<'a>>,
+}
+
+#[derive(Serialize)]
+struct WordedChange<'a> {
+    #[serde(flatten)]
+    change: &'a Change,
+    sentence: String,
+}
+
+impl<'a> WordedChanges<'a> {
+    pub(crate) fn new(found: &'a mountmark_analyse::Changes) -> WordedChanges<'a> {
+        let worded = |change| WordedChange { change, sentence: words::change(found, change) };
+        let changes = found.changes.iter().map(worded).collect();
+        WordedChanges { found, remarks: words::changes::remarks(found), changes }
+    }
 }
 
 #[cfg(test)]

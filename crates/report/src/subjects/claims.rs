@@ -10,9 +10,9 @@ use mountmark_record::RunRecord;
 use serde::Serialize;
 
 use super::{Object, Rows, Subject, labels};
-use crate::worded::WordedClaim;
 use crate::words;
 use crate::words::claims::outcome;
+use crate::words::worded_claim::WordedClaim;
 use crate::writers::Part;
 
 /// The run and studies behind judged claims.
@@ -111,7 +111,7 @@ fn rows(Claims { head, claims }: &Claims, out: &mut Rows) -> Result<()> {
 fn parts(Claims { head, claims }: &Claims) -> Vec<Part> {
     let judges = head.judges.iter().map(|(label, text)| Part::Labelled(label.clone(), text.clone()));
     let mut out: Vec<Part> = judges.collect();
-    out.push(Part::Labelled("file systems".into(), words::number::headings(&head.filesystems)));
+    out.push(Part::Labelled("file systems".into(), words::quantity::headings(&head.filesystems)));
     out.extend(labels(head.filesystems.iter().map(String::as_str)));
     out.push(Part::Labelled("judged".into(), words::rule::of_claims(head.repeats)));
     out.extend(words::study::warnings(&head.warnings).into_iter().map(|text| Part::Labelled("note".into(), text)));

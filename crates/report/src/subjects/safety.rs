@@ -8,7 +8,7 @@ use mountmark_record::RunRecord;
 use serde_json::json;
 
 use super::{Object, Rows, Subject, about};
-use crate::words::number::quantity;
+use crate::words::quantity::quantity;
 use crate::words::safety as words;
 use crate::writers::{Last, Part, Table};
 

@@ -6,8 +6,8 @@ use mountmark_model::Metric;
 
 use super::{Object, Rows, Subject};
 use crate::text::titled;
-use crate::worded::WordedStudy;
 use crate::words;
+use crate::words::worded_study::WordedStudy;
 use crate::writers::csv::number_or_empty;
 use crate::writers::{Last, Part, Table, list};
 

@@ -7,13 +7,14 @@ use mountmark_record::RunRecord;
 use super::{Object, Subject, about};
 use crate::text::BEST;
 use crate::view::label;
-use crate::worded::WordedFindings;
 use crate::words;
 use crate::words::matrix::best_means;
 use crate::words::metric::{basis, category};
-use crate::words::number::{self, quantity};
+use crate::words::number;
 use crate::words::opening::Opening;
+use crate::words::quantity::quantity;
 use crate::words::section::Section;
+use crate::words::worded_findings::WordedFindings;
 use crate::writers::{Last, Part, Table, list};
 
 #[derive(Clone, Copy, Debug)]

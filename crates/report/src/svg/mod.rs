@@ -11,7 +11,8 @@ use mountmark_model::{Metric, legend};
 use crate::html::{Bar, bars, look, timed};
 use crate::markup::{Markup, put};
 use crate::view::{View, category, title};
-use crate::words::number::{counted, quantity};
+use crate::words::number::counted;
+use crate::words::quantity::quantity;
 use crate::writers::svg::MARK;
 
 /// Width of the picture, of the column of names, and of that of sums, in pixels.

@@ -5,7 +5,8 @@ use mountmark_model::{Better, Metric, heading};
 use mountmark_record::RunRecord;
 
 use super::metric::subject;
-use super::number::{and, percent, quantity, ratio, share};
+use super::number::{and, percent, ratio, share};
+use super::quantity::quantity;
 
 /// Which task on which configuration.
 pub(crate) fn title(found: &Bisection) -> String {

@@ -6,7 +6,7 @@ use mountmark_analyse::claim::{CutsSeen, JudgedClaim};
 use mountmark_crash::cases::ClaimSeen;
 use mountmark_model::{Fate, When, heading};
 
-use super::number::headings;
+use super::quantity::headings;
 
 pub(crate) const ABOUT: &str = "Images that a power cut may leave, by what the file holds in them: `new` and `old` are whole, as it was after and before; `mixed` has parts of both. Counts say how many images there are, and not how likely each is.";
 pub(crate) const CLAIMS: &str = "What that says of the claims";

@@ -8,7 +8,8 @@ use mountmark_stats::summary::Summary;
 use super::dependence::depends;
 use super::metric::subject;
 use super::missing::named;
-use super::number::{and, interval, percent, quantity};
+use super::number::{and, interval, percent};
+use super::quantity::quantity;
 
 /// A change with its numbers. `changes` contains it.
 pub fn sentence(changes: &TwoRuns, change: &Change) -> String {

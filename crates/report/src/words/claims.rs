@@ -8,7 +8,8 @@ use mountmark_analyse::claim::{Against, ClaimOutcome, JudgedClaim, JudgedClause,
 use mountmark_model::{Among, Better, Clause, Limits, Metric, Over, Test, Unit, heading};
 use mountmark_record::RunRecord;
 
-use super::number::{capital, counted, headings, range, ratio};
+use super::number::{capital, counted, range, ratio};
+use super::quantity::headings;
 
 pub(crate) use lacks::{lacks, stretched};
 

@@ -10,7 +10,8 @@ use mountmark_model::{Metric, counted};
 
 use super::metric::{self, subject, verb};
 use super::missing::named;
-use super::number::{and, capital, interval, percent, quantity, ratio, share};
+use super::number::{and, capital, interval, percent, ratio, share};
+use super::quantity::quantity;
 use super::verdict::{beside, median};
 
 /// The first sentence for a run with one repeat.

@@ -12,7 +12,7 @@ use mountmark_crash::tree::{Entry, Kind, Source};
 use mountmark_crash::workload::Workload;
 use mountmark_model::counted;
 
-use super::number::headings;
+use super::quantity::headings;
 
 pub(crate) use super::explored::{after_repair, explored};
 

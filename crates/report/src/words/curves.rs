@@ -3,7 +3,8 @@
 use mountmark_analyse::{Cliff, Curve, Curves, Findings, Unsearched, WhyUnsearched};
 
 use super::missing::named;
-use super::number::{counted, quantity, ratio};
+use super::number::{counted, ratio};
+use super::quantity::quantity;
 
 /// "ram from 512MiB to 2GiB, 8 points".
 pub(crate) fn varied(parameter: &str, points: &[mountmark_model::VaryPoint]) -> String {

@@ -6,7 +6,8 @@ use mountmark_analyse::{Dependence, Findings, Group};
 use mountmark_model::Metric;
 
 use super::missing::named;
-use super::number::{percent, quantity};
+use super::number::percent;
+use super::quantity::quantity;
 
 pub(crate) const HEADING: &str = "Depends on conditions";
 

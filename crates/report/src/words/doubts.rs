@@ -3,7 +3,7 @@
 use mountmark_analyse::{Doubt, Findings};
 use mountmark_model::Metric;
 
-use super::number::quantity;
+use super::quantity::quantity;
 
 pub(crate) const HEADING: &str = "Doubtful samples";
 

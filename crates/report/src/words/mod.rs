@@ -20,6 +20,7 @@ pub(crate) mod missing;
 pub(crate) mod number;
 pub(crate) mod opening;
 pub(crate) mod precondition;
+pub(crate) mod quantity;
 pub(crate) mod remarks;
 pub(crate) mod rule;
 pub(crate) mod safety;
@@ -28,6 +29,9 @@ pub(crate) mod section;
 pub(crate) mod study;
 pub(crate) mod verdict;
 pub(crate) mod why;
+pub(crate) mod worded_claim;
+pub(crate) mod worded_findings;
+pub(crate) mod worded_study;
 
 pub use accord::unfit;
 pub use bisect::{not_there, tried};

@@ -1,19 +1,7 @@
 //! Formats numbers and lists of names for sentences, tables and pages: one rule for each.
 
-use mountmark_model::{Metric, Unit, format_count, heading};
+use mountmark_model::format_count;
 use mountmark_stats::interval::Interval;
-
-/// A figure with its unit: `3.21 s`, `1,001 ops/s`.
-pub(crate) fn quantity(metric: &Metric, value: f64) -> String {
-    let text = metric.format(value);
-    match metric.unit {
-        Unit::Seconds => format!("{text} s"),
-        Unit::Percent => format!("{text} %"),
-        Unit::KibPerSecond => format!("{text} KiB/s"),
-        Unit::PerSecond => format!("{text} ops/s"),
-        Unit::Bytes | Unit::Count | Unit::Ratio | Unit::Throughput => text,
-    }
-}
 
 /// A ratio with three digits: `345`, `12.3`, `1.02`; one more to differ from 1: `1.004`; two if small: `0.012`.
 pub(crate) fn ratio(value: f64) -> String {
@@ -75,11 +63,6 @@ pub(crate) fn and<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> String {
         [most @ .., last] if !most.is_empty() => format!("{} and {last}", most.join(", ")),
         names => names.concat(),
     }
-}
-
-/// Configurations by their headings.
-pub(crate) fn headings<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
-    names.into_iter().map(|name| heading(name.as_ref()).into_owned()).collect::<Vec<_>>().join(", ")
 }
 
 /// With a capital first letter.

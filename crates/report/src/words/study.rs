@@ -7,7 +7,8 @@ use mountmark_model::{Better, Metric, heading};
 use mountmark_stats::interval::Interval;
 
 use super::matrix::better;
-use super::number::{headings, ratio};
+use super::number::ratio;
+use super::quantity::headings;
 
 /// Reasons why the two cannot be compared in seconds.
 pub(crate) fn warnings(warnings: &[Warning]) -> Vec<String> {

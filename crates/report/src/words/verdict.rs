@@ -5,7 +5,8 @@ use mountmark_model::Better;
 
 use super::dependence::depends;
 use super::metric::{is_best, is_worse, subject};
-use super::number::{and, capital, interval, percent, quantity, range, ratio};
+use super::number::{and, capital, interval, percent, range, ratio};
+use super::quantity::quantity;
 
 /// The verdict on a task by a metric; empty if not judged.
 pub(crate) fn sentence(findings: &Findings, found: &MetricFindings) -> String {

@@ -6,7 +6,8 @@ use mountmark_model::profile::{Awaited, Part, program};
 use mountmark_model::{Metric, heading};
 use mountmark_record::RunRecord;
 
-use super::number::{percent, quantity};
+use super::number::percent;
+use super::quantity::quantity;
 
 /// `1.23 s`.
 pub(crate) fn seconds(nanoseconds: i64) -> String {

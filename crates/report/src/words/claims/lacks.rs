@@ -4,7 +4,8 @@ use mountmark_analyse::claim::{JudgedClaim, Lack, Misfit};
 use mountmark_model::heading;
 
 use super::subject;
-use crate::words::number::{capital, headings};
+use crate::words::number::capital;
+use crate::words::quantity::headings;
 
 /// Maximum number of tasks named as missing.
 const GAPS: usize = 4;

@@ -1,61 +1,16 @@
-//! Findings of a run: plain data for tables, reports and exports.
+//! Figures of tasks: plain data for tables, reports and exports.
 //!
-//! Configurations are indices into [`Findings::configurations`], so that no name is looked up twice.
-//!
-//! `report` puts findings into words. Fields that JSON has in words are not serialised here.
+//! Configurations are indices into [`crate::found::Findings::configurations`], so that no name is looked up twice. Fields that
+//! JSON has in words are not serialised here.
 
 use mountmark_model::{Better, Metric};
 use mountmark_stats::interval::Interval;
 use mountmark_stats::summary::Summary;
 use serde::Serialize;
 
-use crate::{
-    AfterCut, Basis, Category, Conclusion, Curves, Dependence, Lead, Missing, Remark, Verdict, VerdictOutcome,
-};
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Findings {
-    pub run: String,
-    /// Configuration names in the user's order.
-    pub configurations: Vec<String>,
-    /// Their headings, in the same order: what people read.
-    pub headings: Vec<String>,
-    /// Index of the configuration that ratios refer to.
-    pub baseline: usize,
-    /// Cells of each configuration in the plan.
-    pub repeats: u32,
-    /// Confidence of intervals, as requested: 0.95.
-    pub level: f64,
-    /// The smallest relative difference that matters, as requested: 0.01.
-    pub matters: f64,
-    /// The metric by which most tasks are judged; in most suites all of them.
-    #[serde(serialize_with = "metric_id")]
-    pub main: &'static Metric,
-    /// Protocol steps and tasks in execution order: mkfs, mount, the suite's tasks, umount, capacity.
-    #[serde(skip)]
-    pub tasks: Vec<TaskFindings>,
-    #[serde(skip)]
-    pub categories: Vec<CategoryFindings>,
-    #[serde(skip)]
-    pub overall: Overall,
-    /// By configuration.
-    #[serde(skip)]
-    pub safety: Vec<AfterCut>,
-    /// The most important first.
-    #[serde(skip)]
-    pub conclusions: Vec<Conclusion>,
-    /// The curves over the parameter that the plan varies; `None` if it varies none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub curves: Option<Curves>,
-    /// Samples that a robust test finds to be outliers.
-    pub doubts: Vec<Doubt>,
-    /// Cells and tasks without a figure, and the reasons.
-    #[serde(skip)]
-    pub missing: Vec<Missing>,
-    /// Limits of the findings.
-    #[serde(skip)]
-    pub remarks: Vec<Remark>,
-}
+use crate::basis::Category;
+use crate::dependence::Dependence;
+use crate::verdict::found::{Verdict, VerdictOutcome};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TaskFindings {
@@ -190,31 +145,6 @@ pub struct Total {
     pub best: Vec<usize>,
 }
 
-impl Findings {
-    /// The figures by which tasks are judged that depend on conditions, with their configurations.
-    pub fn dependent(&self) -> impl Iterator<Item = (&TaskFindings, usize, &Dependence)> {
-        let judged = self.tasks.iter().filter_map(|task| Some((task, task.judged()?)));
-        judged.flat_map(|(task, judged)| judged.dependences().map(move |(one, found)| (task, one, found)))
-    }
-
-    /// The suite's tasks, without protocol steps.
-    pub fn suite(&self) -> impl Iterator<Item = &TaskFindings> {
-        self.tasks.iter().filter(|task| !task.step)
-    }
-
-    /// The sum of a metric's medians over the suite's tasks that have it and are accepted by `wanted`; no sums of a metric
-    /// that does not add up.
-    pub fn total(&self, metric: &Metric, wanted: impl Fn(&TaskFindings) -> bool) -> Total {
-        let tasks = self.suite().filter(|task| metric.adds_up() && wanted(task));
-        let tasks: Vec<_> = tasks.filter_map(|task| task.figures(metric)).collect();
-        let sums = sums(&tasks, self.configurations.len());
-        let base = sums.get(self.baseline).copied().flatten().filter(|base| *base > 0.0);
-        let ratios = sums.iter().map(|sum| Some((*sum)? / base?)).collect();
-        let best = best_as_printed(metric, &sums);
-        Total { tasks: tasks.len(), sums, ratios, best }
-    }
-}
-
 /// By configuration, the sum of the medians of several tasks; `None` where one lacks a figure.
 pub(crate) fn sums(tasks: &[&MetricFindings], configurations: usize) -> Vec<Option<f64>> {
     let sum = |one| tasks.iter().map(|found| found.median(one)).sum::<Option<f64>>().filter(|_| !tasks.is_empty());
@@ -249,71 +179,6 @@ pub struct Point {
     pub value: f64,
     /// Whether it is among [`Findings::doubts`].
     pub doubtful: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CategoryFindings {
-    #[serde(skip)]
-    pub category: Category,
-    /// The metrics behind the score.
-    #[serde(skip)]
-    pub basis: Basis,
-    /// Best first.
-    pub ranking: Vec<Rank>,
-    /// Whether the first leads; `None` if fewer than two are ranked.
-    #[serde(skip)]
-    pub lead: Option<Lead>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Rank {
-    pub configuration: usize,
-    /// Geometric mean of its ratios to the best of each task: 1 is best everywhere, 2 takes twice as long.
-    pub score: f64,
-    /// 95 % interval of the score under resampling of repeats; `None` with one repeat.
-    pub interval: Option<Interval>,
-    /// Share of resamplings in which it keeps this place, 0 to 1; `None` with so few repeats that equal ones too would
-    /// often keep theirs in all.
-    pub stability: Option<f64>,
-    /// The same, from two repeats on: a place that changes is no lead, though one that does not may be luck.
-    #[serde(skip)]
-    pub resampled: Option<f64>,
-}
-
-/// All tasks together.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Overall {
-    /// By configuration: the sum of the returned times of all tasks in seconds, as Piszcz plotted it, from medians over
-    /// repeats; `None` if a task has no figure.
-    pub composite: Vec<Option<f64>>,
-    /// By configuration: geometric mean over all tasks of the ratios to the baseline, by the metric that judges each
-    /// task; inverse ratios for rates, so that less is better everywhere.
-    pub geometric_mean: Vec<Option<f64>>,
-    /// The metrics that judge the tasks.
-    #[serde(skip)]
-    pub basis: Basis,
-    /// By the score over all tasks, best first.
-    pub ranking: Vec<Rank>,
-    /// Whether the first leads; `None` if fewer than two are ranked.
-    #[serde(skip)]
-    pub lead: Option<Lead>,
-}
-
-/// A sample that does not fit the others.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Doubt {
-    /// Index into [`Findings::configurations`].
-    pub configuration: usize,
-    pub task: String,
-    pub metric: String,
-    /// Block number.
-    pub repeat: u32,
-    /// In the metric's unit.
-    pub value: f64,
-    /// The median of the others.
-    pub others: f64,
-    /// Whether its cell was run again in the same plan.
-    pub again: bool,
 }
 
 fn optional_metric_id<S: serde::Serializer>(metric: &Option<&'static Metric>, to: S) -> Result<S::Ok, S::Error> {

@@ -17,9 +17,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
+use mountmark_document::writers::{Form, Options as ReportOptions, Subject};
+use mountmark_findings::{Format, Run, find_metric};
 use mountmark_model::{Bytes, Metric, ParseQuantityError};
 use mountmark_record::{RunRecord, Store};
-use mountmark_report::{Form, Format, Options as ReportOptions, Run, Subject, find_metric};
 
 use crate::terminal;
 
@@ -83,7 +84,7 @@ pub fn whole_pages(Bytes(size): Bytes) -> Bytes {
 pub fn out_option(store: &Path) -> String {
     match store.parent() {
         Some(folder) if store != (StoreOptions { out: None }).path() => {
-            format!(" --out {}", mountmark_report::shell_word(&folder.to_string_lossy()))
+            format!(" --out {}", mountmark_findings::shell_word(&folder.to_string_lossy()))
         }
         _ => String::new(),
     }
@@ -162,7 +163,7 @@ pub fn command_line(arguments: impl IntoIterator<Item = String>) -> String {
         if argument == "--out" {
             arguments.next();
         } else if !argument.starts_with("--out=") {
-            words.push(mountmark_report::shell_word(&argument));
+            words.push(mountmark_findings::shell_word(&argument));
         }
     }
     words.join(" ")
@@ -170,7 +171,7 @@ pub fn command_line(arguments: impl IntoIterator<Item = String>) -> String {
 
 /// Words quoted for a shell, in a line.
 pub fn shell_line(words: &[String]) -> String {
-    words.iter().map(|word| mountmark_report::shell_word(word)).collect::<Vec<_>>().join(" ")
+    words.iter().map(|word| mountmark_findings::shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// The command line of this process, in that form.
@@ -208,8 +209,10 @@ pub fn taken(result: std::io::Result<()>) -> Result<()> {
 
 /// Why two runs are not of the same work: each reason, and all of them in one sentence without its end.
 pub fn other_work(before: &RunRecord, after: &RunRecord) -> Option<(Vec<String>, String)> {
-    let reasons: Vec<String> =
-        mountmark_analyse::incomparable(before, after).iter().map(mountmark_report::words::incomparable).collect();
+    let reasons: Vec<String> = mountmark_findings::changes::incomparable(before, after)
+        .iter()
+        .map(mountmark_findings::changes::say::incomparable)
+        .collect();
     let sentence = format!("{} and {} are not of the same work: {}", before.id, after.id, reasons.join("; "));
     (!reasons.is_empty()).then_some((reasons, sentence))
 }

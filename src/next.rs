@@ -28,7 +28,7 @@ fn typed(program: &Path, found: Option<&Path>, here: &Path) -> String {
     let short = program.strip_prefix(here).unwrap_or(program);
     // A shell looks up a plain name only in PATH.
     let path = if short.components().count() == 1 { Path::new(".").join(short) } else { short.to_owned() };
-    mountmark_report::shell_word(&path.to_string_lossy())
+    mountmark_findings::shell_word(&path.to_string_lossy())
 }
 
 /// Prints how to look closer at a run that has ended.
@@ -39,12 +39,12 @@ pub fn say_next(run: &RunRecord, store: &Store) {
         _ => format!(" {}", run.id.as_str()),
     };
     let program = program();
-    if let Some(scale) = mountmark_report::reduced(run) {
+    if let Some(scale) = mountmark_findings::reduced(run) {
         say!("mountmark: {scale}");
     }
     if let Some(task) = failed(run) {
         say!("mountmark: what was printed where a test failed, and what the kernel said:");
-        say!("  {program} show{name} --raw {}{out}", mountmark_report::shell_word(task));
+        say!("  {program} show{name} --raw {}{out}", mountmark_findings::shell_word(task));
     }
     say!("mountmark: charts and rankings, as a page for a browser:");
     say!("  {program} report{name} --format html -o report.html{out}");

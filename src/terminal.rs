@@ -6,8 +6,8 @@
 use std::env;
 use std::io::{IsTerminal, stderr};
 
+use mountmark_document::writers::text::{BRIGHT, USUAL};
 use mountmark_model::visible;
-use mountmark_report::{BRIGHT, USUAL};
 
 /// Characters of this program's texts that the locale C lacks, and their replacements.
 const PLAIN: [(char, &str); 8] =

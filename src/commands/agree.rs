@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use mountmark_findings::agreement::ModelBeside;
 use mountmark_model::Accord;
 use mountmark_plan::{Catalogue, Entry, Origin};
-use mountmark_report::ModelBeside;
 
 use super::compare::agreement;
 use crate::common::{self, StoreOptions, WrongUse};

@@ -3,9 +3,9 @@
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use mountmark_crash::scenario::Scenario;
+use mountmark_findings::SUBJECTS;
 use mountmark_model::{Accord, Corpus, Disk, FileSystem, Machine, Metric, Study, StudyRun, Suite};
 use mountmark_plan::{Catalogue, Step, configurations, repetition};
-use mountmark_report::SUBJECTS;
 
 use super::run::LabOptions;
 use crate::common::{self, WrongUse};
@@ -102,7 +102,7 @@ fn filesystems(catalogue: &Catalogue, options: &LabOptions) -> Result<String> {
         text += "\nDo not run here:\n";
         let limit = common::report_options().width;
         for (name, reason) in not_here {
-            text += &mountmark_report::hang(&format!("  {name}"), 13, &reason, limit);
+            text += &mountmark_document::text::hang(&format!("  {name}"), 13, &reason, limit);
         }
     }
     Ok(text)
@@ -119,7 +119,7 @@ fn studies(catalogue: &Catalogue) -> String {
             let claims = if index == 0 { format!(", {} claims", study.claims.len()) } else { String::new() };
             let limit = common::report_options().width;
             text += &format!("\n{name}\n");
-            text += &mountmark_report::hang("", 2, &format!("{}: {figures} figures{claims}", run.about), limit);
+            text += &mountmark_document::text::hang("", 2, &format!("{}: {figures} figures{claims}", run.about), limit);
             text += &again(catalogue, study, run, &name);
         }
     }
@@ -134,7 +134,7 @@ fn again(catalogue: &Catalogue, study: &Study, run: &StudyRun, name: &str) -> St
     }
     let line = |step: &Step| format!("    mountmark {}\n", common::shell_line(&step.words()));
     let steps: String = steps.iter().map(line).collect();
-    format!("  mountmark run --study {}\n{steps}", mountmark_report::shell_word(name))
+    format!("  mountmark run --study {}\n{steps}", mountmark_findings::shell_word(name))
 }
 
 /// Applications, then workloads.
@@ -154,5 +154,5 @@ fn rows(items: impl Iterator<Item = (String, String)>) -> String {
     let items: Vec<(String, String)> = items.collect();
     let width = items.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let limit = common::report_options().width;
-    items.iter().map(|(name, about)| mountmark_report::hang(name, width + 2, about, limit)).collect()
+    items.iter().map(|(name, about)| mountmark_document::text::hang(name, width + 2, about, limit)).collect()
 }

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use mountmark_analyse::claim::{JudgedClaim, Judges, by_several};
-use mountmark_analyse::study::{StudyComparison, compare_study};
-use mountmark_analyse::why::Explanation;
-use mountmark_analyse::{Findings, configurations, findings};
+use mountmark_document::writers::Form;
+use mountmark_findings::claims::{JudgedClaim, Judges, by_several};
+use mountmark_findings::studies::{StudyComparison, compare_study};
+use mountmark_findings::why::{Answer, Explanation};
+use mountmark_findings::{Findings, Format, Report, Reports, configurations, findings};
 use mountmark_model::{Accord, Study};
 use mountmark_plan::{Catalogue, Step, repetition};
 use mountmark_record::{DeviceUse, DeviceUses, Output, RunRecord, RunSummary, Store};
-use mountmark_report::{Answer, Form, Format, Report, Reports};
 
 use super::compare;
 use super::run::{SILENCE_LIMIT, Stop};
@@ -255,7 +255,7 @@ fn found(run: &RunRecord, arguments: &Arguments, catalogue: &Catalogue) -> Resul
         bail!(WrongUse(format!("--baseline {name}: run {} has no such configuration; it has {known}", run.id)));
     }
     let accords = Some(catalogue.list::<Accord>().cloned().collect());
-    let options = mountmark_analyse::Options { baseline: arguments.baseline.clone(), accords, ..Default::default() };
+    let options = mountmark_findings::Options { baseline: arguments.baseline.clone(), accords, ..Default::default() };
     Ok(findings(run, &options))
 }
 

@@ -105,7 +105,7 @@ fn unlike(run: &RunRecord, difference: &str) -> anyhow::Error {
     anyhow::anyhow!(
         "run {} cannot be resumed: {difference}. Its figures and those of new cells could not be compared; run it anew: {}",
         run.id.as_str(),
-        mountmark_report::again(run)
+        mountmark_findings::again(run)
     )
 }
 
@@ -150,7 +150,7 @@ pub(super) fn check_inputs(run: &RunRecord, cells: &[Cell], verdict: &str) -> Re
             bail!(
                 "run {id} {verdict}: its corpus {tar} is not in {} as it was; run it anew: {}",
                 corpora.display(),
-                mountmark_report::again(run)
+                mountmark_findings::again(run)
             );
         }
     }

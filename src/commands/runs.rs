@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result};
 use clap::Args;
+use mountmark_findings::Runs;
 use mountmark_record::RunId;
-use mountmark_report::Runs;
 
 use crate::common::{self, StoreOptions};
 

@@ -6,8 +6,7 @@ mod safety;
 
 use anyhow::Result;
 use clap::Args;
-use mountmark_analyse::Options;
-use mountmark_report::{Device, Outputs, Safety, Verdicts};
+use mountmark_findings::{Device, Options, Outputs, Safety, Verdicts};
 
 use crate::common::{self, FormatOptions, StoreOptions, WrongUse};
 
@@ -97,13 +96,13 @@ fn refuse_ignored(arguments: &Arguments) -> Result<()> {
 
 fn verdict(arguments: &Arguments) -> Result<u8> {
     let record = arguments.store.load(&arguments.run)?;
-    let known = mountmark_analyse::configurations(&record);
+    let known = mountmark_findings::configurations(&record);
     if let Some(name) = arguments.baseline.as_ref().filter(|name| !known.contains(name)) {
         let run = &record.id;
         return Err(WrongUse(format!("--baseline: {run} has no {name:?}; it has {}", known.join(", "))).into());
     }
     let options = Options { baseline: arguments.baseline.clone(), ..Options::default() };
-    let findings = mountmark_analyse::findings(&record, &options);
+    let findings = mountmark_findings::findings(&record, &options);
     common::print(&common::written(
         &Verdicts { run: &record, findings: &findings },
         arguments.format.format.as_deref(),

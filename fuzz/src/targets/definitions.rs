@@ -5,15 +5,14 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use mountmark_analyse::claim::{Judges, Reach, judge_claims};
-use mountmark_analyse::study::compare_study;
 use mountmark_disk::{Operation, Request};
+use mountmark_findings::claims::{Claims, ClaimsHead, Judges, Reach, judge_claims};
+use mountmark_findings::studies::{StudyBeside, compare_study};
 use mountmark_model::conditions::Way;
 use mountmark_model::{
     Bytes, Corpus, Disk, FileSystem, Lab, Machine, Order, Plan, Quantity, RealisedCorpus, Scale, Study, Suite,
 };
 use mountmark_plan::{Catalogue, Options, configurations, plan};
-use mountmark_report::{Claims, ClaimsHead, StudyBeside};
 
 use super::{folder, kept, show, text};
 use crate::seeds;
@@ -231,9 +230,9 @@ pub(super) fn words(data: &[u8]) {
         }
     }
     let first = text.lines().next().unwrap_or_default();
-    black_box(mountmark_report::find_metric(first).is_ok());
+    black_box(mountmark_findings::find_metric(first).is_ok());
     black_box(FEW.get::<FileSystem>(first).map_err(|error| error.to_string()).is_ok());
-    black_box(mountmark_report::shell_word(text));
+    black_box(mountmark_findings::shell_word(text));
 }
 
 /// A value or an error as shown to people.

@@ -2,10 +2,13 @@
 
 use std::hint::black_box;
 
-use mountmark_analyse::{Options as Analysis, changes, configurations, doubts, findings};
+use mountmark_document::writers::{Options, Subject};
+use mountmark_findings::changes::{RunBeside, changes};
+use mountmark_findings::{
+    Device, Format, Options as Analysis, Report, Reports, Run, Runs, Verdicts, configurations, doubts, findings,
+};
 use mountmark_model::Metric;
 use mountmark_record::{DeviceUse, Output, RunRecord, RunSummary};
-use mountmark_report::{Changes, Device, Format, Options, Report, Reports, Run, Runs, Subject, Verdicts};
 
 pub(super) fn options(width: usize, terminal: bool) -> Options {
     Options { width, terminal, color: terminal }
@@ -32,7 +35,7 @@ pub(super) fn everything(run: &RunRecord, devices: &[DeviceUse], results: &[Outp
     all(&Verdicts { run, findings: &found }, &ways[0]);
     let report = Report { run, findings: &found, study: None, claims: None, whys: &[], devices, results };
     all(&Reports::of(&[report]), &ways[0]);
-    all(&Changes(&changes(run, run, None, &Analysis::default())), &ways[1]);
+    all(&RunBeside(&changes(run, run, None, &Analysis::default())), &ways[1]);
 }
 
 /// The list of runs.

@@ -1,15 +1,14 @@
 //! The search in a user's git tree, by git itself: the folder's own files build each commit.
 
-use std::fs;
 use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 use anyhow::{Context, Result, bail};
-use mountmark_analyse::bisect::Verdict;
+use mountmark_findings::bisect::Verdict;
 
 use super::trial::Journal;
 use super::{Arguments, Ended, last};

@@ -1,7 +1,7 @@
 //! The search among Debian's kernels.
 
 use anyhow::{Result, bail};
-use mountmark_analyse::bisect::Search;
+use mountmark_findings::bisect::Search;
 use mountmark_lab::image::kernel::Kernel;
 use mountmark_lab::image::packages::Packages;
 use mountmark_model::counted;

@@ -8,12 +8,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use mountmark_analyse::bisect::{Bisection, Verdict};
+use mountmark_findings::bisect::{Bisected, Bisection, Verdict};
 use mountmark_model::conditions::Way;
 use mountmark_model::{Bytes, Disk, Lab, Machine, Scale, protocol_task};
 use mountmark_plan::{Catalogue, Options, configurations};
 use mountmark_record::{RunRecord, Store};
-use mountmark_report::Bisected;
 
 use super::compare::runs::share;
 use super::run::{DEFAULT_SUITE, LabOptions, SILENCE_LIMIT, Stop, labs};

@@ -1,12 +1,11 @@
 //! One cell on one kernel, and the journal of all that were tried.
 
 use anyhow::{Result, bail};
-use mountmark_analyse::bisect::{Tried, Verdict, verdict, worse};
+use mountmark_findings::bisect::{Tried, Verdict, verdict, worse};
 use mountmark_lab::OpenLab;
 use mountmark_model::{Configuration, Machine, Metric, Plan};
 use mountmark_plan::{Catalogue, Options, PlanError};
 use mountmark_record::{RunRecord, RunStatus, Store, StoreError};
-use mountmark_report::words;
 
 use crate::commands::resume::difference;
 use crate::commands::run::{LabOptions, Session, Stop, corpora, leave_out_programs};
@@ -155,7 +154,7 @@ impl<'a> Journal<'a> {
     /// Prints what was tried last, and what is `left`.
     pub fn say(&self, left: &str) {
         let (Some(tried), Some(metric)) = (self.tried.last(), self.metric) else { return };
-        say!("mountmark: {}{left}", words::tried(tried, metric, self.ends()[0]));
+        say!("mountmark: {}{left}", mountmark_findings::bisect::say::tried(tried, metric, self.ends()[0]));
     }
 
     /// Why there is nothing to look for between the ends: a sentence.
@@ -163,7 +162,8 @@ impl<'a> Journal<'a> {
         let (ends, metric) = (self.ends(), self.metric?);
         let (times, limit) = (worse(metric, ends[0], ends[1]), 1.0 + self.fail_on);
         let is_there = times >= limit || (self.any && times <= 1.0 / limit);
-        (!is_there).then(|| words::not_there(metric, ends, self.fail_on, times <= 1.0 / limit))
+        (!is_there)
+            .then(|| mountmark_findings::bisect::say::not_there(metric, ends, self.fail_on, times <= 1.0 / limit))
     }
 
     /// The figures of the ends, as far as they are known.
@@ -174,7 +174,7 @@ impl<'a> Journal<'a> {
 
 /// What a run's task is judged by; else the time that it took.
 fn judged(run: &RunRecord, task: &str) -> &'static Metric {
-    let found = mountmark_analyse::findings(run, &mountmark_analyse::Options::default());
+    let found = mountmark_findings::findings(run, &mountmark_findings::Options::default());
     let found = found.tasks.iter().find(|known| known.id == task);
     found.and_then(|task| task.shown()).map_or(&Metric::DURABLE, |shown| shown.metric)
 }

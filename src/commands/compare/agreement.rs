@@ -1,8 +1,8 @@
 //! Sets a run of the virtual lab beside one of a real machine.
 
 use anyhow::Result;
-use mountmark_analyse::{Accordance, Options, accordance};
-use mountmark_report::{ModelBeside, words};
+use mountmark_findings::Options;
+use mountmark_findings::agreement::{Accordance, ModelBeside, accordance};
 
 use super::{Arguments, runs};
 use crate::common::{self, StoreOptions, WrongUse};
@@ -22,8 +22,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
 /// The model's run beside the machine's, which must be of the same work unless `anyway`.
 pub fn find(store: &StoreOptions, model: &str, machine: &str, anyway: bool) -> Result<Accordance> {
     let (model, machine) = (store.load(model)?, store.load(machine)?);
-    let found = accordance(&model, &machine, &Options::default())
-        .map_err(|reason| WrongUse(words::unfit(reason, model.id.as_str(), machine.id.as_str())))?;
+    let found = accordance(&model, &machine, &Options::default()).map_err(|reason| {
+        WrongUse(mountmark_findings::agreement::say::unfit(reason, model.id.as_str(), machine.id.as_str()))
+    })?;
     for reason in runs::other_work(&model, &machine, anyway)? {
         say!("mountmark: compared anyway, though {reason}");
     }

@@ -3,14 +3,13 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use mountmark_analyse::claim::{CutsSeen, JudgedClaim, Judges, Reach, judge_claims};
 use mountmark_crash::campaign::Campaign;
 use mountmark_crash::cases;
 use mountmark_crash::workload::Workload;
+use mountmark_findings::claims::{Claims, ClaimsHead, CutsSeen, JudgedClaim, Judges, Reach, judge_claims};
 use mountmark_model::{FileSystem, Study, Suite};
 use mountmark_plan::Catalogue;
 use mountmark_record::Campaigns;
-use mountmark_report::{Claims, ClaimsHead};
 
 use super::{Arguments, study};
 use crate::common::{self, StoreOptions, WrongUse};

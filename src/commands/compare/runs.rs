@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 use clap::Args;
-use mountmark_analyse::{Changes, changes};
+use mountmark_findings::changes::{Changes, changes};
+use mountmark_findings::find_metric;
 use mountmark_record::RunRecord;
-use mountmark_report::{find_metric, words};
 
 use super::Arguments;
 use crate::common::{self, WrongUse};
@@ -39,7 +39,7 @@ pub(in crate::commands) fn share(text: &str) -> Result<f64, String> {
 }
 
 pub fn run(arguments: &Arguments, before: &str, after: &str) -> Result<u8> {
-    common::format_of::<mountmark_report::Changes>(arguments.format.as_deref())?;
+    common::format_of::<mountmark_findings::changes::RunBeside>(arguments.format.as_deref())?;
     let Options { fail_on, metric, anyway } = &arguments.between;
     let metric = metric.as_deref().map(find_metric).transpose();
     let metric = metric.map_err(|error| WrongUse(format!("--metric: {error}")))?;
@@ -48,8 +48,8 @@ pub fn run(arguments: &Arguments, before: &str, after: &str) -> Result<u8> {
         return Err(WrongUse(format!("both are run {}: name two runs", before.id)).into());
     }
     let reasons = other_work(&before, &after, *anyway)?;
-    let found = changes(&before, &after, metric, &mountmark_analyse::Options::default());
-    common::print(&common::written(&mountmark_report::Changes(&found), arguments.format.as_deref())?)?;
+    let found = changes(&before, &after, metric, &mountmark_findings::Options::default());
+    common::print(&common::written(&mountmark_findings::changes::RunBeside(&found), arguments.format.as_deref())?)?;
     for reason in reasons {
         say!("mountmark: compared anyway, though {reason}");
     }
@@ -84,7 +84,7 @@ fn gate(found: &Changes, limit: f64) -> Result<u8> {
     }
     let beyond = found.beyond(limit);
     for change in &beyond {
-        say!("mountmark: regression: {}", words::change(found, change));
+        say!("mountmark: regression: {}", mountmark_findings::changes::say::sentence(found, change));
     }
     Ok(if beyond.is_empty() { common::DONE } else { common::FAILED })
 }

@@ -1,10 +1,9 @@
 //! Compares a run with a published study.
 
 use anyhow::Result;
-use mountmark_analyse::study::compare_study;
+use mountmark_findings::studies::{StudyBeside, compare_study};
 use mountmark_model::Study;
 use mountmark_plan::Catalogue;
-use mountmark_report::StudyBeside;
 
 use super::Arguments;
 use crate::common::{self, WrongUse};

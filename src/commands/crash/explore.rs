@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use mountmark_crash::campaign::Campaign;
 use mountmark_crash::record::{Asked, Piece, Record};
+use mountmark_findings::{Cases, Crash};
 use mountmark_lab::emulator::Witnesses;
 use mountmark_lab::image::kernel::Kernel;
 use mountmark_model::{Cell, Configuration, Study, heading};
 use mountmark_plan::Catalogue;
 use mountmark_record::{Campaigns, RunId, Writing};
-use mountmark_report::{Cases, Crash};
 use mountmark_run::crash::campaign::{End, Ended, News, Work};
 
 use super::Stop;

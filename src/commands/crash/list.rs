@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use clap::Args;
+use mountmark_findings::{CrashList, CrashListed};
 use mountmark_record::{Campaigns, RunId};
-use mountmark_report::{CrashList, CrashListed};
 
 use crate::common::{self, StoreOptions};
 

@@ -14,10 +14,10 @@ use mountmark_crash::policy::Policy;
 use mountmark_crash::record::Asked;
 use mountmark_crash::states::{Fault, ImageId};
 use mountmark_crash::workload::Workload;
+use mountmark_findings::{Cases, Crash, CrashState};
 use mountmark_lab::emulator::Witnesses;
 use mountmark_model::{Bytes, Cell, Configuration, Disk, Machine};
 use mountmark_plan::Catalogue;
-use mountmark_report::{Cases, Crash, CrashState};
 use mountmark_run::crash::talk;
 
 use super::run::{LabOptions, Stop};

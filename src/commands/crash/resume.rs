@@ -2,9 +2,9 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
+use mountmark_findings::Crash;
 use mountmark_plan::Catalogue;
 use mountmark_record::Campaigns;
-use mountmark_report::Crash;
 
 use super::Stop;
 use super::explore::Effort;

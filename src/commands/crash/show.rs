@@ -6,9 +6,9 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use mountmark_crash::campaign::Campaign;
 use mountmark_crash::record::Asked;
+use mountmark_findings::{Cases, Crash, CrashState};
 use mountmark_plan::Catalogue;
 use mountmark_record::Campaigns;
-use mountmark_report::{Cases, Crash, CrashState};
 
 use super::Stop;
 use super::state::Image;

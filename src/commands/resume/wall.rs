@@ -21,7 +21,10 @@ pub fn is_own(run: &RunRecord, store: &Path) -> Result<()> {
     let id = run.id.as_str();
     let recorded = sittings(run).chain(&run.environment.sitting).next();
     if let Some(reason) = elsewhere(recorded, &mountmark_lab::sitting(0)) {
-        bail!(WrongUse(format!("run {id} cannot be resumed: {reason}. Run it anew: {}", mountmark_report::again(run))));
+        bail!(WrongUse(format!(
+            "run {id} cannot be resumed: {reason}. Run it anew: {}",
+            mountmark_findings::again(run)
+        )));
     }
     if run.plan.lab.nature().guest {
         return Ok(());
@@ -33,7 +36,7 @@ pub fn is_own(run: &RunRecord, store: &Path) -> Result<()> {
             "run {id} cannot be resumed: {} belongs to another user, or others may write to it, and the commands in it would \
              run on this machine. Run it anew: {}",
             store.display(),
-            mountmark_report::again(run)
+            mountmark_findings::again(run)
         );
     }
     Ok(())

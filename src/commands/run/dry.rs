@@ -123,7 +123,9 @@ fn lines(plan: &Plan, lab: &dyn LabKind, disk: Option<String>) -> Result<Vec<Str
     let (test, source) = (folders.test_folder.display(), folders.source_folder.display());
     let parameters = first.parameters.iter().map(|(name, value)| format!(" {name}={value}")).collect::<String>();
     lines.push(format!("variables: TEST={test} SOURCE={source}{parameters}, and SEED, the repeat's"));
-    lines.extend(mountmark_report::sampling::asked(plan).map(|asked| format!("repeats: {asked}; below, the first")));
+    lines.extend(
+        mountmark_findings::sampling::say::asked(plan).map(|asked| format!("repeats: {asked}; below, the first")),
+    );
     lines.extend(legend(plan.configurations.iter().map(String::as_str)).map(|text| format!("labels: {text}")));
     for repeat in 0..plan.repeats {
         let cells: Vec<&Cell> = plan.cells.iter().filter(|cell| cell.repeat == repeat).collect();

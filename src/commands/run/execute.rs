@@ -210,7 +210,7 @@ fn in_doubt(run: &RunRecord) -> Plan {
         );
         doubtful.clear();
     }
-    doubtful.extend(mountmark_analyse::cells_in_doubt(run));
+    doubtful.extend(mountmark_findings::cells_in_doubt(run));
     // A resumed run may have measured some of them again already.
     let (own, again): (Vec<&CellRecord>, Vec<&CellRecord>) =
         run.cells.iter().partition(|cell| plan.is_planned(cell.index));

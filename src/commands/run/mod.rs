@@ -306,7 +306,7 @@ fn planned(
         say!("mountmark: {} is skipped: {reason}", heading(name));
     }
     for (name, size, roomy) in plan.cramped() {
-        say!("mountmark: {}", mountmark_report::cramped(name, size, roomy));
+        say!("mountmark: {}", mountmark_findings::cramped(name, size, roomy));
     }
     plan.skipped.splice(0..0, skipped);
     works::check(&plan)?;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use clap::Args;
-use mountmark_analyse::sampling::{Look, Pace, ended, left, look};
+use mountmark_findings::sampling::{Look, Pace, ended, left, look};
 use mountmark_model::{Cell, Plan, Sampling, SamplingEnd, WhyEnded, counted};
 use mountmark_plan::{Catalogue, Options, next_block};
 use mountmark_record::{RunId, RunRecord};
@@ -98,13 +98,13 @@ impl Session<'_> {
         let Some(sampling) = run.plan.sampling.clone() else { bail!("run {} has a fixed number of repeats", run.id) };
         let (before, begin) = (spent(run), Instant::now());
         let used = || before + begin.elapsed().as_secs_f64();
-        progress.note(&mountmark_report::sampling::asked(&run.plan).unwrap_or_default());
+        progress.note(&mountmark_findings::sampling::say::asked(&run.plan).unwrap_or_default());
         loop {
             let found = look(run, sampling.precision);
             let rest = sampling.budget.map(|budget| (budget - used()).max(0.0));
             progress.look_ahead(0, left(run, &found, used()), rest);
             if let Some(precision) = sampling.precision.filter(|_| !run.cells.is_empty()) {
-                progress.note(&mountmark_report::sampling::progress(&found, precision));
+                progress.note(&mountmark_findings::sampling::say::progress(&found, precision));
             }
             let mut plan = run.plan.clone();
             let next = match next_planned(run) {

@@ -95,7 +95,7 @@ fn check(arguments: &Arguments, stop: &Stop) -> Result<u8> {
         equals.push((variant.name, GROUPS.map(|size| judge::compare(&long, &other, size))));
         with_nothing.get_or_insert(other);
     }
-    let found = mountmark_analyse::findings(&long, &mountmark_analyse::Options::default());
+    let found = mountmark_findings::findings(&long, &mountmark_findings::Options::default());
     let seconds = |name: &str, task: &str| {
         // It is in cells alone and not in the plan, so that both runs have the same tasks.
         if task == variants::NOTHING {

@@ -1,8 +1,8 @@
 //! `mountmark show --io`: device I/O of tasks.
 
 use anyhow::Result;
+use mountmark_findings::Device;
 use mountmark_record::DeviceUses;
-use mountmark_report::Device;
 
 use crate::common::{self, StoreOptions, WrongUse};
 

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
+use mountmark_findings::Outputs;
 use mountmark_model::{Outcome, heading};
 use mountmark_record::{Output, RunRecord, Store};
-use mountmark_report::Outputs;
 
 use crate::common::{self, WrongUse};
 

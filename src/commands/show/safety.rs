@@ -1,12 +1,11 @@
 //! `mountmark show --safety`: what safety costs.
 
 use anyhow::{Result, bail};
-use mountmark_analyse::Options;
 use mountmark_crash::campaign::Campaign;
+use mountmark_findings::{Options, Safety};
 use mountmark_model::Suite;
 use mountmark_plan::Catalogue;
 use mountmark_record::Campaigns;
-use mountmark_report::Safety;
 
 use crate::common::{self, StoreOptions, WrongUse};
 
@@ -21,7 +20,7 @@ pub(super) fn safety(store: &StoreOptions, run: &str, campaign: Option<&str>, fo
             record.id
         )));
     };
-    let findings = mountmark_analyse::findings(&record, &Options::default());
+    let findings = mountmark_findings::findings(&record, &Options::default());
     let campaigns = campaigns(store, campaign, &findings.configurations)?;
     common::written(
         &Safety { run: &record, findings: &findings, columns: &suite.columns, campaigns: &campaigns },

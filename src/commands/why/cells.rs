@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use mountmark_analyse::why::{Ledger, ledger};
+use mountmark_findings::why::{Ledger, ledger};
 use mountmark_lab::Ended;
 use mountmark_lab::emulator::Profiler;
 use mountmark_model::profile::{Interval, Profile, TaskProfile};

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use anyhow::{Result, bail};
 use mountmark_model::{Cell, Metric, Outcome, heading, protocol_task};
 use mountmark_record::{CellRecord, RunRecord};
-use mountmark_report::words;
 
 use crate::common::{self, WrongUse};
 
@@ -73,7 +72,8 @@ pub(in crate::commands) fn pair<'a>(
     let most = changes.iter().max_by(|a, b| a.0.total_cmp(&b.0));
     match (most, before.plan.configurations.as_slice(), after.plan.configurations.as_slice()) {
         (Some((_, name)), ..) => {
-            let told = (changes.len() > 1).then(|| words::changed_most(name, changes.len(), task));
+            let told =
+                (changes.len() > 1).then(|| mountmark_findings::why::say::changed_most(name, changes.len(), task));
             Ok((of([name, name])?, told))
         }
         (None, [first], [second]) => Ok((of([first, second])?, None)),

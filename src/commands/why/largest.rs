@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use mountmark_analyse::Findings;
-use mountmark_analyse::why::{Gap, Ledger, largest};
+use mountmark_findings::Findings;
+use mountmark_findings::why::{Gap, Ledger, largest};
 use mountmark_model::{Metric, protocol_task};
 use mountmark_record::{RunRecord, Store};
 

@@ -8,15 +8,13 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use mountmark_analyse::why::{Explanation, Kernels, Ledger, explain};
+use mountmark_findings::why::{Answer, Explanation, Kernels, Ledger, Why, explain};
 use mountmark_record::RunRecord;
-use mountmark_report::{Answer, Why, words};
 
 use super::run::{SILENCE_LIMIT, Stop};
 use crate::common::{self, StoreOptions, WrongUse};
-pub(super) use cells::Manner;
-pub(super) use cells::Wanted;
 use cells::measure;
+pub(super) use cells::{Manner, Wanted};
 use choose::Chosen;
 pub(super) use choose::{one, pair};
 pub(super) use largest::{Explained, Outcome, explain as explain_largest};
@@ -125,7 +123,8 @@ pub(super) fn look(runs: &[RunRecord], wanted: &[Wanted], guests: Manner) -> Res
         let pair = [one, other];
         let releases = pair.map(|wanted| wanted.chosen.record.environment.kernel.as_str());
         let names = pair.map(|wanted| wanted.chosen.cell.configuration.name.as_str());
-        [first.configuration, second.configuration] = words::sides([before, after], names, releases);
+        [first.configuration, second.configuration] =
+            mountmark_findings::why::say::sides([before, after], names, releases);
         of_both = kernels(pair, guests);
         if let Some(kernels) = &of_both {
             [*first, *second] = [kernels.ledger(0, first), kernels.ledger(1, second)];

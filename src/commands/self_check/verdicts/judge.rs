@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use mountmark_analyse::{ChangeOutcome, Findings, MetricFindings, Options, changes, findings};
+use mountmark_findings::changes::{ChangeOutcome, changes};
+use mountmark_findings::{Findings, MetricFindings, Options, findings};
 use mountmark_model::Metric;
 use mountmark_record::RunRecord;
 use mountmark_stats::interval::Interval;

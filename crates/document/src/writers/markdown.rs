@@ -1,0 +1,88 @@
+//! Parts as Markdown, for web pages, wikis and articles.
+
+use crate::text::{BEST, clean, clean_keeping_marks};
+use crate::writers::{Form, Mark, Part, Table, Writer};
+
+/// The first line of every report.
+const MARK: &str = "<!-- mountmark report -->";
+
+pub const MARKDOWN: Writer = Writer {
+    name: "markdown",
+    endings: &["md", "markdown"],
+    form: Form::Parts,
+    mark: MARK,
+    write: |subject, _| Some(Ok(markdown(&subject.parts()?))),
+};
+
+fn markdown(parts: &[Part]) -> String {
+    let mut out = String::new();
+    let mut is_list = false;
+    for part in parts {
+        let begins_list = matches!(part, Part::Labelled(..) | Part::Item(_));
+        if !(out.is_empty() || is_list && begins_list) {
+            out.push('\n');
+        }
+        is_list = begins_list;
+        let line = |text: &str| escape(&clean(text));
+        match part {
+            Part::Title(text) => {
+                if out.is_empty() {
+                    out += &format!("{MARK}\n\n");
+                }
+                out += &format!("# {}\n", line(text));
+            }
+            Part::Heading(text) => out += &format!("## {}\n", line(text)),
+            Part::Labelled(label, text) if label.is_empty() => out += &format!("- {}\n", line(text)),
+            Part::Labelled(label, text) => out += &format!("- **{}** {}\n", line(label), line(text)),
+            // A dash at the start of a line would begin a list.
+            Part::Note(Mark::NoFigure, text) => out += &format!("\\- {}\n", line(text)),
+            Part::Note(Mark::Best, text) => out += &format!("Bold: {}\n", line(text)),
+            Part::Note(Mark::Note(mark), text) => out += &format!("{} {}\n", line(mark), line(text)),
+            Part::Paragraph(text) => out += &format!("{}\n", line(text)),
+            Part::Item(text) => out += &format!("- {}\n", line(text)),
+            Part::Command(text) => out += &fenced(&clean(text)),
+            Part::Table(table) => out += &rows(table),
+        }
+    }
+    out
+}
+
+fn rows(table: &Table) -> String {
+    let row = |cells: &[String]| {
+        let cells: Vec<String> =
+            cells.iter().map(|cell| cell.lines().map(marked).collect::<Vec<_>>().join("<br>")).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let rules = (0..table.head.len()).map(|column| if column < table.keys.max(1) { "---" } else { "---:" });
+    let mut out = row(&table.head) + &format!("| {} |\n", rules.collect::<Vec<_>>().join(" | "));
+    table.rows.iter().for_each(|cells| out += &row(cells));
+    out
+}
+
+/// A line of a cell, in bold from the mark of a best figure to the figure's end.
+fn marked(line: &str) -> String {
+    let line = clean_keeping_marks(line);
+    let line = line.trim_end();
+    let Some(figure) = line.strip_prefix(BEST) else { return escape(line) };
+    let (figure, notes) = figure.find('[').map_or((figure, ""), |at| figure.split_at(at));
+    format!("**{}**{}", escape(figure.trim_end()), escape(notes))
+}
+
+/// A code block, in a fence that the text cannot end.
+fn fenced(text: &str) -> String {
+    let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}sh\n{text}\n{fence}\n")
+}
+
+/// Text with Markdown's signs escaped.
+fn escape(text: &str) -> String {
+    let mut out = String::new();
+    for letter in text.chars() {
+        if matches!(letter, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#') {
+            out.push('\\');
+        }
+        out.push(letter);
+    }
+    out
+}

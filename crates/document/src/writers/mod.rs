@@ -1,0 +1,46 @@
+//! Writers: one file per format. A writer does not know the subject: it asks for the one form that it needs.
+
+pub mod csv;
+pub mod folded;
+mod forms;
+pub mod html;
+pub mod json;
+pub mod markdown;
+mod part;
+pub mod svg;
+pub mod text;
+
+use anyhow::Result;
+
+pub use folded::Stack;
+pub use forms::{Form, Forms, Subject};
+pub use part::{Last, Mark, Part, Table, list};
+
+/// Properties of the output device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Width of a line in columns.
+    pub width: usize,
+    /// Whether lines may be drawn.
+    pub terminal: bool,
+    /// Whether colours may be used.
+    pub color: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { width: 100, terminal: false, color: false }
+    }
+}
+
+pub struct Writer {
+    pub name: &'static str,
+    /// File name extensions, the default first.
+    pub endings: &'static [&'static str],
+    /// The form that it needs.
+    pub form: Form,
+    /// Text in the first lines of a report in this format, by which the program recognises files that it may overwrite.
+    pub mark: &'static str,
+    /// The subject as text with a final newline; `None` if it has no such form.
+    pub write: fn(&dyn Forms, &Options) -> Option<Result<String>>,
+}

@@ -1,0 +1,15 @@
+//! A picture for a README or an article.
+
+use crate::markup;
+use crate::writers::{Form, Writer};
+
+/// The start of each picture.
+pub const MARK: &str = "<!-- mountmark report -->";
+
+pub const SVG: Writer = Writer {
+    name: "svg",
+    endings: &["svg"],
+    form: Form::Picture,
+    mark: MARK,
+    write: |subject, _| Some(subject.picture()?.map(markup::Markup::into_string)),
+};

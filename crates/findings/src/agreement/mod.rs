@@ -1,0 +1,8 @@
+//! How far the orders of the model are those of a real machine.
+
+pub(crate) mod find;
+pub mod say;
+pub(crate) mod show;
+
+pub use find::{Accordance, Accorded, Trust, Unfit, accordance};
+pub use show::ModelBeside;

@@ -1,0 +1,122 @@
+//! A run of the virtual lab beside one of a real machine.
+
+use anyhow::Result;
+use mountmark_document::number::ratio;
+use mountmark_document::text::titled;
+use mountmark_document::writers::csv::{Rows, number_or_empty};
+use mountmark_document::writers::json::Object;
+use mountmark_document::writers::{Last, Part, Subject, Table, list};
+use mountmark_model::heading;
+use serde::Serialize;
+
+use crate::agreement::find::{Accordance, Accorded};
+use crate::agreement::say;
+use crate::run::about::labels;
+use crate::studies::say::tau_range;
+use crate::{changes, studies};
+
+#[derive(Clone, Copy, Debug)]
+pub struct ModelBeside<'a>(pub &'a Accordance);
+
+impl Subject for ModelBeside<'_> {
+    const COMMAND: &'static str = "compare --agreement";
+    const NAME: &'static str = "the model beside a machine";
+    const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
+    const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(rows);
+    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> =
+        Some(|found, out| out.head(&WordedAccordance::new(found.0)));
+}
+
+const HEAD: &str =
+    "model,machine,task,metric,unit,configuration,model_median,machine_median,tau,told,same,reversed,factor";
+
+fn rows(ModelBeside(found): &ModelBeside, out: &mut Rows) -> Result<()> {
+    out.head(HEAD)?;
+    for task in &found.tasks {
+        let counts = &task.counts;
+        for (configuration, (model, machine)) in found.configurations.iter().zip(&task.figures) {
+            out.line([
+                &found.model,
+                &found.machine,
+                &counts.task,
+                task.metric.id,
+                task.metric.unit_text(),
+                configuration,
+                &number_or_empty(*model),
+                &number_or_empty(*machine),
+                &number_or_empty(counts.tau),
+                &counts.told.to_string(),
+                &counts.same.to_string(),
+                &counts.reversed.to_string(),
+                &number_or_empty(counts.factor),
+            ])?;
+        }
+    }
+    Ok(())
+}
+
+fn parts(ModelBeside(found): &ModelBeside) -> Vec<Part> {
+    let mut out = vec![
+        Part::Labelled("model".into(), found.model.clone()),
+        Part::Labelled("machine".into(), found.machine.clone()),
+        Part::Labelled(
+            "file systems".into(),
+            found.configurations.iter().map(|name| heading(name)).collect::<Vec<_>>().join(", "),
+        ),
+        Part::Paragraph(say::answer(found)),
+    ];
+    out.extend(labels(found.configurations.iter().map(String::as_str)));
+    let head = ["test", "told apart", "same", "reversed", "order", "tau", "95 %", "machine/model"];
+    let table = |steps: bool| {
+        let rows: Vec<Vec<String>> = found.tasks.iter().filter(|task| task.step == steps).map(row).collect();
+        let head = head.map(str::to_owned).to_vec();
+        (!rows.is_empty()).then_some(Part::Table(Table { head, rows, keys: 1, last: Last::Repeated }))
+    };
+    out.extend(table(false));
+    if let Some(steps) = table(true) {
+        out.extend([Part::Heading("Steps of the protocol".into()), steps]);
+    }
+    list(&mut out, "Where the model misleads:", &say::misleading(found));
+    let differs = |found: &Accordance| -> Vec<String> {
+        let item = |d: &changes::find::differences::Difference| {
+            format!("{}: {} in the model, {} here", d.what, d.before, d.after)
+        };
+        found.differences.iter().map(item).collect()
+    };
+    list(&mut out, "What differs between the runs:", &differs(found));
+    list(&mut out, "How to read it:", &say::remarks());
+    out
+}
+
+fn row(task: &Accorded) -> Vec<String> {
+    let counts = &task.counts;
+    let agreement = &task.agreement;
+    let order = counts.agrees().map_or("-", |agrees| if agrees { "yes" } else { "no" });
+    let tau = agreement.tau.map_or_else(|| studies::say::no_tau(agreement).into(), |tau| format!("{tau:.2}"));
+    vec![
+        titled(&counts.task, &task.title),
+        counts.told.to_string(),
+        counts.same.to_string(),
+        counts.reversed.to_string(),
+        order.into(),
+        tau,
+        agreement.interval.map_or("-".into(), tau_range),
+        counts.factor.map_or("-".into(), ratio),
+    ]
+}
+
+#[derive(Serialize)]
+pub(crate) struct WordedAccordance<'a> {
+    #[serde(flatten)]
+    found: &'a Accordance,
+    sentence: String,
+    misleading: Vec<String>,
+    remarks: Vec<String>,
+}
+
+impl<'a> WordedAccordance<'a> {
+    pub(crate) fn new(found: &'a Accordance) -> WordedAccordance<'a> {
+        let (sentence, misleading) = (say::answer(found), say::misleading(found));
+        WordedAccordance { found, sentence, misleading, remarks: say::remarks() }
+    }
+}

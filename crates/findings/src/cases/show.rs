@@ -1,0 +1,82 @@
+//! What became of files in the cases that studies tell apart, and what that says of their claims.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use mountmark_crash::cases::{CaseSeen, ClaimSeen};
+use mountmark_document::writers::csv::Rows;
+use mountmark_document::writers::json::Object;
+use mountmark_document::writers::{Last, Part, Subject, Table};
+use mountmark_model::{Fate, heading};
+
+use crate::cases::say as words;
+use crate::run::about::labels;
+
+#[derive(Clone, Debug)]
+pub struct Cases<'a> {
+    pub cases: Vec<CaseSeen<'a>>,
+    pub claims: Vec<ClaimSeen<'a>>,
+    /// Configurations whose time ended before all their images were made.
+    pub hurried: Vec<&'a str>,
+}
+
+impl Subject for Cases<'_> {
+    const COMMAND: &'static str = "crash show --cases";
+    const NAME: &'static str = "what power cuts leave of files";
+    const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
+    const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(rows);
+    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
+}
+
+fn parts(subject: &Cases) -> Vec<Part> {
+    let configurations: Vec<&str> =
+        subject.cases.first().map(|case| case.seen.iter().map(|(name, _)| *name).collect()).unwrap_or_default();
+    let mut head = vec!["case".to_owned(), "the power fails".to_owned()];
+    head.extend(configurations.iter().map(|name| heading(name).into_owned()));
+    let row = |seen: &CaseSeen| {
+        let fates = seen.seen.iter().map(|(_, fates)| fates_cell(fates.as_ref()));
+        [seen.case.id.clone(), seen.case.text.clone()].into_iter().chain(fates).collect()
+    };
+    let rows = subject.cases.iter().map(row).collect();
+    let mut parts =
+        vec![Part::Paragraph(words::ABOUT.into()), Part::Table(Table { head, rows, keys: 2, last: Last::Figure })];
+    parts.extend(labels(configurations));
+    parts.extend(words::hurried(&subject.hurried).map(Part::Paragraph));
+    parts.push(Part::Heading(words::CLAIMS.into()));
+    parts.extend(subject.claims.iter().map(|claim| Part::Item(words::claim(claim))));
+    parts
+}
+
+/// One line for each fate.
+fn fates_cell(fates: Option<&BTreeMap<Fate, usize>>) -> String {
+    match fates {
+        None => words::NOT_TRIED.to_owned(),
+        Some(fates) if fates.is_empty() => words::NO_IMAGES.to_owned(),
+        Some(fates) => {
+            let lines: Vec<String> =
+                fates.iter().map(|(fate, images)| format!("{} {images}", words::fate(*fate))).collect();
+            lines.join("\n")
+        }
+    }
+}
+
+fn rows(subject: &Cases, out: &mut Rows) -> Result<()> {
+    out.head("study,case,workload,file,when,configuration,fate,images")?;
+    for CaseSeen { study, case, seen } in &subject.cases {
+        let when = case.when.map(words::when).unwrap_or_default();
+        for (configuration, fates) in seen {
+            for (fate, images) in fates.iter().flatten() {
+                let images = images.to_string();
+                let fate = words::fate(*fate);
+                out.line([*study, &case.id, &case.workload, &case.file, when, configuration, fate, &images])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn object(subject: &Cases, out: &mut Object) -> Result<()> {
+    out.list("cases", subject.cases.iter())?;
+    out.list("claims", subject.claims.iter())?;
+    out.list("hurried", subject.hurried.iter())
+}

@@ -1,0 +1,316 @@
+//! Compares a run with an earlier one: what differs in the setup, and the effect on each figure.
+//!
+//! Where both runs have the same seed, their repeats are pairs: the same workload before and after. Otherwise they are
+//! independent samples. All comparisons are one family, tested like those inside a run (`contrast`).
+//!
+//! With one repeat in the virtual lab, one seed and fixed conditions, figures are exact: two runs of one plan are equal
+//! to the nanosecond, so every difference comes from what differs between the runs. Such a comparison uses the plain
+//! ratio. One repeat cannot show whether another seed gives the same result.
+
+pub(crate) mod differences;
+pub(crate) mod remarks;
+
+use std::collections::BTreeMap;
+
+use mountmark_model::conditions::Way;
+use mountmark_model::{Better, Metric};
+use mountmark_record::RunRecord;
+use mountmark_stats::interval::Interval;
+use mountmark_stats::summary;
+use mountmark_stats::summary::{Summary, median};
+use serde::Serialize;
+
+use crate::dependence::find::{Dependence, in_groups};
+use crate::figures::series::{Figures, Series};
+use crate::options::Options;
+use crate::verdicts;
+use crate::verdicts::contrast;
+use crate::verdicts::contrast::{Contrast, Tested};
+pub use differences::{Difference, Incomparable, differences, incomparable};
+
+pub use remarks::ChangeRemark;
+
+/// Changes from one run to another. `report` puts them into words.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Changes {
+    pub before: String,
+    pub after: String,
+    /// Differences between the runs apart from figures.
+    pub differences: Vec<Difference>,
+    /// Confidence of intervals, as requested: 0.95.
+    pub level: f64,
+    /// The smallest relative difference that matters, as requested: 0.01.
+    pub matters: f64,
+    /// Whether figures of one repeat are exact for their seed and compared by the plain ratio.
+    pub exact: bool,
+    /// How figures are compared, and limits of the comparison.
+    #[serde(skip)]
+    pub remarks: Vec<ChangeRemark>,
+    /// The worst regression first, the best improvement last, changes without a shown difference between them.
+    #[serde(skip)]
+    pub changes: Vec<Change>,
+}
+
+/// One task by one metric on one configuration, before and after.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// Task id, or a protocol step.
+    pub task: String,
+    pub title: String,
+    /// Whether it is a protocol step, not part of the suite.
+    pub step: bool,
+    /// Configuration name; both names where they differ.
+    pub configuration: String,
+    #[serde(serialize_with = "crate::figures::find::metric_id")]
+    pub metric: &'static Metric,
+    /// Figures before, one per repeat.
+    pub before: Option<Summary>,
+    /// Figures after, one per repeat.
+    pub after: Option<Summary>,
+    /// After over before: the median of the ratios of pairs, or the ratio of the medians.
+    pub ratio: Option<f64>,
+    /// Confidence interval of `ratio`; `None` with one repeat.
+    pub interval: Option<Interval>,
+    /// How much worse it is, from `ratio`: 0.05 is 5 % more where lower is better, or 5 % less where higher is better.
+    /// Negative where it is better.
+    pub worse: Option<f64>,
+    /// The groups of the figures before and after, if they fall into groups.
+    pub dependences: [Option<Dependence>; 2],
+    pub outcome: ChangeOutcome,
+}
+
+/// Verdict on a change, in the order of reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChangeOutcome {
+    /// Only the earlier run has a figure.
+    Lost,
+    /// Shown to be worse by at least the smallest difference that matters.
+    Regression,
+    /// No difference shown, or none that matters.
+    NoDifferenceShown,
+    /// No basis for a verdict: one repeat under wall time or of different seeds, or a figure of 0.
+    NotJudged,
+    /// Only the later run has a figure.
+    New,
+    /// Shown to be better by at least the smallest difference that matters.
+    Improvement,
+}
+
+impl Changes {
+    /// Regressions beyond `limit` (0.05 is 5 %) and lost figures: those that fail a gate.
+    pub fn beyond(&self, limit: f64) -> Vec<&Change> {
+        let is_beyond = |change: &&Change| match change.outcome {
+            ChangeOutcome::Lost => true,
+            ChangeOutcome::Regression => change.worse.is_some_and(|worse| worse > limit),
+            _ => false,
+        };
+        self.changes.iter().filter(is_beyond).collect()
+    }
+
+    /// Whether it was judged; a figure that only the later run has is no evidence of a change.
+    pub fn is_judged(&self) -> bool {
+        self.changes.iter().any(|change| !matches!(change.outcome, ChangeOutcome::NotJudged | ChangeOutcome::New))
+    }
+}
+
+pub(crate) struct Comparison {
+    paired: bool,
+    /// Whether no clock has noise.
+    noiseless: bool,
+    exact: bool,
+}
+
+/// Compares the judged metrics of `after` with those of `before`, or `metric` alone.
+pub fn changes(before: &RunRecord, after: &RunRecord, metric: Option<&'static Metric>, options: &Options) -> Changes {
+    let (old, new) = (Figures::new(before, options), Figures::new(after, options));
+    let way = way(before, after, &old, &new);
+    let mut rows = Vec::new();
+    let mut contrasts = Vec::new();
+    for (name, one, other) in matched(&old, &new, after) {
+        collect(&old, &new, (&name, one, other), metric, &way, &mut rows, &mut contrasts);
+    }
+    let mut tested = contrast::test_at(&contrasts, options.level).into_iter();
+    let mut changes: Vec<Change> = rows
+        .into_iter()
+        .map(|row| {
+            let found = if row.mean.is_some() { tested.next() } else { None };
+            row.judge(found, options)
+        })
+        .collect();
+    sort(&mut changes);
+    Changes {
+        before: before.id.to_string(),
+        after: after.id.to_string(),
+        differences: differences(before, after),
+        level: options.level,
+        matters: options.matters,
+        exact: way.exact,
+        remarks: remarks::remarks(after, (&old, &new), &way),
+        changes,
+    }
+}
+
+fn way(before: &RunRecord, after: &RunRecord, old: &Figures, new: &Figures) -> Comparison {
+    let paired = before.plan.seed == after.plan.seed;
+    let noiseless = [before, after].iter().all(|run| run.plan.lab.nature().exact_clock);
+    // Under varied conditions a change that does not matter can move a single repeat into another phase.
+    let fixed = [before, after].iter().all(|run| run.plan.conditions() == Way::Fixed);
+    let is_one = old.repeats() == 1 || new.repeats() == 1;
+    Comparison { paired, noiseless, exact: paired && noiseless && fixed && is_one }
+}
+
+/// Pairs configurations by name; where no name matches and each run has one configuration, pairs those two. A
+/// configuration that the later run planned and could not measure has no partner: all its figures are lost.
+fn matched(old: &Figures, new: &Figures, after: &RunRecord) -> Vec<(String, usize, Option<usize>)> {
+    let of_new = |name: &String| new.configurations.iter().position(|known| known == name);
+    let was_skipped = |name: &String| after.plan.skipped.iter().any(|(skipped, _)| skipped == name);
+    let same = old.configurations.iter().enumerate();
+    let out: Vec<(String, usize, Option<usize>)> = same
+        .map(|(at, name)| (name.clone(), at, of_new(name)))
+        .filter(|(name, _, other)| other.is_some() || was_skipped(name))
+        .collect();
+    match (out.is_empty(), old.configurations.as_slice(), new.configurations.as_slice()) {
+        (true, [one], [other]) => vec![(format!("{one} -> {other}"), 0, Some(0))],
+        _ => out,
+    }
+}
+
+/// A change before judgement.
+struct Row {
+    change: Change,
+    /// Mean difference of logarithms, if part of the family.
+    mean: Option<f64>,
+    /// Whether the exact ratio of one repeat decides.
+    single: bool,
+}
+
+fn collect(
+    old: &Figures,
+    new: &Figures,
+    (name, one, other): (&str, usize, Option<usize>),
+    metric: Option<&'static Metric>,
+    way: &Comparison,
+    rows: &mut Vec<Row>,
+    contrasts: &mut Vec<Contrast>,
+) {
+    for (at, task) in old.tasks.iter().enumerate() {
+        // A step without any figure is missing from the tasks: its figure is lost.
+        let later = new.tasks.iter().find(|later| later.id == task.id);
+        if later.is_none() && !task.step {
+            continue;
+        }
+        let judged: Vec<&Metric> = metric.map_or_else(|| task.judged().iter().collect(), |metric| vec![metric]);
+        for metric in judged.into_iter().filter_map(|metric| Metric::find(metric.id)) {
+            let (before, after) = (task.series(metric), later.and_then(|later| later.series(metric)));
+            let values = |series: Option<&Series>, c: usize| series.map(|s| s.figures(c)).unwrap_or_default();
+            let (mut earlier, mut then) = (values(before, one), other.map_or_else(Vec::new, |c| values(after, c)));
+            if earlier.is_empty() && then.is_empty() {
+                continue;
+            }
+            let pairs = pairs(old, new, before, after, one, other);
+            let logs: Vec<f64> = (pairs.iter().filter(|(before, after)| *before > 0.0 && *after > 0.0))
+                .map(|(before, after)| libm::log(*after) - libm::log(*before))
+                .collect();
+            if way.paired && !logs.is_empty() {
+                // Summaries cover the same repeats as the ratio.
+                (earlier, then) = pairs.into_iter().unzip();
+            }
+            let stratum = at * Metric::ALL.len() + Metric::ALL.iter().position(|m| m.id == metric.id).unwrap_or(0);
+            let contrast = if way.paired {
+                Contrast::paired(stratum, &logs, 1.0)
+            } else {
+                let ln =
+                    |values: &[f64]| values.iter().filter(|v| **v > 0.0).map(|v| libm::log(*v)).collect::<Vec<_>>();
+                Contrast::unpaired(stratum, &ln(&then), &ln(&earlier))
+            };
+            let ratio = if way.paired {
+                median(&logs.iter().map(|log| libm::exp(*log)).collect::<Vec<_>>())
+            } else {
+                median(&then).zip(median(&earlier)).map(|(then, earlier)| then / earlier)
+            };
+            // The metric with the rate's unit at this task.
+            let metric = after.or(before).map_or(metric, |series| series.metric);
+            rows.push(Row {
+                mean: contrast.as_ref().map(|contrast| contrast.mean),
+                single: contrast.is_none() && way.exact && logs.len() == 1,
+                change: Change {
+                    task: task.id.clone(),
+                    title: task.title.clone(),
+                    step: task.step,
+                    configuration: name.into(),
+                    metric,
+                    before: summary::summary(&earlier),
+                    after: summary::summary(&then),
+                    ratio: ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0),
+                    interval: None,
+                    worse: None,
+                    dependences: [&earlier, &then].map(|values| in_groups(values)),
+                    outcome: ChangeOutcome::NotJudged,
+                },
+            });
+            contrasts.extend(contrast.map(|contrast| contrast.of_kind(one)));
+        }
+    }
+}
+
+/// Figures before and after of the repeats that both runs have, by number.
+fn pairs(
+    old: &Figures,
+    new: &Figures,
+    before: Option<&Series>,
+    after: Option<&Series>,
+    one: usize,
+    other: Option<usize>,
+) -> Vec<(f64, f64)> {
+    let (Some(before), Some(after), Some(other)) = (before, after, other) else { return Vec::new() };
+    let earlier: BTreeMap<u32, f64> = old
+        .blocks
+        .iter()
+        .zip(&before.blocks[one])
+        .filter_map(|((repeat, _), value)| Some((*repeat, (*value)?)))
+        .collect();
+    let later = new.blocks.iter().zip(&after.blocks[other]);
+    later.filter_map(|((repeat, _), value)| Some((*earlier.get(repeat)?, (*value)?))).collect()
+}
+
+impl Row {
+    fn judge(mut self, tested: Option<Tested>, options: &Options) -> Change {
+        let change = &mut self.change;
+        change.worse = change.ratio.map(|ratio| match change.metric.better {
+            Better::Lower => ratio - 1.0,
+            Better::Higher => 1.0 - ratio,
+        });
+        if let (Some(ratio), Some(mean), Some(tested)) = (change.ratio, self.mean, &tested) {
+            change.interval = verdicts::estimate::ratio_interval(ratio, mean, tested);
+        }
+        let direction = self.mean.unwrap_or_default() * change.ratio.map(libm::log).unwrap_or_default();
+        let is_shown = self.single || tested.is_some_and(|t| t.adjusted <= options.error() && direction > 0.0);
+        let matters = change.ratio.is_some_and(|ratio| libm::log(ratio).abs() >= options.ln_matters());
+        change.outcome = match (&change.before, &change.after, change.worse) {
+            (Some(_), None, _) => ChangeOutcome::Lost,
+            (None, Some(_), _) => ChangeOutcome::New,
+            (_, _, Some(worse)) if is_shown && matters && worse > 0.0 => ChangeOutcome::Regression,
+            (_, _, Some(_)) if is_shown && matters => ChangeOutcome::Improvement,
+            _ if self.single || tested.is_some() => ChangeOutcome::NoDifferenceShown,
+            _ => ChangeOutcome::NotJudged,
+        };
+        self.change
+    }
+}
+
+/// Sorts regressions by size, then unshown changes in task order, then improvements, the largest last.
+fn sort(changes: &mut [Change]) {
+    changes.sort_by(|a, b| {
+        // A rate of a tenth is as bad as ten times the time.
+        let size = |change: &Change| {
+            let log = change.ratio.map(libm::log).unwrap_or_default();
+            if change.metric.better == Better::Lower { log } else { -log }
+        };
+        let by_size = match a.outcome {
+            ChangeOutcome::Regression | ChangeOutcome::Improvement => size(b).total_cmp(&size(a)),
+            _ => std::cmp::Ordering::Equal,
+        };
+        a.outcome.cmp(&b.outcome).then(by_size)
+    });
+}

@@ -1,0 +1,170 @@
+//! What power cuts showed, configuration by configuration.
+
+use anyhow::Result;
+use mountmark_crash::campaign::{Campaign, Cause, Tried};
+use mountmark_document::markup::Markup;
+use mountmark_document::writers::csv::Rows;
+use mountmark_document::writers::json::Object;
+use mountmark_document::writers::{Last, Part, Subject, Table};
+use mountmark_model::{Bytes, format_count, format_seconds, heading};
+use serde::Serialize;
+
+use crate::crash::page::Shown;
+use crate::crash::{explored, page, say as words};
+use crate::run::about::labels;
+use crate::run::again::shell_word;
+
+/// In the user's order.
+#[derive(Clone, Copy, Debug)]
+pub struct Crash<'a>(pub &'a [Campaign]);
+
+impl Subject for Crash<'_> {
+    const COMMAND: &'static str = "crash";
+    const NAME: &'static str = "what power cuts showed";
+    const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
+    const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(rows);
+    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
+    const PAGE: Option<fn(&Self) -> Result<Markup>> = Some(page);
+}
+
+const HEAD: [&str; 8] =
+    ["file system", "workloads", "images", "mounted", "promises broken", "given up", "seconds", "images/s a guest"];
+
+fn summary(campaigns: &[Campaign]) -> Table {
+    let row = |campaign: &Campaign| {
+        let causes = campaign.causes();
+        let broken = causes.iter().filter(|cause| cause.promised).count();
+        // Where nothing was tried 0 would read as a good result.
+        let known = |count: usize| if campaign.is_empty() { "-".to_owned() } else { count.to_string() };
+        vec![
+            heading(&campaign.configuration).into_owned(),
+            campaign.chosen().count().to_string(),
+            campaign.total(|explored| explored.states).to_string(),
+            campaign.total(|explored| explored.shown).to_string(),
+            known(broken),
+            known(causes.len() - broken),
+            format_seconds(campaign.seconds),
+            campaign.rate().map_or("-".into(), format_count),
+        ]
+    };
+    let rows = campaigns.iter().map(row).collect();
+    Table { head: HEAD.map(str::to_owned).into(), rows, keys: 1, last: Last::Figure }
+}
+
+fn page(Crash(campaigns): &Crash) -> Result<Markup> {
+    let about = about(campaigns);
+    let shown: Vec<Shown> = campaigns.iter().map(|campaign| Shown { campaign, again }).collect();
+    Ok(page::page(&about, &summary(campaigns), &shown))
+}
+
+fn parts(Crash(campaigns): &Crash) -> Vec<Part> {
+    let mut parts = about(campaigns);
+    parts.push(Part::Table(summary(campaigns)));
+    for campaign in *campaigns {
+        parts.push(Part::Heading(heading(&campaign.configuration).into_owned()));
+        parts.push(Part::Paragraph(words::promised(campaign)));
+        parts.push(Part::Paragraph(explored::explored(campaign)));
+        for causes in campaign.causes().chunk_by(|one, next| one.standing() == next.standing()) {
+            parts.push(Part::Paragraph(words::lead(causes[0].standing()).into()));
+            for cause in causes {
+                parts.push(Part::Item(words::found(cause)));
+                parts.push(Part::Command(again(campaign, cause)));
+            }
+        }
+        let suspicious = words::suspicious(campaign);
+        if !suspicious.is_empty() {
+            parts.push(Part::Paragraph(words::SUSPICIOUS.into()));
+            parts.extend(suspicious.into_iter().map(Part::Item));
+        }
+        let failed = campaign.tried.iter().filter_map(|tried| Some((tried, tried.explored.error.as_ref()?)));
+        parts.extend(failed.map(|(tried, error)| Part::Item(words::not_explored(tried, error))));
+    }
+    parts
+}
+
+fn about(campaigns: &[Campaign]) -> Vec<Part> {
+    let Some(campaign) = campaigns.first() else { return Vec::new() };
+    let facts = [
+        ("kernel", campaign.kernel.clone()),
+        ("disk", format!("{}, {}", Bytes(campaign.disk_size), words::device(campaign))),
+        ("seed", campaign.seed.to_string()),
+    ];
+    let facts = facts.into_iter().map(|(label, text)| Part::Labelled(label.into(), text));
+    facts.chain(labels(campaigns.iter().map(|campaign| campaign.configuration.as_str()))).collect()
+}
+
+/// A command that shows a finding again: all that determines what it shows, as defaults may change.
+fn again(campaign: &Campaign, cause: &Cause) -> String {
+    let kernel = [&campaign.kernel_option, &campaign.kernel].into_iter().find(|kernel| !kernel.is_empty());
+    let mut options = vec![("--fs", campaign.configuration.clone())];
+    options.extend(cause.workload.options());
+    options.extend([
+        ("--state", cause.finding.state.to_string()),
+        ("--device", cause.finding.device.unwrap_or(campaign.device).to_string()),
+        ("--policy", cause.policy.to_string()),
+        ("--seed", campaign.seed.to_string()),
+    ]);
+    // An image that is given has its own size.
+    let is_given = cause.workload.log.as_ref().is_some_and(|log| log.base.is_some());
+    options.extend((!is_given).then(|| ("--disk-size", size(campaign.disk_size))));
+    options.extend(kernel.map(|kernel| ("--kernel", kernel.clone())));
+    let options = options.iter().map(|(option, value)| format!("{option} {}", shell_word(value)));
+    std::iter::once("mountmark crash".to_owned()).chain(options).collect::<Vec<_>>().join(" ")
+}
+
+/// A size as an option takes it, exact.
+fn size(bytes: u64) -> String {
+    match bytes % (1 << 20) {
+        0 => format!("{}MiB", bytes >> 20),
+        _ => bytes.to_string(),
+    }
+}
+
+fn rows(Crash(campaigns): &Crash, out: &mut Rows) -> Result<()> {
+    out.head("configuration,kernel,device,policy,workload,epochs,images,shown,seconds,state,begun,returned,fault,promised,fault_images")?;
+    for campaign in *campaigns {
+        for Tried { workload, policy, explored, .. } in &campaign.tried {
+            let mut line = |device: String, [state, begun, returned, fault, promised, images]: [&str; 6]| {
+                out.line([
+                    &campaign.configuration,
+                    &campaign.kernel,
+                    &device,
+                    &policy.to_string(),
+                    &workload.to_string(),
+                    &explored.epochs.to_string(),
+                    &explored.states.to_string(),
+                    &explored.shown.to_string(),
+                    &format!("{:.3}", explored.seconds[1]),
+                    state,
+                    begun,
+                    returned,
+                    fault,
+                    promised,
+                    images,
+                ])
+            };
+            if explored.findings.is_empty() {
+                line(campaign.device.to_string(), [""; 6])?;
+            }
+            for finding in &explored.findings {
+                let (begun, returned) = (finding.moment.begun.to_string(), finding.moment.returned.to_string());
+                let (state, images) = (finding.state.to_string(), finding.images.to_string());
+                let promised = if finding.promised { "yes" } else { "no" };
+                let device = finding.device.unwrap_or(campaign.device).to_string();
+                line(device, [&state, &begun, &returned, &finding.fault.signature(workload), promised, &images])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct Configuration<'a> {
+    #[serde(flatten)]
+    campaign: &'a Campaign,
+    causes: Vec<Cause<'a>>,
+}
+
+fn object(Crash(campaigns): &Crash, out: &mut Object) -> Result<()> {
+    out.list("configurations", campaigns.iter().map(|campaign| Configuration { campaign, causes: campaign.causes() }))
+}

@@ -1,0 +1,101 @@
+//! Curves over the parameter that a plan varies: a chart for each test with a line for each file system, its cliffs as
+//! bands, and the figures below.
+
+use mountmark_document::draw::{Frame, Names, Tick, draw, swatch};
+use mountmark_document::markup::Markup;
+use mountmark_document::{draw as curve, put};
+use mountmark_model::VaryPoint;
+
+use crate::curves::find::{Curve, Curves};
+use crate::curves::say;
+use crate::curves::show::shown;
+use crate::figures::plot::AxisScale;
+use crate::figures::quantity::quantity;
+use crate::view::View;
+
+/// The least distance of two labels at the lower side, as a share of it.
+const APART: f64 = 0.24;
+
+/// The section, if the plan varies a parameter.
+pub(crate) fn varied(view: &View) -> Markup {
+    let mut out = Markup::new();
+    let Some(curves) = &view.findings().curves else { return out };
+    out.heading(view.level + 1, &view.id("varied"), &format!("Curves over {}", curves.parameter));
+    put!(out, "<p>Medians of the repeats. A band marks a cliff: a step far above the trend of its curve.</p>\n<ul>\n");
+    for sentence in say::cliffs(view.findings(), curves) {
+        put!(out, "<li>", sentence, "</li>\n");
+    }
+    put!(out, "</ul>\n<div class=\"cards\">\n");
+    for curve in shown(curves) {
+        put!(out, card(view, curves, curve));
+    }
+    put!(out, "</div>\n");
+    out
+}
+
+fn card(view: &View, curves: &Curves, curve: &Curve) -> Markup {
+    let mut out = Markup::new();
+    let metric = curve.metric;
+    put!(out, "<figure class=\"card\">\n<figcaption><strong><span class=\"id\">", curve.task, "</span>");
+    if curve.title != curve.task {
+        put!(out, " ", curve.title);
+    }
+    put!(out, "</strong><span class=\"verdict\">", metric.title, " by ", curves.parameter, "</span></figcaption>\n");
+    let places = places(&curves.points);
+    let up = AxisScale::covering(curve.medians.iter().flatten().filter_map(|median| *median));
+    let line = |(look, medians): (usize, &Vec<Option<f64>>)| {
+        let points = places.iter().zip(medians).filter_map(|(x, median)| Some((*x, (*median)? / up.max)));
+        curve::Curve { look, points: points.collect(), has_dots: true }
+    };
+    let lines: Vec<_> = curve.medians.iter().enumerate().map(line).collect();
+    let y = |part: f64| Tick { at: part, text: AxisScale { max: up.max * part }.text(metric) };
+    let frame = Frame {
+        x: ticks(&curves.points, &places),
+        y: vec![Tick { at: 0.0, text: "0".into() }, y(0.5), y(1.0)],
+        bands: curve.cliffs.iter().map(|cliff| (places[cliff.from], places[cliff.to])).collect(),
+        names: Names::Level,
+    };
+    draw(&mut out, &frame, &lines);
+    put!(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", curve.task, " by ");
+    put!(
+        out,
+        curves.parameter,
+        "\"><table class=\"chart lines\">\n<thead><tr><th scope=\"col\">",
+        curves.parameter,
+        "</th>"
+    );
+    for name in 0..curve.medians.len() {
+        put!(out, "<th scope=\"col\">", swatch(name), view.name(name), "</th>");
+    }
+    put!(out, "</tr></thead>\n<tbody>\n");
+    for (at, point) in curves.points.iter().enumerate() {
+        put!(out, "<tr><th scope=\"row\">", point.text, "</th>");
+        for medians in &curve.medians {
+            put!(out, "<td>", medians[at].map_or("–".to_owned(), |median| quantity(metric, median)), "</td>");
+        }
+        put!(out, "</tr>\n");
+    }
+    put!(out, "</tbody>\n</table></div>\n</figure>\n");
+    out
+}
+
+/// By point, from 0 to 1: by logarithm, or evenly where a point is 0.
+fn places(points: &[VaryPoint]) -> Vec<f64> {
+    let is_positive = points.iter().all(|point| point.value > 0.0);
+    let value = |point: &VaryPoint| if is_positive { point.value.ln() } else { point.value };
+    let (low, high) = (points.first().map_or(0.0, value), points.last().map_or(1.0, value));
+    points.iter().map(|point| (value(point) - low) / (high - low)).collect()
+}
+
+/// Labels of the first and the last point, and of those between that have room.
+fn ticks(points: &[VaryPoint], places: &[f64]) -> Vec<Tick> {
+    let mut out: Vec<Tick> = Vec::new();
+    for (point, at) in points.iter().zip(places) {
+        let is_last = *at >= 1.0;
+        let has_room = out.last().is_none_or(|before| at - before.at >= APART) && 1.0 - at >= APART;
+        if has_room || is_last {
+            out.push(Tick { at: *at, text: point.text.clone() });
+        }
+    }
+    out
+}

@@ -1,0 +1,43 @@
+//! Curves over a varied parameter as lists and tables. What a chart of them is, is in `html/varied.rs`.
+
+use mountmark_document::writers::{Last, Part, Table, list};
+
+use crate::curves::find::{Curve, Curves};
+use crate::curves::say;
+use crate::figures::quantity::quantity;
+use crate::found::Findings;
+
+/// The curves that a report shows: those of the suite's tasks, and of steps with a cliff.
+pub(crate) fn shown(curves: &Curves) -> impl Iterator<Item = &Curve> {
+    curves.curves.iter().filter(|curve| !curve.step || !curve.cliffs.is_empty())
+}
+
+/// The list of cliffs; nothing if the plan varies nothing.
+pub(crate) fn cliffs(findings: &Findings) -> Vec<Part> {
+    let mut out = Vec::new();
+    if let Some(curves) = &findings.curves {
+        list(&mut out, &format!("Cliffs over {}", curves.parameter), &say::cliffs(findings, curves));
+    }
+    out
+}
+
+/// The list of cliffs, and a table for each curve.
+pub(crate) fn parts(findings: &Findings) -> Vec<Part> {
+    let mut out = cliffs(findings);
+    let Some(curves) = &findings.curves else { return out };
+    for curve in shown(curves) {
+        let name = if curve.title == curve.task { String::new() } else { format!(" {}", curve.title) };
+        out.push(Part::Heading(format!("{}{name} over {}", curve.task, curves.parameter)));
+        let head = std::iter::once(curves.parameter.clone()).chain(findings.headings.iter().cloned());
+        let row = |(at, point): (usize, &mountmark_model::VaryPoint)| {
+            let cells = curve
+                .medians
+                .iter()
+                .map(|medians| medians[at].map_or("-".to_owned(), |median| quantity(curve.metric, median)));
+            std::iter::once(point.text.clone()).chain(cells).collect()
+        };
+        let rows = curves.points.iter().enumerate().map(row).collect();
+        out.push(Part::Table(Table { head: head.collect(), rows, keys: 1, last: Last::Figure }));
+    }
+    out
+}

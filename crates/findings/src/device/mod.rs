@@ -1,0 +1,6 @@
+//! What a task asked of its device.
+
+pub(crate) mod find;
+pub(crate) mod map;
+pub(crate) mod page;
+pub(crate) mod show;

@@ -1,0 +1,258 @@
+//! Device I/O of tasks, in iostat's columns.
+//!
+//! Times of all repeats are added up before any division. This file does not interpret single requests.
+
+use anyhow::Result;
+use mountmark_document::text::{figure, titled};
+use mountmark_document::writers::json::Object;
+use mountmark_document::writers::{Last, Part, Subject, Table};
+use mountmark_model::device::{DeviceOperation, ROWS, SECTOR, Slice};
+use mountmark_model::{DeviceRecord, heading, protocol_task};
+use mountmark_record::{CellRecord, DeviceUse, RunRecord};
+use serde::Serialize;
+
+use crate::analysis::configurations;
+use crate::device::find::{Iostat, Stream};
+use crate::run::about::about;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Device<'a> {
+    pub run: &'a RunRecord,
+    /// By task, as far as loaded.
+    pub uses: &'a [DeviceUse],
+}
+
+impl Subject for Device<'_> {
+    const COMMAND: &'static str = "show --io";
+    const NAME: &'static str = "the use of the device";
+    const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
+    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
+}
+
+/// Ids and titles of tasks and steps, in execution order.
+pub(crate) fn in_order(run: &RunRecord) -> Vec<(&str, &str)> {
+    let step = |id: &'static str| (id, id);
+    let before = [step(protocol_task::MKFS), step(protocol_task::MOUNT)];
+    let tasks = run.plan.tasks.iter().map(|(id, title)| (id.as_str(), title.as_str()));
+    before.into_iter().chain(tasks).chain([step(protocol_task::UMOUNT), step(protocol_task::FSCK)]).collect()
+}
+
+fn cell_of<'a>(run: &'a RunRecord, found: &DeviceUse) -> Option<&'a CellRecord> {
+    run.cells.iter().find(|cell| cell.index == found.cell)
+}
+
+fn parts(Device { run, uses }: &Device) -> Vec<Part> {
+    let mut out = about(run);
+    out.push(Part::Labelled(
+        "device".into(),
+        "iostat's columns for the disk under test, from a command's start until the device was at rest again: requests \
+         a second, MiB a second, mean size in KiB, mean wait in ms (r: read, w: write, d: discard, f: flush), mean queue, \
+         and the share of the time that the device was busy. All repeats together."
+            .into(),
+    ));
+    let mut lacking: Vec<&str> = Vec::new();
+    for reason in uses.iter().filter_map(|found| found.record.lacking.as_deref()) {
+        if !lacking.contains(&reason) {
+            lacking.push(reason);
+        }
+    }
+    out.extend(lacking.iter().map(|reason| Part::Labelled("note".into(), (*reason).to_owned())));
+    let mut idle: Vec<&str> = Vec::new();
+    for (id, title) in in_order(run) {
+        let of_task: Vec<&DeviceUse> = uses.iter().filter(|found| found.task == id).collect();
+        if of_task.is_empty() {
+            continue;
+        }
+        if of_task.iter().all(|found| found.record.moved_nothing()) {
+            // An incomplete record does not prove that nothing happened; the note above says why it is incomplete.
+            if of_task.iter().all(|found| found.record.lacking.is_none()) {
+                idle.push(id);
+            }
+            continue;
+        }
+        out.push(Part::Heading(titled(id, title)));
+        out.push(table(run, &of_task));
+    }
+    if !idle.is_empty() {
+        out.push(Part::Paragraph(format!("Nothing was read or written by {}.", idle.join(", "))));
+    }
+    out
+}
+
+/// One task: a row per configuration.
+fn table(run: &RunRecord, uses: &[&DeviceUse]) -> Part {
+    let rows: Vec<(String, f64, Iostat)> = configurations(run)
+        .into_iter()
+        .filter_map(|name| {
+            let of: Vec<&DeviceRecord> = uses
+                .iter()
+                .filter(|found| cell_of(run, found).is_some_and(|cell| cell.configuration == name))
+                .map(|found| &found.record)
+                .collect();
+            let mut totals = Slice::default();
+            of.iter().for_each(|record| totals.add(&record.totals()));
+            let seconds: f64 = of.iter().map(|record| record.seconds()).sum();
+            (!of.is_empty()).then(|| (name, seconds / of.len() as f64, Iostat::of(&totals, seconds)))
+        })
+        .collect();
+    let has_discards = rows.iter().any(|(_, _, found)| found.discard.rate > 0.0);
+    let mut head: Vec<&str> = vec!["", "s"];
+    head.extend(["r/s", "rMiB/s", "rareq-sz", "r_await", "w/s", "wMiB/s", "wareq-sz", "w_await"]);
+    if has_discards {
+        head.extend(["d/s", "dMiB/s", "dareq-sz", "d_await"]);
+    }
+    head.extend(["f/s", "f_await", "aqu-sz", "%util"]);
+    let rows = rows.into_iter().map(|(name, seconds, found)| {
+        let mut row = vec![heading(&name).into_owned(), figure(seconds)];
+        row.extend(columns(&found.read));
+        row.extend(columns(&found.write));
+        if has_discards {
+            row.extend(columns(&found.discard));
+        }
+        row.extend([figure(found.flush.rate), wait(&found.flush), figure(found.queue)]);
+        row.push(format!("{:.1}", found.utilisation));
+        row
+    });
+    Part::Table(Table {
+        head: head.into_iter().map(str::to_owned).collect(),
+        rows: rows.collect(),
+        keys: 1,
+        last: Last::Figure,
+    })
+}
+
+/// Rate, MiB per second, mean KiB, mean ms.
+fn columns(stream: &Stream) -> [String; 4] {
+    let size = stream.size.map_or("-".into(), |bytes| figure(bytes / 1024.0));
+    [figure(stream.rate), figure(stream.bytes_per_second / f64::from(1 << 20)), size, wait(stream)]
+}
+
+fn wait(stream: &Stream) -> String {
+    stream.wait.map_or("-".into(), |seconds| figure(seconds * 1e3))
+}
+
+#[derive(Serialize)]
+struct Use<'a> {
+    task: &'a str,
+    configuration: &'a str,
+    repeat: u32,
+    iteration: u32,
+    device_bytes: u64,
+    seconds: f64,
+    returned_seconds: f64,
+    durable_seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lacking: Option<&'a str>,
+    iostat: Columns,
+    slice_seconds: f64,
+    slices: Vec<Columns>,
+    sizes: Vec<Size>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    map: Option<Map>,
+}
+
+/// iostat's columns, in bytes and seconds.
+#[derive(Serialize)]
+struct Columns {
+    read: Kind,
+    write: Kind,
+    discard: Kind,
+    flush: Kind,
+    queue: f64,
+    utilisation_percent: f64,
+}
+
+#[derive(Serialize)]
+struct Kind {
+    requests: u64,
+    bytes: u64,
+    requests_per_second: f64,
+    bytes_per_second: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mean_bytes: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mean_wait_seconds: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Size {
+    operation: &'static str,
+    from_bytes: u64,
+    requests: u64,
+}
+
+#[derive(Serialize)]
+struct Map {
+    rows: usize,
+    row_bytes: u64,
+    /// `[slice, row, bytes read, bytes written]`
+    fields: Vec<(u32, u32, u64, u64)>,
+}
+
+fn columns_of(slice: &Slice, seconds: f64) -> Columns {
+    let found = Iostat::of(slice, seconds);
+    let kind = |operation: DeviceOperation, stream: &Stream| Kind {
+        requests: slice.count(operation),
+        bytes: slice.bytes(operation),
+        requests_per_second: stream.rate,
+        bytes_per_second: stream.bytes_per_second,
+        mean_bytes: stream.size,
+        mean_wait_seconds: stream.wait,
+    };
+    Columns {
+        read: kind(DeviceOperation::Read, &found.read),
+        write: kind(DeviceOperation::Write, &found.write),
+        discard: kind(DeviceOperation::Discard, &found.discard),
+        flush: kind(DeviceOperation::Flush, &found.flush),
+        queue: found.queue,
+        utilisation_percent: found.utilisation,
+    }
+}
+
+/// The run's id and one object per task.
+fn object(Device { run, uses }: &Device, out: &mut Object) -> Result<()> {
+    out.head(&std::collections::BTreeMap::from([("run", run.id.as_str())]))?;
+    out.list("devices", uses.iter().map(|found| used(run, found)))
+}
+
+fn used<'a>(run: &'a RunRecord, found: &'a DeviceUse) -> Use<'a> {
+    let record = &found.record;
+    let cell = cell_of(run, found);
+    let slice_seconds = record.slice as f64 / 1e9;
+    let sizes = DeviceOperation::ALL.into_iter().zip(&record.sizes).flat_map(|(operation, classes)| {
+        let classes = classes.iter().enumerate().filter(|(_, requests)| **requests > 0);
+        classes.map(move |(class, requests)| Size {
+            operation: operation.name(),
+            from_bytes: 1 << class,
+            requests: *requests,
+        })
+    });
+    let map = record.map.as_ref().map(|map| Map {
+        rows: ROWS,
+        row_bytes: map.row_bytes,
+        fields: map
+            .fields
+            .iter()
+            .map(|f| (f.column, f.row, u64::from(f.read) * SECTOR, u64::from(f.written) * SECTOR))
+            .collect(),
+    });
+    Use {
+        task: &found.task,
+        configuration: cell.map_or("", |cell| &cell.configuration),
+        repeat: cell.map_or(0, |cell| cell.repeat),
+        iteration: found.iteration,
+        device_bytes: record.size,
+        seconds: record.seconds(),
+        returned_seconds: record.returned as f64 / 1e9,
+        durable_seconds: record.durable as f64 / 1e9,
+        lacking: record.lacking.as_deref(),
+        iostat: columns_of(&record.totals(), record.seconds()),
+        slice_seconds,
+        slices: record.slices.iter().map(|slice| columns_of(slice, slice_seconds)).collect(),
+        sizes: sizes.collect(),
+        map,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,4 @@
+//! Samples that do not fit the others.
+
+pub(crate) mod find;
+pub(crate) mod say;

@@ -1,0 +1,79 @@
+//! Words for metrics and for rankings by them.
+
+use mountmark_model::{Better, Metric};
+
+use crate::figures::basis::{Basis, Category};
+
+/// The subject of a verdict: "durable time", "rate", "usable space".
+pub(crate) fn subject(metric: &Metric) -> &'static str {
+    match metric.id {
+        id if id == Metric::DURABLE.id => "durable time",
+        id if id == Metric::ELAPSED.id => "returned time",
+        id if id == Metric::PROCESSOR.id => "processor time of its programs",
+        id if id == Metric::CAPACITY_DEVICE.id => "usable part of the device",
+        id if is_space(id) => "usable space",
+        _ => metric.title,
+    }
+}
+
+/// Phrase for the best configuration.
+pub(crate) fn is_best(metric: &Metric) -> &'static str {
+    match metric.better {
+        _ if is_speed(metric.id) => "is fastest",
+        _ if is_space(metric.id) => "leaves the most",
+        Better::Lower => "has the least",
+        Better::Higher => "has the most",
+    }
+}
+
+/// Comparative for any other configuration.
+pub(crate) fn is_worse(metric: &Metric) -> &'static str {
+    match metric.better {
+        _ if is_speed(metric.id) => "slower",
+        Better::Lower => "higher",
+        Better::Higher => "lower",
+    }
+}
+
+/// Verb for a file system's figure: "took" 3.2 s.
+pub(crate) fn verb(metric: &Metric) -> &'static str {
+    match (metric.better, is_speed(metric.id)) {
+        (Better::Lower, true) => "took",
+        (Better::Higher, true) => "reached",
+        _ => "had",
+    }
+}
+
+fn is_speed(id: &str) -> bool {
+    [Metric::ELAPSED.id, Metric::DURABLE.id, Metric::RATE.id].contains(&id)
+}
+
+fn is_space(id: &str) -> bool {
+    [Metric::CAPACITY.id, Metric::CAPACITY_BYTES.id, Metric::CAPACITY_DEVICE.id].contains(&id)
+}
+
+pub(crate) fn basis(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Durable => "durable time",
+        Basis::Returned => "returned time",
+        Basis::Rate => "rate",
+        Basis::DurableOrRate => "durable time or rate",
+        Basis::TimeOrRate => "time or rate",
+        Basis::Time => "time",
+        Basis::Space => "usable space",
+        Basis::Processor => "processor time of the whole machine",
+        Basis::Memory => "minor faults and peak memory",
+    }
+}
+
+pub(crate) fn category(category: &Category) -> &str {
+    match category {
+        Category::Work(name) if name.is_empty() => "tasks",
+        Category::Work(name) => name,
+        Category::Steps => "mkfs, mount, umount",
+        Category::Capacity => "capacity",
+        Category::Check => "check",
+        Category::Processor => "CPU efficiency",
+        Category::Memory => "memory",
+    }
+}

@@ -1,0 +1,3 @@
+//! Latencies, and rates over time.
+
+pub(crate) mod page;

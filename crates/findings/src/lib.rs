@@ -1,0 +1,82 @@
+//! What was found in runs, and how it is told: a folder for each question.
+//!
+//! In a folder `find` computes typed findings, `say` makes sentences of them, `show` makes parts of a document for all
+//! formats, and `page` draws what a page has beyond that. `sections` has the order of a report, `registry` all that can
+//! be written and in which formats.
+//!
+//! Everything here is a pure function of records, options and a seed: the same run gives the same findings to the last
+//! bit. This crate does not know where runs are stored or how anything was measured; it starts nothing and writes
+//! nothing.
+
+pub mod agreement;
+mod analysis;
+pub mod bisect;
+mod cases;
+pub mod changes;
+pub mod claims;
+mod crash;
+mod curves;
+mod dependence;
+mod device;
+mod doubts;
+mod figures;
+mod found;
+mod latency;
+mod matrix;
+mod method;
+mod missing;
+mod name;
+mod options;
+mod overview;
+mod rankings;
+mod registry;
+mod remarks;
+mod reports;
+mod run;
+mod safety;
+pub mod sampling;
+mod sections;
+pub mod studies;
+mod tails;
+#[cfg(test)]
+mod tests;
+mod verdicts;
+mod view;
+pub mod why;
+
+pub use analysis::{configurations, findings};
+pub use cases::show::Cases;
+pub use crash::list::{CrashList, CrashListed};
+pub use crash::show::Crash;
+pub use crash::state::CrashState;
+pub use curves::find::{Cliff, Curve, Curves, Unsearched, WhyUnsearched};
+pub use dependence::find::{Dependence, Group};
+pub use device::find::{Iostat, Stream};
+pub use device::show::Device;
+pub use doubts::find::{Doubt, cells_in_doubt, doubts};
+pub use figures::basis::{Basis, Category};
+pub use figures::cut::{Cut, cuts};
+pub use figures::find::{Estimate, MetricFindings, Point, TaskFindings, Total};
+pub use figures::rate::rate_of;
+pub use found::Findings;
+pub use missing::find::{Missing, Repeats, TaskName};
+pub use name::{UnknownName, find_metric};
+pub use options::Options;
+pub use overview::find::Conclusion;
+pub use rankings::lead::{Lead, Level};
+pub use rankings::rank::{CategoryFindings, Overall, Rank};
+pub use registry::{Format, FormatError, SUBJECTS};
+pub use remarks::drift::Drift;
+pub use remarks::find::Remark;
+pub use remarks::say::cramped;
+pub use reports::show::Reports;
+pub use run::again::{again, shell_word};
+pub use run::list::Runs;
+pub use run::outputs::Outputs;
+pub use run::say::reduced;
+pub use run::show::Run;
+pub use safety::find::AfterCut;
+pub use safety::show::Safety;
+pub use verdicts::show::Verdicts;
+pub use verdicts::verdict::{Gap, NotJudged, Verdict, VerdictOutcome};
+pub use view::Report;

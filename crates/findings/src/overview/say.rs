@@ -1,0 +1,318 @@
+//! Sentences for conclusions: the most important results, each with its numbers.
+//!
+//! A sentence says "is fastest" only if a verdict shows it. With one repeat there are no verdicts: the first sentence
+//! says so, and the others state in the past tense what was measured.
+
+use mountmark_document::number::{and, capital, interval, percent, ratio, share};
+use mountmark_model::{Metric, counted};
+
+use crate::figures::basis::{Basis, Category};
+use crate::figures::find::TaskFindings;
+use crate::figures::quantity::quantity;
+use crate::figures::say as metric;
+use crate::figures::say::{subject, verb};
+use crate::found::Findings;
+use crate::missing::say::named;
+use crate::overview::find::Conclusion;
+use crate::rankings::lead::{Lead, Level};
+use crate::rankings::rank::{CategoryFindings, Rank};
+use crate::safety;
+use crate::verdicts::say::{beside, median};
+use crate::verdicts::verdict::Gap;
+
+/// The first sentence for a run with one repeat.
+const ONE_REPEAT: &str = "This run has one repeat. It says what was measured, and cannot show that file systems differ: \
+                          only more repeats can show whether the order stays the same.";
+
+/// Number of tests that a sentence names.
+const NAMED: usize = 8;
+
+/// All conclusions, the most important first.
+pub(crate) fn sentences(findings: &Findings) -> Vec<String> {
+    findings.conclusions.iter().map(|conclusion| sentence(findings, conclusion)).collect()
+}
+
+pub(crate) fn sentence(findings: &Findings, conclusion: &Conclusion) -> String {
+    let name = |configuration: usize| findings.headings[configuration].as_str();
+    match conclusion {
+        Conclusion::OneRepeat => ONE_REPEAT.into(),
+        Conclusion::Overall { tests } => {
+            let overall = &findings.overall;
+            let said =
+                Ranking { findings, ranking: &overall.ranking, basis: overall.basis, whole: true }.lead(overall.lead);
+            let risk = safety::say::risks(findings, &leaders(findings));
+            let once = if findings.repeats > 1 { "" } else { "in one repeat, " };
+            match tests {
+                1 => format!("In the one test, {once}{said}; {risk}."),
+                _ => format!("Over all {tests} tests, {once}{said}; {risk}."),
+            }
+        }
+        Conclusion::Usable { task, order, gap } => usable(findings, *task, order, gap.as_ref()),
+        Conclusion::Kinds(categories) => kinds(findings, categories),
+        Conclusion::Sharing => sharing(findings, |_| true).trim_start().to_owned(),
+        Conclusion::Tally { tests, wins, tied, none } => {
+            let mut parts = places(findings, wins, "is fastest in");
+            if *tied > 0 {
+                parts.push(format!("several share the first place in {tied}"));
+            }
+            if *none > 0 {
+                parts.push(format!("no difference that matters is shown in {none}"));
+            }
+            format!("Of {}, {}.", counted(*tests, "test"), and(parts))
+        }
+        Conclusion::ByProcessor(tasks) => {
+            let named = tasks.iter().take(NAMED).map(|task| findings.tasks[*task].id.clone());
+            let more = tasks.len().saturating_sub(NAMED);
+            let more = (more > 0).then(|| format!("{more} more"));
+            format!(
+                "No difference in time is shown in {}, but one in the processor time of the programs: {}.",
+                counted(tasks.len(), "test"),
+                and(named.chain(more))
+            )
+        }
+        Conclusion::BestFigures { tests, best } => {
+            let parts = places(findings, best, "had the best figure in");
+            format!("Of {}, {}.", counted(*tests, "test"), and(parts))
+        }
+        Conclusion::Category(at) => category(findings, &findings.categories[*at]),
+        Conclusion::Striking { task, gap } => striking(findings, *task, gap),
+        Conclusion::Range { task, best, worst } => range(findings, *task, [*best, *worst]),
+        Conclusion::Composite { least, greatest } => {
+            let sum = |one: usize| {
+                let sum = findings.overall.composite[one].unwrap_or_default();
+                format!("{} on {}", quantity(&Metric::ELAPSED, sum), name(one))
+            };
+            format!("The sum of all tests' returned times ranges from {} to {}.", sum(*least), sum(*greatest))
+        }
+    }
+}
+
+/// Those that come first, or all where all are level.
+fn leaders(findings: &Findings) -> Vec<usize> {
+    let count = match findings.overall.lead {
+        Some(Lead::AllLevel) => usize::MAX,
+        Some(Lead::TwoLevel(_)) => 2,
+        Some(Lead::First { .. }) | None => 1,
+    };
+    findings.overall.ranking.iter().take(count).map(|rank| rank.configuration).collect()
+}
+
+/// "Usable again after a power cut: ext3 after 0.0957 s, ext2 after 0.209 s, 2.18 times that (95 %: 2.11 to 2.25)."
+fn usable(findings: &Findings, task: usize, order: &[usize], gap: Option<&Gap>) -> String {
+    let what = capital(&findings.tasks[task].title) + &at_point(&findings.tasks[task]);
+    let all = usable_times(findings, task, order).join(", ");
+    let beside = match gap {
+        Some(gap) => beside(findings, gap),
+        None => "in no order that is shown".to_owned(),
+    };
+    let once = if findings.repeats > 1 { "" } else { " in one repeat" };
+    let none = (0..findings.configurations.len()).filter(|one| !order.contains(one));
+    let none: Vec<&str> = none.map(|one| findings.headings[one].as_str()).collect();
+    let none = if none.is_empty() { String::new() } else { format!("; no figure of {}", and(none)) };
+    format!("{what}{once}: {all}, {beside}{none}.")
+}
+
+/// " at 4GiB" of a task that is measured at several points of a parameter.
+fn at_point(task: &TaskFindings) -> String {
+    task.id.split_once('@').map(|(_, point)| format!(" at {point}")).unwrap_or_default()
+}
+
+/// "ext3 after 0.0957 s", of each.
+pub(crate) fn usable_times(findings: &Findings, task: usize, order: &[usize]) -> Vec<String> {
+    let Some(found) = findings.tasks[task].judged() else { return Vec::new() };
+    let time = |one: &usize| {
+        let value = quantity(found.metric, median(found, *one));
+        format!("{} after {value}", findings.headings[*one])
+    };
+    order.iter().map(time).collect()
+}
+
+/// The first of each kind of work, in one sentence.
+fn kinds(findings: &Findings, categories: &[usize]) -> String {
+    let kind = |at: &usize| {
+        let found = &findings.categories[*at];
+        let first: Vec<&str> =
+            found.ranking.iter().take(2).map(|rank| findings.headings[rank.configuration].as_str()).collect();
+        let name = metric::category(&found.category);
+        let who = match found.lead {
+            Some(Lead::AllLevel) => "all are level".to_owned(),
+            Some(Lead::TwoLevel(Level::Close)) => format!("{} are level", and(first)),
+            Some(Lead::TwoLevel(_)) => format!("{}, in no order that is shown", and(first)),
+            Some(Lead::First { .. }) | None => first.first().copied().unwrap_or_default().to_owned(),
+        };
+        format!("{name}: {who}")
+    };
+    let all: Vec<String> = categories.iter().map(kind).collect();
+    format!("First on average, by kind of work: {}.", all.join("; "))
+}
+
+/// The ranking of a category, and unranked configurations.
+pub(crate) fn category(findings: &Findings, found: &CategoryFindings) -> String {
+    let names = findings.headings.iter().enumerate();
+    let missing = names.filter(|(at, _)| !found.ranking.iter().any(|rank| rank.configuration == *at));
+    let missing: Vec<String> = missing.map(|(_, name)| name.clone()).collect();
+    let not_ranked = match missing.is_empty() {
+        true => String::new(),
+        false => format!(" Not ranked, because figures are missing: {}.", and(missing)),
+    };
+    let said = match &found.ranking[..] {
+        [] => "no configuration has figures of all tests".to_owned(),
+        [only] => format!("only {} has figures of all tests", findings.headings[only.configuration]),
+        ranking => Ranking { findings, ranking, basis: found.basis, whole: false }.lead(found.lead),
+    };
+    let shared = match found.basis {
+        Basis::Space | Basis::Memory => String::new(),
+        _ => sharing(findings, |task| task.category == found.category),
+    };
+    format!("{}: {said}.{shared}{not_ranked}", capital(metric::category(&found.category)))
+}
+
+/// Which of these tests measure the sharing of blocks: " In 012 and 014 xfs and btrfs share blocks instead of writing a
+/// copy." Empty if none does.
+fn sharing(findings: &Findings, wanted: impl Fn(&TaskFindings) -> bool) -> String {
+    let mut groups: Vec<(Vec<usize>, Vec<String>)> = Vec::new();
+    for (task, those) in findings.sharing().filter(|(task, _)| wanted(task)) {
+        match groups.iter_mut().find(|(known, _)| *known == those) {
+            Some((_, tasks)) => tasks.push(task.id.clone()),
+            None => groups.push((those, vec![task.id.clone()])),
+        }
+    }
+    let sentence = |(those, tasks): (Vec<usize>, Vec<String>)| {
+        let share = if those.len() == 1 { "shares" } else { "share" };
+        let names = and(those.iter().map(|one| findings.headings[*one].clone()));
+        format!(" In {} {names} {share} blocks instead of writing a copy.", and(tasks))
+    };
+    groups.into_iter().map(sentence).collect()
+}
+
+/// "ext4 is fastest in 3", "xfs in 2".
+fn places(findings: &Findings, counts: &[(usize, usize)], is: &str) -> Vec<String> {
+    let text = |(place, (one, count)): (usize, &(usize, usize))| {
+        let is = if place == 0 { is } else { "in" };
+        format!("{} {is} {count}", findings.headings[*one])
+    };
+    counts.iter().enumerate().map(text).collect()
+}
+
+fn striking(findings: &Findings, task: usize, gap: &Gap) -> String {
+    let task = &findings.tasks[task];
+    let Some(found) = task.judged() else { return String::new() };
+    let said = |one: usize| {
+        let value = quantity(found.metric, median(found, one));
+        format!("{} {} {value}", findings.headings[one], verb(found.metric))
+    };
+    let label = named(&task.id, &task.title);
+    let mut sharing = findings.sharing().filter(|(shared, _)| shared.id == task.id);
+    let shared = if sharing.any(|(_, those)| those.contains(&gap.best)) {
+        format!(" {} shares blocks there instead of writing a copy.", findings.headings[gap.best])
+    } else {
+        String::new()
+    };
+    format!("{label}: {}; {}, {}.{shared}", said(gap.best), said(gap.other), beside(findings, gap))
+}
+
+fn range(findings: &Findings, task: usize, ends: [usize; 2]) -> String {
+    let task = &findings.tasks[task];
+    let Some(found) = task.judged() else { return String::new() };
+    let [best, worst] = ends.map(|one| quantity(found.metric, median(found, one)));
+    let is_space = task.category == Category::Capacity;
+    let what = if is_space { subject(found.metric).to_owned() + &at_point(task) } else { task.id.clone() };
+    let what = capital(&what);
+    if best == worst {
+        let took = if is_space { "is" } else { "took" };
+        return format!("{what} {took} {best} on all file systems.");
+    }
+    let [first, last] = ends.map(|one| &findings.headings[one]);
+    let took = if is_space { "ranges" } else { "took" };
+    format!("{what} {took} from {best} on {first} to {worst} on {last}.")
+}
+
+/// A ranking of two or more. `whole` adds how the average is computed, and intervals.
+struct Ranking<'a> {
+    findings: &'a Findings,
+    ranking: &'a [Rank],
+    basis: Basis,
+    whole: bool,
+}
+
+impl Ranking<'_> {
+    /// "ext4 took the least durable time, on average 1.07 times the best of each test; next is xfs with 1.12; last is jfs
+    /// with 1.5".
+    fn lead(&self, lead: Option<Lead>) -> String {
+        let ([first, second, ..], Some(lead)) = (self.ranking, lead) else { return String::new() };
+        if self.basis == Basis::Space {
+            return self.space(first, second);
+        }
+        let matters = percent(self.findings.matters);
+        let average = if self.whole { "on average (geometric mean)" } else { "on average" };
+        let (least, times) = self.scored_by();
+        let last = self.last().map_or(String::new(), |last| {
+            format!("; last is {} with {}{}", self.name(last), ratio(last.score), self.certain(last))
+        });
+        let score = |rank: &Rank| format!("{}{}", ratio(rank.score), self.certain(rank));
+        let (one, other) = (self.name(first), self.name(second));
+        match lead {
+            Lead::AllLevel => {
+                let count = self.ranking.len();
+                format!("all {count} file systems are level: {average} they are less than {matters} apart")
+            }
+            Lead::TwoLevel(level) => {
+                let why = match level {
+                    Level::Unsteady => {
+                        let kept = share(first.resampled.unwrap_or_default());
+                        format!("the first place stays the same in only {kept} of resamplings of the repeats")
+                    }
+                    Level::Close => format!("they are less than {matters} apart"),
+                    Level::NotShown => "the repeats show no difference between them".to_owned(),
+                };
+                let related = match level {
+                    Level::Close => "are level",
+                    Level::Unsteady | Level::NotShown => "come first, in no order that is shown",
+                };
+                let (first, second) = (score(first), score(second));
+                format!("{one} and {other} {related}: {average} {first} and {second} {times} ({why}){last}")
+            }
+            Lead::First { everywhere: true } => {
+                let then = format!("{average} {} {times}{}", ratio(second.score), self.certain(second));
+                format!("{one} {least} and was the best in every test; next is {other}, {then}{last}")
+            }
+            Lead::First { everywhere: false } => {
+                let by = format!("{average} {} {times}{}", ratio(first.score), self.certain(first));
+                format!("{one} {least}, {by}; next is {other} with {}{last}", score(second))
+            }
+        }
+    }
+
+    fn space(&self, first: &Rank, second: &Rank) -> String {
+        let part = |rank: &Rank| format!("{} with {} of that", self.name(rank), ratio(first.score / rank.score));
+        let last = self.last().map_or(String::new(), |last| format!("; last is {}", part(last)));
+        format!("{} left the most usable space; next is {}{last}", self.name(first), part(second))
+    }
+
+    fn name(&self, rank: &Rank) -> &str {
+        &self.findings.headings[rank.configuration]
+    }
+
+    fn certain(&self, rank: &Rank) -> String {
+        let interval = |found| format!(" ({})", interval(found, self.findings.level));
+        rank.interval.filter(|_| self.whole).map_or(String::new(), interval)
+    }
+
+    /// The last place, if there are three or more.
+    fn last(&self) -> Option<&Rank> {
+        self.ranking.last().filter(|_| self.ranking.len() > 2)
+    }
+
+    /// The result of the first place, and the meaning of a score.
+    fn scored_by(&self) -> (String, &'static str) {
+        let (basis, times) = (metric::basis(self.basis), "times the best of each test");
+        match self.basis {
+            Basis::Memory => (format!("used the least memory ({basis})"), times),
+            Basis::Processor => (format!("used the least {basis}"), times),
+            rates if rates.has_rates() => {
+                (format!("was fastest (by {basis})"), "times as slow as the best of each test")
+            }
+            _ => (format!("took the least {basis}"), times),
+        }
+    }
+}

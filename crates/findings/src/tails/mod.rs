@@ -1,0 +1,3 @@
+//! What remains to be written after a command returned.
+
+pub(crate) mod page;

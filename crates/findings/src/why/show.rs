@@ -1,0 +1,58 @@
+//! Where a task's time went, and what makes it slower in one configuration, kernel or run than in another.
+
+use anyhow::Result;
+use mountmark_document::markup::Markup;
+use mountmark_document::writers;
+use mountmark_document::writers::json::Object;
+use mountmark_document::writers::{Part, Stack, Subject};
+
+use crate::changes;
+use crate::changes::find::differences;
+use crate::run::about::{about, labels};
+use crate::why::answer::{Answer, flames, head, lists, sentences, stacks, tables, title};
+use crate::why::{page, say as words};
+
+#[derive(Clone, Copy)]
+pub struct Why<'a>(pub &'a Answer<'a>);
+
+impl Subject for Why<'_> {
+    const COMMAND: &'static str = "why";
+    const NAME: &'static str = "where a task's time went";
+    const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
+    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
+    const PAGE: Option<fn(&Self) -> Result<Markup>> = Some(|Why(answer)| {
+        let drawn = page::flames(answer);
+        Ok(writers::html::page(&told(answer), Self::NAME, Self::COMMAND, &drawn))
+    });
+    const PICTURE: Option<fn(&Self) -> Result<Markup>> = Some(|Why(answer)| Ok(flames(answer)?.picture));
+    const STACKS: Option<fn(&Self) -> Vec<Stack>> = Some(|Why(answer)| stacks(answer));
+}
+
+fn parts(Why(why): &Why) -> Vec<Part> {
+    told(why)
+}
+
+/// Title, sentences, facts and tables.
+pub(crate) fn told(why: &Answer) -> Vec<Part> {
+    let mut out = vec![Part::Heading(title(why))];
+    out.extend(sentences(why).into_iter().map(Part::Paragraph));
+    match why.later {
+        None => out.extend(about(why.run)),
+        Some(later) => {
+            out.push(Part::Labelled("before".into(), words::run(why.run)));
+            out.push(Part::Labelled("after".into(), words::run(later)));
+            let names = [why.run, later].into_iter().flat_map(|run| &run.plan.configurations).map(String::as_str);
+            out.extend(labels(names));
+        }
+    }
+    out.extend(why.chosen.map(|chosen| Part::Labelled("chosen".into(), chosen.into())));
+    out.push(Part::Labelled("figures".into(), words::figures(why.figures, why.is_kept, why.differs)));
+    out.extend(tables(why));
+    out.extend(why.later.into_iter().flat_map(|later| changes::show::differences(&differences(why.run, later))));
+    out
+}
+
+fn object(Why(why): &Why, out: &mut Object) -> Result<()> {
+    out.head(&head(why))?;
+    lists(why).into_iter().try_for_each(|(key, values)| out.list(key, values))
+}

@@ -17,7 +17,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use mountmark_document::writers::{Form, Options as ReportOptions, Subject};
+use mountmark_document::forms::{Form, Subject};
+use mountmark_document::writers::Options as ReportOptions;
 use mountmark_findings::{Format, Run, find_metric};
 use mountmark_model::{Bytes, Metric, ParseQuantityError};
 use mountmark_record::{RunRecord, Store};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use mountmark_document::writers::Form;
+use mountmark_document::forms::Form;
 use mountmark_findings::claims::{JudgedClaim, Judges, by_several};
 use mountmark_findings::studies::{StudyComparison, compare_study};
 use mountmark_findings::why::{Answer, Explanation};

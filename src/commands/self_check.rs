@@ -7,14 +7,12 @@ mod profiler;
 mod verdicts;
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::hint;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, hint, thread};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};

@@ -5,6 +5,7 @@
 
 pub mod draw;
 pub mod flame;
+pub mod forms;
 pub mod markup;
 pub mod number;
 pub mod page;

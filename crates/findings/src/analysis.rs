@@ -6,20 +6,19 @@ use mountmark_stats::summary::mean;
 
 use crate::curves::find::curves;
 use crate::doubts::find as doubt;
-use crate::figures::basis::{Basis, Category};
+use crate::figures::find::basis::{Basis, Category};
+use crate::figures::find::series::Figures;
 use crate::figures::find::{MetricFindings, TaskFindings, best_as_printed, sums};
-use crate::figures::series::Figures;
 use crate::found::Findings;
 use crate::options::Options;
 use crate::overview::find as conclude;
 use crate::overview::find::Evidence;
 use crate::rankings::find::Ranked;
-use crate::rankings::lead::Lead;
-use crate::rankings::rank::{CategoryFindings, Overall};
+use crate::rankings::find::rank::{CategoryFindings, Lead, Overall};
 use crate::safety::find::AfterCut;
-use crate::verdicts::estimate::estimates;
+use crate::verdicts::find::estimate::estimates;
+use crate::verdicts::find::verdict::VerdictOutcome;
 use crate::verdicts::find::{Family, verdict};
-use crate::verdicts::verdict::VerdictOutcome;
 use crate::{figures, remarks, safety, verdicts};
 
 /// Computes the findings of `run`.
@@ -73,7 +72,7 @@ pub fn findings(run: &RunRecord, options: &Options) -> Findings {
 
 /// The configurations of `run` in the order of [`Findings::configurations`]: candidates for the baseline.
 pub fn configurations(run: &RunRecord) -> Vec<String> {
-    figures::series::configurations(run)
+    figures::find::gather::configurations(run)
 }
 
 /// Metrics that rankings use.
@@ -92,11 +91,11 @@ fn tasks(
     figures: &Figures,
     families: &[&Family],
     baseline: usize,
-    doubtful: &verdicts::estimate::Doubtful,
+    doubtful: &verdicts::find::estimate::Doubtful,
     safety: &[AfterCut],
     options: &Options,
 ) -> Vec<TaskFindings> {
-    let task = |(at, task): (usize, &figures::series::Task)| TaskFindings {
+    let task = |(at, task): (usize, &figures::find::series::Task)| TaskFindings {
         id: task.id.clone(),
         title: task.title.clone(),
         category: task.category.clone(),
@@ -154,7 +153,7 @@ fn best(found: &MetricFindings) -> Vec<usize> {
 /// The metric by which most tasks are judged. Where rates are no majority, the time metric of the other tasks.
 fn main_metric(figures: &Figures) -> &'static Metric {
     let of = |step: bool| figures.tasks.iter().filter(move |task| task.step == step).filter_map(|task| task.main());
-    let is_rate = |series: &&figures::series::Series| series.metric.id == Metric::RATE.id;
+    let is_rate = |series: &&figures::find::series::Series| series.metric.id == Metric::RATE.id;
     if 2 * of(false).filter(is_rate).count() > of(false).count() {
         return &Metric::RATE;
     }
@@ -178,7 +177,7 @@ fn categories(figures: &Figures, ranked: &Ranked, options: &Options) -> Vec<Cate
         let basis = match category {
             Category::Capacity => Basis::Space,
             Category::Steps => Basis::Time,
-            _ => Basis::of(figures, |task| task.category == *category),
+            _ => figures.basis(|task| task.category == *category),
         };
         out.extend(ranking(ranked, category.clone(), basis, &of, options));
     }
@@ -219,7 +218,7 @@ fn overall(figures: &Figures, found: &[TaskFindings], ranked: &Ranked, baseline:
         let logs: Option<Vec<f64>> = main
             .iter()
             .map(|series| {
-                let ratio = verdicts::estimate::ratio(series, configuration, baseline)?;
+                let ratio = verdicts::find::estimate::ratio(series, configuration, baseline)?;
                 let ratio = if series.metric.better == mountmark_model::Better::Higher { 1.0 / ratio } else { ratio };
                 Some(libm::log(ratio)).filter(|log| log.is_finite())
             })
@@ -234,7 +233,7 @@ fn overall(figures: &Figures, found: &[TaskFindings], ranked: &Ranked, baseline:
     Overall {
         composite: composite.collect(),
         geometric_mean: geometric_mean.collect(),
-        basis: Basis::of(figures, |task| !task.step),
+        basis: figures.basis(|task| !task.step),
         lead: Lead::of(&ranking, options),
         ranking,
     }

@@ -9,7 +9,7 @@ use crate::doubts::find::Doubt;
 use crate::figures::find::{TaskFindings, Total, best_as_printed, metric_id, sums};
 use crate::missing::find::Missing;
 use crate::overview::find::Conclusion;
-use crate::rankings::rank::{CategoryFindings, Overall};
+use crate::rankings::find::rank::{CategoryFindings, Overall};
 use crate::remarks::find::Remark;
 use crate::safety::find::AfterCut;
 

@@ -2,7 +2,7 @@
 
 use mountmark_model::{Accord, Metric};
 
-use crate::figures::series::JUDGED_BY;
+use crate::figures::find::series::JUDGED_BY;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {

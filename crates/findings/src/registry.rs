@@ -1,9 +1,10 @@
-//! The only lists of subjects and formats, and which fit together.
+//! The only list of subjects, and which formats each has.
 //!
 //! A format that a subject lacks is rejected here, before anything is read.
 
 use anyhow::Result;
-use mountmark_document::writers::{Form, Options, Subject, Writer, csv, folded, html, json, markdown, svg, text};
+use mountmark_document::forms::{Form, Subject};
+use mountmark_document::writers::{self, Options, Writer};
 use thiserror::Error;
 
 use crate::agreement::show::ModelBeside;
@@ -11,23 +12,19 @@ use crate::bisect::show::Bisected;
 use crate::cases::show::Cases;
 use crate::changes::show::RunBeside;
 use crate::claims::show::Claims;
-use crate::crash::list::CrashList;
 use crate::crash::show::Crash;
-use crate::crash::state::CrashState;
+use crate::crash::show::list::CrashList;
+use crate::crash::show::state::CrashState;
 use crate::device::show::Device;
 use crate::name::{UnknownName, unknown};
 use crate::reports::show::Reports;
-use crate::run::list::Runs;
-use crate::run::outputs::Outputs;
 use crate::run::show::Run;
+use crate::run::show::list::Runs;
+use crate::run::show::outputs::Outputs;
 use crate::safety::show::Safety;
 use crate::studies::show::StudyBeside;
 use crate::verdicts::show::Verdicts;
 use crate::why::show::Why;
-
-/// All formats, in the order of help texts; a subject's default is its first.
-const WRITERS: &[&Writer] =
-    &[&text::TEXT, &markdown::MARKDOWN, &csv::CSV, &json::JSON, &html::HTML, &svg::SVG, &folded::FOLDED];
 
 /// All subjects, in the order of help texts.
 pub const SUBJECTS: &[Entry] = &[
@@ -62,10 +59,10 @@ const fn entry<S: Subject>() -> Entry {
 
 fn has<S: Subject>(form: Form) -> bool {
     match form {
-        Form::Parts => S::PARTS.is_some(),
+        Form::Blocks => S::BLOCKS.is_some(),
         Form::Rows => S::ROWS.is_some(),
         Form::Object => S::OBJECT.is_some(),
-        Form::Page => S::PAGE.is_some() || S::PARTS.is_some(),
+        Form::Page => S::PAGE.is_some() || S::BLOCKS.is_some(),
         Form::Picture => S::PICTURE.is_some(),
         Form::Stacks => S::STACKS.is_some(),
     }
@@ -75,7 +72,7 @@ impl Entry {
     /// Its formats, the default first.
     pub fn formats(&self) -> impl Iterator<Item = Format> + use<> {
         let has = self.has;
-        WRITERS.iter().copied().filter(move |writer| has(writer.form)).map(Format)
+        writers::ALL.iter().copied().filter(move |writer| has(writer.form)).map(Format)
     }
 }
 
@@ -105,7 +102,7 @@ impl Format {
     /// A name of no format, or a format that the subject lacks.
     pub fn find<S: Subject>(name: Option<&str>) -> Result<Format, FormatError> {
         let Some(name) = name else { return Ok(Format::all::<S>().next().expect("a subject has a form")) };
-        match WRITERS.iter().find(|writer| writer.name == name) {
+        match writers::ALL.iter().find(|writer| writer.name == name) {
             Some(writer) if has::<S>(writer.form) => Ok(Format(writer)),
             Some(writer) => Err(Format(writer).unfit::<S>()),
             None => Err(FormatError::Unknown(unknown("format", name, names::<S>()))),

@@ -7,7 +7,8 @@ pub(crate) mod page;
 mod programs;
 mod words;
 
-use mountmark_document::writers::{Options, Subject};
+use mountmark_document::forms::Subject;
+use mountmark_document::writers::Options;
 use mountmark_model::{Cell, Environment, Metric, Outcome, Plan, RealisedCorpus};
 use mountmark_record::{CellRecord, RunId, RunRecord, RunStatus, Sample, TaskOutcome, Timestamp};
 use serde_json::json;

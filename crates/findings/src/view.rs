@@ -13,7 +13,7 @@ use crate::found::Findings;
 use crate::sampling::say::repeats;
 use crate::sections::Section;
 use crate::studies::find::StudyComparison;
-use crate::why::answer::Answer;
+use crate::why::show::answer::Answer;
 use crate::{figures, overview};
 
 /// A run, its findings, and its comparisons.
@@ -147,5 +147,5 @@ pub(crate) const HEAT: [f64; 3] = [1.5, 3.0, 10.0];
 
 /// What was found, as a heading.
 pub(crate) fn title(view: &View) -> String {
-    overview::opening::title(view.findings())
+    overview::say::opening::title(view.findings())
 }

@@ -7,6 +7,7 @@ use mountmark_findings::{Options, Remark, findings};
 use mountmark_model::{Accord, Lab};
 use mountmark_record::RunRecord;
 use mountmark_stats::random::Random;
+
 use support::{plan, run};
 
 /// The same work on a real machine, with noise of 0.2 %; `figure(configuration, task)`.

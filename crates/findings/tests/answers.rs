@@ -2,13 +2,13 @@
 
 mod support;
 
+use ClaimOutcome::{Fails, Holds, NeedsCrashLab, NotMeasured, Partly};
 use mountmark_findings::claims::{ClaimOutcome, CutsSeen, Judges, Lack};
 use mountmark_model::{Fate, Vary, VaryPoint};
 use mountmark_record::RunRecord;
+
 use support::sample;
 use support::studies::{empty, judged};
-
-use ClaimOutcome::{Fails, Holds, NeedsCrashLab, NotMeasured, Partly};
 
 /// What the suite recovery measures.
 const FIVE: [&str; 5] = ["ext2", "ext3", "jfs", "reiserfs", "xfs"];

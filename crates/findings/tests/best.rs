@@ -3,6 +3,7 @@
 mod support;
 
 use mountmark_findings::{Findings, Options, VerdictOutcome, findings};
+
 use support::{plan, run, sample};
 
 /// The configurations marked in the first task by the metric that judges it.

@@ -4,13 +4,13 @@ mod support;
 
 use std::collections::BTreeMap;
 
+use ClaimOutcome::{Fails, Holds, NeedsCrashLab, NotJudged, NotMeasured, Partly, Reversed, Undecidable};
 use mountmark_findings::claims::{ClaimOutcome, Judges, Lack, Reach, by_several, judge_claims, own_figures};
 use mountmark_findings::studies::compare_study;
 use mountmark_model::Study;
 use mountmark_record::{RunId, RunRecord};
-use support::studies::{catalogue, empty, judged, reach, reprinted};
 
-use ClaimOutcome::{Fails, Holds, NeedsCrashLab, NotJudged, NotMeasured, Partly, Reversed, Undecidable};
+use support::studies::{catalogue, empty, judged, reach, reprinted};
 
 /// What the articles' own figures say. `true`: the article prints all figures that the claim names.
 const OWN: [(&str, ClaimOutcome, bool); 45] = [

@@ -7,6 +7,7 @@ mod support;
 use mountmark_findings::{Cliff, Findings, Options, VerdictOutcome, WhyUnsearched, findings};
 use mountmark_model::{Plan, Vary, VaryPoint};
 use mountmark_stats::random::Random;
+
 use support::plan;
 
 const POINTS: usize = 8;

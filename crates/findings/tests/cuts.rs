@@ -5,6 +5,7 @@ mod support;
 use mountmark_findings::{Cut, Options, VerdictOutcome, cuts, findings};
 use mountmark_model::{Lab, Sitting};
 use mountmark_record::{RunRecord, Timestamp};
+
 use support::{plan, run};
 
 /// A run whose cells from `first` on were measured in a second sitting, and there take `slower` times as long.

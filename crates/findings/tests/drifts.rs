@@ -6,6 +6,7 @@ use mountmark_findings::{Drift, Findings, Options, Remark, findings};
 use mountmark_model::Lab;
 use mountmark_record::{RunRecord, Timestamp};
 use mountmark_stats::random::Random;
+
 use support::{plan, run};
 
 /// A run of `tasks` tests on three configurations with noise of 2 % and workloads that differ by 3 % between repeats; the

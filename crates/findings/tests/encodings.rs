@@ -3,13 +3,13 @@
 
 mod support;
 
+use ClaimOutcome::{Exceeded, Fails, Holds, NoDifference, NotMeasured, Partly, Reversed};
 use mountmark_findings::claims::{ClaimOutcome, Judges};
 use mountmark_model::{Claim, Study, Test, protocol_task};
 use mountmark_record::{RunId, RunRecord};
+
 use support::sample;
 use support::studies::{catalogue, empty, judged};
-
-use ClaimOutcome::{Exceeded, Fails, Holds, NoDifference, NotMeasured, Partly, Reversed};
 
 /// Those of a study that measured none.
 const FIVE: [&str; 5] = ["ext2", "ext3", "jfs", "reiserfs", "xfs"];

@@ -16,6 +16,7 @@ use mountmark_stats::holm::adjust;
 use mountmark_stats::random::Random;
 use mountmark_stats::summary;
 use proptest::prelude::*;
+
 use support::{plan, run, sample};
 
 fn close(found: f64, known: f64) {

@@ -7,6 +7,7 @@ mod support;
 use mountmark_findings::{Dependence, Options, findings};
 use mountmark_stats::groups::{FEWEST, FEWEST_OF_THREE, cut, cuts, largest, largest_of_three};
 use mountmark_stats::random::Random;
+
 use support::{plan, run};
 
 /// Kinds of noise with one mode: the distribution of a logarithm.

@@ -12,6 +12,7 @@ use mountmark_plan::next_block;
 use mountmark_record::{CellRecord, RunRecord, Timestamp};
 use mountmark_stats::random::Random;
 use mountmark_stats::summary::median;
+
 use support::{plan, run, sample};
 
 /// What runs have in common.

@@ -10,6 +10,7 @@ use mountmark_stats::bootstrap::draw;
 use mountmark_stats::interval::{Interval, median_interval};
 use mountmark_stats::random::Random;
 use mountmark_stats::summary::median;
+
 use support::bca::bca;
 use support::{Noise, plan, run};
 

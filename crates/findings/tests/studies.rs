@@ -5,6 +5,7 @@ mod support;
 use mountmark_findings::studies::compare_study;
 use mountmark_model::{Clause, Metric, Study, Suite, Test, protocol_task};
 use mountmark_plan::Catalogue;
+
 use support::studies::{catalogue, reprinted};
 
 #[test]

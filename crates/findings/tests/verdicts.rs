@@ -7,6 +7,7 @@ use mountmark_findings::{Basis, Conclusion, Findings, Lead, Options, Remark, Ver
 use mountmark_model::{Lab, Metric};
 use mountmark_record::RunRecord;
 use mountmark_stats::random::Random;
+
 use support::{plan, run, sample};
 
 /// Three file systems, of which the first is best by rate and worst by time, at two tasks of fs_mark; a third task, the

@@ -2,7 +2,8 @@
 
 use std::hint::black_box;
 
-use mountmark_document::writers::{Options, Subject};
+use mountmark_document::forms::Subject;
+use mountmark_document::writers::Options;
 use mountmark_findings::changes::{RunBeside, changes};
 use mountmark_findings::{
     Device, Format, Options as Analysis, Report, Reports, Run, Runs, Verdicts, configurations, doubts, findings,

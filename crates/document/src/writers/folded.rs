@@ -1,15 +1,7 @@
 //! Stacks for flame-graph tools: a line a stack, its frames separated by semicolons, then its times.
 
-use crate::writers::{Form, Writer};
-
-/// A stack and its times.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stack {
-    /// From the outermost on.
-    pub frames: Vec<String>,
-    /// Nanoseconds; several where things are compared.
-    pub times: Vec<u64>,
-}
+use crate::forms::Form;
+use crate::writers::Writer;
 
 pub const FOLDED: Writer = Writer {
     name: "folded",
@@ -18,25 +10,3 @@ pub const FOLDED: Writer = Writer {
     mark: "\u{0}",
     write: |subject, _| Some(Ok(subject.stacks()?.iter().map(|stack| stack.line() + "\n").collect())),
 };
-
-impl Stack {
-    /// Without a line feed.
-    pub fn line(&self) -> String {
-        // Both signs have a meaning for those who read these lines.
-        let clean = |frame: &String| frame.replace(';', ",").replace('\n', " ");
-        let frames: Vec<String> = self.frames.iter().map(clean).collect();
-        let times: Vec<String> = self.times.iter().map(u64::to_string).collect();
-        format!("{} {}", frames.join(";"), times.join(" "))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_stack_is_a_line() {
-        let frames = ["cp", "a;b", "c d"].map(str::to_owned).to_vec();
-        assert_eq!(Stack { frames, times: vec![1, 20] }.line(), "cp;a,b;c d 1 20");
-    }
-}

@@ -1,11 +1,12 @@
 //! A page for a browser, which needs no network: the subject's own, or one of its parts.
 
+use crate::forms::{Block, Form, Forms, Last, Mark, Table};
 use crate::markup::{Markup, Show};
 use crate::number::capital;
 use crate::page::{GENERATOR, Page};
 use crate::put;
 use crate::text::{BEST, clean};
-use crate::writers::{Form, Forms, Last, Mark, Part, Table, Writer};
+use crate::writers::Writer;
 
 pub const HTML: Writer = Writer {
     name: "html",
@@ -16,19 +17,19 @@ pub const HTML: Writer = Writer {
 };
 
 fn written(subject: &dyn Forms) -> Option<anyhow::Result<Markup>> {
-    subject.page().or_else(|| Some(Ok(page(&subject.parts()?, subject.name(), subject.command(), &Markup::new()))))
+    subject.page().or_else(|| Some(Ok(page(&subject.blocks()?, subject.name(), subject.command(), &Markup::new()))))
 }
 
 /// Each heading begins a section, which the contents list; `drawn` ends the page.
-pub fn page(parts: &[Part], name: &str, command: &str, drawn: &Markup) -> Markup {
-    let title = parts.iter().find_map(|part| if let Part::Title(text) = part { Some(clean(text)) } else { None });
+pub fn page(parts: &[Block], name: &str, command: &str, drawn: &Markup) -> Markup {
+    let title = parts.iter().find_map(|part| if let Block::Title(text) = part { Some(clean(text)) } else { None });
     let heading = title.unwrap_or_else(|| capital(name));
     let (mut main, mut contents) = (Markup::new(), Markup::new());
     put!(contents, "<nav class=\"contents\" aria-label=\"Contents\">\n<ul>\n");
     put!(contents, "<li><a href=\"#top\">", heading, "</a></li>\n");
     main.heading(1, "top", &heading);
-    for (index, section) in parts.chunk_by(|_, next| !matches!(next, Part::Heading(_))).enumerate() {
-        let Some(Part::Heading(text)) = section.first() else {
+    for (index, section) in parts.chunk_by(|_, next| !matches!(next, Block::Heading(_))).enumerate() {
+        let Some(Block::Heading(text)) = section.first() else {
             put!(main, in_turn(section, &heading));
             continue;
         };
@@ -47,26 +48,27 @@ pub fn page(parts: &[Part], name: &str, command: &str, drawn: &Markup) -> Markup
 }
 
 /// Parts below their heading; those of a list are put together.
-pub fn in_turn(parts: &[Part], heading: &str) -> Markup {
+pub fn in_turn(parts: &[Block], heading: &str) -> Markup {
     let mut out = Markup::new();
-    let is_of_list = |part: &Part| matches!(part, Part::Labelled(..) | Part::Item(_));
-    let same = |one: &Part, next: &Part| is_of_list(one) && std::mem::discriminant(one) == std::mem::discriminant(next);
+    let is_of_list = |part: &Block| matches!(part, Block::Fact(..) | Block::Item(_));
+    let same =
+        |one: &Block, next: &Block| is_of_list(one) && std::mem::discriminant(one) == std::mem::discriminant(next);
     let mut tables = 0;
     for run in parts.chunk_by(same) {
         match &run[0] {
-            Part::Labelled(..) => facts(&mut out, run),
-            Part::Item(_) => {
+            Block::Fact(..) => facts(&mut out, run),
+            Block::Item(_) => {
                 put!(out, "<ul>\n");
                 for part in run {
-                    if let Part::Item(text) = part {
+                    if let Block::Item(text) = part {
                         put!(out, "<li>", clean(text), "</li>\n");
                     }
                 }
                 put!(out, "</ul>\n");
             }
-            Part::Title(_) | Part::Heading(_) => {}
-            Part::Paragraph(text) => put!(out, "<p>", clean(text), "</p>\n"),
-            Part::Note(mark, text) => {
+            Block::Title(_) | Block::Heading(_) => {}
+            Block::Text(text) => put!(out, "<p>", clean(text), "</p>\n"),
+            Block::Legend(mark, text) => {
                 let mark = match mark {
                     Mark::Best => STAR,
                     Mark::NoFigure => "-",
@@ -74,8 +76,8 @@ pub fn in_turn(parts: &[Part], heading: &str) -> Markup {
                 };
                 put!(out, "<p class=\"legend\">", clean(mark), " ", clean(text), "</p>\n");
             }
-            Part::Command(text) => put!(out, "<div class=\"command\"><pre>", text, "</pre></div>\n"),
-            Part::Table(found) => {
+            Block::Command(text) => put!(out, "<div class=\"command\"><pre>", text, "</pre></div>\n"),
+            Block::Table(found) => {
                 tables += 1;
                 let number = if tables == 1 { String::new() } else { format!(" {tables}") };
                 put!(out, table(found, &format!("{heading}, table{number}")));
@@ -86,13 +88,13 @@ pub fn in_turn(parts: &[Part], heading: &str) -> Markup {
 }
 
 /// Labels with their texts; an empty label continues the text above.
-fn facts(out: &mut Markup, parts: &[Part]) {
+fn facts(out: &mut Markup, parts: &[Block]) {
     put!(out, "<dl class=\"facts\">\n");
-    let continues = |_: &Part, next: &Part| matches!(next, Part::Labelled(label, _) if label.is_empty());
+    let continues = |_: &Block, next: &Block| matches!(next, Block::Fact(label, _) if label.is_empty());
     for fact in parts.chunk_by(continues) {
         put!(out, "<div>");
         for (index, part) in fact.iter().enumerate() {
-            let Part::Labelled(label, text) = part else { continue };
+            let Block::Fact(label, text) = part else { continue };
             if index == 0 {
                 put!(out, "<dt>", clean(label), "</dt>");
             }
@@ -162,20 +164,20 @@ mod tests {
         let evil = "<b>&\u{202e}";
         let rows = vec![vec![evil.to_owned(), "1\n2".to_owned(), format!("{BEST}3"), "why\u{1b}[0m".to_owned()]];
         let head = ["name", "", "figure", "words"].map(str::to_owned).to_vec();
-        let labelled = |label: &str, text: &str| Part::Labelled(label.into(), text.into());
+        let labelled = |label: &str, text: &str| Block::Fact(label.into(), text.into());
         let parts = [
             labelled("run", evil),
             labelled("", "more"),
             labelled("suite", "mail"),
-            Part::Heading("What changed: all of it".into()),
-            Part::Item("one".into()),
-            Part::Item("two".into()),
-            Part::Note(Mark::Best, "the best".into()),
-            Part::Note(Mark::Note("[a]".into()), evil.into()),
-            Part::Paragraph(evil.into()),
-            Part::Command("mountmark show 'a b' > \"c\"".into()),
-            Part::Table(Table { head, rows, keys: 1, last: Last::Words }),
-            Part::Heading("Notes:".into()),
+            Block::Heading("What changed: all of it".into()),
+            Block::Item("one".into()),
+            Block::Item("two".into()),
+            Block::Legend(Mark::Best, "the best".into()),
+            Block::Legend(Mark::Note("[a]".into()), evil.into()),
+            Block::Text(evil.into()),
+            Block::Command("mountmark show 'a b' > \"c\"".into()),
+            Block::Table(Table { head, rows, keys: 1, last: Last::Words }),
+            Block::Heading("Notes:".into()),
         ];
         let page = page(&parts, "a comparison", "compare RUN RUN", &Markup::new()).into_string();
         for there in [

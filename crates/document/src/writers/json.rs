@@ -1,9 +1,7 @@
 //! Complete data for programs: one object, whose long lists have one element per line.
 
-use anyhow::Result;
-use serde::Serialize;
-
-use crate::writers::{Form, Writer};
+use crate::forms::{Form, Object};
+use crate::writers::Writer;
 
 /// The first key of a report.
 pub const REPORT: &str = "mountmark_reports";
@@ -14,42 +12,7 @@ pub const JSON: Writer = Writer {
     form: Form::Object,
     mark: "{\"mountmark_reports\":[",
     write: |subject, _| {
-        let mut object = Object { text: "{".into(), is_empty: true };
-        Some(subject.object(&mut object)?.map(|()| object.text + "}\n"))
+        let mut object = Object::default();
+        Some(subject.object(&mut object)?.map(|()| object.into_text()))
     },
 };
-
-/// An object while it is written.
-pub struct Object {
-    text: String,
-    is_empty: bool,
-}
-
-impl Object {
-    /// Adds the keys of a structure.
-    pub fn head(&mut self, head: &impl Serialize) -> Result<()> {
-        let text = serde_json::to_string(head)?;
-        let keys = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or_default();
-        if !keys.is_empty() {
-            self.text += if self.is_empty { "" } else { ",\n" };
-            self.text += keys;
-            self.is_empty = false;
-        }
-        Ok(())
-    }
-
-    /// Adds a list, one element per line.
-    pub fn list<T: Serialize>(&mut self, key: &str, elements: impl IntoIterator<Item = T>) -> Result<()> {
-        self.text += if self.is_empty { "" } else { ",\n" };
-        self.text += &format!("\"{key}\":[");
-        self.is_empty = false;
-        let mut separator = "\n";
-        for element in elements {
-            self.text += separator;
-            self.text += &serde_json::to_string(&element)?;
-            separator = ",\n";
-        }
-        self.text += "\n]";
-        Ok(())
-    }
-}

@@ -1,7 +1,8 @@
 //! Parts as Markdown, for web pages, wikis and articles.
 
+use crate::forms::{Block, Form, Mark, Table};
 use crate::text::{BEST, clean, clean_keeping_marks};
-use crate::writers::{Form, Mark, Part, Table, Writer};
+use crate::writers::Writer;
 
 /// The first line of every report.
 const MARK: &str = "<!-- mountmark report -->";
@@ -9,39 +10,39 @@ const MARK: &str = "<!-- mountmark report -->";
 pub const MARKDOWN: Writer = Writer {
     name: "markdown",
     endings: &["md", "markdown"],
-    form: Form::Parts,
+    form: Form::Blocks,
     mark: MARK,
-    write: |subject, _| Some(Ok(markdown(&subject.parts()?))),
+    write: |subject, _| Some(Ok(markdown(&subject.blocks()?))),
 };
 
-fn markdown(parts: &[Part]) -> String {
+fn markdown(parts: &[Block]) -> String {
     let mut out = String::new();
     let mut is_list = false;
     for part in parts {
-        let begins_list = matches!(part, Part::Labelled(..) | Part::Item(_));
+        let begins_list = matches!(part, Block::Fact(..) | Block::Item(_));
         if !(out.is_empty() || is_list && begins_list) {
             out.push('\n');
         }
         is_list = begins_list;
         let line = |text: &str| escape(&clean(text));
         match part {
-            Part::Title(text) => {
+            Block::Title(text) => {
                 if out.is_empty() {
                     out += &format!("{MARK}\n\n");
                 }
                 out += &format!("# {}\n", line(text));
             }
-            Part::Heading(text) => out += &format!("## {}\n", line(text)),
-            Part::Labelled(label, text) if label.is_empty() => out += &format!("- {}\n", line(text)),
-            Part::Labelled(label, text) => out += &format!("- **{}** {}\n", line(label), line(text)),
+            Block::Heading(text) => out += &format!("## {}\n", line(text)),
+            Block::Fact(label, text) if label.is_empty() => out += &format!("- {}\n", line(text)),
+            Block::Fact(label, text) => out += &format!("- **{}** {}\n", line(label), line(text)),
             // A dash at the start of a line would begin a list.
-            Part::Note(Mark::NoFigure, text) => out += &format!("\\- {}\n", line(text)),
-            Part::Note(Mark::Best, text) => out += &format!("Bold: {}\n", line(text)),
-            Part::Note(Mark::Note(mark), text) => out += &format!("{} {}\n", line(mark), line(text)),
-            Part::Paragraph(text) => out += &format!("{}\n", line(text)),
-            Part::Item(text) => out += &format!("- {}\n", line(text)),
-            Part::Command(text) => out += &fenced(&clean(text)),
-            Part::Table(table) => out += &rows(table),
+            Block::Legend(Mark::NoFigure, text) => out += &format!("\\- {}\n", line(text)),
+            Block::Legend(Mark::Best, text) => out += &format!("Bold: {}\n", line(text)),
+            Block::Legend(Mark::Note(mark), text) => out += &format!("{} {}\n", line(mark), line(text)),
+            Block::Text(text) => out += &format!("{}\n", line(text)),
+            Block::Item(text) => out += &format!("- {}\n", line(text)),
+            Block::Command(text) => out += &fenced(&clean(text)),
+            Block::Table(table) => out += &rows(table),
         }
     }
     out

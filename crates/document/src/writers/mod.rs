@@ -2,19 +2,15 @@
 
 pub mod csv;
 pub mod folded;
-mod forms;
 pub mod html;
 pub mod json;
 pub mod markdown;
-mod part;
 pub mod svg;
 pub mod text;
 
 use anyhow::Result;
 
-pub use folded::Stack;
-pub use forms::{Form, Forms, Subject};
-pub use part::{Last, Mark, Part, Table, list};
+use crate::forms::{Form, Forms};
 
 /// Properties of the output device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,3 +40,7 @@ pub struct Writer {
     /// The subject as text with a final newline; `None` if it has no such form.
     pub write: fn(&dyn Forms, &Options) -> Option<Result<String>>,
 }
+
+/// All formats, in the order of help texts; a subject's default is its first.
+pub const ALL: &[&Writer] =
+    &[&text::TEXT, &markdown::MARKDOWN, &csv::CSV, &json::JSON, &html::HTML, &svg::SVG, &folded::FOLDED];

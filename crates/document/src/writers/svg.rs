@@ -1,7 +1,8 @@
 //! A picture for a README or an article.
 
+use crate::forms::Form;
 use crate::markup;
-use crate::writers::{Form, Writer};
+use crate::writers::Writer;
 
 /// The start of each picture.
 pub const MARK: &str = "<!-- mountmark report -->";

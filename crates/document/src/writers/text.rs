@@ -2,8 +2,9 @@
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, TableStyle};
 
+use crate::forms::{Block, Form, Last, Mark, Table};
 use crate::text::{BEST, break_name, clean, clean_keeping_marks, hang, width, wrap};
-use crate::writers::{Form, Last, Mark, Options, Part, Table, Writer};
+use crate::writers::{Options, Writer};
 
 /// Columns between table columns.
 const GAP: usize = 2;
@@ -32,35 +33,35 @@ pub const USUAL: &str = "\x1b[0m";
 pub const TEXT: Writer = Writer {
     name: "table",
     endings: &["txt"],
-    form: Form::Parts,
+    form: Form::Blocks,
     mark: "mountmark report: ",
-    write: |subject, options| Some(Ok(text(&subject.parts()?, options))),
+    write: |subject, options| Some(Ok(text(&subject.blocks()?, options))),
 };
 
-fn text(parts: &[Part], options: &Options) -> String {
+fn text(parts: &[Block], options: &Options) -> String {
     let mut out = String::new();
-    let mut before: Option<&Part> = None;
+    let mut before: Option<&Block> = None;
     for part in parts {
         // A table ends with a blank line of its own.
         let begins = match (before, part) {
             (None, _) => false,
-            (_, Part::Title(_) | Part::Heading(_)) => true,
-            (Some(Part::Heading(_) | Part::Title(_)), _) => false,
-            (Some(Part::Command(_)), Part::Paragraph(_)) => true,
-            (_, part) => matches!(part, Part::Table(_)),
+            (_, Block::Title(_) | Block::Heading(_)) => true,
+            (Some(Block::Heading(_) | Block::Title(_)), _) => false,
+            (Some(Block::Command(_)), Block::Text(_)) => true,
+            (_, part) => matches!(part, Block::Table(_)),
         };
         if begins && !out.ends_with("\n\n") {
             out.push('\n');
         }
         match part {
-            Part::Title(text) => out += &hang("", 0, &format!("{}{}", TEXT.mark, clean(text)), options.width),
-            Part::Heading(text) | Part::Paragraph(text) => out += &hang("", 0, &clean(text), options.width),
-            Part::Labelled(label, text) => {
+            Block::Title(text) => out += &hang("", 0, &format!("{}{}", TEXT.mark, clean(text)), options.width),
+            Block::Heading(text) | Block::Text(text) => out += &hang("", 0, &clean(text), options.width),
+            Block::Fact(label, text) => {
                 let column = LABEL.max(width(label) + 2).min(24);
                 out += &hang(label, column, &clean(text), options.width);
             }
-            Part::Item(text) => out += &hang("  -", 4, &clean(text), options.width),
-            Part::Note(mark, text) => {
+            Block::Item(text) => out += &hang("  -", 4, &clean(text), options.width),
+            Block::Legend(mark, text) => {
                 let mark = match mark {
                     Mark::Best => "*",
                     Mark::NoFigure => "-",
@@ -68,8 +69,8 @@ fn text(parts: &[Part], options: &Options) -> String {
                 };
                 out += &hang(mark, width(mark) + 1, &clean(text), options.width);
             }
-            Part::Command(text) => out += &format!("    {}\n", clean(text)),
-            Part::Table(table) => out += &tables(table, options),
+            Block::Command(text) => out += &format!("    {}\n", clean(text)),
+            Block::Table(table) => out += &tables(table, options),
         }
         before = Some(part);
     }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::changes::find::differences;
 use crate::changes::find::differences::{Difference, joined, kernel};
 use crate::figures::find::metric_id;
-use crate::figures::series::{Figures, Series, Task};
+use crate::figures::find::series::{Figures, Series, Task};
 use crate::options::Options;
 use crate::studies::find::Agreement;
 use crate::verdicts::find::{Family, told_apart};

@@ -1,17 +1,15 @@
 //! A run of the virtual lab beside one of a real machine.
 
 use anyhow::Result;
+use mountmark_document::forms::{Block, Last, Object, Rows, Subject, Table, list, number_or_empty};
 use mountmark_document::number::ratio;
 use mountmark_document::text::titled;
-use mountmark_document::writers::csv::{Rows, number_or_empty};
-use mountmark_document::writers::json::Object;
-use mountmark_document::writers::{Last, Part, Subject, Table, list};
 use mountmark_model::heading;
 use serde::Serialize;
 
 use crate::agreement::find::{Accordance, Accorded};
 use crate::agreement::say;
-use crate::run::about::labels;
+use crate::run::show::about::labels;
 use crate::studies::say::tau_range;
 use crate::{changes, studies};
 
@@ -21,7 +19,7 @@ pub struct ModelBeside<'a>(pub &'a Accordance);
 impl Subject for ModelBeside<'_> {
     const COMMAND: &'static str = "compare --agreement";
     const NAME: &'static str = "the model beside a machine";
-    const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
+    const BLOCKS: Option<fn(&Self) -> Vec<Block>> = Some(parts);
     const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(rows);
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> =
         Some(|found, out| out.head(&WordedAccordance::new(found.0)));
@@ -55,26 +53,26 @@ fn rows(ModelBeside(found): &ModelBeside, out: &mut Rows) -> Result<()> {
     Ok(())
 }
 
-fn parts(ModelBeside(found): &ModelBeside) -> Vec<Part> {
+fn parts(ModelBeside(found): &ModelBeside) -> Vec<Block> {
     let mut out = vec![
-        Part::Labelled("model".into(), found.model.clone()),
-        Part::Labelled("machine".into(), found.machine.clone()),
-        Part::Labelled(
+        Block::Fact("model".into(), found.model.clone()),
+        Block::Fact("machine".into(), found.machine.clone()),
+        Block::Fact(
             "file systems".into(),
             found.configurations.iter().map(|name| heading(name)).collect::<Vec<_>>().join(", "),
         ),
-        Part::Paragraph(say::answer(found)),
+        Block::Text(say::answer(found)),
     ];
     out.extend(labels(found.configurations.iter().map(String::as_str)));
     let head = ["test", "told apart", "same", "reversed", "order", "tau", "95 %", "machine/model"];
     let table = |steps: bool| {
         let rows: Vec<Vec<String>> = found.tasks.iter().filter(|task| task.step == steps).map(row).collect();
         let head = head.map(str::to_owned).to_vec();
-        (!rows.is_empty()).then_some(Part::Table(Table { head, rows, keys: 1, last: Last::Repeated }))
+        (!rows.is_empty()).then_some(Block::Table(Table { head, rows, keys: 1, last: Last::Repeated }))
     };
     out.extend(table(false));
     if let Some(steps) = table(true) {
-        out.extend([Part::Heading("Steps of the protocol".into()), steps]);
+        out.extend([Block::Heading("Steps of the protocol".into()), steps]);
     }
     list(&mut out, "Where the model misleads:", &say::misleading(found));
     let differs = |found: &Accordance| -> Vec<String> {

@@ -5,7 +5,7 @@ use mountmark_model::{Better, Metric, heading};
 use mountmark_record::RunRecord;
 
 use crate::bisect::find::{Bisection, Tried, Verdict};
-use crate::figures::quantity::quantity;
+use crate::figures::say::quantity::quantity;
 use crate::figures::say::subject;
 
 /// Which task on which configuration.

@@ -1,20 +1,19 @@
 //! The step between two kernels or commits at which a task became slower.
 
 use anyhow::Result;
+use mountmark_document::forms::{Block, Last, Object, Subject, Table};
 use mountmark_document::markup::Markup;
 use mountmark_document::writers;
-use mountmark_document::writers::json::Object;
-use mountmark_document::writers::{Last, Part, Subject, Table};
 use mountmark_record::RunRecord;
 use serde_json::json;
 
 use crate::bisect::find::{Bisection, Tried};
 use crate::bisect::say as words;
-use crate::figures::quantity::quantity;
+use crate::figures::say::quantity::quantity;
 use crate::figures::say::subject;
-use crate::run::about::labels;
+use crate::run::show::about::labels;
 use crate::why;
-use crate::why::answer::{Answer, value};
+use crate::why::show::answer::{Answer, value};
 use crate::why::show::told;
 
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +28,7 @@ pub struct Bisected<'a> {
 impl Subject for Bisected<'_> {
     const COMMAND: &'static str = "bisect";
     const NAME: &'static str = "the step at which a task became slower";
-    const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
+    const BLOCKS: Option<fn(&Self) -> Vec<Block>> = Some(parts);
     const PAGE: Option<fn(&Self) -> Result<Markup>> = Some(|found| {
         let drawn = found.why.map(why::page::flames).unwrap_or_default();
         Ok(writers::html::page(&parts(found), Self::NAME, Self::COMMAND, &drawn))
@@ -37,24 +36,24 @@ impl Subject for Bisected<'_> {
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
 }
 
-fn parts(Bisected { found, runs, why }: &Bisected) -> Vec<Part> {
-    let mut out = vec![Part::Heading(words::title(found)), Part::Paragraph(words::step(found))];
+fn parts(Bisected { found, runs, why }: &Bisected) -> Vec<Block> {
+    let mut out = vec![Block::Heading(words::title(found)), Block::Text(words::step(found))];
     if !found.hidden.is_empty() {
-        out.push(Part::Paragraph(words::hidden(&found.hidden)));
+        out.push(Block::Text(words::hidden(&found.hidden)));
     }
     // An explanation has them, too.
     if why.is_none() {
-        out.push(Part::Labelled("before".into(), why::say::run(runs[0])));
-        out.push(Part::Labelled("after".into(), why::say::run(runs[1])));
+        out.push(Block::Fact("before".into(), why::say::run(runs[0])));
+        out.push(Block::Fact("after".into(), why::say::run(runs[1])));
     }
     out.extend(labels([found.configuration.as_str()]));
-    out.extend(words::change(*runs).map(|change| Part::Labelled("change".into(), change)));
+    out.extend(words::change(*runs).map(|change| Block::Fact("change".into(), change)));
     let row = |tried: &Tried| {
         let figure = tried.figure.map_or(String::new(), |figure| quantity(found.metric, figure));
         vec![tried.name.clone(), figure, tried.run.clone().unwrap_or_default(), words::verdict(tried)]
     };
     let head = ["tried", subject(found.metric), "run", "verdict"].map(str::to_owned).to_vec();
-    out.push(Part::Table(Table { head, rows: found.tried.iter().map(row).collect(), keys: 1, last: Last::Words }));
+    out.push(Block::Table(Table { head, rows: found.tried.iter().map(row).collect(), keys: 1, last: Last::Words }));
     if let Some(answer) = why {
         out.extend(told(answer));
     }

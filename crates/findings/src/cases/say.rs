@@ -6,7 +6,7 @@ use mountmark_crash::cases::ClaimSeen;
 use mountmark_model::{Fate, When, heading};
 
 use crate::claims::find::{CutsSeen, JudgedClaim};
-use crate::figures::quantity::headings;
+use crate::figures::say::quantity::headings;
 
 pub(crate) const ABOUT: &str = "Images that a power cut may leave, by what the file holds in them: `new` and `old` are whole, as it was after and before; `mixed` has parts of both. Counts say how many images there are, and not how likely each is.";
 pub(crate) const CLAIMS: &str = "What that says of the claims";

@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use mountmark_crash::cases::{CaseSeen, ClaimSeen};
-use mountmark_document::writers::csv::Rows;
-use mountmark_document::writers::json::Object;
-use mountmark_document::writers::{Last, Part, Subject, Table};
+use mountmark_document::forms::{Block, Last, Object, Rows, Subject, Table};
 use mountmark_model::{Fate, heading};
 
 use crate::cases::say as words;
-use crate::run::about::labels;
+use crate::run::show::about::labels;
 
 #[derive(Clone, Debug)]
 pub struct Cases<'a> {
@@ -23,12 +21,12 @@ pub struct Cases<'a> {
 impl Subject for Cases<'_> {
     const COMMAND: &'static str = "crash show --cases";
     const NAME: &'static str = "what power cuts leave of files";
-    const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
+    const BLOCKS: Option<fn(&Self) -> Vec<Block>> = Some(parts);
     const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(rows);
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
 }
 
-fn parts(subject: &Cases) -> Vec<Part> {
+fn parts(subject: &Cases) -> Vec<Block> {
     let configurations: Vec<&str> =
         subject.cases.first().map(|case| case.seen.iter().map(|(name, _)| *name).collect()).unwrap_or_default();
     let mut head = vec!["case".to_owned(), "the power fails".to_owned()];
@@ -39,11 +37,11 @@ fn parts(subject: &Cases) -> Vec<Part> {
     };
     let rows = subject.cases.iter().map(row).collect();
     let mut parts =
-        vec![Part::Paragraph(words::ABOUT.into()), Part::Table(Table { head, rows, keys: 2, last: Last::Figure })];
+        vec![Block::Text(words::ABOUT.into()), Block::Table(Table { head, rows, keys: 2, last: Last::Figure })];
     parts.extend(labels(configurations));
-    parts.extend(words::hurried(&subject.hurried).map(Part::Paragraph));
-    parts.push(Part::Heading(words::CLAIMS.into()));
-    parts.extend(subject.claims.iter().map(|claim| Part::Item(words::claim(claim))));
+    parts.extend(words::hurried(&subject.hurried).map(Block::Text));
+    parts.push(Block::Heading(words::CLAIMS.into()));
+    parts.extend(subject.claims.iter().map(|claim| Block::Item(words::claim(claim))));
     parts
 }
 

@@ -21,13 +21,12 @@ use mountmark_stats::summary::{Summary, median};
 use serde::Serialize;
 
 use crate::dependence::find::{Dependence, in_groups};
-use crate::figures::series::{Figures, Series};
+use crate::figures::find::series::{Figures, Series};
 use crate::options::Options;
 use crate::verdicts;
-use crate::verdicts::contrast;
-use crate::verdicts::contrast::{Contrast, Tested};
+use crate::verdicts::find::contrast;
+use crate::verdicts::find::contrast::{Contrast, Tested};
 pub use differences::{Difference, Incomparable, differences, incomparable};
-
 pub use remarks::ChangeRemark;
 
 /// Changes from one run to another. `report` puts them into words.
@@ -282,7 +281,7 @@ impl Row {
             Better::Higher => 1.0 - ratio,
         });
         if let (Some(ratio), Some(mean), Some(tested)) = (change.ratio, self.mean, &tested) {
-            change.interval = verdicts::estimate::ratio_interval(ratio, mean, tested);
+            change.interval = verdicts::find::estimate::ratio_interval(ratio, mean, tested);
         }
         let direction = self.mean.unwrap_or_default() * change.ratio.map(libm::log).unwrap_or_default();
         let is_shown = self.single || tested.is_some_and(|t| t.adjusted <= options.error() && direction > 0.0);

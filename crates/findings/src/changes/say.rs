@@ -9,7 +9,7 @@ use crate::changes::find::differences::Incomparable;
 use crate::changes::find::remarks::ChangeRemark;
 use crate::changes::find::{Change, ChangeOutcome, Changes as TwoRuns};
 use crate::dependence::say::depends;
-use crate::figures::quantity::quantity;
+use crate::figures::say::quantity::quantity;
 use crate::figures::say::subject;
 use crate::missing::say::named;
 

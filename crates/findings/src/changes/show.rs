@@ -1,11 +1,9 @@
 //! A run compared with an earlier one.
 
 use anyhow::Result;
+use mountmark_document::forms::{Block, Last, Object, Rows, Subject, Table, number_or_empty};
 use mountmark_document::number::ratio;
 use mountmark_document::text::titled;
-use mountmark_document::writers::csv::{Rows, number_or_empty};
-use mountmark_document::writers::json::Object;
-use mountmark_document::writers::{Last, Part, Subject, Table};
 use mountmark_model::heading;
 use serde::Serialize;
 
@@ -13,8 +11,8 @@ use crate::changes::find::differences::Difference;
 use crate::changes::find::{Change, ChangeOutcome};
 use crate::changes::say::{counts, more_or_less, remarks};
 use crate::changes::{find, say};
-use crate::figures::quantity::quantity;
-use crate::run::about::labels;
+use crate::figures::say::quantity::quantity;
+use crate::run::show::about::labels;
 
 #[derive(Clone, Copy, Debug)]
 pub struct RunBeside<'a>(pub &'a find::Changes);
@@ -22,7 +20,7 @@ pub struct RunBeside<'a>(pub &'a find::Changes);
 impl Subject for RunBeside<'_> {
     const COMMAND: &'static str = "compare RUN RUN";
     const NAME: &'static str = "a comparison of two runs";
-    const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
+    const BLOCKS: Option<fn(&Self) -> Vec<Block>> = Some(parts);
     const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(rows);
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> =
         Some(|changes, out| out.head(&WordedChanges::new(changes.0)));
@@ -69,35 +67,33 @@ fn word(outcome: ChangeOutcome) -> &'static str {
     }
 }
 
-fn parts(RunBeside(changes): &RunBeside) -> Vec<Part> {
-    let mut out = vec![
-        Part::Labelled("before".into(), changes.before.clone()),
-        Part::Labelled("after".into(), changes.after.clone()),
-    ];
-    out.extend(remarks(changes).into_iter().map(|remark| Part::Labelled("note".into(), remark)));
+fn parts(RunBeside(changes): &RunBeside) -> Vec<Block> {
+    let mut out =
+        vec![Block::Fact("before".into(), changes.before.clone()), Block::Fact("after".into(), changes.after.clone())];
+    out.extend(remarks(changes).into_iter().map(|remark| Block::Fact("note".into(), remark)));
     let names = changes.changes.iter().map(|change| change.configuration.as_str());
     out.extend(labels(names));
     out.extend(differences(&changes.differences));
-    out.push(Part::Heading("What changed".into()));
-    out.push(Part::Paragraph(counts(&changes.changes)));
+    out.push(Block::Heading("What changed".into()));
+    out.push(Block::Text(counts(&changes.changes)));
     // The count above includes the others; JSON and CSV list them.
     let told = changes.changes.iter().filter(|change| change.outcome != ChangeOutcome::NoDifferenceShown);
     let rows: Vec<Vec<String>> = told.map(row).collect();
     if !rows.is_empty() {
         let head = ["file system", "test", "metric", "before", "after", "ratio", "95 %", "change"];
         let head = head.map(str::to_owned).to_vec();
-        out.push(Part::Table(Table { head, rows, keys: 3, last: Last::Repeated }));
+        out.push(Block::Table(Table { head, rows, keys: 3, last: Last::Repeated }));
     }
     out
 }
 
 /// What differs between two runs, beside their figures.
-pub(crate) fn differences(found: &[Difference]) -> Vec<Part> {
-    let mut out = vec![Part::Heading("What differs between the runs".into())];
-    let item = |d: &Difference| Part::Item(format!("{}: {} before, {} after", d.what, d.before, d.after));
+pub(crate) fn differences(found: &[Difference]) -> Vec<Block> {
+    let mut out = vec![Block::Heading("What differs between the runs".into())];
+    let item = |d: &Difference| Block::Item(format!("{}: {} before, {} after", d.what, d.before, d.after));
     out.extend(found.iter().map(item));
     if found.is_empty() {
-        out.push(Part::Paragraph("Nothing but their names.".into()));
+        out.push(Block::Text("Nothing but their names.".into()));
     }
     out
 }

@@ -10,7 +10,9 @@ mod column;
 mod decide;
 mod fit;
 mod judge;
+mod lack;
 mod missing;
+mod reach;
 mod several;
 mod within;
 
@@ -21,9 +23,10 @@ use serde::Serialize;
 
 pub use clause::SMALLEST;
 pub use decide::LEVEL;
-pub use fit::{Judges, Misfit, OtherMachine, OtherSuite, TooSmall};
-pub use judge::{Reach, judge_claims, own_figures};
-pub use missing::Lack;
+pub use fit::Judges;
+pub use judge::{judge_claims, own_figures};
+pub use lack::{Lack, Misfit, OtherMachine, OtherSuite, TooSmall};
+pub use reach::Reach;
 pub use several::by_several;
 
 /// A claim and its verdict by a run.

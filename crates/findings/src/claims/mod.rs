@@ -4,7 +4,6 @@ pub(crate) mod find;
 pub(crate) mod page;
 pub(crate) mod say;
 pub(crate) mod show;
-pub(crate) mod worded;
 
 pub use find::*;
 pub use show::{Claims, ClaimsHead};

@@ -10,7 +10,7 @@ use mountmark_record::RunRecord;
 
 use crate::cases;
 use crate::claims::find::{Against, ClaimOutcome, JudgedClaim, JudgedClause, Subject};
-use crate::figures::quantity::headings;
+use crate::figures::say::quantity::headings;
 pub(crate) use lacks::{lacks, stretched};
 
 /// Maximum number of tasks with figures in a sentence.

@@ -1,11 +1,11 @@
 //! Judged claims.
 
+pub(crate) mod worded;
+
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use mountmark_document::writers::csv::Rows;
-use mountmark_document::writers::json::Object;
-use mountmark_document::writers::{Part, Subject};
+use mountmark_document::forms::{Block, Object, Rows, Subject};
 use mountmark_model::Study;
 use mountmark_record::RunRecord;
 use serde::Serialize;
@@ -13,8 +13,8 @@ use serde::Serialize;
 use crate::claims::find::{ClaimOutcome, JudgedClaim};
 use crate::claims::say;
 use crate::claims::say::outcome;
-use crate::claims::worded::WordedClaim;
-use crate::run::about::labels;
+use crate::claims::show::worded::WordedClaim;
+use crate::run::show::about::labels;
 use crate::studies::find::{Warning, unfinished};
 use crate::{analysis, cases, figures, studies, verdicts};
 
@@ -68,7 +68,7 @@ pub struct Claims<'a> {
 impl Subject for Claims<'_> {
     const COMMAND: &'static str = "compare --claims";
     const NAME: &'static str = "judged claims";
-    const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
+    const BLOCKS: Option<fn(&Self) -> Vec<Block>> = Some(parts);
     const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(rows);
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
 }
@@ -110,32 +110,32 @@ fn rows(Claims { head, claims }: &Claims, out: &mut Rows) -> Result<()> {
     Ok(())
 }
 
-fn parts(Claims { head, claims }: &Claims) -> Vec<Part> {
-    let judges = head.judges.iter().map(|(label, text)| Part::Labelled(label.clone(), text.clone()));
-    let mut out: Vec<Part> = judges.collect();
-    out.push(Part::Labelled("file systems".into(), figures::quantity::headings(&head.filesystems)));
+fn parts(Claims { head, claims }: &Claims) -> Vec<Block> {
+    let judges = head.judges.iter().map(|(label, text)| Block::Fact(label.clone(), text.clone()));
+    let mut out: Vec<Block> = judges.collect();
+    out.push(Block::Fact("file systems".into(), figures::say::quantity::headings(&head.filesystems)));
     out.extend(labels(head.filesystems.iter().map(String::as_str)));
-    out.push(Part::Labelled("judged".into(), verdicts::rule::of_claims(head.repeats)));
-    out.extend(studies::say::warnings(&head.warnings).into_iter().map(|text| Part::Labelled("note".into(), text)));
+    out.push(Block::Fact("judged".into(), verdicts::say::rule::of_claims(head.repeats)));
+    out.extend(studies::say::warnings(&head.warnings).into_iter().map(|text| Block::Fact("note".into(), text)));
     for of_study in claims.chunk_by(|one, next| one.study == next.study) {
         let study = &of_study[0].study;
         let title = head.titles.get(study).map_or(String::new(), |title| format!(": {title}"));
-        out.push(Part::Heading(format!("{study}{title}")));
+        out.push(Block::Heading(format!("{study}{title}")));
         let (decided, open) = say::by_reason(of_study);
         for claim in decided {
             lines(&mut out, claim, Some(say::sentence(claim)));
         }
         for group in open {
-            out.push(Part::Paragraph(group.reason));
+            out.push(Block::Text(group.reason));
             group.claims.into_iter().for_each(|claim| lines(&mut out, claim, None));
         }
     }
-    out.extend(cases::say::hurried_at(claims).map(Part::Paragraph));
+    out.extend(cases::say::hurried_at(claims).map(Block::Text));
     commands(&mut out, claims);
-    out.push(Part::Heading(format!("{}.", say::counts(claims))));
+    out.push(Block::Heading(format!("{}.", say::counts(claims))));
     let partial = claims.iter().filter(|claim| claim.is_measured() && !claim.complete).count();
     if partial > 0 {
-        out.push(Part::Paragraph(format!(
+        out.push(Block::Text(format!(
             "{partial} of the judged claims name something that this run did not measure: they are judged by the figures there are."
         )));
     }
@@ -143,11 +143,11 @@ fn parts(Claims { head, claims }: &Claims) -> Vec<Part> {
 }
 
 /// A claim: verdict and text, then its own reason, missing figures, verdict by the article's own figures, and notes.
-fn lines(out: &mut Vec<Part>, claim: &JudgedClaim, why: Option<String>) {
+fn lines(out: &mut Vec<Block>, claim: &JudgedClaim, why: Option<String>) {
     let id = claim.id.clone();
     let so_far = if claim.is_partial() { ", as far as measured" } else { "" };
-    out.push(Part::Labelled(id, format!("{}{so_far}: {}", outcome(claim.outcome).to_uppercase(), claim.text)));
-    let mut below = |text: String| out.push(Part::Labelled(String::new(), text));
+    out.push(Block::Fact(id, format!("{}{so_far}: {}", outcome(claim.outcome).to_uppercase(), claim.text)));
+    let mut below = |text: String| out.push(Block::Fact(String::new(), text));
     if let Some(why) = why.filter(|why| !why.is_empty()) {
         below(format!("Why: {why}"));
     }
@@ -166,7 +166,7 @@ fn lines(out: &mut Vec<Part>, claim: &JudgedClaim, why: Option<String>) {
 }
 
 /// Commands that would measure missing figures, each with its claims.
-fn commands(out: &mut Vec<Part>, claims: &[JudgedClaim]) {
+fn commands(out: &mut Vec<Block>, claims: &[JudgedClaim]) {
     let mut by_commands: BTreeMap<&[String], Vec<&str>> = BTreeMap::new();
     for claim in claims.iter().filter(|claim| !claim.commands.is_empty()) {
         by_commands.entry(&claim.commands).or_default().push(&claim.id);
@@ -174,10 +174,10 @@ fn commands(out: &mut Vec<Part>, claims: &[JudgedClaim]) {
     if by_commands.is_empty() {
         return;
     }
-    out.push(Part::Heading("To measure what this run has not:".into()));
+    out.push(Block::Heading("To measure what this run has not:".into()));
     for (commands, claims) in by_commands {
-        out.push(Part::Item(format!("for {}:", claims.join(", "))));
-        out.extend(commands.iter().cloned().map(Part::Command));
+        out.push(Block::Item(format!("for {}:", claims.join(", "))));
+        out.extend(commands.iter().cloned().map(Block::Command));
     }
 }
 

@@ -1,15 +1,18 @@
 //! The page of a campaign of power cuts: what was tried, and each finding with the order of writes that led to it.
 
+pub(crate) mod write_order;
+
 use mountmark_crash::campaign::{Campaign, Cause};
+use mountmark_document::forms::{Block, Table};
 use mountmark_document::markup::Markup;
 use mountmark_document::page::Page;
 use mountmark_document::put;
 use mountmark_document::writers::html::{in_turn, table};
-use mountmark_document::writers::{Part, Table};
 use mountmark_model::heading;
 
-use crate::crash::write_order::write_order;
-use crate::crash::{explored, say as words};
+use crate::crash::page::write_order::write_order;
+use crate::crash::say as words;
+use crate::crash::say::explored;
 
 /// What a page shows of a configuration.
 pub(crate) struct Shown<'a> {
@@ -19,7 +22,7 @@ pub(crate) struct Shown<'a> {
 }
 
 /// The page; `about` and `summary` are of all configurations.
-pub(crate) fn page(about: &[Part], summary: &Table, shown: &[Shown]) -> Markup {
+pub(crate) fn page(about: &[Block], summary: &Table, shown: &[Shown]) -> Markup {
     let names: Vec<&str> = shown.iter().map(|shown| shown.campaign.configuration.as_str()).collect();
     let title = words::title(&names);
     let mut main = Markup::new();

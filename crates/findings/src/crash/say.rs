@@ -1,5 +1,7 @@
 //! Sentences about power cuts.
 
+pub(crate) mod explored;
+
 use std::collections::BTreeSet;
 
 use mountmark_crash::application::Verdict;
@@ -12,7 +14,7 @@ use mountmark_crash::tree::{Entry, Kind, Source};
 use mountmark_crash::workload::Workload;
 use mountmark_model::counted;
 
-use crate::figures::quantity::headings;
+use crate::figures::say::quantity::headings;
 
 /// What a file system promises, by its documents.
 pub(crate) fn promised(campaign: &Campaign) -> String {

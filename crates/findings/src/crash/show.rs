@@ -1,18 +1,20 @@
 //! What power cuts showed, configuration by configuration.
 
+pub(crate) mod list;
+pub(crate) mod state;
+
 use anyhow::Result;
 use mountmark_crash::campaign::{Campaign, Cause, Tried};
+use mountmark_document::forms::{Block, Last, Object, Rows, Subject, Table};
 use mountmark_document::markup::Markup;
-use mountmark_document::writers::csv::Rows;
-use mountmark_document::writers::json::Object;
-use mountmark_document::writers::{Last, Part, Subject, Table};
 use mountmark_model::{Bytes, format_count, format_seconds, heading};
 use serde::Serialize;
 
 use crate::crash::page::Shown;
-use crate::crash::{explored, page, say as words};
-use crate::run::about::labels;
-use crate::run::again::shell_word;
+use crate::crash::say::explored;
+use crate::crash::{page, say as words};
+use crate::run::say::again::shell_word;
+use crate::run::show::about::labels;
 
 /// In the user's order.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +23,7 @@ pub struct Crash<'a>(pub &'a [Campaign]);
 impl Subject for Crash<'_> {
     const COMMAND: &'static str = "crash";
     const NAME: &'static str = "what power cuts showed";
-    const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
+    const BLOCKS: Option<fn(&Self) -> Vec<Block>> = Some(parts);
     const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(rows);
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
     const PAGE: Option<fn(&Self) -> Result<Markup>> = Some(page);
@@ -57,39 +59,39 @@ fn page(Crash(campaigns): &Crash) -> Result<Markup> {
     Ok(page::page(&about, &summary(campaigns), &shown))
 }
 
-fn parts(Crash(campaigns): &Crash) -> Vec<Part> {
+fn parts(Crash(campaigns): &Crash) -> Vec<Block> {
     let mut parts = about(campaigns);
-    parts.push(Part::Table(summary(campaigns)));
+    parts.push(Block::Table(summary(campaigns)));
     for campaign in *campaigns {
-        parts.push(Part::Heading(heading(&campaign.configuration).into_owned()));
-        parts.push(Part::Paragraph(words::promised(campaign)));
-        parts.push(Part::Paragraph(explored::explored(campaign)));
+        parts.push(Block::Heading(heading(&campaign.configuration).into_owned()));
+        parts.push(Block::Text(words::promised(campaign)));
+        parts.push(Block::Text(explored::explored(campaign)));
         for causes in campaign.causes().chunk_by(|one, next| one.standing() == next.standing()) {
-            parts.push(Part::Paragraph(words::lead(causes[0].standing()).into()));
+            parts.push(Block::Text(words::lead(causes[0].standing()).into()));
             for cause in causes {
-                parts.push(Part::Item(words::found(cause)));
-                parts.push(Part::Command(again(campaign, cause)));
+                parts.push(Block::Item(words::found(cause)));
+                parts.push(Block::Command(again(campaign, cause)));
             }
         }
         let suspicious = words::suspicious(campaign);
         if !suspicious.is_empty() {
-            parts.push(Part::Paragraph(words::SUSPICIOUS.into()));
-            parts.extend(suspicious.into_iter().map(Part::Item));
+            parts.push(Block::Text(words::SUSPICIOUS.into()));
+            parts.extend(suspicious.into_iter().map(Block::Item));
         }
         let failed = campaign.tried.iter().filter_map(|tried| Some((tried, tried.explored.error.as_ref()?)));
-        parts.extend(failed.map(|(tried, error)| Part::Item(words::not_explored(tried, error))));
+        parts.extend(failed.map(|(tried, error)| Block::Item(words::not_explored(tried, error))));
     }
     parts
 }
 
-fn about(campaigns: &[Campaign]) -> Vec<Part> {
+fn about(campaigns: &[Campaign]) -> Vec<Block> {
     let Some(campaign) = campaigns.first() else { return Vec::new() };
     let facts = [
         ("kernel", campaign.kernel.clone()),
         ("disk", format!("{}, {}", Bytes(campaign.disk_size), words::device(campaign))),
         ("seed", campaign.seed.to_string()),
     ];
-    let facts = facts.into_iter().map(|(label, text)| Part::Labelled(label.into(), text));
+    let facts = facts.into_iter().map(|(label, text)| Block::Fact(label.into(), text));
     facts.chain(labels(campaigns.iter().map(|campaign| campaign.configuration.as_str()))).collect()
 }
 

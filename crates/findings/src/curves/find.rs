@@ -14,7 +14,7 @@ use mountmark_stats::summary::{mean, variance};
 use serde::Serialize;
 
 use crate::figures::find::metric_id;
-use crate::figures::series::{Figures, Series, Task, log_ratios};
+use crate::figures::find::series::{Figures, Series, Task, log_ratios};
 
 /// Probability that a run without cliffs has one by chance alone.
 const ERROR: f64 = 0.01;

@@ -1,16 +1,16 @@
 //! Curves over the parameter that a plan varies: a chart for each test with a line for each file system, its cliffs as
 //! bands, and the figures below.
 
-use mountmark_document::draw::{Frame, Names, Tick, draw, swatch};
+use mountmark_document::draw::curve::{Frame, Names, Tick, draw, swatch};
+use mountmark_document::draw::plot::AxisScale;
 use mountmark_document::markup::Markup;
-use mountmark_document::{draw as curve, put};
+use mountmark_document::put;
 use mountmark_model::VaryPoint;
 
 use crate::curves::find::{Curve, Curves};
 use crate::curves::say;
 use crate::curves::show::shown;
-use crate::figures::plot::AxisScale;
-use crate::figures::quantity::quantity;
+use crate::figures::say::quantity::{end, quantity};
 use crate::view::View;
 
 /// The least distance of two labels at the lower side, as a share of it.
@@ -45,10 +45,10 @@ fn card(view: &View, curves: &Curves, curve: &Curve) -> Markup {
     let up = AxisScale::covering(curve.medians.iter().flatten().filter_map(|median| *median));
     let line = |(look, medians): (usize, &Vec<Option<f64>>)| {
         let points = places.iter().zip(medians).filter_map(|(x, median)| Some((*x, (*median)? / up.max)));
-        curve::Curve { look, points: points.collect(), has_dots: true }
+        mountmark_document::draw::curve::Curve { look, points: points.collect(), has_dots: true }
     };
     let lines: Vec<_> = curve.medians.iter().enumerate().map(line).collect();
-    let y = |part: f64| Tick { at: part, text: AxisScale { max: up.max * part }.text(metric) };
+    let y = |part: f64| Tick { at: part, text: end(metric, up.max * part) };
     let frame = Frame {
         x: ticks(&curves.points, &places),
         y: vec![Tick { at: 0.0, text: "0".into() }, y(0.5), y(1.0)],

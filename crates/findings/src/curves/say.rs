@@ -3,7 +3,7 @@
 use mountmark_document::number::{counted, ratio};
 
 use crate::curves::find::{Cliff, Curve, Curves, Unsearched, WhyUnsearched};
-use crate::figures::quantity::quantity;
+use crate::figures::say::quantity::quantity;
 use crate::found::Findings;
 use crate::missing::say::named;
 

@@ -1,10 +1,10 @@
 //! Curves over a varied parameter as lists and tables. What a chart of them is, is in `html/varied.rs`.
 
-use mountmark_document::writers::{Last, Part, Table, list};
+use mountmark_document::forms::{Block, Last, Table, list};
 
 use crate::curves::find::{Curve, Curves};
 use crate::curves::say;
-use crate::figures::quantity::quantity;
+use crate::figures::say::quantity::quantity;
 use crate::found::Findings;
 
 /// The curves that a report shows: those of the suite's tasks, and of steps with a cliff.
@@ -13,7 +13,7 @@ pub(crate) fn shown(curves: &Curves) -> impl Iterator<Item = &Curve> {
 }
 
 /// The list of cliffs; nothing if the plan varies nothing.
-pub(crate) fn cliffs(findings: &Findings) -> Vec<Part> {
+pub(crate) fn cliffs(findings: &Findings) -> Vec<Block> {
     let mut out = Vec::new();
     if let Some(curves) = &findings.curves {
         list(&mut out, &format!("Cliffs over {}", curves.parameter), &say::cliffs(findings, curves));
@@ -22,12 +22,12 @@ pub(crate) fn cliffs(findings: &Findings) -> Vec<Part> {
 }
 
 /// The list of cliffs, and a table for each curve.
-pub(crate) fn parts(findings: &Findings) -> Vec<Part> {
+pub(crate) fn parts(findings: &Findings) -> Vec<Block> {
     let mut out = cliffs(findings);
     let Some(curves) = &findings.curves else { return out };
     for curve in shown(curves) {
         let name = if curve.title == curve.task { String::new() } else { format!(" {}", curve.title) };
-        out.push(Part::Heading(format!("{}{name} over {}", curve.task, curves.parameter)));
+        out.push(Block::Heading(format!("{}{name} over {}", curve.task, curves.parameter)));
         let head = std::iter::once(curves.parameter.clone()).chain(findings.headings.iter().cloned());
         let row = |(at, point): (usize, &mountmark_model::VaryPoint)| {
             let cells = curve
@@ -37,7 +37,7 @@ pub(crate) fn parts(findings: &Findings) -> Vec<Part> {
             std::iter::once(point.text.clone()).chain(cells).collect()
         };
         let rows = curves.points.iter().enumerate().map(row).collect();
-        out.push(Part::Table(Table { head: head.collect(), rows, keys: 1, last: Last::Figure }));
+        out.push(Block::Table(Table { head: head.collect(), rows, keys: 1, last: Last::Figure }));
     }
     out
 }

@@ -17,7 +17,7 @@ use mountmark_stats::groups::FEWEST;
 use mountmark_stats::summary::{coefficient_of_variation, median, median_of, variance};
 use serde::Serialize;
 
-use crate::figures::series::{Figures, Series, Task};
+use crate::figures::find::series::{Figures, Series, Task};
 
 /// The smallest gap between groups, and the smallest wide standard deviation: a difference of logarithms, about 5 %.
 const LEAST: f64 = 0.05;

@@ -7,7 +7,7 @@ use mountmark_model::Metric;
 
 use crate::dependence::find::{Dependence, Group};
 use crate::figures;
-use crate::figures::quantity::quantity;
+use crate::figures::say::quantity::quantity;
 use crate::found::Findings;
 use crate::missing::say::named;
 

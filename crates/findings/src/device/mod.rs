@@ -1,6 +1,5 @@
 //! What a task asked of its device.
 
 pub(crate) mod find;
-pub(crate) mod map;
 pub(crate) mod page;
 pub(crate) mod show;

@@ -2,6 +2,8 @@
 //!
 //! Shows the first repeat only: a map is a picture of one repeat, and the figures beside it are from the same one.
 
+pub(crate) mod map;
+
 use mountmark_document::markup::Markup;
 use mountmark_document::number::counted;
 use mountmark_document::put;
@@ -10,8 +12,7 @@ use mountmark_model::device::DeviceOperation;
 use mountmark_model::{DeviceRecord, format_bytes, format_seconds, protocol_task};
 
 use crate::device::find::{Iostat, Stream};
-use crate::device::map;
-use crate::device::map::{Picture, Shades};
+use crate::device::page::map::{Picture, Shades};
 use crate::figures::find::TaskFindings;
 use crate::matrix::page::label;
 use crate::sections::Section;

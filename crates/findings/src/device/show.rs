@@ -3,9 +3,8 @@
 //! Times of all repeats are added up before any division. This file does not interpret single requests.
 
 use anyhow::Result;
+use mountmark_document::forms::{Block, Last, Object, Subject, Table};
 use mountmark_document::text::{figure, titled};
-use mountmark_document::writers::json::Object;
-use mountmark_document::writers::{Last, Part, Subject, Table};
 use mountmark_model::device::{DeviceOperation, ROWS, SECTOR, Slice};
 use mountmark_model::{DeviceRecord, heading, protocol_task};
 use mountmark_record::{CellRecord, DeviceUse, RunRecord};
@@ -13,7 +12,7 @@ use serde::Serialize;
 
 use crate::analysis::configurations;
 use crate::device::find::{Iostat, Stream};
-use crate::run::about::about;
+use crate::run::show::about::about;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Device<'a> {
@@ -25,7 +24,7 @@ pub struct Device<'a> {
 impl Subject for Device<'_> {
     const COMMAND: &'static str = "show --io";
     const NAME: &'static str = "the use of the device";
-    const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
+    const BLOCKS: Option<fn(&Self) -> Vec<Block>> = Some(parts);
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
 }
 
@@ -41,9 +40,9 @@ fn cell_of<'a>(run: &'a RunRecord, found: &DeviceUse) -> Option<&'a CellRecord> 
     run.cells.iter().find(|cell| cell.index == found.cell)
 }
 
-fn parts(Device { run, uses }: &Device) -> Vec<Part> {
+fn parts(Device { run, uses }: &Device) -> Vec<Block> {
     let mut out = about(run);
-    out.push(Part::Labelled(
+    out.push(Block::Fact(
         "device".into(),
         "iostat's columns for the disk under test, from a command's start until the device was at rest again: requests \
          a second, MiB a second, mean size in KiB, mean wait in ms (r: read, w: write, d: discard, f: flush), mean queue, \
@@ -56,7 +55,7 @@ fn parts(Device { run, uses }: &Device) -> Vec<Part> {
             lacking.push(reason);
         }
     }
-    out.extend(lacking.iter().map(|reason| Part::Labelled("note".into(), (*reason).to_owned())));
+    out.extend(lacking.iter().map(|reason| Block::Fact("note".into(), (*reason).to_owned())));
     let mut idle: Vec<&str> = Vec::new();
     for (id, title) in in_order(run) {
         let of_task: Vec<&DeviceUse> = uses.iter().filter(|found| found.task == id).collect();
@@ -70,17 +69,17 @@ fn parts(Device { run, uses }: &Device) -> Vec<Part> {
             }
             continue;
         }
-        out.push(Part::Heading(titled(id, title)));
+        out.push(Block::Heading(titled(id, title)));
         out.push(table(run, &of_task));
     }
     if !idle.is_empty() {
-        out.push(Part::Paragraph(format!("Nothing was read or written by {}.", idle.join(", "))));
+        out.push(Block::Text(format!("Nothing was read or written by {}.", idle.join(", "))));
     }
     out
 }
 
 /// One task: a row per configuration.
-fn table(run: &RunRecord, uses: &[&DeviceUse]) -> Part {
+fn table(run: &RunRecord, uses: &[&DeviceUse]) -> Block {
     let rows: Vec<(String, f64, Iostat)> = configurations(run)
         .into_iter()
         .filter_map(|name| {
@@ -113,7 +112,7 @@ fn table(run: &RunRecord, uses: &[&DeviceUse]) -> Part {
         row.push(format!("{:.1}", found.utilisation));
         row
     });
-    Part::Table(Table {
+    Block::Table(Table {
         head: head.into_iter().map(str::to_owned).collect(),
         rows: rows.collect(),
         keys: 1,

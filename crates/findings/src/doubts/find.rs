@@ -24,9 +24,9 @@ use mountmark_stats::summary::{median, median_of};
 use serde::Serialize;
 
 use crate::figures;
-use crate::figures::series::{Figures, Series};
+use crate::figures::find::series::{Figures, Series};
 use crate::options::Options;
-use crate::verdicts::estimate::Doubtful;
+use crate::verdicts::find::estimate::Doubtful;
 
 /// Probability that a run without outliers has any doubt, if its noise is normal.
 const ERROR: f64 = 0.05;
@@ -105,7 +105,7 @@ pub(crate) fn doubtful(found: &[Found]) -> Doubtful {
 
 pub(crate) fn in_doubt(figures: &Figures) -> Vec<Found> {
     let judged =
-        figures.tasks.iter().enumerate().filter(|(_, task)| task.category != figures::basis::Category::Capacity);
+        figures.tasks.iter().enumerate().filter(|(_, task)| task.category != figures::find::basis::Category::Capacity);
     let strata: Vec<Stratum> =
         judged.filter_map(|(at, task)| Some((at, task.main()?))).filter_map(Stratum::new).collect();
     let count: usize = strata.iter().flat_map(|stratum| &stratum.logs).map(Vec::len).sum();
@@ -133,7 +133,7 @@ struct Stratum<'a> {
 impl<'a> Stratum<'a> {
     fn new((task, series): (usize, &'a Series)) -> Option<Stratum<'a>> {
         // Zeroes have no logarithm and are never doubtful.
-        let logs = |cells: &Vec<figures::series::CellFigure>| -> Vec<(usize, f64)> {
+        let logs = |cells: &Vec<figures::find::series::CellFigure>| -> Vec<(usize, f64)> {
             let above = cells.iter().enumerate().filter(|(_, cell)| cell.mean > 0.0);
             let logs: Vec<_> = above.map(|(at, cell)| (at, libm::log(cell.mean))).collect();
             if logs.len() >= FEWEST { logs } else { Vec::new() }

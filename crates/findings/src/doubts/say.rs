@@ -3,7 +3,7 @@
 use mountmark_model::Metric;
 
 use crate::doubts::find::Doubt;
-use crate::figures::quantity::quantity;
+use crate::figures::say::quantity::quantity;
 use crate::found::Findings;
 
 pub(crate) const HEADING: &str = "Doubtful samples";

@@ -3,14 +3,22 @@
 //! Configurations are indices into [`crate::found::Findings::configurations`], so that no name is looked up twice. Fields that
 //! JSON has in words are not serialised here.
 
+pub(crate) mod basis;
+pub(crate) mod cut;
+pub(crate) mod gather;
+pub(crate) mod rate;
+pub(crate) mod series;
+pub(crate) mod sharing;
+pub(crate) mod sums;
+
 use mountmark_model::{Better, Metric};
 use mountmark_stats::interval::Interval;
 use mountmark_stats::summary::Summary;
 use serde::Serialize;
 
 use crate::dependence::find::Dependence;
-use crate::figures::basis::Category;
-use crate::verdicts::verdict::{Verdict, VerdictOutcome};
+use crate::figures::find::basis::Category;
+use crate::verdicts::find::verdict::{Verdict, VerdictOutcome};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TaskFindings {

@@ -1,8 +1,10 @@
 //! Words for metrics and for rankings by them.
 
+pub(crate) mod quantity;
+
 use mountmark_model::{Better, Metric};
 
-use crate::figures::basis::{Basis, Category};
+use crate::figures::find::basis::{Basis, Category};
 
 /// The subject of a verdict: "durable time", "rate", "usable space".
 pub(crate) fn subject(metric: &Metric) -> &'static str {

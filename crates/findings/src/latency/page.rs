@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use mountmark_document::draw::{Curve, Frame, Names, Tick, draw, swatch};
+use mountmark_document::draw::curve::{Curve, Frame, Names, Tick, draw, swatch};
+use mountmark_document::draw::plot::AxisScale;
 use mountmark_document::markup::Markup;
 use mountmark_document::number::counted;
 use mountmark_document::put;
@@ -12,7 +13,6 @@ use mountmark_document::text::{figure, three_digits};
 use mountmark_model::WorkloadResult;
 use mountmark_model::workload::{Latency, Operation, PhaseResult, Series};
 
-use crate::figures::plot::AxisScale;
 use crate::sections::Section;
 use crate::view::View;
 

@@ -1,14 +1,17 @@
 //! The matrix of tests and file systems as a table, by the metrics that judge tasks; the page's script shows other
 //! metrics in it, from the data beside it.
 
+pub(crate) mod data;
+pub(crate) mod picture;
+
 use mountmark_document::markup::Markup;
 use mountmark_document::put;
 use mountmark_document::writers::html::{STAR, put_best};
 use mountmark_model::Scale;
 
 use crate::figures::find::TaskFindings;
-use crate::matrix::find::{Choice, Figure, Matrix};
 use crate::matrix::say as words;
+use crate::matrix::show::{Choice, Figure, Matrix};
 use crate::sections::Section;
 use crate::view::{HEAT, View};
 

@@ -7,7 +7,7 @@ use mountmark_document::put;
 use mountmark_model::{Disk, Environment, heading};
 use mountmark_record::RunRecord;
 
-use crate::run::again::{again, typed};
+use crate::run::say::again::{again, typed};
 use crate::run::say::kernels;
 use crate::sections::{AGAIN, Section};
 use crate::view::View;

@@ -6,13 +6,13 @@
 use mountmark_model::{Better, Metric, Restart, Up};
 
 use crate::figures;
-use crate::figures::basis::Category;
 use crate::figures::find::TaskFindings;
-use crate::figures::series::Figures;
+use crate::figures::find::basis::Category;
+use crate::figures::find::series::Figures;
 use crate::options::Options;
-use crate::rankings::rank::{CategoryFindings, Overall};
+use crate::rankings::find::rank::{CategoryFindings, Overall};
+use crate::verdicts::find::verdict::{Gap, VerdictOutcome};
 use crate::verdicts::find::{Family, best_first, gap};
-use crate::verdicts::verdict::{Gap, VerdictOutcome};
 
 /// Number of tests whose difference is reported as a conclusion.
 const STRIKING: usize = 4;
@@ -164,7 +164,7 @@ impl Evidence<'_> {
 }
 
 fn overall(evidence: &Evidence<'_>) -> Option<Conclusion> {
-    let judged = |task: &&figures::series::Task| !task.step && task.main().is_some();
+    let judged = |task: &&figures::find::series::Task| !task.step && task.main().is_some();
     let tests = evidence.figures.tasks.iter().filter(judged).count();
     (evidence.overall.ranking.len() > 1).then_some(Conclusion::Overall { tests })
 }
@@ -249,7 +249,7 @@ fn striking(evidence: &Evidence<'_>) -> Vec<Conclusion> {
 fn ranges(evidence: &Evidence<'_>) -> Vec<Conclusion> {
     let steps = evidence.figures.tasks.iter().enumerate();
     let steps = steps.filter(|(_, task)| matches!(task.category, Category::Steps | Category::Capacity));
-    let range = |(task, found): (usize, &figures::series::Task)| match best_first(found.main()?).as_slice() {
+    let range = |(task, found): (usize, &figures::find::series::Task)| match best_first(found.main()?).as_slice() {
         [best, .., worst] => Some(Conclusion::Range { task, best: *best, worst: *worst }),
         _ => None,
     };

@@ -1,10 +1,11 @@
 //! The head of a run: what was compared on which machine, and the results.
 
+pub(crate) mod places;
+
 use mountmark_document::markup::Markup;
 use mountmark_document::put;
 
-use crate::overview::opening::Opening;
-use crate::overview::places;
+use crate::overview::say::opening::Opening;
 use crate::remarks;
 use crate::run::say::{Fact, header};
 use crate::sections::Section;

@@ -3,22 +3,23 @@
 //! A sentence says "is fastest" only if a verdict shows it. With one repeat there are no verdicts: the first sentence
 //! says so, and the others state in the past tense what was measured.
 
+pub(crate) mod opening;
+
 use mountmark_document::number::{and, capital, interval, percent, ratio, share};
 use mountmark_model::{Metric, counted};
 
-use crate::figures::basis::{Basis, Category};
 use crate::figures::find::TaskFindings;
-use crate::figures::quantity::quantity;
+use crate::figures::find::basis::{Basis, Category};
 use crate::figures::say as metric;
+use crate::figures::say::quantity::quantity;
 use crate::figures::say::{subject, verb};
 use crate::found::Findings;
 use crate::missing::say::named;
 use crate::overview::find::Conclusion;
-use crate::rankings::lead::{Lead, Level};
-use crate::rankings::rank::{CategoryFindings, Rank};
+use crate::rankings::find::rank::{CategoryFindings, Lead, Level, Rank};
 use crate::safety;
+use crate::verdicts::find::verdict::Gap;
 use crate::verdicts::say::{beside, median};
-use crate::verdicts::verdict::Gap;
 
 /// The first sentence for a run with one repeat.
 const ONE_REPEAT: &str = "This run has one repeat. It says what was measured, and cannot show that file systems differ: \

@@ -18,6 +18,8 @@
 //! the compared figures were measured in the same block. Few blocks have few different resamplings (ten of three), so
 //! each is evaluated once and weighted by how often it was drawn.
 
+pub(crate) mod rank;
+
 use std::collections::BTreeMap;
 
 use mountmark_model::{Better, Metric};
@@ -27,9 +29,9 @@ use mountmark_stats::interval::Interval;
 use mountmark_stats::random::Random;
 use mountmark_stats::summary::{mean, variance};
 
-use crate::figures::series::{Figures, Series};
+use crate::figures::find::series::{Figures, Series};
 use crate::options::Options;
-use crate::rankings::rank::Rank;
+use crate::rankings::find::rank::Rank;
 
 /// The fewest blocks that say anything about how firm a place is: two equal configurations have the same order in all of
 /// n blocks with a probability of 2^(1-n), which is above 5 % with five.

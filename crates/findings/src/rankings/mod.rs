@@ -1,7 +1,4 @@
 //! Places of configurations, by kind of work and in all.
 
-pub(crate) mod composite;
 pub(crate) mod find;
-pub(crate) mod lead;
 pub(crate) mod page;
-pub(crate) mod rank;

@@ -1,5 +1,7 @@
 //! Rankings by category, with the certainty of each place.
 
+pub(crate) mod composite;
+
 use mountmark_document::markup::Markup;
 use mountmark_document::number::{range, ratio, share};
 use mountmark_document::put;
@@ -7,7 +9,7 @@ use mountmark_document::put;
 use crate::figures::say as metric;
 use crate::overview::find::Conclusion;
 use crate::overview::say as conclusions;
-use crate::rankings::rank::Rank;
+use crate::rankings::find::rank::Rank;
 use crate::sections::Section;
 use crate::view::View;
 

@@ -1,15 +1,16 @@
 //! Limits of the findings of a run, and hints for reading them.
 
+pub(crate) mod drift;
+
 use mountmark_model::conditions::Way;
 use mountmark_model::{Bytes, Scale};
 use mountmark_record::RunRecord;
 use mountmark_stats::interval::FEWEST;
 
 use crate::agreement::find::Trust;
-use crate::figures::series::Figures;
+use crate::figures::find::series::Figures;
 use crate::options::Options;
-use crate::remarks::drift;
-use crate::remarks::drift::Drift;
+use crate::remarks::find::drift::Drift;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Remark {

@@ -1,5 +1,4 @@
 //! Limits of what was found.
 
-pub(crate) mod drift;
 pub(crate) mod find;
 pub(crate) mod say;

@@ -6,8 +6,8 @@ use mountmark_model::{Bytes, heading};
 
 use crate::agreement;
 use crate::found::Findings;
-use crate::remarks::drift::Drift;
 use crate::remarks::find::Remark;
+use crate::remarks::find::drift::Drift;
 
 /// One or two sentences each.
 pub(crate) fn sentences(findings: &Findings) -> Vec<String> {

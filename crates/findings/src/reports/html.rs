@@ -8,10 +8,9 @@ use anyhow::Result;
 use mountmark_document::markup::Markup;
 
 use crate::claims::find::JudgedClaim;
-use crate::{claims, curves, device, latency, matrix, method, missing, overview, rankings, studies, tails, verdicts};
-
 use crate::reports::page;
 use crate::view::{Report, View};
+use crate::{claims, curves, device, latency, matrix, method, missing, overview, rankings, studies, tails, verdicts};
 
 /// Runs as one HTML page, in the order given, after the claims that they judge together.
 pub(crate) fn html(reports: &[Report], judged: Option<&[JudgedClaim]>) -> Result<Markup> {
@@ -27,7 +26,7 @@ fn sections(view: &View) -> Markup {
         overview::page::overview,
         curves::page::varied,
         matrix::page::matrix,
-        rankings::composite::composite,
+        rankings::page::composite::composite,
         rankings::page::rankings,
         verdicts::page::tasks,
         verdicts::page::steps,

@@ -6,7 +6,7 @@ use mountmark_document::put;
 
 use crate::claims;
 use crate::claims::find::JudgedClaim;
-use crate::matrix::data::data;
+use crate::matrix::page::data::data;
 use crate::sections::Section;
 use crate::view::{View, title};
 

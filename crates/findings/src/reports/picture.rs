@@ -1,29 +1,25 @@
 //! Draws a run as one picture for a README or an article: the matrix of tests and file systems, and below it all tests
 //! together as stacked bars.
 //!
-//! It follows the reader's colour scheme if the viewer provides it. Charts inside pages are in `html/plot.rs`: there
-//! text flows, here every position is computed. This folder does not know what the figures mean.
+//! It follows the reader's colour scheme if the viewer provides it. In charts of pages text flows; here every position is computed.
 
+use mountmark_document::draw::picture::{LETTER, MARGIN, WIDTH, cut};
 use mountmark_document::markup::Markup;
 use mountmark_document::number::counted;
 use mountmark_document::writers::svg::MARK;
 use mountmark_document::{put, text};
 use mountmark_model::{Metric, legend};
 
-use crate::figures::quantity::quantity;
+use crate::figures::say::quantity::quantity;
 use crate::matrix;
-use crate::rankings::composite::{Bar, bars, look, timed};
+use crate::rankings::page::composite::{Bar, bars, look, timed};
 use crate::view::{View, category, title};
 
-/// Width of the picture, of the column of names, and of that of sums, in pixels.
-pub(crate) const WIDTH: f64 = 960.0;
+/// Width of the column of sums, in pixels.
 const SUMS: f64 = 76.0;
 /// Distance between bars, and the bar's own height.
 const ROW: f64 = 34.0;
 const BAR: f64 = 24.0;
-pub(crate) const MARGIN: f64 = 20.0;
-/// Average width of a letter in the small font, for the position of names and keys.
-pub(crate) const LETTER: f64 = 7.2;
 /// Letters that a line below the picture has room for, and the height of one.
 const LINE: usize = 124;
 const FOOT: f64 = 18.0;
@@ -32,7 +28,7 @@ const NAME: usize = 30;
 
 /// The picture of one run.
 pub(crate) fn picture(view: &View) -> Markup {
-    let (matrix, matrix_height) = matrix::picture::matrix(view, 76.0);
+    let (matrix, matrix_height) = matrix::page::picture::matrix(view, 76.0);
     let from = 76.0 + if matrix_height > 0.0 { matrix_height + 26.0 } else { 0.0 };
     let (bars, height) = composite(view, from, matrix_height > 0.0);
     let labels = legend(view.findings().configurations.iter().map(String::as_str));
@@ -104,13 +100,6 @@ const HATCHES: [&str; 6] = ["", "M0 7L7 0", "M0 3.5H7", "M0 0L7 7", "M3.5 0V7", 
 
 fn name(view: &View, bar: &Bar) -> String {
     cut(view.name(bar.configuration), NAME)
-}
-
-/// Text cut to at most `most` letters.
-pub(crate) fn cut(text: &str, most: usize) -> String {
-    let text = text::clean(text);
-    let most = most.max(2);
-    if text.chars().count() <= most { text } else { text.chars().take(most - 1).chain(['…']).collect() }
 }
 
 fn clock(view: &View) -> &'static str {

@@ -1,11 +1,11 @@
 //! The complete findings of runs: for a browser, as a picture, as Markdown, and as rows and keys for programs.
 
 use anyhow::{Result, ensure};
+use mountmark_document::forms::{Block, Last, Object, Rows, Subject, Table, list, number};
 use mountmark_document::markup::Markup;
 use mountmark_document::number::{capital, ratio};
-use mountmark_document::writers::csv::{REPORT as HEAD, Rows, number};
-use mountmark_document::writers::json::{Object, REPORT as KEY};
-use mountmark_document::writers::{Last, Part, Subject, Table, list};
+use mountmark_document::writers::csv::REPORT as HEAD;
+use mountmark_document::writers::json::REPORT as KEY;
 use mountmark_model::Qualifier;
 use mountmark_model::conditions::Way;
 use mountmark_record::RunRecord;
@@ -15,17 +15,17 @@ use serde_json::Value;
 
 use crate::claims::find::{ClaimOutcome, JudgedClaim};
 use crate::claims::say::outcome;
-use crate::claims::worded::WordedClaim;
+use crate::claims::show::worded::WordedClaim;
 use crate::figures::find::Estimate;
-use crate::matrix::find::Choice;
+use crate::matrix::show::Choice;
 use crate::reports::{html, picture};
-use crate::run::again::again;
+use crate::run::say::again::again;
 use crate::sections::{AGAIN, Section};
 use crate::studies::find::StudyComparison;
-use crate::studies::worded::WordedStudy;
-use crate::verdicts::worded::WordedFindings;
+use crate::studies::show::worded::WordedStudy;
+use crate::verdicts::show::worded::WordedFindings;
 use crate::view::{Report, View, title};
-use crate::why::answer as explained;
+use crate::why::show::answer as explained;
 use crate::{cases, claims, dependence, run, studies, verdicts, why};
 
 /// One or more runs, in display order.
@@ -46,7 +46,7 @@ impl<'a> Reports<'a> {
 impl Subject for Reports<'_> {
     const COMMAND: &'static str = "report";
     const NAME: &'static str = "a report of runs";
-    const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
+    const BLOCKS: Option<fn(&Self) -> Vec<Block>> = Some(parts);
     const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(rows);
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
     const PAGE: Option<fn(&Self) -> Result<Markup>> = Some(|reports| html::html(reports.runs, reports.claims));
@@ -58,39 +58,39 @@ fn picture(Reports { runs: reports, .. }: &Reports) -> Result<Markup> {
     Ok(picture::picture(&View::new(&reports[0], 0, 1)))
 }
 
-fn parts(Reports { runs: reports, claims: together }: &Reports) -> Vec<Part> {
+fn parts(Reports { runs: reports, claims: together }: &Reports) -> Vec<Block> {
     let mut out = Vec::new();
     if let Some(judged) = together {
         let runs: Vec<&RunRecord> = reports.iter().map(|report| report.run).collect();
-        out.push(Part::Title(claims::say::title(judged)));
+        out.push(Block::Title(claims::say::title(judged)));
         out.extend(claims(&runs, judged));
     }
     for report in *reports {
         let view = View::new(report, 0, 1);
-        out.push(Part::Title(format!("{}: {}", report.run.plan.suite, title(&view))));
+        out.push(Block::Title(format!("{}: {}", report.run.plan.suite, title(&view))));
         out.extend(verdicts::show::sections(report.run, report.findings));
-        out.push(Part::Heading(Section::MATRIX.heading.into()));
+        out.push(Block::Heading(Section::MATRIX.heading.into()));
         out.extend(run::show::table(&view, Choice::usual(report.findings)));
         for why in report.whys {
-            out.push(Part::Heading(why::say::asked(&explained::title(why))));
-            out.extend(explained::sentences(why).into_iter().map(Part::Paragraph));
-            out.push(Part::Labelled("figures".into(), why::say::figures(why.figures, why.is_kept, why.differs)));
+            out.push(Block::Heading(why::say::asked(&explained::title(why))));
+            out.extend(explained::sentences(why).into_iter().map(Block::Text));
+            out.push(Block::Fact("figures".into(), why::say::figures(why.figures, why.is_kept, why.differs)));
             out.extend(explained::tables(why));
         }
         out.extend(report.study.map(study).unwrap_or_default());
         out.extend(report.claims.map(|judged| claims(&[report.run], judged)).unwrap_or_default());
-        out.push(Part::Heading(AGAIN.into()));
-        out.push(Part::Command(again(report.run)));
+        out.push(Block::Heading(AGAIN.into()));
+        out.push(Block::Command(again(report.run)));
     }
     out
 }
 
 /// Only the summary: `mountmark compare --study` has every test.
-fn study(compared: &StudyComparison) -> Vec<Part> {
+fn study(compared: &StudyComparison) -> Vec<Block> {
     let mut out = Vec::new();
-    out.push(Part::Heading(Section::STUDY.heading.into()));
-    out.push(Part::Paragraph(format!("{}, run {}.", compared.source, compared.study_run)));
-    out.extend(studies::say::warnings(&compared.warnings).into_iter().map(Part::Item));
+    out.push(Block::Heading(Section::STUDY.heading.into()));
+    out.push(Block::Text(format!("{}, run {}.", compared.source, compared.study_run)));
+    out.extend(studies::say::warnings(&compared.warnings).into_iter().map(Block::Item));
     let mut head = vec!["ratio to the group, published → this run".to_owned()];
     head.extend(compared.common.iter().cloned().chain(["mean tau".into(), "pairs in order".into()]));
     let row = |all: &studies::find::OverallComparison| {
@@ -103,23 +103,23 @@ fn study(compared: &StudyComparison) -> Vec<Part> {
     };
     let rows: Vec<Vec<String>> = compared.overall.iter().map(row).collect();
     out.push(match rows.is_empty() {
-        true => Part::Paragraph(studies::say::NONE.into()),
-        false => Part::Table(Table { head, rows, keys: 1, last: Last::Figure }),
+        true => Block::Text(studies::say::NONE.into()),
+        false => Block::Table(Table { head, rows, keys: 1, last: Last::Figure }),
     });
     out
 }
 
-fn claims(runs: &[&RunRecord], judged: &[JudgedClaim]) -> Vec<Part> {
+fn claims(runs: &[&RunRecord], judged: &[JudgedClaim]) -> Vec<Block> {
     let counts: Vec<String> =
         ClaimOutcome::counts(judged).into_iter().map(|(found, count)| format!("{}: {count}", outcome(found))).collect();
     let mut out = Vec::new();
     list(&mut out, "Claims of published studies", &counts);
-    out.extend(cases::say::hurried_at(judged).map(Part::Paragraph));
+    out.extend(cases::say::hurried_at(judged).map(Block::Text));
     match runs {
-        [run] => out.push(Part::Paragraph(format!("Judged by this run: {}.", claims::say::judge(run)))),
+        [run] => out.push(Block::Text(format!("Judged by this run: {}.", claims::say::judge(run)))),
         runs => {
-            out.push(Part::Paragraph(claims::say::SEVERAL.into()));
-            out.extend(runs.iter().map(|run| Part::Item(claims::say::named(run))));
+            out.push(Block::Text(claims::say::SEVERAL.into()));
+            out.extend(runs.iter().map(|run| Block::Item(claims::say::named(run))));
         }
     }
     let head = if runs.len() == 1 { "this run" } else { "verdict" };
@@ -141,16 +141,16 @@ fn claims(runs: &[&RunRecord], judged: &[JudgedClaim]) -> Vec<Part> {
     let (decided, open) = claims::say::by_reason(judged);
     let table = |head: &[&str], rows: Vec<Vec<String>>, keys: usize| {
         let head = head.iter().map(|head| (*head).to_owned()).collect();
-        Part::Table(Table { head, rows, keys, last: Last::Words })
+        Block::Table(Table { head, rows, keys, last: Last::Words })
     };
     if !decided.is_empty() {
         out.push(table(&["claim", head, "why"], decided.iter().map(row).collect(), 2));
     }
     for group in open {
-        out.push(Part::Paragraph(group.reason));
+        out.push(Block::Text(group.reason));
         let row = |claim: &&JudgedClaim| vec![outcome(claim.outcome).to_owned(), named(claim)];
         out.push(table(&[head, "claim"], group.claims.iter().map(row).collect(), 1));
-        out.extend(group.commands.into_iter().map(|command| Part::Command(command.to_owned())));
+        out.extend(group.commands.into_iter().map(|command| Block::Command(command.to_owned())));
     }
     out
 }

@@ -1,5 +1,9 @@
 //! Facts above every table: the run, its environment and its setup.
 
+pub(crate) mod again;
+pub(crate) mod health;
+pub(crate) mod precondition;
+
 use std::collections::BTreeSet;
 
 use mountmark_document::number::{and, counted};
@@ -7,8 +11,7 @@ use mountmark_document::text::clean;
 use mountmark_model::{Bytes, Environment, RealisedCorpus, Scale, Vary, legend};
 use mountmark_record::RunRecord;
 
-use crate::figures::cut::{Cut, cuts};
-use crate::run::{health, precondition};
+use crate::figures::find::cut::{Cut, cuts};
 use crate::{curves, sampling};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,19 +1,21 @@
 //! The figures of one run: tests x file systems for people, every sample for programs.
 
+pub(crate) mod about;
+pub(crate) mod list;
 mod notes;
+pub(crate) mod outputs;
 mod samples;
 
+use mountmark_document::forms::{Block, Last, Mark, Object, Rows, Subject, Table};
 use mountmark_document::text::BEST;
-use mountmark_document::writers;
-use mountmark_document::writers::{Last, Mark, Part, Subject, Table};
 use mountmark_model::{Metric, heading, protocol_task};
 use mountmark_record::RunRecord;
 
 use crate::analysis::findings;
 use crate::found::Findings;
-use crate::matrix::find::{Choice, Matrix, Row};
 use crate::matrix::say as words;
-use crate::run::about::about;
+use crate::matrix::show::{Choice, Matrix, Row};
+use crate::run::show::about::about;
 use crate::view::{Report, View, label};
 use crate::{curves, options};
 use notes::{Notes, marks};
@@ -29,12 +31,12 @@ pub struct Run<'a> {
 impl Subject for Run<'_> {
     const COMMAND: &'static str = "show";
     const NAME: &'static str = "the figures of a run";
-    const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
-    const ROWS: Option<fn(&Self, &mut writers::csv::Rows) -> anyhow::Result<()>> = Some(samples::rows);
-    const OBJECT: Option<fn(&Self, &mut writers::json::Object) -> anyhow::Result<()>> = Some(samples::object);
+    const BLOCKS: Option<fn(&Self) -> Vec<Block>> = Some(parts);
+    const ROWS: Option<fn(&Self, &mut Rows) -> anyhow::Result<()>> = Some(samples::rows);
+    const OBJECT: Option<fn(&Self, &mut Object) -> anyhow::Result<()>> = Some(samples::object);
 }
 
-fn parts(subject: &Run) -> Vec<Part> {
+fn parts(subject: &Run) -> Vec<Block> {
     let run = subject.run;
     // A table shows no ranking, and only its stability needs resamplings; it shows one metric, and usable space beside it.
     let metrics = subject.metric.into_iter().chain(ROOM.map(|(metric, _)| metric)).collect();
@@ -49,7 +51,7 @@ fn parts(subject: &Run) -> Vec<Part> {
 }
 
 /// The matrix with its notes, which explain missing figures.
-pub(crate) fn table(view: &View, choice: Choice) -> Vec<Part> {
+pub(crate) fn table(view: &View, choice: Choice) -> Vec<Block> {
     let (run, findings) = (view.run(), view.findings());
     let matrix = Matrix::new(view, choice);
     let mut notes = Notes::new(run);
@@ -59,7 +61,7 @@ pub(crate) fn table(view: &View, choice: Choice) -> Vec<Part> {
         .map(|name| format!("{}{}", heading(name), marks(&notes.of_column(name))))
         .collect();
     if matrix.rows.is_empty() || columns.is_empty() {
-        let mut out = vec![Part::Paragraph(words::no_figure(&matrix.head()))];
+        let mut out = vec![Block::Text(words::no_figure(&matrix.head()))];
         out.extend(notes.into_parts());
         return out;
     }
@@ -76,7 +78,7 @@ pub(crate) fn table(view: &View, choice: Choice) -> Vec<Part> {
     total(&mut table, &matrix, has_spread);
     room(&mut table, findings, choice, has_spread);
     align(&mut table);
-    let mut out = vec![Part::Table(table)];
+    let mut out = vec![Block::Table(table)];
     out.extend(legend(findings, &matrix, has_spread));
     out.extend(notes.into_parts());
     out
@@ -179,17 +181,17 @@ fn align(table: &mut Table) {
 }
 
 /// Explains the marks and the figures.
-fn legend(findings: &Findings, matrix: &Matrix, has_spread: bool) -> Vec<Part> {
-    let mut out = vec![Part::Paragraph(words::legend(matrix.of()))];
+fn legend(findings: &Findings, matrix: &Matrix, has_spread: bool) -> Vec<Block> {
+    let mut out = vec![Block::Text(words::legend(matrix.of()))];
     if matrix.rows.iter().any(|row| row.cells.iter().flatten().any(|figure| figure.is_best)) {
-        out.push(Part::Note(Mark::Best, words::best_means(findings).into()));
+        out.push(Block::Legend(Mark::Best, words::best_means(findings).into()));
     }
-    out.extend(matrix.judged_otherwise().map(Part::Paragraph));
+    out.extend(matrix.judged_otherwise().map(Block::Text));
     if has_spread {
-        out.push(Part::Paragraph(words::SPREAD.into()));
+        out.push(Block::Text(words::SPREAD.into()));
     }
     if matrix.rows.iter().any(|row| row.cells.iter().any(Option::is_none)) {
-        out.push(Part::Note(Mark::NoFigure, "no figure".into()));
+        out.push(Block::Legend(Mark::NoFigure, "no figure".into()));
     }
     out
 }

@@ -1,10 +1,12 @@
 //! What the figures of a configuration stand for when the power fails.
 
+pub(crate) mod column;
+
 use mountmark_model::promises::Promises;
 use mountmark_model::{Configuration, Metric};
 use mountmark_record::RunRecord;
 
-use crate::figures::series::Figures;
+use crate::figures::find::series::Figures;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct AfterCut {

@@ -1,6 +1,5 @@
 //! What is lost when the power fails, as the tasks of a run saw it.
 
-pub(crate) mod column;
 pub(crate) mod find;
 pub(crate) mod say;
 pub(crate) mod show;

@@ -2,16 +2,14 @@
 
 use anyhow::Result;
 use mountmark_crash::campaign::Campaign;
-use mountmark_document::writers::csv::Rows;
-use mountmark_document::writers::json::Object;
-use mountmark_document::writers::{Last, Part, Subject, Table};
+use mountmark_document::forms::{Block, Last, Object, Rows, Subject, Table};
 use mountmark_model::{Column, Metric, heading};
 use mountmark_record::RunRecord;
 use serde_json::json;
 
-use crate::figures::quantity::quantity;
+use crate::figures::say::quantity::quantity;
 use crate::found::Findings;
-use crate::run::about::about;
+use crate::run::show::about::about;
 use crate::safety::find::AfterCut;
 use crate::safety::say as words;
 
@@ -28,7 +26,7 @@ pub struct Safety<'a> {
 impl Subject for Safety<'_> {
     const COMMAND: &'static str = "show --safety";
     const NAME: &'static str = "what safety costs";
-    const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
+    const BLOCKS: Option<fn(&Self) -> Vec<Block>> = Some(parts);
     const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(rows);
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
 }
@@ -61,7 +59,7 @@ impl Safety<'_> {
     }
 }
 
-fn parts(subject: &Safety) -> Vec<Part> {
+fn parts(subject: &Safety) -> Vec<Block> {
     let mut head = ["file system", "promises", "power cuts"].map(str::to_owned).to_vec();
     head.extend(subject.columns.iter().map(|column| column.title.clone()));
     let row = |row: Row| {
@@ -71,16 +69,16 @@ fn parts(subject: &Safety) -> Vec<Part> {
     };
     let mut parts = about(subject.run);
     let rows = subject.rows().map(row).collect();
-    parts.push(Part::Table(Table { head, rows, keys: 1, last: Last::Figure }));
+    parts.push(Block::Table(Table { head, rows, keys: 1, last: Last::Figure }));
     parts.extend(
         subject
             .rows()
             .filter_map(|row| words::undocumented(&heading(row.name), row.safety.undocumented.as_deref()))
-            .map(Part::Item),
+            .map(Block::Item),
     );
-    parts.push(Part::Heading(words::LEVELS.into()));
-    parts.extend(words::all_levels().map(Part::Item));
-    parts.push(Part::Paragraph(words::HOW.into()));
+    parts.push(Block::Heading(words::LEVELS.into()));
+    parts.extend(words::all_levels().map(Block::Item));
+    parts.push(Block::Text(words::HOW.into()));
     parts
 }
 

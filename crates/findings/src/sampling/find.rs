@@ -40,14 +40,12 @@ use mountmark_stats::distribution::t_quantile;
 use mountmark_stats::summary;
 use mountmark_stats::variance::{Prior, Variance, prior};
 
-use crate::figures::series::{Figures, Series};
+use crate::figures::find::series::{Figures, Series};
 use crate::options::Options;
 use crate::verdicts::find::Family;
-use crate::verdicts::judged::Pair;
+use crate::verdicts::find::judged::Pair;
+pub use forecast::LEVEL;
 use forecast::Repeats;
-
-/// Confidence of the intervals that decide; those of a fixed number of repeats would be at 95 %.
-pub const LEVEL: f64 = 0.98;
 
 /// A difference with a smaller probability under chance, over all comparisons of the run, needs no more repeats.
 pub const CLEAR: f64 = 0.001;

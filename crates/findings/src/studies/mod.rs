@@ -1,11 +1,9 @@
 //! Figures of published studies beside those of a run.
 
 pub(crate) mod find;
-pub(crate) mod graphs;
 pub(crate) mod page;
 pub(crate) mod say;
 pub(crate) mod show;
-pub(crate) mod worded;
 
 pub use find::*;
 pub use show::StudyBeside;

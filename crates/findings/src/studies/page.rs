@@ -1,5 +1,7 @@
 //! A run compared with the figures of a published study.
 
+pub(crate) mod graphs;
+
 use mountmark_document::markup::Markup;
 use mountmark_document::number::{counted, ratio};
 use mountmark_document::put;
@@ -8,7 +10,7 @@ use mountmark_stats::interval::Interval;
 
 use crate::sections::Section;
 use crate::studies::find::{Agreement, ComparedFigure, StudyComparison, TestComparison};
-use crate::studies::{graphs, say};
+use crate::studies::say;
 use crate::view::View;
 
 /// The section, if the run was compared with a study.

@@ -4,7 +4,7 @@ use mountmark_document::number::ratio;
 use mountmark_model::{Better, Metric, heading};
 use mountmark_stats::interval::Interval;
 
-use crate::figures::quantity::headings;
+use crate::figures::say::quantity::headings;
 use crate::matrix;
 use crate::matrix::say::better;
 use crate::studies::find::{

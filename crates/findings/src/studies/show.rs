@@ -1,16 +1,16 @@
 //! A run compared with a published study.
 
+pub(crate) mod worded;
+
 use anyhow::Result;
+use mountmark_document::forms::{Block, Last, Object, Rows, Subject, Table, list, number_or_empty};
 use mountmark_document::text::titled;
-use mountmark_document::writers::csv::{Rows, number_or_empty};
-use mountmark_document::writers::json::Object;
-use mountmark_document::writers::{Last, Part, Subject, Table, list};
 use mountmark_model::Metric;
 
 use crate::matrix;
 use crate::studies::find::{Agreement, ComparedFigure, OverallComparison, StudyComparison, TestComparison};
 use crate::studies::say;
-use crate::studies::worded::WordedStudy;
+use crate::studies::show::worded::WordedStudy;
 
 #[derive(Clone, Copy, Debug)]
 pub struct StudyBeside<'a>(pub &'a StudyComparison);
@@ -18,7 +18,7 @@ pub struct StudyBeside<'a>(pub &'a StudyComparison);
 impl Subject for StudyBeside<'_> {
     const COMMAND: &'static str = "compare --study";
     const NAME: &'static str = "a comparison with a study";
-    const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
+    const BLOCKS: Option<fn(&Self) -> Vec<Block>> = Some(parts);
     const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(rows);
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> =
         Some(|beside, out| out.head(&WordedStudy::new(beside.0)));
@@ -52,7 +52,7 @@ fn rows(StudyBeside(comparison): &StudyBeside, out: &mut Rows) -> Result<()> {
     Ok(())
 }
 
-fn parts(StudyBeside(comparison): &StudyBeside) -> Vec<Part> {
+fn parts(StudyBeside(comparison): &StudyBeside) -> Vec<Block> {
     let mut out = vec![
         labelled("study", comparison.source.clone()),
         labelled("", format!("{}, run {}: {}", comparison.study, comparison.study_run, comparison.study_run_about)),
@@ -63,14 +63,14 @@ fn parts(StudyBeside(comparison): &StudyBeside) -> Vec<Part> {
     out.push(labelled("run", comparison.run.clone()));
     out.extend(say::warnings(&comparison.warnings).into_iter().map(|text| labelled("note", text)));
     if comparison.tests.is_empty() {
-        out.push(Part::Heading(say::unranked(comparison).into()));
+        out.push(Block::Heading(say::unranked(comparison).into()));
     }
     for overall in &comparison.overall {
         metric(&mut out, comparison, overall);
     }
     list(&mut out, "Largest changes of rank:", &say::moves(comparison));
     list(&mut out, "Largest changes of the ratio to the group:", &say::changes(comparison));
-    out.extend(say::one_sided(comparison).into_iter().map(Part::Heading));
+    out.extend(say::one_sided(comparison).into_iter().map(Block::Heading));
     for (heading, items) in [
         ("The run has no figure of:", say::not_measured(comparison)),
         ("Both have figures of only one file system, so nothing is ranked:", say::single(comparison)),
@@ -83,25 +83,25 @@ fn parts(StudyBeside(comparison): &StudyBeside) -> Vec<Part> {
     out
 }
 
-fn labelled(label: &str, text: String) -> Part {
-    Part::Labelled(label.into(), text)
+fn labelled(label: &str, text: String) -> Block {
+    Block::Fact(label.into(), text)
 }
 
 /// The tests of one metric, and their summary.
-fn metric(out: &mut Vec<Part>, comparison: &StudyComparison, overall: &OverallComparison) {
+fn metric(out: &mut Vec<Block>, comparison: &StudyComparison, overall: &OverallComparison) {
     let tests: Vec<&TestComparison> = comparison.tests.iter().filter(|test| test.metric == overall.metric).collect();
     let Some(first) = tests.first() else { return };
     let name = match Metric::find(&overall.metric) {
         Some(metric) => matrix::say::head(metric),
         None => format!("{} ({})", overall.metric, first.unit),
     };
-    out.push(Part::Heading(say::tests(&name, first.better)));
+    out.push(Block::Heading(say::tests(&name, first.better)));
     let mut head = vec![name];
     head.extend(comparison.common.iter().cloned());
     head.push("tau".into());
     let rows = tests.iter().map(|test| row(test)).collect();
-    out.push(Part::Table(Table { head, rows, keys: 1, last: Last::Repeated }));
-    out.extend(say::together(comparison, overall).into_iter().map(Part::Paragraph));
+    out.push(Block::Table(Table { head, rows, keys: 1, last: Last::Repeated }));
+    out.extend(say::together(comparison, overall).into_iter().map(Block::Text));
 }
 
 fn row(test: &TestComparison) -> Vec<String> {

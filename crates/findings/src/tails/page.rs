@@ -1,12 +1,12 @@
 //! Work after commands return: the time until their data is durable, and until the machine is idle.
 
+use mountmark_document::draw::plot::{AxisScale, axis};
 use mountmark_document::markup::Markup;
 use mountmark_document::put;
 use mountmark_model::Metric;
 
 use crate::figures::find::TaskFindings;
-use crate::figures::plot::{AxisScale, axis};
-use crate::figures::quantity::quantity;
+use crate::figures::say::quantity::{end, quantity};
 use crate::matrix::page::label;
 use crate::sections::Section;
 use crate::verdicts;
@@ -68,7 +68,7 @@ fn chart(out: &mut Markup, view: &View, tails: &[Tail]) {
         out,
         "</p>\n<table class=\"chart\">\n<thead><tr><th scope=\"col\">file system</th><th scope=\"col\" class=\"drawn\">"
     );
-    put!(out, axis("0", &scale.text(&Metric::ELAPSED)), "</th>");
+    put!(out, axis("0", &end(&Metric::ELAPSED, scale.max)), "</th>");
     for (_, name) in PARTS {
         put!(out, "<th scope=\"col\">", name, "</th>");
     }

@@ -9,7 +9,7 @@ use crate::changes::find::changes;
 use crate::dependence::find::Dependence;
 use crate::found::Findings;
 use crate::reports::show::Reports;
-use crate::run::list::Runs;
+use crate::run::show::list::Runs;
 use crate::tests::programs;
 use crate::view::Report;
 use crate::{changes, curves, dependence, options, overview, run, verdicts};
@@ -136,7 +136,7 @@ fn a_cliff_is_told_with_its_place_in_every_format() {
     assert!(page.contains("class=\"band\"") && page.contains("id=\"varied\""), "{page}");
     let table = written(&of(&run, None), "table", 200);
     assert!(table.contains(says) && !table.contains("total of"), "{table}");
-    assert!(run::again::again(&run).contains(" --vary ram=256MiB..768MiB:4 "), "{}", run::again::again(&run));
+    assert!(run::say::again::again(&run).contains(" --vary ram=256MiB..768MiB:4 "), "{}", run::say::again::again(&run));
 }
 
 #[test]

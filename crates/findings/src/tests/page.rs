@@ -7,12 +7,11 @@ use mountmark_record::{RunRecord, Sample};
 use mountmark_stats::summary::Summary;
 
 use crate::doubts::find::Doubt;
-use crate::figures::basis::{Basis, Category};
+use crate::figures::find::basis::{Basis, Category};
 use crate::figures::find::{Estimate, MetricFindings, Point, TaskFindings};
 use crate::found::Findings;
 use crate::overview::find::Conclusion;
-use crate::rankings::lead::Lead;
-use crate::rankings::rank::{CategoryFindings, Overall, Rank};
+use crate::rankings::find::rank::{CategoryFindings, Lead, Overall, Rank};
 use crate::registry::{Format, SUBJECTS};
 use crate::remarks::find::Remark;
 use crate::reports::html::html;

@@ -6,7 +6,7 @@ use mountmark_record::{RunId, RunRecord, RunStatus, RunSummary, Sample, TaskOutc
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::run::list::Runs;
+use crate::run::show::list::Runs;
 use crate::tests::{MANY, STARTED, failed, formats, of, run, sample, written};
 
 #[test]

@@ -5,20 +5,23 @@
 //! difference counts as shown when its p-value passes Holm's correction for the family, mean and median of the ratios
 //! agree in direction, and the median ratio is at least the smallest difference that matters.
 
+pub(crate) mod contrast;
+pub(crate) mod estimate;
 mod groups;
+pub(crate) mod judged;
+pub(crate) mod verdict;
 
 use mountmark_model::{Better, Metric};
 use mountmark_stats::interval::Interval;
 use mountmark_stats::{holm, summary};
 
 use crate::dependence::find::{Dependence, dependences};
-use crate::figures::series::{Figures, Series, Task};
+use crate::figures::find::series::{Figures, Series, Task};
 use crate::options::Options;
-use crate::verdicts::contrast;
-use crate::verdicts::contrast::{Contrast, Tested};
-use crate::verdicts::estimate::{ratio, ratio_interval};
-use crate::verdicts::judged::{Judged, Pair};
-pub use crate::verdicts::verdict::{Gap, NotJudged, Verdict, VerdictOutcome};
+use crate::verdicts::find::contrast::{Contrast, Tested};
+use crate::verdicts::find::estimate::{ratio, ratio_interval};
+use crate::verdicts::find::judged::{Judged, Pair};
+pub use crate::verdicts::find::verdict::{Gap, NotJudged, Verdict, VerdictOutcome};
 use groups::Superiority;
 
 /// All judged series of a run, tested together.

@@ -1,15 +1,15 @@
 //! A chart for each test with a bar, every sample and the interval, the processor's share beside it, and the verdict.
 //! Protocol steps and usable space have the same form.
 
+use mountmark_document::draw::plot::{AxisScale, Dot, Drawing, axis, draw};
 use mountmark_document::markup::Markup;
 use mountmark_document::put;
 use mountmark_document::writers::html::put_best;
 use mountmark_model::{Metric, Unit, protocol_task};
 
 use crate::dependence::say::depends;
-use crate::figures::find::{Estimate, MetricFindings, TaskFindings};
-use crate::figures::plot::{AxisScale, Drawing, axis, draw};
-use crate::figures::quantity::quantity;
+use crate::figures::find::{Estimate, MetricFindings, Point, TaskFindings};
+use crate::figures::say::quantity::{end, quantity};
 use crate::matrix::page::label;
 use crate::sections::Section;
 use crate::verdicts::say as verdict;
@@ -143,7 +143,7 @@ fn card(view: &View, task: &TaskFindings) -> Markup {
         out,
         "</figcaption>\n<table class=\"chart\">\n<thead><tr><th scope=\"col\"><span class=\"unseen\">file system</span></th>"
     );
-    put!(out, "<th scope=\"col\" class=\"drawn\">", axis("0", &scale.text(metric)), "</th>");
+    put!(out, "<th scope=\"col\" class=\"drawn\">", axis("0", &end(metric, scale.max)), "</th>");
     put!(out, "<th scope=\"col\">", metric.title, "</th>");
     if has_cpu {
         put!(out, "<th scope=\"col\">CPU</th>");
@@ -162,11 +162,12 @@ fn card(view: &View, task: &TaskFindings) -> Markup {
         } else {
             estimate.summary.median
         };
+        let dots: Vec<Dot> = estimate.points.iter().map(dot).collect();
         let drawing = Drawing {
             bar: Some(bar),
             to: Some(estimate.summary.median),
             interval: estimate.median_interval,
-            points: &estimate.points,
+            dots: &dots,
         };
         put!(out, "<td class=\"drawn\">", draw(scale, &drawing), "</td>");
         let text = quantity(metric, estimate.summary.median);
@@ -264,4 +265,8 @@ fn room(view: &View, step: &TaskFindings) -> Markup {
     }
     put!(out, "</tbody>\n</table></div>\n</figure>\n");
     out
+}
+
+fn dot(point: &Point) -> Dot {
+    Dot { value: point.value, row: point.repeat, doubtful: point.doubtful }
 }

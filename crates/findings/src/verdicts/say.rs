@@ -1,14 +1,16 @@
 //! Sentences for verdicts: the metric of the verdict, and its numbers.
 
+pub(crate) mod rule;
+
 use mountmark_document::number::{and, capital, interval, percent, range, ratio};
 use mountmark_model::Better;
 
 use crate::dependence::say::depends;
 use crate::figures::find::{MetricFindings, TaskFindings};
-use crate::figures::quantity::quantity;
+use crate::figures::say::quantity::quantity;
 use crate::figures::say::{is_best, is_worse, subject};
 use crate::found::Findings;
-use crate::verdicts::verdict::{Gap, NotJudged, Verdict, VerdictOutcome};
+use crate::verdicts::find::verdict::{Gap, NotJudged, Verdict, VerdictOutcome};
 
 /// The verdict on a task by a metric; empty if not judged.
 pub(crate) fn sentence(findings: &Findings, found: &MetricFindings) -> String {

@@ -1,13 +1,14 @@
 //! Where the time of a task went, at the task: a sentence, and on demand the ledger, the difference and a flame graph.
 
+use mountmark_document::forms::Block;
 use mountmark_document::markup::Markup;
 use mountmark_document::put;
-use mountmark_document::writers::Part;
 use mountmark_document::writers::html::table;
 
 use crate::view::View;
-use crate::why::answer::Answer;
-use crate::why::{answer as explained, say};
+use crate::why::say;
+use crate::why::show::answer as explained;
+use crate::why::show::answer::Answer;
 
 /// The explanations of a task; empty if it was not explained.
 pub(crate) fn of(view: &View, task: &str) -> Markup {
@@ -26,12 +27,12 @@ fn explain(out: &mut Markup, why: &Answer) {
     let mut heading = String::new();
     for part in explained::tables(why) {
         match part {
-            Part::Heading(text) => {
+            Block::Heading(text) => {
                 put!(out, "<p class=\"side\">", text, "</p>\n");
                 heading = text;
             }
-            Part::Table(found) => put!(out, table(&found, &heading)),
-            Part::Paragraph(text) => put!(out, "<p>", text, "</p>\n"),
+            Block::Table(found) => put!(out, table(&found, &heading)),
+            Block::Text(text) => put!(out, "<p>", text, "</p>\n"),
             _ => {}
         }
     }

@@ -6,7 +6,7 @@ use mountmark_model::profile::{Awaited, Part, program};
 use mountmark_model::{Metric, heading};
 use mountmark_record::RunRecord;
 
-use crate::figures::quantity::quantity;
+use crate::figures::say::quantity::quantity;
 use crate::run;
 use crate::why::find::{Account, Callee, Cause, Explanation, Ledger};
 

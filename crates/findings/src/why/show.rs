@@ -1,15 +1,16 @@
 //! Where a task's time went, and what makes it slower in one configuration, kernel or run than in another.
 
+pub(crate) mod answer;
+
 use anyhow::Result;
+use mountmark_document::forms::{Block, Object, Stack, Subject};
 use mountmark_document::markup::Markup;
 use mountmark_document::writers;
-use mountmark_document::writers::json::Object;
-use mountmark_document::writers::{Part, Stack, Subject};
 
 use crate::changes;
 use crate::changes::find::differences;
-use crate::run::about::{about, labels};
-use crate::why::answer::{Answer, flames, head, lists, sentences, stacks, tables, title};
+use crate::run::show::about::{about, labels};
+use crate::why::show::answer::{Answer, flames, head, lists, sentences, stacks, tables, title};
 use crate::why::{page, say as words};
 
 #[derive(Clone, Copy)]
@@ -18,7 +19,7 @@ pub struct Why<'a>(pub &'a Answer<'a>);
 impl Subject for Why<'_> {
     const COMMAND: &'static str = "why";
     const NAME: &'static str = "where a task's time went";
-    const PARTS: Option<fn(&Self) -> Vec<Part>> = Some(parts);
+    const BLOCKS: Option<fn(&Self) -> Vec<Block>> = Some(parts);
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
     const PAGE: Option<fn(&Self) -> Result<Markup>> = Some(|Why(answer)| {
         let drawn = page::flames(answer);
@@ -28,25 +29,25 @@ impl Subject for Why<'_> {
     const STACKS: Option<fn(&Self) -> Vec<Stack>> = Some(|Why(answer)| stacks(answer));
 }
 
-fn parts(Why(why): &Why) -> Vec<Part> {
+fn parts(Why(why): &Why) -> Vec<Block> {
     told(why)
 }
 
 /// Title, sentences, facts and tables.
-pub(crate) fn told(why: &Answer) -> Vec<Part> {
-    let mut out = vec![Part::Heading(title(why))];
-    out.extend(sentences(why).into_iter().map(Part::Paragraph));
+pub(crate) fn told(why: &Answer) -> Vec<Block> {
+    let mut out = vec![Block::Heading(title(why))];
+    out.extend(sentences(why).into_iter().map(Block::Text));
     match why.later {
         None => out.extend(about(why.run)),
         Some(later) => {
-            out.push(Part::Labelled("before".into(), words::run(why.run)));
-            out.push(Part::Labelled("after".into(), words::run(later)));
+            out.push(Block::Fact("before".into(), words::run(why.run)));
+            out.push(Block::Fact("after".into(), words::run(later)));
             let names = [why.run, later].into_iter().flat_map(|run| &run.plan.configurations).map(String::as_str);
             out.extend(labels(names));
         }
     }
-    out.extend(why.chosen.map(|chosen| Part::Labelled("chosen".into(), chosen.into())));
-    out.push(Part::Labelled("figures".into(), words::figures(why.figures, why.is_kept, why.differs)));
+    out.extend(why.chosen.map(|chosen| Block::Fact("chosen".into(), chosen.into())));
+    out.push(Block::Fact("figures".into(), words::figures(why.figures, why.is_kept, why.differs)));
     out.extend(tables(why));
     out.extend(why.later.into_iter().flat_map(|later| changes::show::differences(&differences(why.run, later))));
     out

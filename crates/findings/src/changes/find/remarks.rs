@@ -4,7 +4,7 @@ use mountmark_model::conditions::Way;
 use mountmark_record::RunRecord;
 
 use crate::changes::find::{Comparison, matched};
-use crate::figures::series::Figures;
+use crate::figures::find::series::Figures;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangeRemark {

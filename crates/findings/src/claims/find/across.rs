@@ -3,8 +3,7 @@
 use mountmark_model::{Among, Group, Limits, Order, Test};
 use mountmark_stats::summary::mean;
 
-use crate::claims::find::clause::{Demand, Maker, Rule, claimed, filesystems, pairs};
-use crate::claims::find::column::Column;
+use crate::claims::find::clause::{Column, Demand, Maker, Rule, claimed, filesystems, pairs};
 use crate::claims::find::decide::Claimed;
 use crate::claims::find::{Against, Subject};
 

@@ -6,7 +6,6 @@ use libm::log;
 use mountmark_model::{Clause, Group, Order, Relation, Test};
 use mountmark_stats::summary::mean;
 
-use crate::claims::find::column::Column;
 use crate::claims::find::decide::{Claimed, Comparison};
 use crate::claims::find::{Against, Subject};
 use crate::studies::find::Table;
@@ -122,6 +121,13 @@ pub(crate) fn filesystems(clause: &Clause, all: &[String]) -> Vec<String> {
         Test::Value { on, .. } | Test::Spread { on, .. } if !on.is_empty() => on.clone(),
         Test::Value { .. } | Test::Spread { .. } | Test::First { .. } | Test::Last { .. } => all.to_vec(),
     }
+}
+
+/// What a figure refers to.
+pub(crate) enum Column {
+    Task(String),
+    Metric(String, String),
+    Together(Vec<String>),
 }
 
 pub(crate) struct Maker<'a> {

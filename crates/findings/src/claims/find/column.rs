@@ -5,18 +5,11 @@ use mountmark_model::{Better, Over};
 use mountmark_stats::summary::mean;
 
 use crate::claims::find::Subject;
-use crate::claims::find::clause::Maker;
+use crate::claims::find::clause::{Column, Maker};
 use crate::studies::find::{Point, Table};
 
 /// Stands for the task where several are combined.
 const ALL: &str = "all";
-
-/// What a figure refers to.
-pub(crate) enum Column {
-    Task(String),
-    Metric(String, String),
-    Together(Vec<String>),
-}
 
 impl Maker<'_> {
     /// The tasks of the clause as the run records them at one of its points.

@@ -8,8 +8,8 @@ use mountmark_model::{Better, Limits};
 use mountmark_stats::interval::Interval;
 
 use crate::claims::find::{Against, Subject};
-use crate::verdicts::contrast;
-use crate::verdicts::contrast::{Contrast, Tested};
+use crate::verdicts::find::contrast;
+use crate::verdicts::find::contrast::{Contrast, Tested};
 
 /// Probability of showing any difference by chance; 1 minus the confidence of intervals.
 pub const LEVEL: f64 = 0.05;

@@ -5,7 +5,8 @@ use mountmark_model::{Bytes, Claim, Clause, Needs, Plan, Scale, Study, Vary};
 use mountmark_record::RunRecord;
 
 use crate::claims::find::clause::Standing;
-use crate::claims::find::{Lack, Reach};
+use crate::claims::find::lack::{Lack, Misfit, OtherMachine, OtherSuite, TooSmall};
+use crate::claims::find::reach::Reach;
 use crate::studies::find::Table;
 
 /// The runs that judge claims.
@@ -16,38 +17,6 @@ pub struct Judges<'a> {
     pub earlier: Option<&'a RunRecord>,
     /// Whether a run of another suite or machine judges as well.
     pub anyway: bool,
-}
-
-/// How a run differs from what a claim is about.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Misfit {
-    /// The run.
-    pub run: String,
-    pub suite: Option<OtherSuite>,
-    pub machine: Option<OtherMachine>,
-    pub scale: Option<TooSmall<Scale>>,
-    pub disk_size: Option<TooSmall<Bytes>>,
-}
-
-/// A run has less of something than a claim needs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TooSmall<T> {
-    pub of_run: T,
-    pub needed: T,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OtherSuite {
-    pub of_run: String,
-    /// `None` if no suite repeats the study.
-    pub of_claim: Option<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OtherMachine {
-    /// `None` is this computer.
-    pub of_run: Option<String>,
-    pub of_claim: String,
 }
 
 /// What stands for a study's runs, or why nothing does.

@@ -1,30 +1,18 @@
 //! Combines comparisons into verdicts on clauses, and those into verdicts on claims.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use mountmark_model::{Claim, Clause, Needs, Order, Over, Study, Test};
+use mountmark_model::{Claim, Clause, Order, Over, Study, Test};
 
 use crate::claims::find::clause::{Context, Demand, Prepared, Rule, Standing, prepare};
 use crate::claims::find::decide::Decision;
 use crate::claims::find::fit::Figures;
-use crate::claims::find::missing::Missing;
-use crate::claims::find::{ClaimOutcome, Counts, JudgedClaim, JudgedClause, JudgedComparison, Judges, Lack, decide};
+use crate::claims::find::lack::Lack;
+use crate::claims::find::missing::{Decided, Missing};
+use crate::claims::find::reach::Reach;
+use crate::claims::find::{ClaimOutcome, Counts, JudgedClaim, JudgedClause, JudgedComparison, Judges, decide};
 use crate::studies::find::Table;
-use crate::verdicts::contrast::Tested;
-
-/// What this program can measure; used to name commands and reasons for missing figures.
-#[derive(Clone, Debug, Default)]
-pub struct Reach {
-    pub suites: BTreeSet<String>,
-    /// The machines of the studies that suites repeat.
-    pub machines: BTreeMap<String, String>,
-    /// What runs of the suites that repeat studies need to judge their claims.
-    pub needs: BTreeMap<String, Needs>,
-    /// Configurations that cannot be measured, with the reason.
-    pub unavailable: BTreeMap<String, String>,
-    /// File systems that need a kernel from the user.
-    pub own_kernel: BTreeSet<String>,
-}
+use crate::verdicts::find::contrast::Tested;
 
 /// Judges the claims of `studies` by a run, or by two where claims compare a study's runs.
 ///
@@ -83,14 +71,6 @@ pub fn own_figures(studies: &[&Study]) -> BTreeMap<(String, String), (ClaimOutco
                 .then(|| ((study.name.clone(), claim.id.clone()), (outcome, complete)))
         })
         .collect()
-}
-
-/// A clause with its comparisons, and their decisions if there are any.
-pub(crate) struct Decided<'a> {
-    pub clause: &'a Clause,
-    /// Or why no figures are asked.
-    pub prepared: Result<Prepared, Lack>,
-    pub judged: JudgedClause,
 }
 
 fn judge<'a>(

@@ -2,48 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mountmark_model::{Bytes, Claim, Clause, Over, Study};
+use mountmark_model::{Bytes, Claim, Clause, Study};
 
-use crate::claims::find::clause::filesystems;
-use crate::claims::find::judge::Decided;
-use crate::claims::find::{Judges, Misfit, Reach, Subject, fit};
+use crate::claims::find::clause::{Prepared, filesystems};
+use crate::claims::find::lack::Lack;
+use crate::claims::find::reach::Reach;
+use crate::claims::find::{JudgedClause, Judges, Subject, fit};
 use crate::studies::find::Table;
 
-#[derive(Clone, Debug, PartialEq)]
-pub enum Lack {
-    FileSystems(Vec<String>),
-    Metric(String),
-    Unavailable {
-        filesystem: String,
-        /// From the catalogue, or as the run found.
-        reason: String,
-    },
-    /// A file system has no figure of a metric at some tasks.
-    Tasks {
-        filesystem: String,
-        metric: String,
-        /// How several tasks are combined.
-        over: Over,
-        tasks: Vec<Subject>,
-    },
-    TooFew,
-    /// File systems that need a kernel from the user.
-    OwnKernel(Vec<String>),
-    Misfit(Box<Misfit>),
-    /// The run does not vary the parameter: this would, as `--vary` takes it.
-    Points(String),
-    /// No run was given that stands for this one of the study.
-    StudyRun {
-        run: String,
-        /// Whether an earlier run can stand for it.
-        can_be_given: bool,
-    },
-    /// Power cuts, which no run has.
-    PowerCuts,
-    /// Configurations whose power was not cut.
-    NotCut(Vec<String>),
-    /// There is no such suite.
-    NoSuite(String),
+/// A clause with its comparisons, and their decisions if there are any.
+pub(crate) struct Decided<'a> {
+    pub clause: &'a Clause,
+    /// Or why no figures are asked.
+    pub prepared: Result<Prepared, Lack>,
+    pub judged: JudgedClause,
 }
 
 pub(crate) struct Missing<'a> {

@@ -3,8 +3,7 @@
 use mountmark_model::{Group, Order, POINTS};
 
 use crate::claims::find::Subject;
-use crate::claims::find::clause::{Maker, center, claimed, pairs};
-use crate::claims::find::column::Column;
+use crate::claims::find::clause::{Column, Maker, center, claimed, pairs};
 
 impl Maker<'_> {
     /// One test within each of several file systems; in a run that varies a parameter, at each of its points. `column` is

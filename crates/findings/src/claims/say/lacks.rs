@@ -5,7 +5,7 @@ use mountmark_model::heading;
 
 use crate::claims::find::{JudgedClaim, Lack, Misfit};
 use crate::claims::say::subject;
-use crate::figures::quantity::headings;
+use crate::figures::say::quantity::headings;
 
 /// Maximum number of tasks named as missing.
 const GAPS: usize = 4;

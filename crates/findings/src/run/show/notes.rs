@@ -1,7 +1,7 @@
 //! Marks after figures, and their notes below a table: failed, skipped or not run.
 
+use mountmark_document::forms::{Block, Mark};
 use mountmark_document::text::clean;
-use mountmark_document::writers::{Mark, Part};
 use mountmark_model::{Outcome, heading};
 use mountmark_record::{CellRecord, RunRecord};
 
@@ -85,12 +85,12 @@ impl<'a> Notes<'a> {
     }
 
     /// The notes, and those on configurations without a column.
-    pub(crate) fn into_parts(self) -> Vec<Part> {
+    pub(crate) fn into_parts(self) -> Vec<Block> {
         let notes =
-            self.sentences.into_iter().enumerate().map(|(index, text)| Part::Note(Mark::Note(mark(index)), text));
+            self.sentences.into_iter().enumerate().map(|(index, text)| Block::Legend(Mark::Note(mark(index)), text));
         let skipped = self.run.plan.skipped.iter();
         let skipped = skipped.filter(|(name, _)| !self.run.cells.iter().any(|cell| cell.configuration == *name));
-        let skipped = skipped.map(|(name, reason)| Part::Paragraph(format!("{} was skipped: {reason}", heading(name))));
+        let skipped = skipped.map(|(name, reason)| Block::Text(format!("{} was skipped: {reason}", heading(name))));
         notes.chain(skipped).collect()
     }
 }

@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use mountmark_document::writers::csv::{Rows, number};
-use mountmark_document::writers::json::Object;
+use mountmark_document::forms::{Object, Rows, number};
 use mountmark_model::conditions::Way;
 use mountmark_model::{
     Bytes, Environment, Lab, Machine, Metric, MetricFinder, Outcome, RealisedCorpus, Sampling, SamplingEnd, Scale,

@@ -9,7 +9,8 @@ use mountmark_stats::random::Random;
 use mountmark_stats::summary::{median, variance};
 use mountmark_stats::variance::{Prior, Variance, prior};
 
-use crate::sampling::find::LEVEL;
+/// Confidence of the intervals that decide; those of a fixed number of repeats would be at 95 %.
+pub const LEVEL: f64 = 0.98;
 
 /// Continuations of each configuration; the median of their ends is the forecast.
 const DRAWS: usize = 61;

@@ -6,7 +6,7 @@ use mountmark_model::{Study, Vary, protocol_task};
 use mountmark_record::RunRecord;
 use mountmark_stats::summary::mean;
 
-use crate::figures::series::Figures;
+use crate::figures::find::series::Figures;
 use crate::options::Options;
 
 /// Steps of the protocol, which are the same in every suite.

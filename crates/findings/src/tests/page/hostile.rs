@@ -4,14 +4,14 @@ use mountmark_document::writers;
 use mountmark_model::Outcome;
 use mountmark_record::{RunRecord, TaskOutcome};
 
-use crate::figures::basis::Category;
+use crate::figures::find::basis::Category;
 use crate::found::Findings;
 use crate::missing::find::{Missing, Repeats, TaskName};
 use crate::overview::find::Conclusion;
 use crate::remarks::find::Remark;
 use crate::reports::show::Reports;
 use crate::tests::page::{check, findings, formats, of, report, whole};
-use crate::verdicts::verdict::{NotJudged, Verdict, VerdictOutcome};
+use crate::verdicts::find::verdict::{NotJudged, Verdict, VerdictOutcome};
 
 const EVIL: &str = "</script><img src=x onerror=alert(1)>\"'&\u{1b}[31m\u{202e}";
 

@@ -7,8 +7,8 @@ use mountmark_model::profile::{Awaited, Part, PathTime, Profile};
 
 use super::*;
 use crate::tests;
-use crate::why::answer::Answer;
 use crate::why::find::{Explanation, Ledger, explain, ledger};
+use crate::why::show::answer::Answer;
 
 fn profile(paths: &[(&str, u64)], read: u64) -> Profile {
     let time = |(path, running): &(&str, u64)| {

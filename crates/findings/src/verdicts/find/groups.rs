@@ -2,9 +2,9 @@
 
 use mountmark_model::Better;
 
-use crate::figures::series::Series;
+use crate::figures::find::series::Series;
 use crate::options::Options;
-use crate::verdicts::judged::Judged;
+use crate::verdicts::find::judged::Judged;
 
 /// Who is shown to be better than whom.
 pub(crate) struct Superiority {

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mountmark_model::device::DeviceOperation;
-use mountmark_model::profile::{Awaited, Part, PathTime, program};
+use mountmark_model::profile::{Awaited, Part, program};
 
-use crate::why::find;
-use crate::why::find::kernels::rerouted;
+use crate::why::find::kernels::{calls, rerouted};
+use crate::why::find::ledger::{Sums, work};
 use crate::why::find::{Account, Kernels, Ledger, Rerouted};
 
 /// A part of the difference that is at least this large is its cause.
@@ -126,16 +126,11 @@ pub fn explain<'a>(one: &'a Ledger, other: &'a Ledger, kernels: Option<&Kernels>
 /// By function: the kernel's function that calls it longest.
 fn outer(ledger: &Ledger) -> BTreeMap<&str, &str> {
     let mut longest: BTreeMap<&str, (i64, &str)> = BTreeMap::new();
-    for ((caller, function), time) in find::kernels::calls(ledger) {
+    for ((caller, function), time) in calls(ledger) {
         let found = longest.entry(function).or_insert((time, caller));
         *found = (*found).max((time, caller));
     }
     longest.into_iter().map(|(function, (_, caller))| (function, caller)).collect()
-}
-
-/// Paths and times of all but the disk's server.
-pub(crate) fn work(ledger: &Ledger) -> impl Iterator<Item = (&Vec<String>, &PathTime)> {
-    ledger.paths.iter().filter(|(path, _)| path.first().is_some_and(|first| first != program::DISK_SERVER))
 }
 
 type Callers<'a> = BTreeMap<&'a str, BTreeMap<&'a str, i64>>;
@@ -161,10 +156,6 @@ fn both(callers: &[Callers; 2], function: &str) -> Vec<Caller> {
     out.truncate(CALLERS);
     out
 }
-
-/// Instructions of each function with all that it calls, and how deep it lies: nanoseconds, and the sum of depths
-/// weighted with them.
-pub(crate) type Sums<'a> = BTreeMap<&'a str, (i64, i64)>;
 
 fn inclusive(ledger: &Ledger) -> Sums<'_> {
     let mut out = Sums::new();

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mountmark_model::profile::program;
 
-use crate::why::find;
-use crate::why::find::difference::Sums;
+use crate::why::find::ledger::{Sums, work};
 use crate::why::find::{Account, Ledger};
 
 /// Places where calls differ that are told.
@@ -165,7 +164,7 @@ pub(crate) fn rerouted(
 /// Nanoseconds by caller and function, with all that is called; each path counts once.
 pub(crate) fn calls(ledger: &Ledger) -> BTreeMap<(&str, &str), i64> {
     let mut out: BTreeMap<(&str, &str), i64> = BTreeMap::new();
-    for (path, time) in find::difference::work(ledger) {
+    for (path, time) in work(ledger) {
         let pairs = path.windows(2).skip(1).map(|pair| (pair[0].as_str(), pair[1].as_str()));
         for pair in pairs.collect::<BTreeSet<_>>() {
             *out.entry(pair).or_default() += time.running as i64;

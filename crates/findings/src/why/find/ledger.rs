@@ -116,3 +116,12 @@ fn account(path: &[String]) -> Account {
         [.., function] => Account::Function(function.clone()),
     }
 }
+
+/// Instructions of each function with all that it calls, and how deep it lies: nanoseconds, and the sum of depths
+/// weighted with them.
+pub(crate) type Sums<'a> = BTreeMap<&'a str, (i64, i64)>;
+
+/// Paths and times of all but the disk's server.
+pub(crate) fn work(ledger: &Ledger) -> impl Iterator<Item = (&Vec<String>, &PathTime)> {
+    ledger.paths.iter().filter(|(path, _)| path.first().is_some_and(|first| first != program::DISK_SERVER))
+}

@@ -1,0 +1,92 @@
+//! The forms that subjects provide and writers need.
+
+mod block;
+mod object;
+mod rows;
+mod stack;
+
+use anyhow::Result;
+
+use crate::markup::Markup;
+pub use block::{Block, Last, Mark, Table, list};
+pub use object::Object;
+pub use rows::{Rows, number, number_or_empty};
+pub use stack::Stack;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Headings, sentences and tables.
+    Blocks,
+    /// Lines of fields under one head.
+    Rows,
+    /// Keys and values.
+    Object,
+    /// A page for a browser, which parts are enough for.
+    Page,
+    Picture,
+    /// Paths of calls with times.
+    Stacks,
+}
+
+/// Data that can be written, in the forms that it has.
+pub trait Subject: Sized {
+    const COMMAND: &'static str;
+    const NAME: &'static str;
+    /// Headings, sentences and tables, for people.
+    const BLOCKS: Option<fn(&Self) -> Vec<Block>> = None;
+    /// Lines of fields, starting with the heads.
+    const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = None;
+    /// Keys and values, for programs.
+    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = None;
+    /// A page for a browser, better than its parts make.
+    const PAGE: Option<fn(&Self) -> Result<Markup>> = None;
+    const PICTURE: Option<fn(&Self) -> Result<Markup>> = None;
+    /// Paths of calls with times.
+    const STACKS: Option<fn(&Self) -> Vec<Stack>> = None;
+}
+
+/// Type-erased access to the forms of a subject.
+pub trait Forms {
+    fn name(&self) -> &'static str;
+    fn command(&self) -> &'static str;
+    fn blocks(&self) -> Option<Vec<Block>>;
+    fn rows(&self, out: &mut Rows) -> Option<Result<()>>;
+    fn object(&self, out: &mut Object) -> Option<Result<()>>;
+    fn page(&self) -> Option<Result<Markup>>;
+    fn picture(&self) -> Option<Result<Markup>>;
+    fn stacks(&self) -> Option<Vec<Stack>>;
+}
+
+impl<S: Subject> Forms for S {
+    fn name(&self) -> &'static str {
+        S::NAME
+    }
+
+    fn command(&self) -> &'static str {
+        S::COMMAND
+    }
+
+    fn blocks(&self) -> Option<Vec<Block>> {
+        Some(S::BLOCKS?(self))
+    }
+
+    fn rows(&self, out: &mut Rows) -> Option<Result<()>> {
+        Some(S::ROWS?(self, out))
+    }
+
+    fn object(&self, out: &mut Object) -> Option<Result<()>> {
+        Some(S::OBJECT?(self, out))
+    }
+
+    fn page(&self) -> Option<Result<Markup>> {
+        Some(S::PAGE?(self))
+    }
+
+    fn picture(&self) -> Option<Result<Markup>> {
+        Some(S::PICTURE?(self))
+    }
+
+    fn stacks(&self) -> Option<Vec<Stack>> {
+        Some(S::STACKS?(self))
+    }
+}

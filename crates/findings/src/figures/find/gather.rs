@@ -1,0 +1,200 @@
+//! Reads the figures of a run from its cells.
+//!
+//! Figures of a task that failed or was skipped in a cell do not count, whatever else succeeded in that cell.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use mountmark_model::{Metric, MetricFinder, protocol_task};
+use mountmark_record::{CellRecord, RunRecord};
+use mountmark_stats::summary::{mean, median};
+
+use crate::figures::find::basis::Category;
+use crate::figures::find::series::{Absurd, CellFigure, Figures, Series, Task, sitting};
+use crate::figures::find::{rate, sums};
+use crate::missing::find::gather as missing;
+use crate::options::Options;
+
+impl Figures {
+    pub fn new(run: &RunRecord, options: &Options) -> Figures {
+        let names = configurations(run);
+        let blocks: Vec<(u32, u32)> =
+            run.cells.iter().map(|cell| (cell.repeat, sitting(cell))).collect::<BTreeSet<_>>().into_iter().collect();
+        let mut tasks = tasks(run);
+        let mut missing = Vec::new();
+        missing.extend(missing::cells(run, &names));
+        missing.extend(missing::outcomes(run, &tasks));
+        let mut absurd = BTreeMap::new();
+        for (task, metric, figures) in gather(run, &names, &mut tasks, options, &mut absurd) {
+            let mut cells: Vec<Vec<CellFigure>> = names.iter().map(|_| Vec::new()).collect();
+            for (configuration, figure) in figures {
+                cells[configuration].push(figure);
+            }
+            let of_configuration = |cells: &Vec<CellFigure>| {
+                let block = |block: &(u32, u32)| {
+                    let of_block = cells.iter().filter(|cell| (cell.repeat, cell.sitting) == *block);
+                    median(&of_block.map(|cell| cell.mean).collect::<Vec<_>>())
+                };
+                blocks.iter().map(block).collect()
+            };
+            let blocks = cells.iter().map(of_configuration).collect();
+            tasks[task].series.push(Series { metric: &Metric::ALL[metric], blocks, cells });
+        }
+        rates(run, &mut tasks);
+        missing.extend(missing::absurd(absurd, &names, &tasks));
+        tasks.retain(|task| !task.step || !task.series.is_empty());
+        let exact_clock = run.plan.lab.nature().exact_clock;
+        Figures { configurations: names, blocks, tasks, missing, exact_clock }
+    }
+}
+
+/// Configurations in the user's order; any others in the run come last rather than being lost.
+pub(crate) fn configurations(run: &RunRecord) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in run.plan.configurations.iter().chain(run.cells.iter().map(|cell| &cell.configuration)) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    let skipped = |name: &String| run.plan.skipped.iter().any(|(skipped, _)| skipped == name);
+    let measured = |name: &String| run.cells.iter().any(|cell| cell.configuration == *name);
+    names.retain(|name| measured(name) || !skipped(name));
+    names
+}
+
+fn tasks(run: &RunRecord) -> Vec<Task> {
+    let plan = &run.plan;
+    let definition = |name: &str| {
+        let id = plan.of_recorded(name).0;
+        plan.cells.iter().flat_map(|cell| &cell.tasks).find(|task| task.id == id)
+    };
+    let step = |id: &str, category: Category| {
+        let names = match &plan.vary {
+            Some(vary) => (0..vary.points.len()).map(|point| vary.name(id, point)).collect(),
+            None => vec![id.to_owned()],
+        };
+        let step = move |id: String| Task {
+            title: id.clone(),
+            id,
+            category: category.clone(),
+            step: true,
+            in_parts: false,
+            restart: None,
+            series: Vec::new(),
+            measured: vec![false; Metric::ALL.len()],
+        };
+        names.into_iter().map(step)
+    };
+    let work = |id: &str| definition(id).map_or(String::new(), |task| task.category.clone());
+    let before = step(protocol_task::MKFS, Category::Steps).chain(step(protocol_task::MOUNT, Category::Steps));
+    let mut out: Vec<Task> = before.collect();
+    out.extend(plan.tasks.iter().map(|(id, title)| Task {
+        id: id.clone(),
+        title: if title.is_empty() { id.clone() } else { title.clone() },
+        category: Category::Work(work(id)),
+        step: false,
+        in_parts: false,
+        restart: definition(id).and_then(|task| task.restart),
+        series: Vec::new(),
+        measured: vec![false; Metric::ALL.len()],
+    }));
+    out.extend(step(protocol_task::UMOUNT, Category::Steps));
+    out.extend(step(protocol_task::FSCK, Category::Check));
+    out.extend(step(protocol_task::CAPACITY, Category::Capacity));
+    // A suite may name a task like a step: it is listed once, as a task.
+    let named: BTreeSet<&str> = plan.tasks.iter().map(|(id, _)| id.as_str()).collect();
+    out.retain(|task| !task.step || !named.contains(task.id.as_str()));
+    out
+}
+
+/// Gives rates the unit of their task, and marks programs that are judged by their parts.
+fn rates(run: &RunRecord, tasks: &mut [Task]) {
+    let Some(cell) = run.plan.cells.iter().find(|cell| !cell.tasks.is_empty()) else { return };
+    let mut wholes: BTreeSet<&str> = BTreeSet::new();
+    for task in tasks.iter_mut().filter(|task| !task.step) {
+        let Some(definition) = cell.tasks.iter().find(|known| known.id == run.plan.of_recorded(&task.id).0) else {
+            continue;
+        };
+        if task.main().is_some_and(|main| main.metric.id == Metric::RATE.id || main.metric.is_latency()) {
+            wholes.extend(definition.part_of.as_deref());
+        }
+        let has = |metric: &Metric| task.has(metric);
+        let metric = rate::metric(definition, &cell.tasks, has);
+        let Some(series) = task.series.iter_mut().find(|series| series.metric.id == metric.id) else { continue };
+        series.metric = metric;
+    }
+    for task in tasks.iter_mut() {
+        task.in_parts = wholes.contains(run.plan.of_recorded(&task.id).0);
+    }
+}
+
+/// Task, metric, and by configuration the figures of cells in order.
+type Gathered = (usize, usize, Vec<(usize, CellFigure)>);
+
+/// Collects the figures of cells by task, then by metric, and notes what is measured.
+fn gather(
+    run: &RunRecord,
+    names: &[String],
+    tasks: &mut [Task],
+    options: &Options,
+    absurd: &mut Absurd,
+) -> Vec<Gathered> {
+    let ids: Vec<String> = tasks.iter().map(|task| task.id.clone()).collect();
+    let task_at: HashMap<&str, usize> = ids.iter().enumerate().map(|(at, id)| (id.as_str(), at)).collect();
+    let wanted: Vec<bool> = Metric::ALL.iter().map(|metric| options.wants(metric)).collect();
+    let sums = sums::wanted(&wanted);
+    let mut needed = wanted.clone();
+    sums.iter().flat_map(|sum| sum.parts).for_each(|part| needed[part] = true);
+    let mut metrics = MetricFinder::default();
+    let mut slots: Vec<Vec<(usize, CellFigure)>> = (0..tasks.len() * Metric::ALL.len()).map(|_| Vec::new()).collect();
+    for cell in &run.cells {
+        let Some(configuration) = names.iter().position(|name| *name == cell.configuration) else { continue };
+        let bad = bad_tasks(cell);
+        // A cell's samples are in task order, so each task is looked up once.
+        let mut last: (&str, Option<&usize>) = ("", None);
+        for sample in &cell.samples {
+            if sample.task != last.0 {
+                let known = task_at.get(sample.task.as_str()).filter(|_| !bad.contains(sample.task.as_str()));
+                last = (&sample.task, known);
+            }
+            let (Some(task), Some(metric)) = (last.1, metrics.position(&sample.metric)) else { continue };
+            // Nothing that is measured can be less than nothing.
+            if !sample.value.is_finite() || sample.value < 0.0 {
+                let entry = absurd.entry((configuration, *task, metric)).or_insert((0, sample.value));
+                entry.0 += 1;
+                continue;
+            }
+            tasks[*task].measured[metric] = true;
+            if !needed[metric] {
+                continue;
+            }
+            let slot = &mut slots[task * Metric::ALL.len() + metric];
+            match slot.last_mut() {
+                Some((_, last)) if last.cell == cell.index => last.values.push((sample.iteration, sample.value)),
+                _ => {
+                    let values = vec![(sample.iteration, sample.value)];
+                    let (repeat, sitting) = (cell.repeat, sitting(cell));
+                    slot.push((configuration, CellFigure { cell: cell.index, repeat, sitting, mean: 0.0, values }));
+                }
+            }
+        }
+    }
+    for (task, slots) in tasks.iter_mut().zip(slots.chunks_mut(Metric::ALL.len())) {
+        for sum in sums.iter().filter(|sum| sum.fill(slots)) {
+            task.measured[sum.at] = true;
+        }
+    }
+    let mut out = Vec::new();
+    let is_there = |(at, slot): &(usize, Vec<_>)| !slot.is_empty() && wanted[at % Metric::ALL.len()];
+    for (at, mut slot) in slots.into_iter().enumerate().filter(is_there) {
+        for (_, figure) in &mut slot {
+            figure.mean = mean(&figure.values.iter().map(|(_, value)| *value).collect::<Vec<_>>()).unwrap_or_default();
+        }
+        out.push((at / Metric::ALL.len(), at % Metric::ALL.len(), slot));
+    }
+    out
+}
+
+/// Tasks of a cell that did not succeed: the time of a failed command is not the time of the task.
+fn bad_tasks(cell: &CellRecord) -> BTreeSet<&str> {
+    cell.outcomes.iter().filter(|ended| !ended.outcome.is_ok()).map(|ended| ended.task.as_str()).collect()
+}

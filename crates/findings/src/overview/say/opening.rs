@@ -1,0 +1,145 @@
+//! What a report opens with: a title and a sentence that say what was found, the few conclusions that a reader needs
+//! beside it, and the rest, which is folded or follows below.
+
+use mountmark_document::number::{and, counted, ratio};
+
+use crate::found::Findings;
+use crate::overview::find::Conclusion;
+use crate::overview::say;
+use crate::overview::say::usable_times;
+use crate::rankings::find::rank::{Lead, Level};
+
+/// How many further conclusions stand beside the answer.
+pub(crate) const FURTHER: usize = 6;
+
+/// Heading of the rest.
+pub(crate) const REST: &str = "More conclusions";
+
+/// Above this length of a name, a title tells how many there are.
+const LONG: usize = 24;
+
+pub(crate) struct Opening {
+    /// One sentence.
+    pub answer: String,
+    /// At most [`FURTHER`].
+    pub further: Vec<String>,
+    pub rest: Vec<String>,
+}
+
+impl Opening {
+    pub fn of(findings: &Findings) -> Opening {
+        let mut all = say::sentences(findings).into_iter();
+        let answer = all.next().unwrap_or_else(|| nothing(findings));
+        Opening { answer, further: all.by_ref().take(FURTHER).collect(), rest: all.collect() }
+    }
+}
+
+/// The answer where nothing can be compared.
+fn nothing(findings: &Findings) -> String {
+    let tests = findings.suite().filter(|task| task.shown().is_some()).count();
+    match (&findings.headings[..], tests) {
+        ([], _) => "No file system was measured.".into(),
+        (_, 0) => "No test has a figure.".into(),
+        ([one], _) => {
+            format!(
+                "{one} alone was measured, in {}: there is nothing to compare it with.",
+                counted(tests, "test", "tests")
+            )
+        }
+        _ => "No two file systems have figures of the same test.".into(),
+    }
+}
+
+/// What was found, in the few words of a title.
+pub(crate) fn title(findings: &Findings) -> String {
+    let name = |one: usize| findings.headings[one].as_str();
+    let count = findings.configurations.len();
+    match findings.conclusions.first() {
+        Some(Conclusion::Usable { task, order, .. }) => {
+            let (one, other) = (order[0], order[order.len() - 1]);
+            let times = usable_times(findings, *task, &if order.len() > 3 { vec![one, other] } else { order.clone() });
+            format!("Usable again after a power cut: {}", and(times))
+        }
+        Some(Conclusion::Overall { .. }) => {
+            let ([first, second, ..], Some(lead)) = (&findings.overall.ranking[..], findings.overall.lead) else {
+                return compared(findings);
+            };
+            let (one, other) = (name(first.configuration), name(second.configuration));
+            let of = if count > 2 { format!(" of {count} file systems") } else { String::new() };
+            match lead {
+                Lead::AllLevel if findings.overall.ranking.len() < count => {
+                    format!("{} of {count} file systems are level", findings.overall.ranking.len())
+                }
+                Lead::AllLevel => format!("{count} file systems are level"),
+                Lead::TwoLevel(Level::Close) if count > 2 => {
+                    format!("{one} and {other} are level, and come first{of}")
+                }
+                Lead::TwoLevel(Level::Close) => format!("{one} and {other} are level"),
+                Lead::TwoLevel(_) if count > 2 => {
+                    format!("{one} and {other} come first{of}, in no order that is shown")
+                }
+                Lead::TwoLevel(_) => format!("{one} and {other}: no order is shown"),
+                Lead::First { .. } => {
+                    let repeat = if findings.repeats > 1 { "" } else { " in one repeat" };
+                    format!("{one} is first{of}{repeat}, {} times ahead of {other}", ratio(second.score / first.score))
+                }
+            }
+        }
+        _ => compared(findings),
+    }
+}
+
+/// The compared configurations.
+fn compared(findings: &Findings) -> String {
+    let names: Vec<&str> = findings.headings.iter().map(String::as_str).collect();
+    match names.len() {
+        0 => "No file system was measured".into(),
+        1 => format!("{} measured", names[0]),
+        2..=4 if names.iter().all(|name| name.chars().count() <= LONG) => format!("{} compared", and(names)),
+        count => format!("{count} file systems compared"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_conclusion_is_told_once_and_six_stand_beside_the_answer() {
+        let run = crate::tests::page::whole(&["ext4", "xfs", "jfs"], 3);
+        let mut found = crate::tests::page::findings(&run);
+        found.conclusions = vec![Conclusion::Overall { tests: 3 }];
+        found.conclusions.extend((0..9).map(|tied| Conclusion::Tally {
+            tests: 9,
+            wins: vec![],
+            tied: tied + 1,
+            none: 0,
+        }));
+        let opening = Opening::of(&found);
+        assert_eq!((opening.further.len(), opening.rest.len()), (FURTHER, 3));
+        assert!(opening.answer.starts_with("Over all 3 tests, ext4 "), "{}", opening.answer);
+        assert_eq!(opening.answer.matches(". ").count(), 0, "one sentence: {}", opening.answer);
+        let all = crate::overview::say::sentences(&found);
+        assert_eq!([&[opening.answer][..], &opening.further, &opening.rest].concat(), all);
+        assert_eq!(say::sentence(&found, &found.conclusions[9]), all[9]);
+    }
+
+    #[test]
+    fn titles_say_what_was_found() {
+        let run = crate::tests::page::whole(&["ext4", "xfs", "jfs"], 3);
+        let mut found = crate::tests::page::findings(&run);
+        for (lead, wanted) in [
+            (Lead::First { everywhere: true }, "ext4 is first of 3 file systems, 2.00 times ahead of xfs"),
+            (Lead::TwoLevel(Level::Close), "ext4 and xfs are level, and come first of 3 file systems"),
+            (Lead::TwoLevel(Level::NotShown), "ext4 and xfs come first of 3 file systems, in no order that is shown"),
+            (Lead::AllLevel, "3 file systems are level"),
+        ] {
+            found.overall.lead = Some(lead);
+            assert_eq!(title(&found), wanted);
+        }
+        found.overall.ranking.pop();
+        assert_eq!(title(&found), "2 of 3 file systems are level", "one lacks figures");
+        found.conclusions.clear();
+        assert_eq!(title(&found), "ext4, xfs and jfs compared");
+    }
+}

@@ -1,0 +1,134 @@
+//! The list of runs.
+
+use anyhow::Result;
+use mountmark_document::forms::{Block, Last, Object, Rows, Subject, Table};
+use mountmark_model::Vary;
+use mountmark_record::RunSummary;
+use serde::Serialize;
+
+use crate::run::say::varies_scale;
+
+/// In display order.
+#[derive(Clone, Copy, Debug)]
+pub struct Runs<'a>(pub &'a [RunSummary]);
+
+impl Subject for Runs<'_> {
+    const COMMAND: &'static str = "runs";
+    const NAME: &'static str = "a list of runs";
+    const BLOCKS: Option<fn(&Self) -> Vec<Block>> = Some(parts);
+    const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(rows);
+    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
+}
+
+/// One run per row; its name contains the start time. What runs varied has a column if one of them varied anything.
+fn parts(Runs(runs): &Runs) -> Vec<Block> {
+    if runs.is_empty() {
+        return vec![Block::Text("There is no run yet.".into())];
+    }
+    let mut table = Table {
+        head: HEAD.map(str::to_owned).into(),
+        rows: runs.iter().map(row).collect(),
+        keys: 1,
+        last: Last::Words,
+    };
+    if runs.iter().all(|run| run.vary.is_none()) {
+        for line in std::iter::once(&mut table.head).chain(&mut table.rows) {
+            line.remove(VARIED);
+        }
+    }
+    vec![Block::Table(table)]
+}
+
+const HEAD: [&str; 9] = ["run", "status", "suite", "scale", "varied", "lab", "cells", "failed", "file systems"];
+
+/// The column of what a run varied.
+const VARIED: usize = 4;
+
+fn row(run: &RunSummary) -> Vec<String> {
+    vec![
+        run.id.to_string(),
+        run.status.to_string(),
+        run.suite.clone(),
+        if varies_scale(run.vary.as_ref()) { "varied".into() } else { run.scale.to_string() },
+        run.vary.as_ref().map_or("-".into(), Vary::to_string),
+        run.lab.clone(),
+        format!("{}/{}", run.recorded, run.planned),
+        run.failed.to_string(),
+        run.configurations.join(", "),
+    ]
+}
+
+fn rows(Runs(runs): &Runs, out: &mut Rows) -> Result<()> {
+    out.head(
+        "run,started,status,suite,scale,vary,lab,machine,kernel,seed,repeats,planned,recorded,failed,configurations",
+    )?;
+    for run in *runs {
+        out.line([
+            run.id.as_str(),
+            &run.started.to_string(),
+            &run.status.to_string(),
+            &run.suite,
+            &run.scale.to_string(),
+            &run.vary.as_ref().map(Vary::to_string).unwrap_or_default(),
+            &run.lab,
+            &run.machine,
+            &run.kernel,
+            &run.seed.to_string(),
+            &run.repeats.to_string(),
+            &run.planned.to_string(),
+            &run.recorded.to_string(),
+            &run.failed.to_string(),
+            &run.configurations.join(" "),
+        ])?;
+    }
+    Ok(())
+}
+
+fn object(Runs(runs): &Runs, out: &mut Object) -> Result<()> {
+    out.list("runs", runs.iter().map(entry))
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    run: &'a str,
+    started: String,
+    ended: Option<String>,
+    status: String,
+    mountmark: &'a str,
+    command_line: &'a str,
+    suite: &'a str,
+    scale: f64,
+    vary: Option<&'a Vary>,
+    lab: &'a str,
+    machine: &'a str,
+    kernel: &'a str,
+    seed: u64,
+    repeats: u32,
+    configurations: &'a [String],
+    planned: u32,
+    recorded: u32,
+    failed: u32,
+}
+
+fn entry(run: &RunSummary) -> Entry<'_> {
+    Entry {
+        run: run.id.as_str(),
+        started: run.started.to_string(),
+        ended: run.ended.map(|ended| ended.to_string()),
+        status: run.status.to_string(),
+        mountmark: &run.program,
+        command_line: &run.command_line,
+        suite: &run.suite,
+        scale: run.scale,
+        vary: run.vary.as_ref(),
+        lab: &run.lab,
+        machine: &run.machine,
+        kernel: &run.kernel,
+        seed: run.seed,
+        repeats: run.repeats,
+        configurations: &run.configurations,
+        planned: run.planned,
+        recorded: run.recorded,
+        failed: run.failed,
+    }
+}

@@ -1,0 +1,169 @@
+//! Graphs of a study's tests, as articles draw them: tests across, one line for each file system; the published figures
+//! and this run's on the same scale, one below the other.
+
+use mountmark_document::draw::curve::{Curve, Frame, Names, Tick, draw, swatch};
+use mountmark_document::draw::plot::AxisScale;
+use mountmark_document::markup::Markup;
+use mountmark_document::put;
+use mountmark_model::Metric;
+
+use crate::figures::say::quantity::end;
+use crate::studies::find::{Curves, Line, StudyComparison};
+use crate::studies::say;
+use crate::view::View;
+
+/// Graphs of further metrics are folded away.
+const OPEN: usize = 2;
+
+/// From this ratio of the largest to the smallest figure on, the scale is logarithmic.
+const WIDE: f64 = 50.0;
+
+pub(crate) fn graphs(out: &mut Markup, view: &View, study: &StudyComparison) {
+    for (index, curves) in study.curves.iter().enumerate() {
+        if index >= OPEN {
+            put!(out, "<details><summary>", say::graph_title(curves), "</summary>\n");
+        }
+        put!(out, "<figure class=\"graphs\">\n<figcaption><strong>", say::graph_title(curves), "</strong>");
+        let scale = Scale::of(curves);
+        put!(out, "<span class=\"verdict\">", say::graph_caption(curves, scale.is_log()), "</span>");
+        put!(out, "</figcaption>\n");
+        let names = names(curves);
+        for (lines, side) in [(&curves.published, say::published(study)), (&curves.measured, say::measured(study))] {
+            put!(out, "<p class=\"side\">", side, "</p>\n");
+            if lines.is_empty() {
+                put!(out, "<p class=\"none\">", say::NOTHING_TO_DRAW, "</p>\n");
+            } else {
+                graph(out, curves, lines, &names, scale, &side);
+            }
+        }
+        figures(out, view, curves, index);
+        put!(out, "</figure>\n");
+        if index >= OPEN {
+            put!(out, "</details>\n");
+        }
+    }
+}
+
+/// The file systems of both sides: each has the same look on both.
+fn names(curves: &Curves) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for line in curves.published.iter().chain(&curves.measured) {
+        if !names.contains(&line.fs.as_str()) {
+            names.push(&line.fs);
+        }
+    }
+    names
+}
+
+#[derive(Clone, Copy)]
+enum Scale {
+    Linear(AxisScale),
+    /// Logarithms to base 10, from a power of ten to a round number.
+    Log {
+        low: f64,
+        high: f64,
+    },
+}
+
+impl Scale {
+    fn of(curves: &Curves) -> Scale {
+        let above: Vec<f64> = curves.values().filter(|value| value.is_finite() && *value > 0.0).collect();
+        let least = above.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = above.iter().copied().fold(0.0, f64::max);
+        if most / least < WIDE || above.is_empty() {
+            return Scale::Linear(AxisScale::covering(above.into_iter()));
+        }
+        let low = least.log10().floor();
+        Scale::Log { low, high: AxisScale::covering([most].into_iter()).max.log10() }
+    }
+
+    fn is_log(self) -> bool {
+        matches!(self, Scale::Log { .. })
+    }
+
+    /// From 0 to 1; a figure of 0 is at the bottom.
+    fn at(self, value: f64) -> f64 {
+        match self {
+            Scale::Linear(scale) => value / scale.max,
+            Scale::Log { .. } if value <= 0.0 => 0.0,
+            Scale::Log { low, high } => (value.log10() - low) / (high - low),
+        }
+    }
+
+    fn ticks(self, metric: &Metric) -> Vec<Tick> {
+        match self {
+            Scale::Linear(scale) => {
+                [0.0, 0.25, 0.5, 0.75, 1.0].map(|part| Tick { at: part, text: end(metric, scale.max * part) }).into()
+            }
+            Scale::Log { low, high } => (low as i32..=high.floor() as i32)
+                .map(|power| Tick { at: (f64::from(power) - low) / (high - low), text: end(metric, 10f64.powi(power)) })
+                .collect(),
+        }
+    }
+}
+
+fn graph(out: &mut Markup, curves: &Curves, lines: &[Line], names: &[&str], scale: Scale, side: &str) {
+    let count = curves.tests.len() as f64;
+    let across = |test: usize| (test as f64 + 0.5) / count;
+    let look = |line: &Line| names.iter().position(|name| *name == line.fs).unwrap_or(0);
+    let drawn: Vec<Curve> = lines.iter().flat_map(|line| pieces(line, look(line), &across, scale)).collect();
+    let tick = |(test, (id, _)): (usize, &(String, String))| Tick { at: across(test), text: id.clone() };
+    let frame = Frame {
+        x: curves.tests.iter().enumerate().map(tick).collect(),
+        y: scale.ticks(curves.metric),
+        names: Names::of(curves.tests.iter().map(|(id, _)| id.as_str())),
+        bands: Vec::new(),
+    };
+    put!(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", side, "\">");
+    draw(out, &frame, &drawn);
+    put!(out, "</div>\n<p class=\"key\">");
+    for line in lines {
+        put!(out, "<span class=\"line\">", swatch(look(line)), line.fs, "</span> ");
+    }
+    put!(out, "</p>\n");
+}
+
+/// The parts of a line between missing figures.
+fn pieces(line: &Line, look: usize, across: &impl Fn(usize) -> f64, scale: Scale) -> Vec<Curve> {
+    let mut out: Vec<Curve> = Vec::new();
+    let mut joins = false;
+    for (test, value) in line.values.iter().enumerate() {
+        if let Some(value) = value {
+            if !joins {
+                out.push(Curve { look, points: Vec::new(), has_dots: true });
+            }
+            out.last_mut().expect("a piece was begun").points.push((across(test), scale.at(*value)));
+        }
+        joins = value.is_some();
+    }
+    out
+}
+
+/// The figures of a graph, which reading programs pass over.
+fn figures(out: &mut Markup, view: &View, curves: &Curves, index: usize) {
+    let caption = view.id(&format!("graph-{index}"));
+    put!(out, "<details><summary>", say::graph_figures(curves), "</summary>\n");
+    put!(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"", caption, "\">\n");
+    put!(out, "<table class=\"plain\">\n<caption id=\"", caption, "\">", say::graph_figures(curves));
+    put!(out, "</caption>\n<thead><tr><th scope=\"col\">test</th>");
+    for line in &curves.published {
+        put!(out, "<th scope=\"col\">", line.fs, ", published</th>");
+    }
+    for line in &curves.measured {
+        put!(out, "<th scope=\"col\">", line.fs, ", this run</th>");
+    }
+    put!(out, "</tr></thead>\n<tbody>\n");
+    for (test, (id, title)) in curves.tests.iter().enumerate() {
+        put!(out, "<tr><th scope=\"row\"><span class=\"id\">", id, "</span> ");
+        if title != id {
+            put!(out, title);
+        }
+        put!(out, "</th>");
+        for line in curves.published.iter().chain(&curves.measured) {
+            let text = line.values[test].map_or("–".to_owned(), |value| curves.metric.format(value));
+            put!(out, "<td>", text, "</td>");
+        }
+        put!(out, "</tr>\n");
+    }
+    put!(out, "</tbody>\n</table>\n</div>\n</details>\n");
+}

@@ -5,11 +5,13 @@ use anyhow::Result;
 /// Lines of fields, starting with the heads.
 pub struct Rows(csv::Writer<Vec<u8>>);
 
-impl Rows {
-    pub fn new() -> Rows {
+impl Default for Rows {
+    fn default() -> Rows {
         Rows(csv::WriterBuilder::new().terminator(csv::Terminator::Any(b'\n')).from_writer(Vec::new()))
     }
+}
 
+impl Rows {
     pub fn line<F: AsRef<[u8]>>(&mut self, fields: impl IntoIterator<Item = F>) -> Result<()> {
         Ok(self.0.write_record(fields)?)
     }

@@ -15,7 +15,7 @@ pub const CSV: Writer = Writer {
     form: Form::Rows,
     mark: REPORT,
     write: |subject, _| {
-        let mut rows = Rows::new();
+        let mut rows = Rows::default();
         Some(subject.rows(&mut rows)?.and_then(|()| rows.into_text()))
     },
 };

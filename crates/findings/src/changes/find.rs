@@ -29,7 +29,7 @@ use crate::verdicts::find::contrast::{Contrast, Tested};
 pub use differences::{Difference, Incomparable, differences, incomparable};
 pub use remarks::ChangeRemark;
 
-/// Changes from one run to another. `report` puts them into words.
+/// Changes from one run to another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Changes {
     pub before: String,

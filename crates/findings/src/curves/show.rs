@@ -1,4 +1,4 @@
-//! Curves over a varied parameter as lists and tables. What a chart of them is, is in `html/varied.rs`.
+//! Curves over a varied parameter as lists and tables.
 
 use mountmark_document::forms::{Block, Last, Table, list};
 

@@ -109,7 +109,7 @@ fn lists_of_runs_are_tables() {
     );
 }
 
-/// `cargo test -p mountmark-report -- --ignored --nocapture speed`
+/// `cargo test -p mountmark-findings -- --ignored --nocapture speed`
 #[test]
 #[ignore = "measures"]
 fn speed() {

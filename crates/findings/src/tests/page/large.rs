@@ -9,7 +9,7 @@ use crate::{analysis, options};
 
 /// Time and memory for a large run, findings included; ignored, since only release builds are of interest. Peak memory
 /// is that of the whole process.
-/// `cargo test --release -p mountmark-report --lib -- --ignored --nocapture large`
+/// `cargo test --release -p mountmark-findings --lib -- --ignored --nocapture large`
 #[test]
 #[ignore = "a measurement"]
 fn large_runs_make_small_pages_soon() {

@@ -38,6 +38,22 @@ impl Markup {
         }
     }
 
+    /// A heading of level 1 to 6 without an anchor.
+    pub fn subheading(&mut self, level: u8, text: &str) {
+        const TAGS: [(&str, &str); 6] = [
+            ("<h1>", "</h1>\n"),
+            ("<h2>", "</h2>\n"),
+            ("<h3>", "</h3>\n"),
+            ("<h4>", "</h4>\n"),
+            ("<h5>", "</h5>\n"),
+            ("<h6>", "</h6>\n"),
+        ];
+        let (open, close) = TAGS[usize::from(level.clamp(1, 6)) - 1];
+        self.raw(open);
+        self.show(text);
+        self.raw(close);
+    }
+
     /// A heading of level 1 to 6 with an anchor.
     pub fn heading(&mut self, level: u8, id: &str, text: &str) {
         const TAGS: [(&str, &str); 6] = [

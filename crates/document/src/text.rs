@@ -5,10 +5,21 @@ use mountmark_model::is_hidden;
 /// Marks a best figure until colours are decided; a private character that is removed from all input.
 pub const BEST: char = '\u{e000}';
 
+/// Before a line of a cell that stands back, and before one that is a command.
+pub const ASIDE: char = '\u{e001}';
+pub const CODE: char = '\u{e002}';
+
+/// Before a verdict in a word: a mark for each [`crate::forms::Shade`].
+pub const CHIPS: [char; 6] = ['\u{e003}', '\u{e004}', '\u{e005}', '\u{e006}', '\u{e007}', '\u{e008}'];
+
+fn is_mark(letter: char) -> bool {
+    ('\u{e000}'..='\u{e00f}').contains(&letter)
+}
+
 /// One line without hidden characters: names, sentences and kernel messages come from outside, and could control a
 /// terminal.
 pub fn clean(text: &str) -> String {
-    let spaced: String = text.chars().map(|c| if is_hidden(c) || c == BEST { ' ' } else { c }).collect();
+    let spaced: String = text.chars().map(|c| if is_hidden(c) || is_mark(c) { ' ' } else { c }).collect();
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

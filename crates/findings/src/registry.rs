@@ -17,13 +17,12 @@ use crate::crash::show::list::CrashList;
 use crate::crash::show::state::CrashState;
 use crate::device::show::Device;
 use crate::name::{UnknownName, unknown};
-use crate::reports::show::Reports;
+use crate::reports::show::{Reports, Verdicts};
 use crate::run::show::Run;
 use crate::run::show::list::Runs;
 use crate::run::show::outputs::Outputs;
 use crate::safety::show::Safety;
 use crate::studies::show::StudyBeside;
-use crate::verdicts::show::Verdicts;
 use crate::why::show::Why;
 
 /// All subjects, in the order of help texts.

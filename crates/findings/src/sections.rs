@@ -1,40 +1,45 @@
-//! Names of a report's sections, in the order of a page.
+//! The only order of a report's sections, for every format.
 
-/// A section of a page; texts have some of them, under the same heading.
+use mountmark_document::forms::Block;
+
+use crate::view::View;
+use crate::{claims, curves, device, latency, matrix, method, missing, overview, rankings, studies, tails, verdicts};
+
+/// A section of a report.
 pub(crate) struct Section {
     /// Its id on a page.
     pub id: &'static str,
-    /// Its entry in the contents.
+    /// Its entry in the contents of a page.
     pub entry: &'static str,
     pub heading: &'static str,
+    /// What is in it; empty if the run has nothing for it.
+    pub blocks: fn(&View) -> Vec<Block>,
 }
 
-macro_rules! sections {
-    ($($name:ident $id:literal $entry:literal $heading:literal;)*) => {
-        impl Section {
-            $(pub(crate) const $name: Section = Section { id: $id, entry: $entry, heading: $heading };)*
-            pub(crate) const ALL: &[Section] = &[$(Section::$name),*];
-        }
-    };
+const fn section(
+    id: &'static str,
+    entry: &'static str,
+    heading: &'static str,
+    blocks: fn(&View) -> Vec<Block>,
+) -> Section {
+    Section { id, entry, heading, blocks }
 }
 
-sections! {
-    CONCLUSIONS "conclusions" "Conclusions" "Conclusions";
-    COMPARED "compared" "What was compared" "What was compared";
-    VARIED "varied" "Curves" "Curves";
-    MATRIX "matrix" "Tests and file systems" "Tests and file systems";
-    TOGETHER "all" "All tests together" "All tests together";
-    RANKINGS "rankings" "Rankings" "Rankings by kind of work";
-    TESTS "tests" "Test by test" "Test by test";
-    STEPS "steps" "mkfs, mount, room" "Making, mounting, unmounting, and room";
-    TAILS "tails" "After the command" "After the command returned";
-    DEVICE "device" "Device, I/O maps" "How the device was used";
-    LATENCY "latency" "Latencies" "Latencies and rates over time";
-    STUDY "study" "Published figures" "Beside published figures";
-    CLAIMS "claims" "Claims" "What studies claimed, and what this run says";
-    TROUBLE "trouble" "Failed, skipped, doubtful" "Failed, skipped, doubtful";
-    METHOD "method" "Method, environment" "Method and environment";
-}
-
-/// The heading of the command that repeats a run, in texts and in the last section of a page.
-pub(crate) const AGAIN: &str = "To make it again";
+/// All sections of a run, in reading order.
+pub(crate) const ALL: &[Section] = &[
+    section("conclusions", "Conclusions", "Conclusions", overview::show::conclusions),
+    section("compared", "What was compared", "What was compared", overview::show::compared),
+    section("varied", "Curves", "Curves", curves::page::section),
+    section("matrix", "Tests and file systems", "Tests and file systems", matrix::page::section),
+    section("all", "All tests together", "All tests together", rankings::page::composite::section),
+    section("rankings", "Rankings", "Rankings by kind of work", rankings::page::section),
+    section("tests", "Test by test", "Test by test", verdicts::page::tests),
+    section("steps", "mkfs, mount, room", "Making, mounting, unmounting, and room", verdicts::page::steps),
+    section("tails", "After the command", "After the command returned", tails::page::section),
+    section("device", "Device, I/O maps", "How the device was used", device::page::section),
+    section("latency", "Latencies", "Latencies and rates over time", latency::page::section),
+    section("study", "Published figures", "Beside published figures", studies::page::section),
+    section("claims", "Claims", "What studies claimed, and what this run says", claims::show::section::section),
+    section("trouble", "Failed, skipped, doubtful", "Failed, skipped, doubtful", missing::show::section),
+    section("method", "Method, environment", "Method and environment", method::show::section),
+];

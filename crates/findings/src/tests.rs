@@ -5,6 +5,7 @@ mod missing;
 mod one_run;
 pub(crate) mod page;
 mod programs;
+mod verdicts;
 mod words;
 
 use mountmark_document::forms::Subject;

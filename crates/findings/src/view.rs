@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 
-use mountmark_document::markup::Markup;
 use mountmark_document::text::titled;
 use mountmark_record::{DeviceUse, Output, RunRecord};
 
@@ -11,7 +10,6 @@ use crate::claims::find::JudgedClaim;
 use crate::figures::find::{MetricFindings, TaskFindings};
 use crate::found::Findings;
 use crate::sampling::say::repeats;
-use crate::sections::Section;
 use crate::studies::find::StudyComparison;
 use crate::why::show::answer::Answer;
 use crate::{figures, overview};
@@ -88,11 +86,6 @@ impl<'a> View<'a> {
     /// An id for the element `name`, unique among runs.
     pub(crate) fn id(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
-    }
-
-    /// The heading of a section, by which the page's contents find it.
-    pub(crate) fn heading(&self, out: &mut Markup, section: &Section) {
-        out.heading(self.level + 1, &self.id(section.id), section.heading);
     }
 
     /// What people read of a configuration.

@@ -1,6 +1,9 @@
-//! Parts of text, for a terminal and for Markdown: headings, paragraphs, lists, tables.
+//! Blocks of a document: headings, texts, lists, tables.
 //!
-//! This file does not know what the parts are about, or how a writer shows them.
+//! This file does not know what they are about, or how a writer shows them.
+
+use crate::markup::Markup;
+use crate::text::{ASIDE, CHIPS, CODE};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
@@ -8,6 +11,8 @@ pub enum Block {
     Title(String),
     /// The heading of a section.
     Heading(String),
+    /// The heading of a part of a section.
+    Subheading(String),
     /// A label and its text; an empty label continues the one above.
     Fact(String, String),
     Text(String),
@@ -17,6 +22,12 @@ pub enum Block {
     /// A command to type, on lines of its own and never broken.
     Command(String),
     Table(Table),
+    /// A summary, and what a page shows when it is opened.
+    Fold(String, Vec<Block>),
+    /// What a program printed: lines are kept.
+    Output(String),
+    /// What a page draws, and the blocks that stand for it elsewhere.
+    Drawn(Markup, Vec<Block>),
 }
 
 /// A mark in tables.
@@ -30,9 +41,15 @@ pub enum Mark {
     Note(String),
 }
 
-/// Heads and rows; the lines of a cell are separated by line feeds. A cell that begins with [`crate::text::BEST`] is a best one.
-#[derive(Clone, Debug, PartialEq)]
+/// Heads and rows; the lines of a cell are separated by line feeds. A cell that begins with [`crate::text::BEST`] is a
+/// best one; [`chip`], [`aside`] and [`code`] mark lines of words.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
+    /// What a page shows above it; empty for none.
+    pub caption: String,
+    /// Its class in the style sheet of pages; empty for none.
+    pub look: &'static str,
+
     pub head: Vec<String>,
     pub rows: Vec<Vec<String>>,
     /// Number of columns at the left that identify a row. If a table is too wide, each part repeats them.
@@ -41,9 +58,10 @@ pub struct Table {
 }
 
 /// The contents of the last column of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Last {
     /// A figure, like the columns before it.
+    #[default]
     Figure,
     /// Repeated in each part of a table that is split.
     Repeated,
@@ -57,4 +75,51 @@ pub fn list(out: &mut Vec<Block>, heading: &str, items: &[String]) {
         out.push(Block::Heading(heading.into()));
         out.extend(items.iter().cloned().map(Block::Item));
     }
+}
+
+/// How a word that is a verdict looks on a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shade {
+    Good,
+    Partly,
+    Equal,
+    Reversed,
+    Bad,
+    Open,
+}
+
+/// A verdict in a word, on a shade and with a sign for readers who cannot see colours.
+pub fn chip(shade: Shade, word: &str) -> String {
+    format!("{}{word}", CHIPS[shade as usize])
+}
+
+/// A line of a cell that stands back.
+pub fn aside(text: &str) -> String {
+    format!("{ASIDE}{text}")
+}
+
+/// A line of a cell that is a command.
+pub fn code(text: &str) -> String {
+    format!("{CODE}{text}")
+}
+
+/// The blocks for a format that folds and draws nothing: captions and summaries are texts above what they
+/// are about.
+pub fn opened(blocks: &[Block]) -> Vec<Block> {
+    let mut out = Vec::new();
+    for block in blocks {
+        match block {
+            Block::Fold(summary, inner) => {
+                out.push(Block::Text(format!("{}:", summary.trim_end_matches(':'))));
+                out.extend(opened(inner));
+            }
+            Block::Drawn(_, inner) => out.extend(opened(inner)),
+            Block::Table(table) if !table.caption.is_empty() => {
+                out.push(Block::Text(table.caption.clone()));
+                out.push(block.clone());
+            }
+            block => out.push(block.clone()),
+        }
+    }
+    out
 }

@@ -136,11 +136,11 @@
   name();
   theme.hidden = false;
 
-  for (const button of document.querySelectorAll("button[data-copy]")) {
+  for (const button of document.querySelectorAll("button.copy")) {
     if (!navigator.clipboard) continue;
     button.hidden = false;
     button.addEventListener("click", async () => {
-      await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+      await navigator.clipboard.writeText(button.previousElementSibling.textContent);
       button.textContent = "copied";
     });
   }

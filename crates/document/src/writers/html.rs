@@ -5,7 +5,7 @@ use crate::markup::{Markup, Show};
 use crate::number::capital;
 use crate::page::{GENERATOR, Page};
 use crate::put;
-use crate::text::{BEST, clean};
+use crate::text::{ASIDE, BEST, CHIPS, CODE, clean};
 use crate::writers::Writer;
 
 pub const HTML: Writer = Writer {
@@ -30,7 +30,7 @@ pub fn page(parts: &[Block], name: &str, command: &str, drawn: &Markup) -> Marku
     main.heading(1, "top", &heading);
     for (index, section) in parts.chunk_by(|_, next| !matches!(next, Block::Heading(_))).enumerate() {
         let Some(Block::Heading(text)) = section.first() else {
-            put!(main, in_turn(section, &heading));
+            put!(main, in_turn(section, &heading, 2));
             continue;
         };
         let (id, text) = (format!("s{index}"), clean(text));
@@ -39,7 +39,7 @@ pub fn page(parts: &[Block], name: &str, command: &str, drawn: &Markup) -> Marku
         put!(contents, "<li><a href=\"#", id, "\">", short, "</a></li>\n");
         put!(main, "<section aria-labelledby=\"", id, "\">\n");
         main.heading(2, &id, text);
-        put!(main, in_turn(section, text), "</section>\n");
+        put!(main, in_turn(section, text, 2), "</section>\n");
     }
     put!(main, drawn);
     put!(contents, "</ul>\n</nav>\n");
@@ -47,8 +47,8 @@ pub fn page(parts: &[Block], name: &str, command: &str, drawn: &Markup) -> Marku
     Page { heading: &heading, contents, main, footer, data: "[]".into() }.markup()
 }
 
-/// Parts below their heading; those of a list are put together.
-pub fn in_turn(parts: &[Block], heading: &str) -> Markup {
+/// Blocks below their heading of this level; those of a list are put together.
+pub fn in_turn(parts: &[Block], heading: &str, level: u8) -> Markup {
     let mut out = Markup::new();
     let is_of_list = |part: &Block| matches!(part, Block::Fact(..) | Block::Item(_));
     let same =
@@ -67,6 +67,19 @@ pub fn in_turn(parts: &[Block], heading: &str) -> Markup {
                 put!(out, "</ul>\n");
             }
             Block::Title(_) | Block::Heading(_) => {}
+            Block::Drawn(drawing, _) => put!(out, drawing),
+            Block::Subheading(text) => out.subheading(level + 1, &clean(text)),
+            Block::Output(text) => put!(out, "<pre tabindex=\"0\">", text, "</pre>\n"),
+            Block::Fold(summary, inner) => {
+                put!(
+                    out,
+                    "<details><summary>",
+                    clean(summary),
+                    "</summary>\n",
+                    in_turn(inner, summary, level),
+                    "</details>\n"
+                );
+            }
             Block::Text(text) => put!(out, "<p>", clean(text), "</p>\n"),
             Block::Legend(mark, text) => {
                 let mark = match mark {
@@ -76,7 +89,10 @@ pub fn in_turn(parts: &[Block], heading: &str) -> Markup {
                 };
                 put!(out, "<p class=\"legend\">", clean(mark), " ", clean(text), "</p>\n");
             }
-            Block::Command(text) => put!(out, "<div class=\"command\"><pre>", text, "</pre></div>\n"),
+            Block::Command(text) => {
+                put!(out, "<div class=\"command\"><pre tabindex=\"0\"><code>", text, "</code></pre>");
+                put!(out, "<button type=\"button\" class=\"copy\" hidden>copy</button></div>\n");
+            }
             Block::Table(found) => {
                 tables += 1;
                 let number = if tables == 1 { String::new() } else { format!(" {tables}") };
@@ -108,14 +124,23 @@ fn facts(out: &mut Markup, parts: &[Block]) {
 /// Before a best figure.
 pub const STAR: &str = "★";
 
-/// A table that can be scrolled; `label` is read out where it is reached.
+/// A table that can be scrolled; `label` is read out where it is reached, unless it has a caption.
 pub fn table(table: &Table, label: &str) -> Markup {
     let mut out = Markup::new();
     let last = table.head.len().saturating_sub(1);
     let is_words = |column: usize| column < table.keys || column == last && table.last == Last::Words;
     let class = |column: usize| if is_words(column) { "words" } else { "number" };
-    put!(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", label, "\">");
-    put!(out, "<table class=\"plain\"><thead><tr>");
+    let label = if table.caption.is_empty() { label } else { &table.caption };
+    put!(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", clean(label), "\">");
+    put!(out, "<table class=\"plain");
+    if !table.look.is_empty() {
+        put!(out, " ", table.look);
+    }
+    put!(out, "\">");
+    if !table.caption.is_empty() {
+        put!(out, "<caption>", clean(&table.caption), "</caption>\n");
+    }
+    put!(out, "<thead><tr>");
     for (column, head) in table.head.iter().enumerate() {
         match head.as_str() {
             "" => put!(out, "<td></td>"),
@@ -138,21 +163,49 @@ pub fn table(table: &Table, label: &str) -> Markup {
     out
 }
 
+/// The class and the sign of a verdict, as [`CHIPS`].
+const LOOKS: [(&str, &str); 6] =
+    [("best", "✓"), ("heat1", "◐"), ("calm", "="), ("heat3", "⇄"), ("heat2", "✗"), ("calm", "–")];
+
+/// The lines of a cell, each by its mark.
+fn lines(cell: &str) -> Markup {
+    let mut out = Markup::new();
+    let mut is_first = true;
+    for line in cell.lines() {
+        let text = clean(line);
+        let chip = CHIPS.iter().position(|mark| line.starts_with(*mark));
+        match (chip, line.chars().next()) {
+            (Some(at), _) => {
+                let (class, sign) = LOOKS[at];
+                put!(
+                    out,
+                    "<span class=\"chip ",
+                    class,
+                    "\"><span aria-hidden=\"true\">",
+                    sign,
+                    "</span> ",
+                    text,
+                    "</span>"
+                );
+            }
+            (_, Some(ASIDE)) => put!(out, "<span class=\"verdict\">", text, "</span>"),
+            (_, Some(CODE)) => put!(out, "<span class=\"verdict\"><code>", text, "</code></span>"),
+            _ => {
+                if !is_first {
+                    put!(out, "<br>");
+                }
+                put!(out, text);
+            }
+        }
+        is_first = false;
+    }
+    out
+}
+
 /// A best figure: a star and bold on the shade, and a word for screen readers.
 pub fn put_best(out: &mut Markup, figure: &impl Show) {
     put!(out, "<td class=\"best\"><span class=\"star\" aria-hidden=\"true\">", STAR, "</span>", figure);
     put!(out, "<span class=\"unseen\"> best</span></td>");
-}
-
-fn lines(cell: &str) -> Markup {
-    let mut out = Markup::new();
-    for (index, line) in cell.lines().enumerate() {
-        if index > 0 {
-            put!(out, "<br>");
-        }
-        put!(out, clean(line));
-    }
-    out
 }
 
 #[cfg(test)]
@@ -176,7 +229,7 @@ mod tests {
             Block::Legend(Mark::Note("[a]".into()), evil.into()),
             Block::Text(evil.into()),
             Block::Command("mountmark show 'a b' > \"c\"".into()),
-            Block::Table(Table { head, rows, keys: 1, last: Last::Words }),
+            Block::Table(Table { head, rows, keys: 1, last: Last::Words, ..Table::default() }),
             Block::Heading("Notes:".into()),
         ];
         let page = page(&parts, "a comparison", "compare RUN RUN", &Markup::new()).into_string();
@@ -189,7 +242,7 @@ mod tests {
             "<ul>\n<li>one</li>\n<li>two</li>\n</ul>",
             "<p class=\"legend\">★ the best</p>",
             "<p class=\"legend\">[a] &lt;b&gt;&amp;</p>",
-            "<pre>mountmark show &#39;a b&#39; &gt; &quot;c&quot;</pre>",
+            "<code>mountmark show &#39;a b&#39; &gt; &quot;c&quot;</code></pre>",
             "<th scope=\"row\">&lt;b&gt;&amp;</th><td class=\"number\">1<br>2</td><td class=\"best\">",
             "<td class=\"words\">why [0m</td>",
             "Made by mountmark from the results of mountmark compare RUN RUN.",

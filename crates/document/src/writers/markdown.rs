@@ -1,6 +1,6 @@
 //! Parts as Markdown, for web pages, wikis and articles.
 
-use crate::forms::{Block, Form, Mark, Table};
+use crate::forms::{Block, Form, Mark, Table, opened};
 use crate::text::{BEST, clean, clean_keeping_marks};
 use crate::writers::Writer;
 
@@ -18,7 +18,8 @@ pub const MARKDOWN: Writer = Writer {
 fn markdown(parts: &[Block]) -> String {
     let mut out = String::new();
     let mut is_list = false;
-    for part in parts {
+    let parts = opened(parts);
+    for part in &parts {
         let begins_list = matches!(part, Block::Fact(..) | Block::Item(_));
         if !(out.is_empty() || is_list && begins_list) {
             out.push('\n');
@@ -33,6 +34,7 @@ fn markdown(parts: &[Block]) -> String {
                 out += &format!("# {}\n", line(text));
             }
             Block::Heading(text) => out += &format!("## {}\n", line(text)),
+            Block::Subheading(text) => out += &format!("### {}\n", line(text)),
             Block::Fact(label, text) if label.is_empty() => out += &format!("- {}\n", line(text)),
             Block::Fact(label, text) => out += &format!("- **{}** {}\n", line(label), line(text)),
             // A dash at the start of a line would begin a list.
@@ -41,8 +43,10 @@ fn markdown(parts: &[Block]) -> String {
             Block::Legend(Mark::Note(mark), text) => out += &format!("{} {}\n", line(mark), line(text)),
             Block::Text(text) => out += &format!("{}\n", line(text)),
             Block::Item(text) => out += &format!("- {}\n", line(text)),
-            Block::Command(text) => out += &fenced(&clean(text)),
+            Block::Command(text) => out += &fenced("sh", &clean(text)),
+            Block::Output(text) => out += &fenced("", &text.lines().map(clean).collect::<Vec<_>>().join("\n")),
             Block::Table(table) => out += &rows(table),
+            Block::Fold(..) | Block::Drawn(..) => unreachable!("opened above"),
         }
     }
     out
@@ -70,10 +74,10 @@ fn marked(line: &str) -> String {
 }
 
 /// A code block, in a fence that the text cannot end.
-fn fenced(text: &str) -> String {
+fn fenced(language: &str, text: &str) -> String {
     let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
-    format!("{fence}sh\n{text}\n{fence}\n")
+    format!("{fence}{language}\n{text}\n{fence}\n")
 }
 
 /// Text with Markdown's signs escaped.

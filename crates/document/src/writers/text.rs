@@ -2,7 +2,7 @@
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, TableStyle};
 
-use crate::forms::{Block, Form, Last, Mark, Table};
+use crate::forms::{Block, Form, Last, Mark, Table, opened};
 use crate::text::{BEST, break_name, clean, clean_keeping_marks, hang, width, wrap};
 use crate::writers::{Options, Writer};
 
@@ -40,13 +40,14 @@ pub const TEXT: Writer = Writer {
 
 fn text(parts: &[Block], options: &Options) -> String {
     let mut out = String::new();
+    let parts = opened(parts);
     let mut before: Option<&Block> = None;
-    for part in parts {
+    for part in &parts {
         // A table ends with a blank line of its own.
         let begins = match (before, part) {
             (None, _) => false,
-            (_, Block::Title(_) | Block::Heading(_)) => true,
-            (Some(Block::Heading(_) | Block::Title(_)), _) => false,
+            (_, Block::Title(_) | Block::Heading(_) | Block::Subheading(_)) => true,
+            (Some(Block::Heading(_) | Block::Subheading(_) | Block::Title(_)), _) => false,
             (Some(Block::Command(_)), Block::Text(_)) => true,
             (_, part) => matches!(part, Block::Table(_)),
         };
@@ -55,7 +56,9 @@ fn text(parts: &[Block], options: &Options) -> String {
         }
         match part {
             Block::Title(text) => out += &hang("", 0, &format!("{}{}", TEXT.mark, clean(text)), options.width),
-            Block::Heading(text) | Block::Text(text) => out += &hang("", 0, &clean(text), options.width),
+            Block::Heading(text) | Block::Subheading(text) | Block::Text(text) => {
+                out += &hang("", 0, &clean(text), options.width)
+            }
             Block::Fact(label, text) => {
                 let column = LABEL.max(width(label) + 2).min(24);
                 out += &hang(label, column, &clean(text), options.width);
@@ -70,7 +73,9 @@ fn text(parts: &[Block], options: &Options) -> String {
                 out += &hang(mark, width(mark) + 1, &clean(text), options.width);
             }
             Block::Command(text) => out += &format!("    {}\n", clean(text)),
+            Block::Output(text) => text.lines().for_each(|line| out += &format!("    {}\n", clean(line))),
             Block::Table(table) => out += &tables(table, options),
+            Block::Fold(..) | Block::Drawn(..) => unreachable!("opened above"),
         }
         before = Some(part);
     }

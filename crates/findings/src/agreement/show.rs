@@ -68,7 +68,13 @@ fn parts(ModelBeside(found): &ModelBeside) -> Vec<Block> {
     let table = |steps: bool| {
         let rows: Vec<Vec<String>> = found.tasks.iter().filter(|task| task.step == steps).map(row).collect();
         let head = head.map(str::to_owned).to_vec();
-        (!rows.is_empty()).then_some(Block::Table(Table { head, rows, keys: 1, last: Last::Repeated }))
+        (!rows.is_empty()).then_some(Block::Table(Table {
+            head,
+            rows,
+            keys: 1,
+            last: Last::Repeated,
+            ..Table::default()
+        }))
     };
     out.extend(table(false));
     if let Some(steps) = table(true) {

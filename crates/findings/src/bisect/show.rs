@@ -53,7 +53,13 @@ fn parts(Bisected { found, runs, why }: &Bisected) -> Vec<Block> {
         vec![tried.name.clone(), figure, tried.run.clone().unwrap_or_default(), words::verdict(tried)]
     };
     let head = ["tried", subject(found.metric), "run", "verdict"].map(str::to_owned).to_vec();
-    out.push(Block::Table(Table { head, rows: found.tried.iter().map(row).collect(), keys: 1, last: Last::Words }));
+    out.push(Block::Table(Table {
+        head,
+        rows: found.tried.iter().map(row).collect(),
+        keys: 1,
+        last: Last::Words,
+        ..Table::default()
+    }));
     if let Some(answer) = why {
         out.extend(told(answer));
     }

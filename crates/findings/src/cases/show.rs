@@ -36,8 +36,10 @@ fn parts(subject: &Cases) -> Vec<Block> {
         [seen.case.id.clone(), seen.case.text.clone()].into_iter().chain(fates).collect()
     };
     let rows = subject.cases.iter().map(row).collect();
-    let mut parts =
-        vec![Block::Text(words::ABOUT.into()), Block::Table(Table { head, rows, keys: 2, last: Last::Figure })];
+    let mut parts = vec![
+        Block::Text(words::ABOUT.into()),
+        Block::Table(Table { head, rows, keys: 2, last: Last::Figure, ..Table::default() }),
+    ];
     parts.extend(labels(configurations));
     parts.extend(words::hurried(&subject.hurried).map(Block::Text));
     parts.push(Block::Heading(words::CLAIMS.into()));

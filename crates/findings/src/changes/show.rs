@@ -82,7 +82,7 @@ fn parts(RunBeside(changes): &RunBeside) -> Vec<Block> {
     if !rows.is_empty() {
         let head = ["file system", "test", "metric", "before", "after", "ratio", "95 %", "change"];
         let head = head.map(str::to_owned).to_vec();
-        out.push(Block::Table(Table { head, rows, keys: 3, last: Last::Repeated }));
+        out.push(Block::Table(Table { head, rows, keys: 3, last: Last::Repeated, ..Table::default() }));
     }
     out
 }

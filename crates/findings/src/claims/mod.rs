@@ -1,7 +1,6 @@
 //! Claims of studies, judged by a run and by the figures of the study itself.
 
 pub(crate) mod find;
-pub(crate) mod page;
 pub(crate) mod say;
 pub(crate) mod show;
 

@@ -1,5 +1,6 @@
 //! Judged claims.
 
+pub(crate) mod section;
 pub(crate) mod worded;
 
 use std::collections::BTreeMap;

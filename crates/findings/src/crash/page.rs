@@ -27,7 +27,7 @@ pub(crate) fn page(about: &[Block], summary: &Table, shown: &[Shown]) -> Markup 
     let title = words::title(&names);
     let mut main = Markup::new();
     main.heading(1, "top", &title);
-    put!(main, in_turn(about, &title));
+    put!(main, in_turn(about, &title, 1));
     put!(main, table(summary, &title));
     let mut contents = Markup::new();
     put!(contents, "<nav class=\"contents\" aria-label=\"Contents\">\n<ul>\n");

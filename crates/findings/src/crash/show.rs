@@ -50,7 +50,7 @@ fn summary(campaigns: &[Campaign]) -> Table {
         ]
     };
     let rows = campaigns.iter().map(row).collect();
-    Table { head: HEAD.map(str::to_owned).into(), rows, keys: 1, last: Last::Figure }
+    Table { head: HEAD.map(str::to_owned).into(), rows, keys: 1, last: Last::Figure, ..Table::default() }
 }
 
 fn page(Crash(campaigns): &Crash) -> Result<Markup> {

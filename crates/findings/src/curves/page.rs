@@ -3,13 +3,14 @@
 
 use mountmark_document::draw::curve::{Frame, Names, Tick, draw, swatch};
 use mountmark_document::draw::plot::AxisScale;
+use mountmark_document::forms::Block;
 use mountmark_document::markup::Markup;
 use mountmark_document::put;
 use mountmark_model::VaryPoint;
 
 use crate::curves::find::{Curve, Curves};
 use crate::curves::say;
-use crate::curves::show::shown;
+use crate::curves::show::{shown, tables};
 use crate::figures::say::quantity::{end, quantity};
 use crate::view::View;
 
@@ -17,19 +18,17 @@ use crate::view::View;
 const APART: f64 = 0.24;
 
 /// The section, if the plan varies a parameter.
-pub(crate) fn varied(view: &View) -> Markup {
-    let mut out = Markup::new();
-    let Some(curves) = &view.findings().curves else { return out };
-    out.heading(view.level + 1, &view.id("varied"), &format!("Curves over {}", curves.parameter));
-    put!(out, "<p>Medians of the repeats. A band marks a cliff: a step far above the trend of its curve.</p>\n<ul>\n");
-    for sentence in say::cliffs(view.findings(), curves) {
-        put!(out, "<li>", sentence, "</li>\n");
-    }
-    put!(out, "</ul>\n<div class=\"cards\">\n");
+pub(crate) fn section(view: &View) -> Vec<Block> {
+    let Some(curves) = &view.findings().curves else { return Vec::new() };
+    let mut cards = Markup::new();
+    put!(cards, "<div class=\"cards\">\n");
     for curve in shown(curves) {
-        put!(out, card(view, curves, curve));
+        put!(cards, card(view, curves, curve));
     }
-    put!(out, "</div>\n");
+    put!(cards, "</div>\n");
+    let mut out = vec![Block::Text(say::OVER.replace("{parameter}", &curves.parameter))];
+    out.extend(say::cliffs(view.findings(), curves).into_iter().map(Block::Item));
+    out.push(Block::Drawn(cards, tables(view.findings(), curves)));
     out
 }
 

@@ -21,13 +21,12 @@ pub(crate) fn cliffs(findings: &Findings) -> Vec<Block> {
     out
 }
 
-/// The list of cliffs, and a table for each curve.
-pub(crate) fn parts(findings: &Findings) -> Vec<Block> {
-    let mut out = cliffs(findings);
-    let Some(curves) = &findings.curves else { return out };
+/// A table for each curve.
+pub(crate) fn tables(findings: &Findings, curves: &Curves) -> Vec<Block> {
+    let mut out = Vec::new();
     for curve in shown(curves) {
         let name = if curve.title == curve.task { String::new() } else { format!(" {}", curve.title) };
-        out.push(Block::Heading(format!("{}{name} over {}", curve.task, curves.parameter)));
+        out.push(Block::Subheading(format!("{}{name} over {}", curve.task, curves.parameter)));
         let head = std::iter::once(curves.parameter.clone()).chain(findings.headings.iter().cloned());
         let row = |(at, point): (usize, &mountmark_model::VaryPoint)| {
             let cells = curve
@@ -37,7 +36,7 @@ pub(crate) fn parts(findings: &Findings) -> Vec<Block> {
             std::iter::once(point.text.clone()).chain(cells).collect()
         };
         let rows = curves.points.iter().enumerate().map(row).collect();
-        out.push(Block::Table(Table { head: head.collect(), rows, keys: 1, last: Last::Figure }));
+        out.push(Block::Table(Table { head: head.collect(), rows, keys: 1, last: Last::Figure, ..Table::default() }));
     }
     out
 }

@@ -4,19 +4,18 @@
 
 pub(crate) mod map;
 
+use mountmark_document::forms::Block;
 use mountmark_document::markup::Markup;
 use mountmark_document::number::counted;
 use mountmark_document::put;
-use mountmark_document::text::figure;
 use mountmark_model::device::DeviceOperation;
 use mountmark_model::{DeviceRecord, format_bytes, format_seconds, protocol_task};
 
-use crate::device::find::{Iostat, Stream};
+use crate::device::find::Iostat;
 use crate::device::page::map::{Picture, Shades};
+use crate::device::show::{COLUMNS, iostat, lacking};
 use crate::figures::find::TaskFindings;
-use crate::matrix::page::label;
-use crate::sections::Section;
-use crate::view::View;
+use crate::view::{View, label};
 
 #[cfg(test)]
 mod tests;
@@ -25,15 +24,14 @@ mod tests;
 type Uses<'a> = Vec<(usize, &'a DeviceRecord)>;
 
 /// The section, if the run has such records.
-pub(crate) fn device(view: &View) -> Markup {
-    let mut out = Markup::new();
+pub(crate) fn section(view: &View) -> Vec<Block> {
+    let mut out = Vec::new();
     if view.report.devices.is_empty() {
         return out;
     }
-    view.heading(&mut out, &Section::DEVICE);
     explain(&mut out, view);
     let tasks = view.findings().tasks.iter().filter(|task| !task.step || task.id == protocol_task::MKFS);
-    let mut idle: Vec<&TaskFindings> = Vec::new();
+    let mut idle: Vec<String> = Vec::new();
     for task in tasks {
         let uses = uses(view, task);
         if uses.is_empty() {
@@ -42,21 +40,21 @@ pub(crate) fn device(view: &View) -> Markup {
         if uses.iter().all(|(_, record)| record.moved_nothing()) {
             // An incomplete record does not prove that nothing happened.
             if uses.iter().all(|(_, record)| record.lacking.is_none()) {
-                idle.push(task);
+                idle.push(label(task));
             }
             continue;
         }
-        put!(out, card(view, task, &uses));
+        let row = |(at, record): &(usize, &DeviceRecord)| {
+            let seconds = record.seconds();
+            (view.name(*at).to_owned(), format_seconds(seconds), Iostat::of(&record.totals(), seconds))
+        };
+        out.push(iostat(label(task), uses.iter().map(row).collect()));
+        let mut drawing = Markup::new();
+        maps(&mut drawing, view, &uses);
+        out.push(Block::Drawn(drawing, Vec::new()));
     }
     if !idle.is_empty() {
-        put!(out, "<p>No file system read or wrote anything in: ");
-        for (index, task) in idle.into_iter().enumerate() {
-            if index > 0 {
-                put!(out, "; ");
-            }
-            put!(out, label(task));
-        }
-        put!(out, ".</p>\n");
+        out.push(Block::Text(format!("No file system read or wrote anything in: {}.", idle.join("; "))));
     }
     out
 }
@@ -77,18 +75,12 @@ fn uses<'a>(view: &View<'a>, task: &TaskFindings) -> Uses<'a> {
     uses
 }
 
-fn explain(out: &mut Markup, view: &View) {
-    put!(
-        out,
-        "<p>Requests at the disk under test in the first repeat, from the start of a command until the device was at ",
-        "rest again, in iostat’s columns: requests and MiB a second, mean size, and mean time from a request’s arrival ",
-        "at the device to its completion; the mean number of requests at the device (queue), and the share of the time ",
-        "with at least one (busy).</p>\n"
-    );
-    let has_map = view.report.devices.iter().any(|found| found.record.map.is_some());
-    if has_map {
+fn explain(out: &mut Vec<Block>, view: &View) {
+    out.push(Block::Text(format!("In the first repeat, {COLUMNS}.")));
+    if view.report.devices.iter().any(|found| found.record.map.is_some()) {
+        let mut legend = Markup::new();
         put!(
-            out,
+            legend,
             "<p>A map shows addresses over time: each line across is a part of the device, its first byte at the bottom; ",
             "the stronger the colour, the more bytes. Maps of a test have the same axes.</p>\n",
             "<p class=\"legend swatches\"><span><span class=\"swatch io-read\"></span>read</span> ",
@@ -97,78 +89,10 @@ fn explain(out: &mut Markup, view: &View) {
             "<span><span class=\"swatch io-flush\"></span>flush of the disk’s cache, below the map</span> ",
             "<span><span class=\"swatch io-end\"></span>the command returned</span></p>\n"
         );
+        out.push(Block::Drawn(legend, Vec::new()));
     }
-    let mut lacking: Vec<&str> = Vec::new();
-    for reason in view.report.devices.iter().filter_map(|found| found.record.lacking.as_deref()) {
-        if !lacking.contains(&reason) {
-            lacking.push(reason);
-        }
-    }
-    for reason in lacking {
-        put!(out, "<p>", reason, "</p>\n");
-    }
-}
-
-/// One test: the table, and the maps.
-fn card(view: &View, task: &TaskFindings, uses: &Uses) -> Markup {
-    let mut out = Markup::new();
-    let caption = view.id(&format!("device-{}", position(view, task)));
-    put!(out, "<div class=\"device\">\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"");
-    put!(
-        out,
-        caption,
-        "\">\n<table class=\"plain iostat\">\n<caption id=\"",
-        caption,
-        "\">",
-        label(task),
-        "</caption>\n"
-    );
-    let has_discards = uses.iter().any(|(_, record)| record.totals().count(DeviceOperation::Discard) > 0);
-    let streams: &[&str] = if has_discards { &["read", "write", "discard"] } else { &["read", "write"] };
-    put!(out, "<thead><tr><th scope=\"col\" rowspan=\"2\">file system</th><th scope=\"col\" rowspan=\"2\">s</th>");
-    for name in streams {
-        put!(out, "<th scope=\"colgroup\" colspan=\"4\">", name, "</th>");
-    }
-    put!(out, "<th scope=\"colgroup\" colspan=\"2\">flush</th><th scope=\"col\" rowspan=\"2\">queue</th>");
-    put!(out, "<th scope=\"col\" rowspan=\"2\">busy %</th></tr>\n<tr>");
-    for _ in streams {
-        put!(out, "<th scope=\"col\">1/s</th><th scope=\"col\">MiB/s</th><th scope=\"col\">KiB</th>");
-        put!(out, "<th scope=\"col\">ms</th>");
-    }
-    put!(out, "<th scope=\"col\">1/s</th><th scope=\"col\">ms</th></tr></thead>\n<tbody>\n");
-    for (at, record) in uses {
-        let found = Iostat::of(&record.totals(), record.seconds());
-        put!(out, "<tr><th scope=\"row\">", view.name(*at), "</th><td>", format_seconds(record.seconds()), "</td>");
-        for stream in [Some(&found.read), Some(&found.write), has_discards.then_some(&found.discard)] {
-            stream.into_iter().for_each(|stream| columns(&mut out, stream));
-        }
-        put!(out, "<td>", short(found.flush.rate), "</td><td>", milliseconds(&found.flush), "</td>");
-        put!(out, "<td>", short(found.queue), "</td><td>", format!("{:.1}", found.utilisation), "</td></tr>\n");
-    }
-    put!(out, "</tbody>\n</table>\n</div>\n");
-    maps(&mut out, view, uses);
-    put!(out, "</div>\n");
-    out
-}
-
-fn position(view: &View, task: &TaskFindings) -> usize {
-    view.findings().tasks.iter().position(|known| known.id == task.id).unwrap_or(0)
-}
-
-/// In iostat's units: rate, MiB per second, KiB, ms.
-fn columns(out: &mut Markup, stream: &Stream) {
-    let size = stream.size.map_or("–".into(), |bytes| figure(bytes / 1024.0));
-    put!(out, "<td>", short(stream.rate), "</td><td>", short(stream.bytes_per_second / f64::from(1 << 20)), "</td>");
-    put!(out, "<td>", size, "</td><td>", milliseconds(stream), "</td>");
-}
-
-/// An exact 0 is shown as a dash, unlike a value that rounds to 0.
-fn short(value: f64) -> String {
-    if value == 0.0 { "–".into() } else { figure(value) }
-}
-
-fn milliseconds(stream: &Stream) -> String {
-    stream.wait.map_or("–".into(), |seconds| figure(seconds * 1e3))
+    let records = view.report.devices.iter().map(|found| &found.record);
+    out.extend(lacking(records).into_iter().map(|reason| Block::Text(reason.to_owned())));
 }
 
 /// The maps of one test side by side, all on the time axis of the longest.

@@ -3,7 +3,7 @@
 //! Times of all repeats are added up before any division. This file does not interpret single requests.
 
 use anyhow::Result;
-use mountmark_document::forms::{Block, Last, Object, Subject, Table};
+use mountmark_document::forms::{Block, Object, Subject, Table};
 use mountmark_document::text::{figure, titled};
 use mountmark_model::device::{DeviceOperation, ROWS, SECTOR, Slice};
 use mountmark_model::{DeviceRecord, heading, protocol_task};
@@ -42,20 +42,9 @@ fn cell_of<'a>(run: &'a RunRecord, found: &DeviceUse) -> Option<&'a CellRecord> 
 
 fn parts(Device { run, uses }: &Device) -> Vec<Block> {
     let mut out = about(run);
-    out.push(Block::Fact(
-        "device".into(),
-        "iostat's columns for the disk under test, from a command's start until the device was at rest again: requests \
-         a second, MiB a second, mean size in KiB, mean wait in ms (r: read, w: write, d: discard, f: flush), mean queue, \
-         and the share of the time that the device was busy. All repeats together."
-            .into(),
-    ));
-    let mut lacking: Vec<&str> = Vec::new();
-    for reason in uses.iter().filter_map(|found| found.record.lacking.as_deref()) {
-        if !lacking.contains(&reason) {
-            lacking.push(reason);
-        }
-    }
-    out.extend(lacking.iter().map(|reason| Block::Fact("note".into(), (*reason).to_owned())));
+    out.push(Block::Fact("device".into(), format!("All repeats together, {COLUMNS}.")));
+    let lacking = lacking(uses.iter().map(|found| &found.record));
+    out.extend(lacking.into_iter().map(|reason| Block::Fact("note".into(), reason.to_owned())));
     let mut idle: Vec<&str> = Vec::new();
     for (id, title) in in_order(run) {
         let of_task: Vec<&DeviceUse> = uses.iter().filter(|found| found.task == id).collect();
@@ -78,22 +67,38 @@ fn parts(Device { run, uses }: &Device) -> Vec<Block> {
     out
 }
 
+/// Iostat's columns in words.
+pub(crate) const COLUMNS: &str = "iostat's columns for the disk under test, from a command's start until the device was at rest again: requests a \
+     second, MiB a second, mean size in KiB, mean wait in ms from a request's arrival at the device to its completion (r: \
+     read, w: write, d: discard, f: flush), mean queue, and the share of the time that the device was busy";
+
+/// Why records are incomplete, each reason once.
+pub(crate) fn lacking<'a>(records: impl Iterator<Item = &'a DeviceRecord>) -> Vec<&'a str> {
+    let mut out: Vec<&str> = Vec::new();
+    for reason in records.filter_map(|record| record.lacking.as_deref()) {
+        if !out.contains(&reason) {
+            out.push(reason);
+        }
+    }
+    out
+}
+
 /// One task: a row per configuration.
 fn table(run: &RunRecord, uses: &[&DeviceUse]) -> Block {
-    let rows: Vec<(String, f64, Iostat)> = configurations(run)
-        .into_iter()
-        .filter_map(|name| {
-            let of: Vec<&DeviceRecord> = uses
-                .iter()
-                .filter(|found| cell_of(run, found).is_some_and(|cell| cell.configuration == name))
-                .map(|found| &found.record)
-                .collect();
-            let mut totals = Slice::default();
-            of.iter().for_each(|record| totals.add(&record.totals()));
-            let seconds: f64 = of.iter().map(|record| record.seconds()).sum();
-            (!of.is_empty()).then(|| (name, seconds / of.len() as f64, Iostat::of(&totals, seconds)))
-        })
-        .collect();
+    let row = |name: String| {
+        let of_name = |found: &&&DeviceUse| cell_of(run, found).is_some_and(|cell| cell.configuration == name);
+        let of: Vec<&DeviceRecord> = uses.iter().filter(of_name).map(|found| &found.record).collect();
+        let mut totals = Slice::default();
+        of.iter().for_each(|record| totals.add(&record.totals()));
+        let seconds: f64 = of.iter().map(|record| record.seconds()).sum();
+        let mean = figure(seconds / of.len() as f64);
+        (!of.is_empty()).then(|| (heading(&name).into_owned(), mean, Iostat::of(&totals, seconds)))
+    };
+    iostat(String::new(), configurations(run).into_iter().filter_map(row).collect())
+}
+
+/// Iostat's columns: a name, seconds, and the figures of each row.
+pub(crate) fn iostat(caption: String, rows: Vec<(String, String, Iostat)>) -> Block {
     let has_discards = rows.iter().any(|(_, _, found)| found.discard.rate > 0.0);
     let mut head: Vec<&str> = vec!["", "s"];
     head.extend(["r/s", "rMiB/s", "rareq-sz", "r_await", "w/s", "wMiB/s", "wareq-sz", "w_await"]);
@@ -102,7 +107,7 @@ fn table(run: &RunRecord, uses: &[&DeviceUse]) -> Block {
     }
     head.extend(["f/s", "f_await", "aqu-sz", "%util"]);
     let rows = rows.into_iter().map(|(name, seconds, found)| {
-        let mut row = vec![heading(&name).into_owned(), figure(seconds)];
+        let mut row = vec![name, seconds];
         row.extend(columns(&found.read));
         row.extend(columns(&found.write));
         if has_discards {
@@ -112,12 +117,8 @@ fn table(run: &RunRecord, uses: &[&DeviceUse]) -> Block {
         row.push(format!("{:.1}", found.utilisation));
         row
     });
-    Block::Table(Table {
-        head: head.into_iter().map(str::to_owned).collect(),
-        rows: rows.collect(),
-        keys: 1,
-        last: Last::Figure,
-    })
+    let (head, rows) = (head.into_iter().map(str::to_owned).collect(), rows.collect());
+    Block::Table(Table { caption, look: "iostat", head, rows, keys: 1, ..Table::default() })
 }
 
 /// Rate, MiB per second, mean KiB, mean ms.

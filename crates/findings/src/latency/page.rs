@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use mountmark_document::draw::curve::{Curve, Frame, Names, Tick, draw, swatch};
 use mountmark_document::draw::plot::AxisScale;
+use mountmark_document::forms::{Block, Table};
 use mountmark_document::markup::Markup;
 use mountmark_document::number::counted;
 use mountmark_document::put;
@@ -13,7 +14,6 @@ use mountmark_document::text::{figure, three_digits};
 use mountmark_model::WorkloadResult;
 use mountmark_model::workload::{Latency, Operation, PhaseResult, Series};
 
-use crate::sections::Section;
 use crate::view::View;
 
 /// Quantiles with a tick on the axis, and their labels.
@@ -36,8 +36,7 @@ struct Phase<'a> {
 }
 
 /// The section, if the run has such results.
-pub(crate) fn latency(view: &View) -> Markup {
-    let mut out = Markup::new();
+pub(crate) fn section(view: &View) -> Vec<Block> {
     let (documents, damaged) = documents(view);
     let phases = phases(&documents);
     let charts: Vec<(&Phase, Operation)> = phases
@@ -45,36 +44,60 @@ pub(crate) fn latency(view: &View) -> Markup {
         .flat_map(|phase| operations(phase).into_iter().map(move |operation| (phase, operation)))
         .collect();
     if charts.is_empty() && damaged == 0 {
-        return out;
+        return Vec::new();
     }
-    view.heading(&mut out, &Section::LATENCY);
-    put!(
-        out,
-        "<p>Workloads of the engine, in the first repeat: the time that a share of the operations did not exceed, on scales ",
-        "of factors of ten, to within a sixty-fourth; and what was done over time.</p>\n"
-    );
+    let mut out = vec![Block::Text(ABOUT.into())];
     if damaged > 0 {
         let what = counted(damaged, "document", "documents");
-        put!(out, "<p>", what, " of the engine cannot be read; <code>mountmark show --raw</code> prints them.</p>\n");
+        out.push(Block::Text(format!("{what} of the engine cannot be read; `mountmark show --raw` prints them.")));
     }
     if charts.len() > MOST {
-        put!(out, "<p>The first ", MOST, " of ", charts.len(), " charts are drawn; ");
-        put!(out, "<code>mountmark show --raw TASK</code> has the figures of all.</p>\n");
+        let (shown, all) = (MOST, charts.len());
+        out.push(Block::Text(format!(
+            "The first {shown} of {all} are here; `mountmark show --raw TASK` has the figures of all."
+        )));
     }
-    put!(out, "<div class=\"cards\">\n");
+    let mut cards = Markup::new();
+    put!(cards, "<div class=\"cards\">\n");
     let mut over_time: Option<&Phase> = None;
+    let mut tables = Vec::new();
     for (phase, operation) in charts.into_iter().take(MOST) {
         if let Some(before) = over_time.filter(|before| !std::ptr::eq(*before, phase)) {
-            course(&mut out, view, before);
+            course(&mut cards, view, before);
         }
         over_time = Some(phase);
-        shares(&mut out, view, phase, operation);
+        tables.push(table(view, phase, operation));
+        shares(&mut cards, view, phase, operation);
     }
     if let Some(phase) = over_time {
-        course(&mut out, view, phase);
+        course(&mut cards, view, phase);
     }
-    put!(out, "</div>\n");
+    put!(cards, "</div>\n");
+    out.push(Block::Drawn(cards, tables));
     out
+}
+
+const ABOUT: &str = "Workloads of the engine, in the first repeat: the time that a share of the operations did not exceed, \
+                     to within a sixty-fourth; curves are on scales of factors of ten, and show what was done over time too.";
+
+/// The times of one kind of operation.
+fn table(view: &View, phase: &Phase, operation: Operation) -> Block {
+    let found = phase.results.iter().filter_map(|(at, result)| Some((*at, of(result, operation)?)));
+    let rows = found.map(|(at, latency)| {
+        let values = [latency.p50, latency.p90, latency.p99, latency.p999, latency.max];
+        let values = values.map(|value| duration(value as f64));
+        [view.name(at).to_owned(), latency.count.to_string()].into_iter().chain(values).collect()
+    });
+    let shares = SHARES[..4].iter().map(|(_, text)| *text);
+    let head = ["file system", "operations"].into_iter().chain(shares).chain(["max"]).map(str::to_owned).collect();
+    let phase_name = if phase.phase == phase.task { String::new() } else { format!(", {}", phase.phase) };
+    Block::Table(Table {
+        caption: format!("{}{phase_name}, {}: time by share of the operations", phase.task, operation.name()),
+        head,
+        rows: rows.collect(),
+        keys: 1,
+        ..Table::default()
+    })
 }
 
 /// The engine's results: task, configuration, document; and the number of unreadable documents.

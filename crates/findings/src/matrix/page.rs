@@ -4,6 +4,7 @@
 pub(crate) mod data;
 pub(crate) mod picture;
 
+use mountmark_document::forms::Block;
 use mountmark_document::markup::Markup;
 use mountmark_document::put;
 use mountmark_document::writers::html::{STAR, put_best};
@@ -12,14 +13,18 @@ use mountmark_model::Scale;
 use crate::figures::find::TaskFindings;
 use crate::matrix::say as words;
 use crate::matrix::show::{Choice, Figure, Matrix};
-use crate::sections::Section;
+use crate::run;
 use crate::view::{HEAT, View};
 
-pub(crate) fn matrix(view: &View) -> Markup {
+/// The section: a table that a page's script sorts and switches.
+pub(crate) fn section(view: &View) -> Vec<Block> {
+    vec![Block::Drawn(matrix(view), run::show::table(view, Choice::usual(view.findings())))]
+}
+
+fn matrix(view: &View) -> Markup {
     let mut out = Markup::new();
     let findings = view.findings();
     let matrix = Matrix::new(view, Choice::usual(findings));
-    view.heading(&mut out, &Section::MATRIX);
     if matrix.rows.is_empty() {
         put!(out, "<p>", words::no_figure(&matrix.head()), "</p>\n");
         return out;

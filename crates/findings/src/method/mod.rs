@@ -1,3 +1,3 @@
 //! How a run was measured, and where.
 
-pub(crate) mod page;
+pub(crate) mod show;

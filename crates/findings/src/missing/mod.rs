@@ -1,5 +1,5 @@
 //! Cells and tasks without a figure, and why.
 
 pub(crate) mod find;
-pub(crate) mod page;
 pub(crate) mod say;
+pub(crate) mod show;

@@ -3,3 +3,4 @@
 pub(crate) mod find;
 pub(crate) mod page;
 pub(crate) mod say;
+pub(crate) mod show;

@@ -2,3 +2,4 @@
 
 pub(crate) mod find;
 pub(crate) mod page;
+pub(crate) mod show;

@@ -2,6 +2,7 @@
 
 pub(crate) mod composite;
 
+use mountmark_document::forms::Block;
 use mountmark_document::markup::Markup;
 use mountmark_document::number::{range, ratio, share};
 use mountmark_document::put;
@@ -9,18 +10,22 @@ use mountmark_document::put;
 use crate::figures::say as metric;
 use crate::overview::find::Conclusion;
 use crate::overview::say as conclusions;
+use crate::rankings;
 use crate::rankings::find::rank::Rank;
-use crate::sections::Section;
 use crate::view::View;
 
 /// The section, if anything is ranked.
-pub(crate) fn rankings(view: &View) -> Markup {
-    let mut out = Markup::new();
+pub(crate) fn section(view: &View) -> Vec<Block> {
     let findings = view.findings();
     if findings.configurations.len() < 2 || findings.categories.iter().all(|category| category.ranking.is_empty()) {
-        return out;
+        return Vec::new();
     }
-    view.heading(&mut out, &Section::RANKINGS);
+    vec![Block::Drawn(rankings(view), rankings::show::tables(findings))]
+}
+
+fn rankings(view: &View) -> Markup {
+    let mut out = Markup::new();
+    let findings = view.findings();
     put!(
         out,
         "<p class=\"legend\">Score: geometric mean of a file system's ratios to the best of each test; 1 is the best everywhere, 2 takes twice as much."

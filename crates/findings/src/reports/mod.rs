@@ -1,6 +1,5 @@
 //! Several runs as one report.
 
-pub(crate) mod html;
 pub(crate) mod page;
 pub(crate) mod picture;
 pub(crate) mod show;

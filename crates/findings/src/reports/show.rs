@@ -1,9 +1,8 @@
 //! The complete findings of runs: for a browser, as a picture, as Markdown, and as rows and keys for programs.
 
 use anyhow::{Result, ensure};
-use mountmark_document::forms::{Block, Last, Object, Rows, Subject, Table, list, number};
+use mountmark_document::forms::{Block, Object, Rows, Subject, number, opened};
 use mountmark_document::markup::Markup;
-use mountmark_document::number::{capital, ratio};
 use mountmark_document::writers::csv::REPORT as HEAD;
 use mountmark_document::writers::json::REPORT as KEY;
 use mountmark_model::Qualifier;
@@ -13,20 +12,19 @@ use mountmark_stats::summary::Summary;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::claims::find::{ClaimOutcome, JudgedClaim};
-use crate::claims::say::outcome;
+use crate::claims::find::JudgedClaim;
 use crate::claims::show::worded::WordedClaim;
 use crate::figures::find::Estimate;
-use crate::matrix::show::Choice;
-use crate::reports::{html, picture};
+use crate::found::Findings;
+use crate::overview::say::opening::Opening;
+use crate::reports::{page, picture};
 use crate::run::say::again::again;
-use crate::sections::{AGAIN, Section};
-use crate::studies::find::StudyComparison;
+use crate::sections::{self, Section};
 use crate::studies::show::worded::WordedStudy;
 use crate::verdicts::show::worded::WordedFindings;
 use crate::view::{Report, View, title};
 use crate::why::show::answer as explained;
-use crate::{cases, claims, dependence, run, studies, verdicts, why};
+use crate::{claims, dependence, run};
 
 /// One or more runs, in display order.
 #[derive(Clone, Copy, Debug)]
@@ -46,10 +44,10 @@ impl<'a> Reports<'a> {
 impl Subject for Reports<'_> {
     const COMMAND: &'static str = "report";
     const NAME: &'static str = "a report of runs";
-    const BLOCKS: Option<fn(&Self) -> Vec<Block>> = Some(parts);
+    const BLOCKS: Option<fn(&Self) -> Vec<Block>> = Some(blocks);
     const ROWS: Option<fn(&Self, &mut Rows) -> Result<()>> = Some(rows);
     const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> = Some(object);
-    const PAGE: Option<fn(&Self) -> Result<Markup>> = Some(|reports| html::html(reports.runs, reports.claims));
+    const PAGE: Option<fn(&Self) -> Result<Markup>> = Some(|reports| page::page(reports.runs, reports.claims));
     const PICTURE: Option<fn(&Self) -> Result<Markup>> = Some(picture);
 }
 
@@ -58,101 +56,52 @@ fn picture(Reports { runs: reports, .. }: &Reports) -> Result<Markup> {
     Ok(picture::picture(&View::new(&reports[0], 0, 1)))
 }
 
-fn parts(Reports { runs: reports, claims: together }: &Reports) -> Vec<Block> {
+fn blocks(Reports { runs: reports, claims: together }: &Reports) -> Vec<Block> {
     let mut out = Vec::new();
     if let Some(judged) = together {
         let runs: Vec<&RunRecord> = reports.iter().map(|report| report.run).collect();
         out.push(Block::Title(claims::say::title(judged)));
-        out.extend(claims(&runs, judged));
+        out.push(Block::Heading(claims::say::HEADING.into()));
+        out.extend(claims::show::section::together(&runs, judged));
     }
     for report in *reports {
         let view = View::new(report, 0, 1);
         out.push(Block::Title(format!("{}: {}", report.run.plan.suite, title(&view))));
-        out.extend(verdicts::show::sections(report.run, report.findings));
-        out.push(Block::Heading(Section::MATRIX.heading.into()));
-        out.extend(run::show::table(&view, Choice::usual(report.findings)));
-        for why in report.whys {
-            out.push(Block::Heading(why::say::asked(&explained::title(why))));
-            out.extend(explained::sentences(why).into_iter().map(Block::Text));
-            out.push(Block::Fact("figures".into(), why::say::figures(why.figures, why.is_kept, why.differs)));
-            out.extend(explained::tables(why));
-        }
-        out.extend(report.study.map(study).unwrap_or_default());
-        out.extend(report.claims.map(|judged| claims(&[report.run], judged)).unwrap_or_default());
-        out.push(Block::Heading(AGAIN.into()));
-        out.push(Block::Command(again(report.run)));
+        out.push(Block::Text(Opening::of(report.findings).answer));
+        out.extend(sections::ALL.iter().flat_map(|section| under(section, &view)));
     }
     out
 }
 
-/// Only the summary: `mountmark compare --study` has every test.
-fn study(compared: &StudyComparison) -> Vec<Block> {
-    let mut out = Vec::new();
-    out.push(Block::Heading(Section::STUDY.heading.into()));
-    out.push(Block::Text(format!("{}, run {}.", compared.source, compared.study_run)));
-    out.extend(studies::say::warnings(&compared.warnings).into_iter().map(Block::Item));
-    let mut head = vec!["ratio to the group, published → this run".to_owned()];
-    head.extend(compared.common.iter().cloned().chain(["mean tau".into(), "pairs in order".into()]));
-    let row = |all: &studies::find::OverallComparison| {
-        let text = |value: &Option<f64>| value.map_or("–".to_owned(), ratio);
-        let scores = all.published_score.iter().zip(&all.measured_score);
-        let scores = scores.map(|(published, measured)| format!("{} → {}", text(published), text(measured)));
-        let tau = all.mean_tau.map_or("–".to_owned(), |tau| format!("{tau:.2}"));
-        let pairs = format!("{} of {}", all.same, all.same + all.reversed + all.tied);
-        std::iter::once(all.metric.clone()).chain(scores).chain([tau, pairs]).collect()
-    };
-    let rows: Vec<Vec<String>> = compared.overall.iter().map(row).collect();
-    out.push(match rows.is_empty() {
-        true => Block::Text(studies::say::NONE.into()),
-        false => Block::Table(Table { head, rows, keys: 1, last: Last::Figure }),
-    });
-    out
+/// A section below its heading; nothing if the run has nothing for it that is not drawn.
+fn under(section: &Section, view: &View) -> Vec<Block> {
+    let blocks = opened(&(section.blocks)(view));
+    let heading = (!blocks.is_empty()).then(|| Block::Heading(section.heading.into()));
+    heading.into_iter().chain(blocks).collect()
 }
 
-fn claims(runs: &[&RunRecord], judged: &[JudgedClaim]) -> Vec<Block> {
-    let counts: Vec<String> =
-        ClaimOutcome::counts(judged).into_iter().map(|(found, count)| format!("{}: {count}", outcome(found))).collect();
-    let mut out = Vec::new();
-    list(&mut out, "Claims of published studies", &counts);
-    out.extend(cases::say::hurried_at(judged).map(Block::Text));
-    match runs {
-        [run] => out.push(Block::Text(format!("Judged by this run: {}.", claims::say::judge(run)))),
-        runs => {
-            out.push(Block::Text(claims::say::SEVERAL.into()));
-            out.extend(runs.iter().map(|run| Block::Item(claims::say::named(run))));
-        }
-    }
-    let head = if runs.len() == 1 { "this run" } else { "verdict" };
-    let named = |claim: &JudgedClaim| format!("{} {}", claim.id, claim.text);
-    let row = |claim: &&JudgedClaim| {
-        let (far, lacking) = if claim.is_partial() {
-            (", as far as measured", claims::say::lacks(claim).join(" "))
-        } else {
-            ("", String::new())
-        };
-        let stretched = claims::say::stretched(claim).unwrap_or_default();
-        let by = claims::say::by(claim, runs).map(|by| format!("{}: ", capital(&by))).unwrap_or_default();
-        vec![
-            named(claim),
-            format!("{}{far}", outcome(claim.outcome)),
-            [by + &claims::say::sentence(claim), stretched, lacking].join(" ").trim().to_owned(),
-        ]
-    };
-    let (decided, open) = claims::say::by_reason(judged);
-    let table = |head: &[&str], rows: Vec<Vec<String>>, keys: usize| {
-        let head = head.iter().map(|head| (*head).to_owned()).collect();
-        Block::Table(Table { head, rows, keys, last: Last::Words })
-    };
-    if !decided.is_empty() {
-        out.push(table(&["claim", head, "why"], decided.iter().map(row).collect(), 2));
-    }
-    for group in open {
-        out.push(Block::Text(group.reason));
-        let row = |claim: &&JudgedClaim| vec![outcome(claim.outcome).to_owned(), named(claim)];
-        out.push(table(&[head, "claim"], group.claims.iter().map(row).collect(), 1));
-        out.extend(group.commands.into_iter().map(|command| Block::Command(command.to_owned())));
-    }
-    out
+/// What was found in a run, without its figures.
+#[derive(Clone, Copy, Debug)]
+pub struct Verdicts<'a> {
+    pub run: &'a RunRecord,
+    pub findings: &'a Findings,
+}
+
+impl Subject for Verdicts<'_> {
+    const COMMAND: &'static str = "show --verdict";
+    const NAME: &'static str = "the verdicts of a run";
+    const BLOCKS: Option<fn(&Self) -> Vec<Block>> = Some(verdicts);
+    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> =
+        Some(|subject, out| out.head(&WordedFindings::new(subject.findings)));
+}
+
+fn verdicts(Verdicts { run, findings }: &Verdicts) -> Vec<Block> {
+    let report = Report::of(run, findings);
+    let view = View::new(&report, 0, 1);
+    let wanted = ["conclusions", "compared", "varied", "rankings", "tests", "steps", "trouble"];
+    let sections = sections::ALL.iter().filter(|section| wanted.contains(&section.id));
+    let answer = Block::Text(Opening::of(findings).answer);
+    std::iter::once(answer).chain(sections.flat_map(|section| under(section, &view))).collect()
 }
 
 /// Medians in the same columns as published figures, so that both fit in one sheet. The column study is the suite, task

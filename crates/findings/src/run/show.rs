@@ -71,6 +71,7 @@ pub(crate) fn table(view: &View, choice: Choice) -> Vec<Block> {
         rows: joined(&matrix.rows, |row| cells(view, &matrix, row, &mut notes, has_spread)),
         keys: 1,
         last: if has_spread { Last::Repeated } else { Last::Figure },
+        ..Table::default()
     };
     if has_spread {
         table.head.push("spread\n%".into());

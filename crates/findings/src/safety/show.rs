@@ -69,7 +69,7 @@ fn parts(subject: &Safety) -> Vec<Block> {
     };
     let mut parts = about(subject.run);
     let rows = subject.rows().map(row).collect();
-    parts.push(Block::Table(Table { head, rows, keys: 1, last: Last::Figure }));
+    parts.push(Block::Table(Table { head, rows, keys: 1, last: Last::Figure, ..Table::default() }));
     parts.extend(
         subject
             .rows()

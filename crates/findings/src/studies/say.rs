@@ -73,6 +73,17 @@ pub(crate) fn limit(agreement: &Agreement) -> Option<String> {
     })
 }
 
+/// What stands below the comparison, each under its heading.
+pub(crate) fn notes(study: &StudyComparison) -> [(&'static str, Vec<String>); 5] {
+    [
+        ("The run has no figure of", not_measured(study)),
+        ("Both have figures of only one file system, so nothing is ranked", single(study)),
+        ("How the run's suite does the tests that changed most", study.decisions.clone()),
+        ("Where the study contradicts itself", study.inconsistencies.clone()),
+        ("How this was computed", remarks()),
+    ]
+}
+
 /// How ranks, ratios and taus are computed, with sources.
 pub(crate) fn remarks() -> Vec<String> {
     vec![

@@ -71,14 +71,8 @@ fn parts(StudyBeside(comparison): &StudyBeside) -> Vec<Block> {
     list(&mut out, "Largest changes of rank:", &say::moves(comparison));
     list(&mut out, "Largest changes of the ratio to the group:", &say::changes(comparison));
     out.extend(say::one_sided(comparison).into_iter().map(Block::Heading));
-    for (heading, items) in [
-        ("The run has no figure of:", say::not_measured(comparison)),
-        ("Both have figures of only one file system, so nothing is ranked:", say::single(comparison)),
-        ("How the run's suite does the tests that changed most:", comparison.decisions.clone()),
-        ("Where the study contradicts itself:", comparison.inconsistencies.clone()),
-        ("How this was computed:", say::remarks()),
-    ] {
-        list(&mut out, heading, &items);
+    for (heading, items) in say::notes(comparison) {
+        list(&mut out, &format!("{heading}:"), &items);
     }
     out
 }
@@ -100,7 +94,7 @@ fn metric(out: &mut Vec<Block>, comparison: &StudyComparison, overall: &OverallC
     head.extend(comparison.common.iter().cloned());
     head.push("tau".into());
     let rows = tests.iter().map(|test| row(test)).collect();
-    out.push(Block::Table(Table { head, rows, keys: 1, last: Last::Repeated }));
+    out.push(Block::Table(Table { head, rows, keys: 1, last: Last::Repeated, ..Table::default() }));
     out.extend(say::together(comparison, overall).into_iter().map(Block::Text));
 }
 

@@ -1,16 +1,15 @@
 //! Work after commands return: the time until their data is durable, and until the machine is idle.
 
 use mountmark_document::draw::plot::{AxisScale, axis};
+use mountmark_document::forms::{Block, Table};
 use mountmark_document::markup::Markup;
 use mountmark_document::put;
 use mountmark_model::Metric;
 
 use crate::figures::find::TaskFindings;
 use crate::figures::say::quantity::{end, quantity};
-use crate::matrix::page::label;
-use crate::sections::Section;
 use crate::verdicts;
-use crate::view::View;
+use crate::view::{View, label};
 
 /// A test is listed if any file system left at least this part of its returned time, and [`LEAST`] seconds.
 const PART: f64 = 0.05;
@@ -27,8 +26,7 @@ const PARTS: [(&Metric, &str); 3] =
     [(&Metric::ELAPSED, "returned"), (&Metric::SYNC, "then durable"), (&Metric::SETTLE, "then settled")];
 
 /// The section, if the run has such figures.
-pub(crate) fn tails(view: &View) -> Markup {
-    let mut out = Markup::new();
+pub(crate) fn section(view: &View) -> Vec<Block> {
     let synced = |task: &TaskFindings| task.figures(&Metric::SYNC).is_some();
     let tasks: Vec<&TaskFindings> = view.tasks().filter(|task| synced(task)).collect();
     let totals = PARTS.map(|(metric, _)| view.findings().total(metric, synced).sums);
@@ -38,21 +36,31 @@ pub(crate) fn tails(view: &View) -> Markup {
     };
     let tails: Vec<Tail> = (0..view.findings().configurations.len()).filter_map(tail).collect();
     if tasks.is_empty() || tails.is_empty() {
-        return out;
+        return Vec::new();
     }
-    view.heading(&mut out, &Section::TAILS);
-    put!(
-        out,
-        "<p>A command may return before its data is on the medium. What is missing then is flushed and timed apart ("
-    );
-    put!(
-        out,
-        "durable), and before the next test begins the machine comes to rest (settled). A file system that is quick "
-    );
-    put!(out, "because it leaves work for later shows it here.</p>\n");
-    chart(&mut out, view, &tails);
-    table(&mut out, view, &tasks);
-    out
+    let mut drawing = Markup::new();
+    chart(&mut drawing, view, &tails);
+    vec![Block::Text(ABOUT.into()), Block::Drawn(drawing, vec![sums(view, &tails)]), table(view, &tasks)]
+}
+
+const ABOUT: &str = "A command may return before its data is on the medium. What is missing then is flushed and timed apart \
+                     (durable), and before the next test begins the machine comes to rest (settled). A file system that \
+                     is quick because it leaves work for later shows it here.";
+
+/// The sums, where they are not drawn.
+fn sums(view: &View, tails: &[Tail]) -> Block {
+    let head = std::iter::once("file system").chain(PARTS.map(|(_, name)| name));
+    let row = |tail: &Tail| {
+        let cells = tail.parts.map(|part| quantity(&Metric::ELAPSED, part));
+        std::iter::once(view.name(tail.configuration).to_owned()).chain(cells).collect()
+    };
+    Block::Table(Table {
+        caption: "Sums over the tests: until returned, then durable, then settled".into(),
+        head: head.map(str::to_owned).collect(),
+        rows: tails.iter().map(row).collect(),
+        keys: 1,
+        ..Table::default()
+    })
 }
 
 fn chart(out: &mut Markup, view: &View, tails: &[Tail]) {
@@ -91,7 +99,8 @@ fn chart(out: &mut Markup, view: &View, tails: &[Tail]) {
     put!(out, "</tbody>\n</table>\n</figure>\n");
 }
 
-fn table(out: &mut Markup, view: &View, tasks: &[&TaskFindings]) {
+/// What each test left behind.
+fn table(view: &View, tasks: &[&TaskFindings]) -> Block {
     let count = view.findings().configurations.len();
     let matters = |task: &TaskFindings| {
         (0..count).any(|configuration| {
@@ -100,45 +109,31 @@ fn table(out: &mut Markup, view: &View, tasks: &[&TaskFindings]) {
             left >= LEAST && left >= PART * value(&Metric::ELAPSED)
         })
     };
-    let listed: Vec<&&TaskFindings> = tasks.iter().filter(|task| matters(task)).collect();
-    if listed.is_empty() {
-        put!(
-            out,
-            "<p>No file system left more than a twentieth of a test's time, and a hundredth of a second, behind.</p>\n"
-        );
-        return;
+    let cell =
+        |task: &TaskFindings, one: usize| match (task.median(&Metric::SYNC, one), task.median(&Metric::SETTLE, one)) {
+            (Some(sync), Some(settle)) => format!("{} + {}", short(sync), short(settle)),
+            _ => view.absent(one, &task.id).to_owned(),
+        };
+    let listed = tasks.iter().filter(|task| matters(task));
+    let rows: Vec<Vec<String>> = listed
+        .map(|task| std::iter::once(label(task)).chain((0..count).map(|one| cell(task, one))).collect())
+        .collect();
+    if rows.is_empty() {
+        return Block::Text(NOTHING.into());
     }
-    let caption = view.id("tails-caption");
-    put!(
-        out,
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"",
-        caption,
-        "\">\n<table class=\"plain tails\">\n<caption id=\"",
-        caption
-    );
-    put!(
-        out,
-        "\">Seconds until durable + until settled, after each test that left a twentieth of its time or more</caption>\n"
-    );
-    put!(out, "<thead><tr><th scope=\"col\">test</th>");
-    for name in &view.findings().headings {
-        put!(out, "<th scope=\"col\">", name, "</th>");
-    }
-    put!(out, "</tr></thead>\n<tbody>\n");
-    for task in listed {
-        put!(out, "<tr><th scope=\"row\">", label(task), "</th>");
-        for configuration in 0..count {
-            match (task.median(&Metric::SYNC, configuration), task.median(&Metric::SETTLE, configuration)) {
-                (Some(sync), Some(settle)) => {
-                    put!(out, "<td>", short(sync), " + ", short(settle), "</td>");
-                }
-                _ => put!(out, "<td class=\"none\">", view.absent(configuration, &task.id), "</td>"),
-            }
-        }
-        put!(out, "</tr>\n");
-    }
-    put!(out, "</tbody>\n</table>\n</div>\n");
+    Block::Table(Table {
+        caption: "Seconds until durable + until settled, after each test that left a twentieth of its time or more"
+            .into(),
+        look: "tails",
+        head: std::iter::once("test".to_owned()).chain(view.findings().headings.iter().cloned()).collect(),
+        rows,
+        keys: 1,
+        ..Table::default()
+    })
 }
+
+const NOTHING: &str =
+    "No file system left more than a twentieth of a test's time, and a hundredth of a second, behind.";
 
 /// Seconds to a hundredth: less does not count as work left.
 fn short(seconds: f64) -> String {

@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::analysis::findings;
 use crate::options::Options as Analysis;
 use crate::reports::show::Reports;
+use crate::reports::show::Verdicts;
 use crate::tests::{of, run, sample, table, written};
-use crate::verdicts::show::Verdicts;
 use crate::view::Report;
 
 /// Mean and median of the repeats differ, so that no format can show one for the other.

@@ -14,7 +14,7 @@ use crate::overview::find::Conclusion;
 use crate::rankings::find::rank::{CategoryFindings, Lead, Overall, Rank};
 use crate::registry::{Format, SUBJECTS};
 use crate::remarks::find::Remark;
-use crate::reports::html::html;
+use crate::reports::page;
 use crate::reports::show::Reports;
 use crate::safety::find::AfterCut;
 use crate::tests;
@@ -161,7 +161,7 @@ pub(crate) fn whole(names: &[&str], repeats: u32) -> RunRecord {
 }
 
 pub(crate) fn of(reports: &[Report]) -> String {
-    html(reports, None).unwrap().into_string()
+    page::page(reports, None).unwrap().into_string()
 }
 
 pub(crate) fn formats() -> impl Iterator<Item = Format> {

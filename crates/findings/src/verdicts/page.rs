@@ -2,6 +2,7 @@
 //! Protocol steps and usable space have the same form.
 
 use mountmark_document::draw::plot::{AxisScale, Dot, Drawing, axis, draw};
+use mountmark_document::forms::Block;
 use mountmark_document::markup::Markup;
 use mountmark_document::put;
 use mountmark_document::writers::html::put_best;
@@ -11,8 +12,8 @@ use crate::dependence::say::depends;
 use crate::figures::find::{Estimate, MetricFindings, Point, TaskFindings};
 use crate::figures::say::quantity::{end, quantity};
 use crate::matrix::page::label;
-use crate::sections::Section;
 use crate::verdicts::say as verdict;
+use crate::verdicts::show::{ratios, sentences};
 use crate::view::View;
 use crate::{view, why};
 
@@ -42,12 +43,18 @@ fn rows(view: &View, found: &MetricFindings) -> Vec<usize> {
 }
 
 /// The section with one chart per test of the suite.
-pub(crate) fn tasks(view: &View) -> Markup {
-    let mut out = Markup::new();
+pub(crate) fn tests(view: &View) -> Vec<Block> {
     if view.tasks().next().is_none() {
-        return out;
+        return Vec::new();
     }
-    view.heading(&mut out, &Section::TESTS);
+    let mut told = sentences(view.findings(), view.tasks());
+    told.extend(ratios(view.findings()));
+    told.extend(view.report.whys.iter().flat_map(why::show::section));
+    vec![Block::Drawn(tasks(view), told)]
+}
+
+fn tasks(view: &View) -> Markup {
+    let mut out = Markup::new();
     explain(&mut out, view);
     if is_large(view) {
         put!(out, "<p>The run has more results than a page can draw: each test shows its best ", SHOWN, " file ");
@@ -68,13 +75,13 @@ pub(crate) fn tasks(view: &View) -> Markup {
 }
 
 /// The section about mkfs, mount, umount and usable space.
-pub(crate) fn steps(view: &View) -> Markup {
-    let mut out = Markup::new();
+pub(crate) fn steps(view: &View) -> Vec<Block> {
     let steps: Vec<&TaskFindings> = view.findings().tasks.iter().filter(|task| task.step).collect();
     if steps.is_empty() {
-        return out;
+        return Vec::new();
     }
-    view.heading(&mut out, &Section::STEPS);
+    let mut out = Markup::new();
+    let told = sentences(view.findings(), steps.iter().copied());
     put!(out, "<div class=\"cards\">\n");
     for step in steps {
         if step.id == protocol_task::CAPACITY {
@@ -84,7 +91,7 @@ pub(crate) fn steps(view: &View) -> Markup {
         }
     }
     put!(out, "</div>\n");
-    out
+    vec![Block::Drawn(out, told)]
 }
 
 /// Category number for ids: a name from a suite may not be valid in one.

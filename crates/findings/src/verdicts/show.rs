@@ -2,79 +2,28 @@
 
 pub(crate) mod worded;
 
-use anyhow::Result;
-use mountmark_document::forms::{Block, Last, Object, Subject, Table, list};
+use mountmark_document::forms::{Block, Last, Table};
 use mountmark_document::number;
 use mountmark_document::text::BEST;
-use mountmark_record::RunRecord;
 
 use crate::figures::find::{Estimate, MetricFindings, TaskFindings};
 use crate::figures::say::quantity::quantity;
-use crate::figures::say::{basis, category};
 use crate::found::Findings;
 use crate::matrix::say::best_means;
-use crate::overview::say::opening::Opening;
-use crate::rankings::find::rank::Rank;
-use crate::run::show::about::about;
-use crate::sections::Section;
 use crate::verdicts::say;
-use crate::verdicts::show::worded::WordedFindings;
 use crate::view::label;
-use crate::{curves, dependence, doubts, missing, overview, remarks};
 
-#[derive(Clone, Copy, Debug)]
-pub struct Verdicts<'a> {
-    pub run: &'a RunRecord,
-    pub findings: &'a Findings,
-}
-
-impl Subject for Verdicts<'_> {
-    const COMMAND: &'static str = "show --verdict";
-    const NAME: &'static str = "the verdicts of a run";
-    const BLOCKS: Option<fn(&Self) -> Vec<Block>> = Some(|subject| sections(subject.run, subject.findings));
-    const OBJECT: Option<fn(&Self, &mut Object) -> Result<()>> =
-        Some(|subject, out| out.head(&WordedFindings::new(subject.findings)));
-}
-
-/// The findings of a run, as reports show them too.
-pub(crate) fn sections(run: &RunRecord, findings: &Findings) -> Vec<Block> {
-    let opening = Opening::of(findings);
-    let mut out = vec![Block::Text(opening.answer)];
-    list(&mut out, Section::CONCLUSIONS.heading, &opening.further);
-    out.push(Block::Heading(Section::COMPARED.heading.into()));
-    out.extend(about(run));
-    if let Some(name) = findings.headings.get(findings.baseline).filter(|_| findings.configurations.len() > 1) {
-        out.push(Block::Fact("baseline".into(), name.clone()));
-    }
-    list(&mut out, overview::say::opening::REST, &opening.rest);
-    out.extend(curves::show::parts(findings));
-    list(&mut out, "How to read them", &remarks::say::sentences(findings));
-    let judged: Vec<(&TaskFindings, &MetricFindings)> =
-        findings.tasks.iter().filter_map(|task| Some((task, task.judged()?))).collect();
-    if !judged.is_empty() && findings.configurations.len() > 1 {
-        out.push(Block::Heading("By test".into()));
-        for (task, metric) in &judged {
-            let sentence = say::sentences(findings, task, metric);
-            out.push(Block::Item(format!("{}: {sentence}", label(task))));
-        }
-    }
-    out.extend(ratios(findings, &judged));
-    for found in findings.categories.iter().filter(|found| found.ranking.len() > 1) {
-        out.push(Block::Heading(format!("Ranking, {} (by {})", category(&found.category), basis(found.basis))));
-        out.push(ranking(findings, &found.ranking));
-    }
-    if findings.overall.ranking.len() > 1 {
-        out.push(Block::Heading(format!("Ranking, all tests (by {})", basis(findings.overall.basis))));
-        out.push(ranking(findings, &findings.overall.ranking));
-    }
-    list(&mut out, dependence::say::HEADING, &dependence::say::sentences(findings));
-    list(&mut out, doubts::say::HEADING, &doubts::say::sentences(findings));
-    list(&mut out, "Missing", &missing::say::sentences(&findings.missing));
-    out
+/// The verdicts by which these tasks are judged, a sentence each.
+pub(crate) fn sentences<'a>(findings: &Findings, tasks: impl Iterator<Item = &'a TaskFindings>) -> Vec<Block> {
+    let judged = tasks.filter_map(|task| Some((task, task.judged()?)));
+    let item = |(task, metric)| Block::Item(format!("{}: {}", label(task), say::sentences(findings, task, metric)));
+    if findings.configurations.len() > 1 { judged.map(item).collect() } else { Vec::new() }
 }
 
 /// Medians of the baseline, and ratios of the others with their intervals.
-fn ratios(findings: &Findings, judged: &[(&TaskFindings, &MetricFindings)]) -> Vec<Block> {
+pub(crate) fn ratios(findings: &Findings) -> Vec<Block> {
+    let judged: Vec<(&TaskFindings, &MetricFindings)> =
+        findings.tasks.iter().filter_map(|task| Some((task, task.judged()?))).collect();
     let others: Vec<usize> = (0..findings.configurations.len()).filter(|at| *at != findings.baseline).collect();
     let is_there = !others.is_empty() && !judged.is_empty();
     let Some(base) = findings.headings.get(findings.baseline).filter(|_| is_there) else {
@@ -104,12 +53,13 @@ fn ratios(findings: &Findings, judged: &[(&TaskFindings, &MetricFindings)]) -> V
         row
     });
     vec![
-        Block::Heading(format!("Against {base}: {what}; * {}", best_means(findings))),
+        Block::Subheading(format!("Against {base}: {what}; * {}", best_means(findings))),
         Block::Table(Table {
             head,
-            rows: mark(findings, judged, &others, rows.collect()),
+            rows: mark(findings, &judged, &others, rows.collect()),
             keys: 1,
             last: Last::Figure,
+            ..Table::default()
         }),
     ]
 }
@@ -144,19 +94,3 @@ fn mark(
     }
     rows
 }
-
-fn ranking(findings: &Findings, ranks: &[Rank]) -> Block {
-    let head = ["file system", "times the best", "95 % interval", "keeps its place"].map(str::to_owned).to_vec();
-    let rows = ranks.iter().map(|rank| {
-        vec![
-            findings.headings[rank.configuration].clone(),
-            number::ratio(rank.score),
-            rank.interval.map_or("-".into(), number::range),
-            rank.stability.map_or("-".into(), number::share),
-        ]
-    });
-    Block::Table(Table { head, rows: rows.collect(), keys: 1, last: Last::Figure })
-}
-
-#[cfg(test)]
-mod tests;

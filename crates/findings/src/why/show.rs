@@ -57,3 +57,17 @@ fn object(Why(why): &Why, out: &mut Object) -> Result<()> {
     out.head(&head(why))?;
     lists(why).into_iter().try_for_each(|(key, values)| out.list(key, values))
 }
+
+/// An explanation as a part of a report.
+pub(crate) fn section(why: &Answer) -> Vec<Block> {
+    let mut out = vec![Block::Subheading(words::asked(&title(why)))];
+    out.extend(sentences(why).into_iter().map(Block::Text));
+    out.push(Block::Fact("figures".into(), words::figures(why.figures, why.is_kept, why.differs)));
+    out.extend(tables(why));
+    for block in &mut out {
+        if let Block::Heading(text) = block {
+            *block = Block::Subheading(std::mem::take(text));
+        }
+    }
+    out
+}

@@ -61,7 +61,13 @@ fn parts(CrashList(all): &CrashList) -> Vec<Block> {
         return vec![Block::Text("There is no campaign yet; `mountmark crash` makes one.".into())];
     }
     let rows = all.iter().map(|listed| listed.cells().into()).collect();
-    vec![Block::Table(Table { head: HEAD.map(str::to_owned).into(), rows, keys: 1, last: Last::Words })]
+    vec![Block::Table(Table {
+        head: HEAD.map(str::to_owned).into(),
+        rows,
+        keys: 1,
+        last: Last::Words,
+        ..Table::default()
+    })]
 }
 
 fn rows(CrashList(all): &CrashList, out: &mut Rows) -> Result<()> {

@@ -71,6 +71,7 @@ fn requests(shown: &CrashState) -> Table {
         rows: state.order.events.iter().map(row).collect(),
         keys: 1,
         last: Last::Words,
+        ..Table::default()
     }
 }
 

@@ -1,6 +1,7 @@
 //! All tests together: stacked bars of their times, one row per file system.
 
 use mountmark_document::draw::plot::{AxisScale, axis};
+use mountmark_document::forms::{Block, Table};
 use mountmark_document::markup::Markup;
 use mountmark_document::number::ratio;
 use mountmark_document::{put, writers};
@@ -8,7 +9,6 @@ use mountmark_model::Metric;
 
 use crate::figures::find::TaskFindings;
 use crate::figures::say::quantity::{end, quantity};
-use crate::sections::Section;
 use crate::view::{LOOKS, View, category};
 use crate::{figures, verdicts};
 
@@ -63,20 +63,25 @@ pub(crate) fn look(categories: &[&str], name: &str) -> usize {
 }
 
 /// The section, if there are at least two tests.
-pub(crate) fn composite(view: &View) -> Markup {
-    let mut out = Markup::new();
+pub(crate) fn section(view: &View) -> Vec<Block> {
     let bars = bars(view);
     let categories = view.categories();
-    let tests = timed(view).len();
-    if bars.is_empty() || tests < 2 {
-        return out;
+    if bars.is_empty() || timed(view).len() < 2 {
+        return Vec::new();
     }
-    view.heading(&mut out, &Section::TOGETHER);
+    let mut out = vec![Block::Drawn(composite(view, &bars, &categories), vec![figures(view, &bars)])];
+    out.extend(by_kind(view, &bars, &categories));
+    out
+}
+
+fn composite(view: &View, bars: &[Bar], categories: &[&str]) -> Markup {
+    let mut out = Markup::new();
+    let tests = timed(view).len();
     let scale = AxisScale::covering(bars.iter().map(Bar::length));
     put!(out, "<figure class=\"wide\">\n<figcaption>Sum of the returned times of ", tests);
     put!(out, " tests, each a part of the bar, coloured by kind of work.</figcaption>\n<p class=\"key\">");
-    for name in &categories {
-        put!(out, "<span class=\"kind look", look(&categories, name), "\">", name, "</span> ");
+    for name in categories {
+        put!(out, "<span class=\"kind look", look(categories, name), "\">", name, "</span> ");
     }
     put!(
         out,
@@ -86,8 +91,8 @@ pub(crate) fn composite(view: &View) -> Markup {
     let baseline = view.name(view.findings().baseline);
     put!(out, "<th scope=\"col\" class=\"roomy\">mean ratio to ", baseline, "</th></tr></thead>\n<tbody>\n");
     let least = bars.iter().find_map(|bar| bar.sum).map(|sum| Metric::ELAPSED.format(sum));
-    for bar in &bars {
-        row(&mut out, view, bar, scale, &categories, least.as_deref());
+    for bar in bars {
+        row(&mut out, view, bar, scale, categories, least.as_deref());
     }
     put!(out, "</tbody>\n</table>\n");
     put!(
@@ -97,12 +102,11 @@ pub(crate) fn composite(view: &View) -> Markup {
     let basis = view.findings().overall.basis;
     let inverse = if basis.has_rates() { " (of a rate its inverse, so that less is better)" } else { "" };
     put!(out, figures::say::basis(basis), inverse, ", in which each test counts the same.</p>\n</figure>\n");
-    by_kind(&mut out, view, &bars, &categories);
     out
 }
 
 fn row(out: &mut Markup, view: &View, bar: &Bar, scale: AxisScale, categories: &[&str], least: Option<&str>) {
-    let sum = Metric::ELAPSED.format(bar.sum.unwrap_or_else(|| bar.length()));
+    let short = Metric::ELAPSED.format(bar.sum.unwrap_or_else(|| bar.length()));
     let name = view.name(bar.configuration);
     verdicts::page::head(out, name);
     put!(out, "<td class=\"drawn\"><div class=\"stack\">");
@@ -127,45 +131,60 @@ fn row(out: &mut Markup, view: &View, bar: &Bar, scale: AxisScale, categories: &
     }
     put!(out, "</div></td>");
     if bar.lacking > 0 {
-        put!(out, "<td class=\"none\">", sum, " s without ", bar.lacking, " of the tests</td>");
-    } else if view.findings().configurations.len() > 1 && least == Some(sum.as_str()) {
-        writers::html::put_best(out, &format!("{sum} s"));
+        put!(out, "<td class=\"none\">", sum(bar), "</td>");
+    } else if view.findings().configurations.len() > 1 && least == Some(short.as_str()) {
+        writers::html::put_best(out, &sum(bar));
     } else {
-        put!(out, "<td>", sum, " s</td>");
+        put!(out, "<td>", sum(bar), "</td>");
     }
+    put!(out, "<td class=\"roomy\">", mean(view, bar), "</td></tr>\n");
+}
+
+/// The sum of a bar, and of how many tests it lacks the figures.
+fn sum(bar: &Bar) -> String {
+    let sum = Metric::ELAPSED.format(bar.sum.unwrap_or_else(|| bar.length()));
+    match bar.lacking {
+        0 => format!("{sum} s"),
+        lacking => format!("{sum} s without {lacking} of the tests"),
+    }
+}
+
+/// The geometric mean of the ratios to the baseline.
+fn mean(view: &View, bar: &Bar) -> String {
     let mean = view.findings().overall.geometric_mean.get(bar.configuration).copied().flatten();
-    put!(out, "<td class=\"roomy\">", mean.map_or("–".into(), ratio), "</td></tr>\n");
+    mean.map_or("–".into(), ratio)
+}
+
+/// The sums and mean ratios, where bars are not drawn.
+fn figures(view: &View, bars: &[Bar]) -> Block {
+    let baseline = view.name(view.findings().baseline);
+    let row = |bar: &Bar| vec![view.name(bar.configuration).to_owned(), sum(bar), mean(view, bar)];
+    Block::Table(Table {
+        caption: format!("Sum of the returned times of {} tests", timed(view).len()),
+        head: vec!["file system".into(), "sum".into(), format!("mean ratio to {baseline}")],
+        rows: bars.iter().map(row).collect(),
+        keys: 1,
+        ..Table::default()
+    })
 }
 
 /// The same sums by category, as figures.
-fn by_kind(out: &mut Markup, view: &View, bars: &[Bar], categories: &[&str]) {
+fn by_kind(view: &View, bars: &[Bar], categories: &[&str]) -> Option<Block> {
     if categories.len() < 2 {
-        return;
+        return None;
     }
-    let caption = view.id("kinds-caption");
-    put!(
-        out,
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"",
-        caption,
-        "\">\n<table class=\"plain\">\n"
-    );
-    put!(out, "<caption id=\"", caption, "\">The same sums by kind of work, in seconds</caption>\n");
-    put!(out, "<thead><tr><th scope=\"col\">file system</th>");
-    for name in categories {
-        put!(out, "<th scope=\"col\">", name, "</th>");
-    }
-    put!(out, "</tr></thead>\n<tbody>\n");
     let of_kind = |name: &&str| view.findings().total(&Metric::ELAPSED, |task| category(task) == *name).sums;
     let sums: Vec<Vec<Option<f64>>> = categories.iter().map(of_kind).collect();
-    for bar in bars {
-        put!(out, "<tr><th scope=\"row\">", view.name(bar.configuration), "</th>");
-        for sums in &sums {
-            match sums[bar.configuration] {
-                Some(sum) => put!(out, "<td>", Metric::ELAPSED.format(sum), "</td>"),
-                None => put!(out, "<td class=\"none\">–</td>"),
-            }
-        }
-        put!(out, "</tr>\n");
-    }
-    put!(out, "</tbody>\n</table>\n</div>\n");
+    let row = |bar: &Bar| {
+        let cells =
+            sums.iter().map(|sums| sums[bar.configuration].map_or("–".into(), |sum| Metric::ELAPSED.format(sum)));
+        std::iter::once(view.name(bar.configuration).to_owned()).chain(cells).collect()
+    };
+    Some(Block::Table(Table {
+        caption: "The same sums by kind of work, in seconds".into(),
+        head: std::iter::once("file system").chain(categories.iter().copied()).map(str::to_owned).collect(),
+        rows: bars.iter().map(row).collect(),
+        keys: 1,
+        ..Table::default()
+    }))
 }

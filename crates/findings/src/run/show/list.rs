@@ -30,6 +30,7 @@ fn parts(Runs(runs): &Runs) -> Vec<Block> {
         rows: runs.iter().map(row).collect(),
         keys: 1,
         last: Last::Words,
+        ..Table::default()
     };
     if runs.iter().all(|run| run.vary.is_none()) {
         for line in std::iter::once(&mut table.head).chain(&mut table.rows) {

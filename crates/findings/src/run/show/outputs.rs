@@ -37,7 +37,7 @@ fn parts(Outputs { run, outputs }: &Outputs) -> Vec<Block> {
     let head = ["task", "file system", "stream", "text"].map(str::to_owned).to_vec();
     let rows = outputs.iter().map(row).collect();
     let mut parts = about(run);
-    parts.push(Block::Table(Table { head, rows, keys: 3, last: Last::Words }));
+    parts.push(Block::Table(Table { head, rows, keys: 3, last: Last::Words, ..Table::default() }));
     parts
 }
 

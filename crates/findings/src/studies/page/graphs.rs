@@ -3,14 +3,16 @@
 
 use mountmark_document::draw::curve::{Curve, Frame, Names, Tick, draw, swatch};
 use mountmark_document::draw::plot::AxisScale;
+use mountmark_document::forms::{Block, Table};
 use mountmark_document::markup::Markup;
 use mountmark_document::put;
+use mountmark_document::text::titled;
+use mountmark_document::writers::html::in_turn;
 use mountmark_model::Metric;
 
 use crate::figures::say::quantity::end;
 use crate::studies::find::{Curves, Line, StudyComparison};
 use crate::studies::say;
-use crate::view::View;
 
 /// Graphs of further metrics are folded away.
 const OPEN: usize = 2;
@@ -18,7 +20,7 @@ const OPEN: usize = 2;
 /// From this ratio of the largest to the smallest figure on, the scale is logarithmic.
 const WIDE: f64 = 50.0;
 
-pub(crate) fn graphs(out: &mut Markup, view: &View, study: &StudyComparison) {
+pub(crate) fn graphs(out: &mut Markup, study: &StudyComparison) {
     for (index, curves) in study.curves.iter().enumerate() {
         if index >= OPEN {
             put!(out, "<details><summary>", say::graph_title(curves), "</summary>\n");
@@ -36,7 +38,7 @@ pub(crate) fn graphs(out: &mut Markup, view: &View, study: &StudyComparison) {
                 graph(out, curves, lines, &names, scale, &side);
             }
         }
-        figures(out, view, curves, index);
+        put!(out, in_turn(&[figures(curves)], &say::graph_title(curves), 2));
         put!(out, "</figure>\n");
         if index >= OPEN {
             put!(out, "</details>\n");
@@ -140,30 +142,19 @@ fn pieces(line: &Line, look: usize, across: &impl Fn(usize) -> f64, scale: Scale
 }
 
 /// The figures of a graph, which reading programs pass over.
-fn figures(out: &mut Markup, view: &View, curves: &Curves, index: usize) {
-    let caption = view.id(&format!("graph-{index}"));
-    put!(out, "<details><summary>", say::graph_figures(curves), "</summary>\n");
-    put!(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"", caption, "\">\n");
-    put!(out, "<table class=\"plain\">\n<caption id=\"", caption, "\">", say::graph_figures(curves));
-    put!(out, "</caption>\n<thead><tr><th scope=\"col\">test</th>");
-    for line in &curves.published {
-        put!(out, "<th scope=\"col\">", line.fs, ", published</th>");
-    }
-    for line in &curves.measured {
-        put!(out, "<th scope=\"col\">", line.fs, ", this run</th>");
-    }
-    put!(out, "</tr></thead>\n<tbody>\n");
-    for (test, (id, title)) in curves.tests.iter().enumerate() {
-        put!(out, "<tr><th scope=\"row\"><span class=\"id\">", id, "</span> ");
-        if title != id {
-            put!(out, title);
-        }
-        put!(out, "</th>");
-        for line in curves.published.iter().chain(&curves.measured) {
-            let text = line.values[test].map_or("–".to_owned(), |value| curves.metric.format(value));
-            put!(out, "<td>", text, "</td>");
-        }
-        put!(out, "</tr>\n");
-    }
-    put!(out, "</tbody>\n</table>\n</div>\n</details>\n");
+fn figures(curves: &Curves) -> Block {
+    let published = curves.published.iter().map(|line| format!("{}, published", line.fs));
+    let measured = curves.measured.iter().map(|line| format!("{}, this run", line.fs));
+    let row = |(test, (id, title)): (usize, &(String, String))| {
+        let cells = curves.published.iter().chain(&curves.measured);
+        let cells = cells.map(|line| line.values[test].map_or("–".to_owned(), |value| curves.metric.format(value)));
+        std::iter::once(titled(id, title)).chain(cells).collect()
+    };
+    let table = Table {
+        head: std::iter::once("test".to_owned()).chain(published).chain(measured).collect(),
+        rows: curves.tests.iter().enumerate().map(row).collect(),
+        keys: 1,
+        ..Table::default()
+    };
+    Block::Fold(say::graph_figures(curves), vec![Block::Table(table)])
 }

@@ -1,8 +1,9 @@
 use mountmark_model::Metric;
+use mountmark_record::RunRecord;
 use serde_json::Value;
 
-use super::*;
 use crate::analysis::findings;
+use crate::reports::show::Verdicts;
 use crate::tests::{run, written};
 use crate::{options, registry, tests};
 
@@ -19,18 +20,21 @@ fn verdicts_have_all_their_parts_in_order() {
     for part in [
         "Over all 2 tests, ext4 took the least returned time and was the best in every test",
         "Conclusions\n",
+        "More conclusions:\n",
+        "How far this goes:\n",
         "What was compared\n",
-        "run     20261121-0345-a1b2",
         "baseline  ext4",
-        "How to read them\n",
-        "By test\n",
-        "- 001 touch 10,000 files: Returned time: ext4 is fastest with 10.1 s; the next is xfs with 20.2 s: 2.00 times that",
-        "- capacity: Usable space: ",
-        "Against ext4: median ratio, its 95 % interval below; * the best of its row, and what cannot be told from it",
-        "\n001           *10.1 s",
+        "run     20261121-0345-a1b2",
         "Ranking, tasks (by returned time)\n",
         "times the",
         "Ranking, all tests (by returned time)\n",
+        "Test by test\n",
+        "- 001 touch 10,000 files: Returned time: ext4 is fastest with 10.1 s; the next is xfs with 20.2 s: 2.00 times that",
+        "Against ext4: median ratio, its 95 % interval below; * the best of its row, and what cannot be told from it",
+        "\n001           *10.1 s",
+        "Making, mounting, unmounting, and room\n",
+        "- capacity: Usable space: ",
+        "Failed, skipped, doubtful\n",
     ] {
         let at = rest.find(part).unwrap_or_else(|| panic!("{part:?} is missing, or stands too early, in\n{text}"));
         rest = &rest[at + part.len()..];
@@ -95,6 +99,11 @@ fn a_run_without_figures_says_so() {
     let mut run = run(&["ext4", "xfs"], 2);
     run.cells.clear();
     let text = text(&run, None, "table");
-    assert!(text.contains("No cell has ended") && text.contains("Missing\n"), "{text}");
+    assert!(
+        text.contains("No cell has ended")
+            && text.contains("Failed, skipped, doubtful\n")
+            && !text.contains("Test by test"),
+        "{text}"
+    );
     assert!(!text.contains("Ranking") && !text.contains("Against"), "{text}");
 }

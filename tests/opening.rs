@@ -44,9 +44,9 @@ fn a_report_opens_with_its_answer() {
         let order = browser.evaluate(
             "[...document.querySelector('article').children].map(e => e.className || e.id || e.tagName).slice(0, 7)",
         );
-        assert_eq!(order, json!(["top", "answer", "under", "places", "conclusions", "conclusions", "folded"]));
+        assert_eq!(order, json!(["top", "answer", "under", "places", "conclusions", "UL", "DETAILS"]));
         let said = browser.evaluate(
-            "[document.querySelector('.answer').textContent, ...[...document.querySelectorAll('article > .conclusions li')]\
+            "[document.querySelector('.answer').textContent, ...[...document.querySelectorAll('#conclusions + ul li')]\
              .map(e => e.textContent)]",
         );
         let said: Vec<&str> = said.as_array().expect("sentences").iter().filter_map(|text| text.as_str()).collect();
@@ -59,7 +59,7 @@ fn a_report_opens_with_its_answer() {
             assert!(at.iter().all(Option::is_some) && at.is_sorted(), "{at:?} {text}");
             assert!(text.find("What was compared") > at[at.len() - 1], "{text}");
         }
-        let folded = browser.evaluate("document.querySelectorAll('.folded:not([open]) .conclusions li').length");
+        let folded = browser.evaluate("document.querySelectorAll('details:not([open]) li').length");
         assert!(folded.as_u64() >= Some(3), "{folded}");
         let places = browser.evaluate(
             "[...document.querySelectorAll('.places tbody tr')].map(r => [r.cells[0].textContent, \
@@ -104,14 +104,14 @@ fn reasons_of_claims_are_in_sight_and_told_once() {
         assert_eq!(text.matches("It is about power cuts").count(), 1, "{text}");
     }
     readable("reasons_of_claims_are_in_sight_and_told_once", &page, |browser| {
-        browser.evaluate("document.querySelectorAll('.open-claims').forEach(d => d.open = true)");
+        browser.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)");
         let seen = browser.evaluate(
-            "(() => { const whys = [...document.querySelectorAll('.claims .long, .claims caption')]; \
+            "(() => { const whys = [...document.querySelectorAll('.claims td:nth-child(3), .claims caption')]; \
              const box = e => e.getBoundingClientRect(); return {count: whys.length, \
              out: whys.filter(e => box(e).right > innerWidth || box(e).left < 0 || box(e).width < 150).length, \
-             below: whys.filter(e => e.matches('.long') && box(e).top < box(e.parentNode.cells[0]).bottom - 1).length, \
-             reasons: [...document.querySelectorAll('.open-claims caption')].map(e => e.textContent), \
-             claims: document.querySelectorAll('.open-claims tbody tr').length, width: innerWidth}; })()",
+             below: whys.filter(e => e.matches('td') && box(e).top < box(e.parentNode.cells[0]).bottom - 1).length, \
+             reasons: [...document.querySelectorAll('details .claims caption')].map(e => e.textContent), \
+             claims: document.querySelectorAll('details .claims tbody tr').length, width: innerWidth}; })()",
         );
         let reasons: Vec<&str> =
             seen["reasons"].as_array().expect("reasons").iter().filter_map(|r| r.as_str()).collect();
@@ -123,7 +123,7 @@ fn reasons_of_claims_are_in_sight_and_told_once() {
             assert_eq!(seen["below"], json!(0), "stacked: {seen}");
         }
         let studies = browser.evaluate(
-            "[...document.querySelectorAll('.open-claims tbody th > .verdict')].map(e => e.textContent.split(';')[0])",
+            "[...document.querySelectorAll('details .claims tbody th > .verdict')].map(e => e.textContent.split(';')[0])",
         );
         assert_eq!(studies[0], "piszcz-2006", "the suite's own study comes first");
     });
@@ -172,7 +172,7 @@ fn a_study_is_answered_on_one_page_by_all_runs_that_repeat_it() {
             "(() => { const ids = e => [...e.querySelectorAll('.claims tbody .id')].map(e => e.textContent); \
              return {all: ids(document).length, articles: [...document.querySelectorAll('article')].flatMap(ids).length, \
              head: document.querySelector('h1').textContent, \
-             links: [...document.querySelectorAll('.claims a')].map(e => document.querySelector(e.hash) !== null), \
+             links: [...document.querySelectorAll('main > ul a')].map(e => document.querySelector(e.hash) !== null), \
              contents: document.querySelector('nav').getBoundingClientRect().height, high: innerHeight}; })()",
         );
         assert_eq!((&seen["all"], &seen["articles"]), (&json!(25), &json!(0)), "{seen}");

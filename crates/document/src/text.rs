@@ -5,9 +5,13 @@ use mountmark_model::is_hidden;
 /// Marks a best figure until colours are decided; a private character that is removed from all input.
 pub const BEST: char = '\u{e000}';
 
-/// Before a line of a cell that stands back, and before one that is a command.
+/// Before a line of a cell that stands back, before one that stands out of these, and before one that is a command.
 pub const ASIDE: char = '\u{e001}';
+pub const STRONG: char = '\u{e009}';
 pub const CODE: char = '\u{e002}';
+
+/// After an id that a title follows.
+pub const ID: char = '\u{e00a}';
 
 /// Before a verdict in a word: a mark for each [`crate::forms::Shade`].
 pub const CHIPS: [char; 6] = ['\u{e003}', '\u{e004}', '\u{e005}', '\u{e006}', '\u{e007}', '\u{e008}'];

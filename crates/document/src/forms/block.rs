@@ -3,7 +3,7 @@
 //! This file does not know what they are about, or how a writer shows them.
 
 use crate::markup::Markup;
-use crate::text::{ASIDE, CHIPS, CODE};
+use crate::text::{ASIDE, CHIPS, CODE, ID, STRONG};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
@@ -98,6 +98,16 @@ pub fn aside(text: &str) -> String {
     format!("{ASIDE}{text}")
 }
 
+/// An aside that stands out.
+pub fn strong(text: &str) -> String {
+    format!("{STRONG}{text}")
+}
+
+/// An id and a title, unless they are the same.
+pub fn named(id: &str, title: &str) -> String {
+    if title.is_empty() || title == id { id.to_owned() } else { format!("{id}{ID} {title}") }
+}
+
 /// A line of a cell that is a command.
 pub fn code(text: &str) -> String {
     format!("{CODE}{text}")
@@ -116,7 +126,7 @@ pub fn opened(blocks: &[Block]) -> Vec<Block> {
             Block::Drawn(_, inner) => out.extend(opened(inner)),
             Block::Table(table) if !table.caption.is_empty() => {
                 out.push(Block::Text(table.caption.clone()));
-                out.push(block.clone());
+                out.push(Block::Table(Table { caption: String::new(), ..table.clone() }));
             }
             block => out.push(block.clone()),
         }

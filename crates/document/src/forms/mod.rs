@@ -8,7 +8,7 @@ mod stack;
 use anyhow::Result;
 
 use crate::markup::Markup;
-pub use block::{Block, Last, Mark, Shade, Table, aside, chip, code, list, opened};
+pub use block::{Block, Last, Mark, Shade, Table, aside, chip, code, list, named, opened, strong};
 pub use object::Object;
 pub use rows::{Rows, number, number_or_empty};
 pub use stack::Stack;

@@ -5,7 +5,7 @@ use crate::markup::{Markup, Show};
 use crate::number::capital;
 use crate::page::{GENERATOR, Page};
 use crate::put;
-use crate::text::{ASIDE, BEST, CHIPS, CODE, clean};
+use crate::text::{ASIDE, BEST, CHIPS, CODE, ID, STRONG, clean};
 use crate::writers::Writer;
 
 pub const HTML: Writer = Writer {
@@ -189,12 +189,16 @@ fn lines(cell: &str) -> Markup {
                 );
             }
             (_, Some(ASIDE)) => put!(out, "<span class=\"verdict\">", text, "</span>"),
+            (_, Some(STRONG)) => put!(out, "<strong class=\"verdict\">", text, "</strong>"),
             (_, Some(CODE)) => put!(out, "<span class=\"verdict\"><code>", text, "</code></span>"),
             _ => {
                 if !is_first {
                     put!(out, "<br>");
                 }
-                put!(out, text);
+                match line.split_once(ID) {
+                    Some((id, title)) => put!(out, "<span class=\"id\">", clean(id), "</span> ", clean(title)),
+                    None => put!(out, text),
+                }
             }
         }
         is_first = false;

@@ -17,7 +17,7 @@ use crate::claims::say::outcome;
 use crate::claims::show::worded::WordedClaim;
 use crate::run::show::about::labels;
 use crate::studies::find::{Warning, unfinished};
-use crate::{analysis, cases, figures, studies, verdicts};
+use crate::{analysis, figures, studies, verdicts};
 
 /// The run and studies behind judged claims.
 #[derive(Clone, Debug, Serialize)]
@@ -122,64 +122,9 @@ fn parts(Claims { head, claims }: &Claims) -> Vec<Block> {
         let study = &of_study[0].study;
         let title = head.titles.get(study).map_or(String::new(), |title| format!(": {title}"));
         out.push(Block::Heading(format!("{study}{title}")));
-        let (decided, open) = say::by_reason(of_study);
-        for claim in decided {
-            lines(&mut out, claim, Some(say::sentence(claim)));
-        }
-        for group in open {
-            out.push(Block::Text(group.reason));
-            group.claims.into_iter().for_each(|claim| lines(&mut out, claim, None));
-        }
-    }
-    out.extend(cases::say::hurried_at(claims).map(Block::Text));
-    commands(&mut out, claims);
-    out.push(Block::Heading(format!("{}.", say::counts(claims))));
-    let partial = claims.iter().filter(|claim| claim.is_measured() && !claim.complete).count();
-    if partial > 0 {
-        out.push(Block::Text(format!(
-            "{partial} of the judged claims name something that this run did not measure: they are judged by the figures there are."
-        )));
+        out.extend(section::verdicts(&[], of_study));
     }
     out
-}
-
-/// A claim: verdict and text, then its own reason, missing figures, verdict by the article's own figures, and notes.
-fn lines(out: &mut Vec<Block>, claim: &JudgedClaim, why: Option<String>) {
-    let id = claim.id.clone();
-    let so_far = if claim.is_partial() { ", as far as measured" } else { "" };
-    out.push(Block::Fact(id, format!("{}{so_far}: {}", outcome(claim.outcome).to_uppercase(), claim.text)));
-    let mut below = |text: String| out.push(Block::Fact(String::new(), text));
-    if let Some(why) = why.filter(|why| !why.is_empty()) {
-        below(format!("Why: {why}"));
-    }
-    if let Some(text) = say::stretched(claim) {
-        below(text);
-    }
-    if claim.is_measured() && !claim.missing.is_empty() {
-        below(format!("Left out: {}", say::lacks(claim).join(" ")));
-    }
-    if let Some(own) = say::own(claim) {
-        below(format!("The article's own figures: {own}."));
-    }
-    if let Some(note) = &claim.note {
-        below(format!("Note: {note}"));
-    }
-}
-
-/// Commands that would measure missing figures, each with its claims.
-fn commands(out: &mut Vec<Block>, claims: &[JudgedClaim]) {
-    let mut by_commands: BTreeMap<&[String], Vec<&str>> = BTreeMap::new();
-    for claim in claims.iter().filter(|claim| !claim.commands.is_empty()) {
-        by_commands.entry(&claim.commands).or_default().push(&claim.id);
-    }
-    if by_commands.is_empty() {
-        return;
-    }
-    out.push(Block::Heading("To measure what this run has not:".into()));
-    for (commands, claims) in by_commands {
-        out.push(Block::Item(format!("for {}:", claims.join(", "))));
-        out.extend(commands.iter().cloned().map(Block::Command));
-    }
 }
 
 #[cfg(test)]

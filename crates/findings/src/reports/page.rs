@@ -39,7 +39,8 @@ pub(crate) fn page(reports: &[Report], judged: Option<&[JudgedClaim]>) -> Result
     if let Some(judged) = judged {
         let runs: Vec<&RunRecord> = views.iter().map(View::run).collect();
         main.heading(2, TOGETHER, claims::say::HEADING);
-        main.show(&in_turn(&claims::show::section::together(&runs, judged), claims::say::HEADING, 2));
+        let links: Vec<String> = views.iter().map(|view| view.id("top")).collect();
+        main.show(&in_turn(&claims::show::section::together(&runs, &links, judged), claims::say::HEADING, 2));
     }
     let mut contents = Markup::new();
     put!(contents, "<nav class=\"contents\" aria-label=\"Contents\">\n<ul>\n");

@@ -62,7 +62,7 @@ fn blocks(Reports { runs: reports, claims: together }: &Reports) -> Vec<Block> {
         let runs: Vec<&RunRecord> = reports.iter().map(|report| report.run).collect();
         out.push(Block::Title(claims::say::title(judged)));
         out.push(Block::Heading(claims::say::HEADING.into()));
-        out.extend(claims::show::section::together(&runs, judged));
+        out.extend(claims::show::section::together(&runs, &[], judged));
     }
     for report in *reports {
         let view = View::new(report, 0, 1);

@@ -2,10 +2,9 @@
 
 pub(crate) mod graphs;
 
-use mountmark_document::forms::{Block, Table, aside};
+use mountmark_document::forms::{Block, Table, aside, named, strong};
 use mountmark_document::markup::Markup;
 use mountmark_document::number::{counted, ratio};
-use mountmark_document::text::titled;
 use mountmark_model::Metric;
 use mountmark_stats::interval::Interval;
 
@@ -100,7 +99,7 @@ fn table(study: &StudyComparison, metric: &str, tests: &[&TestComparison]) -> Bl
         // The reason for a missing interval is the same in the whole table; that for a missing tau is not.
         let remark = say::limit(&test.agreement).filter(|_| test.agreement.tau.is_none());
         let tau = agreement_text(&test.agreement) + &remark.map_or(String::new(), |text| format!("\n{}", aside(&text)));
-        std::iter::once(titled(&test.task, &test.title)).chain(cells).chain([tau]).collect()
+        std::iter::once(named(&test.task, &test.title)).chain(cells).chain([tau]).collect()
     };
     Block::Table(Table {
         caption: format!("{}, {}", title(metric), say::RANKED),
@@ -116,7 +115,11 @@ fn table(study: &StudyComparison, metric: &str, tests: &[&TestComparison]) -> Bl
 fn cell(metric: &str, entry: &ComparedFigure) -> String {
     let figures = pair(entry.published, entry.measured, |value| say::value(metric, value));
     match (entry.published_rank, entry.measured_rank) {
-        (Some(from), Some(to)) => format!("{figures}\n{}", aside(&format!("{from} → {to}"))),
+        (Some(from), Some(to)) => {
+            let ranks = format!("{from} → {to}");
+            let is_far = (from - to).abs() >= 2.0;
+            format!("{figures}\n{}", if is_far { strong(&ranks) } else { aside(&ranks) })
+        }
         _ => figures,
     }
 }

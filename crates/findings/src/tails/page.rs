@@ -1,7 +1,7 @@
 //! Work after commands return: the time until their data is durable, and until the machine is idle.
 
 use mountmark_document::draw::plot::{AxisScale, axis};
-use mountmark_document::forms::{Block, Table};
+use mountmark_document::forms::{Block, Table, named};
 use mountmark_document::markup::Markup;
 use mountmark_document::put;
 use mountmark_model::Metric;
@@ -9,7 +9,7 @@ use mountmark_model::Metric;
 use crate::figures::find::TaskFindings;
 use crate::figures::say::quantity::{end, quantity};
 use crate::verdicts;
-use crate::view::{View, label};
+use crate::view::View;
 
 /// A test is listed if any file system left at least this part of its returned time, and [`LEAST`] seconds.
 const PART: f64 = 0.05;
@@ -116,7 +116,9 @@ fn table(view: &View, tasks: &[&TaskFindings]) -> Block {
         };
     let listed = tasks.iter().filter(|task| matters(task));
     let rows: Vec<Vec<String>> = listed
-        .map(|task| std::iter::once(label(task)).chain((0..count).map(|one| cell(task, one))).collect())
+        .map(|task| {
+            std::iter::once(named(&task.id, &task.title)).chain((0..count).map(|one| cell(task, one))).collect()
+        })
         .collect();
     if rows.is_empty() {
         return Block::Text(NOTHING.into());

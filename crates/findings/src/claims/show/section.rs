@@ -1,7 +1,9 @@
 //! Verdicts on claims as a section of a report.
 
-use mountmark_document::forms::{Block, Last, Shade, Table, aside, chip, code};
+use mountmark_document::forms::{Block, Last, Shade, Table, aside, chip, code, named};
+use mountmark_document::markup::Markup;
 use mountmark_document::number::{capital, counted};
+use mountmark_document::put;
 use mountmark_record::RunRecord;
 
 use crate::cases;
@@ -17,22 +19,27 @@ pub(crate) fn section(view: &View) -> Vec<Block> {
     out
 }
 
-/// What several runs say together.
-pub(crate) fn together(runs: &[&RunRecord], claims: &[JudgedClaim]) -> Vec<Block> {
-    let mut out = vec![Block::Text(say::SEVERAL.into())];
-    out.extend(runs.iter().map(|run| Block::Item(say::named(run))));
+/// What several runs say together; `links` are the ids of their articles on a page.
+pub(crate) fn together(runs: &[&RunRecord], links: &[String], claims: &[JudgedClaim]) -> Vec<Block> {
+    let mut list = Markup::new();
+    put!(list, "<ul>\n");
+    for (run, link) in runs.iter().zip(links) {
+        put!(list, "<li><a href=\"#", link, "\">", say::named(run), "</a></li>\n");
+    }
+    put!(list, "</ul>\n");
+    let items = runs.iter().map(|run| Block::Item(say::named(run))).collect();
+    let mut out = vec![Block::Text(say::SEVERAL.into()), Block::Drawn(list, items)];
     out.extend(verdicts(runs, claims));
     out
 }
 
-/// The claims that these runs decide, then the others.
-fn verdicts(runs: &[&RunRecord], claims: &[JudgedClaim]) -> Vec<Block> {
+/// The claims that these runs decide, then the others; none are named where there is one.
+pub(crate) fn verdicts(runs: &[&RunRecord], claims: &[JudgedClaim]) -> Vec<Block> {
     let (head, caption, who) = match runs {
-        [_] => ("this run", "Claims that this run's figures decide", "this run does not decide"),
+        [] | [_] => ("this run", "Claims that this run's figures decide", "this run does not decide"),
         _ => ("verdict", "Claims that are decided", "these runs do not decide"),
     };
-    let count = |(found, count): (ClaimOutcome, usize)| format!("{}: {count}", outcome(found));
-    let mut out = vec![Block::Text(ClaimOutcome::counts(claims).into_iter().map(count).collect::<Vec<_>>().join("; "))];
+    let mut out = vec![Block::Text(format!("{}.", say::counts(claims)))];
     let (judged, open) = say::by_reason(claims);
     match judged.is_empty() {
         true => out.push(Block::Text("There are no figures for any of them.".into())),
@@ -84,7 +91,7 @@ fn verdict(found: ClaimOutcome) -> String {
 /// A claim with its study, and what the study's own figures say.
 fn claimed(claim: &JudgedClaim) -> String {
     let own = say::own(claim).map_or(String::new(), |own| format!("; by its own figures: {own}"));
-    format!("{} {}\n{}", claim.id, claim.text, aside(&format!("{}{own}", claim.study)))
+    format!("{}\n{}", named(&claim.id, &claim.text), aside(&format!("{}{own}", claim.study)))
 }
 
 fn decided(claim: &JudgedClaim, runs: &[&RunRecord]) -> Vec<String> {

@@ -46,7 +46,7 @@ fn the_table_fits_and_counts() {
     let text = rendered("table");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert!(text.contains("4 claims: holds 2, not measured 2."), "{text}");
-    assert!(text.contains("for M02, M04:\n    mountmark run --fs xfs\n"), "{text}");
+    assert_eq!(text.matches("    mountmark run --fs xfs\n").count(), 1, "{text}");
     assert!(text.contains("mine-2006: Mine, here\n"), "{text}");
 }
 

@@ -3,10 +3,9 @@
 
 use mountmark_document::draw::curve::{Curve, Frame, Names, Tick, draw, swatch};
 use mountmark_document::draw::plot::AxisScale;
-use mountmark_document::forms::{Block, Table};
+use mountmark_document::forms::{Block, Table, named};
 use mountmark_document::markup::Markup;
 use mountmark_document::put;
-use mountmark_document::text::titled;
 use mountmark_document::writers::html::in_turn;
 use mountmark_model::Metric;
 
@@ -148,7 +147,7 @@ fn figures(curves: &Curves) -> Block {
     let row = |(test, (id, title)): (usize, &(String, String))| {
         let cells = curves.published.iter().chain(&curves.measured);
         let cells = cells.map(|line| line.values[test].map_or("–".to_owned(), |value| curves.metric.format(value)));
-        std::iter::once(titled(id, title)).chain(cells).collect()
+        std::iter::once(named(id, title)).chain(cells).collect()
     };
     let table = Table {
         head: std::iter::once("test".to_owned()).chain(published).chain(measured).collect(),

@@ -29,6 +29,7 @@ mod targets;
 mod tasks;
 mod title;
 mod vary;
+mod written;
 
 pub use catalogue::{Catalogue, Entry, Origin};
 pub use configuration::{configurations, configurations_for, control};
@@ -42,5 +43,6 @@ pub use stored::check_stored;
 pub use targets::{keep_written, on_targets, put_mounted};
 pub use tasks::{leave_out, programs};
 pub use vary::{plan_varied, vary};
+pub use written::Written;
 
 pub type Result<T, E = PlanError> = std::result::Result<T, E>;

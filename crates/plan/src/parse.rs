@@ -1,46 +1,72 @@
 //! Parses the text of a definition, or returns a sentence with the position of the error.
 
 use std::fmt;
-use std::path::Path;
 
 use mountmark_model::Task;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use toml::Table;
 use toml::de::{DeArray, DeTable, DeValue, Deserializer, Error};
 
+use crate::written::Written;
 use crate::{Entry, Kind, PlanError, Result, matrix, tasks};
 
-/// The definition in `text`, named `shown` in messages; `path` has the required name.
-pub(crate) fn parse<T: Entry>(text: &str, shown: &str, path: &Path) -> Result<T> {
+/// What is written in a file.
+pub(crate) fn parse<T: Entry>(written: &Written) -> Result<T> {
+    let Written { text, shown, .. } = written;
     let document = match T::KIND {
         Kind::Suite => {
-            let document: Table = toml::from_str(text).map_err(|error| placed(&error, text, shown))?;
+            let document: Table = read(written)?;
             for task in document.get("task").and_then(|tasks| tasks.as_array()).into_iter().flatten() {
                 if tasks::never_synced(task) {
                     let id = task.get("id").and_then(|id| id.as_str()).unwrap_or("?");
                     let cure = "sync.every is 0, which never syncs: leave it out, or say 1 or more";
-                    return Err(fault(&shown, format!("task {id}: {cure}")));
+                    return Err(fault(shown, format!("task {id}: {cure}")));
                 }
             }
-            matrix::expanded(&document).map_err(|sentence| fault(&shown, sentence))?
+            matrix::expanded(&document).map_err(|sentence| fault(shown, sentence))?
         }
         _ => None,
     };
     let entry: T = match document {
         Some(document) => expanded(document, text, shown)?,
-        None => toml::from_str(text).map_err(|error| placed(&error, text, shown))?,
+        None => read(written)?,
     };
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    if entry.name() != stem {
-        let kind = T::KIND.word();
+    sound(written, entry.name(), entry.faults())?;
+    Ok(entry)
+}
+
+impl Written {
+    /// What it says, for a crate that knows the kind; `faults` says why it is unusable although well-formed, as sentences.
+    pub fn read<T: DeserializeOwned>(&self, faults: impl Fn(&T) -> Vec<String>) -> Result<T> {
+        #[derive(Deserialize)]
+        struct Named {
+            name: String,
+        }
+        let entry: T = read(self)?;
+        sound(self, &read::<Named>(self)?.name, faults(&entry))?;
+        Ok(entry)
+    }
+}
+
+fn read<T: DeserializeOwned>(Written { text, shown, .. }: &Written) -> Result<T> {
+    toml::from_str(text).map_err(|error| placed(&error, text, shown))
+}
+
+/// Refuses a definition that is not named as its file is, or has faults.
+fn sound(written: &Written, name: &str, faults: Vec<String>) -> Result<()> {
+    let Written { kind, text, shown, .. } = written;
+    let stem = written.stem();
+    if name != stem {
+        let kind = kind.word();
         let line = text.lines().position(|line| line.trim_start().starts_with("name")).map_or(1, |line| line + 1);
         return Err(fault(
             &format_args!("{shown}:{line}"),
-            format!("the {kind} is named {:?} but its file {stem:?}: make them equal", entry.name()),
+            format!("the {kind} is named {:?} but its file {stem:?}: make them equal", name),
         ));
     }
-    let faults = entry.faults();
     if faults.is_empty() {
-        Ok(entry)
+        Ok(())
     } else {
         Err(PlanError::File { faults: faults.into_iter().map(|sentence| format!("{shown}: {sentence}")).collect() })
     }

@@ -12,7 +12,8 @@ use include_dir::{Dir, include_dir};
 use mountmark_model::{Accord, Corpus, Disk, FileSystem, Machine, Study, Suite};
 use serde::de::DeserializeOwned;
 
-use crate::parse::{fault, parse};
+use crate::error::fault;
+use crate::parse;
 use crate::written::{Written, text_of};
 use crate::{Kind, PlanError, Result, check, fio, study, tasks};
 
@@ -172,7 +173,7 @@ impl Catalogue {
             return fio::suite(path, &text_of(path, mountmark_input::MOST_TEXT)?);
         }
         if text.contains('/') || text.ends_with(".toml") {
-            return tasks::with_job_files(parse(&Written::file(Kind::Suite, path)?)?, path);
+            return tasks::with_job_files(read(&Written::file(Kind::Suite, path)?)?, path);
         }
         let suite = self.get::<Suite>(text)?.clone();
         match self.origin::<Suite>(text) {
@@ -198,7 +199,7 @@ impl Catalogue {
     /// Adds the definition in `text`, as if read from `path`; for tests with generated text.
     #[doc(hidden)]
     pub fn add<T: Entry>(&mut self, text: &str, path: &Path) -> Result<()> {
-        let entry: T = parse(&Written::new(T::KIND, text, path))?;
+        let entry: T = read(&Written::new(T::KIND, text, path))?;
         self.put(entry, Origin::File(path.to_owned()));
         Ok(())
     }
@@ -218,7 +219,7 @@ impl Catalogue {
 
     fn add_built_in_kind<T: Entry>(&mut self) -> Result<()> {
         for written in built_in(T::KIND) {
-            let entry: T = parse(&written?)?;
+            let entry: T = read(&written?)?;
             self.put(entry, Origin::BuiltIn);
         }
         Ok(())
@@ -227,7 +228,7 @@ impl Catalogue {
     fn add_folder_kind<T: Entry>(&mut self, folder: &Path) -> Result<()> {
         for written in files(folder, T::KIND)? {
             let written = written?;
-            let entry: T = parse(&written)?;
+            let entry: T = read(&written)?;
             self.put(entry, Origin::File(written.path));
         }
         Ok(())
@@ -267,6 +268,10 @@ impl Catalogue {
         }
         Ok(())
     }
+}
+
+fn read<T: Entry>(written: &Written) -> Result<T> {
+    parse::parse(written, T::name, T::faults)
 }
 
 /// The built-in definitions of a kind.

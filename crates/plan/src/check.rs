@@ -7,7 +7,8 @@ use mountmark_model::{
     Corpus, Disk, FileSystem, Machine, Metric, Processor, Scale, Source, Suite, Task, names, protocol_task,
 };
 
-use crate::plan::parameters;
+use crate::bounds::{MOST_REPEATS, RAM_UNIT, is_word, too_many_tasks};
+use crate::options::parameters;
 use crate::{restart, tasks, title};
 
 /// Steps of the protocol, whose names a task must not have.
@@ -55,11 +56,6 @@ const RESERVED_BEGINNINGS: [&str; 9] = ["LC_", "LD_", "BASH", "GREP_", "TAR_", "
 /// The longest pause and timeout in seconds: a day and a month.
 const LONGEST_PAUSE: f64 = 86_400.0;
 const LONGEST_LIMIT: f64 = 31.0 * 86_400.0;
-
-/// Maximum number of tasks of a suite, and repeats of a task in a cell: beyond it a definition is a mistake,
-/// or meant to fill memory. The longest suite of the catalogue has some hundred tasks.
-pub(crate) const MOST_TASKS: usize = 10_000;
-const MOST_REPEATS: u32 = 10_000;
 
 pub(crate) fn suite(suite: &Suite) -> Vec<String> {
     let mut faults = Vec::new();
@@ -143,10 +139,6 @@ pub(crate) fn suite(suite: &Suite) -> Vec<String> {
         faults.push(format!("subdirectories names the parameter {name}, which the suite does not have"));
     }
     faults
-}
-
-pub(crate) fn too_many_tasks(count: usize) -> Option<String> {
-    (count > MOST_TASKS).then(|| format!("the suite has {count} tasks, and {MOST_TASKS} are the most"))
 }
 
 fn task_faults(task: &Task, faults: &mut Vec<String>) {
@@ -288,9 +280,6 @@ pub(crate) fn filesystem(fs: &FileSystem) -> Vec<String> {
     faults
 }
 
-/// Media are passed to the guest's kernel in units of this size, and its memory ends where they begin.
-pub(crate) const RAM_UNIT: u64 = 128 << 20;
-
 /// The hole for devices is above this address.
 const RAM_MOST: u64 = 3 << 30;
 
@@ -319,8 +308,4 @@ pub(crate) fn disk(disk: &Disk) -> Vec<String> {
 /// No checks here: the crate that generates corpora knows what it can generate.
 pub(crate) fn corpus(_: &Corpus) -> Vec<String> {
     Vec::new()
-}
-
-pub(crate) fn is_word(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }

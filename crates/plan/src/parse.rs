@@ -1,20 +1,23 @@
 //! Parses the text of a definition, or returns a sentence with the position of the error.
 
-use std::fmt;
-
 use mountmark_model::Task;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::Table;
 use toml::de::{DeArray, DeTable, DeValue, Deserializer, Error};
 
+use crate::error::fault;
 use crate::written::Written;
-use crate::{Entry, Kind, PlanError, Result, matrix, tasks};
+use crate::{Kind, PlanError, Result, matrix, tasks};
 
-/// What is written in a file.
-pub(crate) fn parse<T: Entry>(written: &Written) -> Result<T> {
+/// What is written in a file, which must be named as its definition and have no faults.
+pub(crate) fn parse<T: DeserializeOwned>(
+    written: &Written,
+    name: impl Fn(&T) -> &str,
+    faults: impl Fn(&T) -> Vec<String>,
+) -> Result<T> {
     let Written { text, shown, .. } = written;
-    let document = match T::KIND {
+    let document = match written.kind {
         Kind::Suite => {
             let document: Table = read(written)?;
             for task in document.get("task").and_then(|tasks| tasks.as_array()).into_iter().flatten() {
@@ -32,7 +35,7 @@ pub(crate) fn parse<T: Entry>(written: &Written) -> Result<T> {
         Some(document) => expanded(document, text, shown)?,
         None => read(written)?,
     };
-    sound(written, entry.name(), entry.faults())?;
+    sound(written, name(&entry), faults(&entry))?;
     Ok(entry)
 }
 
@@ -74,7 +77,7 @@ fn sound(written: &Written, name: &str, faults: Vec<String>) -> Result<()> {
 
 /// The suite whose matrices became the tasks of `document`. Such tasks are not in `text`: an error in one is reported
 /// by its id, any other by line and column.
-fn expanded<T: Entry>(document: Table, text: &str, shown: &str) -> Result<T> {
+fn expanded<T: DeserializeOwned>(document: Table, text: &str, shown: &str) -> Result<T> {
     let mut written = DeTable::parse(text).map_err(|error| placed(&error, text, shown))?;
     for (key, value) in written.get_mut().iter_mut() {
         if let ("task", DeValue::Array(tasks)) = (key.get_ref().as_ref(), value.get_mut()) {
@@ -104,10 +107,6 @@ fn placed(error: &Error, text: &str, shown: &str) -> PlanError {
         }
         None => fault(&shown, error.message()),
     }
-}
-
-pub(crate) fn fault(file: &dyn fmt::Display, sentence: impl fmt::Display) -> PlanError {
-    PlanError::File { faults: vec![format!("{file}: {sentence}")] }
 }
 
 /// Line and column, in characters from 1.

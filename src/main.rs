@@ -5,6 +5,7 @@
 
 #[macro_use]
 mod common;
+mod catalogue;
 mod commands;
 mod next;
 mod plan_file;

@@ -10,6 +10,7 @@ use mountmark_model::Accord;
 use mountmark_plan::{Catalogue, Entry, Origin};
 
 use super::compare::agreement;
+use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};
 
 /// Keep how far the order of file systems in the virtual lab agrees with that on a real machine
@@ -50,7 +51,7 @@ pub fn name(text: &str) -> Result<String, String> {
 
 pub fn run(arguments: Arguments) -> Result<u8> {
     let found = agreement::find(&arguments.store, &arguments.model, &arguments.machine, arguments.anyway)?;
-    let catalogue = Catalogue::load(None)?;
+    let catalogue = catalogue::load()?;
     let name = &arguments.name;
     if matches!(catalogue.origin::<Accord>(name), Some(Origin::BuiltIn)) && arguments.output.is_none() {
         return Err(

@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use mountmark_crash::scenario::Scenario;
 use mountmark_findings::SUBJECTS;
 use mountmark_model::{Accord, Corpus, Disk, FileSystem, Machine, Metric, Study, StudyRun, Suite};
 use mountmark_plan::{Catalogue, Step, configurations, repetition};
 
 use super::run::LabOptions;
+use crate::catalogue;
 use crate::common::{self, WrongUse};
 
 /// List file systems, suites, machines, disks, corpora, studies, what power cuts interrupt, real machines, or metrics
@@ -48,7 +48,7 @@ enum Kind {
 }
 
 pub fn run(arguments: Arguments) -> Result<u8> {
-    let catalogue = Catalogue::load(None)?;
+    let catalogue = catalogue::load()?;
     if !matches!(arguments.kind, Kind::Filesystems) && arguments.lab != LabOptions::usual() {
         return Err(WrongUse("what runs in a lab are file systems: leave the lab's options out".into()).into());
     }
@@ -59,7 +59,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         Kind::Disks => rows(catalogue.list::<Disk>().map(|item| (item.name.clone(), item.about.clone()))),
         Kind::Corpora => rows(catalogue.list::<Corpus>().map(|item| (item.name.clone(), item.about.clone()))),
         Kind::Studies => studies(&catalogue),
-        Kind::Crash => scenarios(&catalogue),
+        Kind::Crash => scenarios(&catalogue)?,
         Kind::Agreements => rows(catalogue.list::<Accord>().map(|item| (item.name.clone(), item.about.clone()))),
         Kind::Metrics => {
             rows(Metric::ALL.iter().map(|item| (item.id.to_owned(), format!("[{}] {}", item.unit_text(), item.about))))
@@ -138,16 +138,17 @@ fn again(catalogue: &Catalogue, study: &Study, run: &StudyRun, name: &str) -> St
 }
 
 /// Applications, then workloads.
-fn scenarios(catalogue: &Catalogue) -> String {
+fn scenarios(catalogue: &Catalogue) -> Result<String> {
+    let all = catalogue::scenarios(catalogue)?;
     let of = |application: bool| {
-        let those = catalogue.list::<Scenario>().filter(move |item| item.is_application() == application);
+        let those = all.iter().filter(|item| item.is_application() == application);
         rows(those.map(|item| (format!("  {}", item.name), item.about.clone())))
     };
-    format!(
+    Ok(format!(
         "Applications, for `mountmark crash --app`:\n{}\nWorkloads, for `mountmark crash --workload`:\n{}",
         of(true),
         of(false)
-    )
+    ))
 }
 
 fn rows(items: impl Iterator<Item = (String, String)>) -> String {

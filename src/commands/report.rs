@@ -18,6 +18,7 @@ use mountmark_record::{DeviceUse, DeviceUses, Output, RunRecord, RunSummary, Sto
 use super::compare;
 use super::run::{SILENCE_LIMIT, Stop};
 use super::why::{self, Explained, Manner};
+use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};
 
 /// Write a report of one or more runs: an HTML file, or Markdown, CSV, JSON or a picture
@@ -74,7 +75,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         bail!(WrongUse(format!("--format {name} shows runs alone: leave {option} out, or use `mountmark compare`")));
     }
     // Names are checked before anything is read.
-    let catalogue = Catalogue::load(None)?;
+    let catalogue = catalogue::load()?;
     let study = arguments.study.as_ref().map(|name| compare::study::find(&catalogue, name)).transpose()?;
     let store = arguments.store.open_read_only()?;
     let names = match (&arguments.runs[..], &study) {
@@ -239,9 +240,9 @@ fn as_why<'a>(run: &'a RunRecord, task: &'a Explained, explanations: &'a [Explan
     }
 }
 
-/// Data that only pages show: device records and results of the engine.
+/// Data that only documents for people show: device records and results of the engine.
 fn first_repeat(store: &Store, run: &RunRecord, format: Format) -> Result<(Vec<DeviceUse>, Vec<Output>)> {
-    if format.form() != Form::Page {
+    if !matches!(format.form(), Form::Page | Form::Blocks) {
         return Ok(Default::default());
     }
     let wanted = DeviceUses { task: None, repeat: Some(0) };

@@ -13,11 +13,10 @@ use crate::application::{End, Verdict};
 use crate::moment::Moment;
 use crate::oracle::{self, Fates, History, Level, Promises, Violation};
 use crate::order::Order;
-use crate::policy::Policy;
 pub use crate::seen::{Check, Repaired, Seen};
 use crate::stateless;
 use crate::states::{Device, Extent, ImageId, Tested, Tier};
-use crate::trace::Trace;
+use crate::trace::{Policy, Trace};
 use crate::workload::Workload;
 pub use cause::{Cause, Reason, Standing};
 

@@ -15,13 +15,13 @@ pub mod model;
 pub mod moment;
 pub mod oracle;
 pub mod order;
-pub mod policy;
 pub mod record;
 pub mod scenario;
 mod seen;
 pub mod stateless;
 pub mod states;
-pub mod trace;
 pub mod tree;
 pub mod verdict;
 pub mod workload;
+
+pub use mountmark_trace::recording as trace;

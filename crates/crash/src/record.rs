@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::application::Application;
 use crate::campaign::{Campaign, Tried};
 use crate::oracle::{Level, Promises};
-use crate::policy::Policy;
 use crate::states::Device;
+use crate::trace::Policy;
 use crate::workload::{Generator, Workload};
 
 /// What was asked for.
@@ -140,13 +140,16 @@ pub struct Part {
 }
 
 impl Record {
-    /// `None` if the pieces do not begin with what was asked for.
-    pub fn from_pieces(pieces: impl IntoIterator<Item = Piece>) -> Option<Record> {
+    /// # Errors
+    /// If the pieces do not begin with what was asked for.
+    pub fn from_pieces(pieces: Vec<Piece>) -> Result<Record, String> {
         let mut pieces = pieces.into_iter();
-        let Some(Piece::Asked { asked, program, command_line }) = pieces.next() else { return None };
+        let Some(Piece::Asked { asked, program, command_line }) = pieces.next() else {
+            return Err("it does not begin with what was asked for".into());
+        };
         let mut record = Record { asked, program, command_line, parts: Vec::new() };
         pieces.for_each(|piece| record.add(piece));
-        Some(record)
+        Ok(record)
     }
 
     /// Adds the next piece.
@@ -267,6 +270,6 @@ mod tests {
         record.add(begun("b"));
         record.add(Piece::Ended { seconds: 1.0, prepared: 0.5, cut_short: true });
         assert!(record.is_done() && record.campaigns().count() == 2);
-        assert_eq!(Record::from_pieces([tried(None)]), None);
+        Record::from_pieces(vec![tried(None)]).unwrap_err();
     }
 }

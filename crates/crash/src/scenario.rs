@@ -1,5 +1,6 @@
 //! What a power cut interrupts, as one file says it: a workload of operations in a line, or an application.
 
+use mountmark_model::names;
 use serde::{Deserialize, Serialize};
 
 use crate::application::Application;
@@ -88,6 +89,8 @@ impl Scenario {
             }
             None => self.application_faults(&mut faults),
         }
+        names::list("packages", &self.packages, names::package, &mut faults);
+        names::list("tools", &self.tools, names::program, &mut faults);
         faults
     }
 

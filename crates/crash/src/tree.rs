@@ -86,21 +86,17 @@ pub enum Source {
 
 /// Contents that say where they come from: each word of eight bytes names the operation that wrote it and its place.
 pub mod words {
+    use mountmark_trace::recording::poison;
+
     use super::Source;
 
     /// Bytes in a word.
-    pub const WORD: u64 = 8;
+    pub const WORD: u64 = poison::WORD;
     const WRITTEN: u64 = 0xa5;
-    const DISK: u64 = 0x5a;
 
     /// The word at `index` (in words from the start of the file) that operation `op` writes.
     pub fn written(op: u16, index: u32) -> u64 {
         WRITTEN << 56 | u64::from(op) << 40 | u64::from(check(op, index)) << 32 | u64::from(index)
-    }
-
-    /// The word at `index` (in words from the start of the disk) before the disk is formatted.
-    pub fn poison(index: u64) -> u64 {
-        DISK << 56 | index & 0xff_ffff_ffff_ffff
     }
 
     /// Where the word found at `index` of a file comes from.
@@ -117,7 +113,7 @@ pub mod words {
                     (false, _) => Source::Other,
                 }
             }
-            DISK => Source::Poison,
+            _ if poison::is(word) => Source::Poison,
             _ => Source::Other,
         }
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use mountmark_model::Cell;
+use mountmark_trace::recording::Device;
 use serde::{Deserialize, Serialize};
 
 use crate::voice::Token;
@@ -66,7 +67,7 @@ pub struct CrashRegions {
     /// Questions and answers.
     pub exchange: Region,
     /// What its disk offers, and where it fails.
-    pub device: mountmark_crash::states::Device,
+    pub device: Device,
 }
 
 #[cfg(test)]

@@ -7,6 +7,21 @@
 /// Maximum length of a name. Debian's longest package name has some 80 letters.
 const LONGEST: usize = 128;
 
+/// Maximum number of names in a list: beyond it a definition is a mistake, or meant to fill memory.
+const MOST: usize = 100;
+
+/// Adds what is wrong with the names that a definition has in `field`.
+pub fn list(field: &str, list: &[String], check: fn(&str) -> Result<(), String>, faults: &mut Vec<String>) {
+    if list.len() > MOST {
+        faults.push(format!("{field} has {} names, and {MOST} are the most", list.len()));
+    }
+    for name in list.iter().take(MOST) {
+        if let Err(reason) = check(name) {
+            faults.push(format!("{field} has {name:?}: {reason}"));
+        }
+    }
+}
+
 /// Checks that `text` is the name of a Debian package (Policy, section 5.6.7): lower-case letters, digits and `+ - .`,
 /// at least two, starting with a letter or digit. `+` may end it, as in `g++`; `-` may not: apt would remove such a
 /// package. A leading `-` would be an option of apt.

@@ -1,19 +1,20 @@
 //! Definitions by kind and name: the built-in ones and, over them, the user's own.
 //!
 //! A definition is one TOML file in the folder of its kind, with the same name. This file does not know what the
-//! definitions are for; `check` decides whether one is usable.
+//! definitions are for; `check` decides whether one is usable. What power cuts interrupt is kept as it is written.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
-use mountmark_crash::scenario::Scenario;
-use mountmark_crash::workload::Workload;
 use mountmark_model::{Accord, Corpus, Disk, FileSystem, Machine, Study, Suite};
 use serde::de::DeserializeOwned;
 
-use crate::parse::{fault, parse};
+use crate::error::fault;
+use crate::parse;
+use crate::written::{Written, text_of};
 use crate::{Kind, PlanError, Result, check, fio, study, tasks};
 
 static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../catalog");
@@ -62,6 +63,8 @@ macro_rules! entries {
         #[derive(Clone, Debug, Default)]
         pub struct Catalogue {
             $($field: Shelf<$type>,)+
+            /// What power cuts interrupt.
+            scenarios: BTreeMap<String, Written>,
         }
 
         $(
@@ -91,12 +94,14 @@ macro_rules! entries {
         impl Catalogue {
             fn add_built_in(&mut self) -> Result<()> {
                 $(self.add_built_in_kind::<$type>()?;)+
+                self.add_scenarios(built_in(Kind::Scenario))?;
                 self.add_built_in_figures()
             }
 
             fn add_folder(&mut self, folder: &Path) -> Result<()> {
                 refuse_unknown_folders(folder)?;
                 $(self.add_folder_kind::<$type>(folder)?;)+
+                self.add_scenarios(files(folder, Kind::Scenario)?)?;
                 self.add_users_figures()
             }
         }
@@ -110,7 +115,6 @@ entries! {
     Disk disks check::disk;
     Corpus corpora check::corpus;
     Study studies study::faults;
-    Scenario scenarios check::scenario;
     Accord accords Accord::faults;
 }
 
@@ -153,14 +157,7 @@ impl Catalogue {
     pub fn get<T: Entry>(&self, name: &str) -> Result<&T> {
         match T::shelf(self).get(name) {
             Some((entry, _)) => Ok(entry),
-            None => Err(PlanError::Unknown {
-                kind: T::KIND,
-                name: name.to_owned(),
-                near: mountmark_model::names::near(name, T::shelf(self).keys().map(String::as_str))
-                    .into_iter()
-                    .map(str::to_owned)
-                    .collect(),
-            }),
+            None => Err(unknown(T::KIND, name, T::shelf(self).keys())),
         }
     }
 
@@ -176,7 +173,7 @@ impl Catalogue {
             return fio::suite(path, &text_of(path, mountmark_input::MOST_TEXT)?);
         }
         if text.contains('/') || text.ends_with(".toml") {
-            return tasks::with_job_files(read(path)?, path);
+            return tasks::with_job_files(read(&Written::file(Kind::Suite, path)?)?, path);
         }
         let suite = self.get::<Suite>(text)?.clone();
         match self.origin::<Suite>(text) {
@@ -185,20 +182,24 @@ impl Catalogue {
         }
     }
 
-    /// The workload for `--workload`: a path if it ends in `.toml`, else a name. It is called as it was written.
-    pub fn scenario(&self, text: &str) -> Result<Workload> {
-        let path = Path::new(text);
-        let runs = match text.ends_with(".toml") {
-            true => read::<Scenario>(path)?.runs(text),
-            false => self.get::<Scenario>(text)?.runs(text),
-        };
-        runs.map_err(|reason| fault(&text, reason))
+    /// All that power cuts interrupt, by name.
+    pub fn scenarios(&self) -> impl Iterator<Item = &Written> {
+        self.scenarios.values()
+    }
+
+    /// The workload or application for `--workload`: a path if it ends in `.toml`, else a name.
+    pub fn scenario(&self, text: &str) -> Result<Cow<'_, Written>> {
+        if text.ends_with(".toml") {
+            return Written::file(Kind::Scenario, Path::new(text)).map(Cow::Owned);
+        }
+        let known = self.scenarios.get(text).map(Cow::Borrowed);
+        known.ok_or_else(|| unknown(Kind::Scenario, text, self.scenarios.keys()))
     }
 
     /// Adds the definition in `text`, as if read from `path`; for tests with generated text.
     #[doc(hidden)]
     pub fn add<T: Entry>(&mut self, text: &str, path: &Path) -> Result<()> {
-        let entry: T = parse(text, &path.display().to_string(), path)?;
+        let entry: T = read(&Written::new(T::KIND, text, path))?;
         self.put(entry, Origin::File(path.to_owned()));
         Ok(())
     }
@@ -217,24 +218,26 @@ impl Catalogue {
     }
 
     fn add_built_in_kind<T: Entry>(&mut self) -> Result<()> {
-        let Some(folder) = BUILT_IN.get_dir(T::KIND.folder()) else { return Ok(()) };
-        for file in folder.files().filter(|file| is_definition(file.path())) {
-            let shown = format!("catalog/{}", file.path().display());
-            let text = file.contents_utf8().ok_or_else(|| fault(&shown, "is not UTF-8 text"))?;
-            let entry: T = parse(text, &shown, file.path())?;
+        for written in built_in(T::KIND) {
+            let entry: T = read(&written?)?;
             self.put(entry, Origin::BuiltIn);
         }
         Ok(())
     }
 
     fn add_folder_kind<T: Entry>(&mut self, folder: &Path) -> Result<()> {
-        let folder = folder.join(T::KIND.folder());
-        if !folder.exists() {
-            return Ok(());
+        for written in files(folder, T::KIND)? {
+            let written = written?;
+            let entry: T = read(&written)?;
+            self.put(entry, Origin::File(written.path));
         }
-        for path in children(&folder)?.into_iter().filter(|path| is_definition(path)) {
-            let entry: T = read(&path)?;
-            self.put(entry, Origin::File(path));
+        Ok(())
+    }
+
+    fn add_scenarios(&mut self, all: impl Iterator<Item = Result<Written>>) -> Result<()> {
+        for written in all {
+            let written = written?;
+            self.scenarios.insert(written.stem(), written);
         }
         Ok(())
     }
@@ -267,6 +270,33 @@ impl Catalogue {
     }
 }
 
+fn read<T: Entry>(written: &Written) -> Result<T> {
+    parse::parse(written, T::name, T::faults)
+}
+
+/// The built-in definitions of a kind.
+fn built_in(kind: Kind) -> impl Iterator<Item = Result<Written>> {
+    let files = BUILT_IN.get_dir(kind.folder()).into_iter().flat_map(Dir::files);
+    files.filter(|file| is_definition(file.path())).map(move |file| {
+        let shown = format!("catalog/{}", file.path().display());
+        let text = file.contents_utf8().ok_or_else(|| fault(&shown, "is not UTF-8 text"))?;
+        Ok(Written { kind, text: text.to_owned(), shown, path: file.path().to_owned() })
+    })
+}
+
+/// Those in a user's folder.
+fn files(folder: &Path, kind: Kind) -> Result<impl Iterator<Item = Result<Written>> + use<>> {
+    let folder = folder.join(kind.folder());
+    let paths = if folder.exists() { children(&folder)? } else { Vec::new() };
+    Ok(paths.into_iter().filter(|path| is_definition(path)).map(move |path| Written::file(kind, &path)))
+}
+
+/// The error for a name that nothing of its kind has.
+fn unknown<'a>(kind: Kind, name: &str, known: impl Iterator<Item = &'a String>) -> PlanError {
+    let near = mountmark_model::names::near(name, known.map(String::as_str));
+    PlanError::Unknown { kind, name: name.to_owned(), near: near.into_iter().map(str::to_owned).collect() }
+}
+
 /// Rejects unknown folders: otherwise a typing error in a name would hide its files.
 fn refuse_unknown_folders(folder: &Path) -> Result<()> {
     let known = || Kind::ALL.iter().map(|kind| kind.folder());
@@ -292,13 +322,4 @@ fn children(folder: &Path) -> Result<Vec<PathBuf>> {
 fn is_definition(path: &Path) -> bool {
     let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
     !is_hidden && path.extension().is_some_and(|extension| extension == "toml")
-}
-
-fn read<T: Entry>(path: &Path) -> Result<T> {
-    parse(&text_of(path, mountmark_input::MOST_TEXT)?, &path.display().to_string(), path)
-}
-
-/// The text of a user's file, of at most `most` bytes.
-pub(crate) fn text_of(path: &Path, most: u64) -> Result<String> {
-    mountmark_input::text(path, most).map_err(|source| PlanError::Read { path: path.display().to_string(), source })
 }

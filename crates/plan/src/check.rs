@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use mountmark_crash::scenario::Scenario;
 use mountmark_model::promises::Documented;
 use mountmark_model::{
     Corpus, Disk, FileSystem, Machine, Metric, Processor, Scale, Source, Suite, Task, names, protocol_task,
 };
 
-use crate::plan::parameters;
+use crate::bounds::{MOST_REPEATS, RAM_UNIT, is_word, too_many_tasks};
+use crate::options::parameters;
 use crate::{restart, tasks, title};
 
 /// Steps of the protocol, whose names a task must not have.
@@ -57,12 +57,6 @@ const RESERVED_BEGINNINGS: [&str; 9] = ["LC_", "LD_", "BASH", "GREP_", "TAR_", "
 const LONGEST_PAUSE: f64 = 86_400.0;
 const LONGEST_LIMIT: f64 = 31.0 * 86_400.0;
 
-/// Maximum number of tasks of a suite, repeats of a task in a cell, and names in a list: beyond it a definition is a
-/// mistake, or meant to fill memory. The longest suite of the catalogue has some hundred tasks.
-pub(crate) const MOST_TASKS: usize = 10_000;
-const MOST_REPEATS: u32 = 10_000;
-const MOST_NAMES: usize = 100;
-
 pub(crate) fn suite(suite: &Suite) -> Vec<String> {
     let mut faults = Vec::new();
     if suite.tasks.is_empty() {
@@ -72,9 +66,9 @@ pub(crate) fn suite(suite: &Suite) -> Vec<String> {
         // Further checks would compare each task with each.
         return vec![reason];
     }
-    names("packages", &suite.packages, names::package, &mut faults);
-    names("tools", &suite.tools, names::program, &mut faults);
-    names("modules", &suite.modules, names::module, &mut faults);
+    names::list("packages", &suite.packages, names::package, &mut faults);
+    names::list("tools", &suite.tools, names::program, &mut faults);
+    names::list("modules", &suite.modules, names::module, &mut faults);
     let own = parameters(suite, Scale::ONE);
     let mut seen = BTreeSet::new();
     for (index, task) in suite.tasks.iter().enumerate() {
@@ -147,32 +141,6 @@ pub(crate) fn suite(suite: &Suite) -> Vec<String> {
     faults
 }
 
-pub(crate) fn too_many_tasks(count: usize) -> Option<String> {
-    (count > MOST_TASKS).then(|| format!("the suite has {count} tasks, and {MOST_TASKS} are the most"))
-}
-
-/// What `mountmark crash` interrupts.
-pub(crate) fn scenario(scenario: &Scenario) -> Vec<String> {
-    let mut faults = scenario.faults();
-    let commands = scenario.prepare.iter().chain(&scenario.steps).chain(&scenario.check);
-    faults.extend(commands.filter_map(|command| null("a command", command)));
-    names("packages", &scenario.packages, names::package, &mut faults);
-    names("tools", &scenario.tools, names::program, &mut faults);
-    faults
-}
-
-/// A list of names, each of which reaches a program or a path of this machine.
-fn names(field: &str, list: &[String], check: fn(&str) -> Result<(), String>, faults: &mut Vec<String>) {
-    if list.len() > MOST_NAMES {
-        faults.push(format!("{field} has {} names, and {MOST_NAMES} are the most", list.len()));
-    }
-    for name in list.iter().take(MOST_NAMES) {
-        if let Err(reason) = check(name) {
-            faults.push(format!("{field} has {name:?}: {reason}"));
-        }
-    }
-}
-
 fn task_faults(task: &Task, faults: &mut Vec<String>) {
     if task.title.trim().is_empty() {
         faults.push(format!("task {}: the title is empty; say what the task does", task.id));
@@ -238,15 +206,15 @@ pub(crate) fn filesystem(fs: &FileSystem) -> Vec<String> {
     if !is_word(&fs.name) {
         faults.push(format!("the name {:?} must be made of letters, digits, - and _", fs.name));
     }
-    names("packages", &fs.packages, names::package, &mut faults);
-    names("tools", &fs.tools, names::program, &mut faults);
-    names("modules", &fs.modules, names::module, &mut faults);
-    names("kernel_options", &fs.kernel_options, names::kernel_option, &mut faults);
-    names("component", fs.component.as_slice(), names::component, &mut faults);
-    names("mount_type", std::slice::from_ref(&fs.mount_type), names::mount_type, &mut faults);
+    names::list("packages", &fs.packages, names::package, &mut faults);
+    names::list("tools", &fs.tools, names::program, &mut faults);
+    names::list("modules", &fs.modules, names::module, &mut faults);
+    names::list("kernel_options", &fs.kernel_options, names::kernel_option, &mut faults);
+    names::list("component", fs.component.as_slice(), names::component, &mut faults);
+    names::list("mount_type", std::slice::from_ref(&fs.mount_type), names::mount_type, &mut faults);
     let commands = [("mkfs", Some(&fs.mkfs)), ("fsck", fs.fsck.as_ref().map(|fsck| &fsck.command))];
     for (field, program) in commands.iter().filter_map(|(field, command)| Some((*field, command.as_ref()?.first()?))) {
-        names(field, std::slice::from_ref(program), names::program, &mut faults);
+        names::list(field, std::slice::from_ref(program), names::program, &mut faults);
     }
     for (field, words) in commands.iter().filter_map(|(field, command)| Some((*field, command.as_ref()?))) {
         faults.extend(words.iter().find_map(|word| null(field, word)));
@@ -312,9 +280,6 @@ pub(crate) fn filesystem(fs: &FileSystem) -> Vec<String> {
     faults
 }
 
-/// Media are passed to the guest's kernel in units of this size, and its memory ends where they begin.
-pub(crate) const RAM_UNIT: u64 = 128 << 20;
-
 /// The hole for devices is above this address.
 const RAM_MOST: u64 = 3 << 30;
 
@@ -343,8 +308,4 @@ pub(crate) fn disk(disk: &Disk) -> Vec<String> {
 /// No checks here: the crate that generates corpora knows what it can generate.
 pub(crate) fn corpus(_: &Corpus) -> Vec<String> {
     Vec::new()
-}
-
-pub(crate) fn is_word(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }

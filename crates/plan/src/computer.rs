@@ -2,7 +2,8 @@
 
 use mountmark_model::{Bytes, Disk, Machine, OwnComputer};
 
-use crate::check::{RAM_UNIT, machine};
+use crate::bounds::RAM_UNIT;
+use crate::check::machine;
 use crate::{Catalogue, Options, PlanError, Result};
 
 pub(crate) struct Computer {

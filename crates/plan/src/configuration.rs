@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use mountmark_model::{Configuration, FileSystem, Lab, Plan, Variant, heading, words};
 
-use crate::check::is_word;
+use crate::bounds::is_word;
 use crate::{Catalogue, PlanError, Result};
 
 /// The configurations of `--fs`, which may be given more than once, in the order written.

@@ -1,5 +1,7 @@
 //! Errors in a catalogue or in options.
 
+use std::fmt;
+
 use thiserror::Error;
 
 use crate::Kind;
@@ -39,6 +41,11 @@ pub enum PlanError {
     AllSkipped(Vec<(String, String)>),
     #[error("the corpus could not be made")]
     Corpus(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// A fault of a file, which is named `file`.
+pub(crate) fn fault(file: &dyn fmt::Display, sentence: impl fmt::Display) -> PlanError {
+    PlanError::File { faults: vec![format!("{file}: {sentence}")] }
 }
 
 /// Names for a sentence: all of them, or the first and the number of others. A foreign file may have thousands.

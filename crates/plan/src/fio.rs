@@ -6,7 +6,7 @@ use std::path::Path;
 
 use mountmark_model::{Bytes, Program, Suite, Task};
 
-use crate::parse::fault;
+use crate::error::fault;
 use crate::{PlanError, Result};
 
 mod include;

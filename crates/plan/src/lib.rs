@@ -6,6 +6,7 @@
 //! inside, which kernels or programs exist on this machine, or how anything is measured. Everything that fails by
 //! definitions alone is rejected here, before anything runs.
 
+mod bounds;
 mod catalogue;
 mod check;
 mod computer;
@@ -17,6 +18,7 @@ mod kind;
 mod matrix;
 mod more;
 mod needs;
+mod options;
 mod order;
 mod parse;
 mod plan;
@@ -29,18 +31,21 @@ mod targets;
 mod tasks;
 mod title;
 mod vary;
+mod written;
 
 pub use catalogue::{Catalogue, Entry, Origin};
 pub use configuration::{configurations, configurations_for, control};
 pub use error::PlanError;
 pub use kind::Kind;
 pub use more::{next_block, with_sampling};
+pub use options::{CorpusRequest, Options, Realise};
 pub use order::repeat_seed;
-pub use plan::{CorpusRequest, Options, Realise, plan};
+pub use plan::plan;
 pub use repetition::{PowerCuts, Repeated, Step, repetition};
 pub use stored::check_stored;
 pub use targets::{keep_written, on_targets, put_mounted};
 pub use tasks::{leave_out, programs};
 pub use vary::{plan_varied, vary};
+pub use written::Written;
 
 pub type Result<T, E = PlanError> = std::result::Result<T, E>;

@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 
 use toml::{Table, Value};
 
-use crate::check::MOST_TASKS;
+use crate::bounds::MOST_TASKS;
 
 /// The document with plain tasks; `None` if it has no matrix.
 ///

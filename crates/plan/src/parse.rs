@@ -1,46 +1,75 @@
 //! Parses the text of a definition, or returns a sentence with the position of the error.
 
-use std::fmt;
-use std::path::Path;
-
 use mountmark_model::Task;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use toml::Table;
 use toml::de::{DeArray, DeTable, DeValue, Deserializer, Error};
 
-use crate::{Entry, Kind, PlanError, Result, matrix, tasks};
+use crate::error::fault;
+use crate::written::Written;
+use crate::{Kind, PlanError, Result, matrix, tasks};
 
-/// The definition in `text`, named `shown` in messages; `path` has the required name.
-pub(crate) fn parse<T: Entry>(text: &str, shown: &str, path: &Path) -> Result<T> {
-    let document = match T::KIND {
+/// What is written in a file, which must be named as its definition and have no faults.
+pub(crate) fn parse<T: DeserializeOwned>(
+    written: &Written,
+    name: impl Fn(&T) -> &str,
+    faults: impl Fn(&T) -> Vec<String>,
+) -> Result<T> {
+    let Written { text, shown, .. } = written;
+    let document = match written.kind {
         Kind::Suite => {
-            let document: Table = toml::from_str(text).map_err(|error| placed(&error, text, shown))?;
+            let document: Table = read(written)?;
             for task in document.get("task").and_then(|tasks| tasks.as_array()).into_iter().flatten() {
                 if tasks::never_synced(task) {
                     let id = task.get("id").and_then(|id| id.as_str()).unwrap_or("?");
                     let cure = "sync.every is 0, which never syncs: leave it out, or say 1 or more";
-                    return Err(fault(&shown, format!("task {id}: {cure}")));
+                    return Err(fault(shown, format!("task {id}: {cure}")));
                 }
             }
-            matrix::expanded(&document).map_err(|sentence| fault(&shown, sentence))?
+            matrix::expanded(&document).map_err(|sentence| fault(shown, sentence))?
         }
         _ => None,
     };
     let entry: T = match document {
         Some(document) => expanded(document, text, shown)?,
-        None => toml::from_str(text).map_err(|error| placed(&error, text, shown))?,
+        None => read(written)?,
     };
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    if entry.name() != stem {
-        let kind = T::KIND.word();
+    sound(written, name(&entry), faults(&entry))?;
+    Ok(entry)
+}
+
+impl Written {
+    /// What it says, for a crate that knows the kind; `faults` says why it is unusable although well-formed, as sentences.
+    pub fn read<T: DeserializeOwned>(&self, faults: impl Fn(&T) -> Vec<String>) -> Result<T> {
+        #[derive(Deserialize)]
+        struct Named {
+            name: String,
+        }
+        let entry: T = read(self)?;
+        sound(self, &read::<Named>(self)?.name, faults(&entry))?;
+        Ok(entry)
+    }
+}
+
+fn read<T: DeserializeOwned>(Written { text, shown, .. }: &Written) -> Result<T> {
+    toml::from_str(text).map_err(|error| placed(&error, text, shown))
+}
+
+/// Refuses a definition that is not named as its file is, or has faults.
+fn sound(written: &Written, name: &str, faults: Vec<String>) -> Result<()> {
+    let Written { kind, text, shown, .. } = written;
+    let stem = written.stem();
+    if name != stem {
+        let kind = kind.word();
         let line = text.lines().position(|line| line.trim_start().starts_with("name")).map_or(1, |line| line + 1);
         return Err(fault(
             &format_args!("{shown}:{line}"),
-            format!("the {kind} is named {:?} but its file {stem:?}: make them equal", entry.name()),
+            format!("the {kind} is named {:?} but its file {stem:?}: make them equal", name),
         ));
     }
-    let faults = entry.faults();
     if faults.is_empty() {
-        Ok(entry)
+        Ok(())
     } else {
         Err(PlanError::File { faults: faults.into_iter().map(|sentence| format!("{shown}: {sentence}")).collect() })
     }
@@ -48,7 +77,7 @@ pub(crate) fn parse<T: Entry>(text: &str, shown: &str, path: &Path) -> Result<T>
 
 /// The suite whose matrices became the tasks of `document`. Such tasks are not in `text`: an error in one is reported
 /// by its id, any other by line and column.
-fn expanded<T: Entry>(document: Table, text: &str, shown: &str) -> Result<T> {
+fn expanded<T: DeserializeOwned>(document: Table, text: &str, shown: &str) -> Result<T> {
     let mut written = DeTable::parse(text).map_err(|error| placed(&error, text, shown))?;
     for (key, value) in written.get_mut().iter_mut() {
         if let ("task", DeValue::Array(tasks)) = (key.get_ref().as_ref(), value.get_mut()) {
@@ -78,10 +107,6 @@ fn placed(error: &Error, text: &str, shown: &str) -> PlanError {
         }
         None => fault(&shown, error.message()),
     }
-}
-
-pub(crate) fn fault(file: &dyn fmt::Display, sentence: impl fmt::Display) -> PlanError {
-    PlanError::File { faults: vec![format!("{file}: {sentence}")] }
 }
 
 /// Line and column, in characters from 1.

@@ -1,65 +1,20 @@
 //! Turns options and definitions into ordered cells.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use mountmark_model::conditions::Way;
 use mountmark_model::{
-    Bytes, Cell, Configuration, Corpus, CorpusSource, Lab, OwnComputer, Plan, RealisedCorpus, Scale, Source,
-    SourceMedium, Suite,
+    Bytes, Cell, Configuration, Corpus, CorpusSource, Plan, RealisedCorpus, Scale, Source, SourceMedium, Suite,
 };
 
+use crate::bounds::MOST_REPEATS;
 use crate::computer::Computer;
 use crate::conditions::{drawn, in_order};
+use crate::options::parameters;
 use crate::order::{block, repeat_seed};
 use crate::title::filled;
-use crate::{Catalogue, PlanError, Result, configurations_for, needs, restart, size, tasks};
-
-/// Maximum number of repeats: a larger one is probably a typing error.
-pub(crate) const MOST_REPEATS: u32 = 10_000;
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Options {
-    /// `--fs`, each a list in the syntax of [`configurations`](crate::configurations).
-    pub fs: Vec<String>,
-    /// `--suite`: a name or a path.
-    pub suite: String,
-    /// `--lab`
-    pub lab: Lab,
-    /// The lab's own computer; if set, `machine`, `disk` and `kernel` are ignored.
-    pub own: Option<OwnComputer>,
-    /// `--machine`
-    pub machine: String,
-    /// `--disk`: overrides the machine's own.
-    pub disk: Option<String>,
-    /// `--disk-size`: overrides the size that the suite needs.
-    pub disk_size: Option<Bytes>,
-    /// `--kernel`, passed on unchanged.
-    pub kernel: String,
-    /// `--scale`
-    pub scale: Scale,
-    /// `--repeat`
-    pub repeats: u32,
-    /// `--seed`
-    pub seed: u64,
-    /// `--conditions`
-    pub conditions: Way,
-    /// `--corpus`: a name, or a path if it contains a `/` or ends like a tar file; overrides the suite's own.
-    pub corpus: Option<String>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct CorpusRequest {
-    pub source: CorpusSource,
-    /// The seed of the repeat; `None` for the user's own files, which are the same in every repeat.
-    pub seed: Option<u64>,
-    /// The scale of a generated corpus; the user's own files are used whole.
-    pub scale: Scale,
-}
-
-/// Generates a corpus: returns the path of its plain tar file, and its properties.
-pub type Realise<'a> =
-    dyn FnMut(&CorpusRequest) -> Result<(PathBuf, RealisedCorpus), Box<dyn std::error::Error + Send + Sync>> + 'a;
+use crate::{
+    Catalogue, CorpusRequest, Options, PlanError, Realise, Result, configurations_for, needs, restart, size, tasks,
+};
 
 /// What a point of `--vary` changes that no option does.
 #[derive(Clone, Debug, Default)]
@@ -264,14 +219,6 @@ fn is_path(text: &str) -> bool {
     let lower = text.to_lowercase();
     let is_tar = lower.ends_with(".tar") || lower.contains(".tar.") || lower.ends_with(".tgz");
     text.contains('/') || text == "." || text == ".." || is_tar
-}
-
-/// The suite's parameters at a scale.
-pub(crate) fn parameters(suite: &Suite, scale: Scale) -> BTreeMap<String, u64> {
-    let value = |parameter: &mountmark_model::Parameter| {
-        if parameter.fixed { parameter.value.0 } else { scale.apply(parameter.value.0, parameter.min.0) }
-    };
-    suite.parameters.iter().map(|(name, parameter)| (name.clone(), value(parameter))).collect()
 }
 
 /// Gives tasks room for a parameter that is `times` as large: what they need of it is not known.

@@ -2,7 +2,7 @@
 
 use mountmark_model::{Bytes, Cell, Conditions, Parameter, Plan, Sampling, Source, Suite, Vary, words};
 
-use crate::plan::MOST_REPEATS;
+use crate::bounds::{MOST_REPEATS, is_word};
 use crate::{PlanError, Result, check};
 
 /// Maximum number of bytes of a disk, a corpus or a machine's memory: the limit of a guest's addresses.
@@ -54,7 +54,7 @@ fn sampling_faults(sampling: &Sampling) -> Vec<String> {
 
 fn vary_faults(vary: &Vary) -> Vec<String> {
     let texts = vary.points.iter().map(|point| point.text.replace('.', ""));
-    let wrong = std::iter::once(vary.parameter.clone()).chain(texts).filter(|text| !check::is_word(text));
+    let wrong = std::iter::once(vary.parameter.clone()).chain(texts).filter(|text| !is_word(text));
     wrong.map(|text| format!("{text:?} is neither a parameter nor a value")).collect()
 }
 

@@ -7,11 +7,11 @@ use std::path::Path;
 use mountmark_model::workload::{FileSet, Pattern, Phase, Run, Sizes, SyncPolicy};
 use mountmark_model::{Plan, Program, Quantity, Scale, Suite, Task, Workload, format_bytes};
 
+use crate::error::fault;
 use crate::error::listed;
 use crate::needs::Need;
-use crate::parse::fault;
-use crate::plan::parameters;
-use crate::{Result, check, fio, restart};
+use crate::options::parameters;
+use crate::{Result, bounds, fio, restart};
 
 /// Why a task's kind of work is unusable, as sentences.
 pub(crate) fn faults(suite: &Suite) -> Vec<String> {
@@ -283,7 +283,7 @@ pub(crate) fn with_job_files(mut suite: Suite, path: &Path) -> Result<Suite> {
         tasks.extend(parts);
     }
     suite.tasks = tasks;
-    match check::too_many_tasks(suite.tasks.len()) {
+    match bounds::too_many_tasks(suite.tasks.len()) {
         Some(reason) => Err(fault(&path.display(), reason)),
         None => Ok(suite),
     }

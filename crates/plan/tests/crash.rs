@@ -4,20 +4,29 @@ use std::path::Path;
 
 use mountmark_crash::model::Model;
 use mountmark_crash::scenario::Scenario;
-use mountmark_crash::workload::Op;
-use mountmark_plan::{Catalogue, Entry};
+use mountmark_crash::workload::{Op, Workload};
+use mountmark_plan::{Catalogue, Kind, PlanError};
+
+fn scenarios(catalogue: &Catalogue, is_application: bool) -> Vec<Scenario> {
+    let all = catalogue.scenarios().map(|written| written.read(Scenario::faults).unwrap());
+    all.filter(|scenario| scenario.is_application() == is_application).collect()
+}
+
+fn workload(catalogue: &Catalogue, text: &str) -> Result<Workload, PlanError> {
+    Ok(catalogue.scenario(text)?.read(Scenario::faults)?.runs(text).unwrap())
+}
 
 #[test]
 fn each_workload_is_within_bounds_and_runs_in_memory() {
     let catalogue = Catalogue::built_in().unwrap();
-    let all: Vec<&Scenario> = catalogue.list::<Scenario>().filter(|scenario| !scenario.is_application()).collect();
+    let all = scenarios(&catalogue, false);
     assert!(all.len() >= 25, "{}", all.len());
     for scenario in all {
         assert!(!scenario.sources.is_empty(), "{} has no source", scenario.name);
-        let workload = catalogue.scenario(&scenario.name).unwrap();
+        let workload = workload(&catalogue, &scenario.name).unwrap();
         assert_eq!(workload.name, scenario.name);
         // Written as it is read.
-        let again = workload.to_string().parse::<mountmark_crash::workload::Workload>().unwrap();
+        let again = workload.to_string().parse::<Workload>().unwrap();
         assert_eq!((again.ops, again.recorded), (workload.ops.clone(), workload.recorded));
         let mut model = Model::default();
         for (number, op) in (0..).zip(&workload.ops) {
@@ -33,11 +42,11 @@ fn each_workload_is_within_bounds_and_runs_in_memory() {
 #[test]
 fn each_application_says_what_it_is_judged_by() {
     let catalogue = Catalogue::built_in().unwrap();
-    let all: Vec<&Scenario> = catalogue.list::<Scenario>().filter(|scenario| scenario.is_application()).collect();
+    let all = scenarios(&catalogue, true);
     assert!(all.len() >= 8, "{}", all.len());
     for scenario in all {
         assert!(!scenario.sources.is_empty() && !scenario.packages.is_empty(), "{}", scenario.name);
-        let workload = catalogue.scenario(&scenario.name).unwrap();
+        let workload = workload(&catalogue, &scenario.name).unwrap();
         let application = workload.application.unwrap();
         // As a shell writes it, or Perl.
         let reads_returned = ["$RETURNED", "$ENV{RETURNED}"].iter().any(|word| application.check.contains(word));
@@ -52,7 +61,7 @@ fn files_of_users_are_refused_with_their_place() {
     let refused = |text: &str, says: &[&str]| {
         let path = folder.path().join("mine.toml");
         std::fs::write(&path, text).unwrap();
-        let error = Catalogue::built_in().unwrap().scenario(path.to_str().unwrap()).unwrap_err().to_string();
+        let error = workload(&Catalogue::built_in().unwrap(), path.to_str().unwrap()).unwrap_err().to_string();
         for part in says.iter().chain(&["mine.toml"]) {
             assert!(error.contains(part), "{part}: {error}");
         }
@@ -65,9 +74,9 @@ fn files_of_users_are_refused_with_their_place() {
     refused("", &["missing field"]);
     std::fs::write(folder.path().join("mine.toml"), good).unwrap();
     let mine = folder.path().join("mine.toml");
-    let workload = Catalogue::built_in().unwrap().scenario(mine.to_str().unwrap()).unwrap();
-    assert_eq!(Path::new(&workload.to_string()), mine);
-    let unknown = Catalogue::built_in().unwrap().scenario("sqlite-wall").unwrap_err().to_string();
+    let its = workload(&Catalogue::built_in().unwrap(), mine.to_str().unwrap()).unwrap();
+    assert_eq!(Path::new(&its.to_string()), mine);
+    let unknown = workload(&Catalogue::built_in().unwrap(), "sqlite-wall").unwrap_err().to_string();
     assert!(unknown.contains("sqlite-wal"), "{unknown}");
-    assert_eq!(<Scenario as Entry>::KIND.folder(), "crash");
+    assert_eq!(Kind::Scenario.folder(), "crash");
 }

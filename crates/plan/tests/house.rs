@@ -213,6 +213,17 @@ fn every_dependency_is_used() {
     }
 }
 
+/// What every question needs builds without the answers to one of them.
+#[test]
+fn the_crash_lab_is_unknown_below_it() {
+    for name in ["lab", "plan", "record", "trace", "model"] {
+        let manifest = fs::read_to_string(root().join(format!("crates/{name}/Cargo.toml"))).unwrap();
+        let sections = sections(&manifest);
+        let needed = sections.iter().find(|(section, _)| *section == "dependencies").unwrap();
+        assert!(!needed.1.iter().any(|line| line.starts_with("mountmark-crash")), "{name}");
+    }
+}
+
 fn sections(manifest: &str) -> Vec<(&str, Vec<&str>)> {
     let parts = manifest.split("\n[").filter_map(|part| part.split_once("]\n"));
     let wanted = parts.filter(|(name, _)| matches!(*name, "dependencies" | "dev-dependencies"));

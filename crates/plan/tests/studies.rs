@@ -1,5 +1,6 @@
 //! A user's own study, and messages about faults in one.
 
+use mountmark_crash::scenario::Scenario;
 use mountmark_model::{Printed, Study};
 use mountmark_plan::{Catalogue, Origin};
 use proptest::prelude::*;
@@ -216,7 +217,8 @@ fn cases_of_studies_are_about_files_of_known_workloads() {
     let cases: Vec<_> = catalogue.list::<Study>().flat_map(|study| &study.cases).collect();
     assert!(cases.len() >= 9, "the article of 2010 tells seven cases apart");
     for case in cases {
-        let workload = catalogue.scenario(&case.workload).unwrap_or_else(|error| panic!("{}: {error}", case.id));
+        let written = catalogue.scenario(&case.workload).unwrap_or_else(|error| panic!("{}: {error}", case.id));
+        let workload = written.read(Scenario::faults).unwrap().runs(&case.workload).unwrap();
         let line = workload.to_string();
         assert!(case.file == "." || line.contains(&case.file), "{}: no {} in {line}", case.id, case.file);
     }

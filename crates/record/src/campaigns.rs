@@ -1,4 +1,5 @@
-//! Campaigns of power cuts: a file each, beside the results store, with a line of JSON for each piece.
+//! Campaigns of power cuts: a file each, beside the results store, with a line of JSON for each piece. What pieces say, and
+//! how they join, the caller knows.
 //!
 //! A piece is on the disk when it has been added. A line that a power cut has left half-written is ignored, and what it
 //! would have held is tried again.
@@ -8,7 +9,8 @@ use std::fs::{self, File, TryLockError};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use mountmark_crash::record::{Piece, Record};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::store::new_id;
 use crate::{RunId, StoreError, Timestamp, names};
@@ -31,9 +33,10 @@ pub struct Writing {
 
 /// A campaign in a list.
 #[derive(Debug)]
-pub struct Listed {
+pub struct Listed<R> {
     pub id: RunId,
-    pub record: Record,
+    /// Its pieces, joined.
+    pub record: R,
     /// Whether a process works on it.
     pub running: bool,
 }
@@ -45,9 +48,12 @@ impl Campaigns {
     }
 
     /// All campaigns, oldest first; damaged files are left out.
-    pub fn list(&self) -> Result<Vec<Listed>, StoreError> {
+    pub fn list<P: DeserializeOwned, R>(
+        &self,
+        join: impl Fn(Vec<P>) -> Result<R, String>,
+    ) -> Result<Vec<Listed<R>>, StoreError> {
         let listed = |id: RunId| {
-            let record = self.load(&id).ok()?;
+            let record = self.load(&id, &join).ok()?;
             let running = File::open(self.path(&id)).is_ok_and(|file| is_taken(&file));
             Some(Listed { id, record, running })
         };
@@ -59,16 +65,20 @@ impl Campaigns {
         names::resolve(name, &self.ids()?)
     }
 
-    /// A campaign as far as it goes.
-    pub fn load(&self, id: &RunId) -> Result<Record, StoreError> {
+    /// A campaign as far as it goes; `join` makes it of its pieces, or says what is wrong with them.
+    pub fn load<P: DeserializeOwned, R>(
+        &self,
+        id: &RunId,
+        join: impl FnOnce(Vec<P>) -> Result<R, String>,
+    ) -> Result<R, StoreError> {
         let path = self.path(id);
         let file = File::open(&path).map_err(|source| open_error(&path, &source))?;
         let (pieces, _) = pieces(&path, &file)?;
-        record(&path, pieces)
+        join(pieces).map_err(|reason| damaged(&path, &reason))
     }
 
     /// Begins a campaign with its first piece.
-    pub fn begin(&self, first: &Piece) -> Result<(RunId, Writing), StoreError> {
+    pub fn begin(&self, first: &impl Serialize) -> Result<(RunId, Writing), StoreError> {
         fs::create_dir_all(&self.folder).map_err(|source| StoreError::Folder { path: self.folder.clone(), source })?;
         loop {
             let id = new_id(Timestamp::now());
@@ -90,7 +100,11 @@ impl Campaigns {
     }
 
     /// Goes on with a campaign.
-    pub fn resume(&self, id: &RunId) -> Result<(Record, Writing), StoreError> {
+    pub fn resume<P: DeserializeOwned, R>(
+        &self,
+        id: &RunId,
+        join: impl FnOnce(Vec<P>) -> Result<R, String>,
+    ) -> Result<(R, Writing), StoreError> {
         let path = self.path(id);
         let mut file =
             File::options().read(true).append(true).open(&path).map_err(|source| open_error(&path, &source))?;
@@ -98,7 +112,8 @@ impl Campaigns {
         let (pieces, end) = pieces(&path, &file)?;
         // Half a line would spoil the next.
         file.set_len(end).and_then(|()| file.seek(SeekFrom::End(0))).map_err(|source| open_error(&path, &source))?;
-        Ok((record(&path, pieces)?, Writing { path, file }))
+        let record = join(pieces).map_err(|reason| damaged(&path, &reason))?;
+        Ok((record, Writing { path, file }))
     }
 
     /// Removes a campaign that nobody works on.
@@ -136,7 +151,7 @@ impl Campaigns {
 
 impl Writing {
     /// Adds a piece; when this returns, it survives a power failure.
-    pub fn add(&mut self, piece: &Piece) -> Result<(), StoreError> {
+    pub fn add(&mut self, piece: &impl Serialize) -> Result<(), StoreError> {
         let mut line = serde_json::to_vec(piece).expect("pieces have text keys only");
         line.push(b'\n');
         let result = self.file.write_all(&line).and_then(|()| self.file.sync_data());
@@ -157,7 +172,7 @@ impl Drop for Writing {
 }
 
 /// The pieces of a file, and where the last whole one ends.
-fn pieces(path: &Path, file: &File) -> Result<(Vec<Piece>, u64), StoreError> {
+fn pieces<P: DeserializeOwned>(path: &Path, file: &File) -> Result<(Vec<P>, u64), StoreError> {
     let mut reader = BufReader::new(file.take(MOST));
     let (mut all, mut end, mut line) = (Vec::new(), 0, Vec::new());
     loop {
@@ -170,10 +185,6 @@ fn pieces(path: &Path, file: &File) -> Result<(Vec<Piece>, u64), StoreError> {
         all.push(serde_json::from_slice(&line).map_err(|source| damaged(path, &format!("line {number}: {source}")))?);
         end += length;
     }
-}
-
-fn record(path: &Path, pieces: Vec<Piece>) -> Result<Record, StoreError> {
-    Record::from_pieces(pieces).ok_or_else(|| damaged(path, "it does not begin with what was asked for"))
 }
 
 fn take(file: &File, id: &RunId) -> Result<(), StoreError> {
@@ -202,44 +213,57 @@ fn damaged(path: &Path, reason: &str) -> StoreError {
 mod tests {
     use super::*;
 
-    fn first() -> Piece {
-        let text = r#"{"asked":{"asked":{"configurations":["ext4"],"workloads":[],"generate":[1,5],"policies":["fifo"],
-            "device":"sector","seed":1,"budget":60,"disk_size":536870912,"kernel":"6.12","images":256,"recoveries":0,"shrink":true},
-            "program":"0.1.0","command_line":"mountmark crash"}}"#;
-        serde_json::from_str(text).unwrap()
+    /// A piece of whatever is kept.
+    #[derive(Serialize, serde::Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Piece {
+        Asked(String),
+        Ended,
     }
 
-    fn ended() -> Piece {
-        Piece::Ended { seconds: 1.5, prepared: 0.5, cut_short: false }
+    fn first() -> Piece {
+        Piece::Asked("ext4".into())
+    }
+
+    /// What was asked for, and how often it ended.
+    fn joined(pieces: Vec<Piece>) -> Result<(String, usize), String> {
+        match pieces.split_first() {
+            Some((Piece::Asked(what), rest)) => Ok((what.clone(), rest.len())),
+            _ => Err("nothing was asked for".into()),
+        }
     }
 
     #[test]
     fn a_campaign_goes_on_after_half_a_line_and_only_one_process_has_it() {
         let folder = tempfile::tempdir().unwrap();
         let campaigns = Campaigns::beside(&folder.path().join("results.sqlite"));
-        assert!(campaigns.list().unwrap().is_empty());
+        assert!(campaigns.list(joined).unwrap().is_empty());
         assert!(matches!(campaigns.resolve("latest"), Err(StoreError::NoRuns)));
         let (id, mut writing) = campaigns.begin(&first()).unwrap();
-        writing.add(&ended()).unwrap();
-        assert!(matches!(campaigns.resume(&id), Err(StoreError::StillRunning { .. })));
-        assert!(campaigns.list().unwrap()[0].running);
+        writing.add(&Piece::Ended).unwrap();
+        assert!(matches!(campaigns.resume(&id, joined), Err(StoreError::StillRunning { .. })));
+        assert!(campaigns.list(joined).unwrap()[0].running);
         // As a child process that has not executed its program yet.
         let inherited = writing.file.try_clone().unwrap();
         drop(writing);
         let path = campaigns.path(&id);
         let whole = fs::read(&path).unwrap();
         fs::write(&path, [&whole[..], b"{\"tried\":{\"pla"].concat()).unwrap();
-        let (record, mut writing) = campaigns.resume(&campaigns.resolve("latest").unwrap()).unwrap();
-        assert!(!record.is_done());
+        let (record, mut writing) = campaigns.resume(&campaigns.resolve("latest").unwrap(), joined).unwrap();
+        assert_eq!(record, ("ext4".to_owned(), 1));
         drop(inherited);
-        writing.add(&ended()).unwrap();
-        let line = serde_json::to_string(&ended()).unwrap() + "\n";
-        assert_eq!(fs::read_to_string(&path).unwrap(), String::from_utf8(whole.clone()).unwrap() + &line);
+        writing.add(&Piece::Ended).unwrap();
+        let line = "\"ended\"\n";
+        assert_eq!(fs::read_to_string(&path).unwrap(), String::from_utf8(whole.clone()).unwrap() + line);
         drop(writing);
         // Damage in the middle is told, with its line.
         fs::write(&path, [b"{\"tried\":3}\n", &whole[..]].concat()).unwrap();
-        let error = campaigns.load(&id).unwrap_err().to_string();
+        let error = campaigns.load(&id, joined).unwrap_err().to_string();
         assert!(error.contains("line 1"), "{error}");
+        // So is what does not join.
+        fs::write(&path, line).unwrap();
+        let error = campaigns.load(&id, joined).unwrap_err().to_string();
+        assert!(error.contains("nothing was asked for"), "{error}");
         campaigns.delete(&id).unwrap();
         assert!(!path.exists());
     }

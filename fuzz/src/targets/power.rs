@@ -5,7 +5,7 @@ use std::hint::black_box;
 use mountmark_crash::log_writes::{export, import};
 use mountmark_crash::scenario::Scenario;
 use mountmark_crash::states::{Base, Budget, States};
-use mountmark_plan::Catalogue;
+use mountmark_plan::{Kind, Written};
 
 use super::definitions::path_of;
 use super::text;
@@ -40,12 +40,11 @@ pub(super) fn log(data: &[u8]) {
 /// A file of `catalog/crash/`, and what runs.
 pub(super) fn scenario(data: &[u8]) {
     let Some(text) = text(data) else { return };
-    let mut catalogue = Catalogue::default();
-    match catalogue.add::<Scenario>(text, &path_of(text)) {
-        Ok(()) => catalogue.list::<Scenario>().for_each(|scenario| {
+    match Written::new(Kind::Scenario, text, &path_of(text)).read(Scenario::faults) {
+        Ok(scenario) => {
             let workload = scenario.runs("./mine.toml").expect("it has no faults");
             black_box((workload.to_string(), workload.length()));
-        }),
+        }
         Err(error) => drop(black_box(error.to_string())),
     }
 }

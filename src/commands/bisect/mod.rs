@@ -17,6 +17,7 @@ use mountmark_record::{RunRecord, Store};
 use super::compare::runs::share;
 use super::run::{DEFAULT_SUITE, LabOptions, SILENCE_LIMIT, Stop, labs};
 use super::why::{self, Looked, Manner, Wanted};
+use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};
 use trial::{Journal, Trial};
 
@@ -126,7 +127,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         )));
     }
     let scale: Scale = arguments.scale.parse().map_err(|error| WrongUse(format!("--scale: {error}")))?;
-    let catalogue = Catalogue::load(None)?;
+    let catalogue = catalogue::load()?;
     let machine = catalogue.get::<Machine>(&arguments.machine)?;
     if let Some(disk) = &arguments.disk {
         catalogue.get::<Disk>(disk)?;

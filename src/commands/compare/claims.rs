@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use mountmark_crash::campaign::Campaign;
 use mountmark_crash::cases;
+use mountmark_crash::record::Record;
 use mountmark_crash::workload::Workload;
 use mountmark_findings::claims::{Claims, ClaimsHead, CutsSeen, JudgedClaim, Judges, Reach, judge_claims};
 use mountmark_model::{FileSystem, Study, Suite};
@@ -12,12 +13,13 @@ use mountmark_plan::Catalogue;
 use mountmark_record::Campaigns;
 
 use super::{Arguments, study};
+use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};
 
 /// Judges by `run`; `earlier` stands for the studies' earlier runs.
 pub fn run(arguments: &Arguments, earlier: Option<&str>, run: &str) -> Result<u8> {
     common::format_of::<Claims>(arguments.format.as_deref())?;
-    let catalogue = Catalogue::load(None)?;
+    let catalogue = catalogue::load()?;
     let studies: Vec<&Study> = match &arguments.study {
         Some(text) if text.contains('#') => {
             return Err(WrongUse(format!("--claims: claims are of a whole study, not of {text}")).into());
@@ -45,12 +47,13 @@ pub fn judged(
     store: &StoreOptions,
 ) -> Result<Vec<JudgedClaim>> {
     let mut judged = judge_claims(judges, studies, &reach(catalogue));
-    let listed = Campaigns::beside(&store.path()).list()?;
+    let listed = Campaigns::beside(&store.path()).list(Record::from_pieces)?;
     let parts = listed.iter().rev().flat_map(|listed| &listed.record.parts);
     let newest_first: Vec<&Campaign> = parts.map(|part| &part.campaign).collect();
     let names: BTreeSet<&str> =
         studies.iter().flat_map(|study| &study.cases).map(|case| case.workload.as_str()).collect();
-    let workloads: Vec<Workload> = names.into_iter().map(|name| catalogue.scenario(name)).collect::<Result<_, _>>()?;
+    let workloads: Vec<Workload> =
+        names.into_iter().map(|name| catalogue::workload(catalogue, name)).collect::<Result<_, _>>()?;
     let campaigns = cases::joined(&newest_first, &workloads);
     let hurried = cases::hurried(&campaigns);
     for seen in cases::claims(studies, &campaigns) {

@@ -6,11 +6,12 @@ use mountmark_model::Study;
 use mountmark_plan::Catalogue;
 
 use super::Arguments;
+use crate::catalogue;
 use crate::common::{self, WrongUse};
 
 pub fn run(arguments: &Arguments, run: &str, study: &str) -> Result<u8> {
     common::format_of::<StudyBeside>(arguments.format.as_deref())?;
-    let catalogue = Catalogue::load(None)?;
+    let catalogue = catalogue::load()?;
     let (study, study_run) = find(&catalogue, study)?;
     let record = arguments.store.load(run)?;
     let comparison = compare_study(&record, study, study_run.as_deref())

@@ -42,7 +42,7 @@ impl Effort<'_> {
             command_line: common::command_line(std::env::args()),
         };
         let (id, writing) = Campaigns::beside(&self.store.path()).begin(&first)?;
-        let record = Record::from_pieces([first]).expect("the first piece is what was asked for");
+        let record = Record::from_pieces(vec![first]).expect("the first piece is what was asked for");
         self.go_on(&id, record, writing, &lab, &cells)
     }
 

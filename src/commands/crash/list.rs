@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
+use mountmark_crash::record::Record;
 use mountmark_findings::{CrashList, CrashListed};
 use mountmark_record::{Campaigns, RunId};
 
@@ -36,7 +37,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
     }
     common::format_of::<CrashList>(arguments.format.as_deref())?;
     let listed: Vec<CrashListed> = campaigns
-        .list()?
+        .list(Record::from_pieces)?
         .into_iter()
         .map(|listed| CrashListed { id: listed.id.to_string(), running: listed.running, record: listed.record })
         .collect();

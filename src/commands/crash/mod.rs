@@ -10,9 +10,9 @@ mod state;
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
-use mountmark_crash::policy::Policy;
 use mountmark_crash::record::Asked;
 use mountmark_crash::states::{Fault, ImageId};
+use mountmark_crash::trace::Policy;
 use mountmark_crash::workload::Workload;
 use mountmark_findings::{Cases, Crash, CrashState};
 use mountmark_lab::emulator::Witnesses;
@@ -21,6 +21,7 @@ use mountmark_plan::Catalogue;
 use mountmark_run::crash::talk;
 
 use super::run::{LabOptions, Stop};
+use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};
 
 /// Cut the power: what survives on a file system
@@ -75,7 +76,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         Some(Command::Resume(arguments)) => return resume::run(&arguments),
         Some(Command::List(arguments)) => return list::run(&arguments),
     }
-    let catalogue = Catalogue::load(None)?;
+    let catalogue = catalogue::load()?;
     let options = &arguments.options;
     let configurations = mountmark_plan::configurations(&catalogue, std::slice::from_ref(&options.fs))?;
     let asked = options.asked(&configurations, &catalogue)?;

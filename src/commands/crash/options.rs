@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use mountmark_crash::policy::Policy;
 use mountmark_crash::record::{Asked, Pauses};
-use mountmark_crash::scenario::Scenario;
 use mountmark_crash::states::Device;
+use mountmark_crash::trace::Policy;
 use mountmark_crash::workload::{Generator, Workload};
 use mountmark_model::{Bytes, Configuration, Study};
 use mountmark_plan::Catalogue;
 
 use super::log::LogOptions;
+use crate::catalogue;
 use crate::common::{self, WrongUse};
 
 /// Workloads of two and three operations that are generated if no count is given: more than any budget tries.
@@ -125,8 +125,9 @@ impl Options {
         let mut chosen: Vec<Workload> =
             self.workload.iter().map(|text| workload(text, catalogue)).collect::<Result<_>>()?;
         if self.catalogue {
-            for scenario in catalogue.list::<Scenario>().filter(|scenario| !scenario.is_application()) {
-                chosen.push(catalogue.scenario(&scenario.name)?);
+            let all = catalogue::scenarios(catalogue)?;
+            for scenario in all.iter().filter(|scenario| !scenario.is_application()) {
+                chosen.push(catalogue::workload(catalogue, &scenario.name)?);
             }
         }
         if self.cases {
@@ -134,7 +135,7 @@ impl Options {
             let mut named = BTreeSet::new();
             let cases = catalogue.list::<Study>().flat_map(|study| &study.cases);
             for case in cases.filter(|case| named.insert(&case.workload)) {
-                chosen.push(catalogue.scenario(&case.workload)?);
+                chosen.push(catalogue::workload(catalogue, &case.workload)?);
             }
         }
         Ok(chosen)
@@ -171,7 +172,7 @@ fn workload(text: &str, catalogue: &Catalogue) -> Result<Workload> {
     let parsed = text.parse::<Workload>();
     let is_word = !text.contains(|sign: char| sign.is_whitespace() || matches!(sign, ';' | '|'));
     if text.ends_with(".toml") || (is_word && parsed.is_err()) {
-        return Ok(catalogue.scenario(text)?);
+        return catalogue::workload(catalogue, text);
     }
     let workload = parsed.map_err(|error| WrongUse(format!("--workload: {error}")))?;
     mountmark_crash::workload::check(&workload).map_err(|error| WrongUse(format!("--workload: {error}")))?;

@@ -2,12 +2,13 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
+use mountmark_crash::record::Record;
 use mountmark_findings::Crash;
-use mountmark_plan::Catalogue;
 use mountmark_record::Campaigns;
 
 use super::Stop;
 use super::explore::Effort;
+use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};
 
 /// Go on with a campaign that was interrupted
@@ -32,8 +33,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
     super::super::run::check_jobs(arguments.jobs)?;
     let campaigns = Campaigns::beside(&arguments.store.path());
     let id = campaigns.resolve(&arguments.campaign)?;
-    let catalogue = Catalogue::load(None)?;
-    let record = campaigns.load(&id)?;
+    let catalogue = catalogue::load()?;
+    let record = campaigns.load(&id, Record::from_pieces)?;
     if record.is_done() {
         bail!(WrongUse(format!("campaign {id} is complete; `mountmark crash show {id}` shows it")));
     }
@@ -47,7 +48,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
             bail!("campaign {id} cannot be resumed: it was begun with kernel {before}, and this is {kernel}");
         }
     }
-    let (record, writing) = campaigns.resume(&id)?;
+    let (record, writing) = campaigns.resume(&id, Record::from_pieces)?;
     let effort = Effort {
         store: &arguments.store,
         catalogue: &catalogue,

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use mountmark_crash::campaign::Campaign;
-use mountmark_crash::record::Asked;
+use mountmark_crash::record::{Asked, Record};
 use mountmark_findings::{Cases, Crash, CrashState};
-use mountmark_plan::Catalogue;
 use mountmark_record::Campaigns;
 
 use super::Stop;
 use super::state::Image;
+use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};
 
 /// Show a campaign again, or the image of a finding
@@ -47,12 +47,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
     };
     let campaigns = Campaigns::beside(&arguments.store.path());
     let id = campaigns.resolve(&arguments.campaign)?;
-    let record = campaigns.load(&id)?;
+    let record = campaigns.load(&id, Record::from_pieces)?;
     let all: Vec<Campaign> = record.campaigns().cloned().collect();
     let Some(number) = arguments.finding else {
         let format = arguments.format.as_deref();
         match arguments.cases {
-            true => super::explore::print_cases(&all, &Catalogue::load(None)?, format)?,
+            true => super::explore::print_cases(&all, &catalogue::load()?, format)?,
             false => common::print(&common::written(&Crash(&all), format)?)?,
         }
         return Ok(common::DONE);
@@ -63,7 +63,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
         let count = mountmark_model::counted(causes.len(), "finding");
         bail!(WrongUse(format!("--finding {number}: campaign {id} has {count}, numbered from 1")));
     };
-    let catalogue = Catalogue::load(None)?;
+    let catalogue = catalogue::load()?;
     let configurations = mountmark_plan::configurations(&catalogue, std::slice::from_ref(&campaign.configuration))?;
     let stop = Stop::on_signals()?;
     let asked = Asked { device: cause.finding.device.unwrap_or(record.asked.device), ..record.asked.clone() };

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use mountmark_crash::campaign::Again;
-use mountmark_crash::policy::Policy;
 use mountmark_crash::record::Asked;
 use mountmark_crash::states::{Budget, ImageId};
+use mountmark_crash::trace::Policy;
 use mountmark_crash::workload::Workload;
 use mountmark_findings::CrashState;
 use mountmark_model::Configuration;

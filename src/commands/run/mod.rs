@@ -22,6 +22,7 @@ use mountmark_model::{Bytes, Configuration, Disk, Machine, Plan, Program, Scale,
 use mountmark_plan::{Catalogue, Options, control};
 use mountmark_record::{RunRecord, Store};
 
+use crate::catalogue;
 use crate::common::{FormatOptions, StoreOptions, WrongUse, disk_size};
 use corpus::Make;
 pub use corpus::corpora;
@@ -159,7 +160,7 @@ fn measured<T>(arguments: &Arguments, ending: &dyn Fn(&Session, &Plan) -> Ended<
     arguments.lab.check_profile(arguments.profile)?;
     // Before all else: a device that must not be touched is refused, whatever else is wrong.
     let own = arguments.lab.kind().own_computer(&arguments.lab.place())?;
-    let mut catalogue = Catalogue::load(None)?;
+    let mut catalogue = catalogue::load()?;
     let machine = catalogue.get::<Machine>(arguments.lab.machine())?.clone();
     let mut options = Options {
         fs: if arguments.fs.is_empty() { vec![DEFAULT_FILESYSTEMS.into()] } else { arguments.fs.clone() },

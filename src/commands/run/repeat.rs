@@ -5,10 +5,11 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use clap::Parser;
 use mountmark_model::{Study, StudyRun};
-use mountmark_plan::{Catalogue, Repeated, Step, repetition};
+use mountmark_plan::{Repeated, Step, repetition};
 
 use super::sampled::SamplingOptions;
 use super::{Arguments, unseen};
+use crate::catalogue;
 use crate::commands::{compare, crash, exit_code, report};
 use crate::common::{self, WrongUse};
 
@@ -18,7 +19,7 @@ const SET: [&str; 9] =
 
 /// Repeats the study that `text` names; returns the worst exit code of its commands.
 pub fn run(arguments: &Arguments, text: &str) -> Result<u8> {
-    let catalogue = Catalogue::load(None)?;
+    let catalogue = catalogue::load()?;
     let (study, its_run) = compare::study::find(&catalogue, text)?;
     let Some(its_run) = study.run(its_run.as_deref()) else {
         bail!(WrongUse(format!("--study: {} has no run", study.name)));

@@ -11,9 +11,10 @@ use clap::Args;
 use mountmark_lab::emulator::Profiler;
 use mountmark_lab::{Ended, OpenLab};
 use mountmark_model::{Cell, Event, Scale};
-use mountmark_plan::{Catalogue, Options};
+use mountmark_plan::Options;
 
 use super::{SUITE, compare, median, plan, print_differing, usual};
+use crate::catalogue;
 use crate::commands::run::{DEFAULT_FILESYSTEMS, LabOptions, Stop};
 use crate::common::{self, WrongUse};
 
@@ -52,7 +53,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
 }
 
 fn check(arguments: &Arguments, scale: Scale, stop: &Stop) -> Result<u8> {
-    let catalogue = Catalogue::load(None)?;
+    let catalogue = catalogue::load()?;
     let _in_use = mountmark_lab::cache::open(&mountmark_lab::cache::default_folder())?;
     let mut plans = Vec::new();
     for kernel in &arguments.kernel {

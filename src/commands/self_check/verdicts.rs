@@ -15,9 +15,10 @@ use clap::Args;
 use mountmark_lab::OpenLab;
 use mountmark_model::conditions::Way;
 use mountmark_model::{Metric, Plan};
-use mountmark_plan::{Catalogue, Options};
+use mountmark_plan::Options;
 use mountmark_record::{RunRecord, Store};
 
+use crate::catalogue;
 use crate::commands::run::{self, LabOptions, Session, Stop, check_jobs, jobs};
 use crate::common::{self, FormatOptions, StoreOptions, WrongUse};
 use judge::GROUPS;
@@ -75,7 +76,7 @@ fn check(arguments: &Arguments, stop: &Stop) -> Result<u8> {
     let kept = arguments.keep.clone().unwrap_or_else(|| folder.path().to_owned());
     let store = StoreOptions { out: Some(kept) }.open()?;
     let suite = suite.to_string_lossy().into_owned();
-    let catalogue = Catalogue::load(None)?;
+    let catalogue = catalogue::load()?;
     // Twice as long as the others, for what many repeats show.
     let planned = |seed: u64, repeats: u32| {
         let usual = super::usual(&arguments.fs, &suite, &arguments.disk, &arguments.kernel);

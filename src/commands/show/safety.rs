@@ -2,17 +2,18 @@
 
 use anyhow::{Result, bail};
 use mountmark_crash::campaign::Campaign;
+use mountmark_crash::record::Record;
 use mountmark_findings::{Options, Safety};
 use mountmark_model::Suite;
-use mountmark_plan::Catalogue;
 use mountmark_record::Campaigns;
 
+use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};
 
 pub(super) fn safety(store: &StoreOptions, run: &str, campaign: Option<&str>, format: Option<&str>) -> Result<String> {
     let record = store.load(run)?;
     let name = &record.plan.suite;
-    let catalogue = Catalogue::load(None)?;
+    let catalogue = catalogue::load()?;
     let suite = catalogue.list::<Suite>().find(|suite| suite.name == *name).filter(|suite| !suite.columns.is_empty());
     let Some(suite) = suite else {
         bail!(WrongUse(format!(
@@ -32,8 +33,8 @@ pub(super) fn safety(store: &StoreOptions, run: &str, campaign: Option<&str>, fo
 fn campaigns(store: &StoreOptions, named: Option<&str>, configurations: &[String]) -> Result<Vec<Campaign>> {
     let all = Campaigns::beside(&store.path());
     let records = match named {
-        Some(name) => vec![all.load(&all.resolve(name)?)?],
-        None => all.list()?.into_iter().rev().map(|listed| listed.record).collect(),
+        Some(name) => vec![all.load(&all.resolve(name)?, Record::from_pieces)?],
+        None => all.list(Record::from_pieces)?.into_iter().rev().map(|listed| listed.record).collect(),
     };
     let of = |name: &String| {
         let mut parts = records.iter().filter_map(|record| record.part(name)).map(|part| &part.campaign);

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{Fault, Finding};
-use crate::policy::Policy;
+use crate::trace::Policy;
 use crate::workload::{Op, Workload};
 
 /// What a cause says of its configuration, the gravest first.

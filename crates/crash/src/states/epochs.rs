@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::device::{Device, Fault, Half};
 use super::history::History;
-use crate::trace::{Event, Mark, Trace};
+use crate::trace::{Device, Event, Fault, Half, Mark, Trace};
 
 /// A stretch of the recording in which nothing becomes durable. At its end a power cut may leave all that it may leave
 /// earlier in the stretch, and more; so states are made for its end.

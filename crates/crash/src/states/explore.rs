@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::cursor::Cursor;
 use super::id::{Choice, StateId, Tier};
 use super::pending::Pending;
-use super::state::{Extent, State};
+use super::state::State;
 use super::tiers::Plan;
+use crate::trace::Extent;
 
 /// What may be spent on one epoch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

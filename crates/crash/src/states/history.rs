@@ -2,9 +2,8 @@
 
 use thiserror::Error;
 
-use super::device::{Device, Fault};
-use super::state::{Base, Contents, Extent, key};
-use crate::trace::{Event, Request, SECTOR, Trace};
+use super::state::{Base, key};
+use crate::trace::{Contents, Device, Event, Extent, Fault, Request, SECTOR, Trace};
 
 /// All requests of a recording together may not change more than this many granules: 4 GiB of sectors.
 const MOST: u64 = 1 << 23;

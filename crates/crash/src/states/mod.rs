@@ -15,7 +15,6 @@ mod bits;
 mod count;
 mod covering;
 mod cursor;
-mod device;
 mod epochs;
 mod explore;
 mod history;
@@ -32,14 +31,15 @@ use thiserror::Error;
 
 pub use bits::Bits;
 pub use count::Possible;
-pub use device::{Device, Fault, Half, Unit, UnknownDevice};
 pub use epochs::Epoch;
 pub use explore::{Budget, Explore, Tested};
 pub use history::TraceError;
 pub use id::{Choice, NoStateId, Part, StateId, Tier};
 pub use image::ImageId;
 pub use pending::Pending;
-pub use state::{Base, Contents, Extent, State};
+pub use state::{Base, State};
+
+pub use crate::trace::{Contents, Device, Extent, Fault, Half, Unit, UnknownDevice};
 
 use crate::trace::Trace;
 use epochs::Marks;

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::bits::Bits;
 use super::history::History;
-use super::state::{Extent, push};
+use super::state::push;
+use crate::trace::Extent;
 
 /// What a power cut decides at the end of an epoch.
 pub struct Pending<'s> {

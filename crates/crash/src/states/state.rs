@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::StateId;
-use crate::tree::words::{WORD, poison};
+use crate::trace::Extent;
 
 /// The image that the disk held when the recording began.
 pub trait Base {
@@ -33,26 +33,6 @@ pub struct State {
     pub hash: u128,
 }
 
-/// A part of the disk that differs from the base image, in bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Extent {
-    pub offset: u64,
-    pub length: u64,
-    pub contents: Contents,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Contents {
-    /// What was written, from this place in [`crate::trace::Trace::data`].
-    Logged(u64),
-    Zero,
-    /// What was on the disk before it was formatted: [`crate::tree::words::poison`].
-    Poison,
-    /// Bytes that nobody wrote: a disk has changed them.
-    Inline(Vec<u8>),
-}
-
 impl State {
     /// Changes the base image into this state. `data` is [`crate::trace::Trace::data`].
     pub fn apply(&self, data: &[u8], image: &mut [u8]) {
@@ -62,43 +42,11 @@ impl State {
     }
 }
 
-impl Extent {
-    pub fn end(&self) -> u64 {
-        self.offset + self.length
-    }
-
-    /// Reads from `at` bytes behind its start. `data` is [`crate::trace::Trace::data`].
-    pub fn read(&self, data: &[u8], at: u64, into: &mut [u8]) {
-        match &self.contents {
-            Contents::Logged(start) => into.copy_from_slice(&data[(start + at) as usize..][..into.len()]),
-            Contents::Zero => into.fill(0),
-            Contents::Poison => fill_with_poison(self.offset + at, into),
-            Contents::Inline(bytes) => into.copy_from_slice(&bytes[at as usize..][..into.len()]),
-        }
-    }
-
-    /// Whether `next` begins where this ends, on the disk and in its contents.
-    pub(super) fn continues(&self, next: &Extent) -> bool {
-        self.end() == next.offset
-            && match (&self.contents, &next.contents) {
-                (Contents::Logged(start), Contents::Logged(next)) => start + self.length == *next,
-                (Contents::Zero, Contents::Zero) | (Contents::Poison, Contents::Poison) => true,
-                _ => false,
-            }
-    }
-}
-
 /// Adds an extent that lies behind all others.
 pub(super) fn push(extents: &mut Vec<Extent>, next: Extent) {
     match extents.last_mut().filter(|last| last.continues(&next)) {
         Some(last) => last.length += next.length,
         None => extents.push(next),
-    }
-}
-
-pub(super) fn fill_with_poison(offset: u64, into: &mut [u8]) {
-    for (at, byte) in (offset..).zip(into) {
-        *byte = poison(at / WORD).to_le_bytes()[(at % WORD) as usize];
     }
 }
 

@@ -1,8 +1,8 @@
 //! Placement of a cell's media in its guest's physical memory.
 
 use anyhow::{Result, bail};
-use mountmark_crash::states::Device;
 use mountmark_model::Cell;
+use mountmark_trace::recording::Device;
 
 use super::needs::disks;
 use crate::guest::carrier_room;

@@ -7,9 +7,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use mountmark_crash::states::{Device, Unit};
-use mountmark_crash::tree::words;
 use mountmark_model::{Cell, Configuration, Environment};
+use mountmark_trace::recording::{Device, Unit, poison};
 use serde_json::json;
 
 use super::layout::Layout;
@@ -242,15 +241,13 @@ impl Witness {
     }
 }
 
-/// Fills the disk with words that say where they lie, so that what a file system never wrote is told from zeros.
+/// Fills the disk with poison.
 fn fill(media: &OwnedFd, region: &Region) -> Result<()> {
     let mut buffer = vec![0; 1 << 20];
     let mut at = 0;
     while at < region.size {
-        for (word, index) in buffer.chunks_exact_mut(words::WORD as usize).zip(at / words::WORD..) {
-            word.copy_from_slice(&words::poison(index).to_le_bytes());
-        }
         let length = (region.size - at).min(buffer.len() as u64);
+        poison::fill(at, &mut buffer[..length as usize]);
         write(media, region.offset + at, &buffer[..length as usize])?;
         at += length;
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use crate::Result;
-use crate::parse::fault;
+use crate::error::fault;
 
 /// Maximum number of files in one another, and of all lines with the word; a file may include itself.
 const DEEPEST: usize = 8;

@@ -119,9 +119,7 @@ fn a_sync_that_is_written_is_one() {
              workload.files = {{ size = \"8 KiB\" }}\n[[task.workload.phases]]\nname = \"a\"\nwhat = \"write\"\n\
              sync = {{ every = {every} }}\n"
         );
-        crate::parse::parse::<Suite>(&text, "mine.toml", Path::new("mine.toml"))
-            .map(drop)
-            .map_err(|error| error.to_string())
+        Catalogue::default().add::<Suite>(&text, Path::new("mine.toml")).map_err(|error| error.to_string())
     };
     assert_eq!(read("1"), Ok(()));
     for none in ["0", "\"0\""] {

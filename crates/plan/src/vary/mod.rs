@@ -8,7 +8,7 @@ mod range;
 
 use mountmark_model::{Bytes, Plan, Scale, Suite, Vary, VaryPoint};
 
-use crate::check::RAM_UNIT;
+use crate::bounds::RAM_UNIT;
 use crate::computer::Computer;
 use crate::plan::{Changed, planned};
 use crate::{Catalogue, Options, PlanError, Realise, Result};

@@ -7,9 +7,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use mountmark_crash::log_writes::{self, Log, LogError};
-use mountmark_crash::policy::Policy;
 use mountmark_crash::states::Device;
-use mountmark_crash::trace::Trace;
+use mountmark_crash::trace::{Policy, Trace};
 use mountmark_crash::workload::Workload;
 use thiserror::Error;
 

@@ -1,9 +1,8 @@
 //! What the host asks a witness, and the lines of its answers.
 
 use mountmark_crash::application::{Application, Asked, Verdict};
-use mountmark_crash::policy::Policy;
 use mountmark_crash::states::{Device, Extent};
-use mountmark_crash::trace::Trace;
+use mountmark_crash::trace::{Policy, Trace};
 use mountmark_crash::tree::Tree;
 use mountmark_crash::workload::Workload;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,6 @@
 //! A medium whose contents can be set back to a base.
 
-use mountmark_crash::trace::SECTOR;
-use mountmark_crash::tree::words;
+use mountmark_trace::recording::{SECTOR, poison};
 
 use super::super::media::Medium;
 
@@ -49,9 +48,8 @@ impl Layer {
 
     /// Fills a range with what the disk held before it was formatted.
     pub fn poison(&mut self, offset: u64, length: u64) {
-        let Some(target) = self.write(offset, length) else { return };
-        for (word, index) in target.chunks_exact_mut(words::WORD as usize).zip(offset / words::WORD..) {
-            word.copy_from_slice(&words::poison(index).to_le_bytes());
+        if let Some(target) = self.write(offset, length) {
+            poison::fill(offset, target);
         }
     }
 

@@ -11,9 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use anyhow::{Context, Result, bail};
-use mountmark_crash::policy::Policy;
-use mountmark_crash::states::{self as crash, Contents, Extent, Fault};
-use mountmark_crash::trace::{Event, Mark, Request, SECTOR, Trace};
+use mountmark_trace::recording::{self, Contents, Event, Extent, Fault, Mark, Policy, Request, SECTOR, Trace};
 
 use super::media::Medium;
 use super::{nbd, setup};
@@ -161,7 +159,7 @@ impl RecordedDisk {
 
     /// Records requests from now on, of which the device may end one with an error. The data of earlier recordings are
     /// gone, unless `append` keeps them.
-    pub fn record(&self, policy: Policy, device: crash::Device, append: bool) {
+    pub fn record(&self, policy: Policy, device: recording::Device, append: bool) {
         let mut disk = self.lock();
         disk.fails = if let Some(Fault::Fail { request }) = device.fault { request } else { None };
         disk.recording = Some(Vec::new());

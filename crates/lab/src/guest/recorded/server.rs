@@ -5,8 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
-use mountmark_crash::policy::Policy;
-use mountmark_crash::trace::{Event, Request};
+use mountmark_trace::recording::{Event, Policy, Request};
 
 use super::super::nbd::wire::{self, Command, Header};
 use super::Disk;

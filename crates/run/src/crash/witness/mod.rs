@@ -12,9 +12,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use mountmark_crash::campaign::Check;
-use mountmark_crash::policy::Policy;
 use mountmark_crash::states::{Device, Extent};
-use mountmark_crash::trace::Mark;
+use mountmark_crash::trace::{Mark, Policy};
 use mountmark_crash::workload::{Op, Workload, last_name};
 use mountmark_lab::PATH;
 use mountmark_lab::guest::{Exchange, RecordedDisk};

@@ -151,6 +151,7 @@ fn name(error: &io::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use mountmark_crash::trace::poison;
     use mountmark_crash::tree::Source;
 
     use super::*;
@@ -164,7 +165,7 @@ mod tests {
         bytes.extend([0; 16]);
         bytes.extend(word(4, 6));
         bytes.extend(word(4, 99));
-        bytes.extend(words::poison(12_345).to_le_bytes());
+        bytes.extend(poison::word(12_345).to_le_bytes());
         bytes.extend(*b"garbage!");
         bytes.extend(*b"odd");
         fs::create_dir(folder.path().join("A")).unwrap();

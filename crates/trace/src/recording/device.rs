@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::trace::{Event, Request, SECTOR, Trace};
+use super::{Event, Request, SECTOR, Trace};
 
 /// A disk with a volatile write cache. It is written as its unit, with `trim` and its fault behind pluses: `sector`,
 /// `request+trim`, `sector+i3:4`.
@@ -122,7 +122,7 @@ impl Device {
     }
 
     /// In bytes: what may be torn off from its neighbours.
-    pub(super) fn granule(&self) -> u64 {
+    pub fn granule(&self) -> u64 {
         if self.fault == Some(Fault::TornSectors) { SECTOR / 2 } else { SECTOR }
     }
 }

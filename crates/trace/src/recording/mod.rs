@@ -1,4 +1,16 @@
 //! A recording of a disk: requests and replies in one global order, with marks of the workload between them.
+//!
+//! The words that who serves a recorded disk and who examines its recordings have in common: what the disk offers and
+//! where it fails ([`Device`]), when it replies ([`Policy`]), and how its contents are changed ([`Extent`]).
+
+mod device;
+mod extent;
+pub mod poison;
+mod policy;
+
+pub use device::{Device, Fault, Half, Unit, UnknownDevice};
+pub use extent::{Contents, Extent};
+pub use policy::Policy;
 
 use serde::{Deserialize, Serialize};
 
@@ -55,7 +67,7 @@ pub enum Request {
 /// A moment of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mark {
-    /// An operation is about to call the kernel. It is an index into [`crate::workload::Workload::ops`].
+    /// An operation is about to call the kernel. It is its number in the workload.
     Begin(u16),
     /// The operation has returned: 0 or an errno.
     End(u16, i32),

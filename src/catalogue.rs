@@ -1,0 +1,31 @@
+//! The catalogue, with what power cuts interrupt as the crash lab reads it.
+
+use anyhow::Result;
+use mountmark_crash::scenario::Scenario;
+use mountmark_crash::workload::Workload;
+use mountmark_plan::{Catalogue, PlanError, Written};
+
+use crate::common::WrongUse;
+
+/// The built-in definitions and the user's own, each of which can be used.
+pub fn load() -> Result<Catalogue> {
+    let catalogue = Catalogue::load(None)?;
+    scenarios(&catalogue)?;
+    Ok(catalogue)
+}
+
+/// All workloads and applications, by name.
+pub fn scenarios(catalogue: &Catalogue) -> Result<Vec<Scenario>, PlanError> {
+    catalogue.scenarios().map(scenario).collect()
+}
+
+/// The workload or application for `--workload`: a path if it ends in `.toml`, else a name. It is called as it was written.
+pub fn workload(catalogue: &Catalogue, text: &str) -> Result<Workload> {
+    let written = catalogue.scenario(text)?;
+    let runs = scenario(&written)?.runs(text);
+    Ok(runs.map_err(|reason| WrongUse(format!("{text}: {reason}")))?)
+}
+
+fn scenario(written: &Written) -> Result<Scenario, PlanError> {
+    written.read(Scenario::faults)
+}

@@ -16,7 +16,8 @@ pub(crate) fn section(view: &View) -> Vec<Block> {
     let mut out = vec![Block::Text(clock(run)), Block::Text(protocol(run))];
     out.push(Block::Subheading("To make it again".into()));
     out.push(Block::Command(again(run)));
-    out.push(Block::Text(format!("Typed as `{}`, with mountmark {}.", typed(run), run.program)));
+    out.push(Block::Fact("typed as".into(), typed(run)));
+    out.push(Block::Fact("mountmark".into(), run.program.clone()));
     out.extend(folded("What the suite's source leaves open, and how it was decided", run.plan.decisions.clone()));
     out.push(Block::Fold("Kernel, emulator, packages".into(), environment(run)));
     out.extend(folded("Remarks of cells", notes(run)));

@@ -10,13 +10,14 @@ use mountmark_analyse::claim::{JudgedClaim, Judges, by_several};
 use mountmark_analyse::study::{StudyComparison, compare_study};
 use mountmark_analyse::why::Explanation;
 use mountmark_analyse::{Findings, configurations, findings};
+use mountmark_lab::SILENCE_LIMIT;
 use mountmark_model::{Accord, Study};
 use mountmark_plan::{Catalogue, Step, repetition};
 use mountmark_record::{DeviceUse, DeviceUses, Output, RunRecord, RunSummary, Store};
 use mountmark_report::{Answer, Form, Format, Report, Reports};
 
 use super::compare;
-use super::run::{SILENCE_LIMIT, Stop};
+use super::run::Stop;
 use super::why::{self, Explained, Manner};
 use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};

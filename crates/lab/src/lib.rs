@@ -18,6 +18,7 @@ mod loops;
 pub mod mark;
 pub mod memory;
 pub mod needs;
+pub mod options;
 #[doc(hidden)]
 pub mod parsers;
 pub mod plain;
@@ -35,7 +36,7 @@ pub use devices::{CorpusData, Device, Devices, Hold, Places, Power};
 pub use host::mountinfo;
 pub use host::tools::PATH;
 pub use job::{CrashRegions, Job, Region};
-pub use lab::{Ended, LabKind, OpenLab, Options, Place};
+pub use lab::{Ended, LabKind, OpenLab, Options, Place, SILENCE_LIMIT};
 pub use mountmark_trace::Times;
 pub use sitting::sitting;
 pub use trace::{DeviceTrace, Unseen};

@@ -9,10 +9,11 @@ use std::collections::BTreeSet;
 use anyhow::{Result, bail};
 use clap::Args;
 use mountmark_analyse::why::{Explanation, Kernels, Ledger, explain};
+use mountmark_lab::SILENCE_LIMIT;
 use mountmark_record::RunRecord;
 use mountmark_report::{Answer, Why, words};
 
-use super::run::{SILENCE_LIMIT, Stop};
+use super::run::Stop;
 use crate::common::{self, StoreOptions, WrongUse};
 pub(super) use cells::Manner;
 pub(super) use cells::Wanted;

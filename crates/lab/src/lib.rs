@@ -12,12 +12,12 @@ pub mod host;
 pub mod image;
 mod job;
 pub mod kernel_log;
+pub mod kernel_options;
 mod lab;
 pub mod leftovers;
 mod loops;
 pub mod mark;
 pub mod memory;
-pub mod needs;
 pub mod options;
 #[doc(hidden)]
 pub mod parsers;

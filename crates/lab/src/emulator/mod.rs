@@ -2,10 +2,10 @@
 //!
 //! This folder boots guests, passes jobs in and events out. It does not know what a cell measures.
 
+mod cell;
 mod guests;
 mod hardware;
 mod layout;
-mod needs;
 pub mod options;
 pub mod probe;
 mod profiler;
@@ -29,7 +29,7 @@ use crate::image::modules::ModuleTree;
 use crate::image::packages::Packages;
 use crate::image::{Builder, Image};
 use crate::kernel_log::{read_log, telling_lines};
-use crate::needs::For;
+use crate::kernel_options::For;
 use crate::watch::{Expected, Heard, Watch};
 pub use hardware::Clock;
 pub use profiler::Profiler;
@@ -38,10 +38,10 @@ pub use witness::{Answer, Witness, Witnesses};
 use crate::job::Job;
 use crate::lab::{Ended, OpenLab, Options};
 use crate::voice::Token;
+use cell::{NBD, essence, needed_by, wanted};
 pub(crate) use guests::Guests;
 use hardware::Hardware;
 use layout::Layout;
-use needs::{NBD, essence, needed_by, wanted};
 use profiler::Plug;
 use qemu::{Qemu, Ram};
 use snapshot::Snapshot;

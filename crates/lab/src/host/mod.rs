@@ -9,6 +9,7 @@ mod clean;
 mod contents;
 pub(crate) mod device;
 mod disks;
+mod events;
 mod folder;
 mod ground;
 mod group;

@@ -3,10 +3,10 @@
 use crate::lab::Lab;
 use crate::tasks::TRUE;
 
-/// Reads a file of 240 MiB once more: from memory if that holds it, else from the disk.
+/// Reads a file of 330 MiB once more: from memory if that holds it, else from the disk.
 const READ: &str = r#"
 [parameters.SIZE_MIB]
-value = 240
+value = 330
 fixed = true
 
 [[task]]

@@ -87,7 +87,7 @@ fn options() -> (Vec<Case>, usize) {
     let groups = all.chunks(4 * TOGETHER).enumerate();
     let case = |(at, lines): (usize, &[String])| Case {
         id: format!("options-{}", at + 1),
-        run: format!("kept\n{}", lines.concat()),
+        run: format!("kept\n{}unchanged\n", lines.concat()),
         ends: None,
     };
     (groups.map(case).collect(), all.len())
@@ -156,4 +156,12 @@ fn faults_of_devices_end_cells_with_a_sentence_and_leave_nothing() {
 #[test]
 fn killed_runs_on_a_machine_that_starts_again_lose_no_cell() {
     run_in_guest("danger-drill", &cases(DRILL));
+}
+
+#[test]
+#[ignore = "minutes: make nightly"]
+fn runs_that_are_killed_at_many_moments_lose_no_cell() {
+    let many = DRILL.replace("rounds=4", "rounds=16");
+    assert_ne!(many, DRILL);
+    run_in_guest("danger-drills", &cases(&many));
 }

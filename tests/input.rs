@@ -125,3 +125,37 @@ fn runs_that_are_not_there_are_refused() {
     assert!(!lab.out().exists(), "reading has made {out}");
     lab.command(&["show", "latest", "--metric", "elapsd", "--out", &out]).ended_with(2).says(&["elapsed"]);
 }
+
+#[test]
+fn options_of_a_lab_are_refused_by_the_others() {
+    let lab = Lab::without_guests();
+    for (of, arguments, says) in [
+        ("virtual", &["--device", "/dev/null"][..], "--device is an option of --lab host"),
+        ("virtual", &["--dir", "/tmp", "--memory", "1GiB"], "--dir is an option of --lab host"),
+        ("virtual", &["--memory", "1GiB"], "--memory is an option of --lab host"),
+        ("virtual", &["--image", "/tmp/image", "--force-image"], "--image is an option of --lab host"),
+        ("kvm", &["--precondition"], "--precondition: a guest's disk is a model"),
+        ("kvm", &["--profile"], "in the kvm lab: use perf there"),
+        ("host", &["--profile"], "in the host lab: use perf there"),
+        ("host", &["--disk", "hdd"], "--image says where the host lab's disk lies"),
+        ("host", &["--machine", "modern"], "--machine and --kernel choose a guest"),
+        ("host", &["--kernel", "6.1"], "--machine and --kernel choose a guest"),
+        ("host", &["--memory", "1KiB"], "programs need some memory of their own"),
+        // What the option itself cannot take is refused in any lab.
+        ("host", &["--memory", "much"], "--memory <SIZE>"),
+        ("host", &["--precondition=0"], "0 is not in 1..=3600"),
+        ("host", &["--wipe", "S123"], "--device"),
+        ("host", &["--dir", "/tmp", "--image", "/tmp/image"], "cannot be used with"),
+    ] {
+        lab.run(&[&["--lab", of], arguments].concat()).ended_with(2).says(&[says]);
+    }
+    for command in ["run", "list"] {
+        let help = lab.command(&[command, "--help"]).ended_with(0).stdout;
+        for option in mountmark_lab::options::all() {
+            let shown = help
+                .lines()
+                .filter(|line| line.trim_start().split([' ', '[', '=']).next() == Some(&format!("--{}", option.name)));
+            assert_eq!(shown.count(), 1, "--{} of {command}: {help}", option.name);
+        }
+    }
+}

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use mountmark_findings::SUBJECTS;
+use mountmark_lab::emulator::options::{DISK, PROFILE};
 use mountmark_model::{Accord, Corpus, Disk, FileSystem, Machine, Metric, Study, StudyRun, Suite};
 use mountmark_plan::{Catalogue, Step, configurations, repetition};
 
@@ -79,8 +80,11 @@ fn formats() -> String {
 }
 
 fn filesystems(catalogue: &Catalogue, options: &LabOptions) -> Result<String> {
-    let machine = catalogue.get::<Machine>(options.machine())?;
+    let machine = catalogue.get::<Machine>(&options.machine())?;
     options.check()?;
+    if let Some(option) = [&DISK, &PROFILE].into_iter().find(|option| options.given.has(option)) {
+        return Err(WrongUse(format!("--{}: nothing is measured for a list; leave it out", option.name)).into());
+    }
     let lab = options.open(machine)?;
     let mut text = String::new();
     let (mut here, mut not_here) = (Vec::new(), Vec::new());

@@ -11,12 +11,13 @@ use mountmark_findings::claims::{JudgedClaim, Judges, by_several};
 use mountmark_findings::studies::{StudyComparison, compare_study};
 use mountmark_findings::why::{Answer, Explanation};
 use mountmark_findings::{Findings, Format, Report, Reports, configurations, findings};
+use mountmark_lab::SILENCE_LIMIT;
 use mountmark_model::{Accord, Study};
 use mountmark_plan::{Catalogue, Step, repetition};
 use mountmark_record::{DeviceUse, DeviceUses, Output, RunRecord, RunSummary, Store};
 
 use super::compare;
-use super::run::{SILENCE_LIMIT, Stop};
+use super::run::Stop;
 use super::why::{self, Explained, Manner};
 use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};

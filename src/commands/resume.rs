@@ -7,11 +7,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use mountmark_lab::SILENCE_LIMIT;
+use mountmark_lab::host::options::WIPE;
 use mountmark_model::{Cell, Environment, Plan, Sitting};
 use mountmark_plan::check_stored;
 use mountmark_record::{RunRecord, RunStatus, Store};
 
-use super::run::{LabOptions, SILENCE_LIMIT, Session, Stop, check_jobs, jobs, show};
+use super::run::{LabOptions, Session, Stop, check_jobs, jobs, show};
 use crate::common::{FormatOptions, StoreOptions, WrongUse};
 
 /// Finish an interrupted run: run the cells that it lacks
@@ -72,12 +74,13 @@ fn go_on(arguments: &Arguments, run: &RunRecord, rest: &Plan, store: &Store, sto
     }
     let cache = mountmark_lab::cache::default_folder();
     let _in_use = mountmark_lab::cache::open(&cache)?;
-    let options = LabOptions { wipe: arguments.wipe.clone(), ..LabOptions::of(rest, arguments.silence_limit) };
-    options.check_profile(arguments.profile)?;
+    let options = LabOptions::of(rest, arguments.silence_limit).with_profiler(arguments.profile);
+    let options = LabOptions { given: options.given.with(&WIPE, &arguments.wipe), ..options };
+    options.check()?;
     if !options.nature().guest {
         wall::make_ready(run, &options, &cache)?;
     }
-    let opened = options.open_with(&rest.machine, arguments.profile)?;
+    let opened = options.open_with_profiler(&rest.machine)?;
     let lab = opened.lab();
     for cell in &rest.cells {
         if stop.load(std::sync::atomic::Ordering::SeqCst) {

@@ -167,7 +167,7 @@ fn usual(fs: &str, suite: &str, disk: &str, kernel: &str) -> Options {
         suite: suite.to_owned(),
         lab: LabOptions::usual().lab,
         own: None,
-        machine: LabOptions::usual().machine().to_owned(),
+        machine: LabOptions::usual().machine(),
         disk: Some(disk.to_owned()),
         disk_size: None,
         kernel: kernel.to_owned(),

@@ -113,7 +113,7 @@ fn a_run_survives_a_few_kills() {
     let mut field = Field::new(1);
     field.host = Some("in the bounded drill".into());
     let seed = given("DRILL_SEED").unwrap_or(1);
-    let tally = drill(&mut field, seed, 10, Instant::now() + Duration::from_secs(40), None);
+    let tally = drill(&mut field, seed, 5, Instant::now() + Duration::from_secs(20), None);
     assert!(tally.kills() > 0, "nothing was killed");
     let faults: Vec<String> = tally.faults().iter().map(ToString::to_string).collect();
     assert!(faults.is_empty(), "seed {seed}:\n{}", faults.join("\n"));

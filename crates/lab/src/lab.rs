@@ -10,6 +10,12 @@ use mountmark_model::{
 };
 
 use crate::devices::Places;
+use crate::emulator::options as guest;
+use crate::host::options as host;
+use crate::options::{Given, LabOption};
+
+/// Seconds of wall time. Long, because a command that works on gigabytes prints nothing meanwhile.
+pub const SILENCE_LIMIT: u64 = 1800;
 
 /// What the host lab works on, as the user named it.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +37,7 @@ pub enum Place {
     Folder(PathBuf),
 }
 
-/// Options that the user may set for cells; each lab uses those that apply to it.
+/// What the user has set for cells; each lab uses what applies to it.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub cache: PathBuf,
@@ -49,8 +55,31 @@ pub struct Options {
     pub silence_limit: Duration,
 }
 
+impl Options {
+    /// What the options say, with `machine` for guests and the usual cache.
+    pub fn of(given: &Given, machine: &Machine) -> Options {
+        Options {
+            cache: crate::cache::default_folder(),
+            kernel: given.text(&guest::KERNEL).unwrap_or_default(),
+            machine: machine.clone(),
+            place: host::place(given),
+            memory: given.value(&host::MEMORY),
+            precondition: given.value(&host::PRECONDITION).map(|round_seconds| Precondition { round_seconds }),
+            silence_limit: Duration::from_secs(given.value(&guest::SILENCE_LIMIT).unwrap_or(SILENCE_LIMIT)),
+        }
+    }
+}
+
 /// A lab that is not open: its methods fetch, create and change nothing, except [`LabKind::open`].
 pub trait LabKind: Sync {
+    /// The options that the user may give for it.
+    fn options(&self) -> &'static [&'static LabOption];
+
+    /// Refuses values of its options that it cannot use, in a sentence.
+    fn check(&self, _: &Given) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Opens the lab; an error if something that it needs is missing.
     fn open(&self, options: Options) -> Result<Box<dyn OpenLab>>;
 

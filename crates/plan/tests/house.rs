@@ -82,7 +82,7 @@ fn a_file_system_and_a_suite_are_one_file() {
     let filesystem = |line: &str| names("catalog/filesystems").iter().any(|name| line.contains(&format!("\"{name}\"")));
     assert_eq!(
         places(|_, line| filesystem(line)),
-        "crates/lab/src/emulator/needs.rs 1, crates/lab/src/plain.rs 1, src/commands/crash/options.rs 1"
+        "crates/lab/src/emulator/cell.rs 1, crates/lab/src/plain.rs 1, src/commands/crash/options.rs 1"
     );
     // Programs are code, and some suites have their names.
     let suites: Vec<String> =

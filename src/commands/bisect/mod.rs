@@ -9,13 +9,14 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use mountmark_findings::bisect::{Bisected, Bisection, Verdict};
+use mountmark_lab::SILENCE_LIMIT;
 use mountmark_model::conditions::Way;
 use mountmark_model::{Bytes, Disk, Lab, Machine, Scale, protocol_task};
 use mountmark_plan::{Catalogue, Options, configurations};
 use mountmark_record::{RunRecord, Store};
 
 use super::compare::runs::share;
-use super::run::{DEFAULT_SUITE, LabOptions, SILENCE_LIMIT, Stop, labs};
+use super::run::{DEFAULT_SUITE, LabOptions, Stop, labs};
 use super::why::{self, Looked, Manner, Wanted};
 use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};
@@ -77,7 +78,7 @@ pub struct Arguments {
     #[arg(long, value_name = "CORPUS")]
     corpus: Option<String>,
     /// The computer of the virtual lab; `mountmark list machines`
-    #[arg(long, value_name = "MACHINE", default_value_t = LabOptions::usual().machine().to_owned())]
+    #[arg(long, value_name = "MACHINE", default_value_t = LabOptions::usual().machine())]
     machine: String,
     /// The disk under test instead of the machine's
     #[arg(long, value_name = "DISK")]

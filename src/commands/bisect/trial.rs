@@ -3,6 +3,7 @@
 use anyhow::{Result, bail};
 use mountmark_findings::bisect::{Tried, Verdict, verdict, worse};
 use mountmark_lab::OpenLab;
+use mountmark_lab::emulator::options;
 use mountmark_model::{Configuration, Machine, Metric, Plan};
 use mountmark_plan::{Catalogue, Options, PlanError};
 use mountmark_record::{RunRecord, RunStatus, Store, StoreError};
@@ -51,14 +52,12 @@ impl Trial<'_> {
     }
 
     fn try_kernel(&self, kernel: &str) -> Result<Said> {
-        let options = LabOptions {
-            lab: self.options.lab,
-            machine: Some(self.options.machine.clone()),
-            kernel: kernel.to_owned(),
-            silence_limit: self.silence_limit,
-            ..LabOptions::usual()
-        };
-        let opened = options.open_with(self.machine, self.profile)?;
+        let options = LabOptions { lab: self.options.lab, ..LabOptions::usual() }
+            .with(&options::MACHINE, &self.options.machine)
+            .with(&options::KERNEL, kernel)
+            .with(&options::SILENCE_LIMIT, self.silence_limit)
+            .with_profiler(self.profile);
+        let opened = options.open_with_profiler(self.machine)?;
         let lab = opened.lab();
         if let Some(reason) = lab.unavailable(self.configuration)? {
             return Ok(Said::Skipped(reason));

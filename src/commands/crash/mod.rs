@@ -16,6 +16,7 @@ use mountmark_crash::trace::Policy;
 use mountmark_crash::workload::Workload;
 use mountmark_findings::{Cases, Crash, CrashState};
 use mountmark_lab::emulator::Witnesses;
+use mountmark_lab::emulator::options::KERNEL;
 use mountmark_model::{Bytes, Cell, Configuration, Disk, Machine};
 use mountmark_plan::Catalogue;
 use mountmark_run::crash::talk;
@@ -138,7 +139,7 @@ fn one<'a>(
 /// The lab of a campaign, and what a guest of each configuration is made of.
 fn lab(catalogue: &Catalogue, asked: &Asked, configurations: &[Configuration]) -> Result<(Witnesses, Vec<Cell>)> {
     let machine = catalogue.get::<Machine>(MACHINE)?;
-    let options = LabOptions { kernel: asked.kernel.clone(), ..LabOptions::usual() }.options(machine);
+    let options = LabOptions::usual().with(&KERNEL, &asked.kernel).options(machine);
     let lab = Witnesses::open(options)?.with_device(asked.device);
     let disk = catalogue.get::<Disk>(DISK)?;
     let mut cells = Vec::new();

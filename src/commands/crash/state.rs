@@ -14,7 +14,7 @@ use mountmark_findings::CrashState;
 use mountmark_model::Configuration;
 use mountmark_plan::Catalogue;
 use mountmark_run::crash::again::{NotAgain, again};
-use mountmark_run::crash::explore::Course;
+use mountmark_run::crash::course::Course;
 use mountmark_run::crash::talk::Talk;
 
 use super::Stop;

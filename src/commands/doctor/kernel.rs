@@ -6,7 +6,7 @@ use mountmark_lab::cache;
 use mountmark_lab::emulator::{Clock, probe, qemu};
 use mountmark_lab::image::kernel::Kernel;
 use mountmark_lab::image::packages::Lists;
-use mountmark_lab::needs::For;
+use mountmark_lab::kernel_options::For;
 
 use super::{Finding, Machine, State, as_root};
 

@@ -27,7 +27,7 @@ use crate::common::{FormatOptions, StoreOptions, WrongUse, disk_size};
 use corpus::Make;
 pub use corpus::corpora;
 pub use execute::{Session, check_jobs, jobs, show};
-pub use lab::{LabOptions, SILENCE_LIMIT, labs};
+pub use lab::{LabOptions, labs};
 use sampled::SamplingOptions;
 pub use signals::Stop;
 pub use works::leave_out_programs;
@@ -96,9 +96,6 @@ pub struct Arguments {
     /// The files to work on instead of the suite's: a name, a tar (plain, gz, xz, zst) or a folder
     #[arg(long, value_name = "CORPUS")]
     corpus: Option<String>,
-    /// The disk under test instead of the machine's
-    #[arg(long, value_name = "DISK")]
-    disk: Option<String>,
     /// Size of the file system under test [default: what the suite needs, and in a guest at least 2GiB]
     #[arg(long, value_name = "SIZE", visible_alias = "size", value_parser = disk_size)]
     disk_size: Option<Bytes>,
@@ -108,10 +105,6 @@ pub struct Arguments {
     /// Labs under wall time: leave out the control, which is the first file system once more
     #[arg(long)]
     no_control: bool,
-    /// Virtual lab: run with the profiler, and keep where the time of each task went, so that `mountmark why` needs no
-    /// second run. Figures stay the same to the last bit; it takes two to three times the wall time
-    #[arg(long)]
-    profile: bool,
     /// Print a line for each step of each cell, with the wall time since the start
     #[arg(long, short)]
     verbose: bool,
@@ -153,24 +146,21 @@ fn measured<T>(arguments: &Arguments, ending: &dyn Fn(&Session, &Plan) -> Ended<
     let scale = arguments.scale.as_deref().unwrap_or(DEFAULT_SCALE);
     let scale: Scale = scale.parse().map_err(|error| WrongUse(format!("--scale: {error}")))?;
     check_jobs(arguments.jobs)?;
-    if !arguments.lab.nature().guest && arguments.disk.is_some() {
-        bail!(WrongUse("--disk chooses the disk of a guest; --image says where the host lab's disk lies".into()));
-    }
     arguments.lab.check()?;
-    arguments.lab.check_profile(arguments.profile)?;
     // Before all else: a device that must not be touched is refused, whatever else is wrong.
     let own = arguments.lab.kind().own_computer(&arguments.lab.place())?;
     let mut catalogue = catalogue::load()?;
-    let machine = catalogue.get::<Machine>(arguments.lab.machine())?.clone();
+    let machine = catalogue.get::<Machine>(&arguments.lab.machine())?.clone();
+    let told = arguments.lab.options(&machine);
     let mut options = Options {
         fs: if arguments.fs.is_empty() { vec![DEFAULT_FILESYSTEMS.into()] } else { arguments.fs.clone() },
         suite: arguments.suite.clone().unwrap_or_else(|| DEFAULT_SUITE.into()),
         lab: arguments.lab.lab,
         own,
-        machine: arguments.lab.machine().to_owned(),
-        disk: arguments.disk.clone(),
+        machine: arguments.lab.machine(),
+        disk: arguments.lab.disk(),
         disk_size: arguments.disk_size,
-        kernel: arguments.lab.kernel.clone(),
+        kernel: told.kernel,
         scale,
         repeats: arguments.sampling.repeats(arguments.repeat, &arguments.vary)?,
         seed: arguments.seed,
@@ -209,7 +199,7 @@ fn measure<T>(
     let is_guest = arguments.lab.nature().guest;
     let cache = mountmark_lab::cache::default_folder();
     let _in_use = mountmark_lab::cache::open(&cache)?;
-    let kernel = if is_guest { &arguments.lab.kernel } else { "this machine's" };
+    let kernel = if is_guest { &*options.kernel } else { "this machine's" };
     if !is_guest {
         say!("mountmark: the suite's commands run as root on this machine; --dry-run shows them");
         for line in arguments.lab.kind().about(&arguments.lab.place()) {
@@ -217,7 +207,7 @@ fn measure<T>(
         }
     }
     say!("mountmark: preparing the lab (kernel {kernel}, cache {})", cache.display());
-    let opened = arguments.lab.open_with(machine, arguments.profile)?;
+    let opened = arguments.lab.open_with_profiler(machine)?;
     let lab = opened.lab();
     let asked = Asked {
         unavailable: &|configuration| lab.unavailable(configuration),
@@ -295,8 +285,9 @@ fn planned(
         plan.cells.iter_mut().for_each(|cell| cell.pause_seconds = 0.0);
     }
     scripts::check(&plan)?;
-    plan.memory_limit = arguments.lab.memory;
-    plan.precondition = arguments.lab.preconditioning();
+    let told = arguments.lab.options(&plan.machine);
+    plan.memory_limit = told.memory;
+    plan.precondition = told.precondition;
     if plan.precondition.is_some() {
         mountmark_plan::keep_written(&mut plan, catalogue)?;
     }

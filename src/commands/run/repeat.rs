@@ -4,6 +4,8 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use clap::Parser;
+use mountmark_lab::Place;
+use mountmark_lab::emulator::options::{KERNEL, MACHINE};
 use mountmark_model::{Study, StudyRun};
 use mountmark_plan::{Repeated, Step, repetition};
 
@@ -149,17 +151,18 @@ fn instead(arguments: &Arguments, step: &Step) -> (Step, Vec<String>) {
         put("--disk-size", size.to_string(), again.disk_size.map(|size| size.to_string()));
         again.disk_size = Some(size);
     }
-    if let Some(machine) = &arguments.lab.machine {
+    if let Some(machine) = arguments.lab.given.text(&MACHINE) {
         put("--machine", machine.clone(), again.machine.clone());
-        again.machine = Some(machine.clone());
+        again.machine = Some(machine);
     }
     if !arguments.lab.nature().guest {
         told.extend(again.machine.take().map(|machine| format!("this machine ({machine} there)")));
     }
-    if arguments.lab.dir.is_some() || !arguments.lab.device.is_empty() {
+    let place = arguments.lab.place();
+    if matches!(place, Place::Folder(_) | Place::Devices { .. }) {
         told.extend(again.disk_size.take().map(|size| format!("a disk of its own size ({size} there)")));
     }
-    if arguments.lab.dir.is_some() {
+    if matches!(place, Place::Folder(_)) {
         told.push(format!("what is mounted ({} there)", std::mem::take(&mut again.filesystems).join(",")));
     }
     (step, told)
@@ -171,7 +174,7 @@ fn filled(arguments: &Arguments, again: &Repeated) -> Arguments {
     own.study = None;
     own.suite = Some(again.suite.clone());
     own.fs = again.filesystems.clone();
-    own.lab.machine = again.machine.clone();
+    own.lab.given = own.lab.given.with(&MACHINE, &again.machine);
     own.disk_size = again.disk_size.map(common::whole_pages);
     own.scale = Some(again.scale.clone());
     own.repeat = again.repeats;
@@ -218,7 +221,7 @@ fn cut(arguments: &Arguments, step: &Step) -> Result<u8> {
     let mut words = step.words();
     words.extend(arguments.format.format.iter().flat_map(|format| ["--format".to_owned(), format.clone()]));
     let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
-    add("--kernel", arguments.lab.kernel.clone());
+    add("--kernel", arguments.lab.given.text(&KERNEL).unwrap_or_default());
     add("--seed", arguments.seed.to_string());
     arguments.jobs.into_iter().for_each(|jobs| add("--jobs", jobs.to_string()));
     let out = arguments.store.out.as_deref().map(Path::to_string_lossy);

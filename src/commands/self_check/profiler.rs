@@ -9,6 +9,7 @@ use std::mem::MaybeUninit;
 use anyhow::{Result, bail};
 use clap::Args;
 use mountmark_lab::emulator::Profiler;
+use mountmark_lab::emulator::options::KERNEL;
 use mountmark_lab::{Ended, OpenLab};
 use mountmark_model::{Cell, Event, Scale};
 use mountmark_plan::Options;
@@ -66,7 +67,7 @@ fn check(arguments: &Arguments, scale: Scale, stop: &Stop) -> Result<u8> {
     let mut good = true;
     let mut ratios: [Vec<f64>; 2] = Default::default();
     for (kernel, disk, plan) in &plans {
-        let options = LabOptions { kernel: (*kernel).clone(), ..LabOptions::usual() }.options(&plan.machine);
+        let options = LabOptions::usual().with(&KERNEL, kernel).options(&plan.machine);
         let labs = [Profiler::open(options.clone(), false)?, Profiler::open(options, true)?];
         // Not before it is known that this QEMU can load the profiler.
         common::print(&head.take().unwrap_or_default())?;

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use mountmark_lab::OpenLab;
+use mountmark_lab::emulator::options::KERNEL;
 use mountmark_model::conditions::Way;
 use mountmark_model::{Metric, Plan};
 use mountmark_plan::Options;
@@ -85,7 +86,7 @@ fn check(arguments: &Arguments, stop: &Stop) -> Result<u8> {
     let long_plan = planned(arguments.seed, 2 * arguments.repeat)?;
     let plan = planned(arguments.seed, arguments.repeat)?;
     let _in_use = mountmark_lab::cache::open(&mountmark_lab::cache::default_folder())?;
-    let lab = LabOptions { kernel: arguments.kernel.clone(), ..LabOptions::usual() }.open(&plan.machine)?;
+    let lab = LabOptions::usual().with(&KERNEL, &arguments.kernel).open(&plan.machine)?;
     let measure = |plan: &Plan, what: &str| measure(arguments, lab.as_ref(), &store, stop, plan, what);
 
     let Some(long) = measure(&long_plan, "the plan")? else { return Ok(stop.code()) };

@@ -9,9 +9,10 @@ use std::collections::BTreeSet;
 use anyhow::{Result, bail};
 use clap::Args;
 use mountmark_findings::why::{Answer, Explanation, Kernels, Ledger, Why, explain};
+use mountmark_lab::SILENCE_LIMIT;
 use mountmark_record::RunRecord;
 
-use super::run::{SILENCE_LIMIT, Stop};
+use super::run::Stop;
 use crate::common::{self, StoreOptions, WrongUse};
 use cells::measure;
 pub(super) use cells::{Manner, Wanted};

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use mountmark_model::Cell;
 use mountmark_trace::recording::Device;
 
-use super::needs::disks;
+use super::cell::disks;
 use crate::guest::carrier_room;
 use crate::job::{CrashRegions, Region};
 

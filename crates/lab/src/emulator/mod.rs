@@ -2,9 +2,11 @@
 //!
 //! This folder boots guests, passes jobs in and events out. It does not know what a cell measures.
 
+mod cell;
+mod guests;
 mod hardware;
 mod layout;
-mod needs;
+pub mod options;
 pub mod probe;
 mod profiler;
 pub mod qemu;
@@ -27,19 +29,19 @@ use crate::image::modules::ModuleTree;
 use crate::image::packages::Packages;
 use crate::image::{Builder, Image};
 use crate::kernel_log::{read_log, telling_lines};
-use crate::needs::For;
+use crate::kernel_options::For;
 use crate::watch::{Expected, Heard, Watch};
 pub use hardware::Clock;
 pub use profiler::Profiler;
 pub use witness::{Answer, Witness, Witnesses};
 
-use crate::devices::Places;
 use crate::job::Job;
-use crate::lab::{Ended, LabKind, OpenLab, Options};
+use crate::lab::{Ended, OpenLab, Options};
 use crate::voice::Token;
+use cell::{NBD, essence, needed_by, wanted};
+pub(crate) use guests::Guests;
 use hardware::Hardware;
 use layout::Layout;
-use needs::{NBD, essence, needed_by, wanted};
 use profiler::Plug;
 use qemu::{Qemu, Ram};
 use snapshot::Snapshot;
@@ -47,19 +49,6 @@ use snapshot::Snapshot;
 /// Upper limit of a guest's memory: above it QEMU's machine has its PCI hole, and more would move the media from
 /// `MEDIA_START`.
 const RAM_MOST: u64 = 3 << 30;
-
-/// A lab of QEMU guests.
-pub(crate) struct Guests(pub Lab);
-
-impl LabKind for Guests {
-    fn open(&self, options: Options) -> Result<Box<dyn OpenLab>> {
-        Ok(Box::new(Emulator::open(self.0, options)?))
-    }
-
-    fn places(&self, cell: &Cell) -> Result<Places> {
-        Ok(crate::guest::places(cell))
-    }
-}
 
 /// A lab whose QEMU and kernel have been found.
 struct Emulator {

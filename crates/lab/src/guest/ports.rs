@@ -31,7 +31,7 @@ impl Ports {
             if unsafe { libc::ioperm(first.into(), count, 1) } != 0 {
                 let error = io::Error::last_os_error();
                 if error.raw_os_error() == Some(libc::ENOSYS) {
-                    bail!(crate::needs::lacks("X86_IOPL_IOPERM"));
+                    bail!(crate::kernel_options::lacks("X86_IOPL_IOPERM"));
                 }
                 return Err(error).context(format!("cannot use I/O port {first:#x}"));
             }

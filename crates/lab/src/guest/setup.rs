@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use rustix::mount::MountFlags;
 
-use crate::needs;
+use crate::kernel_options;
 
 /// Exists in every image and nowhere else: one module a line, in loading order, `?` before those that may fail.
 pub const MODULES_FILE: &str = "/etc/mountmark-modules";
@@ -32,7 +32,7 @@ pub fn mount_system() -> Result<()> {
         fs::create_dir_all(target)?;
         let options = CString::new(options)?;
         match rustix::mount::mount(kind, target, kind, MountFlags::empty(), Some(options.as_c_str())) {
-            Err(rustix::io::Errno::NODEV) => bail!(needs::lacks(option)),
+            Err(rustix::io::Errno::NODEV) => bail!(kernel_options::lacks(option)),
             result => result.with_context(|| format!("cannot mount {kind} on {target}"))?,
         }
     }
@@ -156,8 +156,8 @@ pub fn pmem_at(address: u64) -> Result<String> {
         None
     })
     .with_context(|| {
-        let others = ["PCI", "BLK_DEV_PMEM"].map(|option| format!(", or {}", needs::need_of(option))).concat();
-        needs::lacks("X86_PMEM_LEGACY") + &others
+        let others = ["PCI", "BLK_DEV_PMEM"].map(|option| format!(", or {}", kernel_options::need_of(option))).concat();
+        kernel_options::lacks("X86_PMEM_LEGACY") + &others
     })
 }
 
@@ -165,12 +165,12 @@ pub fn pmem_at(address: u64) -> Result<String> {
 pub fn check_modelled(name: &str) -> Result<()> {
     let lacks = |what: &str| Path::new(what).symlink_metadata().is_err();
     if lacks(super::media::MEMORY) {
-        bail!(needs::lacks("DEVMEM"));
+        bail!(kernel_options::lacks("DEVMEM"));
     }
     if lacks(&format!("/sys/block/{name}")) {
-        bail!(needs::lacks("BLK_DEV_NBD"));
+        bail!(kernel_options::lacks("BLK_DEV_NBD"));
     }
-    std::os::unix::net::UnixStream::pair().map(drop).with_context(|| needs::lacks("UNIX"))
+    std::os::unix::net::UnixStream::pair().map(drop).with_context(|| kernel_options::lacks("UNIX"))
 }
 
 /// Sets the block layer's attributes for this kind of disk.
@@ -180,7 +180,7 @@ pub fn tune_queue(name: &str, rotational: bool) -> Result<()> {
     fs::write(format!("{queue}/rotational"), flag).with_context(|| format!("{queue}/rotational"))?;
     match fs::write(format!("{queue}/scheduler"), scheduler) {
         Err(error) if rotational && error.kind() == io::ErrorKind::InvalidInput => {
-            bail!(needs::lacks("MQ_IOSCHED_DEADLINE"))
+            bail!(kernel_options::lacks("MQ_IOSCHED_DEADLINE"))
         }
         result => result.with_context(|| format!("{queue}/scheduler = {scheduler}")),
     }

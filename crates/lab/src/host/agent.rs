@@ -4,10 +4,9 @@
 //! started and removes the mounts. Commands inherit none of its open files.
 
 use std::fs::File;
-use std::io::{Read, Write};
-use std::os::fd::{AsFd, AsRawFd};
+use std::io::Read;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use anyhow::{Context, Result};
 use mountmark_model::{Cell, Event, Identity, Outcome, PROTOCOL, Subject};
@@ -16,6 +15,7 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 use serde::{Deserialize, Serialize};
 
 use super::device::Claim;
+use super::events::{leave_files, send};
 use super::folder;
 use super::group::OwnGroup;
 use super::guard;
@@ -32,8 +32,6 @@ const NO_QUEUE: &str = "Requests are seen of whole disks alone, and this is a pa
 
 /// The argument that makes this program the agent; its job comes on standard input.
 pub(super) const ARGUMENT: &str = "host-agent";
-/// The stream for events.
-static EVENTS: OnceLock<File> = OnceLock::new();
 /// Folders over which the agent can mount its own, visible to itself alone: no cell needs their contents.
 const BASES: [&str; 4] = ["/dev/shm", "/mnt", "/media", "/srv"];
 
@@ -138,41 +136,6 @@ fn live(agent: Agent) -> Result<()> {
     }
     send(&Event::Done);
     Ok(())
-}
-
-fn send(event: &Event) {
-    let line = voice::line(event) + "\n";
-    // An agent that failed before `leave_files` still has standard output.
-    let sent = match EVENTS.get() {
-        Some(mut events) => events.write_all(line.as_bytes()),
-        None => std::io::stdout().write_all(line.as_bytes()),
-    };
-    if sent.is_err() {
-        // The reader is gone.
-        std::process::exit(1);
-    }
-}
-
-/// Closes inherited files, and moves events to a descriptor that no child inherits; standard output becomes /dev/null.
-fn leave_files() -> Result<()> {
-    // SAFETY: takes plain numbers; this process has opened nothing yet, and has one thread.
-    if unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) } < 0 {
-        return Err(std::io::Error::last_os_error()).context("cannot close inherited files (Linux 5.9 or newer can)");
-    }
-    // Descriptors copied by the standard library are close-on-exec.
-    let events = std::io::stdout().as_fd().try_clone_to_owned().context("cannot copy standard output")?;
-    EVENTS.set(File::from(events)).expect("this is done once");
-    let null = File::options().read(true).write(true).open("/dev/null").context("cannot open /dev/null")?;
-    rustix::stdio::dup2_stdout(&null).context("cannot leave standard output")?;
-    Ok(())
-}
-
-/// Closes a forked process's copy of the event stream, which would stay open after the agent's end.
-pub(super) fn leave_events() {
-    if let Some(events) = EVENTS.get() {
-        // SAFETY: such a process sends no events.
-        unsafe { libc::close(events.as_raw_fd()) };
-    }
 }
 
 /// Whether the requests at a device are seen: it is a whole disk with a queue of its own, no part and no mapping.

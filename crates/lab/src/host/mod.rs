@@ -9,6 +9,7 @@ mod clean;
 mod contents;
 pub(crate) mod device;
 mod disks;
+mod events;
 mod folder;
 mod ground;
 mod group;
@@ -18,6 +19,7 @@ mod lock;
 mod messages;
 pub mod mountinfo;
 mod noise;
+pub mod options;
 mod own;
 mod process;
 mod signatures;
@@ -34,6 +36,7 @@ use mountmark_model::{
 
 use crate::devices::Places;
 use crate::lab::{Ended, LabKind, OpenLab, Options, Place};
+use crate::options::{Given, LabOption};
 use crate::voice::Token;
 use crate::watch::{Expected, Heard, Watch};
 use agent::HostJob;
@@ -45,7 +48,6 @@ use process::Agent;
 
 pub use agent::{is_agent, main};
 pub use clean::{Undone, clean};
-pub use group::too_little;
 pub(crate) use own::FileId;
 
 /// Bit of CAP_SYS_ADMIN in the masks of /proc/self/status.
@@ -60,6 +62,14 @@ impl LabKind for ThisMachine {
         check_limit(&options)?;
         let ground = Ground::open(&options)?;
         Ok(Box::new(HostLab { options, release: release(), ground }))
+    }
+
+    fn options(&self) -> &'static [&'static LabOption] {
+        &options::ALL
+    }
+
+    fn check(&self, given: &Given) -> Result<(), String> {
+        options::check(given)
     }
 
     fn places(&self, cell: &Cell) -> Result<Places> {

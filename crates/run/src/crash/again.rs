@@ -9,7 +9,8 @@ use mountmark_crash::verdict;
 use mountmark_crash::workload::Workload;
 use mountmark_model::Configuration;
 
-use super::explore::{Course, gone, moment};
+use super::course::Course;
+use super::explore::{gone, moment};
 use super::scene::{Scene, Under, record, recover};
 use super::talk::{Reply, Talk};
 

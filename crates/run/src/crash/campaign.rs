@@ -15,7 +15,8 @@ use mountmark_crash::workload::{Workload, smaller};
 use mountmark_lab::emulator::Witnesses;
 use mountmark_model::Cell;
 
-use super::explore::{Course, explore};
+use super::course::Course;
+use super::explore::explore;
 use super::talk::Talk;
 use crate::pool::{self, Queue};
 

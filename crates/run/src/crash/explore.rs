@@ -8,13 +8,14 @@ use mountmark_crash::campaign::{Explored, Fault, Finding, Reason, Told};
 use mountmark_crash::oracle::{History, Level, Promises};
 use mountmark_crash::order::Order;
 use mountmark_crash::stateless;
-use mountmark_crash::states::{Budget, Choice, Device, Epoch, Fault as DeviceFault, ImageId, State, States};
-use mountmark_crash::trace::{Policy, Trace};
+use mountmark_crash::states::{Choice, Device, Epoch, Fault as DeviceFault, ImageId, State, States};
+use mountmark_crash::trace::Trace;
 use mountmark_crash::verdict;
 use mountmark_crash::workload::Workload;
 use mountmark_model::{Configuration, Fate};
 use mountmark_random::Stream;
 
+use super::course::Course;
 use super::known::Known;
 use super::rehearsal::{Rehearsal, rehearse};
 use super::rounds::{self, Open, share};
@@ -28,21 +29,6 @@ const AGAIN: usize = 32;
 
 /// Why a workload has no images whose recording was not done in time.
 const LATE: &str = "the budget ended before it had run: take a larger --budget";
-
-/// What to explore, and how far.
-#[derive(Clone, Debug)]
-pub struct Course {
-    pub device: Device,
-    pub policy: Policy,
-    pub budget: Budget,
-    /// Of samples.
-    pub seed: u64,
-    pub promises: Promises,
-    /// After this moment no further images are made.
-    pub deadline: Instant,
-    /// In how many recoveries the power is cut again.
-    pub recoveries: usize,
-}
 
 /// How far the workload had come at the end of an epoch. Operations run one after the other, so their number says which.
 pub(super) fn moment(epoch: &Epoch) -> Moment {

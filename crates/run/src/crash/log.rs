@@ -12,8 +12,8 @@ use mountmark_crash::trace::{Policy, Trace};
 use mountmark_crash::workload::Workload;
 use thiserror::Error;
 
+use super::course::IDLE;
 use super::questions::Recorded;
-use super::scene::IDLE;
 use super::talk::{Reply, Talk};
 
 /// Maximum number of bytes of a log: as many as there is room for in a guest.

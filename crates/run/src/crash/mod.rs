@@ -5,6 +5,7 @@
 
 pub mod again;
 pub mod campaign;
+pub mod course;
 pub mod explore;
 mod known;
 pub mod log;

@@ -4,12 +4,9 @@ use anyhow::{Result, bail};
 use mountmark_crash::states::{Base, Device, Extent, State, States};
 use mountmark_crash::workload::Workload;
 
-use super::explore::Course;
+use super::course::{Course, IDLE};
 use super::questions::Recorded;
 use super::talk::{Reply, Talk};
-
-/// Seconds after the last operation, in which the kernel writes back and commits by itself.
-pub(super) const IDLE: u32 = 40;
 
 /// Bytes of the disk when a recording began: the base, changed by an image.
 pub struct Under<'t, 'a> {

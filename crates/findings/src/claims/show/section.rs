@@ -97,9 +97,9 @@ fn claimed(claim: &JudgedClaim) -> String {
 fn decided(claim: &JudgedClaim, runs: &[&RunRecord]) -> Vec<String> {
     let mut found = vec![verdict(claim.outcome)];
     found.extend(claim.is_partial().then(|| aside("as far as measured")));
-    found.extend(say::by(claim, runs).filter(|_| runs.len() > 1).map(|by| aside(&capital(&by))));
     let lacks = Some(say::lacks(claim).join(" ")).filter(|text| !text.is_empty());
-    let mut why = vec![say::sentence(claim)];
+    let by = say::by(claim, runs).map_or(String::new(), |by| format!("{}: ", capital(&by)));
+    let mut why = vec![by + &say::sentence(claim)];
     why.extend([claim.note.clone(), say::stretched(claim), lacks].into_iter().flatten().map(|text| aside(&text)));
     why.extend(claim.commands.iter().map(|command| code(command)));
     vec![claimed(claim), found.join("\n"), why.join("\n")]

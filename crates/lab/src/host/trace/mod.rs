@@ -145,7 +145,7 @@ pub(super) fn unseen(error: &anyhow::Error) -> String {
 
 /// Closes the agent's standard streams: their readers wait until all copies are closed.
 fn leave_streams() {
-    super::agent::leave_events();
+    super::events::leave();
     let Ok(null) = std::fs::File::options().read(true).write(true).open("/dev/null") else { return };
     for standard in 0..3 {
         // SAFETY: replaces descriptors that this process does not use again.

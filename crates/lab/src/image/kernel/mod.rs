@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use super::packages::Packages;
-use crate::needs::{self, For, Need};
+use crate::kernel_options::{self, For, Need};
 pub(crate) use config::Config;
 use config::Setting;
 use file::KernelFile;
@@ -130,16 +130,16 @@ impl Kernel {
 
     /// Options that the guest's kernel needs and this one lacks, as far as image and configuration show.
     pub fn lacking(&self) -> Vec<&'static Need> {
-        let entry = (!self.can_start).then_some(&needs::PVH);
+        let entry = (!self.can_start).then_some(&kernel_options::PVH);
         let Some(config) = &self.config else { return entry.into_iter().collect() };
         let setting = |option: &str| match config.get(option)? {
             Setting::BuiltIn => Some(true),
             Setting::Module => Some(false),
             Setting::No => None,
         };
-        let lacking = needs::NEEDS.iter().filter(|need| need.is_lacking(&self.release, setting));
-        let table = setting("ND_BTT") == Some(false) && needs::DEBUG_FS.is_lacking(&self.release, setting);
-        entry.into_iter().chain(lacking).chain(table.then_some(&needs::DEBUG_FS)).collect()
+        let lacking = kernel_options::NEEDS.iter().filter(|need| need.is_lacking(&self.release, setting));
+        let table = setting("ND_BTT") == Some(false) && kernel_options::DEBUG_FS.is_lacking(&self.release, setting);
+        entry.into_iter().chain(lacking).chain(table.then_some(&kernel_options::DEBUG_FS)).collect()
     }
 
     /// Whether its configuration is known, and has neither this option nor a module for it.

@@ -3,7 +3,7 @@
 use mountmark_model::{Cell, Disk, RealisedCorpus};
 
 use crate::image::Wanted;
-use crate::needs::For;
+use crate::kernel_options::For;
 
 /// The cell as its guest gets it. Reading a longer job takes more instructions, so neither the cell's place in the plan
 /// nor a path of this machine may be part of it.

@@ -1,0 +1,72 @@
+//! Options of guests.
+
+use mountmark_model::Lab;
+
+use crate::image::kernel;
+use crate::options::{LabOption, Takes};
+
+/// In a lab without guests.
+const NO_GUEST: &str = "--machine and --kernel choose a guest; the {lab} lab runs on this machine and its kernel";
+
+pub static MACHINE: LabOption = LabOption {
+    name: "machine",
+    value: "MACHINE",
+    takes: Takes::Text { usual: None },
+    help: "The computer of the virtual lab; `mountmark list machines` [default: modern]",
+    with: None,
+    against: &[],
+    elsewhere: NO_GUEST,
+};
+
+pub static KERNEL: LabOption = LabOption {
+    name: "kernel",
+    value: "KERNEL",
+    takes: Takes::Text { usual: Some(kernel::DEFAULT) },
+    help: "The guest's kernel: a Debian version such as 6.12 or 6.1, a package name, PATH[,MODULES] of a vmlinux, a vmlinuz or a \
+           build tree, or `host`",
+    with: None,
+    against: &[],
+    elsewhere: NO_GUEST,
+};
+
+/// The host lab has it too, about its agent.
+pub static SILENCE_LIMIT: LabOption = LabOption {
+    name: "silence-limit",
+    value: "SECONDS",
+    takes: Takes::Count { most: u64::MAX, usual: Some("1800"), alone: None },
+    help: "Seconds of wall time that a guest may be silent before it counts as hung",
+    with: None,
+    against: &[],
+    elsewhere: "--silence-limit is of labs with an agent, which the {lab} lab has not",
+};
+
+pub static DISK: LabOption = LabOption {
+    name: "disk",
+    value: "DISK",
+    takes: Takes::Text { usual: None },
+    help: "The disk under test instead of the machine's",
+    with: None,
+    against: &[],
+    elsewhere: "--disk chooses the disk of a guest; --image says where the {lab} lab's disk lies",
+};
+
+/// Of the exact clock alone.
+pub static PROFILE: LabOption = LabOption {
+    name: "profile",
+    value: "",
+    takes: Takes::Nothing,
+    help: "Virtual lab: run with the profiler, and keep where the time of each task went, so that `mountmark why` needs no second \
+           run. Figures stay the same to the last bit; it takes two to three times the wall time",
+    with: None,
+    against: &[],
+    elsewhere: "--profile: the profiler is in the virtual lab's emulator, and would change what it looks at in the {lab} lab: use \
+                perf there",
+};
+
+static GUESTS: [&LabOption; 4] = [&MACHINE, &KERNEL, &SILENCE_LIMIT, &DISK];
+static EXACT: [&LabOption; 5] = [&MACHINE, &KERNEL, &SILENCE_LIMIT, &DISK, &PROFILE];
+
+/// The options of a lab of guests.
+pub(super) fn of(lab: Lab) -> &'static [&'static LabOption] {
+    if lab.nature().exact_clock { &EXACT } else { &GUESTS }
+}

@@ -244,7 +244,7 @@ fn each_folder_of_the_cache_is_known_to_its_cleaning_and_described() {
         .map(|rest| rest.split(['"', '/']).next().unwrap_or_default().to_owned())
         .collect();
     assert!(used.len() > 5 && used.is_subset(&known), "{used:?} {known:?}");
-    let text = fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap();
+    let text = fs::read_to_string(root().join("docs/LAB.md")).unwrap();
     let table = text.split("## What lies in the cache").nth(1).unwrap().split("\n\n").nth(1).unwrap();
     let described: BTreeSet<String> =
         table.lines().skip(2).filter_map(|row| Some(row.split('`').nth(1)?.to_owned())).collect();

@@ -64,17 +64,7 @@ pub struct Arguments {
 
 pub fn run(arguments: Arguments) -> Result<u8> {
     let format = format(&arguments)?;
-    let (name, form) = (format.name(), format.form());
-    if form == Form::Picture && arguments.runs.len() > 1 {
-        bail!(WrongUse(format!("--format {name} draws one run: name one")));
-    }
-    let beside =
-        [("--study", arguments.study.is_some()), ("--claims", arguments.claims), ("--why", arguments.why.is_some())];
-    if let Some((option, _)) = beside.iter().find(|(_, is_given)| *is_given)
-        && matches!(form, Form::Rows | Form::Picture)
-    {
-        bail!(WrongUse(format!("--format {name} shows runs alone: leave {option} out, or use `mountmark compare`")));
-    }
+    fits(&arguments, format)?;
     // Names are checked before anything is read.
     let catalogue = catalogue::load()?;
     let study = arguments.study.as_ref().map(|name| compare::study::find(&catalogue, name)).transpose()?;
@@ -84,14 +74,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         ([], None) => vec!["latest".to_owned()],
         (names, _) => names.to_vec(),
     };
-    let mut runs: Vec<RunRecord> = Vec::new();
-    for name in &names {
-        let id = store.resolve(name)?;
-        if runs.iter().any(|run| run.id == id) {
-            bail!(WrongUse(format!("{name}: run {id} is named twice")));
-        }
-        runs.push(store.load(&id)?);
-    }
+    let runs = loaded(&store, &names)?;
     let target = target(&arguments, format, &runs);
     if let Target::File(path) = &target {
         refuse_foreign(path, format)?;
@@ -108,21 +91,10 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     // Of several runs each claim is told once, above all of them.
     let together =
         (arguments.claims && runs.len() > 1).then(|| by_several(judged.iter_mut().filter_map(Option::take).collect()));
-    let mut explained: Vec<Vec<Explained>> = Vec::new();
-    if let Some(count) = arguments.why {
-        let stop = Stop::on_signals()?;
-        let guests = Manner { jobs: arguments.jobs.into(), silence_limit: SILENCE_LIMIT, callers: true, stop: &stop };
-        for (run, found) in runs.iter().zip(&found) {
-            match stop.or(why::explain_largest(run, found, count.into(), &store, guests), why::Outcome::Stopped)? {
-                why::Outcome::Explained(tasks) => explained.push(tasks),
-                why::Outcome::Stopped => return Ok(stop.code()),
-                why::Outcome::Fault(fault) => {
-                    say!("mountmark: {fault}");
-                    return Ok(common::FAILED);
-                }
-            }
-        }
-    }
+    let explained = match explained(&arguments, &store, &runs, &found)? {
+        Ok(explained) => explained,
+        Err(code) => return Ok(code),
+    };
     let differences: Vec<Vec<Vec<Explanation>>> = explained
         .iter()
         .map(|tasks| tasks.iter().map(|task| why::explanations(&task.ledgers, None)).collect())
@@ -159,6 +131,58 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         }
     }
     Ok(common::DONE)
+}
+
+/// Refuses what a format cannot show.
+fn fits(arguments: &Arguments, format: Format) -> Result<()> {
+    let (name, form) = (format.name(), format.form());
+    if form == Form::Picture && arguments.runs.len() > 1 {
+        bail!(WrongUse(format!("--format {name} draws one run: name one")));
+    }
+    let beside =
+        [("--study", arguments.study.is_some()), ("--claims", arguments.claims), ("--why", arguments.why.is_some())];
+    if let Some((option, _)) = beside.iter().find(|(_, is_given)| *is_given)
+        && matches!(form, Form::Rows | Form::Picture)
+    {
+        bail!(WrongUse(format!("--format {name} shows runs alone: leave {option} out, or use `mountmark compare`")));
+    }
+    Ok(())
+}
+
+fn loaded(store: &Store, names: &[String]) -> Result<Vec<RunRecord>> {
+    let mut runs: Vec<RunRecord> = Vec::new();
+    for name in names {
+        let id = store.resolve(name)?;
+        if runs.iter().any(|run| run.id == id) {
+            bail!(WrongUse(format!("{name}: run {id} is named twice")));
+        }
+        runs.push(store.load(&id)?);
+    }
+    Ok(runs)
+}
+
+/// The tasks that `--why` asks for, of each run; or the exit code where it was stopped or found a fault.
+fn explained(
+    arguments: &Arguments,
+    store: &Store,
+    runs: &[RunRecord],
+    found: &[Findings],
+) -> Result<Result<Vec<Vec<Explained>>, u8>> {
+    let mut all = Vec::new();
+    let Some(count) = arguments.why else { return Ok(Ok(all)) };
+    let stop = Stop::on_signals()?;
+    let guests = Manner { jobs: arguments.jobs.into(), silence_limit: SILENCE_LIMIT, callers: true, stop: &stop };
+    for (run, found) in runs.iter().zip(found) {
+        match stop.or(why::explain_largest(run, found, count.into(), store, guests), why::Outcome::Stopped)? {
+            why::Outcome::Explained(tasks) => all.push(tasks),
+            why::Outcome::Stopped => return Ok(Err(stop.code())),
+            why::Outcome::Fault(fault) => {
+                say!("mountmark: {fault}");
+                return Ok(Err(common::FAILED));
+            }
+        }
+    }
+    Ok(Ok(all))
 }
 
 /// The newest runs of the store that repeat a study, one for each of its commands; says which have none.

@@ -69,6 +69,27 @@ pub(crate) fn suite(suite: &Suite) -> Vec<String> {
     names::list("packages", &suite.packages, names::package, &mut faults);
     names::list("tools", &suite.tools, names::program, &mut faults);
     names::list("modules", &suite.modules, names::module, &mut faults);
+    suite_tasks(suite, &mut faults);
+    faults.extend(suite.source_prepare.as_deref().and_then(|command| null("source_prepare", command)));
+    faults.extend(tasks::faults(suite));
+    columns(suite, &mut faults);
+    if !(0.0..=LONGEST_PAUSE).contains(&suite.pause_seconds) {
+        faults.push(format!("pause_seconds is {}: write a number from 0 to {LONGEST_PAUSE}", suite.pause_seconds));
+    }
+    suite_parameters(suite, &mut faults);
+    if suite.source == Source::None {
+        without_source(suite, &mut faults);
+    }
+    if let Some(name) = &suite.subdirectories
+        && !suite.parameters.contains_key(name)
+    {
+        faults.push(format!("subdirectories names the parameter {name}, which the suite does not have"));
+    }
+    faults
+}
+
+/// Ids, titles and commands.
+fn suite_tasks(suite: &Suite, faults: &mut Vec<String>) {
     let own = parameters(suite, Scale::ONE);
     let mut seen = BTreeSet::new();
     for (index, task) in suite.tasks.iter().enumerate() {
@@ -80,13 +101,14 @@ pub(crate) fn suite(suite: &Suite) -> Vec<String> {
         } else if STEPS.contains(&task.id.as_str()) {
             faults.push(format!("task {0}: {0} is a step of every cell and measured anyway; take another id", task.id));
         }
-        task_faults(task, &mut faults);
+        task_faults(task, faults);
         if let Err(error) = title::check(&task.title, &own) {
             faults.push(format!("task {}: the title {:?}: {error}", task.id, task.title));
         }
     }
-    faults.extend(suite.source_prepare.as_deref().and_then(|command| null("source_prepare", command)));
-    faults.extend(tasks::faults(suite));
+}
+
+fn columns(suite: &Suite, faults: &mut Vec<String>) {
     for column in &suite.columns {
         if !suite.tasks.iter().any(|task| task.id == column.task) {
             faults.push(format!("column {:?}: the suite has no task {:?}", column.title, column.task));
@@ -100,9 +122,9 @@ pub(crate) fn suite(suite: &Suite) -> Vec<String> {
             }
         }
     }
-    if !(0.0..=LONGEST_PAUSE).contains(&suite.pause_seconds) {
-        faults.push(format!("pause_seconds is {}: write a number from 0 to {LONGEST_PAUSE}", suite.pause_seconds));
-    }
+}
+
+fn suite_parameters(suite: &Suite, faults: &mut Vec<String>) {
     for (name, parameter) in &suite.parameters {
         let first = name.chars().next().is_some_and(|c| c.is_ascii_uppercase());
         if !first || !name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_') {
@@ -116,29 +138,25 @@ pub(crate) fn suite(suite: &Suite) -> Vec<String> {
             faults.push(format!("parameter {name}: its value is below its own min; raise value or lower min"));
         }
     }
-    if suite.source == Source::None {
-        if let Some(corpus) = &suite.corpus {
-            faults.push(format!("corpus {corpus:?} has nowhere to lie: add source = \"tar\" or source = \"tree\""));
-        }
-        let copies = [suite.corpus_copies, suite.corpus_written, suite.source_copies];
-        if copies.into_iter().chain(suite.peaks.iter().map(|peak| peak.corpus_copies)).any(|copies| copies > 0) {
-            faults.push("copies of a corpus are counted but there is none: add corpus and source".into());
-        }
-        if suite.source_prepare.is_some() || suite.source_room.0 > 0 {
-            faults.push(
-                "source_prepare and source_room need a second disk: add source = \"tar\" or source = \"tree\"".into(),
-            );
-        }
-        if let Some(task) = suite.tasks.iter().find(|task| uses(task, "SOURCE")) {
-            faults.push(format!("task {}: it uses $SOURCE, but the suite has no second disk: add source", task.id));
-        }
+}
+
+/// What only a suite with a second disk may have.
+fn without_source(suite: &Suite, faults: &mut Vec<String>) {
+    if let Some(corpus) = &suite.corpus {
+        faults.push(format!("corpus {corpus:?} has nowhere to lie: add source = \"tar\" or source = \"tree\""));
     }
-    if let Some(name) = &suite.subdirectories
-        && !suite.parameters.contains_key(name)
-    {
-        faults.push(format!("subdirectories names the parameter {name}, which the suite does not have"));
+    let copies = [suite.corpus_copies, suite.corpus_written, suite.source_copies];
+    if copies.into_iter().chain(suite.peaks.iter().map(|peak| peak.corpus_copies)).any(|copies| copies > 0) {
+        faults.push("copies of a corpus are counted but there is none: add corpus and source".into());
     }
-    faults
+    if suite.source_prepare.is_some() || suite.source_room.0 > 0 {
+        faults.push(
+            "source_prepare and source_room need a second disk: add source = \"tar\" or source = \"tree\"".into(),
+        );
+    }
+    if let Some(task) = suite.tasks.iter().find(|task| uses(task, "SOURCE")) {
+        faults.push(format!("task {}: it uses $SOURCE, but the suite has no second disk: add source", task.id));
+    }
 }
 
 fn task_faults(task: &Task, faults: &mut Vec<String>) {
@@ -202,7 +220,6 @@ fn crash(documented: &Documented, faults: &mut Vec<String>) {
 
 pub(crate) fn filesystem(fs: &FileSystem) -> Vec<String> {
     let mut faults = Vec::new();
-    let device = |command: &[String]| command.iter().any(|argument| argument.contains("{device}"));
     if !is_word(&fs.name) {
         faults.push(format!("the name {:?} must be made of letters, digits, - and _", fs.name));
     }
@@ -235,6 +252,32 @@ pub(crate) fn filesystem(fs: &FileSystem) -> Vec<String> {
             faults.push("min_size is 0; give the smallest device that mkfs accepts and that can be mounted".into());
         }
     }
+    fsck(fs, &mut faults);
+    if let Some(max) = fs.max_size.filter(|max| *max < fs.min_size) {
+        faults.push(format!("max_size ({max}) is below min_size ({})", fs.min_size));
+    }
+    if let Some(roomy) = fs.roomy_size.filter(|roomy| *roomy < fs.min_size) {
+        faults.push(format!("roomy_size ({roomy}) is below min_size ({})", fs.min_size));
+    }
+    if !fs.nodiscard.is_empty() && !takes_options(fs) {
+        faults.push("nodiscard has arguments for mkfs, but mkfs has no \"{options}\" to put them".to_owned());
+    }
+    variants(fs, &mut faults);
+    faults
+}
+
+/// Whether the command has a place for the device.
+fn device(command: &[String]) -> bool {
+    command.iter().any(|argument| argument.contains("{device}"))
+}
+
+/// Whether mkfs has a place for further options.
+fn takes_options(fs: &FileSystem) -> bool {
+    fs.mkfs.iter().any(|argument| argument == "{options}")
+}
+
+/// The checks after a run and after a power cut.
+fn fsck(fs: &FileSystem, faults: &mut Vec<String>) {
     if let Some(fsck) = &fs.fsck {
         if !device(&fsck.command) {
             faults.push("fsck: command must have {device} in it".into());
@@ -247,21 +290,15 @@ pub(crate) fn filesystem(fs: &FileSystem) -> Vec<String> {
         }
     }
     if let Some(documented) = &fs.crash {
-        crash(documented, &mut faults);
+        crash(documented, faults);
         let program = fs.fsck.as_ref().and_then(|fsck| fsck.command.first());
         if !documented.check.is_empty() && (!device(&documented.check) || documented.check.first() != program) {
             faults.push("crash: check must have {device} in it and start the program of [fsck]".into());
         }
     }
-    if let Some(max) = fs.max_size.filter(|max| *max < fs.min_size) {
-        faults.push(format!("max_size ({max}) is below min_size ({})", fs.min_size));
-    }
-    if let Some(roomy) = fs.roomy_size.filter(|roomy| *roomy < fs.min_size) {
-        faults.push(format!("roomy_size ({roomy}) is below min_size ({})", fs.min_size));
-    }
-    if !fs.nodiscard.is_empty() && !fs.mkfs.iter().any(|argument| argument == "{options}") {
-        faults.push("nodiscard has arguments for mkfs, but mkfs has no \"{options}\" to put them".to_owned());
-    }
+}
+
+fn variants(fs: &FileSystem, faults: &mut Vec<String>) {
     for (name, variant) in &fs.variants {
         let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_=.".contains(c));
         if name.is_empty() || !plain || name.starts_with("mkfs=") || name.starts_with("mount=") {
@@ -272,12 +309,11 @@ pub(crate) fn filesystem(fs: &FileSystem) -> Vec<String> {
         if variant.mkfs.is_empty() && variant.mount.is_empty() {
             faults.push(format!("variant {name:?} changes nothing: give it mkfs or mount"));
         }
-        if !variant.mkfs.is_empty() && !fs.mkfs.iter().any(|argument| argument == "{options}") {
+        if !variant.mkfs.is_empty() && !takes_options(fs) {
             faults
                 .push(format!("variant {name:?} has arguments for mkfs, but mkfs has no \"{{options}}\" to put them"));
         }
     }
-    faults
 }
 
 /// The hole for devices is above this address.

@@ -1,9 +1,11 @@
 //! Turns options and definitions into ordered cells.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use mountmark_model::{
-    Bytes, Cell, Configuration, Corpus, CorpusSource, Plan, RealisedCorpus, Scale, Source, SourceMedium, Suite,
+    Bytes, Cell, Configuration, Corpus, CorpusSource, Disk, Machine, Plan, RealisedCorpus, Scale, Source, SourceMedium,
+    Suite,
 };
 
 use crate::bounds::MOST_REPEATS;
@@ -109,49 +111,18 @@ pub(crate) fn planned(
     computer.hold(disk_size, second_size)?;
     let Computer { machine, disk, second_disk, kernel, .. } = computer;
 
-    let medium = |repeat: u32| {
-        let (path, facts) = corpora.get(repeat as usize).or(corpora.first())?;
-        Some(SourceMedium {
-            disk: second_disk.clone()?,
-            size: Bytes(second_size),
-            layout: suite.source,
-            corpus: facts.clone(),
-            tar: path.to_string_lossy().into_owned(),
-        })
+    let cells = Cells {
+        options,
+        suite: &suite,
+        kept: &kept,
+        machine: &machine,
+        disk: &disk,
+        disk_size: Bytes(disk_size),
+        second: second_disk.as_ref().map(|disk| (disk, Bytes(second_size))),
+        corpora: &corpora,
+        parameters: &parameters,
     };
-    let programs = tasks::programs(&suite.tasks);
-    let tools = || programs.iter().flat_map(|program| std::iter::once(&program.tool).chain(program.files));
-    let tools: Vec<String> = suite.tools.iter().cloned().chain(tools().map(|tool| (*tool).to_owned())).collect();
-    let packages = programs.iter().map(|program| program.package.to_owned());
-    let packages: Vec<String> = suite.packages.iter().cloned().chain(packages).collect();
-    let mut cells = Vec::new();
-    for repeat in 0..options.repeats {
-        for configuration in block(options.seed, repeat, kept.len()).into_iter().map(|index| &kept[index]) {
-            let index = cells.len() as u32;
-            cells.push(Cell {
-                index,
-                repeat,
-                point: None,
-                target: None,
-                is_mounted: false,
-                configuration: configuration.clone(),
-                seed: repeat_seed(options.seed, repeat),
-                disk: disk.clone(),
-                disk_size: Bytes(disk_size),
-                on_loop: suite.on_loop,
-                second_disk: medium(repeat),
-                source_prepare: suite.source_prepare.clone(),
-                ram: machine.ram,
-                parameters: parameters.clone(),
-                pause_seconds: suite.pause_seconds,
-                conditions: drawn(options.conditions, options.lab, options.seed, repeat, machine.ram),
-                tasks: restart::possible(in_order(&suite, options, repeat), configuration),
-                tools: union(&tools, &configuration.filesystem.tools),
-                packages: union(&packages, &configuration.filesystem.packages),
-                modules: suite.modules.clone(),
-            });
-        }
-    }
+    let cells = cells.all();
     Ok(Plan {
         suite: suite.name,
         suite_about: suite.about,
@@ -173,6 +144,74 @@ pub(crate) fn planned(
         memory_limit: None,
         precondition: None,
     })
+}
+
+/// What the cells of a plan have in common.
+struct Cells<'a> {
+    options: &'a Options,
+    suite: &'a Suite,
+    kept: &'a [Configuration],
+    machine: &'a Machine,
+    disk: &'a Disk,
+    disk_size: Bytes,
+    /// The second disk and its size.
+    second: Option<(&'a Disk, Bytes)>,
+    corpora: &'a [(PathBuf, RealisedCorpus)],
+    parameters: &'a BTreeMap<String, u64>,
+}
+
+impl Cells<'_> {
+    /// All cells, repeat by repeat, in the order of each repeat's block.
+    fn all(&self) -> Vec<Cell> {
+        let Cells { options, suite, kept, .. } = self;
+        let programs = tasks::programs(&suite.tasks);
+        let tools = programs.iter().flat_map(|program| std::iter::once(&program.tool).chain(program.files));
+        let tools: Vec<String> = suite.tools.iter().cloned().chain(tools.map(|tool| (*tool).to_owned())).collect();
+        let packages = programs.iter().map(|program| program.package.to_owned());
+        let packages: Vec<String> = suite.packages.iter().cloned().chain(packages).collect();
+        let ram = self.machine.ram;
+        let mut cells = Vec::new();
+        for repeat in 0..options.repeats {
+            for configuration in block(options.seed, repeat, kept.len()).into_iter().map(|index| &kept[index]) {
+                cells.push(Cell {
+                    index: cells.len() as u32,
+                    repeat,
+                    point: None,
+                    target: None,
+                    is_mounted: false,
+                    configuration: configuration.clone(),
+                    seed: repeat_seed(options.seed, repeat),
+                    disk: self.disk.clone(),
+                    disk_size: self.disk_size,
+                    on_loop: suite.on_loop,
+                    second_disk: self.medium(repeat),
+                    source_prepare: suite.source_prepare.clone(),
+                    ram,
+                    parameters: self.parameters.clone(),
+                    pause_seconds: suite.pause_seconds,
+                    conditions: drawn(options.conditions, options.lab, options.seed, repeat, ram),
+                    tasks: restart::possible(in_order(suite, options, repeat), configuration),
+                    tools: union(&tools, &configuration.filesystem.tools),
+                    packages: union(&packages, &configuration.filesystem.packages),
+                    modules: suite.modules.clone(),
+                });
+            }
+        }
+        cells
+    }
+
+    /// The second disk of a repeat, with its corpus.
+    fn medium(&self, repeat: u32) -> Option<SourceMedium> {
+        let (path, facts) = self.corpora.get(repeat as usize).or(self.corpora.first())?;
+        let (disk, size) = self.second?;
+        Some(SourceMedium {
+            disk: disk.clone(),
+            size,
+            layout: self.suite.source,
+            corpus: facts.clone(),
+            tar: path.to_string_lossy().into_owned(),
+        })
+    }
 }
 
 /// Configurations that will run, and skipped ones with their reasons.

@@ -115,6 +115,43 @@ fn dots<'a>(scale: AxisScale, dots: impl Iterator<Item = &'a Dot>) -> String {
     path
 }
 
+/// The head of a column: its class in the style sheet, or none, and what is in it.
+pub type Head = (&'static str, Markup);
+
+/// A head of text.
+pub fn head(text: &str) -> Head {
+    let mut out = Markup::new();
+    put!(out, text);
+    ("", out)
+}
+
+/// The head of the column of names, for those who cannot see that it has names.
+pub fn unseen(text: &str) -> Head {
+    let mut out = Markup::new();
+    put!(out, "<span class=\"unseen\">", text, "</span>");
+    ("", out)
+}
+
+/// Begins a table whose rows have drawings; the caller writes its rows and `</tbody></table>`.
+pub fn begin_chart(out: &mut Markup, look: &'static str, heads: impl IntoIterator<Item = Head>) {
+    put!(out, "<table class=\"chart");
+    if !look.is_empty() {
+        put!(out, " ");
+        out.raw(look);
+    }
+    put!(out, "\">\n<thead><tr>");
+    for (class, head) in heads {
+        put!(out, "<th scope=\"col\"");
+        if !class.is_empty() {
+            put!(out, " class=\"");
+            out.raw(class);
+            put!(out, "\"");
+        }
+        put!(out, ">", head, "</th>");
+    }
+    put!(out, "</tr></thead>\n<tbody>\n");
+}
+
 /// The head of a column of drawings, with the ends of its scale.
 pub fn axis(low: &str, high: &str) -> Markup {
     let mut out = Markup::new();

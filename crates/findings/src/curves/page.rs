@@ -2,7 +2,7 @@
 //! bands, and the figures below.
 
 use mountmark_document::draw::curve::{Frame, Names, Tick, draw, swatch};
-use mountmark_document::draw::plot::AxisScale;
+use mountmark_document::draw::plot::{self, AxisScale};
 use mountmark_document::forms::Block;
 use mountmark_document::markup::Markup;
 use mountmark_document::put;
@@ -56,17 +56,14 @@ fn card(view: &View, curves: &Curves, curve: &Curve) -> Markup {
     };
     draw(&mut out, &frame, &lines);
     put!(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", curve.task, " by ");
-    put!(
-        out,
-        curves.parameter,
-        "\"><table class=\"chart lines\">\n<thead><tr><th scope=\"col\">",
-        curves.parameter,
-        "</th>"
-    );
-    for name in 0..curve.medians.len() {
-        put!(out, "<th scope=\"col\">", swatch(name), view.name(name), "</th>");
-    }
-    put!(out, "</tr></thead>\n<tbody>\n");
+    put!(out, curves.parameter, "\">");
+    let named = |at: usize| {
+        let mut head = Markup::new();
+        put!(head, swatch(at), view.name(at));
+        ("", head)
+    };
+    let heads = std::iter::once(plot::head(&curves.parameter)).chain((0..curve.medians.len()).map(named));
+    plot::begin_chart(&mut out, "lines", heads);
     for (at, point) in curves.points.iter().enumerate() {
         put!(out, "<tr><th scope=\"row\">", point.text, "</th>");
         for medians in &curve.medians {

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use mountmark_document::draw::curve::{Curve, Frame, Names, Tick, draw, swatch};
-use mountmark_document::draw::plot::AxisScale;
+use mountmark_document::draw::plot::{self, AxisScale};
 use mountmark_document::forms::{Block, Table};
 use mountmark_document::markup::Markup;
 use mountmark_document::number::counted;
@@ -185,15 +185,10 @@ fn shares(out: &mut Markup, view: &View, phase: &Phase, operation: Operation) {
     put!(out, "<span class=\"verdict\">", operation.name(), ": time by share of the operations</span></figcaption>\n");
     draw(out, &frame, &curves.collect::<Vec<_>>());
     put!(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Times of ", operation.name());
-    put!(
-        out,
-        "\"><table class=\"chart lines\">\n<thead><tr><th scope=\"col\"><span class=\"unseen\">file system</span>"
-    );
-    put!(out, "</th><th scope=\"col\">operations</th>");
-    for (_, text) in &SHARES[..4] {
-        put!(out, "<th scope=\"col\">", text, "</th>");
-    }
-    put!(out, "<th scope=\"col\">max</th></tr></thead>\n<tbody>\n");
+    put!(out, "\">");
+    let shares = SHARES[..4].iter().map(|(_, text)| plot::head(text));
+    let heads = [plot::unseen("file system"), plot::head("operations")].into_iter().chain(shares);
+    plot::begin_chart(out, "lines", heads.chain([plot::head("max")]));
     for (at, latency) in found {
         put!(out, "<tr><th scope=\"row\">", swatch(at), view.name(at), "</th><td>", latency.count, "</td>");
         for value in [latency.p50, latency.p90, latency.p99, latency.p999, latency.max] {

@@ -2,6 +2,7 @@
 
 pub(crate) mod composite;
 
+use mountmark_document::draw::plot;
 use mountmark_document::forms::Block;
 use mountmark_document::markup::Markup;
 use mountmark_document::number::{range, ratio, share};
@@ -65,17 +66,10 @@ fn rankings(view: &View) -> Markup {
 fn table(out: &mut Markup, view: &View, ranking: &[Rank]) {
     let has_interval = ranking.iter().any(|rank| rank.interval.is_some());
     let has_stability = ranking.iter().any(|rank| rank.stability.is_some());
-    put!(
-        out,
-        "<table class=\"chart ranking\">\n<thead><tr><th scope=\"col\">place</th><th scope=\"col\" class=\"words\">file system</th><th scope=\"col\">score</th>"
-    );
-    if has_interval {
-        put!(out, "<th scope=\"col\">95 % interval</th>");
-    }
-    if has_stability {
-        put!(out, "<th scope=\"col\">firm</th>");
-    }
-    put!(out, "</tr></thead>\n<tbody>\n");
+    let mut heads = vec![plot::head("place"), ("words", plot::head("file system").1), plot::head("score")];
+    heads.extend(has_interval.then(|| plot::head("95 % interval")));
+    heads.extend(has_stability.then(|| plot::head("firm")));
+    plot::begin_chart(out, "ranking", heads);
     let mut place = 0;
     for (position, rank) in ranking.iter().enumerate() {
         // Equal scores share a place.

@@ -1,6 +1,6 @@
 //! Work after commands return: the time until their data is durable, and until the machine is idle.
 
-use mountmark_document::draw::plot::{AxisScale, axis};
+use mountmark_document::draw::plot::{self, AxisScale, axis};
 use mountmark_document::forms::{Block, Table, named};
 use mountmark_document::markup::Markup;
 use mountmark_document::put;
@@ -72,15 +72,10 @@ fn chart(out: &mut Markup, view: &View, tails: &[Tail]) {
     for (index, (metric, name)) in PARTS.into_iter().enumerate() {
         put!(out, "<span class=\"kind tail", index, "\" title=\"", metric.about, "\">", name, "</span> ");
     }
-    put!(
-        out,
-        "</p>\n<table class=\"chart\">\n<thead><tr><th scope=\"col\">file system</th><th scope=\"col\" class=\"drawn\">"
-    );
-    put!(out, axis("0", &end(&Metric::ELAPSED, scale.max)), "</th>");
-    for (_, name) in PARTS {
-        put!(out, "<th scope=\"col\">", name, "</th>");
-    }
-    put!(out, "</tr></thead>\n<tbody>\n");
+    put!(out, "</p>\n");
+    let drawn = ("drawn", axis("0", &end(&Metric::ELAPSED, scale.max)));
+    let heads = [plot::head("file system"), drawn].into_iter().chain(PARTS.map(|(_, name)| plot::head(name)));
+    plot::begin_chart(out, "", heads);
     for tail in tails {
         verdicts::page::head(out, view.name(tail.configuration));
         put!(out, "<td class=\"drawn\"><div class=\"stack\">");

@@ -1,7 +1,7 @@
 //! A chart for each test with a bar, every sample and the interval, the processor's share beside it, and the verdict.
 //! Protocol steps and usable space have the same form.
 
-use mountmark_document::draw::plot::{AxisScale, Dot, Drawing, axis, draw};
+use mountmark_document::draw::plot::{self, AxisScale, Dot, Drawing, axis, draw};
 use mountmark_document::forms::Block;
 use mountmark_document::markup::Markup;
 use mountmark_document::put;
@@ -146,52 +146,62 @@ fn card(view: &View, task: &TaskFindings) -> Markup {
     if found.verdict.is_some() {
         put!(out, "<span class=\"verdict\">", verdict::sentences(view.findings(), task, found), "</span>");
     }
-    put!(
-        out,
-        "</figcaption>\n<table class=\"chart\">\n<thead><tr><th scope=\"col\"><span class=\"unseen\">file system</span></th>"
-    );
-    put!(out, "<th scope=\"col\" class=\"drawn\">", axis("0", &end(metric, scale.max)), "</th>");
-    put!(out, "<th scope=\"col\">", metric.title, "</th>");
-    if has_cpu {
-        put!(out, "<th scope=\"col\">CPU</th>");
-    }
-    put!(out, "</tr></thead>\n<tbody>\n");
+    put!(out, "</figcaption>\n");
+    let drawn = ("drawn", axis("0", &end(metric, scale.max)));
+    let cpu = has_cpu.then(|| plot::head("CPU"));
+    let heads = [plot::unseen("file system"), drawn, plot::head(metric.title)].into_iter().chain(cpu);
+    plot::begin_chart(&mut out, "", heads);
     for configuration in rows(view, found) {
         head(&mut out, view.name(configuration));
-        let Some(estimate) = found.estimates.get(configuration).and_then(Option::as_ref) else {
-            let columns: u32 = if has_cpu { 3 } else { 2 };
-            let word = view.absent(configuration, &task.id);
-            put!(out, "<td class=\"none\" colspan=\"", columns, "\">", word, "</td></tr>\n");
-            continue;
-        };
-        let bar = if metric.id == Metric::DURABLE.id {
-            task.median(&Metric::ELAPSED, configuration).unwrap_or(estimate.summary.median)
-        } else {
-            estimate.summary.median
-        };
-        let dots: Vec<Dot> = estimate.points.iter().map(dot).collect();
-        let drawing = Drawing {
-            bar: Some(bar),
-            to: Some(estimate.summary.median),
-            interval: estimate.median_interval,
-            dots: &dots,
-        };
-        put!(out, "<td class=\"drawn\">", draw(scale, &drawing), "</td>");
-        let text = quantity(metric, estimate.summary.median);
-        if found.best.contains(&configuration) {
-            put_best(&mut out, &text);
-        } else {
-            put!(out, "<td title=\"", spread(metric, estimate), "\">", text, "</td>");
-        }
-        if has_cpu {
-            let share = task.median(&Metric::CPU_PERCENT, configuration);
-            put!(out, "<td class=\"cpu\">", share.map_or("–".to_owned(), |share| format!("{share:.0} %")));
-            put!(out, small(share, PERCENT), "</td>");
+        match found.estimates.get(configuration).and_then(Option::as_ref) {
+            Some(estimate) => figures(&mut out, task, found, (configuration, estimate), scale),
+            None => {
+                let columns: u32 = if has_cpu { 3 } else { 2 };
+                put!(
+                    out,
+                    "<td class=\"none\" colspan=\"",
+                    columns,
+                    "\">",
+                    view.absent(configuration, &task.id),
+                    "</td>"
+                );
+            }
         }
         put!(out, "</tr>\n");
     }
     put!(out, "</tbody>\n</table>\n", why, "</figure>\n");
     out
+}
+
+/// The cells of a configuration with figures: bar, median, share of the processor.
+fn figures(
+    out: &mut Markup,
+    task: &TaskFindings,
+    found: &MetricFindings,
+    (configuration, estimate): (usize, &Estimate),
+    scale: AxisScale,
+) {
+    let metric = found.metric;
+    let bar = if metric.id == Metric::DURABLE.id {
+        task.median(&Metric::ELAPSED, configuration).unwrap_or(estimate.summary.median)
+    } else {
+        estimate.summary.median
+    };
+    let dots: Vec<Dot> = estimate.points.iter().map(dot).collect();
+    let drawing =
+        Drawing { bar: Some(bar), to: Some(estimate.summary.median), interval: estimate.median_interval, dots: &dots };
+    put!(out, "<td class=\"drawn\">", draw(scale, &drawing), "</td>");
+    let text = quantity(metric, estimate.summary.median);
+    if found.best.contains(&configuration) {
+        put_best(out, &text);
+    } else {
+        put!(out, "<td title=\"", spread(metric, estimate), "\">", text, "</td>");
+    }
+    if task.figures(&Metric::CPU_PERCENT).is_some() {
+        let share = task.median(&Metric::CPU_PERCENT, configuration);
+        put!(out, "<td class=\"cpu\">", share.map_or("–".to_owned(), |share| format!("{share:.0} %")));
+        put!(out, small(share, PERCENT), "</td>");
+    }
 }
 
 /// Begins a row of a chart with its configuration. A short name is not broken.
@@ -248,11 +258,12 @@ fn room(view: &View, step: &TaskFindings) -> Markup {
         put!(out, "<span class=\"verdict\">", verdict::sentence(view.findings(), found), "</span>");
     }
     put!(out, "</figcaption>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"", caption, "\">");
-    put!(out, "<table class=\"chart\">\n<thead><tr><th scope=\"col\"><span class=\"unseen\">file system</span></th>");
-    for (metric, head) in &columns {
-        put!(out, "<th scope=\"col\" title=\"", metric.about, "\">", head, "</th>");
-    }
-    put!(out, "</tr></thead>\n<tbody>\n");
+    let about = |(metric, text): &(&Metric, &str)| {
+        let mut head = Markup::new();
+        put!(head, "<span title=\"", metric.about, "\">", text, "</span>");
+        ("", head)
+    };
+    plot::begin_chart(&mut out, "", std::iter::once(plot::unseen("file system")).chain(columns.iter().map(about)));
     for configuration in 0..view.findings().configurations.len() {
         head(&mut out, view.name(configuration));
         for (metric, _) in &columns {

@@ -229,6 +229,7 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use std::fs::OpenOptions;
+    use std::sync::Barrier;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
@@ -241,15 +242,20 @@ mod tests {
         let image = File::open(&path).unwrap();
         let mut watch = Watch::of(&image).unwrap();
         let is_over = AtomicBool::new(false);
+        // On a busy machine the run would end before the other has begun.
+        let has_begun = Barrier::new(2);
         thread::scope(|scope| {
             scope.spawn(|| {
+                drop(other(&path));
+                has_begun.wait();
                 while !is_over.load(Ordering::SeqCst) {
                     let file = other(&path);
                     thread::sleep(hold);
                     drop(file);
-                    thread::sleep(Duration::from_millis(20));
+                    thread::sleep(Duration::from_millis(5));
                 }
             });
+            has_begun.wait();
             let note = ended(&image, "none", &mut watch);
             is_over.store(true, Ordering::SeqCst);
             note.unwrap()
@@ -260,7 +266,7 @@ mod tests {
     fn who_only_reads_is_waited_for_and_who_may_write_is_a_doubt() {
         let read = noted(|path| File::open(path).unwrap(), Duration::from_millis(200));
         assert!(matches!(read, Note::Ended(_)), "{read:?}");
-        let written = noted(|path| OpenOptions::new().write(true).open(path).unwrap(), Duration::from_millis(200));
+        let written = noted(|path| OpenOptions::new().write(true).open(path).unwrap(), Duration::from_millis(5));
         assert!(matches!(&written, Note::Doubt(why) if why.contains("opened it for writing")), "{written:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! The picture that a page opens with: the places of the file systems, with their intervals, and what they risk when the
 //! power fails.
 
-use mountmark_document::draw::plot::{AxisScale, Drawing, axis, draw};
+use mountmark_document::draw::plot::{self, AxisScale, Drawing, axis, draw};
 use mountmark_document::markup::Markup;
 use mountmark_document::number::{counted, range, ratio};
 use mountmark_document::put;
@@ -41,15 +41,10 @@ pub(crate) fn places(view: &View) -> Markup {
     let mut out = Markup::new();
     let Some(found) = usable(view).or_else(|| overall(view)) else { return out };
     let findings = view.findings();
-    put!(
-        out,
-        "<figure class=\"places\">\n<figcaption>",
-        found.caption,
-        "</figcaption>\n<table class=\"chart\">\n<thead><tr>"
-    );
-    put!(out, "<th scope=\"col\">file system</th><th scope=\"col\" class=\"drawn\">", axis("0", &found.end), "</th>");
-    put!(out, "<th scope=\"col\">", found.column, "</th>");
-    put!(out, "<th scope=\"col\" class=\"words\">when the power fails</th></tr></thead>\n<tbody>\n");
+    put!(out, "<figure class=\"places\">\n<figcaption>", found.caption, "</figcaption>\n");
+    let drawn = ("drawn", axis("0", &found.end));
+    let risk = ("words", plot::head("when the power fails").1);
+    plot::begin_chart(&mut out, "", [plot::head("file system"), drawn, plot::head(found.column), risk]);
     for place in found.all.iter().take(SHOWN) {
         let safety = &findings.safety[place.configuration];
         head(&mut out, view.name(place.configuration));

@@ -1,6 +1,6 @@
 //! All tests together: stacked bars of their times, one row per file system.
 
-use mountmark_document::draw::plot::{AxisScale, axis};
+use mountmark_document::draw::plot::{self, AxisScale, axis};
 use mountmark_document::forms::{Block, Table};
 use mountmark_document::markup::Markup;
 use mountmark_document::number::ratio;
@@ -83,13 +83,11 @@ fn composite(view: &View, bars: &[Bar], categories: &[&str]) -> Markup {
     for name in categories {
         put!(out, "<span class=\"kind look", look(categories, name), "\">", name, "</span> ");
     }
-    put!(
-        out,
-        "</p>\n<table class=\"chart\">\n<thead><tr><th scope=\"col\">file system</th><th scope=\"col\" class=\"drawn\">"
-    );
-    put!(out, axis("0", &end(&Metric::ELAPSED, scale.max)), "</th><th scope=\"col\">sum</th>");
+    put!(out, "</p>\n");
     let baseline = view.name(view.findings().baseline);
-    put!(out, "<th scope=\"col\" class=\"roomy\">mean ratio to ", baseline, "</th></tr></thead>\n<tbody>\n");
+    let drawn = ("drawn", axis("0", &end(&Metric::ELAPSED, scale.max)));
+    let mean = ("roomy", plot::head(&format!("mean ratio to {baseline}")).1);
+    plot::begin_chart(&mut out, "", [plot::head("file system"), drawn, plot::head("sum"), mean]);
     let least = bars.iter().find_map(|bar| bar.sum).map(|sum| Metric::ELAPSED.format(sum));
     for bar in bars {
         row(&mut out, view, bar, scale, categories, least.as_deref());

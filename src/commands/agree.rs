@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::Args;
 use mountmark_findings::agreement::ModelBeside;
-use mountmark_model::Accord;
+use mountmark_model::MachineAgreement;
 use mountmark_plan::{Catalogue, Entry, Origin};
 
 use super::compare::agreement;
@@ -53,13 +53,13 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let found = agreement::find(&arguments.store, &arguments.model, &arguments.machine, arguments.anyway)?;
     let catalogue = catalogue::load()?;
     let name = &arguments.name;
-    if matches!(catalogue.origin::<Accord>(name), Some(Origin::BuiltIn)) && arguments.output.is_none() {
+    if matches!(catalogue.origin::<MachineAgreement>(name), Some(Origin::BuiltIn)) && arguments.output.is_none() {
         return Err(
             WrongUse(format!("--name {name}: Mountmark comes with a machine of that name: choose another")).into()
         );
     }
-    let new = || Accord { name: name.clone(), ..Accord::default() };
-    let mut accord = catalogue.get::<Accord>(name).cloned().unwrap_or_else(|_| new());
+    let new = || MachineAgreement { name: name.clone(), ..MachineAgreement::default() };
+    let mut accord = catalogue.get::<MachineAgreement>(name).cloned().unwrap_or_else(|_| new());
     if let Some(about) = &arguments.about {
         accord.about = about.trim().to_owned();
     }
@@ -71,7 +71,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         Some(path) => path.clone(),
         None => {
             let folder = Catalogue::own_folder().context("no home folder is known: name a file with --output")?;
-            let folder = folder.join(Accord::KIND.folder());
+            let folder = folder.join(MachineAgreement::KIND.folder());
             fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
             folder.join(format!("{name}.toml"))
         }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use mountmark_findings::SUBJECTS;
 use mountmark_lab::emulator::options::{DISK, PROFILE};
-use mountmark_model::{Accord, Corpus, Disk, FileSystem, Machine, Metric, Study, StudyRun, Suite};
+use mountmark_model::{Corpus, Disk, FileSystem, Machine, MachineAgreement, Metric, Study, StudyRun, Suite};
 use mountmark_plan::{Catalogue, Step, configurations, repetition};
 
 use super::run::LabOptions;
@@ -61,7 +61,9 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         Kind::Corpora => rows(catalogue.list::<Corpus>().map(|item| (item.name.clone(), item.about.clone()))),
         Kind::Studies => studies(&catalogue),
         Kind::Crash => scenarios(&catalogue)?,
-        Kind::Agreements => rows(catalogue.list::<Accord>().map(|item| (item.name.clone(), item.about.clone()))),
+        Kind::Agreements => {
+            rows(catalogue.list::<MachineAgreement>().map(|item| (item.name.clone(), item.about.clone())))
+        }
         Kind::Metrics => {
             rows(Metric::ALL.iter().map(|item| (item.id.to_owned(), format!("[{}] {}", item.unit_text(), item.about))))
         }

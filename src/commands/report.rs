@@ -12,13 +12,13 @@ use mountmark_findings::studies::{StudyComparison, compare_study};
 use mountmark_findings::why::{Answer, Explanation};
 use mountmark_findings::{Findings, Format, Report, Reports, configurations, findings};
 use mountmark_lab::SILENCE_LIMIT;
-use mountmark_model::{Accord, Study};
+use mountmark_model::{MachineAgreement, Study};
 use mountmark_plan::{Catalogue, Step, repetition};
 use mountmark_record::{DeviceUse, DeviceUses, Output, RunRecord, RunSummary, Store};
 
 use super::compare;
 use super::run::Stop;
-use super::why::{self, Explained, Manner};
+use super::why::{self, Explained, ProfileOptions};
 use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};
 
@@ -171,7 +171,8 @@ fn explained(
     let mut all = Vec::new();
     let Some(count) = arguments.why else { return Ok(Ok(all)) };
     let stop = Stop::on_signals()?;
-    let guests = Manner { jobs: arguments.jobs.into(), silence_limit: SILENCE_LIMIT, callers: true, stop: &stop };
+    let guests =
+        ProfileOptions { jobs: arguments.jobs.into(), silence_limit: SILENCE_LIMIT, callers: true, stop: &stop };
     for (run, found) in runs.iter().zip(found) {
         match stop.or(why::explain_largest(run, found, count.into(), store, guests), why::Outcome::Stopped)? {
             why::Outcome::Explained(tasks) => all.push(tasks),
@@ -280,7 +281,7 @@ fn found(run: &RunRecord, arguments: &Arguments, catalogue: &Catalogue) -> Resul
         let known = known.join(", ");
         bail!(WrongUse(format!("--baseline {name}: run {} has no such configuration; it has {known}", run.id)));
     }
-    let accords = Some(catalogue.list::<Accord>().cloned().collect());
+    let accords = Some(catalogue.list::<MachineAgreement>().cloned().collect());
     let options = mountmark_findings::Options { baseline: arguments.baseline.clone(), accords, ..Default::default() };
     Ok(findings(run, &options))
 }

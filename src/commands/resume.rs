@@ -57,7 +57,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let run = arguments.store.load(&arguments.run)?;
     arguments.store.open_read_only()?.check_idle(&run.id, arguments.force)?;
     let rest = rest(&run)?;
-    if !rest.cells.is_empty() && !rest.lab.nature().exact_clock {
+    if !rest.cells.is_empty() && !rest.lab.capabilities().exact_clock {
         wall::is_own(&run, arguments.store.open_read_only()?.path())?;
     }
     let store = arguments.store.open()?;
@@ -77,7 +77,7 @@ fn go_on(arguments: &Arguments, run: &RunRecord, rest: &Plan, store: &Store, sto
     let options = LabOptions::of(rest, arguments.silence_limit).with_profiler(arguments.profile);
     let options = LabOptions { given: options.given.with(&WIPE, &arguments.wipe), ..options };
     options.check()?;
-    if !options.nature().guest {
+    if !options.capabilities().guest {
         wall::make_ready(run, &options, &cache)?;
     }
     let opened = options.open_with_profiler(&rest.machine)?;
@@ -182,7 +182,7 @@ fn incomparable(run: &RunRecord, now: &dyn Fn(&Cell) -> Result<Environment>) -> 
             continue;
         }
         let now = now(cell)?;
-        let differs = |then: &Environment| match run.plan.lab.nature().exact_clock {
+        let differs = |then: &Environment| match run.plan.lab.capabilities().exact_clock {
             true => difference(name, then, &now),
             false => difference(name, then, &now).or_else(|| wall::difference(then, &now)),
         };

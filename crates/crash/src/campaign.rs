@@ -6,7 +6,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use mountmark_model::Fate;
+use mountmark_model::FileOutcome;
 use serde::{Deserialize, Serialize};
 
 use crate::application::{End, Verdict};
@@ -162,7 +162,7 @@ pub enum Fault {
 
 /// One state, made again.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Again {
+pub struct Replay {
     pub trace: Trace,
     pub id: ImageId,
     /// All that differs from the image before the workload.
@@ -259,11 +259,11 @@ impl Explored {
     }
 
     /// Counts what became of files in one image, and in its repair.
-    pub fn count(&mut self, history: &History, moment: Moment, seen: Option<&Seen>, whole: Fate) {
+    pub fn count(&mut self, history: &History, moment: Moment, seen: Option<&Seen>, whole: FileOutcome) {
         let tree = seen.and_then(|seen| seen.tree.as_ref());
         oracle::count(&mut self.fates, false, history.fates(moment, tree, whole));
         if let Some(repaired) = seen.and_then(|seen| seen.repaired.as_ref()) {
-            let whole = if repaired.mount.is_some() { Fate::NotMounted } else { Fate::Mended };
+            let whole = if repaired.mount.is_some() { FileOutcome::NotMounted } else { FileOutcome::Mended };
             oracle::count(&mut self.fates, true, history.fates(moment, repaired.tree.as_ref(), whole));
             self.repaired.images += 1;
             self.repaired.not_mounted += usize::from(repaired.mount.is_some());

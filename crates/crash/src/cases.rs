@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use mountmark_model::{Case, Claim, Fate, Study};
+use mountmark_model::{Case, Claim, FileOutcome, Study};
 use serde::Serialize;
 
 use crate::campaign::{Campaign, Tried};
@@ -18,7 +18,7 @@ pub struct CaseSeen<'a> {
     pub case: &'a Case,
     /// Of each configuration, in the campaigns' order: images by fate. `None` if the workload was not tried; empty if no
     /// image of it is of that moment.
-    pub seen: Vec<(&'a str, Option<BTreeMap<Fate, usize>>)>,
+    pub seen: Vec<(&'a str, Option<BTreeMap<FileOutcome, usize>>)>,
 }
 
 /// A claim about cases, and what was seen of it.
@@ -31,7 +31,7 @@ pub struct ClaimSeen<'a> {
     /// Of each configuration that it is about and that was tried: whether it holds in all of its cases.
     pub holds: Vec<(&'a str, bool)>,
     /// Images by fate, over its cases, of these and of those that they are compared with.
-    pub images: Vec<(&'a str, BTreeMap<Fate, usize>)>,
+    pub images: Vec<(&'a str, BTreeMap<FileOutcome, usize>)>,
     /// Configurations that it is about and that have no image of one of its cases.
     pub missing: Vec<&'a str>,
 }
@@ -85,7 +85,7 @@ fn judged<'a>(study: &'a Study, claim: &'a Claim, campaigns: &'a [Campaign]) -> 
     // Images of all cases together; `None` if one of them has none.
     let seen = |name: &String| {
         let campaign = campaigns.iter().find(|campaign| campaign.configuration == *name)?;
-        let mut all: BTreeMap<Fate, usize> = BTreeMap::new();
+        let mut all: BTreeMap<FileOutcome, usize> = BTreeMap::new();
         for case in &cases {
             let found = fates(campaign, case).filter(|found| !found.is_empty())?;
             found.into_iter().for_each(|(fate, images)| *all.entry(fate).or_default() += images);
@@ -93,10 +93,10 @@ fn judged<'a>(study: &'a Study, claim: &'a Claim, campaigns: &'a [Campaign]) -> 
         Some(all)
     };
     let (mut holds, mut images, mut missing) = (Vec::new(), Vec::new(), Vec::new());
-    let others: Vec<Option<BTreeMap<Fate, usize>>> = about.than.iter().map(seen).collect();
+    let others: Vec<Option<BTreeMap<FileOutcome, usize>>> = about.than.iter().map(seen).collect();
     let lacking = about.than.iter().zip(&others).filter(|(_, seen)| seen.is_none());
     missing.extend(lacking.map(|(name, _)| name.as_str()));
-    let others: Vec<BTreeMap<Fate, usize>> = others.into_iter().flatten().collect();
+    let others: Vec<BTreeMap<FileOutcome, usize>> = others.into_iter().flatten().collect();
     for name in &about.on {
         match seen(name).filter(|_| others.len() == about.than.len()) {
             None => missing.push(name.as_str()),
@@ -112,7 +112,7 @@ fn judged<'a>(study: &'a Study, claim: &'a Claim, campaigns: &'a [Campaign]) -> 
 }
 
 /// Images of a case by fate, over all policies of the disk; `None` if it was not tried.
-fn fates(campaign: &Campaign, case: &Case) -> Option<BTreeMap<Fate, usize>> {
+fn fates(campaign: &Campaign, case: &Case) -> Option<BTreeMap<FileOutcome, usize>> {
     let mut all = BTreeMap::new();
     let mut of_case = campaign.chosen().filter(|tried| tried.workload.name == case.workload).peekable();
     of_case.peek()?;

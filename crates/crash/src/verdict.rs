@@ -1,6 +1,6 @@
 //! Whether what was seen of an image is what its configuration promises.
 
-use mountmark_model::{Configuration, Fate};
+use mountmark_model::{Configuration, FileOutcome};
 
 use crate::application::End;
 use crate::campaign::{Check, Fault, Seen, Told};
@@ -60,12 +60,12 @@ fn is_owed(promises: &Promises, level: Level) -> bool {
 }
 
 /// What became of the file system itself.
-pub fn whole(seen: &Seen, told: &[Told]) -> Fate {
+pub fn whole(seen: &Seen, told: &[Told]) -> FileOutcome {
     match () {
-        () if seen.mount.is_some() => Fate::NotMounted,
-        () if told.iter().any(|told| told.fault.is_damage()) => Fate::Broken,
-        () if seen.recovery.as_ref().is_some_and(|recovery| recovery.status != 0) => Fate::Mended,
-        () => Fate::New,
+        () if seen.mount.is_some() => FileOutcome::NotMounted,
+        () if told.iter().any(|told| told.fault.is_damage()) => FileOutcome::Broken,
+        () if seen.recovery.as_ref().is_some_and(|recovery| recovery.status != 0) => FileOutcome::Mended,
+        () => FileOutcome::New,
     }
 }
 

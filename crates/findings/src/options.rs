@@ -1,6 +1,6 @@
 //! Options of an analysis.
 
-use mountmark_model::{Accord, Metric};
+use mountmark_model::{MachineAgreement, Metric};
 
 use crate::figures::find::series::JUDGED_BY;
 
@@ -23,7 +23,7 @@ pub struct Options {
     /// Number of resamplings of repeats behind the intervals and the stability of rankings.
     pub resamples: usize,
     /// What real machines say about the virtual lab; `None` if nobody has looked.
-    pub accords: Option<Vec<Accord>>,
+    pub accords: Option<Vec<MachineAgreement>>,
 }
 
 impl Default for Options {

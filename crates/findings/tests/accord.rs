@@ -2,9 +2,9 @@
 
 mod support;
 
-use mountmark_findings::agreement::{Accordance, Trust, Unfit, accordance};
+use mountmark_findings::agreement::{ModelAgreement, Trust, Unfit, model_agreement};
 use mountmark_findings::{Options, Remark, findings};
-use mountmark_model::{Accord, Lab};
+use mountmark_model::{Lab, MachineAgreement};
 use mountmark_record::RunRecord;
 use mountmark_stats::random::Random;
 
@@ -26,8 +26,8 @@ fn rising(configuration: usize, _: usize) -> f64 {
     1.0 + configuration as f64
 }
 
-fn found(model: &RunRecord, machine: &RunRecord) -> Accordance {
-    accordance(model, machine, &Options::default()).unwrap()
+fn found(model: &RunRecord, machine: &RunRecord) -> ModelAgreement {
+    model_agreement(model, machine, &Options::default()).unwrap()
 }
 
 #[test]
@@ -94,27 +94,27 @@ fn a_machine_has_configurations_of_its_own() {
 fn runs_that_say_nothing_are_refused() {
     let (model, machine) = (model(2, 1, rising), real(2, 1, rising));
     let options = Options::default();
-    assert_eq!(accordance(&machine, &machine, &options).unwrap_err(), Unfit::NoModel);
-    assert_eq!(accordance(&model, &model, &options).unwrap_err(), Unfit::NoMachine);
+    assert_eq!(model_agreement(&machine, &machine, &options).unwrap_err(), Unfit::NoModel);
+    assert_eq!(model_agreement(&model, &model, &options).unwrap_err(), Unfit::NoMachine);
     let mut stranger = machine.clone();
     stranger.cells.clear();
-    assert_eq!(accordance(&model, &stranger, &options).unwrap_err(), Unfit::NothingCommon);
+    assert_eq!(model_agreement(&model, &stranger, &options).unwrap_err(), Unfit::NothingCommon);
 }
 
 #[test]
 fn a_report_says_where_the_model_misleads() {
     let reversed = |c: usize, t: usize| if t == 1 { 9.0 - c as f64 } else { rising(c, t) };
     let modelled = model(3, 3, rising);
-    let mut accord = Accord { name: "desk".into(), ..Accord::default() };
+    let mut accord = MachineAgreement { name: "desk".into(), ..MachineAgreement::default() };
     accord.put(found(&modelled, &real(3, 3, reversed)).kept);
     let trust = Trust { machines: vec!["desk".into()], told: 3, misleads: vec!["t1".into()] };
-    let said = |run: &RunRecord, accords: Option<Vec<Accord>>| {
+    let said = |run: &RunRecord, accords: Option<Vec<MachineAgreement>>| {
         let remarks = findings(run, &Options { accords, ..Options::default() }).remarks;
         remarks.into_iter().find_map(|remark| if let Remark::Trust(trust) = remark { Some(trust) } else { None })
     };
     assert_eq!(said(&modelled, Some(vec![accord.clone()])), Some(trust));
     // A second machine that has the model's order outvotes the first where it tells as much.
-    let mut second = Accord { name: "rack".into(), ..Accord::default() };
+    let mut second = MachineAgreement { name: "rack".into(), ..MachineAgreement::default() };
     second.put(found(&modelled, &real(3, 3, rising)).kept);
     let both = said(&modelled, Some(vec![accord.clone(), second])).unwrap();
     assert_eq!((both.machines.len(), both.misleads), (2, vec!["t1".to_owned()]));

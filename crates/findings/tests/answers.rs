@@ -3,8 +3,8 @@
 mod support;
 
 use ClaimOutcome::{Fails, Holds, NeedsCrashLab, NotMeasured, Partly};
-use mountmark_findings::claims::{ClaimOutcome, CutsSeen, Judges, Lack};
-use mountmark_model::{Fate, Vary, VaryPoint};
+use mountmark_findings::claims::{ClaimOutcome, CutsSeen, Judges, MissingReason};
+use mountmark_model::{FileOutcome, Vary, VaryPoint};
 use mountmark_record::RunRecord;
 
 use support::sample;
@@ -50,7 +50,7 @@ fn points_of_a_varied_parameter_are_compared() {
     for run in [at_two_sizes("ram", [0.14, 1.07]), plain] {
         let claim = told(&run, "J02");
         assert_eq!(claim.outcome, NotMeasured);
-        assert!(claim.missing.contains(&Lack::Points("disk-size=1GiB..4GiB:2".into())), "{claim:?}");
+        assert!(claim.missing.contains(&MissingReason::Points("disk-size=1GiB..4GiB:2".into())), "{claim:?}");
         assert!(claim.commands[0].ends_with("--scale 0.05 --vary disk-size=1GiB..4GiB:2"), "{:?}", claim.commands);
     }
     // What is said of a task is said of it at each point.
@@ -71,7 +71,7 @@ fn what_a_setting_answers_needs_no_run() {
 fn power_cuts_judge_what_is_said_of_them() {
     let cuts = |holds: &[(&str, bool)], missing: &[&str]| CutsSeen {
         holds: holds.iter().map(|(name, holds)| ((*name).to_owned(), *holds)).collect(),
-        images: vec![("ext3".into(), [(Fate::Mixed, 24), (Fate::New, 8)].into())],
+        images: vec![("ext3".into(), [(FileOutcome::Mixed, 24), (FileOutcome::New, 8)].into())],
         missing: missing.iter().map(|name| (*name).to_owned()).collect(),
         ..CutsSeen::default()
     };
@@ -84,8 +84,8 @@ fn power_cuts_judge_what_is_said_of_them() {
     assert_eq!(told(cuts(&[("ext3", true), ("xfs", true)], &[])), (Holds, Vec::new()));
     assert_eq!(
         told(cuts(&[("ext3", false), ("xfs", true)], &["jfs"])),
-        (Partly, vec![Lack::NotCut(vec!["jfs".into()])])
+        (Partly, vec![MissingReason::NotCut(vec!["jfs".into()])])
     );
     assert_eq!(told(cuts(&[("ext3", false)], &[])).0, Fails);
-    assert_eq!(told(cuts(&[], &["ext3"])), (NeedsCrashLab, vec![Lack::PowerCuts]));
+    assert_eq!(told(cuts(&[], &["ext3"])), (NeedsCrashLab, vec![MissingReason::PowerCuts]));
 }

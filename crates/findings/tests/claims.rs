@@ -5,7 +5,7 @@ mod support;
 use std::collections::BTreeMap;
 
 use ClaimOutcome::{Fails, Holds, NeedsCrashLab, NotJudged, NotMeasured, Partly, Reversed, Undecidable};
-use mountmark_findings::claims::{ClaimOutcome, Judges, Lack, Reach, by_several, judge_claims, own_figures};
+use mountmark_findings::claims::{ClaimOutcome, Judges, MissingReason, Reach, by_several, judge_claims, own_figures};
 use mountmark_findings::studies::compare_study;
 use mountmark_model::Study;
 use mountmark_record::{RunId, RunRecord};
@@ -126,7 +126,7 @@ fn what_compares_runs_waits_for_an_earlier_one() {
     let run = reprinted(catalogue.get::<Study>("piszcz-2006").unwrap(), "2");
     let judged = judged(&Judges::of(&run));
     assert_eq!((judged["P22"].outcome, judged["P05"].outcome), (NotMeasured, Holds));
-    let earlier = Lack::StudyRun { run: "1".into(), can_be_given: true };
+    let earlier = MissingReason::StudyRun { run: "1".into(), can_be_given: true };
     assert!(judged["P22"].missing == [earlier.clone()] && judged["P05"].missing == [earlier]);
     assert_eq!(
         judged["P22"].commands,
@@ -147,7 +147,7 @@ fn a_run_judges_claims_about_its_own_suite_and_machine_alone() {
     run.plan.machine.name = "modern".into();
     let other = judged(&Judges::of(&run));
     for id in ["H01", "H03", "H11", "H14", "H12", "P02", "P03"] {
-        let Some(Lack::Misfit(misfit)) = other[id].missing.first() else { panic!("{id}: {:?}", other[id]) };
+        let Some(MissingReason::Misfit(misfit)) = other[id].missing.first() else { panic!("{id}: {:?}", other[id]) };
         assert_eq!(
             (other[id].outcome, misfit.suite.is_some()),
             (NotJudged, id.starts_with('P') || id == "H12"),
@@ -180,7 +180,7 @@ fn an_earlier_run_of_another_machine_is_refused() {
     earlier.plan.machine.name = "modern".into();
     let judges = Judges { earlier: Some(&earlier), ..Judges::of(&run) };
     let judged = judged(&judges);
-    let Lack::Misfit(misfit) = &judged["P22"].missing[0] else { panic!("{:?}", judged["P22"]) };
+    let MissingReason::Misfit(misfit) = &judged["P22"].missing[0] else { panic!("{:?}", judged["P22"]) };
     assert_eq!((misfit.run.as_str(), judged["P22"].outcome), (earlier.id.as_str(), NotJudged));
     assert_eq!(support::studies::judged(&Judges { anyway: true, ..judges })["P22"].outcome, Reversed);
 }
@@ -191,7 +191,7 @@ fn claims_about_power_cuts_are_not_judged_by_runs() {
     let waiting: Vec<&str> =
         judged.values().filter(|claim| claim.outcome == NeedsCrashLab).map(|claim| claim.id.as_str()).collect();
     assert_eq!(waiting, ["J01", "J03", "J10", "J12", "J13", "J14", "J15", "J16", "J17", "J18", "J19", "J20", "J23"]);
-    assert!(waiting.iter().all(|id| judged[*id].missing == [Lack::PowerCuts]));
+    assert!(waiting.iter().all(|id| judged[*id].missing == [MissingReason::PowerCuts]));
     // Recovery is timed by a suite of its own.
     assert_eq!((judged["J02"].outcome, judged["J04"].outcome), (NotJudged, NotJudged));
     assert!(judged["J04"].commands[0].starts_with("mountmark run --suite recovery --fs ext3,gfs2,jfs,reiserfs,xfs"));
@@ -212,7 +212,7 @@ fn what_a_run_lacks_is_said_with_a_command() {
     assert!(
         judged["P05"].missing.iter().any(|lack| matches!(
             lack,
-            Lack::Unavailable { filesystem, reason } if filesystem == "reiser4" && reason.starts_with("no kernel")
+            MissingReason::Unavailable { filesystem, reason } if filesystem == "reiser4" && reason.starts_with("no kernel")
         )),
         "{:?}",
         judged["P05"]
@@ -246,7 +246,7 @@ fn what_needs_a_kernel_of_ones_own_is_offered_with_it_alone() {
     }
     let judged = judge_claims(&Judges::of(&empty("piszcz-2006", &["ext2"])), &studies, &reach);
     let claim = judged.iter().find(|claim| claim.id == "P05").unwrap();
-    assert!(claim.missing.contains(&Lack::OwnKernel(vec!["reiser4".into()])), "{:?}", claim.missing);
+    assert!(claim.missing.contains(&MissingReason::OwnKernel(vec!["reiser4".into()])), "{:?}", claim.missing);
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn a_run_that_is_too_small_judges_nothing() {
     let mut run = reprinted(hans, "1");
     run.plan.scale = mountmark_model::Scale::try_from(0.02).unwrap();
     let small = judged(&Judges::of(&run));
-    let Lack::Misfit(misfit) = &small["H17"].missing[0] else { panic!("{:?}", small["H17"]) };
+    let MissingReason::Misfit(misfit) = &small["H17"].missing[0] else { panic!("{:?}", small["H17"]) };
     let found = misfit.scale.as_ref().unwrap();
     assert_eq!((small["H17"].outcome, found.of_run.factor(), found.needed.factor()), (NotJudged, 0.02, 0.75));
     let command = "mountmark run --suite hans-2006 --fs ext3,jfs,reiserfs,xfs --machine celeron-2006 --scale 1";
@@ -283,7 +283,7 @@ fn a_run_that_is_too_small_judges_nothing() {
     let mut run = reprinted(piszcz, "2");
     run.plan.cells.iter_mut().for_each(|cell| cell.disk_size = mountmark_model::Bytes(4 << 30));
     let small = judged(&Judges::of(&run));
-    let Lack::Misfit(misfit) = &small["P02"].missing[0] else { panic!("{:?}", small["P02"]) };
+    let MissingReason::Misfit(misfit) = &small["P02"].missing[0] else { panic!("{:?}", small["P02"]) };
     assert_eq!(misfit.disk_size.as_ref().unwrap().of_run.0, 4 << 30);
     assert!(small["P02"].commands[0].ends_with(" --scale 1 --disk-size 400000000000"), "{:?}", small["P02"].commands);
     assert_eq!(small["P12"].outcome, Holds);

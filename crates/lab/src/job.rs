@@ -8,7 +8,7 @@ use mountmark_model::Cell;
 use mountmark_trace::recording::Device;
 use serde::{Deserialize, Serialize};
 
-use crate::voice::Token;
+use crate::line_auth::Token;
 
 /// Guest-physical address of the disks' media: above all RAM.
 pub(crate) const MEDIA_START: u64 = 4 << 30;

@@ -7,6 +7,7 @@ pub mod cache;
 pub mod child;
 mod devices;
 pub mod emulator;
+mod event_receiver;
 pub mod guest;
 pub mod host;
 pub mod image;
@@ -15,6 +16,7 @@ pub mod kernel_log;
 pub mod kernel_options;
 mod lab;
 pub mod leftovers;
+mod line_auth;
 mod loops;
 pub mod mark;
 pub mod memory;
@@ -27,8 +29,6 @@ mod question;
 mod sitting;
 mod this;
 mod trace;
-mod voice;
-mod watch;
 
 use mountmark_model::Lab;
 
@@ -37,10 +37,10 @@ pub use host::mountinfo;
 pub use host::tools::PATH;
 pub use job::{CrashRegions, Job, Region};
 pub use lab::{Ended, LabKind, OpenLab, Options, Place, SILENCE_LIMIT};
+pub use line_auth::Token;
 pub use mountmark_trace::Times;
 pub use sitting::sitting;
 pub use trace::{DeviceTrace, Unseen};
-pub use voice::Token;
 
 /// How a lab is opened.
 pub fn kind(lab: Lab) -> &'static dyn LabKind {

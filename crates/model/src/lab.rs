@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Properties of a lab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Nature {
+pub struct Capabilities {
     /// In `--lab`, plans and exports.
     pub name: &'static str,
     /// One line for lists.
@@ -33,7 +33,7 @@ macro_rules! labs {
             /// The lab used if the user names none.
             pub const DEFAULT: Lab = Lab::ALL[0];
 
-            pub fn nature(self) -> &'static Nature {
+            pub fn capabilities(self) -> &'static Capabilities {
                 match self {
                     $(Lab::$lab => &$nature,)+
                 }
@@ -44,21 +44,21 @@ macro_rules! labs {
 
 // The only list of labs. `kind` in crates/lab maps each to the folder that opens it.
 labs! {
-    Virtual: Nature {
+    Virtual: Capabilities {
         name: "virtual",
         about: "An emulated guest whose clock counts instructions",
         exact_clock: true,
         guest: true,
         profiled_processor: true,
     };
-    Kvm: Nature {
+    Kvm: Capabilities {
         name: "kvm",
         about: "The same guest under KVM, wall time",
         exact_clock: false,
         guest: true,
         profiled_processor: false,
     };
-    Host: Nature {
+    Host: Capabilities {
         name: "host",
         about: "This machine's own kernel, as root, on loop devices, wall time",
         exact_clock: false,
@@ -70,7 +70,7 @@ labs! {
 impl Lab {
     /// The name in `--lab`.
     pub fn name(self) -> &'static str {
-        self.nature().name
+        self.capabilities().name
     }
 
     pub fn find(name: &str) -> Option<Lab> {

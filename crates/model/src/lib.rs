@@ -3,7 +3,6 @@
 //! Everything here is data: it derives serde, holds no handle and starts nothing. This crate does not know where
 //! catalogue files are, what a guest is, or how results are stored.
 
-mod accord;
 mod cell;
 mod claim;
 pub mod conditions;
@@ -12,11 +11,12 @@ mod corpus;
 pub mod device;
 mod environment;
 mod event;
-mod fate;
+mod file_outcome;
 mod heading;
 mod health;
 mod lab;
 mod machine;
+mod machine_agreement;
 mod metric;
 pub mod names;
 mod order;
@@ -38,7 +38,6 @@ mod visible;
 pub mod words;
 pub mod workload;
 
-pub use accord::{Accord, Side, SuiteAccord, TaskAccord};
 pub use cell::{Cell, DISTURBED, Plan, SourceMedium, protocol_task};
 pub use claim::{Among, Answered, Claim, Clause, Limits, Needs, Over, POINTS, Test};
 pub use conditions::Conditions;
@@ -47,11 +46,12 @@ pub use corpus::{Corpus, CorpusKind, CorpusSource, Distribution, Extension, File
 pub use device::DeviceRecord;
 pub use environment::{Environment, Sitting};
 pub use event::{Event, Stage, Subject};
-pub use fate::{Case, CaseClaim, Fate, When};
+pub use file_outcome::{Case, CaseClaim, FileOutcome, When};
 pub use heading::{heading, legend};
 pub use health::{DriveHealth, Health};
-pub use lab::{Lab, Nature};
+pub use lab::{Capabilities, Lab};
 pub use machine::{Machine, OwnComputer, OwnTarget};
+pub use machine_agreement::{MachineAgreement, Side, SuiteAccord, TaskAccord};
 pub use metric::{Better, Metric, MetricFinder, Unit};
 pub use mountmark_disk::{Disk, DiskModel};
 pub use order::{Group, OTHERS, Order, ParseOrderError, Relation};

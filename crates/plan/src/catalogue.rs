@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
-use mountmark_model::{Accord, Corpus, Disk, FileSystem, Machine, Study, Suite};
+use mountmark_model::{Corpus, Disk, FileSystem, Machine, MachineAgreement, Study, Suite};
 use serde::de::DeserializeOwned;
 
 use crate::error::fault;
@@ -115,7 +115,7 @@ entries! {
     Disk disks check::disk;
     Corpus corpora check::corpus;
     Study studies study::faults;
-    Accord accords Accord::faults;
+    MachineAgreement accords MachineAgreement::faults;
 }
 
 impl Catalogue {

@@ -28,7 +28,7 @@ impl Computer {
         }
         let mut machine = catalogue.get::<Machine>(&options.machine)?.clone();
         // A plan records the processor's features, even if the profile omits them.
-        let is_profiled = options.lab.nature().profiled_processor;
+        let is_profiled = options.lab.capabilities().profiled_processor;
         machine.processor = is_profiled.then(|| machine.processor.unwrap_or_default());
         let disk = catalogue.get::<Disk>(options.disk.as_ref().unwrap_or(&machine.disk))?.clone();
         let second_disk = has_second.then(|| catalogue.get::<Disk>(&machine.second_disk).cloned()).transpose()?;

@@ -22,7 +22,7 @@ pub(crate) fn drawn(way: Way, lab: Lab, seed: u64, repeat: u32, ram: Bytes) -> O
     if way == Way::Fixed {
         return None;
     }
-    let nature = lab.nature();
+    let nature = lab.capabilities();
     let mut draw = Stream::new(repeat_seed(seed, repeat), "conditions");
     let pages = draw.below((ram.0 / Conditions::MEMORY_PART / PAGE).max(FEW_PAGES) - FEW_PAGES + 1) + FEW_PAGES;
     let reads = draw.below(u64::from(Conditions::MOST_READS) + 1) as u32;

@@ -56,7 +56,7 @@ pub fn configurations(catalogue: &Catalogue, texts: &[String]) -> Result<Vec<Con
 /// test.
 pub fn configurations_for(lab: Lab, catalogue: &Catalogue, texts: &[String]) -> Result<Vec<Configuration>> {
     let configurations = configurations(catalogue, texts)?;
-    let mut foreign = configurations.iter().filter(|_| !lab.nature().guest).filter_map(|one| {
+    let mut foreign = configurations.iter().filter(|_| !lab.capabilities().guest).filter_map(|one| {
         let reason = words::foreign(one)?;
         Some(wrong(&one.name, reason))
     });

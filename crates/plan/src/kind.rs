@@ -17,7 +17,7 @@ pub enum Kind {
     /// `crash/`
     Scenario,
     /// `agreements/`
-    Accord,
+    MachineAgreement,
 }
 
 impl Kind {
@@ -30,7 +30,7 @@ impl Kind {
         Kind::Corpus,
         Kind::Study,
         Kind::Scenario,
-        Kind::Accord,
+        Kind::MachineAgreement,
     ];
 
     /// Its folder in a catalogue, and its name in `mountmark list`.
@@ -43,7 +43,7 @@ impl Kind {
             Kind::Corpus => "corpora",
             Kind::Study => "studies",
             Kind::Scenario => "crash",
-            Kind::Accord => "agreements",
+            Kind::MachineAgreement => "agreements",
         }
     }
 
@@ -57,7 +57,7 @@ impl Kind {
             Kind::Corpus => "corpus",
             Kind::Study => "study",
             Kind::Scenario => "workload or application",
-            Kind::Accord => "comparison with a real machine",
+            Kind::MachineAgreement => "comparison with a real machine",
         }
     }
 }

@@ -59,8 +59,8 @@ pub(crate) fn allowed(suite: &Suite, lab: Lab, disk: &Disk) -> Result<()> {
     let refused = |reason: String| {
         Err(PlanError::Options(format!("the suite {} cuts the power (task {}): {reason}", suite.name, task.id)))
     };
-    if !lab.nature().exact_clock {
-        let able = Lab::ALL.iter().find(|lab| lab.nature().exact_clock).map_or("", |lab| lab.name());
+    if !lab.capabilities().exact_clock {
+        let able = Lab::ALL.iter().find(|lab| lab.capabilities().exact_clock).map_or("", |lab| lab.name());
         return refused(format!(
             "the {} lab cannot; only a disk that is modelled forgets what it was sent, under a clock that nothing of this \
              machine disturbs: --lab {able}",
@@ -113,7 +113,7 @@ mod tests {
         let refused = |lab: Lab, disk: &Disk| allowed(&cut, lab, disk).map_err(|error| error.to_string());
         for lab in Lab::ALL {
             let found = refused(*lab, &disk("hdd"));
-            match lab.nature().exact_clock {
+            match lab.capabilities().exact_clock {
                 true => assert_eq!(found, Ok(())),
                 false => assert!(found.unwrap_err().ends_with("--lab virtual")),
             }

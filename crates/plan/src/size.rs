@@ -60,7 +60,7 @@ pub(crate) fn usual(
 /// without a guest, and where the disk is a file below a loop device, which is written whole. It is no larger than the
 /// source's partition, the drive, or what some file system allows.
 fn roomy(catalogue: &Catalogue, suite: &Suite, lab: Lab, capacity: Option<u64>) -> u64 {
-    if suite.on_loop || !lab.nature().guest {
+    if suite.on_loop || !lab.capabilities().guest {
         return 0;
     }
     let all = || catalogue.list::<FileSystem>();

@@ -17,7 +17,7 @@ pub fn check_stored(plan: &Plan) -> Result<()> {
         let faults = faults.into_iter().map(|fault| format!("the stored plan, {what}: {fault}")).collect();
         Err(PlanError::File { faults })
     };
-    let faults = if plan.lab.nature().guest { check::machine(&plan.machine) } else { Vec::new() };
+    let faults = if plan.lab.capabilities().guest { check::machine(&plan.machine) } else { Vec::new() };
     if !faults.is_empty() {
         return refused(format!("machine {}", plan.machine.name), faults);
     }
@@ -31,7 +31,7 @@ pub fn check_stored(plan: &Plan) -> Result<()> {
     }
     for cell in &plan.cells {
         let mut faults = cell_faults(cell);
-        if !plan.lab.nature().guest {
+        if !plan.lab.capabilities().guest {
             faults.extend(words::foreign(&cell.configuration));
         }
         if !faults.is_empty() {

@@ -148,7 +148,7 @@ fn a_lab_is_a_folder_and_a_line() {
     for lab in mountmark_model::Lab::ALL {
         let named = format!("Lab::{lab:?}");
         assert_eq!(places(|_, line| has_word(line, &named)), "crates/lab/src/lib.rs 1", "{lab:?}");
-        let row = format!("    {lab:?}: Nature {{");
+        let row = format!("    {lab:?}: Capabilities {{");
         assert_eq!(places(|_, line| line == row), "crates/model/src/lab.rs 1", "{lab:?}");
     }
     for (name, folder) in

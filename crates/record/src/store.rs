@@ -21,7 +21,7 @@ mod open;
 mod outputs;
 mod row;
 
-use row::{Witness, run_id};
+use row::{ProcessView, run_id};
 
 /// A results store in one file. Several processes may open it and write to it.
 #[derive(Debug)]
@@ -195,7 +195,7 @@ impl Store {
 
     /// The status of a run; rejects unknown ones, and without `force` those that a living process works on.
     fn refuse_running(&self, run: &RunId, force: bool) -> Result<RunStatus, StoreError> {
-        let witness = Witness::of(&self.path);
+        let witness = ProcessView::of(&self.path);
         let found = self
             .connection
             .query_row("SELECT number, status, process FROM run WHERE id = ?1", [run.as_str()], |row| {

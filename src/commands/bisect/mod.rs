@@ -17,7 +17,7 @@ use mountmark_record::{RunRecord, Store};
 
 use super::compare::runs::share;
 use super::run::{DEFAULT_SUITE, LabOptions, Stop, labs};
-use super::why::{self, Looked, Manner, Wanted};
+use super::why::{self, Looked, ProfileOptions, Wanted};
 use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};
 use trial::{Journal, Trial};
@@ -121,7 +121,7 @@ enum Ended {
 
 pub fn run(arguments: Arguments) -> Result<u8> {
     common::format_of::<Bisected>(arguments.format.as_deref())?;
-    if !arguments.lab.nature().exact_clock {
+    if !arguments.lab.capabilities().exact_clock {
         bail!(WrongUse(format!(
             "--lab {}: one cell decides nothing under wall time; leave it out, and the virtual lab is used",
             arguments.lab.name()
@@ -252,7 +252,7 @@ fn look(runs: &[RunRecord], arguments: &Arguments, store: &Store, stop: &Stop, k
         return Ok(Looked::Fault("a cell's profiles were too large for the store, and its kernel is gone".into()));
     }
     say!("mountmark: where the time went, before and after");
-    why::look(runs, &wanted, Manner { jobs: 1, silence_limit: arguments.silence_limit, callers: true, stop })
+    why::look(runs, &wanted, ProfileOptions { jobs: 1, silence_limit: arguments.silence_limit, callers: true, stop })
 }
 
 /// The last one of a verdict.

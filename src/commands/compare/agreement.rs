@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use mountmark_findings::Options;
-use mountmark_findings::agreement::{Accordance, ModelBeside, accordance};
+use mountmark_findings::agreement::{ModelAgreement, ModelBeside, model_agreement};
 
 use super::{Arguments, runs};
 use crate::common::{self, StoreOptions, WrongUse};
@@ -20,9 +20,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
 }
 
 /// The model's run beside the machine's, which must be of the same work unless `anyway`.
-pub fn find(store: &StoreOptions, model: &str, machine: &str, anyway: bool) -> Result<Accordance> {
+pub fn find(store: &StoreOptions, model: &str, machine: &str, anyway: bool) -> Result<ModelAgreement> {
     let (model, machine) = (store.load(model)?, store.load(machine)?);
-    let found = accordance(&model, &machine, &Options::default()).map_err(|reason| {
+    let found = model_agreement(&model, &machine, &Options::default()).map_err(|reason| {
         WrongUse(mountmark_findings::agreement::say::unfit(reason, model.id.as_str(), machine.id.as_str()))
     })?;
     for reason in runs::other_work(&model, &machine, anyway)? {

@@ -12,7 +12,7 @@ use mountmark_lab::image::kernel::Kernel;
 use mountmark_model::{Cell, Configuration, Study, heading};
 use mountmark_plan::Catalogue;
 use mountmark_record::{Campaigns, RunId, Writing};
-use mountmark_run::crash::campaign::{End, Ended, News, Work};
+use mountmark_run::crash::campaign::{CampaignProgress, End, Ended, Work};
 
 use super::Stop;
 use crate::common::{self, StoreOptions};
@@ -123,7 +123,7 @@ impl Effort<'_> {
         };
         let heading = cell.configuration.heading();
         let mut progress = Progress::new(&heading, work.places(), places.len());
-        let End { ended, prepared } = work.run(places, self.stop, |News { place, tried }| {
+        let End { ended, prepared } = work.run(places, self.stop, |CampaignProgress { place, tried }| {
             progress.add(place.is_some(), &tried);
             let piece = Piece::Tried { place, tried };
             writing.add(&piece)?;

@@ -12,7 +12,7 @@ use mountmark_crash::workload::Workload;
 use mountmark_model::Configuration;
 use mountmark_plan::Catalogue;
 use mountmark_run::crash::log::{read, write};
-use mountmark_run::crash::talk::Talk;
+use mountmark_run::crash::witness_client::WitnessClient;
 
 use super::{Stop, state};
 use crate::common::{self, WrongUse};
@@ -78,7 +78,7 @@ pub(super) struct Export<'a> {
 impl Export<'_> {
     pub fn run(&self, catalogue: &Catalogue, stop: &Stop) -> Result<u8> {
         let (lab, cells) = super::lab(catalogue, self.asked, std::slice::from_ref(self.configuration))?;
-        let Some(mut talk) = Talk::start(&lab, &cells[0], stop)? else { return Ok(stop.code()) };
+        let Some(mut talk) = WitnessClient::start(&lab, &cells[0], stop)? else { return Ok(stop.code()) };
         if let Some(path) = self.base {
             let copy = || state::copy_base(&talk, self.asked.disk_size, &File::create(path)?);
             copy().with_context(|| format!("cannot write {}", path.display()))?;

@@ -19,7 +19,7 @@ use mountmark_lab::emulator::Witnesses;
 use mountmark_lab::emulator::options::KERNEL;
 use mountmark_model::{Bytes, Cell, Configuration, Disk, Machine};
 use mountmark_plan::Catalogue;
-use mountmark_run::crash::talk;
+use mountmark_run::crash::witness_client;
 
 use super::run::{LabOptions, Stop};
 use crate::catalogue;
@@ -147,7 +147,7 @@ fn lab(catalogue: &Catalogue, asked: &Asked, configurations: &[Configuration]) -
         if let Some(reason) = lab.unavailable(configuration)? {
             bail!(WrongUse(format!("{}: {reason}", configuration.name)));
         }
-        let cell = talk::cell(configuration, disk, Bytes(asked.disk_size), &asked.workloads);
+        let cell = witness_client::cell(configuration, disk, Bytes(asked.disk_size), &asked.workloads);
         lab.prepare(&cell)?;
         cells.push(cell);
     }

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use mountmark_crash::campaign::Again;
+use mountmark_crash::campaign::Replay;
 use mountmark_crash::record::Asked;
 use mountmark_crash::states::{Budget, ImageId};
 use mountmark_crash::trace::Policy;
@@ -13,9 +13,9 @@ use mountmark_crash::workload::Workload;
 use mountmark_findings::CrashState;
 use mountmark_model::Configuration;
 use mountmark_plan::Catalogue;
-use mountmark_run::crash::again::{NotAgain, again};
-use mountmark_run::crash::course::Course;
-use mountmark_run::crash::talk::Talk;
+use mountmark_run::crash::explore_options::ExploreOptions;
+use mountmark_run::crash::replay::{NotAgain, again};
+use mountmark_run::crash::witness_client::WitnessClient;
 
 use super::Stop;
 use crate::common::{self, WrongUse};
@@ -41,9 +41,9 @@ impl Image<'_> {
         let &Image { asked, configuration, workload, policy, .. } = self;
         let wanted = self.wanted.as_deref();
         let (lab, cells) = super::lab(catalogue, asked, std::slice::from_ref(configuration))?;
-        let Some(mut talk) = Talk::start(&lab, &cells[0], stop)? else { return Ok(stop.code()) };
+        let Some(mut talk) = WitnessClient::start(&lab, &cells[0], stop)? else { return Ok(stop.code()) };
         let promises = asked.judged_by(configuration.promises().0);
-        let course = Course {
+        let course = ExploreOptions {
             device: asked.device,
             policy,
             budget: Budget::default(),
@@ -73,7 +73,7 @@ impl Image<'_> {
 }
 
 /// Writes the state's image.
-fn export(talk: &Talk, state: &Again, path: &Path) -> Result<()> {
+fn export(talk: &WitnessClient, state: &Replay, path: &Path) -> Result<()> {
     let file = File::create(path)?;
     copy_base(talk, state.trace.size, &file)?;
     for extent in &state.extents {
@@ -85,7 +85,7 @@ fn export(talk: &Talk, state: &Again, path: &Path) -> Result<()> {
 }
 
 /// Copies what the disk held before anything ran. The file is sparse where that is zeros.
-pub(super) fn copy_base(talk: &Talk, size: u64, file: &File) -> Result<()> {
+pub(super) fn copy_base(talk: &WitnessClient, size: u64, file: &File) -> Result<()> {
     file.set_len(size)?;
     let mut piece = vec![0; PIECE];
     let mut at = 0;

@@ -26,7 +26,7 @@ pub fn is_own(run: &RunRecord, store: &Path) -> Result<()> {
             mountmark_findings::again(run)
         )));
     }
-    if run.plan.lab.nature().guest {
+    if run.plan.lab.capabilities().guest {
         return Ok(());
     }
     let data = fs::metadata(store).with_context(|| format!("cannot look at {}", store.display()))?;

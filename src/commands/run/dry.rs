@@ -82,7 +82,7 @@ fn preconditioning(plan: &Plan) -> Vec<String> {
 fn lines(plan: &Plan, lab: &dyn LabKind, disk: Option<String>) -> Result<Vec<String>> {
     let mut lines = Vec::new();
     let Some(first) = plan.cells.first() else { return Ok(lines) };
-    let is_guest = plan.lab.nature().guest;
+    let is_guest = plan.lab.capabilities().guest;
     if !is_guest {
         lines.push(format!("as root: {AS_ROOT}"));
     }

@@ -82,7 +82,7 @@ impl Session<'_> {
         let mut result = if plan.is_open() { self.sample(id) } else { self.cells(id, plan) };
         let mut is_sure = true;
         // An exact clock would give the same figures again.
-        if !plan.lab.nature().exact_clock && matches!(result, Ok(true)) {
+        if !plan.lab.capabilities().exact_clock && matches!(result, Ok(true)) {
             let run = self.store.load(id)?;
             let mut again = in_doubt(&run);
             self.within_budget(&run, &mut again);
@@ -140,7 +140,7 @@ impl Session<'_> {
 
     /// The environment of a cell, with this sitting under wall time.
     fn environment(&self, plan: &Plan, cell: &Cell) -> Result<Environment> {
-        let sitting = (!plan.lab.nature().exact_clock).then(|| mountmark_lab::sitting(self.sitting));
+        let sitting = (!plan.lab.capabilities().exact_clock).then(|| mountmark_lab::sitting(self.sitting));
         Ok(Environment { sitting, ..self.lab.environment(cell)? })
     }
 
@@ -271,7 +271,7 @@ pub fn check_jobs(given: Option<usize>) -> Result<()> {
 /// Number of guests at the same time: `given`, else one per processor, limited by this machine's memory even if the
 /// guests fill their disks, which are in memory.
 pub fn jobs(given: Option<usize>, plan: &Plan) -> usize {
-    if !plan.lab.nature().guest {
+    if !plan.lab.capabilities().guest {
         if let Some(more @ 2..) = given {
             say!("mountmark: --jobs {more}: the host lab runs one cell at a time, as its figures are wall time");
         }

@@ -11,7 +11,7 @@ use mountmark_lab::emulator::{Profiler, options as guest};
 use mountmark_lab::host::options as host;
 use mountmark_lab::options::{self, Given, LabOption, Takes};
 use mountmark_lab::{LabKind, OpenLab, Options, Place};
-use mountmark_model::{Bytes, Lab, Machine, Nature, Plan, Target};
+use mountmark_model::{Bytes, Capabilities, Lab, Machine, Plan, Target};
 
 use crate::common::WrongUse;
 
@@ -48,7 +48,7 @@ pub struct LabOptions {
 }
 
 pub fn labs() -> impl TypedValueParser<Value = Lab> {
-    let names = Lab::ALL.iter().map(|lab| PossibleValue::new(lab.name()).help(lab.nature().about));
+    let names = Lab::ALL.iter().map(|lab| PossibleValue::new(lab.name()).help(lab.capabilities().about));
     PossibleValuesParser::new(names).map(|name| Lab::find(&name).expect("one of the possible values"))
 }
 
@@ -175,8 +175,8 @@ impl LabOptions {
         self.given.text(&guest::DISK)
     }
 
-    pub fn nature(&self) -> &'static Nature {
-        self.lab.nature()
+    pub fn capabilities(&self) -> &'static Capabilities {
+        self.lab.capabilities()
     }
 
     /// The lab, before it is opened.

@@ -196,7 +196,7 @@ fn measure<T>(
     stop: &Stop,
     ending: &dyn Fn(&Session, &Plan) -> Ended<T>,
 ) -> Ended<T> {
-    let is_guest = arguments.lab.nature().guest;
+    let is_guest = arguments.lab.capabilities().guest;
     let cache = mountmark_lab::cache::default_folder();
     let _in_use = mountmark_lab::cache::open(&cache)?;
     let kernel = if is_guest { &*options.kernel } else { "this machine's" };
@@ -265,7 +265,7 @@ fn planned(
     for (name, reason) in &skipped {
         say!("mountmark: {} is skipped: {reason}", heading(name));
     }
-    if !arguments.lab.nature().exact_clock && !arguments.no_control {
+    if !arguments.lab.capabilities().exact_clock && !arguments.no_control {
         let runs: Vec<_> = wanted.iter().filter(|one| options.fs.contains(&one.name)).cloned().collect();
         if let Some(control) = control(&runs) {
             say!("mountmark: {control} is added: what differs between equals is chance (--no-control leaves it out)");
@@ -280,7 +280,7 @@ fn planned(
         Some(vary) => mountmark_plan::plan_varied(catalogue, &options, vary, &mut realise)?,
         None => arguments.sampling.of(catalogue, &options, mountmark_plan::plan(catalogue, &options, &mut realise)?)?,
     };
-    let keeps = arguments.pauses.as_ref().map_or(plan.lab.nature().exact_clock, |pauses| pauses == STUDY);
+    let keeps = arguments.pauses.as_ref().map_or(plan.lab.capabilities().exact_clock, |pauses| pauses == STUDY);
     if !keeps {
         plan.cells.iter_mut().for_each(|cell| cell.pause_seconds = 0.0);
     }

@@ -155,7 +155,7 @@ fn instead(arguments: &Arguments, step: &Step) -> (Step, Vec<String>) {
         put("--machine", machine.clone(), again.machine.clone());
         again.machine = Some(machine);
     }
-    if !arguments.lab.nature().guest {
+    if !arguments.lab.capabilities().guest {
         told.extend(again.machine.take().map(|machine| format!("this machine ({machine} there)")));
     }
     let place = arguments.lab.place();

@@ -56,7 +56,7 @@ pub(in crate::commands) struct Measured {
 
 /// How guests run.
 #[derive(Clone, Copy)]
-pub(in crate::commands) struct Manner<'a> {
+pub(in crate::commands) struct ProfileOptions<'a> {
     /// Side by side.
     pub jobs: usize,
     /// As [`LabOptions::silence_limit`].
@@ -66,7 +66,7 @@ pub(in crate::commands) struct Manner<'a> {
     pub stop: &'a AtomicBool,
 }
 
-impl Manner<'_> {
+impl ProfileOptions<'_> {
     /// The lab of a run, with the profiler.
     pub fn profiler(&self, run: &RunRecord) -> Result<Profiler> {
         Profiler::open(LabOptions::of(&run.plan, self.silence_limit).options(&run.plan.machine), self.callers)
@@ -74,7 +74,7 @@ impl Manner<'_> {
 }
 
 /// Runs the cells again whose profiles are not kept; `None` if the user stopped it.
-pub(in crate::commands) fn measure(wanted: &[Wanted], guests: Manner) -> Result<Option<Vec<Measured>>> {
+pub(in crate::commands) fn measure(wanted: &[Wanted], guests: ProfileOptions) -> Result<Option<Vec<Measured>>> {
     let mut labs: BTreeMap<&str, Profiler> = BTreeMap::new();
     for Wanted { chosen, .. } in wanted.iter().filter(|wanted| !wanted.is_kept()) {
         let run = chosen.run;

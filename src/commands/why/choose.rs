@@ -118,7 +118,7 @@ fn check(run: &RunRecord, task: &str) -> Result<()> {
 /// Refuses runs that the profiler cannot make again.
 pub(in crate::commands) fn check_run(run: &RunRecord) -> Result<()> {
     let (id, plan) = (&run.id, &run.plan);
-    if !plan.lab.nature().exact_clock {
+    if !plan.lab.capabilities().exact_clock {
         bail!(WrongUse(format!(
             "run {id} measured wall time in the {} lab, where a profiler would change what it looks at: use perf there \
              (perf record -a -g), or run the same in the virtual lab and explain that",

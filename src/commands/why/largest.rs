@@ -8,7 +8,7 @@ use mountmark_findings::why::{Gap, Ledger, largest};
 use mountmark_model::{Metric, protocol_task};
 use mountmark_record::{RunRecord, Store};
 
-use super::cells::{Manner, Measured, Wanted, measure};
+use super::cells::{Measured, ProfileOptions, Wanted, measure};
 use super::choose::{Chosen, check_run, one};
 
 /// A task's ledgers on its best and its worst configuration.
@@ -31,7 +31,13 @@ pub enum Outcome {
 }
 
 /// The `count` largest differences of a run.
-pub fn explain(run: &RunRecord, findings: &Findings, count: usize, store: &Store, guests: Manner) -> Result<Outcome> {
+pub fn explain(
+    run: &RunRecord,
+    findings: &Findings,
+    count: usize,
+    store: &Store,
+    guests: ProfileOptions,
+) -> Result<Outcome> {
     check_run(run)?;
     let is_whole = |task: &str| {
         let mut tasks = run.plan.cells.iter().flat_map(|cell| &cell.tasks);

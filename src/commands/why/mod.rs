@@ -15,7 +15,7 @@ use mountmark_record::RunRecord;
 use super::run::Stop;
 use crate::common::{self, StoreOptions, WrongUse};
 use cells::measure;
-pub(super) use cells::{Manner, Wanted};
+pub(super) use cells::{ProfileOptions, Wanted};
 use choose::Chosen;
 pub(super) use choose::{one, pair};
 pub(super) use largest::{Explained, Outcome, explain as explain_largest};
@@ -73,7 +73,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     let wanted = chosen.iter().map(|chosen| Wanted::of(&store, *chosen, vec![task]));
     let wanted: Vec<Wanted> = wanted.collect::<Result<_>>()?;
     let stop = Stop::on_signals()?;
-    let guests = Manner {
+    let guests = ProfileOptions {
         jobs: arguments.jobs,
         silence_limit: arguments.silence_limit,
         callers: !arguments.no_callers,
@@ -113,7 +113,7 @@ pub(super) enum Looked {
 }
 
 /// Looks at the cells of a run, or at one of each of two runs, in that order.
-pub(super) fn look(runs: &[RunRecord], wanted: &[Wanted], guests: Manner) -> Result<Looked> {
+pub(super) fn look(runs: &[RunRecord], wanted: &[Wanted], guests: ProfileOptions) -> Result<Looked> {
     let Some(measured) = measure(wanted, guests)? else { return Ok(Looked::Stopped) };
     if let Some(fault) = measured.iter().find_map(|measured| measured.fault.clone()) {
         return Ok(Looked::Fault(fault));
@@ -178,7 +178,7 @@ pub(super) fn explanations<'a>(ledgers: &'a [Ledger], kernels: Option<&Kernels>)
 }
 
 /// The functions of the kernels of two cells; `None` if both have the same kernel.
-fn kernels(pair: [&Wanted; 2], guests: Manner) -> Option<Kernels> {
+fn kernels(pair: [&Wanted; 2], guests: ProfileOptions) -> Option<Kernels> {
     let kernel = |wanted: &Wanted| {
         let environment = &wanted.chosen.record.environment;
         (environment.kernel.clone(), environment.kernel_image.clone())

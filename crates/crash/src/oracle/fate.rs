@@ -1,7 +1,7 @@
 //! What became of each file, beside what it was before the operations that a power cut may interrupt and what they make
 //! of it. Nothing is judged here: this is what a reader asks who knows no promises.
 
-use mountmark_model::{Fate, When};
+use mountmark_model::{FileOutcome, When};
 use serde::{Deserialize, Serialize};
 
 use super::history::{Contents, History};
@@ -17,12 +17,12 @@ pub struct Fates {
     /// Whether they were repaired before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repaired: bool,
-    pub fate: Fate,
+    pub fate: FileOutcome,
     pub images: usize,
 }
 
 /// Counts one image more.
-pub fn count(all: &mut Vec<Fates>, repaired: bool, found: Vec<(String, When, Fate)>) {
+pub fn count(all: &mut Vec<Fates>, repaired: bool, found: Vec<(String, When, FileOutcome)>) {
     for (path, when, fate) in found {
         let alike =
             |known: &&mut Fates| (&known.path, known.when, known.repaired, known.fate) == (&path, when, repaired, fate);
@@ -37,7 +37,7 @@ impl History<'_> {
     /// What became of each file that is there before the operations or after them, and of the file system itself
     /// ([`ROOT`]), which the caller knows: `whole`. `found` is `None` if the image cannot be mounted. Empty if nobody
     /// knows what files must hold.
-    pub fn fates(&self, moment: Moment, found: Option<&Tree>, whole: Fate) -> Vec<(String, When, Fate)> {
+    pub fn fates(&self, moment: Moment, found: Option<&Tree>, whole: FileOutcome) -> Vec<(String, When, FileOutcome)> {
         if !self.has_model() || self.strange.is_some() {
             return Vec::new();
         }
@@ -54,33 +54,33 @@ impl History<'_> {
         paths.sort();
         paths.dedup();
         let fate = |path: &str| match found {
-            None => Fate::NotMounted,
+            None => FileOutcome::NotMounted,
             Some(found) => self.fate(path, first, found),
         };
         let files = paths.into_iter().map(|path| (path.clone(), when, fate(path)));
         files.chain([(ROOT.to_owned(), when, whole)]).collect()
     }
 
-    fn fate(&self, path: &str, first: usize, found: &Tree) -> Fate {
+    fn fate(&self, path: &str, first: usize, found: &Tree) -> FileOutcome {
         let versions: Vec<Option<Contents>> = (first..self.states.len()).map(|state| self.held(path, state)).collect();
         let (old, new) = (&versions[0], &versions[versions.len() - 1]);
         let entry = found.entries.iter().find(|entry| entry.path == path);
         if entry.is_some_and(|entry| entry.kind != Kind::File || entry.error.is_some()) {
-            return Fate::Broken;
+            return FileOutcome::Broken;
         }
         let held = entry.map(|entry: &Entry| Contents::new(entry.runs.iter().copied()));
         if held == *new {
-            return Fate::New;
+            return FileOutcome::New;
         }
         if held == *old {
-            return Fate::Old;
+            return FileOutcome::Old;
         }
-        let Some(held) = held else { return Fate::Missing };
+        let Some(held) = held else { return FileOutcome::Missing };
         if held.size() == 0 {
-            return Fate::Empty;
+            return FileOutcome::Empty;
         }
         if versions.iter().any(|version| version.as_ref() == Some(&held)) {
-            return Fate::Between;
+            return FileOutcome::Between;
         }
         let knows = |version: &Option<Contents>, source: Source| {
             version.as_ref().is_some_and(|contents| contents.sources().any(|own| own == source))
@@ -88,15 +88,15 @@ impl History<'_> {
         let sources: Vec<Source> = held.sources().collect();
         let unknown = |source: &Source| !versions.iter().any(|version| knows(version, *source));
         if sources.iter().any(|source| *source != Source::Zero && unknown(source)) {
-            return Fate::Stale;
+            return FileOutcome::Stale;
         }
         if sources.iter().any(unknown) {
-            return Fate::Zeros;
+            return FileOutcome::Zeros;
         }
         let own = |one: &Option<Contents>, other: &Option<Contents>| {
             sources.iter().any(|source| knows(one, *source) && !knows(other, *source))
         };
-        if own(new, old) && own(old, new) { Fate::Mixed } else { Fate::Part }
+        if own(new, old) && own(old, new) { FileOutcome::Mixed } else { FileOutcome::Part }
     }
 
     /// What a file holds in a state; `None` if it is not there.
@@ -135,27 +135,27 @@ mod tests {
         let history = History::new(&workload, &[0; 5]);
         let (old, new) = (Source::Op(1), Source::Op(3));
         let during = Moment { begun: 4, returned: 3 };
-        let fate = |runs: &[(u64, Source)]| history.fates(during, Some(&found("doc", runs)), Fate::New);
-        let one = |fate| vec![("doc".to_owned(), When::During, fate), (".".to_owned(), When::During, Fate::New)];
+        let fate = |runs: &[(u64, Source)]| history.fates(during, Some(&found("doc", runs)), FileOutcome::New);
+        let one = |fate| vec![("doc".to_owned(), When::During, fate), (".".to_owned(), When::During, FileOutcome::New)];
         let half = 4096;
         for (runs, expected) in [
-            (&[(8192, new)][..], Fate::New),
-            (&[(8192, old)], Fate::Old),
-            (&[(half, old), (half, new)], Fate::Mixed),
-            (&[(half, new)], Fate::Part),
-            (&[], Fate::Empty),
-            (&[(half, new), (half, Source::Zero)], Fate::Zeros),
-            (&[(half, new), (half, Source::Poison)], Fate::Stale),
-            (&[(half, Source::Moved(3)), (half, Source::Zero)], Fate::Stale),
+            (&[(8192, new)][..], FileOutcome::New),
+            (&[(8192, old)], FileOutcome::Old),
+            (&[(half, old), (half, new)], FileOutcome::Mixed),
+            (&[(half, new)], FileOutcome::Part),
+            (&[], FileOutcome::Empty),
+            (&[(half, new), (half, Source::Zero)], FileOutcome::Zeros),
+            (&[(half, new), (half, Source::Poison)], FileOutcome::Stale),
+            (&[(half, Source::Moved(3)), (half, Source::Zero)], FileOutcome::Stale),
         ] {
             assert_eq!(fate(runs), one(expected), "{runs:?}");
         }
-        assert_eq!(history.fates(during, Some(&Tree::default()), Fate::New), one(Fate::Missing));
+        assert_eq!(history.fates(during, Some(&Tree::default()), FileOutcome::New), one(FileOutcome::Missing));
         assert_eq!(
-            history.fates(during, None, Fate::NotMounted).iter().map(|told| told.2).collect::<Vec<_>>(),
-            [Fate::NotMounted; 2]
+            history.fates(during, None, FileOutcome::NotMounted).iter().map(|told| told.2).collect::<Vec<_>>(),
+            [FileOutcome::NotMounted; 2]
         );
-        let when = |begun, returned| history.fates(Moment { begun, returned }, None, Fate::NotMounted)[0].1;
+        let when = |begun, returned| history.fates(Moment { begun, returned }, None, FileOutcome::NotMounted)[0].1;
         assert_eq!((when(3, 3), when(5, 4), when(5, 5)), (When::Before, When::During, When::After));
     }
 
@@ -165,24 +165,29 @@ mod tests {
         let workload: Workload = line.parse().unwrap();
         let history = History::new(&workload, &[0; 6]);
         let moment = Moment { begun: 6, returned: 6 };
-        let fate = |tree: &Tree| history.fates(moment, Some(tree), Fate::New)[0].2;
-        assert_eq!(fate(&found("doc", &[(8192, Source::Op(4))])), Fate::New);
-        assert_eq!(fate(&found("doc", &[(4096, Source::Op(1))])), Fate::Old);
-        assert_eq!(fate(&found("doc", &[])), Fate::Empty);
+        let fate = |tree: &Tree| history.fates(moment, Some(tree), FileOutcome::New)[0].2;
+        assert_eq!(fate(&found("doc", &[(8192, Source::Op(4))])), FileOutcome::New);
+        assert_eq!(fate(&found("doc", &[(4096, Source::Op(1))])), FileOutcome::Old);
+        assert_eq!(fate(&found("doc", &[])), FileOutcome::Empty);
         let workload: Workload =
             "creat doc; write doc 0+4096; sync | truncate doc 2048; write doc 2048+8".parse().unwrap();
         let history = History::new(&workload, &[0; 5]);
-        assert_eq!(history.fates(moment, Some(&found("doc", &[(2048, Source::Op(1))])), Fate::New)[0].2, Fate::Between);
+        assert_eq!(
+            history.fates(moment, Some(&found("doc", &[(2048, Source::Op(1))])), FileOutcome::New)[0].2,
+            FileOutcome::Between
+        );
     }
 
     #[test]
     fn images_are_counted_by_file_moment_and_fate() {
         let mut all = Vec::new();
         let one = |fate| vec![("doc".to_owned(), When::After, fate)];
-        for (repaired, fate) in [(false, Fate::New), (false, Fate::Old), (false, Fate::New), (true, Fate::New)] {
+        for (repaired, fate) in
+            [(false, FileOutcome::New), (false, FileOutcome::Old), (false, FileOutcome::New), (true, FileOutcome::New)]
+        {
             count(&mut all, repaired, one(fate));
         }
         let told: Vec<_> = all.iter().map(|fates| (fates.repaired, fates.fate, fates.images)).collect();
-        assert_eq!(told, [(false, Fate::New, 2), (false, Fate::Old, 1), (true, Fate::New, 1)]);
+        assert_eq!(told, [(false, FileOutcome::New, 2), (false, FileOutcome::Old, 1), (true, FileOutcome::New, 1)]);
     }
 }

@@ -4,7 +4,7 @@
 //! machine's run says which pairs of configurations are told apart at all (its verdicts); of those the model must have
 //! the order. A model's pair that is closer than the smallest difference that matters has no order.
 
-use mountmark_model::{Accord, Better, Metric, Side, SuiteAccord, TaskAccord};
+use mountmark_model::{Better, MachineAgreement, Metric, Side, SuiteAccord, TaskAccord};
 use mountmark_record::RunRecord;
 use mountmark_stats::summary::{geometric_mean, median};
 use serde::Serialize;
@@ -19,7 +19,7 @@ use crate::verdicts::find::{Family, told_apart};
 
 /// Two runs of one work, the model's and the machine's.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Accordance {
+pub struct ModelAgreement {
     pub model: String,
     pub machine: String,
     /// What differs between the runs, the model's side first.
@@ -27,7 +27,7 @@ pub struct Accordance {
     /// Those that both runs have figures of.
     pub configurations: Vec<String>,
     /// Protocol steps and tasks that both runs judge by one metric.
-    pub tasks: Vec<Accorded>,
+    pub tasks: Vec<AgreedTask>,
     /// The median of tau over the suite's tasks of which the machine tells pairs apart; `None` if there is none.
     pub tau: Option<f64>,
     /// The same as it is kept in the catalogue.
@@ -37,7 +37,7 @@ pub struct Accordance {
 
 /// One task in both runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Accorded {
+pub struct AgreedTask {
     pub title: String,
     /// Whether it is a protocol step, not part of the suite.
     pub step: bool,
@@ -69,8 +69,8 @@ pub enum Unfit {
 ///
 /// # Errors
 /// Runs of which this says nothing. Whether they did the same work is for [`crate::incomparable`].
-pub fn accordance(model: &RunRecord, machine: &RunRecord, options: &Options) -> Result<Accordance, Unfit> {
-    match (model.plan.lab.nature().exact_clock, machine.plan.lab.nature().exact_clock) {
+pub fn model_agreement(model: &RunRecord, machine: &RunRecord, options: &Options) -> Result<ModelAgreement, Unfit> {
+    match (model.plan.lab.capabilities().exact_clock, machine.plan.lab.capabilities().exact_clock) {
         (false, _) => return Err(Unfit::NoModel),
         (_, true) => return Err(Unfit::NoMachine),
         (true, false) => {}
@@ -90,7 +90,7 @@ pub fn accordance(model: &RunRecord, machine: &RunRecord, options: &Options) -> 
     let family = Family::new(&sides[1], options);
     let together = Together { sides: &sides, common: &common, family: &family, options };
     let all = sides[0].tasks.iter();
-    let tasks: Vec<Accorded> = all
+    let tasks: Vec<AgreedTask> = all
         .filter_map(|task| Some((task, sides[1].tasks.iter().position(|other| other.id == task.id)?)))
         .filter_map(|(task, other)| together.task(task, other))
         .collect();
@@ -98,7 +98,7 @@ pub fn accordance(model: &RunRecord, machine: &RunRecord, options: &Options) -> 
     let taus: Vec<f64> = told.filter_map(|task| task.agreement.tau).collect();
     let configurations: Vec<String> = common.iter().map(|[at, _]| sides[0].configurations[*at].clone()).collect();
     let counted = tasks.iter().filter(|task| !task.step).map(|task| task.counts.clone());
-    Ok(Accordance {
+    Ok(ModelAgreement {
         model: model.id.to_string(),
         machine: machine.id.to_string(),
         differences: differences(model, machine),
@@ -139,7 +139,7 @@ struct Together<'a> {
 
 impl Together<'_> {
     /// `other` is the machine's task of the same id. `None` if the two are not judged by one metric.
-    fn task(&self, task: &Task, other: usize) -> Option<Accorded> {
+    fn task(&self, task: &Task, other: usize) -> Option<AgreedTask> {
         let series = task.main()?;
         let theirs = self.sides[1].tasks[other].main().filter(|theirs| theirs.metric.id == series.metric.id)?;
         let medians = |[left, right]: &[usize; 2]| (series.median(*left), theirs.median(*right));
@@ -161,7 +161,7 @@ impl Together<'_> {
             }
         }
         let (title, step) = (task.title.clone(), task.step);
-        Some(Accorded { title, step, metric: series.metric, figures, agreement, reversed, counts })
+        Some(AgreedTask { title, step, metric: series.metric, figures, agreement, reversed, counts })
     }
 
     /// Pairs that the machine tells apart, the better one first, as places in `common`.
@@ -199,7 +199,7 @@ pub struct Trust {
 
 impl Trust {
     /// Of all machines together: counts of pairs are added up.
-    pub fn of(run: &RunRecord, accords: &[Accord]) -> Trust {
+    pub fn of(run: &RunRecord, accords: &[MachineAgreement]) -> Trust {
         let mut sums: Vec<TaskAccord> = Vec::new();
         let mut machines = Vec::new();
         for accord in accords {

@@ -4,7 +4,7 @@ use mountmark_document::number::{and, counted};
 use mountmark_document::text::titled;
 use mountmark_model::heading;
 
-use crate::agreement::find::{Accordance, Accorded, Trust, Unfit};
+use crate::agreement::find::{AgreedTask, ModelAgreement, Trust, Unfit};
 
 /// What a report of the virtual lab says about its model.
 pub(crate) fn trust(trust: &Trust) -> String {
@@ -43,8 +43,8 @@ pub fn unfit(reason: Unfit, model: &str, machine: &str) -> String {
 }
 
 /// The answer in one or two sentences.
-pub(crate) fn answer(found: &Accordance) -> String {
-    let told: Vec<&Accorded> = found.tasks.iter().filter(|task| !task.step && task.counts.told > 0).collect();
+pub(crate) fn answer(found: &ModelAgreement) -> String {
+    let told: Vec<&AgreedTask> = found.tasks.iter().filter(|task| !task.step && task.counts.told > 0).collect();
     let all = found.tasks.iter().filter(|task| !task.step).count();
     if told.is_empty() {
         return format!(
@@ -62,9 +62,9 @@ pub(crate) fn answer(found: &Accordance) -> String {
 }
 
 /// Tests in which the model misleads, each with the pairs that it has the other way round.
-pub(crate) fn misleading(found: &Accordance) -> Vec<String> {
+pub(crate) fn misleading(found: &ModelAgreement) -> Vec<String> {
     let wrong = found.tasks.iter().filter(|task| task.counts.agrees() == Some(false));
-    let sentence = |task: &Accorded| {
+    let sentence = |task: &AgreedTask| {
         let name = |one: usize| heading(&found.configurations[one]);
         let pairs = task.reversed.iter().map(|(better, worse)| format!("{} before {}", name(*better), name(*worse)));
         let pairs: Vec<String> = pairs.collect();

@@ -7,14 +7,14 @@ use mountmark_document::text::titled;
 use mountmark_model::heading;
 use serde::Serialize;
 
-use crate::agreement::find::{Accordance, Accorded};
+use crate::agreement::find::{AgreedTask, ModelAgreement};
 use crate::agreement::say;
 use crate::run::show::about::labels;
 use crate::studies::say::tau_range;
 use crate::{changes, studies};
 
 #[derive(Clone, Copy, Debug)]
-pub struct ModelBeside<'a>(pub &'a Accordance);
+pub struct ModelBeside<'a>(pub &'a ModelAgreement);
 
 impl Subject for ModelBeside<'_> {
     const COMMAND: &'static str = "compare --agreement";
@@ -81,7 +81,7 @@ fn parts(ModelBeside(found): &ModelBeside) -> Vec<Block> {
         out.extend([Block::Heading("Steps of the protocol".into()), steps]);
     }
     list(&mut out, "Where the model misleads:", &say::misleading(found));
-    let differs = |found: &Accordance| -> Vec<String> {
+    let differs = |found: &ModelAgreement| -> Vec<String> {
         let item = |d: &changes::find::differences::Difference| {
             format!("{}: {} in the model, {} here", d.what, d.before, d.after)
         };
@@ -92,7 +92,7 @@ fn parts(ModelBeside(found): &ModelBeside) -> Vec<Block> {
     out
 }
 
-fn row(task: &Accorded) -> Vec<String> {
+fn row(task: &AgreedTask) -> Vec<String> {
     let counts = &task.counts;
     let agreement = &task.agreement;
     let order = counts.agrees().map_or("-", |agrees| if agrees { "yes" } else { "no" });
@@ -112,14 +112,14 @@ fn row(task: &Accorded) -> Vec<String> {
 #[derive(Serialize)]
 pub(crate) struct WordedAccordance<'a> {
     #[serde(flatten)]
-    found: &'a Accordance,
+    found: &'a ModelAgreement,
     sentence: String,
     misleading: Vec<String>,
     remarks: Vec<String>,
 }
 
 impl<'a> WordedAccordance<'a> {
-    pub(crate) fn new(found: &'a Accordance) -> WordedAccordance<'a> {
+    pub(crate) fn new(found: &'a ModelAgreement) -> WordedAccordance<'a> {
         let (sentence, misleading) = (say::answer(found), say::misleading(found));
         WordedAccordance { found, sentence, misleading, remarks: say::remarks() }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mountmark_crash::cases::ClaimSeen;
-use mountmark_model::{Fate, When, heading};
+use mountmark_model::{FileOutcome, When, heading};
 
 use crate::claims::find::{CutsSeen, JudgedClaim};
 use crate::figures::say::quantity::headings;
@@ -13,20 +13,20 @@ pub(crate) const CLAIMS: &str = "What that says of the claims";
 pub(crate) const NOT_TRIED: &str = "not tried";
 pub(crate) const NO_IMAGES: &str = "no images";
 
-pub(crate) fn fate(fate: Fate) -> &'static str {
+pub(crate) fn fate(fate: FileOutcome) -> &'static str {
     match fate {
-        Fate::New => "new",
-        Fate::Old => "old",
-        Fate::Between => "between",
-        Fate::Part => "a part",
-        Fate::Mixed => "mixed",
-        Fate::Empty => "empty",
-        Fate::Zeros => "zeros",
-        Fate::Stale => "stale data",
-        Fate::Missing => "missing",
-        Fate::Mended => "damaged and mended",
-        Fate::Broken => "damaged",
-        Fate::NotMounted => "not mounted",
+        FileOutcome::New => "new",
+        FileOutcome::Old => "old",
+        FileOutcome::Between => "between",
+        FileOutcome::Part => "a part",
+        FileOutcome::Mixed => "mixed",
+        FileOutcome::Empty => "empty",
+        FileOutcome::Zeros => "zeros",
+        FileOutcome::Stale => "stale data",
+        FileOutcome::Missing => "missing",
+        FileOutcome::Mended => "damaged and mended",
+        FileOutcome::Broken => "damaged",
+        FileOutcome::NotMounted => "not mounted",
     }
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn hurried_at(claims: &[JudgedClaim]) -> Option<String> {
 
 /// What the store's campaigns showed of a claim.
 pub(crate) fn seen(cuts: &CutsSeen) -> String {
-    let of = |(name, images): &(String, BTreeMap<Fate, usize>)| {
+    let of = |(name, images): &(String, BTreeMap<FileOutcome, usize>)| {
         let fates: Vec<String> = images.iter().map(|(found, count)| format!("{} {count}", fate(*found))).collect();
         let far = if cuts.hurried.contains(name) { " (not all made)" } else { "" };
         format!("{}{far}: {}", heading(name), fates.join(", "))
@@ -113,7 +113,7 @@ mod tests {
         let name = "ext4:mkfs=-O ^has_journal#bare";
         let cuts = CutsSeen {
             holds: vec![(name.into(), false)],
-            images: vec![(name.into(), BTreeMap::from([(Fate::Old, 3)]))],
+            images: vec![(name.into(), BTreeMap::from([(FileOutcome::Old, 3)]))],
             hurried: vec![name.into()],
             ..CutsSeen::default()
         };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use mountmark_crash::cases::{CaseSeen, ClaimSeen};
 use mountmark_document::forms::{Block, Last, Object, Rows, Subject, Table};
-use mountmark_model::{Fate, heading};
+use mountmark_model::{FileOutcome, heading};
 
 use crate::cases::say as words;
 use crate::run::show::about::labels;
@@ -48,7 +48,7 @@ fn parts(subject: &Cases) -> Vec<Block> {
 }
 
 /// One line for each fate.
-fn fates_cell(fates: Option<&BTreeMap<Fate, usize>>) -> String {
+fn fates_cell(fates: Option<&BTreeMap<FileOutcome, usize>>) -> String {
     match fates {
         None => words::NOT_TRIED.to_owned(),
         Some(fates) if fates.is_empty() => words::NO_IMAGES.to_owned(),

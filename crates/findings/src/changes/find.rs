@@ -152,7 +152,7 @@ pub fn changes(before: &RunRecord, after: &RunRecord, metric: Option<&'static Me
 
 fn way(before: &RunRecord, after: &RunRecord, old: &Figures, new: &Figures) -> Comparison {
     let paired = before.plan.seed == after.plan.seed;
-    let noiseless = [before, after].iter().all(|run| run.plan.lab.nature().exact_clock);
+    let noiseless = [before, after].iter().all(|run| run.plan.lab.capabilities().exact_clock);
     // Under varied conditions a change that does not matter can move a single repeat into another phase.
     let fixed = [before, after].iter().all(|run| run.plan.conditions() == Way::Fixed);
     let is_one = old.repeats() == 1 || new.repeats() == 1;

@@ -18,14 +18,14 @@ mod within;
 
 use std::collections::BTreeMap;
 
-use mountmark_model::{Clause, Fate, Limits};
+use mountmark_model::{Clause, FileOutcome, Limits};
 use serde::Serialize;
 
 pub use clause::SMALLEST;
 pub use decide::LEVEL;
 pub use fit::Judges;
 pub use judge::{judge_claims, own_figures};
-pub use lack::{Lack, Misfit, OtherMachine, OtherSuite, TooSmall};
+pub use lack::{Misfit, MissingReason, OtherMachine, OtherSuite, TooSmall};
 pub use reach::Reach;
 pub use several::by_several;
 
@@ -52,7 +52,7 @@ pub struct JudgedClaim {
     #[serde(skip)]
     pub clauses: Vec<JudgedClause>,
     #[serde(skip)]
-    pub missing: Vec<Lack>,
+    pub missing: Vec<MissingReason>,
     /// Commands that would measure the missing figures.
     pub commands: Vec<String>,
     /// The verdict by the study's own figures; `None` if it prints none that decide.
@@ -73,7 +73,7 @@ pub struct CutsSeen {
     /// Of each configuration that was tried: whether it holds there.
     pub holds: Vec<(String, bool)>,
     /// Images by what became of the file.
-    pub images: Vec<(String, BTreeMap<Fate, usize>)>,
+    pub images: Vec<(String, BTreeMap<FileOutcome, usize>)>,
     /// Configurations that were not tried.
     pub missing: Vec<String>,
     /// Configurations whose time ended before all their images were made.
@@ -119,7 +119,7 @@ impl JudgedClaim {
         };
         self.missing.clear();
         if !seen.missing.is_empty() {
-            self.missing.push(Lack::NotCut(seen.missing.clone()));
+            self.missing.push(MissingReason::NotCut(seen.missing.clone()));
         }
         self.complete = self.missing.is_empty();
         self.cuts = Some(seen);

@@ -44,7 +44,7 @@ pub(crate) fn own(claim: &JudgedClaim) -> Option<String> {
 /// What a run that judges claims is of: `suite piszcz-2006 at scale 1, machine p3-2006`.
 pub(crate) fn judge(run: &RunRecord) -> String {
     let plan = &run.plan;
-    let machine = if plan.lab.nature().guest { &plan.machine.name } else { "this computer" };
+    let machine = if plan.lab.capabilities().guest { &plan.machine.name } else { "this computer" };
     format!("suite {} at scale {}, machine {machine}", plan.suite, plan.scale)
 }
 

@@ -86,7 +86,7 @@ pub(crate) fn curves(run: &RunRecord, vary: &Vary, figures: &Figures) -> Curves 
     let lines = lines(run, vary, figures);
     let steps = lines.len() * figures.configurations.len() * vary.points.len().saturating_sub(1);
     let error = ERROR / steps.max(1) as f64;
-    let exact = run.plan.lab.nature().exact_clock;
+    let exact = run.plan.lab.capabilities().exact_clock;
     let curve = |line: &Line| {
         let mut curve = Curve {
             task: line.id.to_owned(),

@@ -40,7 +40,7 @@ fn protocol(run: &RunRecord) -> String {
 
 fn clock(run: &RunRecord) -> String {
     let machine = &run.plan.machine;
-    let nature = run.plan.lab.nature();
+    let nature = run.plan.lab.capabilities();
     let compare = "Compare file systems within a repeat.";
     match (nature.exact_clock, nature.guest) {
         (true, _) => {

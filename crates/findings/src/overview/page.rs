@@ -27,7 +27,7 @@ pub(crate) fn opening(view: &View) -> Markup {
         plan.lab.name(),
         " lab"
     );
-    if plan.lab.nature().guest {
+    if plan.lab.capabilities().guest {
         let disk = plan.cells.first().map_or(&plan.machine.disk, |cell| &cell.disk.name);
         put!(out, ", machine ", plan.machine.name, ", disk ", disk, ", kernel ", plan.kernel);
     }

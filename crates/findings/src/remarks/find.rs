@@ -62,7 +62,7 @@ pub(crate) fn remarks(run: &RunRecord, figures: &Figures, options: &Options, bas
     if baseline_unknown {
         out.push(Remark::UnknownBaseline(options.baseline.clone().unwrap_or_default()));
     }
-    match (run.plan.lab.nature().exact_clock, repeats) {
+    match (run.plan.lab.capabilities().exact_clock, repeats) {
         (_, 0) => out.push(Remark::NoCell),
         (exact, 1) => out.push(Remark::OneRepeat { exact }),
         (true, _) => out.push(Remark::SeedsAlone(run.plan.conditions())),
@@ -93,7 +93,7 @@ pub(crate) fn remarks(run: &RunRecord, figures: &Figures, options: &Options, bas
         size,
         roomy,
     }));
-    if let Some(accords) = options.accords.as_ref().filter(|_| run.plan.lab.nature().exact_clock) {
+    if let Some(accords) = options.accords.as_ref().filter(|_| run.plan.lab.capabilities().exact_clock) {
         out.push(Remark::Trust(Trust::of(run, accords)));
     }
     out

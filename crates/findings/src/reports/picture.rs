@@ -103,7 +103,7 @@ fn name(view: &View, bar: &Bar) -> String {
 }
 
 fn clock(view: &View) -> &'static str {
-    match view.run().plan.lab.nature().exact_clock {
+    match view.run().plan.lab.capabilities().exact_clock {
         true => "Virtual seconds: those of the machine that the profile describes.",
         false => "Seconds of wall time.",
     }

@@ -175,7 +175,7 @@ pub fn reduced(run: &RunRecord) -> Option<String> {
 /// Describes the clock, so that figures of different labs are not confused.
 pub(crate) fn clock(run: &RunRecord) -> String {
     let machine = &run.plan.machine.name;
-    let nature = run.plan.lab.nature();
+    let nature = run.plan.lab.capabilities();
     match (nature.exact_clock, nature.guest) {
         (true, _) => format!(
             "virtual seconds: seconds of the machine that profile {machine} describes, a model without cache misses \

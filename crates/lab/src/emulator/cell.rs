@@ -7,7 +7,7 @@ use crate::kernel_options::For;
 
 /// The cell as its guest gets it. Reading a longer job takes more instructions, so neither the cell's place in the plan
 /// nor a path of this machine may be part of it.
-pub(super) fn essence(cell: &Cell) -> Cell {
+pub(super) fn image_key(cell: &Cell) -> Cell {
     let mut cell = cell.clone();
     cell.index = 0;
     cell.repeat = 0;

@@ -24,25 +24,25 @@ use anyhow::{Context, Result, bail};
 use mountmark_model::{Bytes, Cell, Configuration, Environment, Event, Lab, Outcome, Program};
 
 use crate::cache::{self, InUse, lock::Scratch};
+use crate::event_receiver::{EventReceiver, Expected, Heard};
 use crate::image::kernel::{Kernel, built_without};
 use crate::image::modules::ModuleTree;
 use crate::image::packages::Packages;
 use crate::image::{Builder, Image};
 use crate::kernel_log::{read_log, telling_lines};
 use crate::kernel_options::For;
-use crate::watch::{Expected, Heard, Watch};
 pub use hardware::Clock;
 pub use profiler::Profiler;
 pub use witness::{Answer, Witness, Witnesses};
 
 use crate::job::Job;
 use crate::lab::{Ended, OpenLab, Options};
-use crate::voice::Token;
-use cell::{NBD, essence, needed_by, wanted};
+use crate::line_auth::Token;
+use cell::{NBD, image_key, needed_by, wanted};
 pub(crate) use guests::Guests;
 use hardware::Hardware;
 use layout::Layout;
-use profiler::Plug;
+use profiler::PluginArguments;
 use qemu::{Qemu, Ram};
 use snapshot::Snapshot;
 
@@ -69,7 +69,7 @@ impl Emulator {
     fn open(lab: Lab, options: Options) -> Result<Emulator> {
         let in_use = cache::open(&options.cache)?;
         let qemu = qemu::version()?;
-        let clock = match lab.nature().profiled_processor {
+        let clock = match lab.capabilities().profiled_processor {
             true => Clock::Instructions { shift: options.machine.shift },
             false => Clock::Kvm,
         };
@@ -138,7 +138,7 @@ impl Emulator {
         &self,
         cell: &Cell,
         folder: &Path,
-        plug: Option<&Plug>,
+        plug: Option<&PluginArguments>,
         stop: &AtomicBool,
     ) -> Result<Option<(Qemu, Vec<String>, Expected)>> {
         let image = self.image(cell)?;
@@ -161,7 +161,7 @@ impl Emulator {
         };
         let text = Job {
             token,
-            cell: essence(cell),
+            cell: image_key(cell),
             test: layout.test,
             source: layout.source,
             corpus: layout.corpus,
@@ -204,7 +204,7 @@ impl Emulator {
     fn run_with(
         &self,
         cell: &Cell,
-        plug: Option<&Plug>,
+        plug: Option<&PluginArguments>,
         stop: &AtomicBool,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<Ended> {
@@ -214,7 +214,7 @@ impl Emulator {
             return Ok(Ended::Interrupted);
         };
         guest.qmp.run("cont", serde_json::json!({}))?;
-        let mut watch = Watch::new(expected);
+        let mut watch = EventReceiver::new(expected);
         for line in first {
             watch.take(&line, on_event);
         }

@@ -68,5 +68,5 @@ static EXACT: [&LabOption; 5] = [&MACHINE, &KERNEL, &SILENCE_LIMIT, &DISK, &PROF
 
 /// The options of a lab of guests.
 pub(super) fn of(lab: Lab) -> &'static [&'static LabOption] {
-    if lab.nature().exact_clock { &EXACT } else { &GUESTS }
+    if lab.capabilities().exact_clock { &EXACT } else { &GUESTS }
 }

@@ -17,20 +17,20 @@ use mountmark_model::{Cell, Configuration, Environment, Event, Lab, Program, pro
 
 use super::layout::Layout;
 use super::qemu::{self, PROGRAM, option_value};
-use super::{Emulator, essence, snapshot};
+use super::{Emulator, image_key, snapshot};
 use crate::cache;
 use crate::cache::lock::Scratch;
+use crate::event_receiver::{EventReceiver, Expected, Heard};
 use crate::image::cpio;
 use crate::job::{Job, Region};
 use crate::kernel_log::read_log;
 use crate::lab::{Ended, OpenLab, Options};
+use crate::line_auth::Token;
 use crate::profile::pipes::Pipes;
 use crate::profile::programs::Code;
 use crate::profile::recording::Recording;
 use crate::profile::symbols::{self, Symbols};
 use crate::profile::{Disk, parts};
-use crate::voice::Token;
-use crate::watch::{Expected, Heard, Watch};
 use crate::{child, profile};
 
 /// Guest-virtual address of the start of physical memory in the kernel's own map; it is not moved (`nokaslr`).
@@ -42,7 +42,7 @@ const TASK_MOST: u64 = 32 << 10;
 const SYMBOLS: &str = "symbols";
 
 /// A plugin of QEMU, and who is given the guest's media, with the place of the disk under test, before it starts.
-pub(super) struct Plug<'a> {
+pub(super) struct PluginArguments<'a> {
     /// As [`qemu::Qemu::start`] takes it.
     pub argument: String,
     pub on_media: &'a dyn Fn(OwnedFd, Region),
@@ -122,7 +122,8 @@ impl Profiler {
         thread::scope(|scope| {
             let names = &symbols.names;
             let reading = scope.spawn(move || Recording::read(&mut lines, names, shift, &mut { look }, &mut go));
-            let ended = self.lab.run_with(cell, Some(&Plug { argument, on_media: &on_media }), stop, on_event);
+            let ended =
+                self.lab.run_with(cell, Some(&PluginArguments { argument, on_media: &on_media }), stop, on_event);
             pipes.close();
             let recording = reading.join().unwrap_or_else(|_| bail!("the reader of the profiler's lines failed"));
             Ok((ended?, recording))
@@ -188,7 +189,7 @@ impl Profiler {
                     Expected { token: token.clone(), kernel: lab.kernel.release.clone(), memory: 0..=hardware.ram };
                 let text = Job {
                     token,
-                    cell: essence(cell),
+                    cell: image_key(cell),
                     test: layout.test,
                     source: None,
                     corpus: None,
@@ -199,7 +200,7 @@ impl Profiler {
                 text.write(&job)?;
                 let mut guest = snapshot::restore(&hardware, &snapshot, &media, &serial, &job, None)?;
                 guest.qmp.run("cont", serde_json::json!({}))?;
-                let mut watch = Watch::new(expected);
+                let mut watch = EventReceiver::new(expected);
                 let heard = watch.listen(&guest.lines, stop, lab.options.silence_limit, &mut |_| {});
                 guest.end();
                 if heard == Heard::Interrupted {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::hardware::Hardware;
 use super::qmp::Qmp;
-use crate::{child, watch};
+use crate::{child, event_receiver};
 use anyhow::{Context, Result};
 
 pub const PROGRAM: &str = "qemu-system-x86_64";
@@ -134,7 +134,7 @@ impl Qemu {
         // If the host runs out of memory, the OOM killer takes a guest before the user's processes.
         let _ = std::fs::write(format!("/proc/{}/oom_score_adj", child.id()), "1000");
         let stdout = child.stdout.take().expect("piped");
-        let lines = watch::lines(BufReader::new(stdout));
+        let lines = event_receiver::lines(BufReader::new(stdout));
         let mut stderr = child.stderr.take().expect("piped");
         let errors = thread::spawn(move || {
             let mut text = Vec::new();

@@ -18,8 +18,8 @@ use crate::cache::lock::Scratch;
 use crate::job::{CrashRegions, Job, Region};
 use crate::kernel_log::{read_log, telling_lines};
 use crate::lab::{OpenLab, Options};
+use crate::line_auth::Token;
 use crate::question;
-use crate::voice::Token;
 
 /// Room for copies of what is written in one recording, in bytes. It is sparse.
 const LOG: u64 = 1 << 30;
@@ -101,11 +101,11 @@ impl Witnesses {
         let media = qemu::media(hardware.media)?;
         fill(&media, &layout.test)?;
         let job = folder.path().join("job.json");
-        let mut essence = super::essence(cell);
-        essence.configuration.filesystem = cell.configuration.filesystem.clone();
+        let mut image_key = super::image_key(cell);
+        image_key.configuration.filesystem = cell.configuration.filesystem.clone();
         let text = Job {
             token: Token::new()?,
-            cell: essence,
+            cell: image_key,
             test: layout.test,
             source: None,
             corpus: None,

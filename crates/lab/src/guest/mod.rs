@@ -29,8 +29,8 @@ use mountmark_model::{Cell, Event, Outcome, PROTOCOL, Subject};
 
 use crate::devices::{CorpusData, Device, Devices, Places, Power};
 use crate::job::{Job, MEDIA_START, Region};
+use crate::line_auth;
 use crate::trace::{DeviceTrace, Unseen};
-use crate::voice;
 use media::{MappedCorpus, Medium};
 use ports::Ports;
 use shared::{Ordered, ServedTrace, SetupFlag};
@@ -127,7 +127,7 @@ fn live(roles: Roles, ports: &Ports) -> Result<()> {
     // Up to here all cells of a configuration are alike: the host takes its snapshot at this moment.
     ports.pause();
     let job: Job = serde_json::from_slice(&ports.read_file("opt/mountmark/job")?).context("the job is damaged")?;
-    voice::bear(job.token);
+    line_auth::bear(job.token);
     if let Some(region) = &job.symbols {
         symbols::write(region, !job.cell.disk.model.has_drive())?;
         send(ports, &Event::Done);
@@ -188,7 +188,7 @@ fn live(roles: Roles, ports: &Ports) -> Result<()> {
 }
 
 fn send(ports: &Ports, event: &Event) {
-    ports.send(&voice::line(event));
+    ports.send(&line_auth::line(event));
 }
 
 /// Ends the machine by a restart, at which QEMU exits. Every kernel can restart; without ACPI it cannot power off and

@@ -14,7 +14,7 @@ use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use serde::{Deserialize, Serialize};
 
-use super::device::Claim;
+use super::device::DeviceLock;
 use super::events::{leave_files, send};
 use super::folder;
 use super::group::OwnGroup;
@@ -22,9 +22,9 @@ use super::guard;
 use super::trace::{KernelTrace, unseen};
 use crate::devices::{CorpusData, Device, Devices, Hold, Places};
 use crate::guest::Agent;
+use crate::line_auth;
+use crate::line_auth::Token;
 use crate::trace::{DeviceTrace, Unseen};
-use crate::voice;
-use crate::voice::Token;
 
 /// Why nothing is seen of a device without a queue.
 const NO_QUEUE: &str = "Requests are seen of whole disks alone, and this is a partition, a volume, an array or a folder; the \
@@ -90,7 +90,7 @@ fn live(agent: Agent) -> Result<()> {
     let job: HostJob = serde_json::from_slice(&text).with_context(|| {
         format!("`mountmark {ARGUMENT}` is started by `mountmark run --lab host` and reads its job from standard input")
     })?;
-    voice::bear(job.token);
+    line_auth::bear(job.token);
     if let Some(group) = &job.group {
         group.enter()?;
     }
@@ -113,7 +113,7 @@ fn live(agent: Agent) -> Result<()> {
         false => Box::new(Unseen(NO_QUEUE.to_owned())),
     };
     // Only now: a copy of this process would hold it too.
-    let hold = job.hold.map(|identity| Claim::in_agent(identity, &job.test.path));
+    let hold = job.hold.map(|identity| DeviceLock::in_agent(identity, &job.test.path));
     if let Some(hold) = &hold {
         hold.take()?;
     }

@@ -8,14 +8,14 @@ use std::sync::OnceLock;
 use anyhow::{Context, Result};
 use mountmark_model::Event;
 
-use crate::voice;
+use crate::line_auth;
 
 /// The stream for events.
 static EVENTS: OnceLock<File> = OnceLock::new();
 
 /// Tells of an event; ends the process if nobody listens any more.
 pub(super) fn send(event: &Event) {
-    let line = voice::line(event) + "\n";
+    let line = line_auth::line(event) + "\n";
     // An agent that failed before `leave_files` still has standard output.
     let sent = match EVENTS.get() {
         Some(mut events) => events.write_all(line.as_bytes()),

@@ -11,7 +11,6 @@ pub(crate) mod device;
 mod disks;
 mod events;
 mod folder;
-mod ground;
 mod group;
 mod guard;
 mod image;
@@ -23,6 +22,7 @@ pub mod options;
 mod own;
 mod process;
 mod signatures;
+mod target_set;
 pub(crate) mod tools;
 mod trace;
 mod undo;
@@ -35,16 +35,16 @@ use mountmark_model::{
 };
 
 use crate::devices::Places;
+use crate::event_receiver::{EventReceiver, Expected, Heard};
 use crate::lab::{Ended, LabKind, OpenLab, Options, Place};
+use crate::line_auth::Token;
 use crate::options::{Given, LabOption};
-use crate::voice::Token;
-use crate::watch::{Expected, Heard, Watch};
 use agent::HostJob;
-use ground::Ground;
 use group::OwnGroup;
 use messages::Messages;
 use noise::Noise;
 use process::Agent;
+use target_set::TargetSet;
 
 pub use agent::{is_agent, main};
 pub use clean::{Undone, clean};
@@ -60,7 +60,7 @@ impl LabKind for ThisMachine {
     fn open(&self, options: Options) -> Result<Box<dyn OpenLab>> {
         check_rights()?;
         check_limit(&options)?;
-        let ground = Ground::open(&options)?;
+        let ground = TargetSet::open(&options)?;
         Ok(Box::new(HostLab { options, release: release(), ground }))
     }
 
@@ -95,12 +95,12 @@ impl LabKind for ThisMachine {
             },
             disk,
             kernel: "host".into(),
-            targets: ground::targets(place)?,
+            targets: target_set::targets(place)?,
         }))
     }
 
     fn about(&self, place: &Place) -> Vec<String> {
-        ground::about(place)
+        target_set::about(place)
     }
 
     fn unavailable(&self, configuration: &Configuration) -> Option<String> {
@@ -126,7 +126,7 @@ impl LabKind for ThisMachine {
 struct HostLab {
     options: Options,
     release: String,
-    ground: Ground,
+    ground: TargetSet,
 }
 
 /// An error if this user may not mount, with the remedy.
@@ -148,7 +148,7 @@ fn check_rights() -> Result<()> {
 /// Refuses a limit of memory that cannot be kept.
 fn check_limit(options: &Options) -> Result<()> {
     let Some(limit) = options.memory else { return Ok(()) };
-    if ground::is_in_memory(&options.place) {
+    if target_set::is_in_memory(&options.place) {
         bail!("--memory: the image would lie in memory itself and count too; name a place on a disk with --image");
     }
     group::check(limit)
@@ -192,7 +192,7 @@ impl HostLab {
     fn run_attached(&self, job: &HostJob, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<Ended> {
         let mut messages = Messages::from_now_on();
         let mut agent = Agent::start(job)?;
-        let mut watch = Watch::new(Expected {
+        let mut watch = EventReceiver::new(Expected {
             token: job.token.clone(),
             kernel: crate::guest::kernel_version()?,
             memory: 0..=u64::MAX,

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 
 use super::agent::{self, HostJob};
 use super::tools;
-use crate::watch;
+use crate::event_receiver;
 
 /// How long a killed agent may take to end.
 const KILL_LIMIT: Duration = Duration::from_secs(60);
@@ -55,7 +55,7 @@ impl Agent {
         // If it fails, the agent has ended and gives its own reason.
         let _ = stdin.write_all(&text);
         drop(stdin);
-        let lines = watch::lines(BufReader::new(events));
+        let lines = event_receiver::lines(BufReader::new(events));
         let errors = Arc::new(Mutex::new(String::new()));
         let mut stderr = child.stderr.take().expect("piped");
         let kept = Arc::clone(&errors);

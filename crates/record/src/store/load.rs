@@ -6,7 +6,7 @@ use mountmark_model::profile::TaskProfile;
 use mountmark_model::{Bytes, Environment, Plan};
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior};
 
-use super::row::{Witness, number, outcome, repeat, run_id};
+use super::row::{ProcessView, number, outcome, repeat, run_id};
 use super::{Store, devices, outputs, there};
 use crate::error::StoreError;
 use crate::profiles;
@@ -18,7 +18,7 @@ use crate::{
 impl Store {
     /// All runs, oldest first.
     pub fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
-        let witness = Witness::of(&self.path);
+        let witness = ProcessView::of(&self.path);
         let mut statement = self
             .connection
             .prepare_cached(
@@ -175,7 +175,7 @@ impl Store {
             },
         )?;
 
-        let witness = Witness::of(&self.path);
+        let witness = ProcessView::of(&self.path);
         let (head, plan, environment) = self
             .connection
             .query_row(

@@ -31,15 +31,15 @@ pub(super) fn run_id(row: &Row<'_>, column: usize) -> rusqlite::Result<RunId> {
 }
 
 /// The point of view from which processes are judged alive or gone.
-pub(super) struct Witness {
+pub(super) struct ProcessView {
     this: Process,
     look: Look,
 }
 
-impl Witness {
+impl ProcessView {
     /// This process, and the locks on the runs of the store in the file `store`.
-    pub(super) fn of(store: &Path) -> Witness {
-        Witness { this: Process::this(), look: Look::at(store) }
+    pub(super) fn of(store: &Path) -> ProcessView {
+        ProcessView { this: Process::this(), look: Look::at(store) }
     }
 
     /// The current status: a run whose process is gone is interrupted, though the store does not say so. A running run

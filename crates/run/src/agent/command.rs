@@ -12,7 +12,7 @@ use mountmark_model::OutputKind;
 
 use super::printed::{Printed, ends_of};
 use super::probes::now;
-use super::warden::{End, Setting, Warden};
+use super::sandbox::{End, Sandbox, Setting};
 use super::{cause, figures, scratch};
 
 /// Why a command could not write to /proc or /sys.
@@ -210,7 +210,7 @@ impl Kept {
 
 /// A command whose warden waits for the signal to start; nothing is printed yet.
 pub struct Ready {
-    warden: Warden,
+    warden: Sandbox,
     kept: Kept,
 }
 
@@ -219,7 +219,7 @@ pub fn prepare_apart(command: &Command, kept: Kept, test: &Path, device: &Path) 
     let nothing = nothing()?;
     let standard = [nothing.as_fd(), nothing.as_fd(), kept.stderr.as_fd()];
     let setting = Setting { standard, hand_down: None, own_mounts: Some(test), hidden: Some(device) };
-    Ok(Ready { warden: Warden::start(command, &setting)?, kept })
+    Ok(Ready { warden: Sandbox::start(command, &setting)?, kept })
 }
 
 /// Prepares everything for `command`, so that only its own time remains. `input`: nothing if absent; `own_mounts` and
@@ -233,7 +233,7 @@ pub fn start(
 ) -> Result<Ready> {
     let nothing = nothing()?;
     let standard = [input.unwrap_or(nothing.as_fd()), kept.stdout.end(), kept.stderr.as_fd()];
-    let warden = Warden::start(command, &Setting { standard, hand_down, own_mounts, hidden: None })?;
+    let warden = Sandbox::start(command, &Setting { standard, hand_down, own_mounts, hidden: None })?;
     Ok(Ready { warden, kept })
 }
 

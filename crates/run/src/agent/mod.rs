@@ -16,6 +16,7 @@ mod perform;
 mod printed;
 mod probes;
 mod restart;
+mod sandbox;
 pub(crate) mod scratch;
 mod settle;
 pub(crate) mod shell;
@@ -24,7 +25,6 @@ mod task;
 #[cfg(test)]
 mod tests;
 mod unchanged;
-mod warden;
 pub mod workload;
 
 use std::collections::BTreeSet;

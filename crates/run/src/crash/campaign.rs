@@ -15,9 +15,9 @@ use mountmark_crash::workload::{Workload, smaller};
 use mountmark_lab::emulator::Witnesses;
 use mountmark_model::Cell;
 
-use super::course::Course;
 use super::explore::explore;
-use super::talk::Talk;
+use super::explore_options::ExploreOptions;
+use super::witness_client::WitnessClient;
 use crate::pool::{self, Queue};
 
 /// Workloads that are tried at most to find smaller ones for the findings of one, and images that guests are shown of
@@ -52,7 +52,7 @@ pub struct Work<'a> {
 
 /// Something was tried: a workload under a policy by its place, which is that of the workload times the number of
 /// policies, plus that of the policy; `None` if it was tried only to find a smaller one.
-pub struct News {
+pub struct CampaignProgress {
     pub place: Option<usize>,
     pub tried: Tried,
 }
@@ -82,7 +82,7 @@ impl Work<'_> {
         &self,
         done: &BTreeSet<usize>,
         stop: &AtomicBool,
-        mut tell: impl FnMut(News) -> Result<()>,
+        mut tell: impl FnMut(CampaignProgress) -> Result<()>,
     ) -> Result<End> {
         let started = Instant::now();
         let team = Team { work: self, done, stop, ready: OnceLock::new(), late: false.into(), known: Mutex::default() };
@@ -121,9 +121,9 @@ struct Team<'a> {
 
 impl Team<'_> {
     /// One guest: takes places until none is left.
-    fn work_on(&self, queue: &Queue, out: &Sender<News>) -> Result<()> {
+    fn work_on(&self, queue: &Queue, out: &Sender<CampaignProgress>) -> Result<()> {
         let work = self.work;
-        let Some(mut talk) = Talk::start(work.lab, work.cell, self.stop)? else { return Ok(()) };
+        let Some(mut talk) = WitnessClient::start(work.lab, work.cell, self.stop)? else { return Ok(()) };
         self.ready.get_or_init(Instant::now);
         talk.end_at(self.deadline());
         while let Some(place) = queue.take() {
@@ -138,7 +138,7 @@ impl Team<'_> {
             let share = self.share(place);
             let Some(tried) = self.attempt(&mut talk, workload, policy, share, None)? else { return Ok(()) };
             let found = tried.clone();
-            let _ = out.send(News { place: Some(place), tried });
+            let _ = out.send(CampaignProgress { place: Some(place), tried });
             if work.shrink && !self.shrink(&mut talk, &found, policy, share, out)? {
                 return Ok(());
             }
@@ -172,7 +172,7 @@ impl Team<'_> {
     /// `None` if the user stopped it.
     fn attempt(
         &self,
-        talk: &mut Talk,
+        talk: &mut WitnessClient,
         workload: &Workload,
         policy: Policy,
         deadline: Instant,
@@ -182,7 +182,7 @@ impl Team<'_> {
         let (device, seed, promises) = (work.device, work.seed, work.promises);
         let recoveries = if wanted.as_ref().is_none_or(|wanted| wanted.in_recovery) { work.recoveries } else { 0 };
         let budget = Budget::of(work.images);
-        let course = Course { device, policy, budget, seed, promises, deadline, recoveries };
+        let course = ExploreOptions { device, policy, budget, seed, promises, deadline, recoveries };
         let configuration = &work.cell.configuration;
         let explored = explore(talk, configuration, workload, &course, wanted.as_ref().map(|wanted| wanted.reason))
             .with_context(|| format!("{}: {workload}", configuration.name))?;
@@ -193,11 +193,11 @@ impl Team<'_> {
     /// Looks for the smallest workload of each new finding; false if the user stopped it.
     fn shrink(
         &self,
-        talk: &mut Talk,
+        talk: &mut WitnessClient,
         found: &Tried,
         policy: Policy,
         deadline: Instant,
-        out: &Sender<News>,
+        out: &Sender<CampaignProgress>,
     ) -> Result<bool> {
         let (mut left, mut shown) = (MOST_SMALLER, 0);
         for finding in found.explored.findings.iter().filter(|finding| finding.promised) {
@@ -223,7 +223,7 @@ impl Team<'_> {
                     let shows = tried.explored.broken(&workload, &reason.signature).map(|finding| finding.is_torn());
                     if shows.is_some_and(|is_torn| torn || !is_torn) {
                         (smallest, torn) = (workload, shows == Some(true));
-                        let _ = out.send(News { place: None, tried });
+                        let _ = out.send(CampaignProgress { place: None, tried });
                         continue 'smaller;
                     }
                 }

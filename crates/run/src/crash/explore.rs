@@ -12,16 +12,16 @@ use mountmark_crash::states::{Choice, Device, Epoch, Fault as DeviceFault, Image
 use mountmark_crash::trace::Trace;
 use mountmark_crash::verdict;
 use mountmark_crash::workload::Workload;
-use mountmark_model::{Configuration, Fate};
+use mountmark_model::{Configuration, FileOutcome};
 use mountmark_random::Stream;
 
-use super::course::Course;
-use super::known::Known;
+use super::explore_options::ExploreOptions;
+use super::observation::{Observation, look};
+use super::observation_cache::ObservationCache;
+use super::recording::{Recording, Under, record, recover};
 use super::rehearsal::{Rehearsal, rehearse};
 use super::rounds::{self, Open, share};
-use super::scene::{Scene, Under, record, recover};
-use super::sight::{Sight, look};
-use super::talk::Talk;
+use super::witness_client::WitnessClient;
 use mountmark_crash::moment::Moment;
 
 /// Most images of one tier at one moment of a recovery.
@@ -38,10 +38,10 @@ pub(super) fn moment(epoch: &Epoch) -> Moment {
 /// Explores a workload; if something is `wanted`, until that is found, and nothing else is told. `None` if the user
 /// stopped it.
 pub fn explore(
-    talk: &mut Talk,
+    talk: &mut WitnessClient,
     configuration: &Configuration,
     workload: &Workload,
-    course: &Course,
+    course: &ExploreOptions,
     wanted: Option<&Reason>,
 ) -> Result<Option<Explored>> {
     let begun = Instant::now();
@@ -54,14 +54,14 @@ pub fn explore(
         Rehearsal::Stopped => return failed(LATE.to_owned()),
     }
     let (recorded, states) = match record(talk, workload, course)? {
-        Scene::Set(set) => *set,
-        Scene::Failed(error) => return failed(error),
-        Scene::Stopped if talk.is_stopped() => return Ok(None),
-        Scene::Stopped => return failed(LATE.to_owned()),
+        Recording::Set(set) => *set,
+        Recording::Failed(error) => return failed(error),
+        Recording::Stopped if talk.is_stopped() => return Ok(None),
+        Recording::Stopped => return failed(LATE.to_owned()),
     };
     explored.seconds[0] = begun.elapsed().as_secs_f64();
     explored.suspicious = stateless::check(&recorded.trace, workload);
-    let known = &mut Known::new(&recorded.trace, course.device, &[]);
+    let known = &mut ObservationCache::new(&recorded.trace, course.device, &[]);
     let history = &History::new(workload, &recorded.results);
     let mut sitting = Sitting { configuration, workload, course, history, wanted, device: None };
     let mut flow = Flow::On;
@@ -76,18 +76,18 @@ pub fn explore(
         let before = broken_images(&explored);
         flow = if let Some(DeviceFault::Fail { .. }) = device.fault {
             // What the kernel does depends on it.
-            let course = &Course { device, ..course.clone() };
+            let course = &ExploreOptions { device, ..course.clone() };
             match record(talk, workload, course)? {
-                Scene::Set(set) => {
+                Recording::Set(set) => {
                     let (recorded, states) = *set;
-                    let known = &mut Known::new(&recorded.trace, device, &[]);
+                    let known = &mut ObservationCache::new(&recorded.trace, device, &[]);
                     let history = &History::new(workload, &recorded.results);
                     let sitting = Sitting { course, history, ..sitting };
                     sitting.explore(talk, &recorded.trace, &states, known, &mut explored)?
                 }
-                Scene::Failed(_) => continue,
-                Scene::Stopped if talk.is_stopped() => return Ok(None),
-                Scene::Stopped => break,
+                Recording::Failed(_) => continue,
+                Recording::Stopped if talk.is_stopped() => return Ok(None),
+                Recording::Stopped => break,
             }
         } else {
             let under = Under { talk, below: &[], data: &recorded.trace.data };
@@ -113,7 +113,7 @@ fn broken_images(explored: &Explored) -> usize {
 struct Sitting<'a> {
     configuration: &'a Configuration,
     workload: &'a Workload,
-    course: &'a Course,
+    course: &'a ExploreOptions,
     history: &'a History<'a>,
     wanted: Option<&'a Reason>,
     /// The disk, where the fault of the course's is of each request in turn.
@@ -147,10 +147,10 @@ impl Sitting<'_> {
     /// Goes through all moments of a recording.
     fn explore(
         &self,
-        talk: &mut Talk,
+        talk: &mut WitnessClient,
         trace: &Trace,
         states: &States,
-        known: &mut Known,
+        known: &mut ObservationCache,
         explored: &mut Explored,
     ) -> Result<Flow> {
         // The last image of each epoch is the one after which most is to be recovered.
@@ -167,7 +167,7 @@ impl Sitting<'_> {
                 let next = self.workload.asked(place.moment);
                 if next != asked {
                     // What is seen of an image depends on what is asked.
-                    *known = Known::new(trace, self.course.device, &[]);
+                    *known = ObservationCache::new(trace, self.course.device, &[]);
                     asked = next;
                 }
                 let Some(pending) = states.open(open.epoch.number) else { continue };
@@ -208,11 +208,11 @@ impl Sitting<'_> {
     /// Shows and judges images, until a time.
     fn examine(
         &self,
-        talk: &mut Talk,
+        talk: &mut WitnessClient,
         place: &Place,
         images: &mut dyn Iterator<Item = State>,
         until: Instant,
-        known: &mut Known,
+        known: &mut ObservationCache,
         explored: &mut Explored,
     ) -> Result<Flow> {
         let (begun, before) = (Instant::now(), explored.states);
@@ -231,15 +231,15 @@ impl Sitting<'_> {
             *count += batch.len();
             for (state, seen) in batch.iter().zip(seen) {
                 let (told, seen) = match seen {
-                    Sight::Seen(index) => {
+                    Observation::Seen(index) => {
                         let seen = &known.seen[index];
                         let told = verdict::faults(seen, self.configuration, promises, self.history, place.moment);
                         (told, Some(seen))
                     }
-                    Sight::Gone { reason, log } => (vec![gone(reason, log, promises)], None),
+                    Observation::Gone { reason, log } => (vec![gone(reason, log, promises)], None),
                 };
                 if place.first.is_none() {
-                    let whole = seen.map_or(Fate::NotMounted, |seen| verdict::whole(seen, &told));
+                    let whole = seen.map_or(FileOutcome::NotMounted, |seen| verdict::whole(seen, &told));
                     explored.count(self.history, place.moment, seen, whole);
                 }
                 let id = match place.first {
@@ -272,7 +272,7 @@ impl Sitting<'_> {
     /// Cuts the power while the file system recovers from a first power cut.
     fn cut_again(
         &self,
-        talk: &mut Talk,
+        talk: &mut WitnessClient,
         first: &State,
         moment: Moment,
         data: &[u8],
@@ -280,13 +280,13 @@ impl Sitting<'_> {
     ) -> Result<Flow> {
         talk.replay(data)?;
         let (recorded, states) = match recover(talk, first, self.course)? {
-            Scene::Set(set) => *set,
+            Recording::Set(set) => *set,
             // Of an image that ends the guest it has been said already.
-            Scene::Failed(_) => return Ok(Flow::On),
-            Scene::Stopped => return Ok(if talk.is_stopped() { Flow::Stopped } else { Flow::Late }),
+            Recording::Failed(_) => return Ok(Flow::On),
+            Recording::Stopped => return Ok(if talk.is_stopped() { Flow::Stopped } else { Flow::Late }),
         };
         explored.recoveries[0] += 1;
-        let mut known = Known::new(&recorded.trace, self.course.device, &first.extents);
+        let mut known = ObservationCache::new(&recorded.trace, self.course.device, &first.extents);
         for epoch in states.epochs() {
             let Some(pending) = states.open(epoch.number) else { continue };
             let budget = self.course.budget.at_most(AGAIN);

@@ -12,9 +12,9 @@ use mountmark_crash::trace::{Policy, Trace};
 use mountmark_crash::workload::Workload;
 use thiserror::Error;
 
-use super::course::IDLE;
+use super::explore_options::IDLE;
 use super::questions::Recorded;
-use super::talk::{Reply, Talk};
+use super::witness_client::{Reply, WitnessClient};
 
 /// Maximum number of bytes of a log: as many as there is room for in a guest.
 const MOST: u64 = 1 << 30;
@@ -59,7 +59,7 @@ pub fn read(log: &Log, size: u64) -> Result<Trace, NoLog> {
 }
 
 /// Gives a guest's disk what a log's disk held, and the guest what was written to it.
-pub(super) fn set(talk: &mut Talk, log: &Log) -> Result<Recorded> {
+pub(super) fn set(talk: &mut WitnessClient, log: &Log) -> Result<Recorded> {
     let trace = read(log, talk.disk_size())?;
     talk.place(log.base.as_deref().map(Path::new))?;
     talk.replay(&trace.data)?;
@@ -67,7 +67,13 @@ pub(super) fn set(talk: &mut Talk, log: &Log) -> Result<Recorded> {
 }
 
 /// Runs a workload and writes what the disk saw into a file. `None` if the user stopped it.
-pub fn write(talk: &mut Talk, workload: &Workload, policy: Policy, device: Device, path: &Path) -> Result<Option<()>> {
+pub fn write(
+    talk: &mut WitnessClient,
+    workload: &Workload,
+    policy: Policy,
+    device: Device,
+    path: &Path,
+) -> Result<Option<()>> {
     let recorded = match talk.record(workload, policy, device, IDLE)? {
         Reply::Done(Some(recorded)) => recorded,
         Reply::Done(None) => bail!("the guest did not answer"),

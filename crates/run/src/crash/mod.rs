@@ -3,16 +3,16 @@
 //!
 //! `witness` is the guest's part. It does not know what is promised or why it is shown an image.
 
-pub mod again;
 pub mod campaign;
-pub mod course;
 pub mod explore;
-mod known;
+pub mod explore_options;
 pub mod log;
+mod observation;
+mod observation_cache;
 pub mod questions;
+mod recording;
 mod rehearsal;
+pub mod replay;
 mod rounds;
-mod scene;
-mod sight;
-pub mod talk;
 pub mod witness;
+pub mod witness_client;

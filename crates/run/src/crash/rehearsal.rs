@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use mountmark_crash::application::{Application, End};
 use mountmark_crash::workload::Workload;
 
-use super::talk::{Reply, Talk};
+use super::witness_client::{Reply, WitnessClient};
 use mountmark_crash::moment::Moment;
 
 /// What became of a rehearsal.
@@ -19,7 +19,7 @@ pub(super) enum Rehearsal {
 }
 
 /// Asks the check before the first step and after the last, each time on a file system that was unmounted.
-pub(super) fn rehearse(talk: &mut Talk, workload: &Workload) -> Result<Rehearsal> {
+pub(super) fn rehearse(talk: &mut WitnessClient, workload: &Workload) -> Result<Rehearsal> {
     let Some(application) = workload.application.as_deref() else { return Ok(Rehearsal::Sound) };
     let all = application.steps.len() as u16;
     // Once the first step has begun, what was there before it may be all that lasts.

@@ -17,10 +17,10 @@
 //!
 //! The engine does not know which file system it works on, what a suite or a cell is, or where results go.
 
+mod access_pattern;
 mod buffer;
 mod check;
 mod clock;
-mod course;
 mod drive;
 mod error;
 mod flight;

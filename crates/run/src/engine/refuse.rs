@@ -3,7 +3,7 @@
 use mountmark_model::format_bytes;
 use mountmark_model::workload::{Data, Engine, OpenSync, Operation, Pattern};
 
-use super::course::share;
+use super::access_pattern::share;
 use super::error::EngineError;
 use super::resolve::{End, SizeLaw, Work};
 use super::tags::UNIT;

@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 use mountmark_model::workload::{Engine as Kind, Pattern};
 use mountmark_random::Stream;
 
+use super::access_pattern::share;
 use super::clock::{self, Choice, Clock, monotonic};
-use super::course::share;
 use super::drive::{self, Choose, Limits, Single, Weighted};
 use super::error::EngineError;
 use super::flight;

@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 use mountmark_model::workload::{Operation, Pattern};
 use mountmark_random::{Stream, mix};
 
+use super::access_pattern::{AccessPattern, Part};
 use super::buffer::{Aligned, Pool};
-use super::course::{Course, Part};
 use super::open::OpenFiles;
 use super::population::Population;
 use super::recorder::Tally;
@@ -50,9 +50,9 @@ pub(super) struct Walk {
     /// The number of the thread's first file.
     pub(super) first: u64,
     /// For operations on open files.
-    pub(super) blocks: Course,
+    pub(super) blocks: AccessPattern,
     /// For operations on names or directories.
-    pub(super) numbers: Course,
+    pub(super) numbers: AccessPattern,
     pub(super) population: Option<Population>,
 }
 
@@ -116,8 +116,8 @@ impl<'a> Core<'a> {
         let shares_directories = on_directories && numbered < u64::from(work.threads);
         let number_part = if shares_directories { Part { shared: true, threads: 1, thread: 0, ..part } } else { part };
         let blocks = match work.on_blocks() {
-            true => Course::blocks(set, work.block, work.pattern, part, stream("engine blocks")),
-            false => Course::numbers(0, Pattern::Sequential, part, stream("engine blocks")),
+            true => AccessPattern::blocks(set, work.block, work.pattern, part, stream("engine blocks")),
+            false => AccessPattern::numbers(0, Pattern::Sequential, part, stream("engine blocks")),
         };
         let block = work.block as usize;
         let step = block.next_multiple_of(4096);
@@ -129,7 +129,7 @@ impl<'a> Core<'a> {
                 part,
                 first,
                 blocks,
-                numbers: Course::numbers(numbered, work.pattern, number_part, stream("engine files")),
+                numbers: AccessPattern::numbers(numbered, work.pattern, number_part, stream("engine files")),
                 population: work
                     .changes_population()
                     .then(|| Population::new(last - first, stream("engine population"))),

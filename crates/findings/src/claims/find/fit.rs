@@ -5,7 +5,7 @@ use mountmark_model::{Bytes, Claim, Clause, Needs, Plan, Scale, Study, Vary};
 use mountmark_record::RunRecord;
 
 use crate::claims::find::clause::Standing;
-use crate::claims::find::lack::{Lack, Misfit, OtherMachine, OtherSuite, TooSmall};
+use crate::claims::find::lack::{Misfit, MissingReason, OtherMachine, OtherSuite, TooSmall};
 use crate::claims::find::reach::Reach;
 use crate::studies::find::Table;
 
@@ -20,7 +20,7 @@ pub struct Judges<'a> {
 }
 
 /// What stands for a study's runs, or why nothing does.
-pub(crate) type Figures<'a> = Result<Vec<Standing<'a>>, Lack>;
+pub(crate) type Figures<'a> = Result<Vec<Standing<'a>>, MissingReason>;
 
 impl<'a> Judges<'a> {
     /// One run, which judges the claims about its own suite and machine.
@@ -44,16 +44,16 @@ impl<'a> Judges<'a> {
         tables: &'t [Table],
     ) -> Figures<'t> {
         if let Some(misfit) = self.misfit(study, claim, clause, reach).filter(|_| !self.anyway) {
-            return Err(Lack::Misfit(Box::new(misfit)));
+            return Err(MissingReason::Misfit(Box::new(misfit)));
         }
         if let Some(place) = needed(study, clause).into_iter().find(|place| self.at(*place).is_none()) {
             let run = study.runs.get(place).map(|run| run.id.clone()).unwrap_or_default();
-            return Err(Lack::StudyRun { run, can_be_given: place == 1 });
+            return Err(MissingReason::StudyRun { run, can_be_given: place == 1 });
         }
         if let Some((parameter, vary)) = clause.test.varies()
             && self.run.plan.vary.as_ref().is_none_or(|own| own.parameter != parameter)
         {
-            return Err(Lack::Points(vary.to_owned()));
+            return Err(MissingReason::Points(vary.to_owned()));
         }
         let ids = study.runs.iter().map(|run| run.id.as_str());
         let stand = |((place, id), table)| Standing { id, name: self.at(place).map_or_else(String::new, name), table };
@@ -111,7 +111,7 @@ fn misfit(run: &RunRecord, study: &Study, (claim, clause): (&Claim, &Clause), re
     };
     let of_claim = clause.suite.as_ref().or(study.suite.as_ref()).cloned();
     let suite = (!fits).then(|| OtherSuite { of_run: plan.suite.clone(), of_claim });
-    let of_run = plan.lab.nature().guest.then(|| plan.machine.name.clone());
+    let of_run = plan.lab.capabilities().guest.then(|| plan.machine.name.clone());
     let machine = machine(study, clause, reach)
         .filter(|wanted| of_run.as_deref() != Some(*wanted))
         .map(|wanted| OtherMachine { of_run: of_run.clone(), of_claim: wanted.to_owned() });

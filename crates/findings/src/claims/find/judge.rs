@@ -7,7 +7,7 @@ use mountmark_model::{Claim, Clause, Order, Over, Study, Test};
 use crate::claims::find::clause::{Context, Demand, Prepared, Rule, Standing, prepare};
 use crate::claims::find::decide::Decision;
 use crate::claims::find::fit::Figures;
-use crate::claims::find::lack::Lack;
+use crate::claims::find::lack::MissingReason;
 use crate::claims::find::missing::{Decided, Missing};
 use crate::claims::find::reach::Reach;
 use crate::claims::find::{ClaimOutcome, Counts, JudgedClaim, JudgedClause, JudgedComparison, Judges, decide};
@@ -56,7 +56,9 @@ pub fn own_figures(studies: &[&Study]) -> BTreeMap<(String, String), (ClaimOutco
             }
             None => other.name == study.name,
         };
-        let Some((of, tables)) = tables.iter().find(|(other, _)| is_it(other)) else { return Err(Lack::TooFew) };
+        let Some((of, tables)) = tables.iter().find(|(other, _)| is_it(other)) else {
+            return Err(MissingReason::TooFew);
+        };
         let runs = of.runs.iter().map(|run| run.id.as_str()).zip(tables);
         Ok(runs.map(|(id, table)| Standing { id, name: format!("{}#{id}", of.name), table }).collect())
     };
@@ -84,7 +86,7 @@ fn judge<'a>(
         for (claim, clause) in clauses {
             let ready = source(study, claim, clause).and_then(|runs| {
                 let is_it = |run: &&Standing| clause.run.as_deref().is_none_or(|id| run.id == id);
-                let table = runs.iter().find(is_it).ok_or(Lack::TooFew)?.table;
+                let table = runs.iter().find(is_it).ok_or(MissingReason::TooFew)?.table;
                 let filesystems = study.run(clause.run.as_deref()).map_or(&[][..], |run| &run.filesystems);
                 let groups = &study.groups;
                 Ok(prepare(clause, &Context { table, runs: &runs, filesystems, groups, stratum }))
@@ -103,7 +105,7 @@ fn judge<'a>(
         for claim in &study.claims {
             let mut clauses = Vec::new();
             for clause in &claim.clauses {
-                let ready = prepared.next().unwrap_or(Err(Lack::TooFew));
+                let ready = prepared.next().unwrap_or(Err(MissingReason::TooFew));
                 let count = ready.iter().flat_map(|ready| &ready.units).map(|unit| unit.comparisons.len()).sum();
                 let tested: Vec<Option<Tested>> = tested.by_ref().take(count).collect();
                 let judged = judge_clause(clause, ready.as_ref(), &tested);
@@ -115,7 +117,7 @@ fn judge<'a>(
     out
 }
 
-fn judge_clause(clause: &Clause, ready: Result<&Prepared, &Lack>, tested: &[Option<Tested>]) -> JudgedClause {
+fn judge_clause(clause: &Clause, ready: Result<&Prepared, &MissingReason>, tested: &[Option<Tested>]) -> JudgedClause {
     let mut counts = Counts::default();
     let mut comparisons = Vec::new();
     let mut decided: Vec<(usize, Decision)> = Vec::new();
@@ -151,7 +153,7 @@ fn judge_clause(clause: &Clause, ready: Result<&Prepared, &Lack>, tested: &[Opti
     }
     counts.unmeasured = ready.map_or(0, |ready| ready.unmeasured);
     let outcome = match ready {
-        Err(Lack::Misfit(_)) => ClaimOutcome::NotJudged,
+        Err(MissingReason::Misfit(_)) => ClaimOutcome::NotJudged,
         _ => clause_outcome(clause, &decided),
     };
     let figures = ready.map(|ready| ready.figures.clone()).unwrap_or_default();
@@ -279,7 +281,7 @@ fn finish(
     study: &Study,
     claim: &Claim,
     clauses: Vec<Decided<'_>>,
-    missing: Vec<Lack>,
+    missing: Vec<MissingReason>,
     commands: Vec<String>,
     own_figures: Option<(ClaimOutcome, bool)>,
 ) -> JudgedClaim {

@@ -6,7 +6,7 @@ use crate::claims::find::Subject;
 
 /// What a run lacks for a claim.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Lack {
+pub enum MissingReason {
     FileSystems(Vec<String>),
     Metric(String),
     Unavailable {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mountmark_model::{Bytes, Claim, Clause, Study};
 
 use crate::claims::find::clause::{Prepared, filesystems};
-use crate::claims::find::lack::Lack;
+use crate::claims::find::lack::MissingReason;
 use crate::claims::find::reach::Reach;
 use crate::claims::find::{JudgedClause, Judges, Subject, fit};
 use crate::studies::find::Table;
@@ -14,7 +14,7 @@ use crate::studies::find::Table;
 pub(crate) struct Decided<'a> {
     pub clause: &'a Clause,
     /// Or why no figures are asked.
-    pub prepared: Result<Prepared, Lack>,
+    pub prepared: Result<Prepared, MissingReason>,
     pub judged: JudgedClause,
 }
 
@@ -29,9 +29,9 @@ pub(crate) struct Missing<'a> {
 
 impl Missing<'_> {
     /// The lacks, and the commands that would measure them.
-    pub fn found(&self) -> (Vec<Lack>, Vec<String>) {
+    pub fn found(&self) -> (Vec<MissingReason>, Vec<String>) {
         let (mut lacks, mut commands) = (Vec::new(), Vec::new());
-        lacks.extend(self.claim.power_cuts.as_ref().map(|_| Lack::PowerCuts));
+        lacks.extend(self.claim.power_cuts.as_ref().map(|_| MissingReason::PowerCuts));
         let mut absent = Vec::new();
         let mut needed: BTreeMap<Wanted<'_>, BTreeSet<String>> = BTreeMap::new();
         for Decided { clause, prepared, .. } in self.clauses {
@@ -44,20 +44,20 @@ impl Missing<'_> {
                 Ok(ready) => ready,
                 Err(lack) => {
                     push(&mut lacks, lack.clone());
-                    if !matches!(lack, Lack::StudyRun { can_be_given: false, .. }) {
-                        let earlier = matches!(lack, Lack::StudyRun { .. });
+                    if !matches!(lack, MissingReason::StudyRun { can_be_given: false, .. }) {
+                        let earlier = matches!(lack, MissingReason::StudyRun { .. });
                         needed.entry(Wanted { earlier, ..wanted }).or_default().extend(names);
                     }
                     continue;
                 }
             };
             if !self.table.has_metric(&clause.metric) && !names.is_empty() {
-                push(&mut lacks, Lack::Metric(clause.metric.clone()));
+                push(&mut lacks, MissingReason::Metric(clause.metric.clone()));
             }
             for fs in &ready.filesystems {
                 match self.unavailable(fs) {
                     Some(reason) => {
-                        push(&mut lacks, Lack::Unavailable { filesystem: fs.clone(), reason: reason.into() });
+                        push(&mut lacks, MissingReason::Unavailable { filesystem: fs.clone(), reason: reason.into() });
                     }
                     None if !is_asked(fs) => push(&mut absent, fs.clone()),
                     None => {
@@ -71,22 +71,22 @@ impl Missing<'_> {
             }
             let nothing_is_said = ready.filesystems.is_empty() && ready.gaps.is_empty();
             if (ready.unmeasured > 0 || ready.units.is_empty()) && nothing_is_said {
-                push(&mut lacks, Lack::TooFew);
+                push(&mut lacks, MissingReason::TooFew);
             }
         }
         let own: Vec<String> = absent.iter().filter(|fs| self.reach.own_kernel.contains(*fs)).cloned().collect();
         if !own.is_empty() {
-            push(&mut lacks, Lack::OwnKernel(own));
+            push(&mut lacks, MissingReason::OwnKernel(own));
         }
         if !absent.is_empty() {
             absent.sort_unstable();
-            lacks.insert(0, Lack::FileSystems(absent));
+            lacks.insert(0, MissingReason::FileSystems(absent));
         }
         for (wanted, names) in needed {
             if !self.reach.suites.contains(wanted.suite) {
                 // Of a study that no suite repeats, the misfit says so.
                 if !wanted.suite.is_empty() {
-                    push(&mut lacks, Lack::NoSuite(wanted.suite.to_owned()));
+                    push(&mut lacks, MissingReason::NoSuite(wanted.suite.to_owned()));
                 }
                 continue;
             }
@@ -163,14 +163,14 @@ fn names_it(clause: &Clause, fs: &str) -> bool {
 }
 
 /// Missing figures, by file system.
-fn gaps(clause: &Clause, gaps: &[(String, Subject)]) -> Vec<Lack> {
+fn gaps(clause: &Clause, gaps: &[(String, Subject)]) -> Vec<MissingReason> {
     let mut by_filesystem: BTreeMap<&String, Vec<Subject>> = BTreeMap::new();
     for (fs, subject) in gaps {
         by_filesystem.entry(fs).or_default().push(subject.clone());
     }
     let lack = |(filesystem, tasks): (&String, Vec<Subject>)| {
         let (filesystem, metric) = (filesystem.clone(), clause.metric.clone());
-        Lack::Tasks { filesystem, metric, over: clause.over, tasks }
+        MissingReason::Tasks { filesystem, metric, over: clause.over, tasks }
     };
     by_filesystem.into_iter().map(lack).collect()
 }

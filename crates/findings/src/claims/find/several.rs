@@ -1,6 +1,6 @@
 //! Claims that several runs judge, each of them once.
 
-use crate::claims::find::{ClaimOutcome, JudgedClaim, Lack};
+use crate::claims::find::{ClaimOutcome, JudgedClaim, MissingReason};
 
 /// The claims of `judged`, a list for each run, in the order of the first: each by the run whose figures decide it, with
 /// the fewest missing, and by all of them where they disagree; else by the run that is nearest to what it asks for.
@@ -26,7 +26,7 @@ pub fn by_several(judged: Vec<Vec<JudgedClaim>>) -> Vec<JudgedClaim> {
 
 /// How far a run that does not decide a claim is from doing so.
 fn distance(claim: &JudgedClaim) -> u8 {
-    let is_other_suite = |lack: &Lack| matches!(lack, Lack::Misfit(found) if found.suite.is_some());
+    let is_other_suite = |lack: &MissingReason| matches!(lack, MissingReason::Misfit(found) if found.suite.is_some());
     match claim.outcome {
         outcome if outcome.is_decided() || outcome == ClaimOutcome::NotMeasured => 0,
         _ if claim.missing.iter().all(is_other_suite) => 2,

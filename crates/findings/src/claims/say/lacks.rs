@@ -3,7 +3,7 @@
 use mountmark_document::number::capital;
 use mountmark_model::heading;
 
-use crate::claims::find::{JudgedClaim, Lack, Misfit};
+use crate::claims::find::{JudgedClaim, Misfit, MissingReason};
 use crate::claims::say::subject;
 use crate::figures::say::quantity::headings;
 
@@ -13,8 +13,10 @@ const GAPS: usize = 4;
 /// What a claim lacks, a sentence each; all misfits are one sentence, which says nothing twice.
 pub(crate) fn lacks(claim: &JudgedClaim) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
-    let misfits =
-        claim.missing.iter().filter_map(|lack| if let Lack::Misfit(found) = lack { Some(found) } else { None });
+    let misfits = claim
+        .missing
+        .iter()
+        .filter_map(|lack| if let MissingReason::Misfit(found) = lack { Some(found) } else { None });
     for part in misfits.flat_map(|found| misfit(found)) {
         if !parts.contains(&part) {
             parts.push(part);
@@ -25,40 +27,44 @@ pub(crate) fn lacks(claim: &JudgedClaim) -> Vec<String> {
 }
 
 /// The sentence of one lack; misfits have theirs together.
-fn lack(run: &str, lack: &Lack) -> Option<String> {
+fn lack(run: &str, lack: &MissingReason) -> Option<String> {
     let text = match lack {
-        Lack::Misfit(_) => return None,
-        Lack::FileSystems(names) => {
+        MissingReason::Misfit(_) => return None,
+        MissingReason::FileSystems(names) => {
             format!("{} {} no figures in run {run}.", headings(names), if names.len() == 1 { "has" } else { "have" })
         }
-        Lack::Metric(metric) => format!("Run {run} has no figure of {metric}."),
-        Lack::Unavailable { filesystem, reason } => {
+        MissingReason::Metric(metric) => format!("Run {run} has no figure of {metric}."),
+        MissingReason::Unavailable { filesystem, reason } => {
             format!("{} cannot be measured: {}.", heading(filesystem), reason.trim_end_matches('.'))
         }
-        Lack::Tasks { filesystem, metric, over, tasks } => {
+        MissingReason::Tasks { filesystem, metric, over, tasks } => {
             let names: Vec<String> = tasks.iter().take(GAPS).map(|of| subject(of, *over)).collect();
             let more = if tasks.len() > GAPS { format!(" and {} more", tasks.len() - GAPS) } else { String::new() };
             format!("{} has no figure of {metric} at {}{more}.", heading(filesystem), names.join(", "))
         }
-        Lack::TooFew => format!("Run {run} has too few file systems with figures."),
-        Lack::OwnKernel(names) => {
+        MissingReason::TooFew => format!("Run {run} has too few file systems with figures."),
+        MissingReason::OwnKernel(names) => {
             format!(
                 "No distribution's kernel supports {}: give one that does (--kernel VMLINUX,MODULES).",
                 headings(names)
             )
         }
-        Lack::Points(vary) => format!("It is about several points of a parameter: --vary {vary} measures them."),
-        Lack::StudyRun { run, can_be_given: true } => {
+        MissingReason::Points(vary) => {
+            format!("It is about several points of a parameter: --vary {vary} measures them.")
+        }
+        MissingReason::StudyRun { run, can_be_given: true } => {
             format!("One part is about the study's run {run}: give an earlier run, which stands for it.")
         }
-        Lack::StudyRun { run, can_be_given: false } => format!("No run can stand for the study's run {run}."),
-        Lack::PowerCuts => "It is about power cuts: `mountmark crash --cases` cuts the power and judges it.".into(),
-        Lack::NotCut(names) => format!(
+        MissingReason::StudyRun { run, can_be_given: false } => format!("No run can stand for the study's run {run}."),
+        MissingReason::PowerCuts => {
+            "It is about power cuts: `mountmark crash --cases` cuts the power and judges it.".into()
+        }
+        MissingReason::NotCut(names) => format!(
             "No power cut was tried at its moment on {}: `mountmark crash --cases --fs {}` tries.",
             headings(names),
             names.join(",")
         ),
-        Lack::NoSuite(suite) => format!("This version has no suite {suite}."),
+        MissingReason::NoSuite(suite) => format!("This version has no suite {suite}."),
     };
     Some(text)
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::claims::find::{Counts, JudgedClause, Lack, Subject};
+use crate::claims::find::{Counts, JudgedClause, MissingReason, Subject};
 use crate::{registry, tests};
 
 fn claim(id: &str, outcome: ClaimOutcome) -> JudgedClaim {
@@ -21,7 +21,7 @@ fn claim(id: &str, outcome: ClaimOutcome) -> JudgedClaim {
             figures: vec![(Subject::One("001".into()), vec![("\"ext4\"".into(), 2.0), ("xfs".into(), 1.0)])],
             comparisons: Vec::new(),
         }],
-        missing: if is_measured { Vec::new() } else { vec![Lack::FileSystems(vec!["xfs".into()])] },
+        missing: if is_measured { Vec::new() } else { vec![MissingReason::FileSystems(vec!["xfs".into()])] },
         commands: if is_measured { Vec::new() } else { vec!["mountmark run --fs xfs".into()] },
         own_figures: Some(ClaimOutcome::Holds),
         own_complete: true,

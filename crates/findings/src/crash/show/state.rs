@@ -1,7 +1,7 @@
 //! One image that a power cut may leave, and what it holds.
 
 use anyhow::Result;
-use mountmark_crash::campaign::{Again, Told};
+use mountmark_crash::campaign::{Replay, Told};
 use mountmark_crash::trace::{Event, Request};
 use mountmark_crash::workload::Workload;
 use mountmark_document::forms::{Block, Last, Object, Subject, Table};
@@ -15,7 +15,7 @@ use crate::crash::say::explored;
 pub struct CrashState<'a> {
     pub configuration: &'a str,
     pub workload: &'a Workload,
-    pub state: &'a Again,
+    pub state: &'a Replay,
 }
 
 impl Subject for CrashState<'_> {

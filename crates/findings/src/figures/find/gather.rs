@@ -42,7 +42,7 @@ impl Figures {
         rates(run, &mut tasks);
         missing.extend(missing::absurd(absurd, &names, &tasks));
         tasks.retain(|task| !task.step || !task.series.is_empty());
-        let exact_clock = run.plan.lab.nature().exact_clock;
+        let exact_clock = run.plan.lab.capabilities().exact_clock;
         Figures { configurations: names, blocks, tasks, missing, exact_clock }
     }
 }

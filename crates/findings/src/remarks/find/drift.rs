@@ -32,7 +32,7 @@ pub struct Drift {
 
 /// Drifts of at least `matters`, a relative difference, in the order of tests.
 pub(crate) fn drifts(run: &RunRecord, figures: &Figures, matters: f64) -> Vec<Drift> {
-    if run.plan.lab.nature().exact_clock {
+    if run.plan.lab.capabilities().exact_clock {
         return Vec::new();
     }
     // What was measured again was chosen by its value.

@@ -36,13 +36,13 @@ pub fn again(run: &RunRecord) -> String {
     add("--seed", plan.seed.to_string());
     add("--conditions", plan.conditions().name().to_owned());
     add("--lab", plan.lab.name().to_owned());
-    if !plan.lab.nature().exact_clock && plan.cells.iter().any(|cell| cell.pause_seconds > 0.0) {
+    if !plan.lab.capabilities().exact_clock && plan.cells.iter().any(|cell| cell.pause_seconds > 0.0) {
         add("--pauses", "study".to_owned());
     }
     if let Some(limit) = plan.memory_limit {
         add("--memory", format!("{}B", limit.0));
     }
-    if plan.lab.nature().guest {
+    if plan.lab.capabilities().guest {
         add("--machine", plan.machine.name.clone());
         add("--kernel", plan.kernel.clone());
         if let Some(cell) = plan.cells.first() {

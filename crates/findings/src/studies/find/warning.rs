@@ -43,7 +43,7 @@ pub(crate) fn warnings(run: &RunRecord, study: &Study, same_suite: bool) -> Vec<
         out.push(Warning::Scale(plan.scale));
     }
     let of_run = plan.machine.name.clone();
-    match (&study.machine, plan.lab.nature().guest) {
+    match (&study.machine, plan.lab.capabilities().guest) {
         (_, false) => out.push(Warning::OwnMachine),
         (Some(machine), _) if *machine != of_run => {
             out.push(Warning::OtherMachine { of_run, of_study: machine.clone() });
@@ -51,7 +51,7 @@ pub(crate) fn warnings(run: &RunRecord, study: &Study, same_suite: bool) -> Vec<
         (Some(_), _) => {}
         (None, _) => out.push(Warning::NoProfile { of_run }),
     }
-    if plan.lab.nature().exact_clock {
+    if plan.lab.capabilities().exact_clock {
         out.push(Warning::VirtualSeconds);
     }
     if plan.repeats == 1 {

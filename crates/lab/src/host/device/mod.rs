@@ -1,6 +1,6 @@
 //! Real disks: what is known about one, why it is not touched, and how it is held while it is used.
 
-mod claim;
+mod device_lock;
 mod erase;
 mod facts;
 mod gather;
@@ -16,7 +16,7 @@ use std::fs::File;
 
 use anyhow::{Result, bail};
 
-pub(super) use claim::{Claim, Made};
+pub(super) use device_lock::{DeviceLock, Made};
 pub(super) use facts::{Facts, Opened};
 pub(super) use gather::examine;
 pub(super) use mounts::{number as number_of, processes, swaps, writers_of_file};

@@ -3,8 +3,8 @@
 use std::ffi::c_int;
 
 use super::Pick;
+use crate::engine::access_pattern::Place;
 use crate::engine::clock::monotonic;
-use crate::engine::course::Place;
 use crate::engine::io::{Action, Engine, Queued, Request};
 use crate::engine::worker::{SHORT, Worker};
 

@@ -18,7 +18,7 @@ pub enum When {
 /// What a file holds after a power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Fate {
+pub enum FileOutcome {
     /// What it holds when all operations are done.
     New,
     /// What it held before them.
@@ -73,11 +73,11 @@ pub struct CaseClaim {
     /// The configurations that it is about.
     pub on: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub only: Vec<Fate>,
+    pub only: Vec<FileOutcome>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub seen: Vec<Fate>,
+    pub seen: Vec<FileOutcome>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub rarer: Vec<Fate>,
+    pub rarer: Vec<FileOutcome>,
     /// The configurations that `on` is compared with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub than: Vec<String>,
@@ -85,7 +85,7 @@ pub struct CaseClaim {
 
 impl CaseClaim {
     /// Whether it is so where images with these fates were seen; `others` are those of each of `than`.
-    pub fn holds(&self, fates: &BTreeMap<Fate, usize>, others: &[BTreeMap<Fate, usize>]) -> bool {
+    pub fn holds(&self, fates: &BTreeMap<FileOutcome, usize>, others: &[BTreeMap<FileOutcome, usize>]) -> bool {
         let mut seen = fates.keys();
         match (self.seen.is_empty(), self.rarer.is_empty()) {
             (false, _) => seen.any(|fate| self.seen.contains(fate)),
@@ -95,7 +95,7 @@ impl CaseClaim {
     }
 
     /// Part of the images with a fate of `rarer`.
-    fn share(&self, fates: &BTreeMap<Fate, usize>) -> f64 {
+    fn share(&self, fates: &BTreeMap<FileOutcome, usize>) -> f64 {
         let those: usize = self.rarer.iter().filter_map(|fate| fates.get(fate)).sum();
         those as f64 / fates.values().sum::<usize>().max(1) as f64
     }

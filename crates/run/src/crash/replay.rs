@@ -1,7 +1,7 @@
 //! Makes one image of a workload again, by its name.
 
 use anyhow::{Result, bail};
-use mountmark_crash::campaign::Again;
+use mountmark_crash::campaign::Replay;
 use mountmark_crash::oracle::History;
 use mountmark_crash::order::Order;
 use mountmark_crash::states::{Epoch, ImageId, NoState, State, StateId, States};
@@ -9,10 +9,10 @@ use mountmark_crash::verdict;
 use mountmark_crash::workload::Workload;
 use mountmark_model::Configuration;
 
-use super::course::Course;
 use super::explore::{gone, moment};
-use super::scene::{Scene, Under, record, recover};
-use super::talk::{Reply, Talk};
+use super::explore_options::ExploreOptions;
+use super::recording::{Recording, Under, record, recover};
+use super::witness_client::{Reply, WitnessClient};
 
 /// Why an image was not made again.
 pub enum NotAgain {
@@ -29,14 +29,14 @@ const RECORDINGS: usize = 5;
 /// Makes one image of a workload again and looks at it. With the signature of a finding as `wanted` the workload is
 /// recorded a few times, until the image shows it.
 pub fn again(
-    talk: &mut Talk,
+    talk: &mut WitnessClient,
     configuration: &Configuration,
     workload: &Workload,
-    course: &Course,
+    course: &ExploreOptions,
     id: &ImageId,
     wanted: Option<&str>,
-) -> Result<Result<Again, NotAgain>> {
-    let shows = |again: &Again| {
+) -> Result<Result<Replay, NotAgain>> {
+    let shows = |again: &Replay| {
         wanted.is_none_or(|wanted| again.faults.iter().any(|told| told.fault.signature(workload) == wanted))
     };
     let mut last = once(talk, configuration, workload, course, id)?;
@@ -53,16 +53,16 @@ pub fn again(
 
 /// Makes it again from one recording.
 fn once(
-    talk: &mut Talk,
+    talk: &mut WitnessClient,
     configuration: &Configuration,
     workload: &Workload,
-    course: &Course,
+    course: &ExploreOptions,
     id: &ImageId,
-) -> Result<Result<Again, NotAgain>> {
+) -> Result<Result<Replay, NotAgain>> {
     let (mut recorded, states) = match record(talk, workload, course)? {
-        Scene::Set(set) => *set,
-        Scene::Failed(error) => return Ok(Err(NotAgain::Failed(error))),
-        Scene::Stopped => return Ok(Err(NotAgain::Stopped)),
+        Recording::Set(set) => *set,
+        Recording::Failed(error) => return Ok(Err(NotAgain::Failed(error))),
+        Recording::Stopped => return Ok(Err(NotAgain::Stopped)),
     };
     let (state, epoch) = match rebuild(&states, &id.state) {
         Ok(found) => found,
@@ -73,9 +73,9 @@ fn once(
     let (mut below, mut own) = (Vec::new(), state.extents.clone());
     if let Some(second) = &id.recovery {
         let (recovered, states) = match recover(talk, &state, course)? {
-            Scene::Set(set) => *set,
-            Scene::Failed(error) => return Ok(Err(NotAgain::Failed(error))),
-            Scene::Stopped => return Ok(Err(NotAgain::Stopped)),
+            Recording::Set(set) => *set,
+            Recording::Failed(error) => return Ok(Err(NotAgain::Failed(error))),
+            Recording::Stopped => return Ok(Err(NotAgain::Stopped)),
         };
         let (state, epoch) = match rebuild(&states, second) {
             Ok(found) => found,
@@ -96,7 +96,7 @@ fn once(
         Reply::Interrupted => return Ok(Err(NotAgain::Stopped)),
     };
     let order = Order::new(&recorded.trace, end, &own, &Under { talk, below: &below, data: &recorded.trace.data });
-    Ok(Ok(Again { trace: recorded.trace, id: id.clone(), extents, order, moment, seen, faults }))
+    Ok(Ok(Replay { trace: recorded.trace, id: id.clone(), extents, order, moment, seen, faults }))
 }
 
 fn rebuild<'s>(states: &'s States, id: &StateId) -> Result<(State, &'s Epoch), NoState> {

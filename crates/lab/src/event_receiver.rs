@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use mountmark_model::{Event, Outcome, PROTOCOL, Subject};
 
-use crate::voice::Token;
+use crate::line_auth::Token;
 
 /// Limit of a line in bytes: an output of 1 MiB, with six bytes per character, and some more.
 const MOST_LINE: usize = 8 << 20;
@@ -42,7 +42,7 @@ pub(crate) enum Heard {
     End,
     /// It sent nothing for too long.
     Silent,
-    /// A line is not the agent's, or is one that it cannot send: see [`Watch::fault`].
+    /// A line is not the agent's, or is one that it cannot send: see [`EventReceiver::fault`].
     Fault,
     /// The user interrupted the run.
     Interrupted,
@@ -59,7 +59,7 @@ pub(crate) struct Expected {
 }
 
 /// The events of an agent received so far.
-pub(crate) struct Watch {
+pub(crate) struct EventReceiver {
     expected: Expected,
     /// The number of the next line with the token.
     next: u64,
@@ -73,9 +73,9 @@ pub(crate) struct Watch {
     pub fault: Option<String>,
 }
 
-impl Watch {
-    pub fn new(expected: Expected) -> Watch {
-        Watch { expected, next: 0, said: 0, stage: String::new(), outcome: None, done: false, fault: None }
+impl EventReceiver {
+    pub fn new(expected: Expected) -> EventReceiver {
+        EventReceiver { expected, next: 0, said: 0, stage: String::new(), outcome: None, done: false, fault: None }
     }
 
     /// Passes events on until they end, `stop` is set, or none came for `silence_limit`.
@@ -199,8 +199,8 @@ mod tests {
         serde_json::from_str("\"0123456789abcdef\"").unwrap()
     }
 
-    fn watch() -> Watch {
-        Watch::new(Expected { token: token(), kernel: "6.12.1-x".into(), memory: 900..=1100 })
+    fn watch() -> EventReceiver {
+        EventReceiver::new(Expected { token: token(), kernel: "6.12.1-x".into(), memory: 900..=1100 })
     }
 
     fn sealed(number: u64, event: &str) -> String {

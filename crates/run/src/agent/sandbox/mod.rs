@@ -76,7 +76,7 @@ pub(super) struct Ended {
 }
 
 /// One command's first process. Dropping it kills all that the command left.
-pub(super) struct Warden {
+pub(super) struct Sandbox {
     pid: Pid,
     pidfd: OwnedFd,
     go: File,
@@ -85,8 +85,8 @@ pub(super) struct Warden {
     program: String,
 }
 
-impl Warden {
-    pub(super) fn start(command: &Command, setting: &Setting) -> Result<Warden> {
+impl Sandbox {
+    pub(super) fn start(command: &Command, setting: &Setting) -> Result<Sandbox> {
         let order = order(command, setting)?;
         let (go_read, go) = std::io::pipe().context("cannot make a pipe")?;
         let (report, report_write) = std::io::pipe().context("cannot make a pipe")?;
@@ -111,7 +111,7 @@ impl Warden {
         let pidfd = pidfd_open(pid, PidfdFlags::empty()).context("cannot watch a process")?;
         let program = command.get_program().to_string_lossy().into_owned();
         let (go, report) = (File::from(OwnedFd::from(go)), File::from(OwnedFd::from(report)));
-        let mut warden = Warden { pid, pidfd, go, report, is_gone: false, program };
+        let mut warden = Sandbox { pid, pidfd, go, report, is_gone: false, program };
         drop((go_read, report_write));
         match warden.hear()? {
             Some(_) => Ok(warden),
@@ -187,7 +187,7 @@ impl Warden {
     }
 }
 
-impl Drop for Warden {
+impl Drop for Sandbox {
     fn drop(&mut self) {
         let _ = self.end();
     }

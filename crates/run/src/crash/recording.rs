@@ -4,13 +4,13 @@ use anyhow::{Result, bail};
 use mountmark_crash::states::{Base, Device, Extent, State, States};
 use mountmark_crash::workload::Workload;
 
-use super::course::{Course, IDLE};
+use super::explore_options::{ExploreOptions, IDLE};
 use super::questions::Recorded;
-use super::talk::{Reply, Talk};
+use super::witness_client::{Reply, WitnessClient};
 
 /// Bytes of the disk when a recording began: the base, changed by an image.
 pub struct Under<'t, 'a> {
-    pub talk: &'t Talk<'a>,
+    pub talk: &'t WitnessClient<'a>,
     pub below: &'t [Extent],
     /// Of the recording.
     pub data: &'t [u8],
@@ -29,7 +29,7 @@ impl Base for Under<'_, '_> {
 }
 
 /// A recording and the states that follow from it.
-pub enum Scene {
+pub enum Recording {
     Set(Box<(Recorded, States)>),
     /// It could not be recorded, and why.
     Failed(String),
@@ -37,7 +37,7 @@ pub enum Scene {
     Stopped,
 }
 
-pub fn record(talk: &mut Talk, workload: &Workload, course: &Course) -> Result<Scene> {
+pub fn record(talk: &mut WitnessClient, workload: &Workload, course: &ExploreOptions) -> Result<Recording> {
     let reply = match &workload.log {
         Some(log) => Reply::Done(Some(super::log::set(talk, log)?)),
         None => talk.record(workload, course.policy, course.device, IDLE)?,
@@ -46,31 +46,31 @@ pub fn record(talk: &mut Talk, workload: &Workload, course: &Course) -> Result<S
 }
 
 /// Records the recovery of an image.
-pub fn recover(talk: &mut Talk, state: &State, course: &Course) -> Result<Scene> {
+pub fn recover(talk: &mut WitnessClient, state: &State, course: &ExploreOptions) -> Result<Recording> {
     let reply = talk.recover(&state.extents, course.policy, course.device)?;
     scene(talk, reply, &state.extents, course.device, 0)
 }
 
 fn scene(
-    talk: &mut Talk,
+    talk: &mut WitnessClient,
     reply: Reply<Option<Recorded>>,
     below: &[Extent],
     device: Device,
     recorded_from: u16,
-) -> Result<Scene> {
+) -> Result<Recording> {
     let recorded = match reply {
         Reply::Done(Some(recorded)) => recorded,
         Reply::Done(None) => bail!("the guest did not answer"),
         Reply::Gone { reason, log, .. } => {
-            let failed = Scene::Failed(format!("{reason} while the workload ran\n{log}"));
-            return Ok(if talk.restart()? { failed } else { Scene::Stopped });
+            let failed = Recording::Failed(format!("{reason} while the workload ran\n{log}"));
+            return Ok(if talk.restart()? { failed } else { Recording::Stopped });
         }
-        Reply::Interrupted => return Ok(Scene::Stopped),
+        Reply::Interrupted => return Ok(Recording::Stopped),
     };
     if let Some(error) = recorded.error {
-        return Ok(Scene::Failed(error));
+        return Ok(Recording::Failed(error));
     }
     let under = Under { talk, below, data: &recorded.trace.data };
     let states = States::new(&recorded.trace, &under, device, recorded_from)?;
-    Ok(Scene::Set(Box::new((recorded, states))))
+    Ok(Recording::Set(Box::new((recorded, states))))
 }

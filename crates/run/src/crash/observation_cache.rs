@@ -10,7 +10,7 @@ use mountmark_crash::states::{Device, Extent, Fault, State};
 use mountmark_crash::trace::{Event, Request, SECTOR, Trace};
 
 /// What was seen of the images of one recording.
-pub struct Known {
+pub struct ObservationCache {
     /// Sectors that the recording writes; images differ nowhere else.
     written: BTreeSet<u64>,
     by_hash: HashMap<u128, usize>,
@@ -65,9 +65,9 @@ impl Differences {
     }
 }
 
-impl Known {
+impl ObservationCache {
     /// Of images that differ from the base in `below`, and from each other in what the recording writes on this device.
-    pub fn new(trace: &Trace, device: Device, below: &[Extent]) -> Known {
+    pub fn new(trace: &Trace, device: Device, below: &[Extent]) -> ObservationCache {
         let mut written = BTreeSet::new();
         let elsewhere = if let Some(Fault::Misdirect { to, .. }) = device.fault { Some(to) } else { None };
         for event in &trace.events {
@@ -83,7 +83,7 @@ impl Known {
             }
         }
         let below = below.to_vec();
-        Known { written, by_hash: HashMap::new(), root: Node::default(), seen: Vec::new(), below }
+        ObservationCache { written, by_hash: HashMap::new(), root: Node::default(), seen: Vec::new(), below }
     }
 
     /// All in which an image differs from the base.
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn an_image_is_known_if_it_agrees_in_all_that_was_read() {
-        let mut known = Known::new(&written(0..10), "sector".parse().unwrap(), &[]);
+        let mut known = ObservationCache::new(&written(0..10), "sector".parse().unwrap(), &[]);
         // Sector 1 was read, then 3; sector 100 is the same in all images.
         let reads = vec![(SECTOR, SECTOR), (100 * SECTOR, SECTOR), (3 * SECTOR, 2 * SECTOR)];
         let first = state(1, &[(1, 7), (3, 8), (5, 9)]);
@@ -182,7 +182,7 @@ mod tests {
     fn where_a_request_is_misdirected_images_may_differ_too() {
         let reads = vec![(100 * SECTOR, SECTOR)];
         let is_known = |device: &str| {
-            let mut known = Known::new(&written(0..10), device.parse().unwrap(), &[]);
+            let mut known = ObservationCache::new(&written(0..10), device.parse().unwrap(), &[]);
             let (first, other) = (state(1, &[(100, 7)]), state(2, &[]));
             known.add(&first, &Differences::of(&first, &[]), Seen { reads: reads.clone(), ..Seen::default() });
             known.find(&other, &Differences::of(&other, &[])).is_some()

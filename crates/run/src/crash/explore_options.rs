@@ -11,7 +11,7 @@ pub(super) const IDLE: u32 = 40;
 
 /// What to explore, and how far.
 #[derive(Clone, Debug)]
-pub struct Course {
+pub struct ExploreOptions {
     pub device: Device,
     pub policy: Policy,
     pub budget: Budget,

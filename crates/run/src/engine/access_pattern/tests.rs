@@ -56,7 +56,7 @@ proptest! {
         let mut seen: Vec<Vec<(u64, u64)>> = vec![Vec::new(); count as usize];
         for thread in 0..threads {
             let part = part(thread, threads, shared);
-            let mut course = Course::blocks(&set, block, pattern, part, stream(thread));
+            let mut course = AccessPattern::blocks(&set, block, pattern, part, stream(thread));
             for _ in 0..course.length() {
                 let place = course.place();
                 prop_assert_eq!(place.offset % block, 0);
@@ -78,7 +78,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let set = set(folder.path(), count, sizes);
         let pattern = if zipf { Pattern::Zipf(theta) } else { Pattern::Random };
-        let mut course = Course::blocks(&set, block, pattern, part(0, 1, false), stream(0));
+        let mut course = AccessPattern::blocks(&set, block, pattern, part(0, 1, false), stream(0));
         let draws = if course.length() == 0 { 0 } else { 300 };
         for _ in 0..draws {
             let place = course.place();
@@ -94,7 +94,7 @@ fn orders_are_what_their_names_say() {
     let folder = tempfile::tempdir().unwrap();
     let set = set(folder.path(), 1, SizeLaw::Fixed(10 * 512));
     let walk = |pattern| {
-        let mut course = Course::blocks(&set, 512, pattern, part(0, 1, false), stream(0));
+        let mut course = AccessPattern::blocks(&set, 512, pattern, part(0, 1, false), stream(0));
         (0..course.length() + 2).map(|_| course.place().offset / 512).collect::<Vec<_>>()
     };
     assert_eq!(walk(Pattern::Sequential), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1]);
@@ -108,7 +108,7 @@ fn random_blocks_are_even_and_likely_ones_are_scattered() {
     let folder = tempfile::tempdir().unwrap();
     let set = set(folder.path(), 4, SizeLaw::Fixed(25 * 512));
     let count = |pattern| {
-        let mut course = Course::blocks(&set, 512, pattern, part(0, 1, true), stream(0));
+        let mut course = AccessPattern::blocks(&set, 512, pattern, part(0, 1, true), stream(0));
         let mut seen = vec![0u32; 100];
         for _ in 0..100_000 {
             let place = course.place();
@@ -130,7 +130,7 @@ fn threads_have_their_favourites_in_common() {
     let folder = tempfile::tempdir().unwrap();
     let set = set(folder.path(), 1, SizeLaw::Fixed(1 << 20));
     let favourite = |thread| {
-        let mut course = Course::blocks(&set, 512, Pattern::Zipf(1.5), part(thread, 2, true), stream(thread));
+        let mut course = AccessPattern::blocks(&set, 512, Pattern::Zipf(1.5), part(thread, 2, true), stream(thread));
         let mut seen = std::collections::HashMap::new();
         (0..2000).for_each(|_| *seen.entry(course.place().offset).or_insert(0) += 1);
         seen.into_iter().max_by_key(|(_, count)| *count).unwrap().0

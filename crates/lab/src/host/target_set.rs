@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use anyhow::{Context, Result, bail};
 use mountmark_model::{Bytes, Cell, DriveHealth, Event, Identity, OwnTarget, Precondition, Preconditioned, Target};
 
-use super::device::{self, Claim, Facts, Made, Opened};
+use super::device::{self, DeviceLock, Facts, Made, Opened};
 use super::disks::{self, Disks};
 use super::folder::{self, MountedFolder, OwnFolder};
 use super::undo::Journal;
@@ -21,7 +21,7 @@ use crate::loops::Loop;
 const UNIT: u64 = 4096;
 
 /// The opened place of a run, with the files that second disks need.
-pub(super) struct Ground {
+pub(super) struct TargetSet {
     disks: Disks,
     kind: Kind,
     precondition: Option<Precondition>,
@@ -33,7 +33,7 @@ pub(super) struct Ground {
 
 enum Kind {
     Files,
-    Devices(Vec<Claim>),
+    Devices(Vec<DeviceLock>),
     Folder(MountedFolder),
 }
 
@@ -140,20 +140,20 @@ fn looked_at(paths: &[PathBuf], wipe: &[String]) -> Result<Vec<device::Examined>
     Ok(all)
 }
 
-impl Ground {
+impl TargetSet {
     /// Looks at it once more, and takes hold of it; changes nothing.
-    pub(super) fn open(options: &Options) -> Result<Ground> {
+    pub(super) fn open(options: &Options) -> Result<TargetSet> {
         let disks = Disks::open(options)?;
         let kind = match &options.place {
             Place::Image { .. } => Kind::Files,
             Place::Devices { paths, wipe } => {
-                let claims = looked_at(paths, wipe)?.into_iter().map(Claim::of);
+                let claims = looked_at(paths, wipe)?.into_iter().map(DeviceLock::of);
                 Kind::Devices(claims.collect::<Result<_>>()?)
             }
             Place::Folder(path) => Kind::Folder(MountedFolder::find(path)?),
         };
         let (preconditioned, health) = (OnceLock::new(), Mutex::default());
-        Ok(Ground { disks, kind, precondition: options.precondition, preconditioned, health })
+        Ok(TargetSet { disks, kind, precondition: options.precondition, preconditioned, health })
     }
 
     pub(super) fn journal(&self) -> &Journal {
@@ -298,7 +298,7 @@ impl Ground {
     /// Asks the drive of a cell that has been measured.
     pub(super) fn look_after(&self, cell: &Cell, entered: &Entered) {
         let (With::Device(at, _), Kind::Devices(claims)) = (&entered.with, &self.kind) else { return };
-        let after = claims.get(*at).and_then(Claim::health);
+        let after = claims.get(*at).and_then(DeviceLock::health);
         if let (Some(health), Some(after)) = (self.health().get_mut(&cell.index), after) {
             health.after = after;
         }
@@ -326,7 +326,7 @@ impl Ground {
     }
 }
 
-impl Drop for Ground {
+impl Drop for TargetSet {
     fn drop(&mut self) {
         let Kind::Devices(claims) = &self.kind else { return };
         for claim in claims {

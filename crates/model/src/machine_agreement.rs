@@ -7,7 +7,7 @@ use crate::Scale;
 /// One file of `catalog/agreements/`: one real machine, and the suites that were run on it and in the virtual lab.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Accord {
+pub struct MachineAgreement {
     /// The name in `mountmark agree --name`: the file's name without `.toml`.
     pub name: String,
     /// One line for lists.
@@ -75,7 +75,7 @@ impl TaskAccord {
     }
 }
 
-impl Accord {
+impl MachineAgreement {
     /// Puts one suite's result in: it replaces an older one of the same suite.
     pub fn put(&mut self, new: SuiteAccord) {
         self.suites.retain(|old| old.suite != new.suite);
@@ -142,7 +142,7 @@ mod tests {
             machine: side(),
             tasks,
         };
-        let mut accord = Accord::default();
+        let mut accord = MachineAgreement::default();
         accord.put(suite("one", vec![task(1, 1, 1)]));
         accord.put(suite("one", vec![task(1, 1, 1), TaskAccord { tau: Some(2.0), ..task(1, 1, 0) }]));
         assert_eq!(accord.suites.len(), 1);

@@ -41,7 +41,7 @@ pub struct Made {
 
 /// A device that is this run's.
 #[derive(Debug)]
-pub struct Claim {
+pub struct DeviceLock {
     identity: Identity,
     /// Its node, with links resolved: a link may lead elsewhere tomorrow.
     node: PathBuf,
@@ -50,9 +50,9 @@ pub struct Claim {
     _lock: Option<File>,
 }
 
-impl Claim {
+impl DeviceLock {
     /// Takes over a device that was looked at and may be used.
-    pub fn of(examined: Examined) -> Result<Claim> {
+    pub fn of(examined: Examined) -> Result<DeviceLock> {
         let (identity, path) = (examined.facts.identity, examined.facts.path);
         let Some(held) = examined.claim else {
             match examined.facts.opened {
@@ -74,12 +74,12 @@ impl Claim {
             ),
             Err(error) => return Err(error).with_context(|| format!("cannot lock {}", disk.display())),
         }
-        Ok(Claim { identity, node, held: Mutex::new(Some(held)), _lock: Some(lock) })
+        Ok(DeviceLock { identity, node, held: Mutex::new(Some(held)), _lock: Some(lock) })
     }
 
     /// The same device, for the agent of a run that has it.
-    pub fn in_agent(identity: Identity, node: &str) -> Claim {
-        Claim { identity, node: node.into(), held: Mutex::default(), _lock: None }
+    pub fn in_agent(identity: Identity, node: &str) -> DeviceLock {
+        DeviceLock { identity, node: node.into(), held: Mutex::default(), _lock: None }
     }
 
     pub fn identity(&self) -> &Identity {
@@ -131,7 +131,7 @@ impl Claim {
     }
 }
 
-impl Hold for Claim {
+impl Hold for DeviceLock {
     fn check(&self) -> Result<()> {
         let path = &self.identity.path;
         let Some(name) = mounts::number(&self.node).and_then(|number| relatives::name_of(&number)) else {

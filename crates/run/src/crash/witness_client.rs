@@ -70,12 +70,12 @@ fn together<'n>(own: &'n [String], others: impl Iterator<Item = &'n String>) -> 
 }
 
 /// A witness with a file system of this configuration.
-pub struct Talk<'a> {
+pub struct WitnessClient<'a> {
     lab: &'a Witnesses,
     cell: &'a Cell,
     stop: &'a AtomicBool,
     witness: Witness,
-    /// What the disk holds instead of a new file system, after [`Talk::place`]: an image, or zeros.
+    /// What the disk holds instead of a new file system, after [`WitnessClient::place`]: an image, or zeros.
     placed: Option<Option<PathBuf>>,
     /// After this moment nothing new is asked.
     deadline: Option<Instant>,
@@ -90,15 +90,15 @@ pub enum Reply<T> {
         reason: String,
         log: String,
     },
-    /// The user stopped it, or it was too late: see [`Talk::is_stopped`].
+    /// The user stopped it, or it was too late: see [`WitnessClient::is_stopped`].
     Interrupted,
 }
 
-impl<'a> Talk<'a> {
+impl<'a> WitnessClient<'a> {
     /// Boots a guest and makes its file system. `None` if `stop` was set first.
-    pub fn start(lab: &'a Witnesses, cell: &'a Cell, stop: &'a AtomicBool) -> Result<Option<Talk<'a>>> {
+    pub fn start(lab: &'a Witnesses, cell: &'a Cell, stop: &'a AtomicBool) -> Result<Option<WitnessClient<'a>>> {
         let Some(witness) = lab.start(cell, stop)? else { return Ok(None) };
-        let mut talk = Talk { lab, cell, stop, witness, placed: None, deadline: None };
+        let mut talk = WitnessClient { lab, cell, stop, witness, placed: None, deadline: None };
         match talk.ask::<Made>(&Question::Make, LONG)? {
             Reply::Done(made) => match made.into_iter().next().and_then(|made| made.error) {
                 Some(error) => bail!("{}: {error}", cell.configuration.name),
@@ -114,8 +114,8 @@ impl<'a> Talk<'a> {
         if self.is_late() {
             return Ok(false);
         }
-        let Some(fresh) = Talk::start(self.lab, self.cell, self.stop)? else { return Ok(false) };
-        let Talk { placed, deadline, .. } = std::mem::replace(self, fresh);
+        let Some(fresh) = WitnessClient::start(self.lab, self.cell, self.stop)? else { return Ok(false) };
+        let WitnessClient { placed, deadline, .. } = std::mem::replace(self, fresh);
         deadline.into_iter().for_each(|deadline| self.end_at(deadline));
         if let Some(image) = placed {
             self.place(image.as_deref())?;

@@ -4,11 +4,11 @@ use anyhow::{Result, bail};
 use mountmark_crash::application::Asked;
 use mountmark_crash::states::State;
 
-use super::known::{Differences, Known};
-use super::talk::{Reply, Talk};
+use super::observation_cache::{Differences, ObservationCache};
+use super::witness_client::{Reply, WitnessClient};
 
 /// What a witness made of one image.
-pub enum Sight {
+pub enum Observation {
     /// An index into what is known.
     Seen(usize),
     /// Looking at it has ended the guest.
@@ -18,16 +18,16 @@ pub enum Sight {
 /// Shows those images of a batch that are not known, each on top of nothing but the base; `data` are those of the
 /// recording, and `shown` counts. `None` if the user stopped it.
 pub fn look(
-    talk: &mut Talk,
+    talk: &mut WitnessClient,
     data: &[u8],
     batch: &[State],
     asked: Option<&Asked>,
-    known: &mut Known,
+    known: &mut ObservationCache,
     shown: &mut usize,
-) -> Result<Option<Vec<Sight>>> {
+) -> Result<Option<Vec<Observation>>> {
     let differences: Vec<Differences> = batch.iter().map(|state| Differences::of(state, data)).collect();
-    let mut sights: Vec<Option<Sight>> =
-        batch.iter().zip(&differences).map(|(state, of)| known.find(state, of).map(Sight::Seen)).collect();
+    let mut sights: Vec<Option<Observation>> =
+        batch.iter().zip(&differences).map(|(state, of)| known.find(state, of).map(Observation::Seen)).collect();
     loop {
         let missing: Vec<usize> = (0..batch.len()).filter(|&index| sights[index].is_none()).collect();
         if missing.is_empty() {
@@ -36,13 +36,13 @@ pub fn look(
         let question = missing.iter().map(|&index| known.whole(&batch[index])).collect();
         let (seen, gone) = match talk.look(question, asked.cloned())? {
             Reply::Done(seen) => (seen, None),
-            Reply::Gone { before, reason, log } => (before, Some(Sight::Gone { reason, log })),
+            Reply::Gone { before, reason, log } => (before, Some(Observation::Gone { reason, log })),
             Reply::Interrupted => return Ok(None),
         };
         *shown += seen.len();
         let count = seen.len();
         for (&index, seen) in missing.iter().zip(seen) {
-            sights[index] = Some(Sight::Seen(known.add(&batch[index], &differences[index], seen)));
+            sights[index] = Some(Observation::Seen(known.add(&batch[index], &differences[index], seen)));
         }
         match (gone, missing.get(count)) {
             (Some(gone), Some(&index)) => {

@@ -28,7 +28,7 @@ pub(super) fn share(items: u64, thread: u32, threads: u32) -> (u64, u64) {
 
 /// One thread's way through its items.
 #[derive(Clone, Debug)]
-pub(super) struct Course {
+pub(super) struct AccessPattern {
     /// First item; items are blocks of files one after another, or files.
     begin: u64,
     end: u64,
@@ -48,8 +48,8 @@ pub(super) struct Course {
     tails: Vec<u32>,
     /// The file of the last block.
     file: usize,
-    next_item: fn(&mut Course) -> u64,
-    next_place: fn(&mut Course) -> Place,
+    next_item: fn(&mut AccessPattern) -> u64,
+    next_place: fn(&mut AccessPattern) -> Place,
 }
 
 /// The range of a course.
@@ -71,9 +71,9 @@ impl Part {
     }
 }
 
-impl Course {
+impl AccessPattern {
     /// A course over all blocks of the thread's files.
-    pub(super) fn blocks(set: &Set, block: u64, pattern: Pattern, part: Part, stream: Stream) -> Course {
+    pub(super) fn blocks(set: &Set, block: u64, pattern: Pattern, part: Part, stream: Stream) -> AccessPattern {
         let (first, last) = part.files(set.count());
         let (mut ends, mut tails) = (Vec::new(), Vec::new());
         let size = set.fixed_size();
@@ -93,7 +93,7 @@ impl Course {
                 end
             }
         };
-        let mut course = Course::over(items, pattern, part, stream);
+        let mut course = AccessPattern::over(items, pattern, part, stream);
         (course.block, course.size, course.per_file) = (block, size.unwrap_or(0), per_file);
         course.next_place = match (size.is_some(), last - first) {
             (true, 1) => place_function::<OneFile>(pattern),
@@ -105,21 +105,21 @@ impl Course {
     }
 
     /// A course over numbers: those of the thread's files, or of directories.
-    pub(super) fn numbers(count: u64, pattern: Pattern, part: Part, stream: Stream) -> Course {
+    pub(super) fn numbers(count: u64, pattern: Pattern, part: Part, stream: Stream) -> AccessPattern {
         let (first, last) = part.files(count);
-        let mut course = Course::over(last - first, pattern, part, stream);
+        let mut course = AccessPattern::over(last - first, pattern, part, stream);
         course.begin += first;
         course.end += first;
         course.restart();
         course
     }
 
-    fn over(items: u64, pattern: Pattern, part: Part, stream: Stream) -> Course {
+    fn over(items: u64, pattern: Pattern, part: Part, stream: Stream) -> AccessPattern {
         let jumps = matches!(pattern, Pattern::Random | Pattern::Zipf(_) | Pattern::SameRecord);
         let (begin, end) = if part.shared && !jumps { share(items, part.thread, part.threads) } else { (0, items) };
         let theta = if let Pattern::Zipf(theta) = pattern { theta } else { 1.0 };
         let stride = if let Pattern::Strided(stride) = pattern { stride } else { 1 };
-        let mut course = Course {
+        let mut course = AccessPattern {
             begin,
             end,
             position: 0,
@@ -151,13 +151,13 @@ impl Course {
         self.end - self.begin
     }
 
-    /// The next block. Requires [`Course::length`] above 0.
+    /// The next block. Requires [`AccessPattern::length`] above 0.
     #[inline(always)]
     pub(super) fn place(&mut self) -> Place {
         (self.next_place)(self)
     }
 
-    /// The next number. Requires [`Course::length`] above 0.
+    /// The next number. Requires [`AccessPattern::length`] above 0.
     #[inline(always)]
     pub(super) fn number(&mut self) -> u64 {
         (self.next_item)(self)
@@ -166,7 +166,7 @@ impl Course {
 
 /// A pattern as a type.
 trait Order {
-    fn next(course: &mut Course) -> u64;
+    fn next(course: &mut AccessPattern) -> u64;
 }
 
 struct Sequential;
@@ -179,7 +179,7 @@ struct Same;
 
 impl Order for Sequential {
     #[inline(always)]
-    fn next(course: &mut Course) -> u64 {
+    fn next(course: &mut AccessPattern) -> u64 {
         let item = course.position;
         course.position = if item + 1 == course.end { course.begin } else { item + 1 };
         item
@@ -188,7 +188,7 @@ impl Order for Sequential {
 
 impl Order for Backward {
     #[inline(always)]
-    fn next(course: &mut Course) -> u64 {
+    fn next(course: &mut AccessPattern) -> u64 {
         course.position = if course.position == course.begin { course.end } else { course.position } - 1;
         course.position
     }
@@ -196,7 +196,7 @@ impl Order for Backward {
 
 impl Order for Strided {
     #[inline(always)]
-    fn next(course: &mut Course) -> u64 {
+    fn next(course: &mut AccessPattern) -> u64 {
         let item = course.position;
         course.position = item.saturating_add(course.stride);
         if course.position >= course.end {
@@ -212,14 +212,14 @@ impl Order for Strided {
 
 impl Order for Random {
     #[inline(always)]
-    fn next(course: &mut Course) -> u64 {
+    fn next(course: &mut AccessPattern) -> u64 {
         course.begin + course.stream.below(course.end - course.begin)
     }
 }
 
 impl Order for Shuffled {
     #[inline(always)]
-    fn next(course: &mut Course) -> u64 {
+    fn next(course: &mut AccessPattern) -> u64 {
         let item = Sequential::next(course);
         course.begin + course.permutation.apply(item - course.begin)
     }
@@ -227,7 +227,7 @@ impl Order for Shuffled {
 
 impl Order for Zipfian {
     #[inline(always)]
-    fn next(course: &mut Course) -> u64 {
+    fn next(course: &mut AccessPattern) -> u64 {
         let rank = course.zipf.draw(&mut course.stream);
         course.begin + course.permutation.apply(rank - 1)
     }
@@ -235,14 +235,14 @@ impl Order for Zipfian {
 
 impl Order for Same {
     #[inline(always)]
-    fn next(course: &mut Course) -> u64 {
+    fn next(course: &mut AccessPattern) -> u64 {
         course.begin
     }
 }
 
 /// The layout of blocks in files as a type.
 trait Layout {
-    fn place(course: &mut Course, item: u64) -> Place;
+    fn place(course: &mut AccessPattern, item: u64) -> Place;
 }
 
 struct OneFile;
@@ -251,7 +251,7 @@ struct UnevenFiles;
 
 impl Layout for OneFile {
     #[inline(always)]
-    fn place(course: &mut Course, item: u64) -> Place {
+    fn place(course: &mut AccessPattern, item: u64) -> Place {
         let offset = item * course.block;
         Place { slot: 0, offset, length: course.block.min(course.size - offset) as usize }
     }
@@ -259,7 +259,7 @@ impl Layout for OneFile {
 
 impl Layout for EvenFiles {
     #[inline(always)]
-    fn place(course: &mut Course, item: u64) -> Place {
+    fn place(course: &mut AccessPattern, item: u64) -> Place {
         let (file, block) = (item / course.per_file, item % course.per_file);
         let offset = block * course.block;
         Place { slot: file as u32, offset, length: course.block.min(course.size - offset) as usize }
@@ -268,7 +268,7 @@ impl Layout for EvenFiles {
 
 impl Layout for UnevenFiles {
     #[inline]
-    fn place(course: &mut Course, item: u64) -> Place {
+    fn place(course: &mut AccessPattern, item: u64) -> Place {
         let start = |file: usize| if file == 0 { 0 } else { course.ends[file - 1] };
         // Mostly the same file as before; the search also skips files without a block.
         let mut file = course.file;
@@ -283,7 +283,7 @@ impl Layout for UnevenFiles {
     }
 }
 
-fn item_function(pattern: Pattern) -> fn(&mut Course) -> u64 {
+fn item_function(pattern: Pattern) -> fn(&mut AccessPattern) -> u64 {
     match pattern {
         Pattern::Sequential | Pattern::Append | Pattern::PerCharacter | Pattern::Listed => Sequential::next,
         Pattern::Backward => Backward::next,
@@ -295,8 +295,8 @@ fn item_function(pattern: Pattern) -> fn(&mut Course) -> u64 {
     }
 }
 
-fn place_function<L: Layout>(pattern: Pattern) -> fn(&mut Course) -> Place {
-    fn next<O: Order, L: Layout>(course: &mut Course) -> Place {
+fn place_function<L: Layout>(pattern: Pattern) -> fn(&mut AccessPattern) -> Place {
+    fn next<O: Order, L: Layout>(course: &mut AccessPattern) -> Place {
         let item = O::next(course);
         L::place(course, item)
     }

@@ -98,8 +98,7 @@ impl Subject for Verdicts<'_> {
 fn verdicts(Verdicts { run, findings }: &Verdicts) -> Vec<Block> {
     let report = Report::of(run, findings);
     let view = View::new(&report, 0, 1);
-    let wanted = ["conclusions", "compared", "varied", "rankings", "tests", "steps", "trouble"];
-    let sections = sections::ALL.iter().filter(|section| wanted.contains(&section.id));
+    let sections = sections::ALL.iter().filter(|section| section.is_verdict);
     let answer = Block::Text(Opening::of(findings).answer);
     std::iter::once(answer).chain(sections.flat_map(|section| under(section, &view))).collect()
 }

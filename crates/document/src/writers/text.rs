@@ -87,12 +87,14 @@ fn text(parts: &[Block], options: &Options) -> String {
 /// Rows under heads; columns that do not fit make further tables, each with the keys.
 fn tables(table: &Table, options: &Options) -> String {
     let figures_end = table.head.len() - usize::from(table.last != Last::Figure);
-    let limit = (options.width * 35 / 100 / table.keys.max(1)).max(16);
+    // A last column that is repeated or takes the rest is no key.
+    let keys_end = table.keys.min(figures_end);
+    let limit = (options.width * 35 / 100 / keys_end.max(1)).max(16);
     let keys: Vec<Vec<String>> =
-        (0..table.keys).map(|index| column(table, index, |cell| wrap(&clean(cell), limit))).collect();
+        (0..keys_end).map(|index| column(table, index, |cell| wrap(&clean(cell), limit))).collect();
     let keys_take: usize = keys.iter().map(|cells| column_width(cells) + GAP).sum();
     let lines = |cell: &str| cell.lines().map(clean_keeping_marks).collect();
-    let columns: Vec<Vec<String>> = (table.keys..figures_end).map(|index| column(table, index, lines)).collect();
+    let columns: Vec<Vec<String>> = (keys_end..figures_end).map(|index| column(table, index, lines)).collect();
     let last = match table.last {
         Last::Figure => None,
         Last::Repeated => Some(column(table, figures_end, lines)),
@@ -127,7 +129,7 @@ fn tables(table: &Table, options: &Options) -> String {
         let words = words.as_ref().filter(|_| number + 1 == count);
         let part: Vec<&Vec<String>> = keys.iter().chain(part).chain(&last).chain(words).collect();
         let left_from = part.len() - usize::from(words.is_some());
-        out += &draw(&part, table.keys.max(1), left_from, options);
+        out += &draw(&part, keys_end.max(1), left_from, options);
         out.push('\n');
     }
     out

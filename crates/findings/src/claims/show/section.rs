@@ -58,8 +58,9 @@ pub(crate) fn verdicts(runs: &[&RunRecord], claims: &[JudgedClaim]) -> Vec<Block
 }
 
 fn table(caption: String, head: &[&str], rows: Vec<Vec<String>>) -> Block {
+    let keys = head.len() - 1;
     let head = head.iter().map(|head| (*head).to_owned()).collect();
-    Block::Table(Table { caption, look: "claims", head, rows, keys: 2, last: Last::Words })
+    Block::Table(Table { caption, look: "claims", head, rows, keys, last: Last::Words })
 }
 
 /// A group of undecided claims below their reason, with the commands that would decide them.

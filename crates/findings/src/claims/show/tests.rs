@@ -48,6 +48,7 @@ fn the_table_fits_and_counts() {
     assert!(text.contains("4 claims: holds 2, not measured 2."), "{text}");
     assert_eq!(text.matches("    mountmark run --fs xfs\n").count(), 1, "{text}");
     assert!(text.contains("mine-2006: Mine, here\n"), "{text}");
+    assert_eq!(text.matches("not measured").count(), 3, "in the count, and at each claim once: {text}");
 }
 
 #[test]

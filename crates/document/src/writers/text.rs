@@ -90,8 +90,7 @@ fn tables(table: &Table, options: &Options) -> String {
     // A last column that is repeated or takes the rest is no key.
     let keys_end = table.keys.min(figures_end);
     let limit = (options.width * 35 / 100 / keys_end.max(1)).max(16);
-    let keys: Vec<Vec<String>> =
-        (0..keys_end).map(|index| column(table, index, |cell| wrap(&clean(cell), limit))).collect();
+    let keys: Vec<Vec<String>> = (0..keys_end).map(|index| column(table, index, |cell| wrapped(cell, limit))).collect();
     let keys_take: usize = keys.iter().map(|cells| column_width(cells) + GAP).sum();
     let lines = |cell: &str| cell.lines().map(clean_keeping_marks).collect();
     let columns: Vec<Vec<String>> = (keys_end..figures_end).map(|index| column(table, index, lines)).collect();
@@ -121,7 +120,7 @@ fn tables(table: &Table, options: &Options) -> String {
             used = 0;
         }
         let room = options.width.saturating_sub(keys_take + used).max(WORDS);
-        column(table, figures_end, |cell| wrap(&clean(cell), room))
+        column(table, figures_end, |cell| wrapped(cell, room))
     });
     let mut out = String::new();
     let count = parts.len();
@@ -133,6 +132,11 @@ fn tables(table: &Table, options: &Options) -> String {
         out.push('\n');
     }
     out
+}
+
+/// A cell of words, each of its lines broken where it is too long.
+fn wrapped(cell: &str, limit: usize) -> Vec<String> {
+    cell.lines().flat_map(|line| wrap(&clean(line), limit)).collect()
 }
 
 /// A column with its head, each cell in the lines that `lines` returns.

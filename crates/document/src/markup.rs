@@ -38,36 +38,33 @@ impl Markup {
         }
     }
 
-    /// A heading of level 1 to 6 without an anchor.
-    pub fn subheading(&mut self, level: u8, text: &str) {
-        const TAGS: [(&str, &str); 6] = [
-            ("<h1>", "</h1>\n"),
-            ("<h2>", "</h2>\n"),
-            ("<h3>", "</h3>\n"),
-            ("<h4>", "</h4>\n"),
-            ("<h5>", "</h5>\n"),
-            ("<h6>", "</h6>\n"),
-        ];
-        let (open, close) = TAGS[usize::from(level.clamp(1, 6)) - 1];
-        self.raw(open);
-        self.show(text);
-        self.raw(close);
-    }
-
     /// A heading of level 1 to 6 with an anchor.
     pub fn heading(&mut self, level: u8, id: &str, text: &str) {
+        self.titled(level, Some(id), text);
+    }
+
+    /// A heading of level 1 to 6 without an anchor.
+    pub fn subheading(&mut self, level: u8, text: &str) {
+        self.titled(level, None, text);
+    }
+
+    fn titled(&mut self, level: u8, id: Option<&str>, text: &str) {
         const TAGS: [(&str, &str); 6] = [
-            ("<h1 id=\"", "</h1>\n"),
-            ("<h2 id=\"", "</h2>\n"),
-            ("<h3 id=\"", "</h3>\n"),
-            ("<h4 id=\"", "</h4>\n"),
-            ("<h5 id=\"", "</h5>\n"),
-            ("<h6 id=\"", "</h6>\n"),
+            ("<h1", "</h1>\n"),
+            ("<h2", "</h2>\n"),
+            ("<h3", "</h3>\n"),
+            ("<h4", "</h4>\n"),
+            ("<h5", "</h5>\n"),
+            ("<h6", "</h6>\n"),
         ];
         let (open, close) = TAGS[usize::from(level.clamp(1, 6)) - 1];
         self.raw(open);
-        self.show(id);
-        self.raw("\">");
+        if let Some(id) = id {
+            self.raw(" id=\"");
+            self.show(id);
+            self.raw("\"");
+        }
+        self.raw(">");
         self.show(text);
         self.raw(close);
     }
@@ -88,11 +85,6 @@ impl Markup {
 
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
-    }
-
-    /// Whether it contains an element with this id.
-    pub fn has_id(&self, id: &str) -> bool {
-        self.0.contains(&format!(" id=\"{id}\""))
     }
 
     /// A picture that another library drew, which escapes all names in it.

@@ -26,7 +26,7 @@ pub(crate) fn section(view: &View) -> Vec<Block> {
         put!(cards, card(view, curves, curve));
     }
     put!(cards, "</div>\n");
-    let mut out = vec![Block::Text(say::OVER.replace("{parameter}", &curves.parameter))];
+    let mut out = vec![Block::Text(say::over(curves))];
     out.extend(say::cliffs(view.findings(), curves).into_iter().map(Block::Item));
     out.push(Block::Drawn(cards, tables(view.findings(), curves)));
     out

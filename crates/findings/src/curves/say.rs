@@ -7,9 +7,14 @@ use crate::figures::say::quantity::quantity;
 use crate::found::Findings;
 use crate::missing::say::named;
 
-/// Above the curves of a report.
-pub(crate) const OVER: &str = "Over {parameter}: medians of the repeats. A cliff, which a band marks where curves are drawn, is a step far above \
-                               the trend of its curve.";
+/// What stands above the curves of a report.
+pub(crate) fn over(curves: &Curves) -> String {
+    format!(
+        "Over {}: medians of the repeats. A cliff, which a band marks where curves are drawn, is a step far above the \
+         trend of its curve.",
+        curves.parameter
+    )
+}
 
 /// "ram from 512MiB to 2GiB, 8 points".
 pub(crate) fn varied(parameter: &str, points: &[mountmark_model::VaryPoint]) -> String {

@@ -13,7 +13,7 @@ use mountmark_model::{DeviceRecord, format_bytes, format_seconds, protocol_task}
 
 use crate::device::find::Iostat;
 use crate::device::page::map::{Picture, Shades};
-use crate::device::show::{COLUMNS, iostat, lacking};
+use crate::device::show::{COLUMNS, Use, iostat, lacking};
 use crate::figures::find::TaskFindings;
 use crate::view::{View, label};
 
@@ -37,12 +37,13 @@ pub(crate) fn section(view: &View) -> Vec<Block> {
         if uses.is_empty() {
             continue;
         }
-        if uses.iter().all(|(_, record)| record.moved_nothing()) {
-            // An incomplete record does not prove that nothing happened.
-            if uses.iter().all(|(_, record)| record.lacking.is_none()) {
+        match Use::of(uses.iter().map(|(_, record)| *record)) {
+            Use::Unknown => continue,
+            Use::Nothing => {
                 idle.push(label(task));
+                continue;
             }
-            continue;
+            Use::Something => {}
         }
         let row = |(at, record): &(usize, &DeviceRecord)| {
             let seconds = record.seconds();

@@ -51,15 +51,14 @@ fn parts(Device { run, uses }: &Device) -> Vec<Block> {
         if of_task.is_empty() {
             continue;
         }
-        if of_task.iter().all(|found| found.record.moved_nothing()) {
-            // An incomplete record does not prove that nothing happened; the note above says why it is incomplete.
-            if of_task.iter().all(|found| found.record.lacking.is_none()) {
-                idle.push(id);
+        match Use::of(of_task.iter().map(|found| &found.record)) {
+            Use::Unknown => {}
+            Use::Nothing => idle.push(id),
+            Use::Something => {
+                out.push(Block::Heading(titled(id, title)));
+                out.push(table(run, &of_task));
             }
-            continue;
         }
-        out.push(Block::Heading(titled(id, title)));
-        out.push(table(run, &of_task));
     }
     if !idle.is_empty() {
         out.push(Block::Text(format!("Nothing was read or written by {}.", idle.join(", "))));
@@ -67,10 +66,29 @@ fn parts(Device { run, uses }: &Device) -> Vec<Block> {
     out
 }
 
+/// Whether a task used the device.
+pub(crate) enum Use {
+    Something,
+    Nothing,
+    /// Nothing that was recorded; but an incomplete record does not prove that nothing happened, and says why it is
+    /// incomplete.
+    Unknown,
+}
+
+impl Use {
+    pub(crate) fn of<'a>(mut records: impl Iterator<Item = &'a DeviceRecord> + Clone) -> Use {
+        match () {
+            () if !records.clone().all(DeviceRecord::moved_nothing) => Use::Something,
+            () if records.all(|record| record.lacking.is_none()) => Use::Nothing,
+            () => Use::Unknown,
+        }
+    }
+}
+
 /// Iostat's columns in words.
 pub(crate) const COLUMNS: &str = "iostat's columns for the disk under test, from a command's start until the device was at rest again: requests a \
-     second, MiB a second, mean size in KiB, mean wait in ms from a request's arrival at the device to its completion (r: \
-     read, w: write, d: discard, f: flush), mean queue, and the share of the time that the device was busy";
+     second, MiB a second, mean size in KiB, mean wait in ms from a request's arrival at the device to its completion \
+     (r: read, w: write, d: discard, f: flush), mean queue, and the share of the time that the device was busy";
 
 /// Why records are incomplete, each reason once.
 pub(crate) fn lacking<'a>(records: impl Iterator<Item = &'a DeviceRecord>) -> Vec<&'a str> {
@@ -132,7 +150,7 @@ fn wait(stream: &Stream) -> String {
 }
 
 #[derive(Serialize)]
-struct Use<'a> {
+struct Used<'a> {
     task: &'a str,
     configuration: &'a str,
     repeat: u32,
@@ -215,7 +233,7 @@ fn object(Device { run, uses }: &Device, out: &mut Object) -> Result<()> {
     out.list("devices", uses.iter().map(|found| used(run, found)))
 }
 
-fn used<'a>(run: &'a RunRecord, found: &'a DeviceUse) -> Use<'a> {
+fn used<'a>(run: &'a RunRecord, found: &'a DeviceUse) -> Used<'a> {
     let record = &found.record;
     let cell = cell_of(run, found);
     let slice_seconds = record.slice as f64 / 1e9;
@@ -236,7 +254,7 @@ fn used<'a>(run: &'a RunRecord, found: &'a DeviceUse) -> Use<'a> {
             .map(|f| (f.column, f.row, u64::from(f.read) * SECTOR, u64::from(f.written) * SECTOR))
             .collect(),
     });
-    Use {
+    Used {
         task: &found.task,
         configuration: cell.map_or("", |cell| &cell.configuration),
         repeat: cell.map_or(0, |cell| cell.repeat),

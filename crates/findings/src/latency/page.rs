@@ -80,13 +80,17 @@ pub(crate) fn section(view: &View) -> Vec<Block> {
 const ABOUT: &str = "Workloads of the engine, in the first repeat: the time that a share of the operations did not exceed, \
                      to within a sixty-fourth; curves are on scales of factors of ten, and show what was done over time too.";
 
+/// The quantiles of the table, as [`SHARES`], and the longest time.
+fn times(latency: &Latency) -> [String; 5] {
+    let values = [latency.p50, latency.p90, latency.p99, latency.p999, latency.max];
+    values.map(|value| duration(value as f64))
+}
+
 /// The times of one kind of operation.
 fn table(view: &View, phase: &Phase, operation: Operation) -> Block {
     let found = phase.results.iter().filter_map(|(at, result)| Some((*at, of(result, operation)?)));
     let rows = found.map(|(at, latency)| {
-        let values = [latency.p50, latency.p90, latency.p99, latency.p999, latency.max];
-        let values = values.map(|value| duration(value as f64));
-        [view.name(at).to_owned(), latency.count.to_string()].into_iter().chain(values).collect()
+        [view.name(at).to_owned(), latency.count.to_string()].into_iter().chain(times(latency)).collect()
     });
     let shares = SHARES[..4].iter().map(|(_, text)| *text);
     let head = ["file system", "operations"].into_iter().chain(shares).chain(["max"]).map(str::to_owned).collect();
@@ -191,8 +195,8 @@ fn shares(out: &mut Markup, view: &View, phase: &Phase, operation: Operation) {
     plot::begin_chart(out, "lines", heads.chain([plot::head("max")]));
     for (at, latency) in found {
         put!(out, "<tr><th scope=\"row\">", swatch(at), view.name(at), "</th><td>", latency.count, "</td>");
-        for value in [latency.p50, latency.p90, latency.p99, latency.p999, latency.max] {
-            put!(out, "<td>", duration(value as f64), "</td>");
+        for time in times(latency) {
+            put!(out, "<td>", time, "</td>");
         }
         put!(out, "</tr>\n");
     }

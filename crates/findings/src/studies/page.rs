@@ -8,7 +8,7 @@ use mountmark_document::number::{counted, ratio};
 use mountmark_model::Metric;
 use mountmark_stats::interval::Interval;
 
-use crate::studies::find::{Agreement, ComparedFigure, StudyComparison, TestComparison};
+use crate::studies::find::{Agreement, ComparedFigure, OverallComparison, StudyComparison, TestComparison};
 use crate::studies::say;
 use crate::view::View;
 
@@ -70,7 +70,7 @@ fn tau_text(tau: Option<f64>, interval: Option<Interval>) -> String {
 fn overall(study: &StudyComparison) -> Block {
     let ends = ["tests", "mean tau", "pairs in order"];
     let head = std::iter::once("metric").chain(study.common.iter().map(String::as_str)).chain(ends);
-    let row = |all: &crate::studies::find::OverallComparison| {
+    let row = |all: &OverallComparison| {
         let scores = all.published_score.iter().zip(&all.measured_score);
         let scores = scores.map(|(published, measured)| pair(*published, *measured, ratio));
         let pairs = format!("{} of {}", all.same, all.same + all.reversed + all.tied);

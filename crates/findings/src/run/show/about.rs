@@ -1,5 +1,4 @@
-//! Subjects: data that can be written, one file each. A subject provides parts, rows, keys, a page or a picture; it
-//! does not know the formats made from these.
+//! What stands above everything that is shown of a run: facts about it, and the legend of labels.
 
 use mountmark_document::forms::Block;
 use mountmark_model::legend;

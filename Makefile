@@ -17,7 +17,7 @@ TESTS = $(shell expr 4 '*' $$(nproc))
 MINUTES = 10
 TARGETS =
 
-.PHONY: help run check test nightly fuzz drill same-build build setup clean
+.PHONY: help run check test nightly fuzz drill same-build book build setup clean
 
 help:
 	@echo 'make run     set up, build, and compare seven file systems: about two minutes'
@@ -28,6 +28,7 @@ help:
 	@echo 'make fuzz    feed every parser with damaged input, MINUTES=10 each; TARGETS names some'
 	@echo 'make drill   kill runs in every phase, clean up and resume them: at most DRILL_MINUTES=20 minutes'
 	@echo 'make same-build  build twice, in two folders, and compare the programs byte for byte'
+	@echo 'make book    set up mdBook, and build target/book/index.html from docs/'
 	@echo 'make build   set up, and build target/x86_64-unknown-linux-gnu/release/mountmark'
 	@echo 'make setup   install what is missing (as root), or say how to'
 	@echo 'make clean   remove what was built'
@@ -66,6 +67,10 @@ drill:
 same-build:
 	@scripts/setup
 	@scripts/same-build
+
+book:
+	@scripts/setup book
+	@scripts/book
 
 build: setup
 	@cargo build --locked --release

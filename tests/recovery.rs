@@ -48,7 +48,7 @@ fn the_disk_holds_what_was_acknowledged_or_what_was_durable() {
         let results = lab.run(&plan).results();
         for name in all {
             match *name {
-                // Its own fsync keeps no promise here (docs/CRASH.md), but its program brings it up again each time.
+                // Its own fsync keeps no promise here (docs/explanation/recovery.md), but its program brings it up again each time.
                 "jfs" => results.is_ok("jfs", &["usable", "usable-lost", "check", "umount"]),
                 name => results
                     .is_ok(name, &["usable", "kept", "usable-lost", "flushed", "check", "last", "umount", "fsck"]),

@@ -204,7 +204,7 @@ fn guests_are_bounded() {
 #[test]
 fn what_is_said_about_security_is_tested() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let page = fs::read_to_string(root.join("docs/SECURITY.md")).unwrap();
+    let page = fs::read_to_string(root.join("docs/explanation/security.md")).unwrap();
     let mut folders = vec![root.join("crates"), root.join("tests"), root.join("src")];
     let mut sources = String::new();
     while let Some(folder) = folders.pop() {

@@ -14,9 +14,15 @@ use crate::crash::words;
 use crate::lab::{Lab, Ran};
 use page::Command;
 
-const PAGES: [(&str, &str); 2] = [
-    ("docs/CRASH.md", include_str!("../../docs/CRASH.md")),
+/// The pages about power cuts: a test knows what each of their commands must find. `blocks` replays all other pages.
+const PAGES: [(&str, &str); 7] = [
+    ("docs/explanation/crash-model.md", include_str!("../../docs/explanation/crash-model.md")),
+    ("docs/explanation/recovery.md", include_str!("../../docs/explanation/recovery.md")),
+    ("docs/reference/crash-disks.md", include_str!("../../docs/reference/crash-disks.md")),
     ("docs/findings/power-cuts.md", include_str!("../../docs/findings/power-cuts.md")),
+    ("docs/findings/document.md", include_str!("../../docs/findings/document.md")),
+    ("docs/findings/safety.md", include_str!("../../docs/findings/safety.md")),
+    ("docs/findings/recovery.md", include_str!("../../docs/findings/recovery.md")),
 ];
 
 /// Replays only the commands that have one of these texts, with `|` between them, in themselves or in the heading above.

@@ -1,6 +1,6 @@
 //! Kernel options that a guest needs, each with its purpose.
 //!
-//! `doctor`, a refused run and a guest that lacks an option all take their words from here. docs/KERNELS.md shows the
+//! `doctor`, a refused run and a guest that lacks an option all take their words from here. docs/reference/kernels.md shows the
 //! list to people, docs/kernel.config has it as a fragment for merge_config.sh.
 
 /// The cells that need an option.
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn the_fragment_has_all_of_the_list() {
         let fragment = include_str!("../../../docs/kernel.config");
-        let page = include_str!("../../../docs/KERNELS.md");
+        let page = include_str!("../../../docs/reference/kernels.md");
         for need in NEEDS.iter().chain([&PVH]) {
             for option in need.with.iter().chain([&need.option]) {
                 // The option that selects it is set.

@@ -40,7 +40,7 @@ impl Way {
 }
 
 /// The conditions of one repeat, equal for every configuration of its block. What is drawn in detail, such as each
-/// task's idle time, comes from the cell's seed. `docs/MODEL.md` gives the reasons.
+/// task's idle time, comes from the cell's seed. `docs/explanation/conditions.md` gives the reasons.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
     /// Before each measured step and task the machine idles for a uniform time below this, in seconds of the lab's

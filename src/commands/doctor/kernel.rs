@@ -77,7 +77,7 @@ fn judge(kernel: &Kernel, own: bool) -> Finding {
     if lacking.is_empty() {
         return finding;
     }
-    finding.mend("merge docs/kernel.config into its configuration (docs/KERNELS.md) and build it again")
+    finding.mend("merge docs/kernel.config into its configuration (docs/how-to/bring-kernel.md) and build it again")
 }
 
 /// The kernel, if it has what every guest needs; otherwise its own check reports what is missing.

@@ -1,7 +1,7 @@
 use super::*;
 use crate::workload::{MOST_BYTES, MOST_OPS, check};
 
-const PAGE: &str = include_str!("../../../../../docs/WORKLOADS.md");
+const PAGE: &str = include_str!("../../../../../docs/reference/workloads.md");
 
 #[test]
 fn the_reference_has_each_operation_as_it_is_written_and_its_examples_work() {

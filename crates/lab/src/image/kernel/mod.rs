@@ -226,6 +226,6 @@ impl Kernel {
 pub(crate) fn built_without(release: &str, option: &str) -> String {
     format!(
         "kernel {release} was built without CONFIG_{option}, which it needs beyond its module: choose another with \
-         --kernel (docs/KERNELS.md tells how to build one)"
+         --kernel (docs/how-to/bring-kernel.md tells how to build one)"
     )
 }

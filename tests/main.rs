@@ -18,6 +18,7 @@ mod engines;
 mod failures;
 mod filesystems;
 mod forgeries;
+mod generate;
 mod host;
 mod host_cold;
 mod host_data;

@@ -6,6 +6,7 @@ mod clean;
 mod compare;
 mod crash;
 mod doctor;
+mod generate;
 mod list;
 mod report;
 mod resume;
@@ -19,7 +20,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use mountmark_plan::PlanError;
 use mountmark_record::StoreError;
 
@@ -32,7 +33,7 @@ use crate::plan_file;
     version,
     // An option after a plan file overrides the file's.
     args_override_self = true,
-    about = "Compares file systems in a throw-away lab whose clock repeats",
+    about = "Which file system, made and mounted how, your work should run on, with evidence that repeats",
     after_help = "Examples:\n  mountmark run                                   seven file systems, 21 small tests, in the virtual lab\n  mountmark run --fs ext4,xfs,ext3:data=journal   three configurations\n  mountmark run --suite hans-2006 --machine celeron-2006 --scale 1\n  mountmark show latest --metric cpu_percent\n  mountmark report latest                         an HTML file to show\n  mountmark list filesystems\n  mountmark @nightly.plan                         the command line that the file holds\n\nExit codes: 0 done, 1 something measured failed or got worse, 2 wrong use, 3 cannot run here, 128+N ended by signal N."
 )]
 struct CommandLine {
@@ -73,6 +74,7 @@ commands! {
     Doctor doctor;
     Clean clean;
     SelfCheck self_check;
+    Generate generate;
 }
 
 /// Reads the command line, runs the command, and turns errors into messages and exit codes.
@@ -84,7 +86,15 @@ pub fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
+/// The command line as clap knows it.
+fn command_line() -> clap::Command {
+    CommandLine::command()
+}
+
 fn dispatch() -> Result<u8> {
+    if generate::answer()? {
+        return Ok(common::DONE);
+    }
     // Nothing is begun whose result could not be told.
     if crate::stdout::was_closed() {
         bail!("standard output is closed: there is nowhere to print; > /dev/null throws the output away");

@@ -21,6 +21,7 @@ const LONGEST: usize = 16 << 10;
 pub struct Scenario {
     /// The file's name without `.toml`.
     pub name: String,
+    /// In reports.
     pub title: String,
     /// One line for lists.
     pub about: String,
@@ -33,6 +34,7 @@ pub struct Scenario {
     /// Debian packages with the application's programs, and the programs.
     #[serde(default)]
     pub packages: Vec<String>,
+    /// The programs from those packages.
     #[serde(default)]
     pub tools: Vec<String>,
     /// A command that sets the stage. What it leaves is durable before the first step.

@@ -13,8 +13,10 @@ use crate::rankings::find::rank::{CategoryFindings, Overall};
 use crate::remarks::find::Remark;
 use crate::safety::find::AfterCut;
 
+/// What was found in a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
+    /// The run's name.
     pub run: String,
     /// Configuration names in the user's order.
     pub configurations: Vec<String>,

@@ -103,6 +103,7 @@ fn yes() -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fsck {
+    /// The command, with `{device}`.
     pub command: Vec<String>,
     /// Exit codes that mean that no damage was found.
     pub clean: Vec<i32>,
@@ -138,6 +139,7 @@ pub struct Variant {
     /// Further arguments of mkfs.
     #[serde(default)]
     pub mkfs: Vec<String>,
+    /// Further mount options.
     #[serde(default)]
     pub mount: Vec<String>,
     /// What it needs after a power cut, if that differs.

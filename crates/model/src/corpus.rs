@@ -26,7 +26,9 @@ pub struct Corpus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum CorpusKind {
+    /// Sizes from one distribution, and a total.
     Tree(FileTree),
+    /// Distributions of desktop machines.
     Impressions(Impressions),
 }
 
@@ -40,6 +42,7 @@ pub struct FileTree {
     pub directories: u64,
     /// Bytes in files at scale 1; sizes are fitted to this.
     pub total: Bytes,
+    /// Depth of the deepest directory.
     pub max_depth: u32,
     /// Sizes before fitting.
     pub sizes: Distribution,
@@ -86,11 +89,18 @@ pub enum Distribution {
         mu: f64,
         /// Standard deviation of ln(bytes).
         sigma: f64,
+        /// The smallest size.
         min: Bytes,
+        /// The largest size.
         max: Bytes,
     },
     /// The logarithm of bytes is uniform between `min` and `max`.
-    LogUniform { min: Bytes, max: Bytes },
+    LogUniform {
+        /// The smallest size.
+        min: Bytes,
+        /// The largest size.
+        max: Bytes,
+    },
 }
 
 /// The share of file names with one extension.
@@ -108,7 +118,9 @@ pub struct Extension {
 pub struct RealisedCorpus {
     /// Catalogue name, or the user's path.
     pub name: String,
+    /// Regular files.
     pub files: u64,
+    /// Directories.
     pub directories: u64,
     /// Symbolic links and other entries.
     pub others: u64,
@@ -118,8 +130,11 @@ pub struct RealisedCorpus {
     pub tar_bytes: u64,
     /// Smallest file, in bytes; the median, mean and largest follow.
     pub size_min: u64,
+    /// Median size, in bytes.
     pub size_median: u64,
+    /// Mean size, in bytes.
     pub size_mean: u64,
+    /// Largest file, in bytes.
     pub size_max: u64,
     /// Depth of the deepest file: 1 is a file in the corpus's top folder.
     pub max_depth: u32,

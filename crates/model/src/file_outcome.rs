@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 pub enum When {
     /// None had begun.
     Before,
+    /// Some had begun and not all had returned.
     During,
     /// All had returned.
     After,
@@ -29,11 +30,13 @@ pub enum FileOutcome {
     Part,
     /// New data beside old data.
     Mixed,
+    /// It is there, with no byte in it.
     Empty,
     /// Zeros where nobody wrote any.
     Zeros,
     /// Data of other files, of other places, or from before the format.
     Stale,
+    /// It is not there.
     Missing,
     /// Of the file system: damaged, and mended by the program that runs before a mount.
     Mended,
@@ -72,10 +75,13 @@ pub struct CaseClaim {
     pub cases: Vec<String>,
     /// The configurations that it is about.
     pub on: Vec<String>,
+    /// These alone occur.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<FileOutcome>,
+    /// These occur.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<FileOutcome>,
+    /// The first is rarer than the second.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rarer: Vec<FileOutcome>,
     /// The configurations that `on` is compared with.

@@ -7,6 +7,7 @@ use crate::Bytes;
 /// A drive at one moment. `None` is what it does not say, or nobody here can ask it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Health {
+    /// The drive's model.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub model: String,
     /// In degrees Celsius.
@@ -49,7 +50,9 @@ impl Health {
 /// The drive of a cell before the cell and after it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriveHealth {
+    /// Before the first cell.
     pub before: Health,
+    /// After the last cell.
     pub after: Health,
 }
 

@@ -51,7 +51,7 @@ pub use heading::{heading, legend};
 pub use health::{DriveHealth, Health};
 pub use lab::{Capabilities, Lab};
 pub use machine::{Machine, OwnComputer, OwnTarget};
-pub use machine_agreement::{MachineAgreement, Side, SuiteAccord, TaskAccord};
+pub use machine_agreement::{MachineAgreement, Side, SuiteAgreement, TaskAgreement};
 pub use metric::{Better, Metric, MetricFinder, Unit};
 pub use mountmark_disk::{Disk, DiskModel};
 pub use order::{Group, OTHERS, Order, ParseOrderError, Relation};

@@ -12,23 +12,28 @@ pub struct MachineAgreement {
     pub name: String,
     /// One line for lists.
     pub about: String,
+    /// One of each suite that was compared.
     #[serde(default, rename = "suite", skip_serializing_if = "Vec::is_empty")]
-    pub suites: Vec<SuiteAccord>,
+    pub suites: Vec<SuiteAgreement>,
 }
 
 /// One suite in both labs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SuiteAccord {
+pub struct SuiteAgreement {
+    /// The suite's name.
     pub suite: String,
+    /// The factor on its counts and sizes.
     pub scale: Scale,
     /// Configurations that both runs have figures of.
     pub configurations: Vec<String>,
+    /// The run of the virtual lab.
     pub model: Side,
+    /// The run on the real machine.
     pub machine: Side,
     /// The suite's tasks that both runs judge by the same metric.
     #[serde(default, rename = "task", skip_serializing_if = "Vec::is_empty")]
-    pub tasks: Vec<TaskAccord>,
+    pub tasks: Vec<TaskAgreement>,
 }
 
 /// Where one of the two runs was made.
@@ -37,7 +42,9 @@ pub struct SuiteAccord {
 pub struct Side {
     /// Profile of the machine, or the real processor.
     pub machine: String,
+    /// Name of the disk.
     pub disk: String,
+    /// Version of the kernel.
     pub kernel: String,
     /// Version of Mountmark.
     pub program: String,
@@ -48,7 +55,8 @@ pub struct Side {
 /// One task: how the model's order agrees with the machine's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct TaskAccord {
+pub struct TaskAgreement {
+    /// Task id.
     pub task: String,
     /// Kendall's tau-b of the medians; `None` below three configurations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,20 +72,20 @@ pub struct TaskAccord {
     pub factor: Option<f64>,
 }
 
-impl TaskAccord {
+impl TaskAgreement {
     /// Below this share of agreeing over disagreeing pairs the model misleads: a quarter of the pairs is reversed.
     const AGREES: f64 = 0.5;
 
     /// Whether the model has the machine's order; `None` if the machine tells nothing apart.
     pub fn agrees(&self) -> Option<bool> {
         let score = f64::from(self.same) - f64::from(self.reversed);
-        (self.told > 0).then(|| score / f64::from(self.told) >= TaskAccord::AGREES)
+        (self.told > 0).then(|| score / f64::from(self.told) >= TaskAgreement::AGREES)
     }
 }
 
 impl MachineAgreement {
     /// Puts one suite's result in: it replaces an older one of the same suite.
-    pub fn put(&mut self, new: SuiteAccord) {
+    pub fn put(&mut self, new: SuiteAgreement) {
         self.suites.retain(|old| old.suite != new.suite);
         self.suites.push(new);
         self.suites.sort_by(|a, b| a.suite.cmp(&b.suite));
@@ -111,8 +119,8 @@ impl MachineAgreement {
 mod tests {
     use super::*;
 
-    fn task(told: u32, same: u32, reversed: u32) -> TaskAccord {
-        TaskAccord { task: "001".into(), tau: None, told, same, reversed, factor: None }
+    fn task(told: u32, same: u32, reversed: u32) -> TaskAgreement {
+        TaskAgreement { task: "001".into(), tau: None, told, same, reversed, factor: None }
     }
 
     #[test]
@@ -134,7 +142,7 @@ mod tests {
     #[test]
     fn counts_that_cannot_be_are_faults() {
         let side = Side::default;
-        let suite = |name: &str, tasks| SuiteAccord {
+        let suite = |name: &str, tasks| SuiteAgreement {
             suite: name.into(),
             scale: Scale::ONE,
             configurations: vec!["ext4".into(), "xfs".into()],
@@ -144,7 +152,7 @@ mod tests {
         };
         let mut accord = MachineAgreement::default();
         accord.put(suite("one", vec![task(1, 1, 1)]));
-        accord.put(suite("one", vec![task(1, 1, 1), TaskAccord { tau: Some(2.0), ..task(1, 1, 0) }]));
+        accord.put(suite("one", vec![task(1, 1, 1), TaskAgreement { tau: Some(2.0), ..task(1, 1, 0) }]));
         assert_eq!(accord.suites.len(), 1);
         assert_eq!(accord.faults().len(), 2, "{:?}", accord.faults());
         accord.put(suite("one", vec![task(2, 1, 1)]));

@@ -2,6 +2,7 @@
 
 use crate::quantity::{format_bytes, format_count, format_rate, format_seconds};
 
+/// The unit of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     Seconds,
@@ -16,12 +17,16 @@ pub enum Unit {
     Throughput,
 }
 
+/// The direction that a verdict prefers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
+    /// Less is better.
     Lower,
+    /// More is better.
     Higher,
 }
 
+/// Something that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric {
     /// In files, options and exports.

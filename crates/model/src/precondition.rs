@@ -32,6 +32,7 @@ pub struct Preconditioned {
     pub purged: bool,
     /// The part of it that is written in order, [`Precondition::PASSES`] times: all, but for a rest smaller than a block.
     pub size: Bytes,
+    /// How long a round of random writes took.
     pub round_seconds: u32,
     /// Random writes a second, of each round.
     pub rounds: Vec<f64>,

@@ -119,8 +119,10 @@ impl Promises {
 pub struct Documented {
     /// As it is made and mounted by default.
     pub levels: Levels,
+    /// Whether data that was not synced may turn out as what the disk held before.
     #[serde(default)]
     pub exposes_stale: bool,
+    /// Whether a file that grew ends in data and never in zeros.
     #[serde(default)]
     pub ends_in_data: bool,
     /// Where each promise is made, by its level or by the name of a field above.
@@ -141,12 +143,16 @@ pub struct Documented {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
+    /// Promises that it adds.
     #[serde(default)]
     pub with: Levels,
+    /// Promises that it takes away.
     #[serde(default)]
     pub without: Levels,
+    /// What `exposes_stale` becomes.
     #[serde(default)]
     pub exposes_stale: Option<bool>,
+    /// What `ends_in_data` becomes.
     #[serde(default)]
     pub ends_in_data: Option<bool>,
     /// Where it is documented.

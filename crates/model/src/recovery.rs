@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Restart {
+    /// How the machine goes down.
     pub after: Down,
+    /// What is timed when it comes up.
     pub then: Up,
 }
 

@@ -26,13 +26,16 @@ pub struct Sampling {
     pub ended: Option<SamplingEnd>,
 }
 
+/// Why no further repeats were made.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SamplingEnd {
+    /// The reason.
     pub why: WhyEnded,
     /// Seconds of this machine's time that all measuring took.
     pub used: f64,
 }
 
+/// Reasons to make no further repeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhyEnded {

@@ -14,10 +14,12 @@ pub struct Study {
     pub name: String,
     /// One line for lists.
     pub about: String,
+    /// The publication's title.
     pub title: String,
     /// Empty if the publication names none.
     #[serde(default)]
     pub authors: Vec<String>,
+    /// The year of publication.
     pub year: u16,
     /// Where it was published.
     pub published: String,
@@ -36,10 +38,13 @@ pub struct Study {
     /// How often it measured each file system, if more than once.
     #[serde(default)]
     pub repeats: Option<u32>,
+    /// Its computers, a sentence each.
     #[serde(default)]
     pub hardware: Vec<String>,
+    /// Its kernels and tools, a sentence each.
     #[serde(default)]
     pub software: Vec<String>,
+    /// How it measured, a sentence each.
     #[serde(default)]
     pub method: Vec<String>,
     /// Where the publication contradicts itself or leaves a gap.
@@ -60,6 +65,7 @@ pub struct Study {
     /// Cases of power cuts that it tells apart.
     #[serde(default, rename = "case", skip_serializing_if = "Vec::is_empty")]
     pub cases: Vec<Case>,
+    /// What it says of its figures.
     #[serde(default, rename = "claim")]
     pub claims: Vec<Claim>,
     /// Its figures, of all runs.

@@ -84,6 +84,7 @@ pub struct Suite {
     /// Decisions on points that the source leaves open.
     #[serde(default)]
     pub decisions: Vec<String>,
+    /// In execution order.
     #[serde(rename = "task")]
     pub tasks: Vec<Task>,
     /// The figures that `mountmark show --safety` sets beside what file systems promise.
@@ -97,6 +98,7 @@ pub struct Suite {
 pub struct Column {
     /// With the unit, if it has one.
     pub title: String,
+    /// Task id.
     pub task: String,
     /// A metric's id.
     pub metric: String,
@@ -112,6 +114,7 @@ pub struct Peak {
     /// Space at scale 1, without the corpus's own share.
     #[serde(default)]
     pub room: Bytes,
+    /// Copies of the corpus at that time.
     #[serde(default)]
     pub corpus_copies: u64,
 }

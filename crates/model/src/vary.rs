@@ -16,6 +16,7 @@ pub struct Vary {
     pub points: Vec<VaryPoint>,
 }
 
+/// One value of a varied parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VaryPoint {
     /// In bytes, or as a count or factor.

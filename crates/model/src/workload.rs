@@ -280,6 +280,7 @@ pub enum Data {
     /// Incompressible bytes.
     #[default]
     Random,
+    /// Zero bytes.
     Zero,
     /// Alternating random bytes and zeroes within each 512 bytes, so that they compress by about this ratio, 1 to 100:
     /// `data = { compressible = 4.0 }`.

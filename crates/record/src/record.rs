@@ -28,6 +28,7 @@ impl fmt::Display for RunId {
     }
 }
 
+/// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {

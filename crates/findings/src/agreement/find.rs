@@ -4,7 +4,7 @@
 //! machine's run says which pairs of configurations are told apart at all (its verdicts); of those the model must have
 //! the order. A model's pair that is closer than the smallest difference that matters has no order.
 
-use mountmark_model::{Better, MachineAgreement, Metric, Side, SuiteAccord, TaskAccord};
+use mountmark_model::{Better, MachineAgreement, Metric, Side, SuiteAgreement, TaskAgreement};
 use mountmark_record::RunRecord;
 use mountmark_stats::summary::{geometric_mean, median};
 use serde::Serialize;
@@ -32,7 +32,7 @@ pub struct ModelAgreement {
     pub tau: Option<f64>,
     /// The same as it is kept in the catalogue.
     #[serde(skip)]
-    pub kept: SuiteAccord,
+    pub kept: SuiteAgreement,
 }
 
 /// One task in both runs.
@@ -51,7 +51,7 @@ pub struct AgreedTask {
     /// first: indices of configurations.
     pub reversed: Vec<(usize, usize)>,
     #[serde(flatten)]
-    pub counts: TaskAccord,
+    pub counts: TaskAgreement,
 }
 
 /// Why two runs cannot be set side by side.
@@ -102,7 +102,7 @@ pub fn model_agreement(model: &RunRecord, machine: &RunRecord, options: &Options
         model: model.id.to_string(),
         machine: machine.id.to_string(),
         differences: differences(model, machine),
-        kept: SuiteAccord {
+        kept: SuiteAgreement {
             suite: machine.plan.suite.clone(),
             scale: machine.plan.scale,
             configurations: configurations.clone(),
@@ -146,7 +146,7 @@ impl Together<'_> {
         let figures: Vec<(Option<f64>, Option<f64>)> = self.common.iter().map(medians).collect();
         let pairs: Vec<(f64, f64)> = figures.iter().filter_map(|(left, right)| left.zip(*right)).collect();
         let mut counts =
-            TaskAccord { task: task.id.clone(), tau: None, told: 0, same: 0, reversed: 0, factor: factor(&pairs) };
+            TaskAgreement { task: task.id.clone(), tau: None, told: 0, same: 0, reversed: 0, factor: factor(&pairs) };
         let agreement = Agreement::of(&pairs);
         counts.tau = agreement.tau;
         let mut reversed = Vec::new();
@@ -200,7 +200,7 @@ pub struct Trust {
 impl Trust {
     /// Of all machines together: counts of pairs are added up.
     pub fn of(run: &RunRecord, accords: &[MachineAgreement]) -> Trust {
-        let mut sums: Vec<TaskAccord> = Vec::new();
+        let mut sums: Vec<TaskAgreement> = Vec::new();
         let mut machines = Vec::new();
         for accord in accords {
             let Some(suite) = accord.suites.iter().find(|suite| suite.suite == run.plan.suite) else { continue };

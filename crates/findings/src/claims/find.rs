@@ -32,7 +32,9 @@ pub use several::by_several;
 /// A claim and its verdict by a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JudgedClaim {
+    /// The study's name.
     pub study: String,
+    /// The claim's id in its study.
     pub id: String,
     /// The run that was asked.
     pub run: String,
@@ -40,6 +42,7 @@ pub struct JudgedClaim {
     pub text: String,
     /// How its words were interpreted, and contradictions in the article.
     pub note: Option<String>,
+    /// The verdict.
     pub outcome: ClaimOutcome,
     /// Whether everything that the claim names was measured; `true` if figures cannot decide it.
     pub complete: bool,
@@ -84,6 +87,7 @@ pub struct CutsSeen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimOutcome {
+    /// Every part of it is so.
     Holds,
     /// It is so by more than the claimed factor.
     Exceeded,
@@ -170,10 +174,12 @@ impl ClaimOutcome {
     }
 }
 
+/// A part of a claim and its verdict.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JudgedClause {
     #[serde(skip)]
     pub clause: Clause,
+    /// The verdict.
     pub outcome: ClaimOutcome,
     /// Number of comparisons by outcome.
     pub counts: Counts,
@@ -188,12 +194,15 @@ pub struct JudgedClause {
 /// Number of a clause's comparisons by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
+    /// It is as claimed.
     pub holds: usize,
     /// A claimed factor is passed in its own direction.
     pub exceeded: usize,
     /// The reverse holds, or a limit is passed.
     pub against: usize,
+    /// No difference was shown.
     pub undecided: usize,
+    /// A figure is missing.
     pub unmeasured: usize,
 }
 
@@ -244,11 +253,14 @@ pub struct JudgedComparison {
     pub left: String,
     #[serde(skip)]
     pub right: Against,
+    /// The figure of `left`.
     pub left_value: f64,
+    /// The figure or the limit that it is compared with.
     pub right_value: f64,
     /// Left over right, if it has an interval or is itself tested.
     pub ratio: Option<f64>,
     /// 95 % interval of `ratio` with several repeats.
     pub interval: Option<mountmark_stats::interval::Interval>,
+    /// The verdict.
     pub outcome: ClaimOutcome,
 }

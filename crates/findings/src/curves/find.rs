@@ -19,6 +19,7 @@ use crate::figures::find::series::{Figures, Series, Task, log_ratios};
 /// Probability that a run without cliffs has one by chance alone.
 const ERROR: f64 = 0.01;
 
+/// Curves over the parameter that the plan varies.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Curves {
     /// `ram`, `scale`, `disk-size`, or a parameter of the suite.
@@ -34,13 +35,16 @@ pub struct Curves {
 pub struct Curve {
     /// Without its point.
     pub task: String,
+    /// The task's title.
     pub title: String,
     /// Whether it is a protocol step, not part of the suite.
     pub step: bool,
+    /// Metric id.
     #[serde(serialize_with = "metric_id")]
     pub metric: &'static Metric,
     /// Medians by configuration, then by point.
     pub medians: Vec<Vec<Option<f64>>>,
+    /// Where it has steps.
     pub cliffs: Vec<Cliff>,
     /// Lines in which no cliff could be found, by configuration.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -50,10 +54,13 @@ pub struct Curve {
 /// A line in which no cliff can be found, however steep it is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Unsearched {
+    /// Index of the configuration.
     pub configuration: usize,
+    /// Why its steps were not looked for.
     pub why: WhyUnsearched,
 }
 
+/// Why the steps of a curve were not looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhyUnsearched {
@@ -66,6 +73,7 @@ pub enum WhyUnsearched {
 /// A step of a line far above its trend and the spread of its repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cliff {
+    /// Index of the configuration.
     pub configuration: usize,
     /// Index of the last point before it.
     pub from: usize,

@@ -59,7 +59,9 @@ const NOISIER: f64 = 1.3;
 pub struct Doubt {
     /// Index into [`Findings::configurations`].
     pub configuration: usize,
+    /// Task id, or a protocol step.
     pub task: String,
+    /// Metric id.
     pub metric: String,
     /// Block number.
     pub repeat: u32,

@@ -21,14 +21,17 @@ pub use warning::{Warning, unfinished};
 /// A run compared with one run of a study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StudyComparison {
+    /// The study's name.
     pub study: String,
     /// Its title, authors, place and year in one line.
     pub source: String,
+    /// Which of its runs.
     pub study_run: String,
     /// What distinguishes that run.
     pub study_run_about: String,
     /// Ids of the study's other runs.
     pub other_study_runs: Vec<String>,
+    /// The run's name.
     pub run: String,
     #[serde(skip)]
     pub warnings: Vec<Warning>,
@@ -83,12 +86,16 @@ pub struct Single {
     pub measured: f64,
 }
 
+/// One test with figures on both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TestComparison {
     /// Task id, or a protocol step.
     pub task: String,
+    /// The task's title.
     pub title: String,
+    /// Metric id.
     pub metric: String,
+    /// Unit of the figures.
     pub unit: String,
     /// Which values are better; `lower` or `higher` in JSON.
     #[serde(serialize_with = "better_word")]
@@ -108,18 +115,22 @@ pub struct ComparedFigure {
     pub measured: Option<f64>,
     /// Rank among the file systems with both figures, 1 is the best; equal figures share the mean of their ranks.
     pub published_rank: Option<f64>,
+    /// The same for the run.
     pub measured_rank: Option<f64>,
     /// Published figure over the geometric mean of those file systems; `None` if one of them is not above 0.
     pub published_ratio: Option<f64>,
+    /// The same for the run.
     pub measured_ratio: Option<f64>,
 }
 
 /// All tests of one metric combined.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OverallComparison {
+    /// Metric id.
     pub metric: String,
     /// Number of tests with a tau.
     pub tests: usize,
+    /// Mean of the tests' Kendall's tau-b.
     pub mean_tau: Option<f64>,
     /// 95 % interval of the mean tau under resampling of tests.
     pub mean_tau_interval: Option<mountmark_stats::interval::Interval>,
@@ -131,6 +142,7 @@ pub struct OverallComparison {
     pub tied: usize,
     /// By position in [`StudyComparison::common`]: geometric mean over tests of the published ratio to the group.
     pub published_score: Vec<Option<f64>>,
+    /// The same for the run.
     pub measured_score: Vec<Option<f64>>,
     /// Agreement of the orders of the scores.
     #[serde(skip)]
@@ -140,9 +152,13 @@ pub struct OverallComparison {
 /// A file system whose rank changed at a test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RankMove {
+    /// Task id, or a protocol step.
     pub task: String,
+    /// The task's title.
     pub title: String,
+    /// Metric id.
     pub metric: String,
+    /// Configuration name.
     pub fs: String,
     /// Published rank.
     pub from: f64,
@@ -150,16 +166,22 @@ pub struct RankMove {
     pub to: f64,
     /// Number of ranked file systems.
     pub of: usize,
+    /// Published figure.
     pub published: f64,
+    /// The run's figure.
     pub measured: f64,
 }
 
 /// A file system whose ratio to the group changed at a test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatioChange {
+    /// Task id, or a protocol step.
     pub task: String,
+    /// The task's title.
     pub title: String,
+    /// Metric id.
     pub metric: String,
+    /// Configuration name.
     pub fs: String,
     /// Published ratio to the group.
     pub from: f64,

@@ -40,6 +40,7 @@ pub struct Claim {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answered {
+    /// Whether the claim holds.
     pub holds: bool,
     /// The setting, and where it can be read, in sentences.
     pub why: String,
@@ -78,10 +79,13 @@ pub struct Clause {
     pub suite: Option<String>,
     /// The study's run that it is about, if not the first.
     pub run: Option<String>,
+    /// Metric id.
     pub metric: String,
+    /// Which values are better.
     pub better: Better,
     /// How several tasks are combined.
     pub over: Over,
+    /// What is compared.
     pub test: Test,
     /// The smallest relative difference that counts, if not the default: 0.0001 is 0.01 %.
     pub smallest: Option<f64>,
@@ -102,7 +106,9 @@ pub enum Over {
     Several,
     /// Like `Each`, but one must pass.
     Some,
+    /// Their sum.
     Total,
+    /// Their mean.
     Mean,
     /// The first of two tasks over the second.
     Quotient,
@@ -196,6 +202,7 @@ pub enum Test {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Among {
+    /// All of them.
     #[default]
     All,
     /// More than half of them: those nearest to each other.
@@ -254,6 +261,8 @@ impl Clause {
 /// A closed range; at least one limit is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
+    /// The smallest value that passes.
     pub at_least: Option<f64>,
+    /// The largest value that passes.
     pub at_most: Option<f64>,
 }

@@ -19,31 +19,8 @@
 //! `needs = { scale = 0.75, disk_size = "400 GB" }` is what a run must have at least to judge a claim; a study's own is what
 //! its claims need if they do not say.
 //!
-//! Which figures a clause is about:
-//!
-//! * `tasks`: ids of the study's suite, protocol steps, `all`, or a name of the study's `[groups]`. Of a run that varies a
-//!   parameter they are those at each of its points.
-//! * `metric`, by default `elapsed`; of one that Mountmark does not have, `better` says which values are better.
-//! * `run`: which of the study's runs, by default its first. `suite`: the tasks are those of another suite.
-//! * `over`: `each` task must pass (the default), `most` (more than half), `nearly-all` (nine in ten), `several` (three),
-//!   or `some` (one); or the tasks together: `total`, `mean`, `score` (geometric mean of ratios to the best),
-//!   `quotient` (the first of two over the second), `spread` (largest over smallest).
-//!
-//! What it says of them is one of:
-//!
-//! * `order` of file systems, best first: groups as in [`Order`].
-//! * `tasks_order`, `metrics_order`, `runs_order`: an order of tasks, metrics or the study's runs for each file system in
-//!   `on`.
-//! * `points_order = "smaller > larger"` with `vary = "disk-size=512MiB..4GiB:2"`: an order of each point of a varied
-//!   parameter and the next larger one, for each file system in `on`; `vary` is what measures it where a run has no points.
-//! * `first = 2`: each of `on` is among the best two. `last = true` or `false`: each of `on` is, or is not, the worst.
-//! * `value = true`: the figure itself lies from `at_least` to `at_most`, for `on` or for all.
-//! * `ratio = "left > right"`: each of the left over the mean of the right lies between them, or over one of the right if
-//!   that is an `any{...}`. `difference` is the same with a difference in the metric's unit.
-//! * `spread = true`: the largest figure over the smallest does, of `on` or of all; with `among = "most"`, of those nearest to
-//!   each other that are more than half.
-//!
-//! `within = 0.05` is the largest difference of equal figures, `smallest = 0.01` the smallest difference that counts.
+//! A clause says which figures it is about, and one thing of them: an order, a ratio, a difference, a place, a value or a
+//! spread.
 
 use serde::{Deserialize, Serialize};
 
@@ -53,55 +30,82 @@ use crate::{Better, Metric, Order};
 /// Maximum difference of figures called equal, unless a clause sets another.
 const WITHIN: f64 = 0.05;
 
-/// A clause in TOML.
+/// A part of a claim: which figures, and what is said of them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Written {
+    /// Ids of the suite's tasks, protocol steps, `all`, or a name of the study's `[groups]`. Of a run that varies a
+    /// parameter they are those at each of its points.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tasks: Vec<String>,
+    /// The suite of the tasks, if not the study's.
     #[serde(skip_serializing_if = "Option::is_none")]
     suite: Option<String>,
+    /// Which of the study's runs, if not its first.
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<String>,
+    /// Metric id; `elapsed` if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     metric: Option<String>,
+    /// Which values are better, of a metric that Mountmark does not have.
     #[serde(skip_serializing_if = "Option::is_none")]
     better: Option<String>,
+    /// How the tasks are combined.
     over: Over,
+    /// An order of file systems, best first.
     #[serde(skip_serializing_if = "Option::is_none")]
     order: Option<Order>,
+    /// An order of tasks, for each file system in `on`.
     #[serde(skip_serializing_if = "Option::is_none")]
     tasks_order: Option<Order>,
+    /// An order of metrics, for each file system in `on`.
     #[serde(skip_serializing_if = "Option::is_none")]
     metrics_order: Option<Order>,
+    /// An order of each point of a varied parameter and the next larger one, for each file system in `on`:
+    /// `"smaller > larger"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     points_order: Option<Order>,
+    /// With `points_order`: what measures it where a run has no points: `"disk-size=512MiB..4GiB:2"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     vary: Option<String>,
+    /// An order of the study's runs, for each file system in `on`.
     #[serde(skip_serializing_if = "Option::is_none")]
     runs_order: Option<Order>,
+    /// Each of `on` is among the best of this number.
     #[serde(skip_serializing_if = "Option::is_none")]
     first: Option<usize>,
+    /// Each of `on` is, or is not, the worst.
     #[serde(skip_serializing_if = "Option::is_none")]
     last: Option<bool>,
+    /// The figure itself lies from `at_least` to `at_most`, for `on` or for all.
     #[serde(skip_serializing_if = "is_false")]
     value: bool,
+    /// As `ratio`, with a difference in the metric's unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     difference: Option<Order>,
+    /// Each of the left over the mean of the right lies from `at_least` to `at_most`: `"left > right"`. With `any{...}` on
+    /// the right, over one of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     ratio: Option<Order>,
+    /// The largest figure over the smallest lies from `at_least` to `at_most`, of `on` or of all.
     #[serde(skip_serializing_if = "is_false")]
     spread: bool,
+    /// With `spread`: which of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     among: Option<Among>,
+    /// The file systems that it is about.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     on: Vec<String>,
+    /// The largest difference of equal figures: 0.05 if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     within: Option<f64>,
+    /// The smallest value that passes.
     #[serde(skip_serializing_if = "Option::is_none")]
     at_least: Option<f64>,
+    /// The largest value that passes.
     #[serde(skip_serializing_if = "Option::is_none")]
     at_most: Option<f64>,
+    /// The smallest relative difference that counts; 0.0001 is 0.01 %.
     #[serde(skip_serializing_if = "Option::is_none")]
     smallest: Option<f64>,
 }

@@ -82,7 +82,9 @@ pub enum Sizes {
         mu: f64,
         /// Standard deviation of ln(bytes).
         sigma: f64,
+        /// The smallest size.
         min: Bytes,
+        /// The largest size.
         max: Bytes,
     },
     /// Gamma distribution, filebench's choice with a shape of 1.5; limited to `max`.

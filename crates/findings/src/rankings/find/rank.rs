@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::figures::find::basis::{Basis, Category};
 use crate::options::Options;
 
+/// The ranking over the tasks of one kind of work.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CategoryFindings {
     #[serde(skip)]
@@ -20,8 +21,10 @@ pub struct CategoryFindings {
     pub lead: Option<Lead>,
 }
 
+/// One place of a ranking.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rank {
+    /// Index of the configuration in the run.
     pub configuration: usize,
     /// Geometric mean of its ratios to the best of each task: 1 is best everywhere, 2 takes twice as long.
     pub score: f64,

@@ -67,108 +67,174 @@ pub(crate) fn rows(subject: &Run, out: &mut Rows) -> Result<()> {
     Ok(())
 }
 
+/// The run: what was asked for, and on what it ran.
 #[derive(Serialize)]
 struct Head<'a> {
+    /// The run's name.
     run: &'a RunId,
+    /// Whether it ended.
     status: RunStatus,
+    /// When it began, in wall time.
     started: Timestamp,
+    /// When it ended.
     ended: Option<Timestamp>,
+    /// Version of the program.
     mountmark: &'a str,
+    /// As typed.
     command_line: &'a str,
+    /// Name of the suite.
     suite: &'a str,
+    /// One line about it.
     suite_about: &'a str,
+    /// The lab.
     lab: Lab,
+    /// What its seconds are.
     clock: String,
+    /// The machine, with all its parameters.
     machine: &'a Machine,
+    /// The kernel as it was asked for; the exact version is in `environment`.
     kernel: &'a str,
+    /// The factor on the suite's counts and sizes.
     scale: Scale,
+    /// The parameter that was varied.
     vary: Option<&'a Vary>,
+    /// The seed of the run.
     seed: u64,
+    /// Whether conditions were varied or fixed.
     conditions: Way,
+    /// Repeats of each configuration.
     repeats: u32,
+    /// How the number of repeats was found, with `--precision` or `--budget`.
     #[serde(skip_serializing_if = "Option::is_none")]
     sampling: Option<Sampled>,
+    /// How the suite settles what its source leaves open.
     decisions: &'a [String],
+    /// The tasks, in order.
     tasks: Vec<Task<'a>>,
+    /// The configurations, in the order of `--fs`.
     configurations: Vec<Configuration<'a>>,
+    /// Cells in the plan.
     planned_cells: usize,
+    /// What it ran on.
     environment: &'a Environment,
 }
 
 /// How the number of repeats was found.
 #[derive(Serialize)]
 struct Sampled {
+    /// The target: half of an interval, as part of the figure.
     precision: Option<f64>,
+    /// The limit, in seconds of this machine's time.
     budget: Option<f64>,
+    /// Repeats before anything was decided.
     least: u32,
+    /// Why it ended.
     ended: Option<SamplingEnd>,
     /// Confidence of the intervals whose widths follow.
     level: f64,
+    /// The figures that decide.
     figures: Vec<Width>,
 }
 
 /// Half of an interval, as part of the figure; none below two repeats.
 #[derive(Serialize)]
 struct Width {
+    /// Task id.
     task: String,
+    /// Configuration name.
     configuration: String,
+    /// Number of repeats.
     repeats: usize,
+    /// Half of the interval over the figure.
     half: Option<f64>,
 }
 
+/// A task of the suite.
 #[derive(Serialize)]
 struct Task<'a> {
+    /// Its id.
     id: &'a str,
+    /// Its title.
     title: &'a str,
 }
 
+/// A file system with its options.
 #[derive(Serialize)]
 struct Configuration<'a> {
+    /// As in `--fs`.
     name: &'a str,
     /// What texts for people call it.
     heading: Cow<'a, str>,
+    /// Name of the file system; absent if it was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     filesystem: Option<&'a str>,
+    /// Arguments of mkfs beyond the file system's own.
     mkfs_options: &'a [String],
+    /// All mount options.
     mount_options: &'a [String],
+    /// Why it was not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     skipped: Option<&'a str>,
 }
 
+/// One configuration, made and measured once.
 #[derive(Serialize)]
 struct Cell<'a> {
+    /// Its number in the plan, from 0.
     cell: u32,
+    /// Configuration name.
     configuration: &'a str,
+    /// Number of the repeat, from 0.
     repeat: u32,
+    /// Its seed.
     seed: u64,
+    /// Name of the disk.
     disk: &'a str,
+    /// Size of the file system under test, in bytes.
     disk_size: Bytes,
+    /// When it began, in wall time.
     started: Timestamp,
+    /// When it ended.
     ended: Timestamp,
     #[serde(flatten)]
     outcome: &'a Outcome,
+    /// The outcome of each task and protocol step.
     tasks: Vec<Ended<'a>>,
+    /// Remarks of the lab.
     notes: &'a [String],
+    /// What it ran on.
     environment: &'a Environment,
+    /// The files that it worked on.
     corpus: Option<&'a RealisedCorpus>,
 }
 
+/// The outcome of a task.
 #[derive(Serialize)]
 struct Ended<'a> {
+    /// Task id, or a protocol step.
     task: &'a str,
     #[serde(flatten)]
     outcome: &'a Outcome,
 }
 
+/// One figure of one task in one cell.
 #[derive(Serialize)]
 struct Sample<'a> {
+    /// Number of the cell.
     cell: u32,
+    /// Configuration name.
     configuration: &'a str,
+    /// Number of the repeat, from 0.
     repeat: u32,
+    /// Task id, or a protocol step.
     task: &'a str,
+    /// Which run of the task within its cell, from 0.
     iteration: u32,
+    /// Metric id.
     metric: &'a str,
+    /// Unit of the value.
     unit: &'a str,
+    /// The figure.
     value: f64,
 }
 

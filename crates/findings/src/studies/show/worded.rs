@@ -5,29 +5,40 @@ use serde::Serialize;
 use crate::studies::find::{Agreement, OverallComparison, StudyComparison, TestComparison};
 use crate::studies::say;
 
+/// A run beside a study, with remarks in words.
 #[derive(Serialize)]
 pub(crate) struct WordedStudy<'a> {
     #[serde(flatten)]
     study: &'a StudyComparison,
+    /// What makes the comparison doubtful.
     warnings: Vec<String>,
+    /// Each test with figures on both sides.
     tests: Vec<Agreeing<'a, TestComparison>>,
+    /// All tests of each metric combined.
     overall: Vec<Agreeing<'a, OverallComparison>>,
+    /// Tests that only the study has.
     not_measured: Vec<String>,
+    /// Figures that only one file system has on both sides.
     single: Vec<String>,
+    /// What the comparison shows.
     remarks: Vec<String>,
 }
 
+/// A comparison and how far both orders agree.
 #[derive(Serialize)]
 struct Agreeing<'a, T> {
     #[serde(flatten)]
     of: &'a T,
+    /// Agreement of both orders.
     agreement: WordedAgreement<'a>,
 }
 
+/// How far two orders agree.
 #[derive(Serialize)]
 struct WordedAgreement<'a> {
     #[serde(flatten)]
     agreement: &'a Agreement,
+    /// A reservation, if there is one.
     remark: Option<String>,
 }
 

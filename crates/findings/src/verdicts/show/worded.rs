@@ -10,55 +10,76 @@ use crate::verdicts::find::verdict::Verdict;
 use crate::verdicts::say;
 use crate::{curves, missing, overview, remarks};
 
+/// What was found in a run, with the sentences.
 #[derive(Serialize)]
 pub(crate) struct WordedFindings<'a> {
     #[serde(flatten)]
     findings: &'a Findings,
+    /// Each task and protocol step, in execution order.
     tasks: Vec<Task<'a>>,
+    /// Rankings by kind of work.
     categories: Vec<Category<'a>>,
+    /// All tasks together.
     overall: All<'a>,
+    /// The most important first.
     conclusions: Vec<String>,
+    /// Where curves have steps, if the plan varies a parameter.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     cliffs: Vec<String>,
+    /// What could not be measured, and why.
     missing: Vec<String>,
+    /// What else should be known.
     remarks: Vec<String>,
 }
 
+/// A task or a protocol step.
 #[derive(Serialize)]
 struct Task<'a> {
     #[serde(flatten)]
     task: &'a TaskFindings,
+    /// The kind of work.
     category: &'a str,
+    /// Each metric with a figure.
     metrics: Vec<OfMetric<'a>>,
 }
 
+/// One metric of a task.
 #[derive(Serialize)]
 struct OfMetric<'a> {
     #[serde(flatten)]
     found: &'a MetricFindings,
+    /// Who is faster, if the metric is judged.
     verdict: Option<WordedVerdict<'a>>,
 }
 
+/// A verdict and its sentence.
 #[derive(Serialize)]
 struct WordedVerdict<'a> {
     #[serde(flatten)]
     verdict: &'a Verdict,
+    /// The verdict as a sentence.
     sentence: String,
 }
 
+/// The ranking for one kind of work.
 #[derive(Serialize)]
 struct Category<'a> {
+    /// The kind of work.
     name: &'a str,
+    /// What the score is made of.
     basis: &'static str,
     #[serde(flatten)]
     category: &'a CategoryFindings,
+    /// Who leads.
     sentence: String,
 }
 
+/// All tasks together.
 #[derive(Serialize)]
 struct All<'a> {
     #[serde(flatten)]
     overall: &'a Overall,
+    /// What the score is made of.
     basis: &'static str,
 }
 

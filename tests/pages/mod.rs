@@ -153,6 +153,16 @@ fn each_command_of_a_page_shows_what_the_page_says() {
     assert!(wrong.is_empty(), "{} of {} commands differ:\n{}", wrong.len(), chosen.len(), wrong.join("\n"));
 }
 
+#[test]
+#[ignore = "an hour: make nightly"]
+fn each_block_of_the_other_pages_runs() {
+    let Some(lab) = Lab::with_guests("each_block_of_the_other_pages_runs", 2) else { return };
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/pages");
+    let ran = lab.under(&[script]).start_command(&[]).wait_within(Duration::from_secs(14_400));
+    print!("{}", ran.stdout);
+    ran.ended_with(0);
+}
+
 /// A command with further options.
 fn run(lab: &Lab, line: &str, add: &[String]) -> Ran {
     let words = words(line);

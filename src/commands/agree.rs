@@ -13,10 +13,10 @@ use super::compare::agreement;
 use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};
 
-/// Keep how far the order of file systems in the virtual lab agrees with that on a real machine
+/// Record how far the virtual lab's order of file systems agrees with a real machine's
 #[derive(Args)]
 #[command(
-    after_help = "What was found is put into one file of the user's catalogue, ~/.config/mountmark/catalog/agreements/NAME.toml, a\nsuite each time. Reports of the virtual lab then say in which tests its order was that of the real machine. The\nfile can be sent to others, who put it into the same folder.\n\nExamples:\n  mountmark run --suite varmail --fs ext4,xfs,btrfs --repeat 5\n  sudo mountmark run --lab host --suite varmail --fs ext4,xfs,btrfs --repeat 5\n  mountmark agree 20260131-0902 20260131-0931 --name server-7 --about 'Xeon E-2336, Intel D7-P5520'"
+    after_help = "The result goes into one file of your catalogue, ~/.config/mountmark/catalog/agreements/NAME.toml, one suite at a\ntime. Reports of the virtual lab then say in which tests its order was the real machine's. Others can use the file:\nthey put it into the same folder.\n\nExamples:\n  mountmark run --suite varmail --fs ext4,xfs,btrfs --repeat 5\n  sudo mountmark run --lab host --suite varmail --fs ext4,xfs,btrfs --repeat 5\n  mountmark agree 20260131-0902 20260131-0931 --name server-7 --about 'Xeon E-2336, Intel D7-P5520'"
 )]
 pub struct Arguments {
     /// A run of the virtual lab

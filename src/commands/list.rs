@@ -11,7 +11,7 @@ use super::run::LabOptions;
 use crate::catalogue;
 use crate::common::{self, WrongUse};
 
-/// List file systems, suites, machines, disks, corpora, studies, what power cuts interrupt, real machines, or metrics
+/// List file systems, suites, machines, disks, corpora, studies, crash scenarios, real machines, or metrics
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  mountmark list filesystems\n  mountmark list filesystems --kernel 6.1\n  mountmark list studies\n  mountmark list metrics"

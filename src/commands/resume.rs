@@ -19,7 +19,7 @@ use crate::common::{FormatOptions, StoreOptions, WrongUse};
 /// Finish an interrupted run: run the cells that it lacks
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark resume\n  mountmark resume 20260401-101500-k3f9 --jobs 1\n  sudo mountmark resume --wipe S4PNNX0R     a killed run left its file system on that disk\n\nFigures of the virtual lab do not depend on when they are taken. Under wall time a run goes on with the same machine, kernel, tools, build and target alone, and what is measured after the cut is compared with nothing before it. Cells that failed are kept as they are."
+    after_help = "Examples:\n  mountmark resume\n  mountmark resume 20260401-101500-k3f9 --jobs 1\n  sudo mountmark resume --wipe S4PNNX0R     a killed run left its file system on that disk\n\nFigures of the virtual lab do not depend on when they are taken. Under wall time a run resumes only with the same machine, kernel, tools, build and target, and later figures are not compared with earlier ones. Failed cells are kept."
 )]
 pub struct Arguments {
     /// The run: its name, the beginning of it, or `latest`
@@ -34,14 +34,14 @@ pub struct Arguments {
     /// Seconds of wall time that a guest may be silent before it counts as hung
     #[arg(long, value_name = "SECONDS", default_value_t = SILENCE_LIMIT, value_parser = clap::value_parser!(u64).range(1..))]
     silence_limit: u64,
-    /// Host lab: give up what the run's devices hold, such as a file system that it left there itself, each by its serial
+    /// Host lab: overwrite what the run's devices hold, such as a file system that the run left there, each by its serial
     /// number or a UUID on it, separated by commas; a refusal shows these names
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     wipe: Vec<String>,
     /// Run the missing cells with the profiler, as `mountmark run --profile` does
     #[arg(long)]
     profile: bool,
-    /// Resume a run even if it seems to be under way, on a machine that is gone
+    /// Resume a run even if it seems to be under way on another machine
     #[arg(long)]
     force: bool,
     #[command(flatten)]

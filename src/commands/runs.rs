@@ -17,7 +17,7 @@ pub struct Arguments {
     /// The store's file keeps its size; new runs fill the room
     #[arg(long, value_name = "RUN", num_args = 1..)]
     delete: Vec<String>,
-    /// With --delete: also a run that seems to be under way, on a machine that is gone
+    /// With --delete: also a run that seems to be under way on another machine
     #[arg(long, requires = "delete")]
     force: bool,
     /// How to print: table, markdown, csv, json or html [default: table]

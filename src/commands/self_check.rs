@@ -24,7 +24,7 @@ use serde_json::Value;
 use super::run::{LabOptions, corpora};
 use crate::common::{self, WrongUse};
 
-/// Measure on this machine what the virtual lab promises: figures that repeat, a quick start, little cost
+/// Check on this machine that figures repeat, guests start quickly, and the lab costs little
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,

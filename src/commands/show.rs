@@ -23,7 +23,7 @@ pub struct Arguments {
     /// that is no benchmark program the first and the last 16 KiB of each stream are kept
     #[arg(long, value_name = "TASK", num_args = 0..=1, default_missing_value = "")]
     raw: Option<String>,
-    /// Print what tasks asked of the device in iostat's columns, of all tasks or of one; as json with what happened over
+    /// Print the I/O of tasks at the device in iostat's columns, of all tasks or of one; as json with what happened over
     /// time, request sizes and addresses
     #[arg(long, value_name = "TASK", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["raw", "verdict"])]
     io: Option<String>,

@@ -66,7 +66,7 @@ pub enum StoreError {
     #[error("run {run} is under way: {by} works on it; wait for its end or interrupt it, or say --force if it is gone")]
     StillRunning { run: RunId, by: String },
     /// Another process has resumed the run, because its user declared this process dead.
-    #[error("another process works on run {run} now: what this one measures is no longer kept")]
+    #[error("another process took over run {run}: this one's results are discarded")]
     TakenOver { run: RunId },
     /// The run cannot be resumed because it has ended meanwhile.
     #[error("run {run} is complete: another process has run the cells that it lacked")]

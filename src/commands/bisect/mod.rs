@@ -22,16 +22,16 @@ use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};
 use trial::{Journal, Trial};
 
-/// Find the kernel, or the commit of a kernel's source, at which a task became slower, and tell why
+/// Find the kernel, or the commit of a kernel's source, at which a task became slower, and explain why
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  mountmark bisect --good 6.1 --bad 6.12 --task mount --fs reiserfs\n  mountmark bisect --good 6.1.0-42-amd64 --bad 6.1 --suite hans-2006 --task read --fs ext4 --fail-on 1%\n  mountmark bisect --good-commit v6.12 --bad-commit HEAD --build 'make -j8' --task mount --fs xfs\n  mountmark bisect --good-commit v6.12 --bad-commit HEAD --build 'make O=../lab -j8' --kernel-path ../lab --task 016 --fs ext4\n\nOne cell decides, since figures of the virtual lab repeat to the bit under fixed conditions. A kernel counts as the end that its figure is nearer to. What cannot be built, booted or measured is skipped. Cells that the store has already are not measured again: after Ctrl-C the same command goes on.\nExit code 1 if the ends do not differ, or if the step lies among kernels that were skipped."
 )]
 pub struct Arguments {
-    /// Where the task is not yet slow: a kernel of Debian, such as 6.1 or 6.1.0-42-amd64
+    /// The last kernel known to be fast: one of Debian, such as 6.1 or 6.1.0-42-amd64
     #[arg(long, value_name = "KERNEL", requires = "bad", required_unless_present = "good_commit")]
     good: Option<String>,
-    /// Where it is: a newer kernel of Debian
+    /// A newer kernel of Debian that is slow
     #[arg(long, value_name = "KERNEL", requires = "good")]
     bad: Option<String>,
     /// The same in your own git tree, as for `git bisect`: the older commit
@@ -56,13 +56,13 @@ pub struct Arguments {
     /// The file system, made and mounted as after `run --fs`
     #[arg(long, value_name = "FS")]
     fs: String,
-    /// The smallest change of the ends that is looked for: 3%, 0.03
+    /// The smallest change between both ends to look for: 3%, 0.03
     #[arg(long, value_name = "SHARE", default_value = "3%", value_parser = limit)]
     fail_on: f64,
     /// Look for a change to the better, too
     #[arg(long)]
     any: bool,
-    /// Leave out what `mountmark why` says of the step
+    /// Do not explain the step with `mountmark why`
     #[arg(long)]
     no_why: bool,
     /// The suite: a name, or the path of a TOML file of your own
@@ -239,7 +239,7 @@ fn tell(
 }
 
 fn not_told<T>(reason: &str) -> Option<T> {
-    say!("mountmark: why is not told: {reason}");
+    say!("mountmark: the cause is not known: {reason}");
     None
 }
 

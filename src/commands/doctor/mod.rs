@@ -24,7 +24,7 @@ const ROOM_FOR_MORE: u64 = 256 << 20;
 /// Memory of a guest of the default machine, at most.
 const MEMORY: u64 = 3 << 30;
 
-/// Try what the labs need, and say what mends what is missing
+/// Try what the labs need, and print the command that installs what is missing
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  mountmark doctor\n  mountmark doctor --kernel 6.1\n  mountmark doctor --kernel ./vmlinux,./modules\n  MOUNTMARK_CACHE=/scratch/mountmark mountmark doctor --out /scratch/results\n\nEach line begins with ok, note (no obstacle to the virtual lab), missing or broken. No packages are downloaded.\nExit codes: 0 the virtual lab can work, 3 it cannot."

@@ -47,12 +47,12 @@ const DEFAULT_SCALE: &str = "0.02";
 /// Run a suite on file systems and compare them
 #[derive(Args, Clone)]
 #[command(
-    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --study hans-2006                  a published study again, beside its figures\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4,xfs --vary ram=512MiB..2GiB:8\n  mountmark run --fs ext4,xfs --precision 2% --budget 30m    repeats what is not known well enough\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/sdb\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/nvme1n1 --precondition\n  sudo mountmark run --lab host --dir /data\n  sudo mountmark run --lab host --fs ext4,xfs --memory 512MiB\n  mountmark run --lab host --suite ./my-suite.toml --dry-run     every command that would run as root\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every load, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store, and `mountmark resume` runs the others."
+    after_help = "Examples:\n  mountmark run\n  mountmark run --fs ext4,xfs,ext3:data=journal --repeat 5\n  mountmark run --study hans-2006                  a published study again, beside its figures\n  mountmark run --suite ./my-suite.toml --corpus ./my-files.tar.zst\n  mountmark run --fs ext4,xfs --vary ram=512MiB..2GiB:8\n  mountmark run --fs ext4,xfs --precision 2% --budget 30m    repeats until figures are that precise\n  mountmark run --fs ext4 --kernel 6.1 --disk hdd --format csv > ext4.csv\n  sudo mountmark run --lab host --fs ext4,xfs --image /data --size 4GiB\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/sdb\n  sudo mountmark run --lab host --fs ext4,xfs --device /dev/nvme1n1 --precondition\n  sudo mountmark run --lab host --dir /data\n  sudo mountmark run --lab host --fs ext4,xfs --memory 512MiB\n  mountmark run --lab host --suite ./my-suite.toml --dry-run     every command that would run as root\n\nThe figures of the virtual lab are seconds of the profile's machine: they are the same on every host and under every load, for one seed. Ctrl-C ends the run; the cells that were finished stay in the store, and `mountmark resume` runs the others."
 )]
 pub struct Arguments {
     /// File systems, separated by commas; `mountmark list filesystems` shows them with their variants.
     /// FS:VARIANT, FS:mount=OPTIONS and FS:mkfs=ARGUMENTS (joined by +) make and mount them otherwise, with \, for a
-    /// comma inside; FS:OPTIONS#LABEL is called FS#LABEL in tables and sentences, and tells two equal ones apart [default: ext2,ext3,ext4,jfs,reiserfs,xfs,btrfs]
+    /// comma inside; FS:OPTIONS#LABEL is called FS#LABEL in tables and sentences, which distinguishes two equal ones [default: ext2,ext3,ext4,jfs,reiserfs,xfs,btrfs]
     #[arg(long, value_name = "LIST")]
     fs: Vec<String>,
     /// The suite: a name, the path of a TOML file of your own, or a job file of fio (FILE.fio, .job or .ini) [default:
@@ -60,23 +60,23 @@ pub struct Arguments {
     #[arg(long, value_name = "SUITE")]
     suite: Option<String>,
     /// Repeat a published study, NAME or NAME#RUN of `mountmark list studies`: its suites one after the other, on its
-    /// machine, disk and file systems, as often and as large as it did, then a report beside its figures and claims.
+    /// machine, disk and file systems, with its repeats and sizes. A report beside its figures and claims follows.
     /// --suite takes one of its suites; what other options say stands in the place of the study's
     #[arg(long, value_name = "STUDY")]
     study: Option<String>,
     /// Shrinks counts and sizes evenly: a number or a fraction; 1 is the suite's own size [default: 0.02]
     #[arg(long, value_name = "SCALE", allow_hyphen_values = true)]
     scale: Option<String>,
-    /// How often each configuration is made and measured; with --precision or --budget at least so often [default: 3, with
+    /// Repeats of each configuration; with --precision or --budget the minimum [default: 3, with
     /// --precision 5]
     #[arg(long, value_name = "N")]
     repeat: Option<u32>,
     #[command(flatten)]
     sampling: SamplingOptions,
     /// Measure at several points of a parameter, and draw the curve: NAME=FROM..TO:POINTS, with ram, scale, disk-size or a
-    /// parameter of the suite as NAME. Points are a constant factor apart (a constant step if FROM is 0), rounded to what
-    /// the parameter can be: memory in steps of 128 MiB, disks of 1 MiB or what their model needs, sizes of 4 KiB, counts
-    /// to whole numbers, scales to four digits
+    /// parameter of the suite as NAME. Points are a constant factor apart, or a constant step if FROM is 0. They are
+    /// rounded: memory to 128 MiB, disks to 1 MiB or what their model needs, sizes to 4 KiB, counts to whole numbers, scales
+    /// to four digits
     #[arg(long, value_name = "RANGE")]
     vary: Vec<String>,
     /// Run a --vary of more than 1000 cells
@@ -85,8 +85,8 @@ pub struct Arguments {
     /// Seed of all random choices: the same seed gives the same files, orders and conditions
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
-    /// What should not matter and still moves figures (idle time before each test, free memory, the state of the disk,
-    /// block groups, the date): drawn anew for each repeat, or the same for all
+    /// Conditions that should not matter and still change figures (idle time before each test, free memory, the state of
+    /// the disk, block groups, the date): drawn anew for each repeat, or the same for all
     #[arg(long, value_name = "CONDITIONS", value_parser = ways(), default_value = Way::Varied.name())]
     conditions: Way,
     /// The pauses that a study makes before each test: kept, or left out [default: study where idle time is free, none

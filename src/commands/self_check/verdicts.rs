@@ -32,7 +32,7 @@ const SLOWDOWN: f64 = 0.03;
 /// Measure one plan many times, and plans that differ in nothing that matters, and count false verdicts
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark self-check verdicts\n  mountmark self-check verdicts --fs ext4,xfs,btrfs --repeat 100\n  mountmark self-check verdicts --conditions fixed     what they were worth without varied conditions\n\nThe plans differ in a task that does nothing, 4 MiB of memory, a larger guest image, the order of tasks, the seed and the date. Groups of 5 and of 10 repeats are compared as runs of their own; all comparisons of a pair are a family. In one more plan each task takes 3 % longer.\nExit code 1 if more than 5 % of families have a false verdict (or the number that chance allows with few), or fewer than 90 % of slowdowns are found with ten repeats, among figures that are not marked as depending on conditions."
+    after_help = "Examples:\n  mountmark self-check verdicts\n  mountmark self-check verdicts --fs ext4,xfs,btrfs --repeat 100\n  mountmark self-check verdicts --conditions fixed     what they were worth without varied conditions\n\nThe plans differ in a task that does nothing, 4 MiB of memory, a larger guest image, the order of tasks, the seed and the date. Groups of 5 and of 10 repeats are compared as runs of their own; all comparisons of a pair are a family. In one more plan each task takes 3 % longer.\nExit code 1 if more than 5 % of families have a false verdict, or with few families more than chance allows. The same if fewer than 90 % of slowdowns are found with ten repeats, among figures not marked as depending on conditions."
 )]
 pub struct Arguments {
     /// File systems to try

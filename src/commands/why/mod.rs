@@ -23,7 +23,7 @@ pub(super) use largest::{Explained, Outcome, explain as explain_largest};
 /// Show where a task's time went, and what makes one file system, kernel or option slower than another
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mountmark why --task 016\n  mountmark why latest --task 016 --fs ext2,ext4\n  mountmark why 20260131-0902 --task mkfs --fs xfs --format json\n  mountmark why 20260131-0902 latest --task 016        what changed between two runs, such as of two kernels\n  mountmark why --task 016 --fs ext2 --format folded > ext2.folded\n\nThe guests run again with a profiler in the emulator, which executes nothing in them: their figures are the run's to the last bit, and it is checked that they are. A run that was made with --profile has its profiles in the store."
+    after_help = "Examples:\n  mountmark why --task 016\n  mountmark why latest --task 016 --fs ext2,ext4\n  mountmark why 20260131-0902 --task mkfs --fs xfs --format json\n  mountmark why 20260131-0902 latest --task 016        what changed between two runs, such as of two kernels\n  mountmark why --task 016 --fs ext2 --format folded > ext2.folded\n\nThe guests run again with a profiler in the emulator, which executes nothing in them. `why` checks that their figures equal the run's to the last bit. A run that was made with --profile has its profiles in the store."
 )]
 pub struct Arguments {
     /// Name of the run, its first letters, or `latest`; with two runs, the change from the first to the second is explained

@@ -83,7 +83,7 @@ pub static PRECONDITION: LabOption = LabOption {
            [default: 60]. Nothing is discarded before mkfs then",
     with: None,
     against: &[],
-    elsewhere: "--precondition: a guest's disk is a model, which is not flash or has no past; name a real one with --lab host \
+    elsewhere: "--precondition: guest disks are models and cannot be preconditioned; name a real one with --lab host \
                 --device",
 };
 

@@ -54,7 +54,7 @@ impl<'s> Writer<'s> {
         self.comment(declared, &item.attrs);
         let words = serde_words::of(&item.attrs);
         let rows = self.rows(declared, &item.ident.to_string(), &item.fields, &words);
-        self.table(&["key", "value", "default", ""], &rows);
+        self.table(&["key", "value", "default", "meaning"], &rows);
     }
 
     fn enumeration(&mut self, declared: &'s Declared, item: &ItemEnum) -> Result<()> {
@@ -70,12 +70,12 @@ impl<'s> Writer<'s> {
             let holds = self.holds(declared, variant);
             rows.push(vec![format!("`{key}`"), holds, about]);
         }
-        self.table(&["value", "with", ""], &rows);
+        self.table(&["value", "with", "meaning"], &rows);
         for variant in item.variants.iter().filter(|variant| matches!(variant.fields, Fields::Named(_))) {
             let key = serde_words::of(&variant.attrs).rename.unwrap_or_else(|| words.cased(&variant.ident.to_string()));
             self.text += &format!("With `{key}`:\n\n");
             let rows = self.rows(declared, &format!("{}.{key}", item.ident), &variant.fields, &Words::default());
-            self.table(&["key", "value", "default", ""], &rows);
+            self.table(&["key", "value", "default", "meaning"], &rows);
         }
         Ok(())
     }

@@ -165,7 +165,7 @@ fn formats() -> String {
 fn metrics() -> String {
     let mut text = String::from(
         "# Metrics\n\nWhat is measured, as `--metric` takes it. *Better* is the direction that a verdict prefers.\n\n\
-         | metric | unit | better | |\n| --- | --- | --- | --- |\n",
+         | metric | unit | better | meaning |\n| --- | --- | --- | --- |\n",
     );
     for metric in Metric::ALL {
         let better = match metric.better {

@@ -18,6 +18,7 @@ MINUTES = 10
 TARGETS =
 
 .PHONY: help run check test nightly fuzz drill same-build book build setup clean
+.PHONY: deb dist try-deb try-crates try-container release-check
 
 help:
 	@echo 'make run     set up, build, and compare seven file systems: about two minutes'
@@ -29,6 +30,11 @@ help:
 	@echo 'make drill   kill runs in every phase, clean up and resume them: at most DRILL_MINUTES=20 minutes'
 	@echo 'make same-build  build twice, in two folders, and compare the programs byte for byte'
 	@echo 'make book    set up mdBook, and build target/book/index.html from docs/'
+	@echo 'make deb     build the Debian package twice, compare, and check it with lintian: target/dist/'
+	@echo 'make dist    the same with a tarball, its list of parts (SBOM) and checksums'
+	@echo 'make try-deb, try-crates, try-container   install what would be released, in a fresh Debian, from a registry of crates,'
+	@echo '             in a container, and run it'
+	@echo 'make release-check  whether this commit can be released'
 	@echo 'make build   set up, and build target/x86_64-unknown-linux-gnu/release/mountmark'
 	@echo 'make setup   install what is missing (as root), or say how to'
 	@echo 'make clean   remove what was built'
@@ -66,7 +72,29 @@ drill:
 
 same-build:
 	@scripts/setup
-	@scripts/same-build
+	@scripts/same-build program
+
+deb:
+	@scripts/setup deb
+	@scripts/same-build deb target/dist
+	@scripts/lint-deb target/dist
+
+dist:
+	@scripts/setup dist
+	@scripts/same-build dist target/dist
+	@scripts/lint-deb target/dist
+
+try-deb:
+	@scripts/try-deb
+
+try-crates:
+	@scripts/try-crates
+
+try-container:
+	@scripts/try-container
+
+release-check:
+	@scripts/release-check
 
 book:
 	@scripts/setup book

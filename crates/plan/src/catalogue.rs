@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use include_dir::{Dir, include_dir};
 use mountmark_model::{Corpus, Disk, FileSystem, Machine, MachineAgreement, Study, Suite};
 use serde::de::DeserializeOwned;
 
@@ -16,8 +15,6 @@ use crate::error::fault;
 use crate::parse;
 use crate::written::{Written, text_of};
 use crate::{Kind, PlanError, Result, check, fio, study, tasks};
-
-static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../catalog");
 
 /// The origin of a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -247,9 +244,10 @@ impl Catalogue {
 impl Catalogue {
     fn add_built_in_figures(&mut self) -> Result<()> {
         for (entry, _) in self.studies.values_mut() {
-            let path = format!("{}/{}.csv", Kind::Study.folder(), entry.name);
-            let Some(file) = BUILT_IN.get_file(&path) else { continue };
-            let shown = format!("catalog/{path}");
+            let name = format!("{}.csv", entry.name);
+            let mut files = mountmark_catalog::files(Kind::Study.folder());
+            let Some(file) = files.find(|file| file.path() == Path::new(&name)) else { continue };
+            let shown = format!("catalog/{}/{name}", Kind::Study.folder());
             let text = file.contents_utf8().ok_or_else(|| fault(&shown, "is not UTF-8 text"))?;
             entry.figures = study::figures(entry, text, &shown)?;
         }
@@ -276,9 +274,9 @@ fn read<T: Entry>(written: &Written) -> Result<T> {
 
 /// The built-in definitions of a kind.
 fn built_in(kind: Kind) -> impl Iterator<Item = Result<Written>> {
-    let files = BUILT_IN.get_dir(kind.folder()).into_iter().flat_map(Dir::files);
+    let files = mountmark_catalog::files(kind.folder());
     files.filter(|file| is_definition(file.path())).map(move |file| {
-        let shown = format!("catalog/{}", file.path().display());
+        let shown = format!("catalog/{}/{}", kind.folder(), file.path().display());
         let text = file.contents_utf8().ok_or_else(|| fault(&shown, "is not UTF-8 text"))?;
         Ok(Written { kind, text: text.to_owned(), shown, path: file.path().to_owned() })
     })

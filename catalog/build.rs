@@ -3,5 +3,5 @@
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    println!("cargo:rerun-if-changed=../../catalog");
+    println!("cargo:rerun-if-changed=.");
 }

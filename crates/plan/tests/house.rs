@@ -250,3 +250,39 @@ fn each_folder_of_the_cache_is_known_to_its_cleaning_and_described() {
         table.lines().skip(2).filter_map(|row| Some(row.split('`').nth(1)?.to_owned())).collect();
     assert_eq!(described, known);
 }
+
+/// A crate that is published by mistake cannot be taken back, and one that is left out stops those that need it.
+#[test]
+fn each_crate_says_whether_it_is_published() {
+    let manifests = ["catalog", "crates", "fuzz"].into_iter().flat_map(|folder| files(folder, "Cargo.toml"));
+    let mut kept_back = Vec::new();
+    for (path, manifest) in manifests {
+        let said: Vec<&str> = manifest.lines().filter(|line| line.starts_with("publish")).collect();
+        match said[..] {
+            ["publish.workspace = true"] => {}
+            ["publish = false"] => kept_back.push(path),
+            _ => panic!("{path}: {said:?}"),
+        }
+    }
+    assert_eq!(kept_back, ["fuzz/Cargo.toml"]);
+}
+
+/// What the Debian package takes from the source is there; the rest is made by `scripts/pack`.
+#[test]
+fn files_of_the_package_are_there() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let assets = manifest.split("\nassets = [\n").nth(1).unwrap().split("\n]").next().unwrap();
+    let pack = fs::read_to_string(root().join("scripts/pack")).unwrap();
+    let sources: Vec<&str> = assets.lines().filter_map(|line| line.split('"').nth(1)).collect();
+    assert!(sources.len() > 5, "{sources:?}");
+    for source in sources {
+        let folder = source.trim_end_matches('*');
+        match source.strip_prefix("target/") {
+            Some(made) => {
+                let name = made.split('/').nth(1).unwrap();
+                assert!(name == "mountmark" || pack.contains(&format!("$staged/{name}")), "{source}");
+            }
+            None => assert!(root().join(folder).exists(), "{source}"),
+        }
+    }
+}

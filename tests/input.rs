@@ -134,7 +134,7 @@ fn options_of_a_lab_are_refused_by_the_others() {
         ("virtual", &["--dir", "/tmp", "--memory", "1GiB"], "--dir is an option of --lab host"),
         ("virtual", &["--memory", "1GiB"], "--memory is an option of --lab host"),
         ("virtual", &["--image", "/tmp/image", "--force-image"], "--image is an option of --lab host"),
-        ("kvm", &["--precondition"], "--precondition: a guest's disk is a model"),
+        ("kvm", &["--precondition"], "--precondition: guest disks are models"),
         ("kvm", &["--profile"], "in the kvm lab: use perf there"),
         ("host", &["--profile"], "in the host lab: use perf there"),
         ("host", &["--disk", "hdd"], "--image says where the host lab's disk lies"),

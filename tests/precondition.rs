@@ -139,7 +139,7 @@ fn a_dry_run_says_what_would_be_written_and_writes_nothing() {
 fn what_is_no_disk_is_refused_with_reason_and_mend() {
     let folder = tempfile::tempdir().unwrap();
     for (words, reason) in [
-        (&[][..], "a guest's disk is a model"),
+        (&[][..], "guest disks are models"),
         (&["--lab", "host"], "an image is a file, in memory or wherever"),
         (&["--lab", "host", "--image", "/dev/shm"], "name the disk itself with --device"),
         (&["--lab", "host", "--dir", "/tmp"], "the disk below --dir is in use"),

@@ -209,7 +209,8 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
         let pages = of_types(root).unwrap();
         let mut files = 0;
-        for entry in WalkDir::new(root.join("catalog")) {
+        // Beside its folders lies the catalogue's own crate.
+        for entry in WalkDir::new(root.join("catalog")).min_depth(2) {
             let path = entry.unwrap().into_path();
             if path.extension().is_none_or(|extension| extension != "toml") {
                 continue;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use mountmark_crash::scenario::Scenario;
 use mountmark_crash::workload::Workload;
-use mountmark_plan::{Catalogue, PlanError, Written};
+use mountmark_plan::{Catalogue, Entry, PlanError, Written};
 
 use crate::common::WrongUse;
 
@@ -12,6 +12,11 @@ pub fn load() -> Result<Catalogue> {
     let catalogue = Catalogue::load(None)?;
     scenarios(&catalogue)?;
     Ok(catalogue)
+}
+
+/// The name and the line about each definition of a kind.
+pub fn entries<T: Entry>(catalogue: &Catalogue) -> impl Iterator<Item = (String, String)> {
+    catalogue.list::<T>().map(|entry| (entry.name().to_owned(), entry.about().to_owned()))
 }
 
 /// All workloads and applications, by name.

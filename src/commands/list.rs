@@ -55,15 +55,13 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     }
     let text = match arguments.kind {
         Kind::Filesystems => filesystems(&catalogue, &arguments.lab)?,
-        Kind::Suites => rows(catalogue.list::<Suite>().map(|item| (item.name.clone(), item.about.clone()))),
-        Kind::Machines => rows(catalogue.list::<Machine>().map(|item| (item.name.clone(), item.about.clone()))),
-        Kind::Disks => rows(catalogue.list::<Disk>().map(|item| (item.name.clone(), item.about.clone()))),
-        Kind::Corpora => rows(catalogue.list::<Corpus>().map(|item| (item.name.clone(), item.about.clone()))),
+        Kind::Suites => rows(catalogue::entries::<Suite>(&catalogue)),
+        Kind::Machines => rows(catalogue::entries::<Machine>(&catalogue)),
+        Kind::Disks => rows(catalogue::entries::<Disk>(&catalogue)),
+        Kind::Corpora => rows(catalogue::entries::<Corpus>(&catalogue)),
         Kind::Studies => studies(&catalogue),
         Kind::Crash => scenarios(&catalogue)?,
-        Kind::Agreements => {
-            rows(catalogue.list::<MachineAgreement>().map(|item| (item.name.clone(), item.about.clone())))
-        }
+        Kind::Agreements => rows(catalogue::entries::<MachineAgreement>(&catalogue)),
         Kind::Metrics => {
             rows(Metric::ALL.iter().map(|item| (item.id.to_owned(), format!("[{}] {}", item.unit_text(), item.about))))
         }
@@ -116,7 +114,7 @@ fn filesystems(catalogue: &Catalogue, options: &LabOptions) -> Result<String> {
 
 /// Each study with its runs, its contents, and the suite that repeats it.
 fn studies(catalogue: &Catalogue) -> String {
-    let mut text = rows(catalogue.list::<Study>().map(|study| (study.name.clone(), study.about.clone())));
+    let mut text = rows(catalogue::entries::<Study>(catalogue));
     text += "\nTheir runs, as --study takes them, and what `mountmark run --study` runs:\n";
     for study in catalogue.list::<Study>() {
         for (index, run) in study.runs.iter().enumerate() {

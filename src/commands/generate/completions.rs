@@ -1,10 +1,7 @@
 //! What makes a shell complete the command line: a script that asks this program, and the program's answer.
 
-use std::ffi::OsString;
-use std::path::Path;
-
 use anyhow::Result;
-use clap::{Command, ValueEnum};
+use clap::ValueEnum;
 use clap_complete::CompleteEnv;
 use clap_complete::env::{Bash, EnvCompleter, Fish, Shells, Zsh};
 
@@ -17,6 +14,13 @@ const VARIABLE: &str = "MOUNTMARK_COMPLETE";
 /// The script for bash.
 const BASH: &str = include_str!("mountmark.bash");
 
+/// The end of the script for zsh, which loads it at the first completion and expects an answer to that one too.
+const AUTOLOADED: &str = r#"
+if [[ $funcstack[1] == _mountmark ]]; then
+    _clap_dynamic_completer_mountmark "$@"
+fi
+"#;
+
 #[derive(Clone, Copy, ValueEnum)]
 pub enum ShellKind {
     Bash,
@@ -26,92 +30,22 @@ pub enum ShellKind {
 
 /// The script that a shell reads.
 pub fn script(shell: ShellKind) -> Result<String> {
-    let mut text = Vec::new();
-    let shell: &dyn EnvCompleter = match shell {
-        ShellKind::Bash => &JoinedWords,
-        ShellKind::Zsh => &Autoloaded,
-        ShellKind::Fish => &Fish,
+    let registered = |shell: &dyn EnvCompleter| -> Result<String> {
+        let mut text = Vec::new();
+        shell.write_registration(VARIABLE, "mountmark", "mountmark", "mountmark", &mut text)?;
+        Ok(String::from_utf8(text)?)
     };
-    shell.write_registration(VARIABLE, "mountmark", "mountmark", "mountmark", &mut text)?;
-    Ok(String::from_utf8(text)?)
+    Ok(match shell {
+        // bash breaks words at `:` and `=`: this script joins them again.
+        ShellKind::Bash => BASH.to_owned(),
+        ShellKind::Zsh => registered(&Zsh)? + AUTOLOADED,
+        ShellKind::Fish => registered(&Fish)?,
+    })
 }
 
 /// Answers a shell that asks for candidates; whether one did.
 pub fn answer() -> Result<bool> {
-    let shells = Shells(&[&JoinedWords, &Autoloaded, &Fish]);
-    let completer = CompleteEnv::with_factory(command).var(VARIABLE).shells(shells);
+    let completer = CompleteEnv::with_factory(|| values::complete(command_line()));
+    let completer = completer.var(VARIABLE).shells(Shells(&[&Bash, &Zsh, &Fish]));
     Ok(completer.try_complete(std::env::args_os(), std::env::current_dir().ok().as_deref())?)
-}
-
-fn command() -> Command {
-    values::complete(command_line())
-}
-
-/// bash, which breaks words at `:` and `=`: the script joins them again.
-struct JoinedWords;
-
-impl EnvCompleter for JoinedWords {
-    fn name(&self) -> &'static str {
-        Bash.name()
-    }
-
-    fn is(&self, name: &str) -> bool {
-        Bash.is(name)
-    }
-
-    fn write_registration(
-        &self,
-        _: &str,
-        _: &str,
-        _: &str,
-        _: &str,
-        to: &mut dyn std::io::Write,
-    ) -> std::io::Result<()> {
-        to.write_all(BASH.as_bytes())
-    }
-
-    fn write_complete(
-        &self,
-        command: &mut Command,
-        words: Vec<OsString>,
-        folder: Option<&Path>,
-        to: &mut dyn std::io::Write,
-    ) -> std::io::Result<()> {
-        Bash.write_complete(command, words, folder, to)
-    }
-}
-
-/// zsh, which loads the script at the first completion and expects an answer to that one too.
-struct Autoloaded;
-
-impl EnvCompleter for Autoloaded {
-    fn name(&self) -> &'static str {
-        Zsh.name()
-    }
-
-    fn is(&self, name: &str) -> bool {
-        Zsh.is(name)
-    }
-
-    fn write_registration(
-        &self,
-        variable: &str,
-        name: &str,
-        program: &str,
-        completer: &str,
-        to: &mut dyn std::io::Write,
-    ) -> std::io::Result<()> {
-        Zsh.write_registration(variable, name, program, completer, to)?;
-        writeln!(to, "\nif [[ $funcstack[1] == _{name} ]]; then\n    _clap_dynamic_completer_{name} \"$@\"\nfi")
-    }
-
-    fn write_complete(
-        &self,
-        command: &mut Command,
-        words: Vec<OsString>,
-        folder: Option<&Path>,
-        to: &mut dyn std::io::Write,
-    ) -> std::io::Result<()> {
-        Zsh.write_complete(command, words, folder, to)
-    }
 }

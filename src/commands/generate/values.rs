@@ -50,11 +50,11 @@ const SOURCES: &[Source] = &[
     source(&["CAMPAIGN", "campaign"], campaigns),
     source(&["finding"], findings),
     source(&["fs"], file_systems).list(),
-    source(&["SUITE"], |_| entries::<Suite>(|suite| &suite.about)).or_path(),
-    source(&["STUDY"], |_| entries::<Study>(|study| &study.about)),
-    source(&["machine"], |_| entries::<mountmark_model::Machine>(|machine| &machine.about)),
-    source(&["disk"], |_| entries::<mountmark_model::Disk>(|disk| &disk.about)).list(),
-    source(&["CORPUS"], |_| entries::<Corpus>(|corpus| &corpus.about)).or_path(),
+    source(&["SUITE"], |_| entries::<Suite>()).or_path(),
+    source(&["STUDY"], |_| entries::<Study>()),
+    source(&["machine"], |_| entries::<mountmark_model::Machine>()),
+    source(&["disk"], |_| entries::<mountmark_model::Disk>()).list(),
+    source(&["CORPUS"], |_| entries::<Corpus>()).or_path(),
     source(&["kernel"], |_| kernels()).list().or_path(),
     source(&["WORKLOAD"], |_| scenarios()).or_path(),
     source(&["METRIC"], |_| metrics()),
@@ -147,10 +147,8 @@ fn with_catalogue<T: Default>(take: impl FnOnce(&Catalogue) -> T) -> T {
     catalogue::load().ok().or_else(|| Catalogue::built_in().ok()).map(|catalogue| take(&catalogue)).unwrap_or_default()
 }
 
-fn entries<T: Entry>(about: fn(&T) -> &str) -> Vec<Offer> {
-    with_catalogue(|catalogue| {
-        catalogue.list::<T>().map(|entry| (entry.name().to_owned(), about(entry).to_owned())).collect()
-    })
+fn entries<T: Entry>() -> Vec<Offer> {
+    with_catalogue(|catalogue| catalogue::entries::<T>(catalogue).collect())
 }
 
 /// File systems; the variants of one once its name is there.
@@ -240,10 +238,11 @@ fn campaigns(line: &Line) -> Vec<Offer> {
 
 /// The findings of the campaign on the line, or of the newest one.
 fn findings(line: &Line) -> Vec<Offer> {
-    let listed = Campaigns::beside(&line.store()).list(Record::from_pieces).unwrap_or_default();
-    let named = listed.iter().find(|listed| line.words.iter().any(|word| *word == *listed.id.to_string()));
-    let Some(campaign) = named.or(listed.last()) else { return Vec::new() };
-    let causes = campaign.record.campaigns().flat_map(|campaign| {
+    let campaigns = Campaigns::beside(&line.store());
+    let named = line.words.iter().skip(1).find_map(|word| campaigns.resolve(word).ok());
+    let campaign = named.map_or_else(|| campaigns.resolve("latest"), Ok);
+    let Ok(record) = campaign.and_then(|id| campaigns.load(&id, Record::from_pieces)) else { return Vec::new() };
+    let causes = record.campaigns().flat_map(|campaign| {
         campaign.causes().into_iter().map(|cause| format!("{}: {}", campaign.configuration, cause.workload))
     });
     (1..).zip(causes).map(|(number, about): (u64, String)| (number.to_string(), about)).collect()

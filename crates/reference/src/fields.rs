@@ -8,9 +8,6 @@ use syn::{Attribute, Fields, GenericArgument, Item, ItemEnum, ItemStruct, PathAr
 use crate::serde_words::{self, Words};
 use crate::source::{Declared, Sources, doc};
 
-/// Headings of types that a file may hold in other places too.
-const LEVEL: &str = "##";
-
 /// A page's part on one type, and on each that it holds.
 pub struct Writer<'s> {
     sources: &'s Sources,
@@ -18,7 +15,7 @@ pub struct Writer<'s> {
     written: BTreeSet<String>,
     to_write: Vec<(&'s Declared, String)>,
     /// Keys without a comment, as `file: Type.key`.
-    pub silent: Vec<String>,
+    silent: Vec<String>,
 }
 
 impl<'s> Writer<'s> {
@@ -28,11 +25,11 @@ impl<'s> Writer<'s> {
 
     /// Adds a type under a heading, then all types that it holds.
     pub fn add(&mut self, declared: &'s Declared, heading: &str) -> Result<()> {
-        self.written.insert(name(declared));
+        self.written.insert(declared.name.clone());
         self.to_write.push((declared, heading.to_owned()));
         while !self.to_write.is_empty() {
             let (declared, heading) = self.to_write.remove(0);
-            self.text += &format!("{LEVEL} {heading}\n\n");
+            self.text += &format!("## {heading}\n\n");
             match &declared.item {
                 // Read by code of its own, which its comment describes.
                 _ if !serde_words::is_derived(declared.attributes(), declared.krate) => {
@@ -53,8 +50,7 @@ impl<'s> Writer<'s> {
     fn structure(&mut self, declared: &'s Declared, item: &ItemStruct) {
         self.comment(declared, &item.attrs);
         let words = serde_words::of(&item.attrs);
-        let rows = self.rows(declared, &item.ident.to_string(), &item.fields, &words);
-        self.table(&["key", "value", "default", "meaning"], &rows);
+        self.keys(declared, &declared.name, &item.fields, &words);
     }
 
     fn enumeration(&mut self, declared: &'s Declared, item: &ItemEnum) -> Result<()> {
@@ -64,18 +60,21 @@ impl<'s> Writer<'s> {
             self.text += &format!("`{tag}` says which:\n\n");
         }
         let mut rows = Vec::new();
+        let mut with_keys = Vec::new();
         for variant in &item.variants {
             let key = serde_words::of(&variant.attrs).rename.unwrap_or_else(|| words.cased(&variant.ident.to_string()));
-            let about = self.about(declared, &format!("{}.{key}", item.ident), &variant.attrs);
+            let owner = format!("{}.{key}", item.ident);
+            let about = self.about(declared, &owner, &variant.attrs);
             let holds = self.holds(declared, variant);
             rows.push(vec![format!("`{key}`"), holds, about]);
+            if matches!(variant.fields, Fields::Named(_)) {
+                with_keys.push((key, owner, &variant.fields));
+            }
         }
         self.table(&["value", "with", "meaning"], &rows);
-        for variant in item.variants.iter().filter(|variant| matches!(variant.fields, Fields::Named(_))) {
-            let key = serde_words::of(&variant.attrs).rename.unwrap_or_else(|| words.cased(&variant.ident.to_string()));
+        for (key, owner, fields) in with_keys {
             self.text += &format!("With `{key}`:\n\n");
-            let rows = self.rows(declared, &format!("{}.{key}", item.ident), &variant.fields, &Words::default());
-            self.table(&["key", "value", "default", "meaning"], &rows);
+            self.keys(declared, &owner, fields, &Words::default());
         }
         Ok(())
     }
@@ -92,7 +91,8 @@ impl<'s> Writer<'s> {
         }
     }
 
-    fn rows(&mut self, declared: &'s Declared, owner: &str, fields: &Fields, words: &Words) -> Vec<Vec<String>> {
+    /// Adds the table of a structure's keys.
+    fn keys(&mut self, declared: &'s Declared, owner: &str, fields: &Fields, words: &Words) {
         let mut rows = Vec::new();
         for field in fields {
             let own = serde_words::of(&field.attrs);
@@ -108,7 +108,7 @@ impl<'s> Writer<'s> {
                 if own.flatten { (format!("its keys: {value}"), String::new()) } else { (format!("`{key}`"), value) };
             rows.push(vec![key, value, self.default(declared, &field.ty, &own, words), about]);
         }
-        rows
+        self.table(&["key", "value", "default", "meaning"], &rows);
     }
 
     /// Whether a key must be there, and what it is otherwise.
@@ -169,7 +169,7 @@ impl<'s> Writer<'s> {
     fn comment(&mut self, declared: &Declared, attributes: &[Attribute]) {
         let text = doc(attributes);
         if text.is_empty() {
-            self.silent.push(format!("{}: {}", declared.file.display(), name(declared)));
+            self.silent.push(format!("{}: {}", declared.file.display(), declared.name));
         }
         self.text += &format!("{text}\n\n");
     }
@@ -227,7 +227,7 @@ impl<'s> Writer<'s> {
             let inner = fields.unnamed.iter().next();
             return inner.map_or("value".into(), |inner| self.value(found, &inner.ty));
         }
-        if self.written.insert(crate::fields::name(found)) {
+        if self.written.insert(found.name.clone()) {
             self.to_write.push((found, heading));
         }
         shown
@@ -239,14 +239,6 @@ fn plain_name(of: &Type) -> Option<String> {
     match of {
         Type::Path(path) => path.path.segments.last().map(|last| last.ident.to_string()),
         _ => None,
-    }
-}
-
-fn name(declared: &Declared) -> String {
-    match &declared.item {
-        Item::Struct(item) => item.ident.to_string(),
-        Item::Enum(item) => item.ident.to_string(),
-        _ => String::new(),
     }
 }
 

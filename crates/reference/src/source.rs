@@ -15,6 +15,7 @@ const CRATES: [&str; 6] = ["model", "disk", "crash", "record", "findings", "plan
 
 /// A type, and where it is.
 pub struct Declared {
+    pub name: String,
     pub item: Item,
     pub file: PathBuf,
     pub krate: &'static str,
@@ -62,7 +63,8 @@ impl Sources {
                         }
                         _ => continue,
                     };
-                    types.entry(name).or_default().push(Declared { item, file: file.clone(), krate });
+                    let declared = Declared { name: name.clone(), item, file: file.clone(), krate };
+                    types.entry(name).or_default().push(declared);
                 }
             }
         }

@@ -1,36 +1,18 @@
 //! Checks the pages: their links and anchors, their place in the book, their sentences, and the book if it was built.
 
+mod repository;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
-fn root() -> PathBuf {
-    fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
-}
-
-/// All files below a folder with this ending, by their path from the folder.
-fn files(folder: &Path, ending: &str) -> BTreeMap<PathBuf, String> {
-    let (mut found, mut folders) = (BTreeMap::new(), vec![folder.to_owned()]);
-    while let Some(next) = folders.pop() {
-        for path in fs::read_dir(next).unwrap().map(|entry| entry.unwrap().path()) {
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.to_string_lossy().ends_with(ending) {
-                let text = fs::read_to_string(&path).unwrap();
-                found.insert(path.strip_prefix(folder).unwrap().to_owned(), text);
-            }
-        }
-    }
-    found
-}
+use repository::{files, root};
 
 /// README.md and the pages below docs/.
 fn pages() -> BTreeMap<PathBuf, String> {
-    let mut found: BTreeMap<PathBuf, String> = files(&root().join("docs"), ".md")
-        .into_iter()
-        .map(|(path, text)| (Path::new("docs").join(path), text))
-        .collect();
+    let mut found: BTreeMap<PathBuf, String> =
+        files("docs", ".md").into_iter().map(|(path, text)| (path.into(), text)).collect();
     found.insert("README.md".into(), fs::read_to_string(root().join("README.md")).unwrap());
     found
 }
@@ -117,7 +99,9 @@ fn links_of_the_built_book_lead_somewhere() {
         eprintln!("skipped: there is no target/book (make book)");
         return;
     }
-    let pages = files(&book, ".html");
+    let in_book = |path: &str| Path::new(path).strip_prefix("target/book").unwrap().to_owned();
+    let pages: BTreeMap<PathBuf, String> =
+        files("target/book", ".html").into_iter().map(|(path, text)| (in_book(&path), text)).collect();
     let mut broken = Vec::new();
     // The page for a server's missing pages has links from the server's root.
     for (page, text) in pages.iter().filter(|(page, _)| !page.ends_with("404.html")) {

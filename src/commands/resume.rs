@@ -7,13 +7,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use mountmark_lab::SILENCE_LIMIT;
 use mountmark_lab::host::options::WIPE;
+use mountmark_lab::{OpenLab, SILENCE_LIMIT};
 use mountmark_model::{Cell, Environment, Plan, Sitting};
 use mountmark_plan::check_stored;
 use mountmark_record::{RunRecord, RunStatus, Store};
 
-use super::run::{LabOptions, Session, Stop, check_jobs, jobs, show};
+use super::run::{LabOptions, Session, ShelfOptions, Stop, check_jobs, jobs, show};
 use crate::common::{FormatOptions, StoreOptions, WrongUse};
 
 /// Finish an interrupted run: run the cells that it lacks
@@ -44,6 +44,8 @@ pub struct Arguments {
     /// Resume a run even if it seems to be under way on another machine
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    shelf: ShelfOptions,
     #[command(flatten)]
     format: FormatOptions,
     #[command(flatten)]
@@ -81,7 +83,8 @@ fn go_on(arguments: &Arguments, run: &RunRecord, rest: &Plan, store: &Store, sto
         wall::make_ready(run, &options, &cache)?;
     }
     let opened = options.open_with_profiler(&rest.machine)?;
-    let lab = opened.lab();
+    let shelved = arguments.shelf.over(rest.lab, opened.lab(), opened.profiler().is_some())?;
+    let lab = shelved.as_ref().map_or(opened.lab(), |shelved| shelved as &dyn OpenLab);
     for cell in &rest.cells {
         if stop.load(std::sync::atomic::Ordering::SeqCst) {
             return Ok(stop.code());

@@ -7,9 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use mountmark_job::Token;
 use mountmark_model::{Event, Outcome, PROTOCOL, Subject};
-
-use crate::line_auth::Token;
 
 /// Limit of a line in bytes: an output of 1 MiB, with six bytes per character, and some more.
 const MOST_LINE: usize = 8 << 20;

@@ -5,11 +5,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::Result;
+use mountmark_job::Places;
 use mountmark_model::{
     Bytes, Cell, Configuration, Environment, Event, Machine, Outcome, OwnComputer, Precondition, Program,
 };
 
-use crate::devices::Places;
+use crate::cell_key::CellKey;
 use crate::emulator::options as guest;
 use crate::host::options as host;
 use crate::options::{Given, LabOption};
@@ -142,6 +143,17 @@ pub trait OpenLab: Sync {
     /// Runs one cell to its end, or until `stop` is set. A guest that fails is an outcome; an error is a lab that
     /// cannot work.
     fn run(&self, cell: &Cell, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<Ended>;
+
+    /// What determines the figures of a cell; `None` if they are wall time, which nothing determines. It can be asked once the
+    /// cell is prepared.
+    fn key(&self, _cell: &Cell) -> Result<Option<CellKey>> {
+        Ok(None)
+    }
+
+    /// What a user should know once cells have ended, as sentences.
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// The environment in which a cell is measured.
     fn environment(&self, cell: &Cell) -> Result<Environment>;

@@ -14,6 +14,9 @@ pub struct Environment {
     /// SHA-256 of the program's own file; empty if an older version measured.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub build: String,
+    /// SHA-256 of the program in the guest; empty in the host lab, and if an older version measured, whose guests ran `build`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub guest: String,
     /// Release of the kernel that ran the file system, from `uname -r`.
     pub kernel: String,
     /// Build of that kernel, from `uname -v`; empty until it has run.
@@ -32,6 +35,12 @@ pub struct Environment {
     /// SHA-256 of the guest's kernel; empty in the host lab, and if an older version of this program measured.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub kernel_image: String,
+    /// The key of the cell: a hash of all that determines its figures; empty under wall time, and if an older version measured.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub key: String,
+    /// Which host measured the cell, if this run did not; `None` if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken: Option<Taken>,
     /// Description of the clock, as a sentence.
     pub clock: String,
     /// Under wall time, when and where it was measured; `None` under an exact clock, and if an older version measured.
@@ -43,6 +52,15 @@ pub struct Environment {
     /// What the drive of the cell's disk said about itself; `None` if it is none that could be asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub health: Option<DriveHealth>,
+}
+
+/// Where and when a cell was measured that a run took from a shelf.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Taken {
+    /// The name of the machine.
+    pub host: String,
+    /// When it had ended, in milliseconds since 1970, by that machine's clock.
+    pub at: i64,
 }
 
 /// A stretch of a run under wall time: what one process measured in one go. Figures of two sittings differ by more than
@@ -63,6 +81,11 @@ impl Environment {
         let (release, build) = said.split_once(' ').unwrap_or((said, ""));
         self.kernel = release.to_owned();
         self.kernel_build = build.to_owned();
+    }
+
+    /// SHA-256 of the program whose instructions were measured: that of the guest, where there is one.
+    pub fn measuring_program(&self) -> &str {
+        if self.guest.is_empty() { &self.build } else { &self.guest }
     }
 
     /// Release and build of the kernel, for people.

@@ -44,7 +44,7 @@ pub use conditions::Conditions;
 pub use configuration::{Configuration, FileSystem, Fsck, Variant};
 pub use corpus::{Corpus, CorpusKind, CorpusSource, Distribution, Extension, FileTree, Impressions, RealisedCorpus};
 pub use device::DeviceRecord;
-pub use environment::{Environment, Sitting};
+pub use environment::{Environment, Sitting, Taken};
 pub use event::{Event, Stage, Subject};
 pub use file_outcome::{Case, CaseClaim, FileOutcome, When};
 pub use heading::{heading, legend};

@@ -14,7 +14,7 @@ use mountmark_model::protocol_task::{CAPACITY, FSCK, MKFS, MOUNT, UMOUNT};
 use mountmark_model::{Cell, DeviceUse, Event, Metric, Outcome, Output, OutputKind, Sample, Subject, TaskOutcome};
 
 /// Limit of an output in bytes: the agent's own limit, and the sentence between the halves.
-const MOST_OUTPUT: usize = crate::agent::MOST_OUTPUT + 100;
+const MOST_OUTPUT: usize = mountmark_agent::MOST_OUTPUT + 100;
 
 /// A cell that has ended, with everything its agent reported.
 #[derive(Clone, Debug)]

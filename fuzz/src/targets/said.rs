@@ -4,10 +4,10 @@ use std::hint::black_box;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
+use mountmark_agent::programs::{Printed, parse};
 use mountmark_lab::{Ended, OpenLab};
 use mountmark_model::{Cell, Configuration, Environment, Event, Outcome, Program, Subject};
 use mountmark_record::{CellRecord, DeviceUse, Output, RunRecord, RunStatus};
-use mountmark_run::programs::{Printed, parse};
 use mountmark_run::schedule::{self, CellResult, Progress};
 
 use super::{kept, show};
@@ -100,7 +100,7 @@ pub(super) fn programs(data: &[u8]) {
     match parse(program, Printed { stdout, stderr: "" }) {
         Ok(figures) => {
             let sound =
-                |figure: &mountmark_run::programs::Figure| figure.values.values().all(|value| value.is_finite());
+                |figure: &mountmark_agent::programs::Figure| figure.values.values().all(|value| value.is_finite());
             assert!(figures.iter().all(sound), "a figure that is no number: {figures:?}");
         }
         Err(error) => drop(black_box(error.to_string())),
@@ -132,7 +132,7 @@ pub(super) fn streams() -> Vec<(String, Vec<u8>)> {
 
 /// Real outputs of programs, each preceded by the program's name.
 pub(super) fn outputs() -> Vec<(String, Vec<u8>)> {
-    let files = seeds::kept("crates/run/src/programs/data", "");
+    let files = seeds::kept("crates/agent/src/programs/data", "");
     let name = |file: &str| match file.split(['-', '.']).next() {
         Some("bonnie") => "bonnie++".to_owned(),
         other => other.unwrap_or_default().to_owned(),

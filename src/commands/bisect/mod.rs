@@ -16,7 +16,7 @@ use mountmark_plan::{Catalogue, Options, configurations};
 use mountmark_record::{RunRecord, Store};
 
 use super::compare::runs::share;
-use super::run::{DEFAULT_SUITE, LabOptions, Stop, labs};
+use super::run::{DEFAULT_SUITE, LabOptions, ShelfOptions, Stop, labs};
 use super::why::{self, Looked, ProfileOptions, Wanted};
 use crate::catalogue;
 use crate::common::{self, StoreOptions, WrongUse};
@@ -92,6 +92,8 @@ pub struct Arguments {
     /// Seconds of wall time that a guest may be silent before it counts as hung
     #[arg(long, value_name = "SECONDS", default_value_t = SILENCE_LIMIT, value_parser = clap::value_parser!(u64).range(1..))]
     silence_limit: u64,
+    #[command(flatten)]
+    shelf: ShelfOptions,
     /// How to print: table, markdown, json or html [default: table]
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
@@ -163,6 +165,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         machine,
         task: &arguments.task,
         silence_limit: arguments.silence_limit,
+        shelf: arguments.shelf.clone(),
         // A commit's kernel is gone when the next one is built.
         profile: tree.is_some() && !arguments.no_why,
         store: &store,

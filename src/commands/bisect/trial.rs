@@ -9,7 +9,7 @@ use mountmark_plan::{Catalogue, Options, PlanError};
 use mountmark_record::{RunRecord, RunStatus, Store, StoreError};
 
 use crate::commands::resume::difference;
-use crate::commands::run::{LabOptions, Session, Stop, corpora, leave_out_programs};
+use crate::commands::run::{LabOptions, Session, ShelfOptions, Stop, corpora, leave_out_programs};
 use crate::commands::why::one;
 use crate::common::FormatOptions;
 
@@ -22,6 +22,7 @@ pub struct Trial<'a> {
     pub machine: &'a Machine,
     pub task: &'a str,
     pub silence_limit: u64,
+    pub shelf: ShelfOptions,
     /// Whether cells run with the profiler.
     pub profile: bool,
     pub store: &'a Store,
@@ -58,7 +59,8 @@ impl Trial<'_> {
             .with(&options::SILENCE_LIMIT, self.silence_limit)
             .with_profiler(self.profile);
         let opened = options.open_with_profiler(self.machine)?;
-        let lab = opened.lab();
+        let shelved = self.shelf.over(self.options.lab, opened.lab(), opened.profiler().is_some())?;
+        let lab = shelved.as_ref().map_or(opened.lab(), |shelved| shelved as &dyn OpenLab);
         if let Some(reason) = lab.unavailable(self.configuration)? {
             return Ok(Said::Skipped(reason));
         }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use mountmark_job::kernel_options::For;
 use mountmark_lab::cache;
 use mountmark_lab::emulator::{Clock, probe, qemu};
 use mountmark_lab::image::kernel::Kernel;
 use mountmark_lab::image::packages::Lists;
-use mountmark_lab::kernel_options::For;
 
 use super::{Finding, Machine, State, as_root};
 

@@ -214,7 +214,7 @@ fn cache_folder(machine: &Machine) -> Finding {
 }
 
 fn memory(_: &Machine) -> Finding {
-    match mountmark_lab::memory::available() {
+    match mountmark_job::machine::available_memory() {
         Some(bytes) if bytes < MEMORY => Finding::new(
             State::Note,
             format!(

@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use anyhow::{Result, bail};
+use mountmark_agent::protocol;
 use mountmark_lab::LabKind;
 use mountmark_model::{
     Bytes, Cell, Identity, Machine, Plan, Precondition, Target, Window, counted, heading, legend, visible,
 };
 use mountmark_plan::{Catalogue, Options};
-use mountmark_run::protocol;
 
 use super::{Arguments, Asked, Wanted, planned};
 use crate::common;

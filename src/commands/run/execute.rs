@@ -162,7 +162,15 @@ impl Session<'_> {
         let mut progress = Progress::new(plan, self.jobs, self.verbose);
         let result = self.measure(id, plan, &plan.cells, &mut progress);
         progress.finish();
+        self.remark();
         self.stop.or(result, false)
+    }
+
+    /// Says what the lab remarks.
+    pub(super) fn remark(&self) {
+        for remark in self.lab.remarks() {
+            say!("mountmark: {remark}");
+        }
     }
 
     /// The same for some cells of a plan, with progress that goes on.
@@ -307,5 +315,5 @@ fn available_memory() -> Option<u64> {
     // In a container its own control group appears as the root.
     let number = |name: &str| fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse::<u64>().ok();
     let limit = number("memory.max").map(|most| most.saturating_sub(number("memory.current").unwrap_or(0)));
-    mountmark_lab::memory::available().into_iter().chain(limit).min()
+    mountmark_job::machine::available_memory().into_iter().chain(limit).min()
 }

@@ -7,6 +7,7 @@ mod lab;
 mod repeat;
 mod sampled;
 mod scripts;
+mod shelf;
 mod signals;
 mod targets;
 mod vary;
@@ -17,6 +18,7 @@ use std::sync::atomic::Ordering;
 use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use mountmark_lab::OpenLab;
 use mountmark_model::conditions::Way;
 use mountmark_model::{Bytes, Configuration, Disk, Machine, Plan, Program, Scale, Vary, heading};
 use mountmark_plan::{Catalogue, Options, control};
@@ -29,6 +31,7 @@ pub use corpus::corpora;
 pub use execute::{Session, check_jobs, jobs, show};
 pub use lab::{LabOptions, labs};
 use sampled::SamplingOptions;
+pub use shelf::ShelfOptions;
 pub use signals::Stop;
 pub use works::leave_out_programs;
 
@@ -111,6 +114,8 @@ pub struct Arguments {
     /// Print what would be done, a command a line, and do nothing: nothing is fetched, made, written or kept
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    shelf: ShelfOptions,
     #[command(flatten)]
     lab: LabOptions,
     #[command(flatten)]
@@ -208,7 +213,8 @@ fn measure<T>(
     }
     say!("mountmark: preparing the lab (kernel {kernel}, cache {})", cache.display());
     let opened = arguments.lab.open_with_profiler(machine)?;
-    let lab = opened.lab();
+    let shelved = arguments.shelf.over(arguments.lab.lab, opened.lab(), opened.profiler().is_some())?;
+    let lab = shelved.as_ref().map_or(opened.lab(), |shelved| shelved as &dyn OpenLab);
     let asked = Asked {
         unavailable: &|configuration| lab.unavailable(configuration),
         lacks: &|program| lab.lacks(program),

@@ -85,6 +85,7 @@ impl Session<'_> {
         let mut progress = Progress::new(&rest, self.jobs, self.verbose);
         let ended = self.rounds(&mut run, &mut progress);
         progress.finish();
+        self.remark();
         let Some(ended) = self.stop.or(ended, None)? else { return Ok(false) };
         if let Some(sampling) = &mut run.plan.sampling {
             sampling.ended = Some(ended);

@@ -14,7 +14,7 @@ pub fn check(plan: &Plan) -> Result<()> {
     for cell in plan.cells.iter().filter(|cell| seen.insert(&cell.parameters)) {
         for task in cell.tasks.iter().filter(|task| task.skip.is_none()) {
             let Some(workload) = &task.workload else { continue };
-            if let Some(reason) = mountmark_run::engine::refusal(workload, &cell.parameters) {
+            if let Some(reason) = mountmark_agent::engine::refusal(workload, &cell.parameters) {
                 bail!(WrongUse(format!("suite {}, task {}: {reason}", plan.suite, task.id)));
             }
         }

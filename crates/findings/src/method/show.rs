@@ -96,6 +96,7 @@ fn environment(run: &RunRecord) -> Vec<Block> {
         }
     };
     fact("mountmark's own file, SHA-256", &|environment| &environment.build);
+    fact("the program in guests, SHA-256", &|environment| &environment.guest);
     fact("emulator", &|environment| &environment.emulator);
     fact("host's kernel", &|environment| &environment.host_kernel);
     fact("host's processor", &|environment| &environment.host_cpu);

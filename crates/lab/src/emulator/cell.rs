@@ -1,9 +1,9 @@
 //! Requirements of a cell: of the kernel and of the image, and the job it gets.
 
+use mountmark_job::kernel_options::For;
 use mountmark_model::{Cell, Disk, RealisedCorpus};
 
 use crate::image::Wanted;
-use crate::kernel_options::For;
 
 /// The cell as its guest gets it. Reading a longer job takes more instructions, so neither the cell's place in the plan
 /// nor a path of this machine may be part of it.

@@ -1,10 +1,10 @@
 //! A lab of guests before it is opened.
 
 use anyhow::Result;
+use mountmark_job::Places;
 use mountmark_model::{Cell, Lab};
 
 use super::{Emulator, options};
-use crate::devices::Places;
 use crate::lab::{LabKind, OpenLab, Options};
 use crate::options::LabOption;
 
@@ -21,6 +21,6 @@ impl LabKind for Guests {
     }
 
     fn places(&self, cell: &Cell) -> Result<Places> {
-        Ok(crate::guest::places(cell))
+        Ok(mountmark_job::places(cell))
     }
 }

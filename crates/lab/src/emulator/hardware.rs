@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
+use mountmark_job::{MEDIA_START, Region};
 use mountmark_model::Processor;
 use mountmark_model::processor::FEATURES;
-
-use crate::job::{MEDIA_START, Region};
 
 /// How guest time passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

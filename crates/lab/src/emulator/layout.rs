@@ -1,12 +1,11 @@
 //! Placement of a cell's media in its guest's physical memory.
 
 use anyhow::{Result, bail};
+use mountmark_job::{CrashRegions, Region, carrier_room};
 use mountmark_model::Cell;
 use mountmark_trace::recording::Device;
 
 use super::cell::disks;
-use crate::guest::carrier_room;
-use crate::job::{CrashRegions, Region};
 
 /// Alignment of the media in bytes; pmem requires it.
 pub(super) const ALIGNMENT: u64 = 128 << 20;
@@ -37,7 +36,7 @@ impl Layout {
         let undo = needs_undo(cell).then(|| take(size));
         let total = at.max(MEDIA_ROOM);
         // 40 bits of physical addresses, minus what is below the media.
-        if total > (1 << 40) - crate::job::MEDIA_START {
+        if total > (1 << 40) - mountmark_job::MEDIA_START {
             bail!(
                 "the disks of this plan need {total} bytes, more than the guest can address; choose a smaller --scale or --disk-size"
             );

@@ -5,6 +5,7 @@
 mod cell;
 mod guests;
 mod hardware;
+mod key;
 mod layout;
 pub mod options;
 pub mod probe;
@@ -21,30 +22,31 @@ use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use mountmark_job::{
+    Job, Token,
+    kernel_log::{read_log, telling_lines},
+    kernel_options::For,
+};
 use mountmark_model::{Bytes, Cell, Configuration, Environment, Event, Lab, Outcome, Program};
 
 use crate::cache::{self, InUse, lock::Scratch};
+use crate::cell_key::CellKey;
 use crate::event_receiver::{EventReceiver, Expected, Heard};
 use crate::image::kernel::{Kernel, built_without};
 use crate::image::modules::ModuleTree;
 use crate::image::packages::Packages;
-use crate::image::{Builder, Image};
-use crate::kernel_log::{read_log, telling_lines};
-use crate::kernel_options::For;
-pub use hardware::Clock;
-pub use profiler::Profiler;
-pub use witness::{Answer, Witness, Witnesses};
-
-use crate::job::Job;
+use crate::image::{Builder, GuestProgram, Image};
 use crate::lab::{Ended, OpenLab, Options};
-use crate::line_auth::Token;
 use cell::{NBD, image_key, needed_by, wanted};
 pub(crate) use guests::Guests;
+pub use hardware::Clock;
 use hardware::Hardware;
 use layout::Layout;
 use profiler::PluginArguments;
+pub use profiler::Profiler;
 use qemu::{Qemu, Ram};
 use snapshot::Snapshot;
+pub use witness::{Answer, Witness, Witnesses};
 
 /// Upper limit of a guest's memory: above it QEMU's machine has its PCI hole, and more would move the media from
 /// `MEDIA_START`.
@@ -312,6 +314,15 @@ impl OpenLab for Emulator {
         self.run_with(cell, None, stop, on_event)
     }
 
+    fn key(&self, cell: &Cell) -> Result<Option<CellKey>> {
+        if !self.lab.capabilities().exact_clock {
+            return Ok(None);
+        }
+        let (image, layout) = (self.image(cell)?, Layout::of(cell)?);
+        let hardware = self.hardware(cell, &image, &layout)?;
+        key::of(cell, &hardware, &layout, &image, &self.kernel.sha256).map(Some)
+    }
+
     fn environment(&self, cell: &Cell) -> Result<Environment> {
         let image = self.image(cell)?;
         let mut packages = image.packages;
@@ -323,6 +334,7 @@ impl OpenLab for Emulator {
             emulator: self.qemu.clone(),
             packages,
             image: image.sha256,
+            guest: GuestProgram::get()?.sha256.clone(),
             kernel_image: self.kernel.sha256.clone(),
             clock: match self.clock {
                 Clock::Instructions { shift } => format!(

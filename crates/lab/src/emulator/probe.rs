@@ -1,4 +1,4 @@
-//! Whether guests boot here: boots an image that holds only this program until its init sends its greeting.
+//! Whether guests boot here: boots an image that holds only the guest's program until its init sends its greeting.
 //!
 //! It fetches and caches nothing, so the answer comes in seconds, or after the limit.
 
@@ -8,13 +8,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use mountmark_job::MODULES_FILE;
 use mountmark_model::{Event, Processor};
 
 use super::hardware::{self, Clock, Hardware};
 use super::layout::ALIGNMENT;
 use super::qemu::{self, Qemu, Ram};
 use crate::cache::lock::Scratch;
-use crate::guest::MODULES_FILE;
+use crate::image::GuestProgram;
 use crate::image::cpio::Archive;
 use crate::image::kernel::Kernel;
 
@@ -47,9 +48,11 @@ pub(super) fn check_kvm() -> Result<()> {
 
 /// Boots a guest; returns the wall time it took.
 pub fn boot(kernel: &Kernel, clock: Clock, limit: Duration) -> Result<Duration> {
-    let program = fs::read("/proc/self/exe").context("cannot read this program's own file")?;
+    let program = GuestProgram::get()?.bytes.clone();
     if goblin::elf::Elf::parse(&program).is_ok_and(|elf| elf.interpreter.is_some()) {
-        bail!("this program is linked dynamically and cannot be an init alone; build it with the project's settings");
+        bail!(
+            "mountmark-guest is linked dynamically and cannot be an init alone; build it with the project's settings"
+        );
     }
     let mut archive = Archive::default();
     for folder in ["dev", "etc", "proc", "run", "sys", "tmp"] {
@@ -82,7 +85,7 @@ pub fn boot(kernel: &Kernel, clock: Clock, limit: Duration) -> Result<Duration> 
     if ready.is_ok() && matches!(serde_json::from_str(&first), Ok(Event::Hello { .. })) {
         return Ok(took);
     }
-    let log = crate::kernel_log::telling_lines(&super::read_log(&serial), 3);
+    let log = mountmark_job::kernel_log::telling_lines(&super::read_log(&serial), 3);
     let detail: Vec<&str> =
         [first.trim(), said.trim(), log.trim()].into_iter().filter(|text| !text.is_empty()).collect();
     let reason = if took >= limit {

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
 use anyhow::{Context, Result, bail};
+use mountmark_job::{Job, Region, Token, kernel_log::read_log};
 use mountmark_model::profile::{Interval, TaskProfile};
 use mountmark_model::{Cell, Configuration, Environment, Event, Lab, Program, protocol_task};
 
@@ -20,12 +21,10 @@ use super::qemu::{self, PROGRAM, option_value};
 use super::{Emulator, image_key, snapshot};
 use crate::cache;
 use crate::cache::lock::Scratch;
+use crate::cell_key::CellKey;
 use crate::event_receiver::{EventReceiver, Expected, Heard};
 use crate::image::cpio;
-use crate::job::{Job, Region};
-use crate::kernel_log::read_log;
 use crate::lab::{Ended, OpenLab, Options};
-use crate::line_auth::Token;
 use crate::profile::pipes::Pipes;
 use crate::profile::programs::Code;
 use crate::profile::recording::Recording;
@@ -250,6 +249,10 @@ impl OpenLab for Profiler {
             recording.map(|recording| Profiler::profiles(cell, &recording)).map_err(|error| format!("{error:#}"));
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).insert(cell.index, profiles);
         Ok(ended)
+    }
+
+    fn key(&self, cell: &Cell) -> Result<Option<CellKey>> {
+        self.lab.key(cell)
     }
 
     fn environment(&self, cell: &Cell) -> Result<Environment> {

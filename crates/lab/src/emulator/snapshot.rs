@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use mountmark_job::kernel_log::{read_log, telling_lines};
 use mountmark_model::Event;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -19,7 +20,6 @@ use super::hardware::{Clock, Hardware};
 use super::qemu::{self, Qemu, Ram};
 use super::qmp::{Gone, Qmp, Silent};
 use crate::cache::{self, Stamp, sparse};
-use crate::kernel_log::{read_log, telling_lines};
 
 /// Limit of a boot's instructions; a boot takes some 3 billion. Beyond it the guest hangs, on any host under any load.
 const BOOT_MOST: u64 = 20_000_000_000;

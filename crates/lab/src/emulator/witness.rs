@@ -7,6 +7,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use mountmark_job::{
+    CrashRegions, Job, Region, Token,
+    kernel_log::{read_log, telling_lines},
+    question,
+};
 use mountmark_model::{Cell, Configuration, Environment};
 use mountmark_trace::recording::{Device, Unit, poison};
 use serde_json::json;
@@ -15,11 +20,7 @@ use super::layout::Layout;
 use super::qemu::{self, Qemu};
 use super::{Emulator, snapshot};
 use crate::cache::lock::Scratch;
-use crate::job::{CrashRegions, Job, Region};
-use crate::kernel_log::{read_log, telling_lines};
 use crate::lab::{OpenLab, Options};
-use crate::line_auth::Token;
-use crate::question;
 
 /// Room for copies of what is written in one recording, in bytes. It is sparse.
 const LOG: u64 = 1 << 30;

@@ -9,6 +9,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use mountmark_job::{Agent, CorpusData, Device, DeviceTrace, Devices, Hold, Places, Token, Unseen, line_auth};
 use mountmark_model::{Cell, Event, Identity, Outcome, PROTOCOL, Subject};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
@@ -20,11 +21,6 @@ use super::folder;
 use super::group::OwnGroup;
 use super::guard;
 use super::trace::{KernelTrace, unseen};
-use crate::devices::{CorpusData, Device, Devices, Hold, Places};
-use crate::guest::Agent;
-use crate::line_auth;
-use crate::line_auth::Token;
-use crate::trace::{DeviceTrace, Unseen};
 
 /// Why nothing is seen of a device without a queue.
 const NO_QUEUE: &str = "Requests are seen of whole disks alone, and this is a partition, a volume, an array or a folder; the \
@@ -103,7 +99,7 @@ fn live(agent: Agent) -> Result<()> {
     // Where nothing is: no word of a command, such as an option of mkfs, finds a file there that it names without a path.
     let nowhere = base.join(NOWHERE);
     std::fs::create_dir(&nowhere).and_then(|()| std::env::set_current_dir(&nowhere)).context("cannot leave /")?;
-    let (kernel, memory) = (crate::guest::kernel_version()?, crate::guest::memory()?);
+    let (kernel, memory) = (mountmark_job::machine::kernel_version(), mountmark_job::machine::memory()?);
     send(&Event::Hello { protocol: PROTOCOL, kernel, memory });
     let trace: Box<dyn DeviceTrace> = match has_queue(&job.test.name) {
         true => match KernelTrace::start(&job.test, &base.join("tracing")) {

@@ -7,13 +7,13 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use mountmark_job::loops;
 
 use super::guard::{self, Note};
 use super::own::{OwnImage, Stamp};
 use super::undo::{self, Entries, FOLDER};
 use super::{contents, lock};
 use crate::cache::Lock;
-use crate::loops;
 
 /// What happened to something that a killed run left.
 #[derive(Debug, PartialEq)]

@@ -138,7 +138,7 @@ mod tests {
             file.as_file().set_len(512 << 20).unwrap();
             let make = || {
                 let mut command = Command::new(program);
-                command.env("PATH", super::super::tools::PATH).args(arguments).arg(file.path());
+                command.env("PATH", mountmark_job::PATH).args(arguments).arg(file.path());
                 let made = command.output().ok()?;
                 assert!(made.status.success(), "{program}: {}", String::from_utf8_lossy(&made.stderr));
                 Some(identity(file.as_file()).unwrap())

@@ -6,6 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result, bail};
+use mountmark_job::{
+    Device,
+    loops::{self, Loop, Use},
+};
 use mountmark_model::{Bytes, Cell, Event, Stage, protocol_task};
 
 use super::folder;
@@ -13,9 +17,7 @@ use super::guard::Guard;
 use super::image::{self, Place, new_image};
 use super::own::{OwnImage, Stamp};
 use super::undo::Journal;
-use crate::devices::Device;
 use crate::lab::{Options, Place as Asked};
-use crate::loops::{self, Loop, Use};
 
 /// The place of a run's disks, and its journal.
 pub(super) struct Disks {

@@ -6,9 +6,8 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::sync::OnceLock;
 
 use anyhow::{Context, Result};
+use mountmark_job::line_auth;
 use mountmark_model::Event;
-
-use crate::line_auth;
 
 /// The stream for events.
 static EVENTS: OnceLock<File> = OnceLock::new();

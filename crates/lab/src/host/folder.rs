@@ -7,11 +7,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use mountmark_job::{FileId, mountinfo};
 use mountmark_model::Target;
 use serde::{Deserialize, Serialize};
 
 use super::device::{name_of_number, number_of};
-use super::{mountinfo, own};
+use super::own;
 
 /// The beginning of names of folders of runs.
 const NAME: &str = "mountmark-test-";
@@ -66,7 +67,7 @@ impl MountedFolder {
 
     /// An error if its path leads elsewhere by now: something was mounted over it, or it was moved.
     pub fn check(&self) -> Result<()> {
-        if !own::leads_to(&self.path, &own::FileId::of(&self.held)?) {
+        if !own::leads_to(&self.path, &FileId::of(&self.held)?) {
             bail!(
                 "--dir {} leads to another folder than was looked at: something was mounted there, or it was moved; that was not \
                  touched; put it back or start again",

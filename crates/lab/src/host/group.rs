@@ -9,10 +9,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use mountmark_job::mountinfo;
 use mountmark_model::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::{mountinfo, own};
+use super::own;
 
 /// The beginning of names of groups.
 const NAME: &str = "mountmark-";
@@ -38,7 +39,7 @@ pub fn too_little(limit: Bytes) -> Option<String> {
 /// # Errors
 /// This machine has no cgroup v2 with a memory controller, or the limit is too small or too large.
 pub fn check(limit: Bytes) -> Result<()> {
-    let total = crate::memory::total().unwrap_or(u64::MAX);
+    let total = mountmark_job::machine::memory().unwrap_or(u64::MAX);
     if let Some(reason) = too_little(limit) {
         bail!(reason);
     }

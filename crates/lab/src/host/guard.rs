@@ -17,12 +17,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use mountmark_job::{FileId, loops};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, flock, inotify};
 use serde::{Deserialize, Serialize};
 
-use super::own::{FileId, Stamp};
-use crate::loops;
+use super::own::Stamp;
 
 /// The argument that makes this program a guard; its image is standard output.
 pub(super) const ARGUMENT: &str = "host-guard";

@@ -10,11 +10,11 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use mountmark_job::{FileId, loops};
 use mountmark_model::Bytes;
 
-use super::own::{self, FileId, OwnImage, Stamp};
+use super::own::{self, OwnImage, Stamp};
 use super::{contents, device, lock};
-use crate::loops;
 
 /// The default folder of images: suited for large files, and on a disk, which /tmp may not be.
 pub const DEFAULT_FOLDER: &str = "/var/tmp";

@@ -16,7 +16,6 @@ mod guard;
 mod image;
 mod lock;
 mod messages;
-pub mod mountinfo;
 mod noise;
 pub mod options;
 mod own;
@@ -30,14 +29,13 @@ mod undo;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, bail};
+use mountmark_job::{Places, Token};
 use mountmark_model::{
     Bytes, Cell, Configuration, Environment, Event, Machine, Outcome, OwnComputer, Program, Target, words,
 };
 
-use crate::devices::Places;
 use crate::event_receiver::{EventReceiver, Expected, Heard};
 use crate::lab::{Ended, LabKind, OpenLab, Options, Place};
-use crate::line_auth::Token;
 use crate::options::{Given, LabOption};
 use agent::HostJob;
 use group::OwnGroup;
@@ -48,7 +46,6 @@ use target_set::TargetSet;
 
 pub use agent::{is_agent, main};
 pub use clean::{Undone, clean};
-pub(crate) use own::FileId;
 
 /// Bit of CAP_SYS_ADMIN in the masks of /proc/self/status.
 const SYS_ADMIN: u32 = 21;
@@ -88,7 +85,7 @@ impl LabKind for ThisMachine {
                 about: crate::this::host_cpu(),
                 shift: 0,
                 processor: None,
-                ram: Bytes(crate::memory::total().unwrap_or(0)),
+                ram: Bytes(mountmark_job::machine::memory().unwrap_or(0)),
                 disk: disk.name.clone(),
                 second_disk: disk.name.clone(),
                 sources: Vec::new(),
@@ -194,7 +191,7 @@ impl HostLab {
         let mut agent = Agent::start(job)?;
         let mut watch = EventReceiver::new(Expected {
             token: job.token.clone(),
-            kernel: crate::guest::kernel_version()?,
+            kernel: mountmark_job::machine::kernel_version(),
             memory: 0..=u64::MAX,
         });
         let heard = watch.listen(&agent.lines, stop, self.options.silence_limit, on_event);
@@ -213,7 +210,7 @@ impl HostLab {
             Some(Outcome::Failed { reason, detail }) => (reason, detail),
             _ => (reason, String::new()),
         };
-        let parts = [detail.as_str(), said.trim(), &crate::kernel_log::telling_lines(&log, 30)];
+        let parts = [detail.as_str(), said.trim(), &mountmark_job::kernel_log::telling_lines(&log, 30)];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         Ok(Ended::Outcome { outcome: Outcome::Failed { reason, detail: parts.join("\n") }, log })
     }
@@ -309,7 +306,7 @@ impl OpenLab for HostLab {
             health: self.ground.health_of(cell),
             ..crate::this::host_environment()
         };
-        environment.name_kernel(&crate::guest::kernel_version()?);
+        environment.name_kernel(&mountmark_job::machine::kernel_version());
         Ok(environment)
     }
 }

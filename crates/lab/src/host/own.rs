@@ -6,30 +6,9 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use mountmark_job::FileId;
 use rustix::fs::FallocateFlags;
 use serde::{Deserialize, Serialize};
-
-/// Identifies a file independently of its name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileId {
-    /// `st_dev`
-    pub device: u64,
-    /// `st_ino`
-    pub inode: u64,
-}
-
-impl FileId {
-    /// The identity of an open file.
-    pub fn of(file: &File) -> io::Result<FileId> {
-        file.metadata().map(|data| FileId::from(&data))
-    }
-}
-
-impl From<&fs::Metadata> for FileId {
-    fn from(data: &fs::Metadata) -> FileId {
-        FileId { device: data.dev(), inode: data.ino() }
-    }
-}
 
 /// Changes when a file is written; times in nanoseconds since 1970, by the clock of its file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

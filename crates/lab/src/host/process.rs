@@ -11,9 +11,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use mountmark_job::PATH;
 
 use super::agent::{self, HostJob};
-use super::tools;
 use crate::event_receiver;
 
 /// How long a killed agent may take to end.
@@ -31,7 +31,7 @@ impl Agent {
     pub(super) fn start(job: &HostJob) -> Result<Agent> {
         let parent = std::process::id();
         let mut command = Command::new("/proc/self/exe");
-        command.arg0("mountmark").arg(agent::ARGUMENT).env("PATH", tools::PATH).env("LC_ALL", "C").current_dir("/");
+        command.arg0("mountmark").arg(agent::ARGUMENT).env("PATH", PATH).env("LC_ALL", "C").current_dir("/");
         // Tasks are root and could write to a pipe of the agent through /proc; a socket cannot be opened that way.
         let (events, theirs) = UnixStream::pair().context("cannot make a socket pair")?;
         // In its own process group, so that Ctrl-C reaches only this process.

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use anyhow::{Context, Result, bail};
+use mountmark_job::{Device, Hold, loops::Loop};
 use mountmark_model::{Bytes, Cell, DriveHealth, Event, Identity, OwnTarget, Precondition, Preconditioned, Target};
 
 use super::device::{self, DeviceLock, Facts, Made, Opened};
@@ -13,9 +14,7 @@ use super::disks::{self, Disks};
 use super::folder::{self, MountedFolder, OwnFolder};
 use super::undo::Journal;
 use super::{contents, image};
-use crate::devices::{Device, Hold};
 use crate::lab::{Options, Place};
-use crate::loops::Loop;
 
 /// The unit of a disk's size in plans, in bytes.
 const UNIT: u64 = 4096;

@@ -6,13 +6,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use mountmark_job::PATH;
 use mountmark_model::{Cell, Configuration, Program, names};
 
 use crate::child;
 use crate::image::kernel::{Config, built_without};
 
-/// The search path of programs: the same in every lab, so that the user's own programs do not interfere.
-pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Programs that every cell uses, and their Debian packages.
 const COMMON: &[(&str, &str)] =
     &[("sh", "dash"), ("mount", "mount"), ("umount", "mount"), ("find", "findutils"), ("rm", "coreutils")];

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
+use mountmark_job::loops;
 use mountmark_model::Identity;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +18,6 @@ use super::group::OwnGroup;
 use super::guard::Guard;
 use super::own::{self, OwnImage};
 use crate::cache::{self, Lock};
-use crate::loops;
 
 pub(super) const FOLDER: &str = "undo";
 

@@ -1,4 +1,4 @@
-//! The guest's initramfs: this program as init, and the kernel modules and programs that one configuration needs.
+//! The guest's initramfs: its program as init, and the kernel modules and programs that one configuration needs.
 //!
 //! An image holds only what its own file system and suite need, so that adding a configuration to a plan cannot change
 //! the memory, and so the figures, of another. Images are cached by their inputs. This folder does not know how a guest
@@ -6,6 +6,7 @@
 
 mod apt;
 pub(crate) mod cpio;
+mod guest_program;
 pub mod kernel;
 mod manifest;
 pub(crate) mod modules;
@@ -22,11 +23,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use mountmark_job::MODULES_FILE;
 use serde::{Deserialize, Serialize};
 
 use crate::cache;
-use crate::guest::MODULES_FILE;
 use cpio::Archive;
+pub(crate) use guest_program::GuestProgram;
 use kernel::Kernel;
 use manifest::Damaged;
 use modules::ModuleTree;
@@ -81,21 +83,13 @@ pub struct Builder<'a> {
     cache: &'a Path,
     kernel: &'a Kernel,
     tree: ModuleTree,
-    program: PathBuf,
-    program_sha256: &'static str,
+    program: &'static GuestProgram,
 }
 
 impl<'a> Builder<'a> {
-    /// A builder of images for `kernel`, with the running program as their init.
+    /// A builder of images for `kernel`, with the guest's program as their init.
     pub fn new(cache: &'a Path, kernel: &'a Kernel) -> Result<Builder<'a>> {
-        let program = fs::read_link("/proc/self/exe").context("cannot find this program's own file")?;
-        Ok(Builder {
-            cache,
-            kernel,
-            tree: ModuleTree::open(kernel)?,
-            program,
-            program_sha256: crate::this::own_sha256()?,
-        })
+        Ok(Builder { cache, kernel, tree: ModuleTree::open(kernel)?, program: GuestProgram::get()? })
     }
 
     pub fn modules(&self) -> &ModuleTree {
@@ -110,7 +104,7 @@ impl<'a> Builder<'a> {
         let kept = Packages::new(self.cache);
         let packages = kept.closure(&names)?;
         let versions = packages::versions(&packages);
-        let mut parts = vec![self.program_sha256.to_owned(), self.kernel.release.clone(), self.kernel.version.clone()];
+        let mut parts = vec![self.program.sha256.clone(), self.kernel.release.clone(), self.kernel.version.clone()];
         if self.kernel.version.is_empty() {
             // Any module of a kernel given by path may have been rebuilt; those of a package never change.
             let modules = self.tree.resolve(&wanted.module_names())?;
@@ -176,10 +170,9 @@ impl<'a> Builder<'a> {
         {
             programs.add(&mut archive, name)?;
         }
-        let init = fs::read("/proc/self/exe").with_context(|| format!("cannot read {}", self.program.display()))?;
         // A static program has no libraries; a dynamic one needs its own.
-        programs.add_libraries(&mut archive, &init)?;
-        archive.file("init", init, 0o755);
+        programs.add_libraries(&mut archive, &self.program.bytes)?;
+        archive.file("init", self.program.bytes.clone(), 0o755);
         let mut order = String::new();
         for module in self.tree.resolve(&wanted.module_names())? {
             let path = format!("usr/lib/modules/{}.ko", module.name);

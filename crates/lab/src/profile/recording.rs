@@ -5,10 +5,9 @@ use std::io::BufRead;
 use std::str::{FromStr, SplitAsciiWhitespace};
 
 use anyhow::{Context, Result, bail};
+use mountmark_job::mark;
 use mountmark_model::device::DeviceOperation;
 use mountmark_model::profile::{Awaited, Interval, Part, PathTime, Profile, program};
-
-use crate::mark;
 
 /// Functions from this number on are programs.
 const PROGRAMS: u32 = 0x4000_0000;

@@ -10,10 +10,10 @@ use mountmark_crash::log_writes::{self, Log, LogError};
 use mountmark_crash::states::Device;
 use mountmark_crash::trace::{Policy, Trace};
 use mountmark_crash::workload::Workload;
+use mountmark_guest::questions::Recorded;
 use thiserror::Error;
 
 use super::explore_options::IDLE;
-use super::questions::Recorded;
 use super::witness_client::{Reply, WitnessClient};
 
 /// Maximum number of bytes of a log: as many as there is room for in a guest.

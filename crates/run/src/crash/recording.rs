@@ -3,9 +3,9 @@
 use anyhow::{Result, bail};
 use mountmark_crash::states::{Base, Device, Extent, State, States};
 use mountmark_crash::workload::Workload;
+use mountmark_guest::questions::Recorded;
 
 use super::explore_options::{ExploreOptions, IDLE};
-use super::questions::Recorded;
 use super::witness_client::{Reply, WitnessClient};
 
 /// Bytes of the disk when a recording began: the base, changed by an image.

@@ -11,12 +11,11 @@ use mountmark_crash::campaign::Seen;
 use mountmark_crash::states::{Device, Extent};
 use mountmark_crash::trace::{Event, Policy, Request, Trace};
 use mountmark_crash::workload::Workload;
+use mountmark_guest::questions::{Made, Question, Recorded, Rehearsed};
 use mountmark_lab::emulator::{Answer, Witness, Witnesses};
 use mountmark_model::{Bytes, Cell, Configuration, Disk};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-
-use super::questions::{Made, Question, Recorded, Rehearsed};
 
 /// A guest that takes longer for a recording or a file system has hung: instructions.
 const LONG: u64 = 60_000_000_000;

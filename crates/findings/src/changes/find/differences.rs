@@ -83,9 +83,9 @@ fn processor(run: &RunRecord) -> String {
     run.plan.machine.processor.iter().map(ToString::to_string).collect()
 }
 
-/// The beginning of the program's hash, which tells builds apart.
+/// The beginning of the hash of the program that was measured, which tells builds apart.
 fn build(run: &RunRecord) -> String {
-    joined(run.cells.iter().map(|cell| cell.environment.build.chars().take(12).collect()))
+    joined(run.cells.iter().map(|cell| cell.environment.measuring_program().chars().take(12).collect()))
 }
 
 pub(crate) fn kernel(run: &RunRecord) -> String {

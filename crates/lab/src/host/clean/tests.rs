@@ -2,10 +2,11 @@ use std::os::unix::fs::FileExt;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
+use mountmark_job::FileId;
+
 use super::*;
 use crate::cache;
 use crate::host::guard::Guard;
-use crate::host::own::FileId;
 
 const SIZE: u64 = 1 << 20;
 

@@ -20,13 +20,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use mountmark_job::Hold;
 use mountmark_model::{Health, Identity, Precondition, Preconditioned};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::gather::{exclusive, identity};
 use super::{Examined, Opened, erase, health, mounts, precondition, relatives};
-use crate::devices::Hold;
 
 /// How long a device may be busy after what used it has ended: the kernel unmounts late, and udev looks at what is new.
 const BUSY_LIMIT: Duration = Duration::from_secs(20);

@@ -8,6 +8,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
+use mountmark_job::PATH;
 use mountmark_model::{Bytes, Identity};
 
 use super::facts::{Content, Facts, LeadsTo, Opened, Process, Relation, Relative};
@@ -15,7 +16,7 @@ use super::mounts::{self, Uses};
 use super::relatives::{self, fact, folder, whole};
 use super::{Examined, erase, look};
 use crate::child;
-use crate::host::{contents, tools};
+use crate::host::contents;
 
 /// Looks at a device and takes hold of it (O_EXCL), so that what was seen stays as it is.
 pub fn examine(path: &Path) -> Examined {
@@ -215,7 +216,7 @@ fn read(facts: &mut Facts, path: &Path, claim: Option<&File>) {
 /// What libblkid knows, by wipefs(8): offset and contents. Nothing if the program is missing.
 fn wipefs(path: &Path) -> Vec<(u64, Content)> {
     let mut command = Command::new("wipefs");
-    command.args(["--no-act", "--parsable"]).arg(path).env("PATH", tools::PATH).env("LC_ALL", "C");
+    command.args(["--no-act", "--parsable"]).arg(path).env("PATH", PATH).env("LC_ALL", "C");
     let output = child::output(&mut command, child::QUICK);
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     text.lines().filter_map(listed).collect()

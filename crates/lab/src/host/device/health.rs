@@ -7,6 +7,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use mountmark_job::PATH;
 use mountmark_model::{Bytes, Health};
 use serde_json::Value;
 
@@ -60,7 +61,7 @@ fn said(program: &str, arguments: &[&str]) -> Option<String> {
         return None;
     }
     let mut command = Command::new(program);
-    command.args(arguments).env("PATH", tools::PATH).env("LC_ALL", "C");
+    command.args(arguments).env("PATH", PATH).env("LC_ALL", "C");
     match child::output(&mut command, LIMITS) {
         Ok(output) => Some(String::from_utf8_lossy(&output.stdout).into_owned()),
         Err(error) => {

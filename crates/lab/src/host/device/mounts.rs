@@ -5,10 +5,13 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
+use mountmark_job::{
+    FileId,
+    mountinfo::{self, unescaped},
+};
+
 use super::facts::{Mounted, Process};
 use super::relatives::folder;
-use crate::host::mountinfo::{self, unescaped};
-use crate::host::own::FileId;
 
 /// All that uses block devices now.
 pub(super) struct Uses {

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use mountmark_job::loops::{self, Attached};
 use sha2::{Digest, Sha256};
 
 use super::facts::Relation;
 use super::mapping;
-use crate::loops::{self, Attached};
 
 const BLOCK: &str = "/sys/class/block";
 

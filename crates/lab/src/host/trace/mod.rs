@@ -16,12 +16,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use mountmark_job::{Device, DeviceTrace};
 use mountmark_model::DeviceRecord;
 use mountmark_trace::Times;
 use serde::{Deserialize, Serialize};
-
-use crate::devices::Device;
-use crate::trace::DeviceTrace;
 
 /// Longer than any machine needs to empty its buffers.
 const PATIENCE: Duration = Duration::from_secs(60);

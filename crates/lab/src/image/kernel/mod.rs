@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use mountmark_job::kernel_options::{self, For, Need};
 
 use super::packages::Packages;
-use crate::kernel_options::{self, For, Need};
 pub(crate) use config::Config;
 use config::Setting;
 use file::KernelFile;

@@ -11,10 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
+use mountmark_job::{Region, mark::SECTOR};
 use mountmark_model::profile::Part;
-
-use crate::job::Region;
-use crate::mark::SECTOR;
 
 /// Readers of file systems; the first that knows the disk is asked.
 const READERS: [fn(&dyn Medium) -> Option<Map<'_>>; 3] = [ext::open, xfs::open, btrfs::open];

@@ -3,10 +3,10 @@
 //! Offsets and marks: `fs/xfs/libxfs/xfs_format.h` and `xfs_da_format.h` of Linux, version 5 of the format. A block without
 //! a mark counts as data.
 
+use mountmark_job::mark::SECTOR;
 use mountmark_model::profile::Part;
 
 use super::{Fields, Map, Medium, bytes};
-use crate::mark::SECTOR;
 
 /// What a block begins with.
 const MARKS: [(&[u8], Part); 15] = [

@@ -1,0 +1,210 @@
+//! Measures a command: until it returned, until durable, until settled.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use mountmark_job::{Device, Times, mark};
+use mountmark_model::profile::Interval;
+use mountmark_model::{DeviceRecord, Metric, Stage};
+
+use super::command::{Finished, Keep, Kept};
+use super::probes::{Counters, now, seconds};
+use super::{Agent, device, settle};
+
+pub(super) struct Measurable {
+    pub(super) command: Command,
+    /// How much of its output is kept.
+    pub(super) keep: Keep,
+    /// Whether it belongs to a suite and so has its own mounts. The protocol's steps change the agent's.
+    pub(super) of_suite: bool,
+    /// Whether the file system is not mounted when it has returned: the device is flushed then.
+    pub(super) unmounted: bool,
+    /// Whether it is the engine, which exchanges its job and results in the agent's folder.
+    pub(super) gets_scratch: bool,
+}
+
+impl Measurable {
+    /// A step of the protocol.
+    pub(super) fn step(command: Command, unmounted: bool) -> Measurable {
+        Measurable { command, keep: Keep::Ends, of_suite: false, unmounted, gets_scratch: false }
+    }
+}
+
+/// Figures of a command.
+pub(super) struct Measured {
+    pub(super) finished: Finished,
+    pub(super) values: BTreeMap<String, f64>,
+    /// Bytes written to the device until settled.
+    device_written: u64,
+    pub(super) device: DeviceRecord,
+    /// Why its data may not be on the medium.
+    pub(super) unwritten: Option<String>,
+}
+
+impl Measured {
+    /// Sets the bytes written, if known, and from them the write amplification.
+    pub(super) fn put_written(&mut self, bytes: Option<u64>) {
+        let amplification = bytes.filter(|bytes| *bytes > 0).map(|bytes| self.device_written as f64 / bytes as f64);
+        for (metric, value) in [
+            (Metric::TASK_WRITTEN_BYTES, bytes.map(|bytes| bytes as f64)),
+            (Metric::WRITE_AMPLIFICATION, amplification),
+        ] {
+            match value {
+                Some(value) => self.values.insert(metric.id.to_owned(), value),
+                None => self.values.remove(metric.id),
+            };
+        }
+    }
+}
+
+impl Agent<'_> {
+    /// Runs a command and takes all its figures: until it returned, until durable, until settled.
+    pub(super) fn measure(&mut self, id: &str, job: &Measurable, limit: f64) -> Result<Measured> {
+        let kept = Kept::new(self.scratch.path(), job.keep)?;
+        let test = job.of_suite.then_some(&*self.devices.test_folder);
+        let hand_down = job.gets_scratch.then(|| self.scratch.as_fd());
+        let mut ready = self.ground.start(&job.command, kept, None, test, hand_down)?;
+        mark::task_begins(id);
+        let begin = now();
+        self.devices.trace.begin(begin);
+        let before = Counters::read(&self.devices.test, &self.servers)?;
+        ready.go()?;
+        let finished = ready.wait(limit)?;
+        let sync_begin = mark::begin(Interval::Sync, now);
+        let unwritten = self.sync(job.unmounted)?;
+        let sync_end = mark::end(Interval::Sync, now);
+        mark::task_ended();
+        let sync = sync_end - sync_begin;
+        let durable = Counters::read(&self.devices.test, &self.servers)?;
+        if job.unmounted {
+            self.take_back()?;
+        }
+        let mut values = BTreeMap::new();
+        before.until(&durable, &mut values);
+        let settle_begin = now();
+        let settled = self.settle_measured(id)?;
+        ready.end()?;
+        self.note_leftovers(&if job.of_suite { format!("task {id}") } else { id.to_owned() }, &finished);
+        let times = Times {
+            returned: sync_begin - begin,
+            durable: sync_end - begin,
+            settled: settle_begin + settled.took - begin,
+        };
+        let device = match self.devices.trace.end(times) {
+            Ok(record) => record,
+            Err(reason) => {
+                device::counted(self.devices.test.size, times, &before.device, &settled.counters.device, reason)
+            }
+        };
+        let fua = device.fua;
+        let usage = &finished.usage;
+        let time = |value: libc::timeval| value.tv_sec as f64 + value.tv_usec as f64 / 1e6;
+        let (user, system) = (time(usage.ru_utime), time(usage.ru_stime));
+        let elapsed = seconds(finished.elapsed);
+        let mut put = |metric: Metric, value: f64| values.insert(metric.id.to_owned(), value);
+        put(Metric::ELAPSED, elapsed);
+        put(Metric::SYNC, seconds(sync));
+        put(Metric::DURABLE, seconds(finished.elapsed + sync));
+        put(Metric::USER, user);
+        put(Metric::SYSTEM, system);
+        put(Metric::CPU_PERCENT, if elapsed > 0.0 { 100.0 * (user + system) / elapsed } else { 0.0 });
+        put(Metric::MINOR_FAULTS, usage.ru_minflt as f64);
+        put(Metric::MAJOR_FAULTS, usage.ru_majflt as f64);
+        put(Metric::VOLUNTARY_SWITCHES, usage.ru_nvcsw as f64);
+        put(Metric::INVOLUNTARY_SWITCHES, usage.ru_nivcsw as f64);
+        put(Metric::PEAK_MEMORY, usage.ru_maxrss as f64 * 1024.0);
+        put(Metric::SETTLE, seconds(settled.took));
+        put(Metric::SETTLE_BUSY, seconds(settled.counters.busy.saturating_sub(durable.busy)));
+        let (at_durable, at_rest) = (&durable.device, &settled.counters.device);
+        let tail = (at_rest.written_sectors - at_durable.written_sectors) * 512;
+        put(Metric::SETTLE_WRITTEN_BYTES, tail as f64);
+        if let Some(fua) = fua {
+            put(Metric::FUA_WRITES, fua as f64);
+        }
+        let device_written = (at_rest.written_sectors - before.device.written_sectors) * 512;
+        let mut measured = Measured { finished, values, device_written, device, unwritten };
+        measured.put_written(measured.finished.written);
+        Ok(measured)
+    }
+
+    /// Makes a step's or task's data durable: syncs the file system if it is mounted, else the device. A sentence if
+    /// the file system could not.
+    fn sync(&self, unmounted: bool) -> Result<Option<String>> {
+        if unmounted {
+            let device = File::open(&self.devices.test.path)?;
+            device.sync_all().with_context(|| format!("cannot flush {}", self.devices.test.path))?;
+            return Ok(None);
+        }
+        let synced = File::open(&self.devices.test_folder).and_then(|folder| Ok(rustix::fs::syncfs(folder)?));
+        Ok(match synced {
+            // A read-only mount has nothing to write.
+            Err(error) if error.raw_os_error() != Some(libc::EROFS) => {
+                Some(format!("what it wrote could not be made durable: {error}"))
+            }
+            _ => None,
+        })
+    }
+
+    /// Waits before `what` is measured: until the machine has settled, then for a pause, then for the idle time of its
+    /// conditions.
+    pub(super) fn ready(&mut self, what: &str, iteration: u32, pause_seconds: f64) -> Result<()> {
+        self.settle(what)?;
+        if pause_seconds > 0.0 {
+            thread::sleep(Duration::from_secs_f64(pause_seconds));
+        }
+        self.idle(what, iteration);
+        self.stage(Stage::Measured(what.to_owned()));
+        Ok(())
+    }
+
+    fn settle_measured(&mut self, after: &str) -> Result<settle::Settled> {
+        let settled = self.ground.settle(&self.disks(), &self.servers, self.devices.exclusive)?;
+        self.rest.clone_from(&settled.rest);
+        if let Some(unfinished) = &settled.unfinished {
+            self.note(format!("{unfinished} after {after} still, {} s later", settle::LIMIT.as_secs()));
+        }
+        Ok(settled)
+    }
+
+    pub(super) fn settle(&mut self, before: &str) -> Result<()> {
+        self.stage(Stage::Settle);
+        self.ground.sync();
+        if self.is_at_rest()? {
+            return Ok(());
+        }
+        self.settle_measured(&format!("the preparation of {before}")).map(drop)
+    }
+
+    /// Whether the devices have done nothing since the machine last settled. Then waiting once more shows nothing new: on a
+    /// real machine a cell of three small tasks took 15.4 s with such waits, and 10.9 s without.
+    fn is_at_rest(&self) -> Result<bool> {
+        Ok(self.rest.is_some() && self.rest == settle::work_of(&self.disks())?)
+    }
+
+    pub(super) fn disks(&self) -> Vec<&Device> {
+        std::iter::once(&self.devices.test).chain(self.devices.source.as_ref()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_can_be_told_by_others() {
+        let finished = Finished { written: Some(10), ..Finished::default() };
+        let device = DeviceRecord::default();
+        let mut measured = Measured { finished, values: BTreeMap::new(), device_written: 300, device, unwritten: None };
+        let names = ["task_written_bytes", "write_amplification"];
+        for (told, found) in [(Some(10), [Some(10.0), Some(30.0)]), (Some(0), [Some(0.0), None]), (None, [None, None])]
+        {
+            measured.put_written(told);
+            assert_eq!(names.map(|name| measured.values.get(name).copied()), found);
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! What happens to a cell's disks, as one list of typed steps. The agent takes them, and a dry run prints them, so that
+//! neither does what the other does not know of.
+
+mod mount;
+mod outline;
+mod restart;
+
+use std::path::{Path, PathBuf};
+
+use mountmark_job::{Places, plain};
+use mountmark_model::{Cell, Metric, Source, SourceMedium, Task, protocol_task};
+
+pub use mount::Mount;
+pub use outline::{Line, outline};
+pub use restart::Restarted;
+
+/// What the steps of the second disk belong to.
+const SOURCE: &str = "source";
+/// What steps belong to that vary a repeat's conditions.
+const CONDITIONS: &str = "conditions";
+/// Removes every file of the tasks.
+const REMOVE_ALL: &str = "find . -mindepth 1 -maxdepth 1 ! -name lost+found ! -name .nilfs -exec rm -rf {} +";
+
+/// Which of a cell's disks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disk {
+    /// The one under test.
+    Test,
+    /// The second one.
+    Source,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step<'a> {
+    /// What it belongs to: the second disk, a step of the protocol such as `mkfs`, or a task's id.
+    pub of: &'a str,
+    pub part: Part,
+    pub act: Act<'a>,
+}
+
+impl Step<'_> {
+    /// Whether it is one of the protocol's own programs, whose figures are samples. Tasks measure what is theirs.
+    pub fn is_measured(&self) -> bool {
+        let own = [protocol_task::MKFS, protocol_task::MOUNT, protocol_task::UMOUNT];
+        self.part == Part::Whole && own.contains(&self.of)
+    }
+}
+
+/// A step's part of what it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A step on its own.
+    Whole,
+    Prepare,
+    /// What makes a task cold, or mounts the file system for those that follow.
+    Remount,
+    /// A task's own work.
+    Run,
+    /// How the machine goes down, and what must be done before what is timed.
+    Restart,
+    /// How the machine comes up again.
+    Timed,
+    /// The count of lost files.
+    Lost,
+    Cleanup,
+}
+
+/// What is done. What is measured begins when the machine has settled.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Act<'a> {
+    /// A program makes a file system.
+    Make(Disk, Vec<String>),
+    Mount(Disk, Mount),
+    Unmount(Disk, Vec<String>),
+    /// Drops what the kernel has cached of a device that is not mounted.
+    Forget(Disk),
+    /// Drops the machine's caches: the file system is somebody else's, and stays mounted.
+    DropCaches,
+    /// The corpus becomes a file, or what `unpack` makes of it.
+    Corpus {
+        to: PathBuf,
+        unpack: Option<Vec<String>>,
+    },
+    /// A command of a suite, or of the protocol, in the folder of a disk; not measured.
+    Script(Disk, &'a str),
+    /// Reads here and there from the disk and takes memory, as the repeat's conditions say.
+    Vary,
+    /// Makes folders and removes them, as the repeat's conditions say.
+    Turn,
+    /// Asks the file system for its space.
+    Capacity(&'static [Metric]),
+    Settle,
+    /// Writes out all that is dirty.
+    Sync,
+    /// The work of a task; `cut`: the power fails when it returns.
+    Work {
+        task: &'a Task,
+        cut: bool,
+    },
+    /// The disk under test is set back to what it held when the power failed.
+    PowerBack {
+        /// Whether that is without what was not durable.
+        cache_lost: bool,
+    },
+    /// The full check with repairs.
+    Repair(Vec<String>),
+    /// The read-only check; `None` if there is none.
+    Check(Option<Vec<String>>),
+}
+
+/// A task's steps, which are repeated with it. A task that is left out, or is a figure of another, has none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaskSteps<'a> {
+    pub task: &'a Task,
+    pub prepare: Option<Step<'a>>,
+    pub remount: Vec<Step<'a>>,
+    pub work: Option<Step<'a>>,
+    pub restart: Option<Restarted<'a>>,
+    pub cleanup: Option<Step<'a>>,
+}
+
+/// All steps of a cell, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Protocol<'a> {
+    /// The second disk is made and filled; the modelled disks keep no time yet.
+    pub source: Vec<Step<'a>>,
+    /// Until there is a file system for the tasks.
+    pub begin: Vec<Step<'a>>,
+    /// Tasks that are figures of others too, which have no steps.
+    pub tasks: Vec<TaskSteps<'a>>,
+    /// If the file system is still mounted after the tasks.
+    pub end: Vec<Step<'a>>,
+    /// Whatever became of the tasks.
+    pub check: Option<Step<'a>>,
+    /// Whatever else became of the cell.
+    pub close: Option<Step<'a>>,
+}
+
+impl<'a> Protocol<'a> {
+    /// The steps of a cell whose disks are in these places.
+    pub fn of(cell: &'a Cell, places: &Places) -> Protocol<'a> {
+        let (configuration, device) = (&cell.configuration, &places.test);
+        let medium = cell.second_disk.as_ref();
+        let mount = Mount::sound(configuration, device, &places.test_folder);
+        let unmount = Act::Unmount(Disk::Test, unmount_command(&places.test_folder));
+        let whole = |of: &'a str, act: Act<'a>| Step { of, part: Part::Whole, act };
+        let mut begin: Vec<_> = medium.iter().map(|_| whole(SOURCE, source_mount(places))).collect();
+        begin.extend(cell.conditions.iter().map(|_| whole(CONDITIONS, Act::Vary)));
+        let mut end = Vec::new();
+        // What somebody else has mounted is taken as it is.
+        if !cell.is_mounted {
+            begin.push(whole(protocol_task::MKFS, Act::Make(Disk::Test, configuration.mkfs_command(device))));
+            begin.push(whole(protocol_task::MOUNT, Act::Mount(Disk::Test, mount.clone())));
+        }
+        begin.extend(cell.conditions.iter().map(|_| whole(CONDITIONS, Act::Turn)));
+        if !cell.is_mounted {
+            const NEW: &[Metric] = &[Metric::CAPACITY, Metric::CAPACITY_BYTES, Metric::CAPACITY_DEVICE];
+            begin.push(whole(protocol_task::CAPACITY, Act::Capacity(NEW)));
+            end = vec![
+                whole(protocol_task::CAPACITY, Act::Script(Disk::Test, REMOVE_ALL)),
+                whole(protocol_task::CAPACITY, Act::Settle),
+                whole(protocol_task::CAPACITY, Act::Capacity(&[Metric::CAPACITY_RESIDUAL])),
+                whole(protocol_task::UMOUNT, unmount.clone()),
+            ];
+        }
+        Protocol {
+            source: medium.map(|medium| lay_out(cell, medium, places)).unwrap_or_default(),
+            begin,
+            tasks: cell.tasks.iter().map(|task| task_steps(cell, task, places, &mount)).collect(),
+            end,
+            check: (!cell.is_mounted)
+                .then(|| whole(protocol_task::FSCK, Act::Check(configuration.fsck_command(device)))),
+            close: medium.map(|_| whole(SOURCE, Act::Unmount(Disk::Source, unmount_command(&places.source_folder)))),
+        }
+    }
+}
+
+/// How the second disk gets its contents.
+fn lay_out<'a>(cell: &'a Cell, medium: &SourceMedium, places: &Places) -> Vec<Step<'a>> {
+    let folder = &places.source_folder;
+    let step = |part: Part, act: Act<'a>| Step { of: SOURCE, part, act };
+    let mut steps = vec![
+        step(Part::Whole, Act::Make(Disk::Source, plain::make_command(&places.source))),
+        step(Part::Whole, source_mount(places)),
+    ];
+    let corpus = match medium.layout {
+        Source::None => None,
+        Source::Tar => Some(Act::Corpus { to: folder.join("corpus.tar"), unpack: None }),
+        Source::Tree => {
+            let to = folder.join("tree");
+            let command = ["tar", "-x", "-f", "-", "-C", &to.display().to_string()].map(str::to_owned).into();
+            Some(Act::Corpus { to, unpack: Some(command) })
+        }
+    };
+    steps.extend(corpus.map(|act| step(Part::Whole, act)));
+    steps.extend(cell.source_prepare.as_deref().map(|text| step(Part::Prepare, Act::Script(Disk::Source, text))));
+    steps.push(step(Part::Whole, Act::Sync));
+    steps.push(step(Part::Whole, Act::Unmount(Disk::Source, unmount_command(folder))));
+    steps.push(step(Part::Whole, Act::Forget(Disk::Source)));
+    steps
+}
+
+fn task_steps<'a>(cell: &'a Cell, task: &'a Task, places: &Places, mount: &Mount) -> TaskSteps<'a> {
+    let none = TaskSteps { task, prepare: None, remount: Vec::new(), work: None, restart: None, cleanup: None };
+    if task.skip.is_some() || task.part_of.is_some() {
+        return none;
+    }
+    let step = |part: Part, act: Act<'a>| Step { of: &task.id, part, act };
+    let script = |part: Part, text: &'a str| step(part, Act::Script(Disk::Test, text));
+    let cut = task.restart.is_some_and(|restart| restart.after.is_cut());
+    TaskSteps {
+        prepare: task.prepare.as_deref().map(|text| script(Part::Prepare, text)),
+        remount: if task.cold { remount(cell, places, mount) } else { Vec::new() }
+            .into_iter()
+            .map(|act| step(Part::Remount, act))
+            .collect(),
+        work: Some(step(Part::Run, Act::Work { task, cut })),
+        restart: task.restart.map(|restart| restart::steps(cell, task, restart, places)),
+        cleanup: task.cleanup.as_deref().map(|text| script(Part::Cleanup, text)),
+        ..none
+    }
+}
+
+/// How the next reads are made to come from the disks.
+fn remount<'a>(cell: &Cell, places: &Places, mount: &Mount) -> Vec<Act<'a>> {
+    let mut acts = if cell.is_mounted {
+        vec![Act::DropCaches]
+    } else {
+        vec![
+            Act::Unmount(Disk::Test, unmount_command(&places.test_folder)),
+            Act::Forget(Disk::Test),
+            Act::Mount(Disk::Test, mount.clone()),
+        ]
+    };
+    if cell.second_disk.is_some() {
+        acts.push(Act::Unmount(Disk::Source, unmount_command(&places.source_folder)));
+        acts.push(Act::Forget(Disk::Source));
+        acts.push(source_mount(places));
+    }
+    acts
+}
+
+fn source_mount<'a>(places: &Places) -> Act<'a> {
+    Act::Mount(Disk::Source, Mount::plain(&places.source, &places.source_folder))
+}
+
+/// Runs a job that is in a folder for fio's own files (states, logs), so that these cause no work for the file system.
+pub fn fio_command(folder: &Path) -> Vec<String> {
+    let (folder, job) = (folder.display().to_string(), folder.join("job.fio").display().to_string());
+    ["fio", "--output-format=json", "--eta=never", "--aux-path", &folder, &job].map(str::to_owned).into()
+}
+
+fn unmount_command(folder: &Path) -> Vec<String> {
+    vec!["umount".to_owned(), folder.display().to_string()]
+}

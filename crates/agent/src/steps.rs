@@ -1,0 +1,124 @@
+//! The protocol's own steps: mkfs, mount, umount, capacity and fsck.
+
+use anyhow::{Context, Result, bail};
+use mountmark_model::{Metric, Outcome, protocol_task};
+
+use super::measure::Measurable;
+use super::perform::one_command;
+use super::{Agent, STEP_LIMIT};
+use crate::protocol::{Act, Step};
+
+impl Agent<'_> {
+    /// Runs a program of the protocol and sends its figures; false if it failed, which ends the cell with that outcome.
+    pub(super) fn measured_step(&mut self, step: &Step) -> Result<bool> {
+        let (id, command) = match &step.act {
+            Act::Make(_, command) | Act::Unmount(_, command) => (step.of, command),
+            Act::Mount(_, mount) => (step.of, &mount.command),
+            act => bail!("{act:?} is no program"),
+        };
+        if !self.mounted {
+            self.forget(&self.devices.test);
+        }
+        self.ready(id, 0, 0.0)?;
+        let mut process = one_command(std::slice::from_ref(command), &[])?;
+        self.set_step(&mut process);
+        self.hand_on(id)?;
+        let measured = self.measure(id, &Measurable::step(process, id != protocol_task::MOUNT), STEP_LIMIT)?;
+        let what = command.join(" ");
+        let unwritten = measured.unwritten.map(|reason| format!("{what}: {reason}"));
+        let Some(reason) = self.failure(&what, &measured.finished).or(unwritten) else {
+            self.device(id, 0, measured.device);
+            self.sample(id, 0, measured.values);
+            self.ended(id, Outcome::Ok);
+            return Ok(true);
+        };
+        let outcome = Outcome::Failed { reason, detail: self.detail(&measured.finished.said()) };
+        self.ended(id, outcome.clone());
+        self.cell_ended(outcome);
+        self.take_back()?;
+        Ok(false)
+    }
+
+    /// Lets the next program have a real disk under test, after a look that it is still the same one.
+    pub(super) fn hand_on(&self, id: &str) -> Result<()> {
+        if let Some(hold) = self.devices.hold.as_ref().filter(|_| id != protocol_task::UMOUNT) {
+            hold.check()?;
+            hold.let_go();
+        }
+        Ok(())
+    }
+
+    /// Takes a real disk under test back, unless it is mounted still.
+    pub(super) fn take_back(&self) -> Result<()> {
+        match &self.devices.hold {
+            Some(hold) if !mountmark_job::mountinfo::is_mount_point(&self.devices.test_folder) => hold.take(),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn capacity(&mut self, metrics: &[Metric]) -> Result<()> {
+        let folder = &self.devices.test_folder;
+        let data =
+            rustix::fs::statvfs(folder).with_context(|| format!("cannot ask {} for its space", folder.display()))?;
+        let available = data.f_bavail as f64 * data.f_frsize as f64;
+        let percent = if data.f_blocks > 0 { 100.0 * data.f_bavail as f64 / data.f_blocks as f64 } else { 0.0 };
+        let values = metrics.iter().map(|metric| {
+            let value = match *metric {
+                Metric::CAPACITY_BYTES => available,
+                Metric::CAPACITY_DEVICE => 100.0 * available / self.devices.test.size as f64,
+                _ => percent,
+            };
+            (metric.id.to_owned(), value)
+        });
+        let values = values.collect();
+        self.sample(protocol_task::CAPACITY, 0, values);
+        Ok(())
+    }
+
+    /// Checks the file system with `command`, if it has a check.
+    pub(super) fn fsck(&mut self, command: Option<&[String]>) -> Result<()> {
+        if let Some(path) = self.lost_disk() {
+            let reason = format!("the server of {path} has ended");
+            self.ended(protocol_task::FSCK, Outcome::Skipped { reason });
+            return Ok(());
+        }
+        if self.mounted {
+            let reason = "the file system could not be unmounted".to_owned();
+            self.ended(protocol_task::FSCK, Outcome::Skipped { reason });
+            return Ok(());
+        }
+        let filesystem = &self.cell.configuration.filesystem;
+        let Some((fsck, command)) = filesystem.fsck.as_ref().zip(command) else {
+            let reason = filesystem.no_fsck.clone().unwrap_or_else(|| "no read-only check exists".to_owned());
+            self.ended(protocol_task::FSCK, Outcome::Skipped { reason });
+            return Ok(());
+        };
+        self.forget(&self.devices.test);
+        self.ready(protocol_task::FSCK, 0, 0.0)?;
+        let mut process = one_command(&[command.to_vec()], &[])?;
+        self.set_step(&mut process);
+        self.hand_on(protocol_task::FSCK)?;
+        let measured = self.measure(protocol_task::FSCK, &Measurable::step(process, true), STEP_LIMIT)?;
+        let code = measured.finished.status.code();
+        if code.is_some_and(|code| fsck.clean.contains(&code)) && measured.finished.timed_out.is_none() {
+            self.device(protocol_task::FSCK, 0, measured.device);
+            self.sample(protocol_task::FSCK, 0, measured.values);
+            self.ended(protocol_task::FSCK, Outcome::Ok);
+            return Ok(());
+        }
+        let said = format!("{}\n{}", measured.finished.stderr, measured.finished.stdout);
+        if let Some(reason) = fsck.inability(code, &said) {
+            self.ended(protocol_task::FSCK, Outcome::Skipped { reason: format!("it could not be checked: {reason}") });
+            return Ok(());
+        }
+        let meaning = code.and_then(|code| fsck.meaning.get(&code.to_string()));
+        let said = match (meaning, self.failure(&command.join(" "), &measured.finished)) {
+            (Some(meaning), _) => format!("fsck after the tasks: {meaning} (exit code {})", code.unwrap_or(-1)),
+            (None, Some(failure)) => format!("fsck after the tasks: {failure}"),
+            (None, None) => "fsck after the tasks: exit code 0 does not mean clean here".to_owned(),
+        };
+        let outcome = Outcome::Failed { reason: said, detail: self.detail(&measured.finished.said()) };
+        self.ended(protocol_task::FSCK, outcome);
+        Ok(())
+    }
+}

@@ -1,0 +1,170 @@
+//! A result and its file: what was measured, under what key, where and when.
+
+use std::io::Read;
+
+use anyhow::{Context, Result, bail, ensure};
+use mountmark_lab::CellKey;
+use mountmark_lab::cache::sha256;
+use mountmark_model::{Environment, Event, Outcome};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// Of the file; entries of another one are not used.
+const FORMAT: u32 = 1;
+/// Most bytes of an entry, unpacked: outputs and device records are bounded, and there are at most some hundred tasks.
+const MOST: u64 = 256 << 20;
+/// Digits of the figures' hash in a file's name.
+const DIGITS: usize = 16;
+/// The end of a file's name.
+pub(crate) const SUFFIX: &str = ".cell";
+
+/// What an agent said of a cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    pub outcome: Outcome,
+    /// All but its stages, in the order in which they came.
+    pub events: Vec<Event>,
+}
+
+/// Where and when it was measured. It determines no figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// The name of the machine.
+    pub host: String,
+    /// When the cell had ended, in milliseconds since 1970, by that machine's clock.
+    pub at: i64,
+    pub environment: Environment,
+    /// The kernel's log.
+    pub log: String,
+}
+
+/// A result under its key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    pub key: CellKey,
+    pub figures: Figures,
+    pub measured: Measured,
+}
+
+#[derive(Serialize, Deserialize)]
+struct File {
+    format: u32,
+    key: Box<RawValue>,
+    figures: Box<RawValue>,
+    measured: Measured,
+}
+
+/// An entry's file, before it is written.
+pub struct Packed {
+    /// The key's hash, and that of the figures: equal doubles have one name, and different ones two.
+    pub name: String,
+    pub bytes: Vec<u8>,
+}
+
+impl Entry {
+    pub fn pack(&self) -> Result<Packed> {
+        let key = RawValue::from_string(self.key.parts.to_string())?;
+        let figures = RawValue::from_string(serde_json::to_string(&self.figures)?)?;
+        let name = format!("{}-{}{SUFFIX}", self.key.sha256, &sha256(figures.get().as_bytes())[..DIGITS]);
+        let text = serde_json::to_vec(&File { format: FORMAT, key, figures, measured: self.measured.clone() })?;
+        Ok(Packed { name, bytes: zstd::bulk::compress(&text, 3)? })
+    }
+
+    /// The entry in a file of this name.
+    ///
+    /// # Errors
+    /// It is damaged, of another format, or not what its name says.
+    pub fn unpack(name: &str, bytes: &[u8]) -> Result<Entry> {
+        let (key_sha256, figures_sha256) = hashes(name).context("its name is not that of a cell")?;
+        let mut text = Vec::new();
+        let unpacking =
+            zstd::stream::Decoder::new(bytes).and_then(|unpacked| unpacked.take(MOST + 1).read_to_end(&mut text));
+        unpacking.context("it is damaged")?;
+        ensure!(text.len() as u64 <= MOST, "it has more than {MOST} bytes, unpacked");
+        #[derive(Deserialize)]
+        struct Head {
+            format: u32,
+        }
+        let format = serde_json::from_slice::<Head>(&text).context("it is damaged")?.format;
+        if format != FORMAT {
+            bail!("it has format {format}, and this version of Mountmark reads {FORMAT}");
+        }
+        let file: File = serde_json::from_slice(&text).context("it is damaged")?;
+        ensure!(sha256(file.figures.get().as_bytes()).starts_with(figures_sha256), "its figures were changed");
+        let key = CellKey::of(serde_json::from_str(file.key.get()).context("it is damaged")?);
+        ensure!(key.sha256 == key_sha256, "its key was changed");
+        let figures = serde_json::from_str(file.figures.get()).context("its figures are none")?;
+        Ok(Entry { key, figures, measured: file.measured })
+    }
+}
+
+/// The hashes of key and figures in a file's name; `None` if it is no entry's.
+pub(crate) fn hashes(name: &str) -> Option<(&str, &str)> {
+    let (key, figures) = name.strip_suffix(SUFFIX)?.split_once('-')?;
+    let is_hex = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    (key.len() == 64 && figures.len() == DIGITS && is_hex(key) && is_hex(figures)).then_some((key, figures))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    pub fn entry(part: &str, value: f64, host: &str) -> Entry {
+        let sample = |task: &str, value: f64| Event::Sample {
+            task: task.into(),
+            iteration: 0,
+            values: BTreeMap::from([("elapsed".into(), value), ("user".into(), 0.1 + 0.2)]),
+        };
+        Entry {
+            key: CellKey::of(serde_json::json!({ "cell": part })),
+            figures: Figures {
+                outcome: Outcome::Ok,
+                events: vec![sample("mkfs", 1.0), sample("untar", value), Event::Done],
+            },
+            measured: Measured {
+                host: host.into(),
+                at: 1_700_000_000_000,
+                environment: Environment { build: format!("{host}-build"), ..Environment::default() },
+                log: String::new(),
+            },
+        }
+    }
+
+    #[test]
+    fn figures_come_back_to_the_bit() {
+        // The second is no neighbour of what a short parser makes of its digits.
+        for value in [1.0 / 3.0, 9_007_199_254_740_993.0, 2.225_073_858_507_201e-308, 0.1 + 0.7] {
+            let entry = entry("a", value, "one");
+            let packed = entry.pack().unwrap();
+            assert_eq!(Entry::unpack(&packed.name, &packed.bytes).unwrap(), entry);
+        }
+    }
+
+    #[test]
+    fn what_was_changed_or_damaged_is_refused() {
+        let entry = entry("a", 2.5, "one");
+        let packed = entry.pack().unwrap();
+        let told = |name: &str, bytes: &[u8]| format!("{:#}", Entry::unpack(name, bytes).unwrap_err());
+        for length in [0, 1, 10, packed.bytes.len() / 2, packed.bytes.len() - 1] {
+            assert!(told(&packed.name, &packed.bytes[..length]).contains("damaged"), "{length}");
+        }
+        let text = String::from_utf8(zstd::bulk::decompress(&packed.bytes, 1 << 20).unwrap()).unwrap();
+        for (from, to, reason) in [
+            ("2.5", "2.4", "figures were changed"),
+            (r#""cell":"a""#, r#""cell":"b""#, "key was changed"),
+            (r#""format":1"#, r#""format":2"#, "format 2"),
+            (r#""host":"one""#, r#""host":1"#, "damaged"),
+        ] {
+            assert!(text.contains(from), "{from}");
+            let changed = zstd::bulk::compress(text.replacen(from, to, 1).as_bytes(), 3).unwrap();
+            assert!(told(&packed.name, &changed).contains(reason), "{}", told(&packed.name, &changed));
+        }
+        let bomb = zstd::bulk::compress(&vec![b' '; (MOST + 2) as usize], 3).unwrap();
+        assert!(told(&packed.name, &bomb).contains("more than"));
+        for name in ["x.cell", "a-b.cell", &packed.name[1..], &packed.name.to_uppercase(), "../../etc/passwd"] {
+            assert!(told(name, &packed.bytes).contains("not that of a cell"), "{name}");
+        }
+    }
+}

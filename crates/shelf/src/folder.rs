@@ -1,0 +1,299 @@
+//! A folder of entries: written, synced, renamed; no locks and no server, so that it may be on NFS or a mounted bucket.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use anyhow::{Context, Result, bail};
+
+use crate::entry::{Entry, Packed, hashes};
+
+/// The file that makes a folder a shelf. It holds the version of its layout.
+const MARKER: &str = "mountmark-shelf";
+const LAYOUT: &str = "1";
+/// Most bytes of an entry's file.
+const MOST: u64 = 64 << 20;
+/// The beginning of names of files in the making.
+const PARTIAL: &str = ".tmp";
+
+/// Whether a shelf gets what is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    Read,
+    Write,
+}
+
+/// A shelf in a folder: entries lie in folders that have the first two digits of their keys as names.
+pub struct Folder {
+    pub path: PathBuf,
+    pub access: Access,
+    /// Names of entries, as far as they are known.
+    names: Mutex<BTreeSet<String>>,
+}
+
+/// A file of a shelf in lists.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listed {
+    pub path: PathBuf,
+    pub bytes: u64,
+    /// When it was written, or taken last from this user's own shelf.
+    pub used: SystemTime,
+}
+
+impl Folder {
+    /// Opens a shelf. A folder that is missing or empty becomes one, if it is to be written.
+    ///
+    /// # Errors
+    /// A folder with other things in it, or of another version.
+    pub fn open(path: &Path, access: Access) -> Result<Folder> {
+        let shown = path.display();
+        let marker = path.join(MARKER);
+        match read(&marker, 64) {
+            Ok(text) if text.trim_ascii() == LAYOUT.as_bytes() => {}
+            Ok(text) => bail!(
+                "the shelf {shown} has layout {:?}, and this version of Mountmark reads {LAYOUT}: take the version that made \
+                 it, or another folder",
+                String::from_utf8_lossy(text.trim_ascii())
+            ),
+            Err(error) if error.kind() == ErrorKind::NotFound => match fs::read_dir(path).map(Iterator::count) {
+                Ok(1..) => {
+                    bail!(
+                        "{shown} is no shelf, as it has other things in it: name a shelf, or a folder that is empty or missing"
+                    )
+                }
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(error).with_context(|| format!("cannot use the shelf {shown}"));
+                }
+                _ if access == Access::Read => bail!("there is no shelf at {shown}, and it is only to be read"),
+                _ => {
+                    let make = || {
+                        fs::create_dir_all(path)?;
+                        write(path, &marker, format!("{LAYOUT}\n").as_bytes())
+                    };
+                    make().with_context(|| format!("cannot make the shelf {shown}"))?;
+                }
+            },
+            Err(error) => return Err(error).with_context(|| format!("cannot use the shelf {shown}")),
+        }
+        let folder = Folder { path: path.to_owned(), access, names: Mutex::default() };
+        folder.look()?;
+        Ok(folder)
+    }
+
+    /// Learns which entries are there now; returns their number.
+    pub fn look(&self) -> Result<usize> {
+        let parts =
+            fs::read_dir(&self.path).with_context(|| format!("cannot list the shelf {}", self.path.display()))?;
+        let mut names = BTreeSet::new();
+        for part in parts.flatten() {
+            let name = part.file_name();
+            let is_part = name.len() == 2 && name.as_encoded_bytes().iter().all(u8::is_ascii_hexdigit);
+            if is_part {
+                names.extend(entries(&part.path()));
+            }
+        }
+        let mut known = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        *known = names;
+        Ok(known.len())
+    }
+
+    /// Keys of the entries that are known.
+    pub fn keys(&self) -> BTreeSet<String> {
+        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.iter().filter_map(|name| Some(hashes(name)?.0.to_owned())).collect()
+    }
+
+    /// Whether an entry with this key is known.
+    pub fn has(&self, key: &str) -> bool {
+        !self.named(key).is_empty()
+    }
+
+    fn named(&self, key: &str) -> Vec<String> {
+        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.range(key.to_owned()..).take_while(|name| name.starts_with(key)).cloned().collect()
+    }
+
+    fn part(&self, name: &str) -> PathBuf {
+        self.path.join(&name[..2])
+    }
+
+    /// The entries of a key, each with its file: one, or several that differ. Others may have put one there meanwhile.
+    pub fn get(&self, key: &str) -> Vec<(PathBuf, Result<Entry>)> {
+        let mut names = self.named(key);
+        if names.is_empty() {
+            names = entries(&self.part(key)).filter(|name| name.starts_with(key)).collect();
+        }
+        let entry = |name: String| {
+            let path = self.part(&name).join(&name);
+            let entry = match read(&path, MOST) {
+                // It was evicted or removed.
+                Err(error) if error.kind() == ErrorKind::NotFound => return None,
+                Err(error) => Err(error.into()),
+                Ok(bytes) => Entry::unpack(&name, &bytes),
+            };
+            Some((path, entry))
+        };
+        names.into_iter().filter_map(entry).collect()
+    }
+
+    /// Writes an entry, unless the same one is there.
+    pub fn put(&self, packed: &Packed) -> io::Result<()> {
+        let part = self.part(&packed.name);
+        let path = part.join(&packed.name);
+        let is_there = || read(&path, MOST).is_ok_and(|bytes| Entry::unpack(&packed.name, &bytes).is_ok());
+        if !is_there() {
+            fs::create_dir_all(&part)?;
+            write(&part, &path, &packed.bytes)?;
+        }
+        self.names.lock().unwrap_or_else(PoisonError::into_inner).insert(packed.name.clone());
+        Ok(())
+    }
+
+    /// All entries, in the order of their keys.
+    pub fn list(&self) -> Vec<Listed> {
+        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let listed = |name: &String| {
+            let path = self.part(name).join(name);
+            let data = fs::metadata(&path).ok()?;
+            Some(Listed { path, bytes: data.len(), used: data.modified().ok()? })
+        };
+        names.iter().filter_map(listed).collect()
+    }
+
+    /// Marks an entry as used, so that it is evicted later.
+    pub fn mark_used(&self, key: &str) {
+        for name in self.named(key) {
+            // On a shelf that cannot be written this fails, without harm.
+            let file = File::options().write(true).open(self.part(&name).join(&name));
+            let _ = file.and_then(|file| file.set_modified(SystemTime::now()));
+        }
+    }
+
+    /// Removes the entries that were used least lately, until at most `bytes` are left; returns how many.
+    pub fn prune(&self, bytes: u64) -> io::Result<usize> {
+        let mut listed = self.list();
+        listed.sort_by_key(|entry| std::cmp::Reverse(entry.used));
+        let (mut total, mut removed) = (0, 0);
+        for entry in listed {
+            total += entry.bytes;
+            if total > bytes {
+                fs::remove_file(&entry.path)?;
+                removed += 1;
+                if let Some(name) = entry.path.file_name().and_then(|name| name.to_str()) {
+                    self.names.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+                }
+            }
+        }
+        Ok(removed)
+    }
+}
+
+/// Names of entries in a folder; other files are none of ours.
+fn entries(part: &Path) -> impl Iterator<Item = String> + use<> {
+    let names = fs::read_dir(part).into_iter().flatten().flatten();
+    let prefix = part.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    names
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(move |name| hashes(name).is_some_and(|(key, _)| key.starts_with(&prefix)))
+}
+
+/// A regular file of at most `most` bytes.
+fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file = mountmark_input::open(path)?;
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {most} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// Writes a file completely or not at all, even on a power failure.
+fn write(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let readable = fs::Permissions::from_mode(0o644);
+    let mut file = tempfile::Builder::new().prefix(PARTIAL).permissions(readable).tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::tests::entry;
+
+    #[test]
+    fn entries_are_found_by_their_keys_among_other_files() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("not/there");
+        let shelf = Folder::open(&path, Access::Write).unwrap();
+        let (one, other) = (entry("a", 1.5, "n1"), entry("b", 2.5, "n1"));
+        for entry in [&one, &other, &one] {
+            shelf.put(&entry.pack().unwrap()).unwrap();
+        }
+        for name in ["notes.txt", "ab", ".tmpXYZ", "aa.cell"] {
+            fs::write(path.join(&one.key.sha256[..2]).join(name), b"x").unwrap();
+            let _ = fs::write(path.join(name), b"x");
+        }
+        let again = Folder::open(&path, Access::Read).unwrap();
+        assert_eq!(again.look().unwrap(), 2);
+        let found = again.get(&one.key.sha256);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found.into_iter().next().unwrap().1.unwrap(), one);
+        assert!(again.has(&other.key.sha256) && !again.has(&"0".repeat(64)));
+        // Another process put it there after this one had looked.
+        let late = entry("c", 1.0, "n2");
+        shelf.put(&late.pack().unwrap()).unwrap();
+        assert_eq!(again.get(&late.key.sha256).len(), 1);
+    }
+
+    #[test]
+    fn a_damaged_entry_is_written_again() {
+        let root = tempfile::tempdir().unwrap();
+        let shelf = Folder::open(root.path(), Access::Write).unwrap();
+        let one = entry("a", 1.5, "n1");
+        shelf.put(&one.pack().unwrap()).unwrap();
+        let path = shelf.list()[0].path.clone();
+        fs::write(&path, b"damaged").unwrap();
+        assert!(shelf.get(&one.key.sha256)[0].1.is_err());
+        shelf.put(&one.pack().unwrap()).unwrap();
+        assert!(shelf.get(&one.key.sha256)[0].1.is_ok());
+    }
+
+    #[test]
+    fn a_folder_that_is_no_shelf_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let refused = |path: &Path, access| format!("{:#}", Folder::open(path, access).err().unwrap());
+        assert!(refused(&root.path().join("none"), Access::Read).contains("there is no shelf"));
+        fs::write(root.path().join("letter.txt"), b"mine").unwrap();
+        assert!(refused(root.path(), Access::Write).contains("other things in it"));
+        fs::write(root.path().join(MARKER), b"2\n").unwrap();
+        assert!(refused(root.path(), Access::Write).contains("layout \"2\""));
+        let file = root.path().join("letter.txt");
+        assert!(refused(&file, Access::Write).contains("cannot use the shelf"));
+    }
+
+    #[test]
+    fn what_was_used_least_lately_goes_first() {
+        let root = tempfile::tempdir().unwrap();
+        let shelf = Folder::open(root.path(), Access::Write).unwrap();
+        let all = ["a", "b", "c"].map(|part| entry(part, 1.0, "n1"));
+        for (entry, hours) in all.iter().zip([3, 2, 1]) {
+            shelf.put(&entry.pack().unwrap()).unwrap();
+            let listed =
+                shelf.list().into_iter().find(|listed| listed.path.to_string_lossy().contains(&entry.key.sha256));
+            let file = File::options().write(true).open(listed.unwrap().path).unwrap();
+            file.set_modified(SystemTime::now() - std::time::Duration::from_secs(hours * 3600)).unwrap();
+        }
+        shelf.mark_used(&all[0].key.sha256);
+        let each = shelf.list()[0].bytes;
+        assert_eq!(shelf.prune(each * 3).unwrap(), 0);
+        assert_eq!(shelf.prune(each * 2 + each / 2).unwrap(), 1);
+        assert_eq!(all.each_ref().map(|entry| shelf.has(&entry.key.sha256)), [true, false, true]);
+    }
+}

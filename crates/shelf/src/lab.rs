@@ -1,0 +1,198 @@
+//! A lab that measures what is not on a shelf.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use anyhow::Result;
+use mountmark_lab::{CellKey, Ended, OpenLab};
+use mountmark_model::{Cell, Configuration, Environment, Event, Program, Taken, counted};
+use mountmark_random::Stream;
+
+use crate::entry::{Entry, Figures, Measured};
+use crate::{Shelf, verify};
+
+/// This user's own shelf grows to so many bytes; some 100,000 cells of a small suite.
+const OWN_MOST: u64 = 2 << 30;
+
+/// How a shelf is used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct How {
+    /// Nothing is taken; all is measured, and put there.
+    pub fresh: bool,
+    /// The share of what is taken that is measured again, from 0 to 1.
+    pub verify: f64,
+    /// Chooses which.
+    pub seed: u64,
+}
+
+/// A lab with a shelf: a cell that is there is not measured.
+pub struct Shelved<'a> {
+    lab: &'a dyn OpenLab,
+    shelf: Shelf,
+    how: How,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    keys: BTreeMap<u32, CellKey>,
+    /// Indices of prepared cells that are there.
+    there: BTreeSet<u32>,
+    /// Those of them that are measured again; chosen before the first cell runs.
+    sample: Option<BTreeSet<u32>>,
+    /// Environments of cells that were taken, by their indices.
+    taken: BTreeMap<u32, Environment>,
+    measured: usize,
+    verified: usize,
+}
+
+impl<'a> Shelved<'a> {
+    pub fn new(lab: &'a dyn OpenLab, shelf: Shelf, how: How) -> Shelved<'a> {
+        Shelved { lab, shelf, how, state: Mutex::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn key_of(&self, cell: &Cell) -> Result<Option<CellKey>> {
+        if let Some(key) = self.state().keys.get(&cell.index) {
+            return Ok(Some(key.clone()));
+        }
+        let key = self.lab.key(cell)?;
+        if let Some(key) = &key {
+            self.state().keys.insert(cell.index, key.clone());
+        }
+        Ok(key)
+    }
+
+    /// Whether a cell that is there is measured again.
+    fn is_sampled(&self, index: u32) -> bool {
+        let how = self.how;
+        let mut state = self.state();
+        let State { there, sample, .. } = &mut *state;
+        sample.get_or_insert_with(|| choose(there, how.verify, how.seed)).contains(&index)
+    }
+}
+
+/// A part of some cells; none of a few.
+fn choose(there: &BTreeSet<u32>, share: f64, seed: u64) -> BTreeSet<u32> {
+    let mut cells: Vec<u32> = there.iter().copied().collect();
+    let wanted = (cells.len() as f64 * share) as usize;
+    let mut random = Stream::new(seed, "shelf.verify");
+    let mut chosen = BTreeSet::new();
+    while chosen.len() < wanted.min(there.len()) {
+        let at = random.below(cells.len() as u64) as usize;
+        chosen.insert(cells.swap_remove(at));
+    }
+    chosen
+}
+
+impl OpenLab for Shelved<'_> {
+    fn title(&self) -> String {
+        self.lab.title()
+    }
+
+    fn unavailable(&self, configuration: &Configuration) -> Result<Option<String>> {
+        self.lab.unavailable(configuration)
+    }
+
+    fn lacks(&self, program: &Program) -> Result<Option<String>> {
+        self.lab.lacks(program)
+    }
+
+    fn prepare(&self, cell: &Cell) -> Result<()> {
+        self.lab.prepare(cell)?;
+        let key = self.key_of(cell)?;
+        if key.is_some_and(|key| !self.how.fresh && self.shelf.has(&key.sha256)) {
+            self.state().there.insert(cell.index);
+        }
+        Ok(())
+    }
+
+    fn precondition(&self, stop: &AtomicBool, tell: &mut dyn FnMut(&str)) -> Result<()> {
+        self.lab.precondition(stop, tell)
+    }
+
+    fn run(&self, cell: &Cell, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<Ended> {
+        let Some(key) = self.key_of(cell)? else { return self.lab.run(cell, stop, on_event) };
+        let found = if self.how.fresh { None } else { self.shelf.get(&key.sha256)? };
+        if let Some(entry) = &found
+            && !self.is_sampled(cell.index)
+        {
+            self.shelf.used(entry);
+            let Entry { figures, measured, .. } = entry.clone();
+            figures.events.into_iter().for_each(on_event);
+            let taken = Taken { host: measured.host, at: measured.at };
+            let environment = Environment { key: key.sha256, taken: Some(taken), ..measured.environment };
+            self.state().taken.insert(cell.index, environment);
+            return Ok(Ended::Outcome { outcome: figures.outcome, log: measured.log });
+        }
+        let mut events = Vec::new();
+        let ended = self.lab.run(cell, stop, &mut |event| {
+            if !matches!(event, Event::Stage { .. }) {
+                events.push(event.clone());
+            }
+            on_event(event);
+        })?;
+        // A cell that failed as a whole may have failed by this machine.
+        if let Ended::Outcome { outcome, log } = &ended
+            && outcome.is_ok()
+        {
+            let environment = self.lab.environment(cell)?;
+            let figures = Figures { outcome: outcome.clone(), events };
+            let entry = Entry { key, figures, measured: Measured::here(environment, log.clone()) };
+            if let Some(found) = &found {
+                verify::compare(found, &entry)?;
+                self.state().verified += 1;
+            }
+            self.state().measured += 1;
+            self.shelf.put(&entry);
+        }
+        Ok(ended)
+    }
+
+    fn key(&self, cell: &Cell) -> Result<Option<CellKey>> {
+        self.key_of(cell)
+    }
+
+    fn environment(&self, cell: &Cell) -> Result<Environment> {
+        if let Some(environment) = self.state().taken.get(&cell.index) {
+            return Ok(environment.clone());
+        }
+        let key = self.key_of(cell)?.map(|key| key.sha256).unwrap_or_default();
+        Ok(Environment { key, ..self.lab.environment(cell)? })
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let (taken, measured, verified) = {
+            let state = self.state();
+            (state.taken.len(), state.measured, state.verified)
+        };
+        let mut remarks = self.shelf.troubles();
+        if measured > 0 {
+            self.shelf.evict(OWN_MOST);
+        }
+        if taken > 0 {
+            let again = match verified {
+                0 => String::new(),
+                verified => format!(", {verified} of them measured again with equal figures"),
+            };
+            let measured = measured - verified;
+            let taken = counted(taken + verified, "cell");
+            remarks.push(format!("{taken} taken from the shelf{again}, {measured} measured (--fresh measures all)"));
+        }
+        remarks
+    }
+}
+
+impl Measured {
+    /// On this machine, now.
+    fn here(environment: Environment, log: String) -> Measured {
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned();
+        let at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
+        Measured { host, at, environment, log }
+    }
+}

@@ -1,0 +1,83 @@
+//! Shelves on the command line: what is taken from them, and what is measured.
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Result, bail};
+use clap::Args;
+use mountmark_lab::OpenLab;
+use mountmark_model::Lab;
+use mountmark_shelf::{Access, How, Shelf, Shelved};
+
+use crate::common::WrongUse;
+
+/// The folder of this user's own shelf, in the cache.
+const OWN: &str = "cells";
+/// What makes a shelf read only, behind its path.
+const READ_ONLY: &str = ":ro";
+
+#[derive(Args, Clone, Debug, Default)]
+pub struct ShelfOptions {
+    /// Measure every cell, also those that were measured before
+    #[arg(long, env = "MOUNTMARK_FRESH")]
+    fresh: bool,
+    /// The share of the cells taken from a shelf that is measured again, chosen at random, and compared to the bit
+    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = share)]
+    verify: f64,
+    /// Folders of measured cells to share with others, such as one on NFS or one that CI keeps: cells are taken from there,
+    /// and put there once measured. FOLDER:ro is only read
+    #[arg(long, value_name = "FOLDER", value_delimiter = ',', env = "MOUNTMARK_SHELF")]
+    shelf: Vec<PathBuf>,
+}
+
+impl ShelfOptions {
+    /// The lab with shelves, if its figures have keys.
+    pub fn over<'a>(&self, kind: Lab, lab: &'a dyn OpenLab, is_profiled: bool) -> Result<Option<Shelved<'a>>> {
+        if !kind.capabilities().exact_clock {
+            if !self.shelf.is_empty() {
+                bail!(WrongUse(format!(
+                    "--shelf: figures of the lab {} are wall time, and are measured each time",
+                    kind.name()
+                )));
+            }
+            return Ok(None);
+        }
+        let own = mountmark_lab::cache::default_folder().join(OWN);
+        let shelf = Shelf::open(&own, &self.shelf.iter().map(|path| place(path)).collect::<Vec<_>>())?;
+        let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64);
+        // Entries hold no profiles.
+        let how = How { fresh: self.fresh || is_profiled, verify: self.verify, seed };
+        Ok(Some(Shelved::new(lab, shelf, how)))
+    }
+}
+
+/// A folder, and whether it is written.
+pub fn place(text: &Path) -> (PathBuf, Access) {
+    match text.to_str().and_then(|text| text.strip_suffix(READ_ONLY)) {
+        Some(path) => (path.into(), Access::Read),
+        None => (text.to_owned(), Access::Write),
+    }
+}
+
+/// `2%`, from 0 to 100.
+fn share(text: &str) -> Result<f64, String> {
+    let number = text.trim().strip_suffix('%').and_then(|number| number.trim_end().parse::<f64>().ok());
+    let fits = number.filter(|number| (0.0..=100.0).contains(number));
+    fits.map(|number| number / 100.0).ok_or_else(|| format!("`{text}` is no percentage from 0% to 100%, such as 2%"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_and_places_are_read() {
+        assert_eq!(share("2%"), Ok(0.02));
+        assert_eq!((share("0%"), share("100 %")), (Ok(0.0), Ok(1.0)));
+        for wrong in ["2", "-1%", "101%", "nan%", "%", ""] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(place(Path::new("/srv/a:ro")), ("/srv/a".into(), Access::Read));
+        assert_eq!(place(Path::new("/srv/a")), ("/srv/a".into(), Access::Write));
+    }
+}

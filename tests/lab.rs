@@ -66,6 +66,7 @@ pub struct Lab {
     programs: Option<PathBuf>,
     ignored: Option<libc::c_int>,
     under: Vec<String>,
+    takes: bool,
     _permit: Option<Permit>,
 }
 
@@ -103,12 +104,26 @@ impl Lab {
         for name in ["tmp", "config"] {
             fs::create_dir(folder.path().join(name)).expect("a folder");
         }
-        Lab { folder, jobs: 1, cache: None, programs: None, ignored: None, under: Vec::new(), _permit: None }
+        Lab {
+            folder,
+            jobs: 1,
+            cache: None,
+            programs: None,
+            ignored: None,
+            under: Vec::new(),
+            takes: false,
+            _permit: None,
+        }
     }
 
     /// With another cache folder than the user's.
     pub fn with_cache(self, cache: &Path) -> Lab {
         Lab { cache: Some(cache.to_owned()), ..self }
+    }
+
+    /// Takes cells from shelves. Without, each test measures its own.
+    pub fn taking_cells(self) -> Lab {
+        Lab { takes: true, ..self }
     }
 
     /// Searches this folder first for programs.
@@ -211,7 +226,8 @@ impl Lab {
         let mut command = Command::new(words.next().expect("a program"));
         command.args(words).args(arguments).env("TMPDIR", self.temporary()).env("XDG_CONFIG_HOME", self.path("config"));
         command.env("XDG_DATA_HOME", self.path("data"));
-        command.env_remove("MOUNTMARK_OUT").env_remove("COLUMNS");
+        command.env_remove("MOUNTMARK_OUT").env_remove("COLUMNS").env_remove("MOUNTMARK_SHELF");
+        command.env("MOUNTMARK_FRESH", if self.takes { "false" } else { "true" });
         if let Some(cache) = &self.cache {
             command.env("MOUNTMARK_CACHE", cache);
         }

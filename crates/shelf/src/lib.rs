@@ -14,6 +14,7 @@ pub use folder::{Access, Folder, Listed};
 pub use lab::{How, Shelved};
 pub use verify::Difference;
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -75,7 +76,10 @@ impl Shelf {
             return;
         };
         for folder in self.folders().filter(|folder| folder.access == Access::Write) {
-            if let Err(error) = folder.put(&packed) {
+            let is_own = self.own.as_ref().is_some_and(|own| std::ptr::eq(own, folder));
+            if let Err(error) = folder.put(&packed)
+                && !(is_own && matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem))
+            {
                 self.trouble(format!("a cell is not kept on {}: {error:#}", folder.path.display()));
             }
         }
